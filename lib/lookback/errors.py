@@ -1,0 +1,91 @@
+"""One exception base, and the typed reasons why a value is missing.
+
+`LookbackError` is a user's mistake or a broken input: its message says what, where and what to do, and the command line prints
+it as one sentence. `NotScorable` is no mistake: a clip cannot be scored, and the reason goes into the table in the value's place.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Why a value is missing. Every table row has a value or one of these."""
+
+    NOT_APPLICABLE = "not_applicable"  # the metric does not apply to this clip's setting or subset
+    NOT_TRIGGERED = "not_triggered"  # the memory challenge never happened (MBench trigger)
+    MISSING_INPUT = "missing_input"  # a file or field the metric needs is not there
+    INVALID_INPUT = "invalid_input"  # it is there, and breaks its contract (NaN pose, wrong shape)
+    DECODE_FAILED = "decode_failed"  # the video cannot be read
+    TOO_SHORT = "too_short"  # fewer frames than the measure needs
+    LENGTH_MISMATCH = "length_mismatch"  # two sequences that must be equally long are not
+    SIZE_MISMATCH = "size_mismatch"  # two images that must be equally large are not
+    TOO_FEW_MATCHES = "too_few_matches"  # not enough correspondences
+    LOW_TEXTURE = "low_texture"  # nothing to track
+    CUT = "cut"  # a shot boundary breaks the geometry
+    NO_PARALLAX = "no_parallax"  # translation cannot be observed
+    NO_POSES = "no_poses"  # no camera path for this clip
+    NO_MASK = "no_mask"  # the entity was never found
+    NO_FACE = "no_face"  # no face was found
+    NO_DEPTH = "no_depth"  # no depth for this clip
+    NO_PHASES = "no_phases"  # no d_start / r_start for this clip
+    NO_OOV = "no_oov"  # the subject was never out of view
+    NO_RETURN = "no_return"  # it left and never came back
+    NO_INITIAL_JUDGEABLE = "no_initial_judgeable"  # it could not be judged before it left
+    PROBE_MISSING = "probe_missing"  # one probe of a dimension has no answer
+    JUDGE_UNPARSED = "judge_unparsed"  # the judge's answer could not be read
+    JUDGE_FAILED = "judge_failed"  # the judge could not be reached or refused
+    BUDGET_SPENT = "budget_spent"  # the call or cost budget ended before this question
+    BACKEND_UNAVAILABLE = "backend_unavailable"  # the model this needs is not installed here
+    BACKEND_FAILED = "backend_failed"  # the model is there and raised an error
+    UNDEFINED = "undefined"  # the formula has no value here (0/0, constant input)
+    TOO_FEW_VALUES = "too_few_values"  # a statistic of fewer values than it needs
+
+
+class LookbackError(Exception):
+    """Base of every error a user can cause or meet; `exit_code` is what the command line returns."""
+
+    exit_code = 1
+
+
+class UsageError(LookbackError):
+    """The call itself is wrong: an unknown name, an impossible combination, a missing argument."""
+
+    exit_code = 2
+
+
+class ParameterError(UsageError):
+    """A parameter file or value does not validate."""
+
+
+class ContractError(LookbackError):
+    """The data broke a contract: a schema, a layout, a file format."""
+
+
+class MediaError(LookbackError):
+    """A video or image cannot be read; `reason` is the typed reason for the tables."""
+
+    def __init__(self, message: str, reason: Reason = Reason.DECODE_FAILED):
+        super().__init__(message)
+        self.reason = reason
+
+
+class BackendUnavailable(LookbackError):
+    """A backend's package, weights or endpoint is not there; `remedy` is the command or file that changes this."""
+
+    def __init__(self, message: str, remedy: str = ""):
+        super().__init__(f"{message}. {remedy}" if remedy else message)
+        self.remedy = remedy
+
+
+class StageError(LookbackError):
+    """A stage's notebook failed; the message names stage, cell and cause."""
+
+
+class NotScorable(Exception):
+    """This input has no score; a stage turns it into a row with `reason` (and `detail` for a person)."""
+
+    def __init__(self, reason: Reason | str, detail: str = ""):
+        self.reason = Reason(reason)
+        self.detail = detail
+        super().__init__(f"{self.reason}: {detail}" if detail else str(self.reason))
