@@ -1,0 +1,59 @@
+"""Atomic writes and content hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from lookback.errors import LookbackError
+
+
+@contextmanager
+def atomic_path(target: Path) -> Iterator[Path]:
+    """A temporary path in the target's folder; on success it is synced and renamed onto the target, else removed."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:60]}.", suffix=target.suffix)
+    except OSError as error:
+        raise LookbackError(f"Cannot write {target}: {error.strerror}; check the folder's permissions and free space") from error
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(target)
+    except OSError as error:
+        raise LookbackError(f"Cannot write {target}: {error.strerror}; check the folder's permissions and free space") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_bytes(target: Path, content: bytes) -> None:
+    with atomic_path(target) as temporary:
+        temporary.write_bytes(content)
+
+
+def write_text(target: Path, content: str) -> None:
+    write_bytes(target, content.encode())
+
+
+def write_json(target: Path, value: Any) -> None:
+    write_text(target, json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def sha256_file(path: Path) -> str:
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def sha256_json(value: Any) -> str:
+    """Hash of a value's canonical JSON."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str).encode()).hexdigest()

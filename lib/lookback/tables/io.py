@@ -1,0 +1,65 @@
+"""Reading and writing tables: validated, sorted by key, byte-identical for the same content."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pandera.errors
+import pyarrow as arrow
+import pyarrow.parquet as parquet
+
+from lookback.errors import ContractError
+from lookback.files import atomic_path
+from lookback.tables.schemas import SCHEMAS
+
+
+def empty_table(name: str) -> pd.DataFrame:
+    """A table with the schema's columns and no row."""
+    schema = SCHEMAS[name]
+    return pd.DataFrame({column: pd.Series(dtype=str(spec.dtype)) for column, spec in schema.columns.items()})
+
+
+def check_table(name: str, frame: pd.DataFrame, where: str = "") -> pd.DataFrame:
+    """The frame with the schema's types, or a ContractError that names table, column, rule and the first bad rows."""
+    schema = SCHEMAS[name]
+    place = f" ({where})" if where else ""
+    missing = [column for column in schema.columns if column not in frame.columns]
+    unknown = [column for column in frame.columns if column not in schema.columns]
+    if missing or unknown:
+        parts = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has unknown {', '.join(map(str, unknown))}"] * bool(unknown)
+        raise ContractError(f"Table '{name}'{place} {' and '.join(parts)}; its columns are {', '.join(schema.columns)}")
+    try:
+        return schema.validate(frame[list(schema.columns)].reset_index(drop=True), lazy=True)
+    except pandera.errors.SchemaErrors as error:
+        cases = error.failure_cases
+        first = cases.iloc[0]
+        rows = sorted({int(index) for index in cases["index"].dropna()})[:5]
+        column = f"column '{first['column']}': " if isinstance(first["column"], str) else ""
+        raise ContractError(
+            f"Table '{name}'{place} breaks its schema: {column}{first['check']}, bad value {first['failure_case']!r}"
+            + (f", rows {rows}" if rows else "")
+            + f"; {len(cases)} problem(s) in all"
+        ) from None
+
+
+def write_table(folder: Path, name: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """Check, sort by key, write `<folder>/<name>.parquet` atomically; returns what was written."""
+    checked = check_table(name, frame, where="being written")
+    keys = list(SCHEMAS[name].unique or [])
+    checked = checked.sort_values(keys, kind="stable").reset_index(drop=True)
+    with atomic_path(folder / f"{name}.parquet") as temporary:
+        parquet.write_table(arrow.Table.from_pandas(checked, preserve_index=False), temporary, compression="zstd")
+    return checked
+
+
+def read_table(folder: Path, name: str) -> pd.DataFrame:
+    """Read and check one table."""
+    path = folder / f"{name}.parquet"
+    if not path.is_file():
+        raise ContractError(f"Table '{name}' is not there: {path}; run the stage that writes it first (make report does all)")
+    try:
+        frame = parquet.read_table(path).to_pandas()
+    except (OSError, arrow.ArrowInvalid) as error:
+        raise ContractError(f"Table '{name}' cannot be read: {path} ({error}); delete it and run its stage again") from None
+    return check_table(name, frame, where=path.name)
