@@ -1,0 +1,1 @@
+"""Backends by role: the papers' models and the embedded ones that work offline."""

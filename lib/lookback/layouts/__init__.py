@@ -1,0 +1,1 @@
+"""Dataset layouts: one reader per benchmark."""

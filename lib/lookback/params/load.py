@@ -1,0 +1,116 @@
+"""Load `params/<run>.yaml` and apply `key=value` overrides; an error names file, key, bad value and the nearest valid key."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, Field, ValidationError
+
+from lookback.errors import ParameterError
+from lookback.params.curation import Curation
+from lookback.params.section import Section
+from lookback.params.stages import Agreement, Audit, Extraction, Forensics, Judging, Report, Scoring
+from lookback.paths import RunPaths, project_root
+
+
+class RunParams(Section):
+    """Everything a run depends on."""
+
+    run: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    description: str = ""
+    seed: int = Field(default=7, ge=0)
+    workers: int = Field(default=2, ge=1, le=256)
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    curation: Curation = Curation()
+    extraction: Extraction = Extraction()
+    scoring: Scoring = Scoring()
+    judging: Judging = Judging()
+    agreement: Agreement = Agreement()
+    forensics: Forensics = Forensics()
+    audit: Audit = Audit()
+    report: Report = Report()
+
+    @property
+    def paths(self) -> RunPaths:
+        return RunPaths.of(self.run)
+
+
+def load_run(run: str = "demo", overrides: list[str] | tuple[str, ...] = ()) -> RunParams:
+    """The parameters of a run: a name (`demo` means params/demo.yaml) or a path to a YAML file."""
+    path = Path(run) if run.endswith((".yaml", ".yml")) else project_root() / "params" / f"{run}.yaml"
+    if not path.is_file():
+        known = sorted(file.stem for file in (project_root() / "params").glob("*.yaml") if _is_run(file))
+        near = get_close_matches(run, known, n=1)
+        hint = f"did you mean '{near[0]}'?" if near else f"runs here: {', '.join(known)}"
+        raise ParameterError(f"There is no parameter file {path}; {hint}")
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ParameterError(f"{path.name} is not valid YAML: {_one_line(error)}") from None
+    if not isinstance(values, dict):
+        raise ParameterError(f"{path.name}: expected a mapping of parameters, found {type(values).__name__}")
+    values = {"run": path.stem, **values}
+    return validate(apply_overrides(values, overrides), path.name)
+
+
+def validate(values: dict[str, Any], where: str) -> RunParams:
+    """Values to parameters, or a ParameterError with every problem on its own line."""
+    try:
+        return RunParams.model_validate(values)
+    except ValidationError as error:
+        raise ParameterError("\n".join(_sentence(where, problem) for problem in error.errors())) from None
+
+
+def apply_overrides(values: dict[str, Any], overrides: list[str] | tuple[str, ...]) -> dict[str, Any]:
+    """`section.key=value` onto nested values; the value is read as YAML."""
+    for override in overrides:
+        key, separator, text = override.partition("=")
+        if not separator:
+            raise ParameterError(f"Override '{override}' is not key=value (for example seed=8 or report.title=Trial)")
+        *sections, name = key.strip().split(".")
+        target = values = {**values}
+        for section in sections:
+            inner = target.get(section)
+            target[section] = {**inner} if isinstance(inner, dict) else {}
+            target = target[section]
+        try:
+            target[name] = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise ParameterError(f"Override '{override}': the value is not valid YAML: {_one_line(error)}") from None
+    return values
+
+
+def _is_run(path: Path) -> bool:
+    return re.search(r"^(curation|judging|scoring|extraction|report):", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
+
+
+def _sentence(where: str, problem: Any) -> str:
+    key = ".".join(str(part) for part in problem["loc"])
+    value = problem.get("input")
+    if problem["type"] == "extra_forbidden":
+        valid = _valid_keys(problem["loc"][:-1])
+        near = get_close_matches(str(problem["loc"][-1]), valid, n=1, cutoff=0.4)
+        hint = f"did you mean '{near[0]}'?" if near else f"valid keys: {', '.join(valid)}"
+        return f"{where}: unknown key '{key}' (value {value!r}); {hint}"
+    if problem["type"] == "missing":
+        return f"{where}: key '{key}' is missing"
+    return f"{where}: '{key}' has the bad value {value!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}"
+
+
+def _valid_keys(location: tuple[Any, ...]) -> list[str]:
+    model: Any = RunParams
+    for part in location:
+        if isinstance(part, int):
+            continue
+        annotation = model.model_fields[part].annotation
+        models = [kind for kind in (annotation, *getattr(annotation, "__args__", ())) if isinstance(kind, type) and issubclass(kind, BaseModel)]
+        model = models[0]
+    return sorted(model.model_fields)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
