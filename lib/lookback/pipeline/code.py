@@ -1,0 +1,76 @@
+"""Which source files a stage runs: the closure of its imports inside the package."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import pkgutil
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import lookback
+
+ROOT = Path(lookback.__file__).parent
+
+
+def code_hash(modules: tuple[str, ...]) -> str:
+    """Hash of the sources of these modules and of every lookback module they import, directly or not."""
+    digest = hashlib.sha256()
+    for name in sorted(closure(modules)):
+        digest.update(name.encode() + b"\0" + _file(name).read_bytes())  # type: ignore[union-attr]
+        for data in sorted(_file(name).parent.glob("*.*")) if _is_package(name) else []:  # type: ignore[union-attr]
+            if data.suffix not in {".py", ".pyc"}:
+                digest.update(data.name.encode() + b"\0" + data.read_bytes())
+    return digest.hexdigest()
+
+
+def closure(modules: tuple[str, ...]) -> set[str]:
+    """The modules and everything below lookback that they import; a package given here brings all its modules."""
+    waiting = [submodule for name in modules for submodule in _with_submodules(name)]
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen or _file(name) is None:
+            continue
+        seen.add(name)
+        waiting += [*_imports(name), *_parents(name)]
+    return seen
+
+
+def _with_submodules(name: str) -> Iterator[str]:
+    yield name
+    path = _file(name)
+    if path is not None and path.name == "__init__.py":
+        for module in pkgutil.walk_packages([str(path.parent)], prefix=f"{name}."):
+            yield module.name
+
+
+def _parents(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[:length]) for length in range(1, len(parts))]
+
+
+def _is_package(name: str) -> bool:
+    path = _file(name)
+    return path is not None and path.name == "__init__.py"
+
+
+@cache
+def _file(name: str) -> Path | None:
+    if name.split(".")[0] != "lookback":
+        return None
+    base = ROOT.joinpath(*name.split(".")[1:])
+    candidates = [base / "__init__.py", base.with_suffix(".py")] if base != ROOT else [ROOT / "__init__.py"]
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _imports(name: str) -> Iterator[str]:
+    path = _file(name)
+    assert path is not None
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)

@@ -1,0 +1,84 @@
+"""The stages, what each reads and writes, and which parameters it depends on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from lookback.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One notebook of the DAG."""
+
+    name: str  # the library function lookback.stages.<name>
+    notebook: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    sections: tuple[str, ...]  # parameter sections it depends on (seed and device always count)
+    loads: tuple[str, ...] = ()  # packages it loads through a registry, so that their code counts as its code
+
+
+STAGES = (
+    Stage(
+        "curation",
+        "10_curation",
+        reads=(),
+        writes=("clips", "segments", "rejected", "screen", "truth", "ratings"),
+        sections=("curation",),
+        loads=("lookback.layouts",),
+    ),
+    Stage("extraction", "20_extraction", ("clips",), ("artifacts",), ("extraction",), ("lookback.backends",)),
+    Stage("scoring", "30_scoring", ("clips", "segments", "artifacts"), ("units", "items"), ("scoring", "extraction"), ("lookback.metrics",)),
+    Stage(
+        "judging",
+        "40_judging",
+        ("clips", "segments", "artifacts", "items", "truth"),
+        ("judgements", "gated"),
+        ("judging",),
+        ("lookback.judging", "lookback.metrics"),
+    ),
+    Stage("agreement", "50_agreement", ("clips", "gated", "judgements", "ratings"), (), ("agreement",)),
+    Stage(
+        "forensics",
+        "60_forensics",
+        ("clips", "segments", "artifacts", "units", "gated", "judgements", "truth"),
+        ("failures",),
+        ("forensics",),
+    ),
+    Stage("audit", "70_audit", ("clips", "truth", "gated"), (), ("audit",)),
+    Stage(
+        "report",
+        "90_report",
+        ("clips", "rejected", "screen", "truth", "ratings", "artifacts", "units", "gated", "judgements", "failures"),
+        (),
+        ("report",),
+    ),
+)
+BY_NAME = {stage.name: stage for stage in STAGES}
+
+
+def stage_named(name: str) -> Stage:
+    """A stage by its name or its notebook's name."""
+    aliases = {**BY_NAME, **{stage.notebook: stage for stage in STAGES}}
+    if name not in aliases:
+        near = get_close_matches(name, BY_NAME, n=1)
+        hint = f"did you mean '{near[0]}'?" if near else f"stages: {', '.join(BY_NAME)}"
+        raise UsageError(f"There is no stage '{name}'; {hint}")
+    return aliases[name]
+
+
+def upstream(stage: Stage) -> list[Stage]:
+    """The stages whose tables this one reads, directly or through others, in order. The report waits for all."""
+    if stage.name == "report":
+        return [other for other in STAGES if other.name != "report"]
+    writers = {table: writer for writer in STAGES for table in writer.writes}
+    needed: set[str] = set()
+    waiting = [writers[table] for table in stage.reads]
+    while waiting:
+        writer = waiting.pop()
+        if writer.name not in needed:
+            needed.add(writer.name)
+            waiting += [writers[table] for table in writer.reads]
+    return [other for other in STAGES if other.name in needed]

@@ -1,0 +1,44 @@
+"""Run one stage's notebook with papermill, in a process of its own: `python -m lookback.pipeline.execute STAGE OUTPUT RESULT RUN [key=value ...]`.
+
+The executed copy is kept whether it worked or not. RESULT gets a small JSON: empty on success, else cell title and error.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import papermill
+from papermill.exceptions import PapermillExecutionError
+
+from lookback.files import write_json
+from lookback.paths import project_root
+from lookback.pipeline.dag import stage_named
+
+
+def execute(stage: str, output: Path, run: str, overrides: list[str]) -> dict[str, Any]:
+    """Execute the notebook; returns {} or the failure as {title, name, message}."""
+    source = project_root() / "notebooks" / f"{stage_named(stage).notebook}.ipynb"
+    output.parent.mkdir(parents=True, exist_ok=True)
+    values = {"run": run, "overrides": overrides}
+    try:
+        papermill.execute_notebook(source, output, parameters=values, kernel_name="python3", progress_bar=False, cwd=str(project_root()))
+    except PapermillExecutionError as error:
+        return {"title": cell_title(output, error.cell_index), "name": error.ename, "message": error.evalue}
+    return {}
+
+
+def cell_title(notebook: Path, index: int) -> str:
+    """The line of intent above a code cell."""
+    cells = nbformat.read(notebook, as_version=4).cells
+    for cell in reversed(cells[: index + 1]):
+        if cell.cell_type == "markdown" and "papermill-error-cell-tag" not in cell.metadata.get("tags", []) and not cell.source.startswith("<span"):
+            return cell.source.strip().splitlines()[-1].lstrip("# ").strip()
+    return f"cell {index}"
+
+
+if __name__ == "__main__":
+    stage_name, target, result, run_name, *settings = sys.argv[1:]
+    write_json(Path(result), execute(stage_name, Path(target), run_name, settings))

@@ -1,0 +1,143 @@
+"""Run the DAG: each stage's notebook in a process of its own, only what must be redone, two at a time where the DAG allows."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from lookback.errors import StageError
+from lookback.files import sha256_json
+from lookback.hashcache import HashCache
+from lookback.params import RunParams
+from lookback.paths import project_root
+from lookback.pipeline.dag import STAGES, Stage, upstream
+from lookback.pipeline.freshness import changed, fingerprint, record
+from lookback.pipeline.lock import run_lock
+from lookback.progress import PROGRESS_FILE, read_progress
+from lookback.provenance import write_provenance
+
+AT_ONCE = 2
+
+
+@dataclass
+class Running:
+    """A stage's process and where it reports."""
+
+    stage: Stage
+    process: subprocess.Popen[bytes]
+    result: Path
+    log: Path
+    progress: Path
+    fingerprint: dict[str, Any]
+    started: float
+
+
+class Pipeline:
+    """One call of the DAG for one run."""
+
+    def __init__(self, params: RunParams, run: str, overrides: list[str], console: Console | None = None):
+        self.params = params
+        self.run_argument = run
+        self.overrides = overrides
+        self.console = console or Console(stderr=True, highlight=False)
+        self.hashes = HashCache.of_project()
+        self.done: set[str] = set()
+        self.redone: list[str] = []
+
+    def run(self, target: Stage | None = None) -> list[str]:
+        """Bring `target` (default: the whole DAG) up to date; returns the stages that had to be redone."""
+        wanted = list(STAGES) if target is None else [*upstream(target), target]
+        with run_lock(self.params.paths.root), tempfile.TemporaryDirectory() as scratch:
+            self._loop(wanted, Path(scratch))
+            self.hashes.save()
+            if self.redone or not self.params.paths.provenance.is_file():
+                write_provenance(self.params, self._stage_records())
+        return self.redone
+
+    def _loop(self, wanted: list[Stage], scratch: Path) -> None:
+        waiting = list(wanted)
+        running: list[Running] = []
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total} stages"))
+        with Progress(*columns, TimeElapsedColumn(), console=self.console) as bar:
+            task = bar.add_task("starting", total=len(wanted))
+            try:
+                while waiting or running:
+                    started = self._start_ready(waiting, running, scratch, bar)
+                    finished = [job for job in running if job.process.poll() is not None]
+                    for job in finished:
+                        running.remove(job)
+                        self._finish(job, bar)
+                    bar.update(task, completed=len(self.done & {stage.name for stage in wanted}), description=self._describe(running))
+                    if not finished and not started and running:
+                        time.sleep(0.1)
+            finally:
+                for job in running:
+                    job.process.terminate()
+                    job.process.wait()
+
+    def _start_ready(self, waiting: list[Stage], running: list[Running], scratch: Path, bar: Progress) -> bool:
+        for stage in list(waiting):
+            if len(running) >= AT_ONCE or not {other.name for other in upstream(stage)} <= self.done:
+                continue
+            waiting.remove(stage)
+            if why := changed(stage, self.params, self.hashes):
+                bar.console.print(f"{stage.notebook}: {why}")
+                running.append(self._start(stage, scratch))
+            else:
+                self.done.add(stage.name)
+            return True
+        return False
+
+    def _start(self, stage: Stage, scratch: Path) -> Running:
+        result, log, progress = (scratch / f"{stage.name}.{kind}" for kind in ("json", "log", "progress"))
+        output = self.params.paths.notebooks / f"{stage.notebook}.ipynb"
+        command = [sys.executable, "-m", "lookback.pipeline.execute", stage.name, str(output), str(result), self.run_argument, *self.overrides]
+        environment = {**os.environ, PROGRESS_FILE: str(progress), "LOOKBACK_ROOT": str(project_root())}
+        mark = fingerprint(stage, self.params, self.hashes)
+        process = subprocess.Popen(command, cwd=project_root(), env=environment, stdout=log.open("wb"), stderr=subprocess.STDOUT)
+        return Running(stage, process, result, log, progress, mark, time.monotonic())
+
+    def _finish(self, job: Running, bar: Progress) -> None:
+        seconds = time.monotonic() - job.started
+        notebook = f"outputs/{self.params.run}/notebooks/{job.stage.notebook}.ipynb"
+        if not job.result.is_file():
+            tail = job.log.read_text(errors="replace").strip().splitlines()[-1:] or ["no output"]
+            raise StageError(f"Stage {job.stage.notebook} ended without a result (exit {job.process.returncode}): {tail[0]}")
+        failure = json.loads(job.result.read_text())
+        if failure:
+            raise StageError(
+                f"Stage {job.stage.notebook} failed in the cell '{failure['title']}': {failure['message']} [{failure['name']}]; "
+                f"the executed copy is {notebook}, finished stages stay usable"
+            )
+        missing = [table for table in job.stage.writes if not (self.params.paths.tables / f"{table}.parquet").is_file()]
+        if missing:
+            raise StageError(f"Stage {job.stage.notebook} ended without its table(s) {', '.join(missing)}; see {notebook}")
+        mark = job.fingerprint
+        if job.stage.name == "curation":  # it may have rendered the datasets that count as its input
+            mark = fingerprint(job.stage, self.params, self.hashes)
+        record(job.stage, self.params, mark, self.hashes, seconds)
+        self.done.add(job.stage.name)
+        self.redone.append(job.stage.name)
+        bar.console.print(f"{job.stage.notebook}: done in {seconds:.0f} s")
+
+    def _describe(self, running: list[Running]) -> str:
+        return "; ".join(f"{job.stage.notebook} {read_progress(job.progress)}".strip() for job in running) or "checking"
+
+    def _stage_records(self) -> dict[str, Any]:
+        records = {}
+        for stage in STAGES:
+            path = self.params.paths.stages / f"{stage.name}.json"
+            if path.is_file():
+                content = json.loads(path.read_text())
+                records[stage.name] = {"fingerprint": sha256_json(content["fingerprint"]), "inputs": content["fingerprint"]["inputs"], "seconds": content["seconds"]}
+        return records

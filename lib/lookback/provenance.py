@@ -1,0 +1,75 @@
+"""provenance.json: what made a run, so that its numbers can be made again."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import lookback
+from lookback.files import sha256_json, write_json
+from lookback.params import RunParams
+from lookback.paths import project_root
+from lookback.tables import read_table
+
+PACKAGES = (
+    "numpy pandas pyarrow scipy statsmodels pingouin scikit-image opencv-python av pillow torch torchvision transformers lpips "
+    "open_clip_torch insightface sam2 onnxruntime dlib-bin papermill plotly matplotlib seaborn"
+).split()
+
+
+def git_revision() -> str:
+    """The commit the code is at, with `+changes` when files differ from it; empty outside a checkout."""
+    try:
+        described = subprocess.run(
+            ["git", "describe", "--always", "--abbrev=40", "--dirty=+changes", "--exclude=*"],
+            cwd=project_root(),
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return described.stdout.strip()
+
+
+def package_versions() -> dict[str, str]:
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def write_provenance(params: RunParams, stages: dict[str, Any]) -> None:
+    """Write the run's provenance from its parameters, its stages' records and what its tables say of their backends."""
+    values = params.model_dump(mode="json")
+    write_json(
+        params.paths.provenance,
+        {
+            "lookback": lookback.__version__,
+            "git": git_revision(),
+            "python": sys.version.split()[0],
+            "platform": platform.platform(),
+            "device": params.device,
+            "packages": package_versions(),
+            "parameters": values,
+            "parameters_hash": sha256_json(values),
+            "stages": stages,
+            "backends": _backends(params),
+        },
+    )
+
+
+def _backends(params: RunParams) -> list[dict[str, str]]:
+    """Every (role, backend, version, weights) that made an artifact of this run."""
+    if not (params.paths.tables / "artifacts.parquet").is_file():
+        return []
+    artifacts = read_table(params.paths.tables, "artifacts")
+    used = artifacts.loc[artifacts["stored"] != "", ["role", "backend", "version", "weights"]].drop_duplicates()
+    return used.sort_values(["role", "backend"]).to_dict("records")

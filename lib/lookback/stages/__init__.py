@@ -1,0 +1,14 @@
+"""The stages as library functions: `lookback.stages.<stage>(params) -> tables`. Each is imported when it is first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+NAMES = ("curation", "extraction", "scoring", "judging", "agreement", "forensics", "audit", "report")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in NAMES:
+        raise AttributeError(f"module 'lookback.stages' has no attribute '{name}'")
+    return getattr(import_module(f"lookback.stages.{name}"), name)
