@@ -1,0 +1,31 @@
+"""The one decoder of the package: clips in, RGB frames out, and back.
+
+A clip is a video file, a folder of PNG/JPEG frames, or an animated GIF/WebP/PNG. Everything that cannot be read raises
+`lookback.errors.MediaError` with a typed `reason`.
+"""
+
+from lookback.media.encode import encode, write_frames
+from lookback.media.frames import read_image
+from lookback.media.hashing import content_hash
+from lookback.media.info import VideoInfo
+from lookback.media.opening import open_video, probe
+from lookback.media.reader import VideoReader
+from lookback.media.resize import pad_to_grid, resize, scale_and_centre_crop
+from lookback.media.sampling import sample_fps, sample_segments, sample_uniform
+
+__all__ = [
+    "VideoInfo",
+    "VideoReader",
+    "content_hash",
+    "encode",
+    "open_video",
+    "pad_to_grid",
+    "probe",
+    "read_image",
+    "resize",
+    "sample_fps",
+    "sample_segments",
+    "sample_uniform",
+    "scale_and_centre_crop",
+    "write_frames",
+]

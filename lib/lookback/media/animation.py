@@ -1,0 +1,86 @@
+"""Animated GIF, WebP and PNG through Pillow: frames composed as a viewer shows them, alpha dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from lookback.errors import MediaError, Reason
+from lookback.media.info import VideoInfo, check_size
+from lookback.media.reader import VideoReader
+
+# Browsers show frames of 10 ms or less, and frames without a duration, for 100 ms.
+BROWSER_FLOOR_MS, BROWSER_DEFAULT_MS = 10, 100
+MAGIC = (b"GIF87a", b"GIF89a", b"\x89PNG\r\n\x1a\n")
+
+
+def is_animation(path: Path) -> bool:
+    """By the first bytes, as names lie."""
+    with path.open("rb") as file:
+        head = file.read(16)
+    return head.startswith(MAGIC) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP")
+
+
+class AnimationReader(VideoReader):
+    """An animation file. Opening it walks through its frames once, as only that gives their number and durations."""
+
+    def __init__(self, path: Path):
+        durations: list[float] = []
+        complete = True
+        with _opened(path) as image:
+            check_size(path, *image.size)
+            width, height = image.size
+            codec, mode = str(image.format).lower(), image.mode
+            if codec == "png" and getattr(image, "n_frames", 1) == 1:
+                raise MediaError(
+                    f"{path}: is a still image; give a video, an animation or a folder of frames", Reason.INVALID_INPUT
+                )
+            try:
+                for _ in _images(image):
+                    milliseconds = float(image.info.get("duration", 0))
+                    durations.append(milliseconds if milliseconds > BROWSER_FLOOR_MS else BROWSER_DEFAULT_MS)
+            except (OSError, SyntaxError, ValueError):
+                complete = False
+        if not durations:
+            raise MediaError(f"{path}: no frame of this animation can be decoded; copy or generate it again")
+        seconds = sum(durations) / 1000
+        variable = len(set(durations)) > 1
+        n_frames = len(durations)
+        info = VideoInfo(
+            path, "animation", n_frames, n_frames / seconds, width, height, seconds, 0, codec, mode.lower(), variable, complete
+        )
+        super().__init__(info)
+
+    def __iter__(self) -> Iterator[tuple[int, np.ndarray]]:
+        yield from enumerate(self._select(np.arange(self.info.n_frames)))
+        if not self.info.complete:
+            message = f"{self.info.path}: decoding broke after {self.info.n_frames} frames; copy or generate the clip again"
+            raise MediaError(message)
+
+    def _select(self, indices: np.ndarray) -> Iterator[np.ndarray]:
+        wanted = set(indices.tolist())
+        with _opened(self.info.path) as image:
+            for index, rgb in enumerate(_images(image)):
+                if index in wanted:
+                    yield np.array(rgb)
+                if index == indices[-1:]:
+                    return
+
+
+def _opened(path: Path) -> Image.Image:
+    try:
+        return Image.open(path)
+    except Image.DecompressionBombError as error:
+        raise MediaError(f"{path}: its header declares an absurd image size; {error}", Reason.INVALID_INPUT) from None
+    except (OSError, SyntaxError, ValueError) as error:
+        raise MediaError(f"{path}: cannot be read as an animation ({error}); copy or generate it again") from None
+
+
+def _images(image: Image.Image) -> Iterator[Image.Image]:
+    """Composed RGB frames from the first on."""
+    for index in range(getattr(image, "n_frames", 1)):
+        image.seek(index)
+        yield image.convert("RGB")

@@ -1,0 +1,159 @@
+"""Opening and decoding with PyAV: one place for its options, its errors and the way a decoded frame becomes RGB.
+
+Colour follows the tags of the stream, as swscale reads them: matrix and range as tagged, BT.601 limited range where untagged.
+Pixels are not resampled for a non-square sample aspect ratio, alpha is dropped, and HDR is not tone-mapped.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import av
+import numpy as np
+from av.container import InputContainer
+from av.sidedata.sidedata import Type as SideDataType
+from av.video.reformatter import VideoReformatter
+from av.video.stream import VideoStream
+
+from lookback.errors import MediaError, Reason
+from lookback.media.info import MAX_PIXELS, check_size
+
+# Containers only: playlists (hls, concat) would make libavformat open other files or addresses.
+FORMATS = "mov,mp4,matroska,webm,avi,mpegts,mpeg,mpegvideo,h264,hevc,obu,ivf,flv,asf,ogg,nut,mxf,m4v,mjpeg,yuv4mpegpipe,dv"
+MAX_THREADS = 4
+
+
+class Damage(Exception):
+    """The next frame cannot be had; the reader turns this into a MediaError."""
+
+
+class Truncation(Damage):
+    """The file ends or breaks here, after whole packets that can still be decoded."""
+
+
+@dataclass(frozen=True)
+class Orientation:
+    """The display matrix as array operations: transpose, then flip rows and columns."""
+
+    transpose: bool = False
+    flip_rows: bool = False
+    flip_columns: bool = False
+
+    @property
+    def rotation(self) -> int:
+        """Clockwise degrees of the rotation part (a mirrored picture counts as its unmirrored turn)."""
+        if self.transpose:
+            return 90 if self.flip_columns else 270
+        return 180 if self.flip_rows and self.flip_columns else 0
+
+    def apply(self, image: np.ndarray) -> np.ndarray:
+        if self.transpose:
+            image = image.transpose(1, 0, 2)
+        image = image[:: -1 if self.flip_rows else 1, :: -1 if self.flip_columns else 1]
+        return np.ascontiguousarray(image)
+
+
+def orientation_of(frame: av.VideoFrame) -> Orientation:
+    """Read the 3x3 display matrix [a b u; c d v; x y w]: x' = a x + c y, y' = b x + d y, to the nearest quarter turn."""
+    if SideDataType.DISPLAYMATRIX not in frame.side_data:
+        return Orientation()
+    a, b, _, c, d = struct.unpack_from("<5i", bytes(frame.side_data[SideDataType.DISPLAYMATRIX]))
+    if abs(b) + abs(c) > abs(a) + abs(d):
+        return Orientation(transpose=True, flip_rows=b < 0, flip_columns=c < 0)
+    return Orientation(flip_rows=d < 0, flip_columns=a < 0)
+
+
+@contextmanager
+def open_stream(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
+    """Open the file's main video stream for decoding, with bounded threads and no access to anything but this file."""
+    options = {"protocol_whitelist": "file", "format_whitelist": FORMATS, "max_pixels": str(MAX_PIXELS)}
+    try:
+        container = av.open(os.fspath(path.absolute()), options=options, metadata_errors="replace")
+    except (av.FFmpegError, ValueError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        message = f"{path}: cannot be opened as a video ({reason}); it is truncated, damaged or another kind of file"
+        raise MediaError(message) from None
+    with container:
+        streams = [s for s in container.streams.video if not s.disposition & av.stream.Disposition.attached_pic]
+        if not streams:
+            raise MediaError(f"{path}: holds no video stream; give a video file, a frame folder or an animation")
+        stream = streams[0]
+        if stream.codec_context is None:
+            raise MediaError(f"{path}: no decoder for its video codec; encode it as H.264", Reason.DECODE_FAILED)
+        check_size(path, stream.codec_context.width, stream.codec_context.height)
+        stream.thread_type = "AUTO"
+        stream.codec_context.thread_count = min(MAX_THREADS, os.cpu_count() or 1)
+        stream.codec_context.options = {"max_pixels": str(MAX_PIXELS)}
+        yield container, stream
+
+
+def whole_packets(container: InputContainer, stream: VideoStream) -> Iterator[av.Packet]:
+    """The stream's packets in decoding order; Truncation where the file ends within one."""
+    try:
+        for packet in container.demux(stream):
+            if packet.size == 0 and packet.dts is None:
+                continue
+            if packet.is_corrupt:
+                raise Truncation("a packet is cut off or damaged")
+            yield packet
+    except av.FFmpegError as error:
+        raise Truncation(error.strerror) from None
+
+
+def decode_packets(stream: VideoStream, packets: Iterator[av.Packet], one_to_one: bool) -> Iterator[av.VideoFrame]:
+    """Decode in display order; Damage at the first frame that is damaged or lost.
+
+    Where each packet holds one frame (`one_to_one`), the next frame out must carry the lowest time stamp not yet shown: that is
+    how a frame that the decoder dropped without an error is noticed.
+    """
+    waiting: list[int] = []
+    truncation: Truncation | None = None
+
+    def checked(frames: list[av.VideoFrame]) -> Iterator[av.VideoFrame]:
+        for frame in frames:
+            if frame.is_corrupt:
+                raise Damage("a frame is damaged")
+            if one_to_one and frame.pts != heapq.heappop(waiting):
+                raise Damage("a frame is missing")
+            yield frame
+
+    try:
+        for packet in packets:
+            if one_to_one and not packet.is_discard:
+                assert packet.pts is not None
+                heapq.heappush(waiting, packet.pts)
+            yield from checked(stream.codec_context.decode(packet))
+    except Truncation as error:
+        truncation = error
+    except av.FFmpegError as error:
+        raise Damage(error.strerror) from None
+    try:
+        yield from checked(stream.codec_context.decode(None))
+    except av.FFmpegError as error:
+        raise Damage(error.strerror) from None
+    if truncation is not None:
+        raise truncation
+
+
+class RgbConverter:
+    """Turns decoded frames of one stream into upright uint8 RGB arrays."""
+
+    def __init__(self, path: Path, orientation: Orientation, width: int, height: int):
+        self._path, self._orientation, self._shape = path, orientation, (height, width, 3)
+        self._reformatter = VideoReformatter()
+
+    def __call__(self, frame: av.VideoFrame) -> np.ndarray:
+        rgb = self._reformatter.reformat(frame, format="rgb24", threads=1).to_ndarray()
+        image = self._orientation.apply(rgb)
+        if image.shape != self._shape:
+            message = (
+                f"{self._path}: the frame size changes from {self._shape[1]}x{self._shape[0]} within the clip; encode it again"
+            )
+            raise MediaError(message, Reason.SIZE_MISMATCH)
+        return image

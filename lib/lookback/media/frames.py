@@ -1,0 +1,91 @@
+"""Frame folders (PNG, JPEG) as clips, and single images."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from lookback.errors import MediaError, Reason
+from lookback.media.info import VideoInfo, check_size, existing
+from lookback.media.reader import VideoReader
+
+SUFFIXES = {".png", ".jpg", ".jpeg"}
+EXIF_ORIENTATION = 274
+TRANSPOSED = {5, 6, 7, 8}
+
+
+def natural_key(path: Path) -> tuple[object, ...]:
+    """Digits compare as numbers: frame_2 comes before frame_10; equal numbers by spelling."""
+    parts = re.split(r"(\d+)", path.name)
+    return (*((int(part), "") if k % 2 else (-1, part) for k, part in enumerate(parts)), path.name)
+
+
+def frame_files(folder: Path) -> list[Path]:
+    """The folder's frames in natural order; hidden files and other kinds are passed over."""
+    files = [f for f in folder.iterdir() if f.suffix.lower() in SUFFIXES and not f.name.startswith(".") and f.is_file()]
+    return sorted(files, key=natural_key)
+
+
+def image_size(path: Path) -> tuple[int, int]:
+    """(width, height) as displayed, from the header alone."""
+    try:
+        with Image.open(path) as image:
+            turned = image.format in ("JPEG", "PNG") and image.getexif().get(EXIF_ORIENTATION) in TRANSPOSED
+            size = image.size[::-1] if turned else image.size
+    except Image.DecompressionBombError as error:
+        raise MediaError(f"{path}: its header declares an absurd image size; {error}", Reason.INVALID_INPUT) from None
+    except (OSError, SyntaxError, ValueError) as error:
+        raise MediaError(f"{path}: cannot be read as an image ({error}); copy or generate it again") from None
+    check_size(path, *size)
+    return size
+
+
+def read_image(path: str | Path) -> np.ndarray:
+    """One PNG or JPEG as upright uint8 RGB (H, W, 3); alpha is dropped, 16 bits a channel become 8."""
+    path = existing(path)
+    image_size(path)
+    try:
+        with Image.open(path) as image:
+            upright = ImageOps.exif_transpose(image)
+            if upright.mode.startswith("I") or upright.mode == "F":
+                grey = np.clip(np.rint(np.asarray(upright, np.float64) / 257), 0, 255).astype(np.uint8)
+                return np.repeat(grey[..., None], 3, axis=2)
+            return np.array(upright.convert("RGB"))
+    except (OSError, SyntaxError, ValueError) as error:
+        raise MediaError(f"{path}: cannot be decoded ({error}); copy or generate it again") from None
+
+
+class FrameFolderReader(VideoReader):
+    """A folder of frames. Sizes are checked from the headers when it is opened, so a mixed folder fails at once."""
+
+    def __init__(self, folder: Path, fps: float | None):
+        self._files = frame_files(folder)
+        if not self._files:
+            message = f"{folder}: holds no frames (*.png, *.jpg); point to the folder that holds them"
+            raise MediaError(message, Reason.MISSING_INPUT)
+        width, height = image_size(self._files[0])
+        for file in self._files[1:]:
+            size = image_size(file)
+            if size != (width, height):
+                message = (
+                    f"{file}: is {size[0]}x{size[1]}, but {self._files[0].name} is {width}x{height}; frames must be of one size"
+                )
+                raise MediaError(message, Reason.SIZE_MISMATCH)
+        n_frames = len(self._files)
+        codec = self._files[0].suffix.lower().lstrip(".").replace("jpeg", "jpg")
+        duration = n_frames / fps if fps else None
+        super().__init__(VideoInfo(folder, "frames", n_frames, fps, width, height, duration, 0, codec, "rgb24", False))
+
+    def __iter__(self) -> Iterator[tuple[int, np.ndarray]]:
+        yield from enumerate(self._select(np.arange(len(self._files))))
+
+    def _select(self, indices: np.ndarray) -> Iterator[np.ndarray]:
+        for index in indices.tolist():
+            try:
+                yield read_image(self._files[index])
+            except MediaError as error:
+                raise MediaError(f"{error}; it is frame {index} of {self.info.n_frames}", error.reason) from None

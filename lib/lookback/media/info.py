@@ -1,0 +1,54 @@
+"""What is known of a clip before its frames are read, and the checks every path goes through first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from lookback.errors import MediaError, Reason
+
+Kind = Literal["video", "frames", "animation"]
+
+# 8192 x 8192: above every clip in use, below what one RGB frame may cost in memory (200 MB).
+MAX_PIXELS = 2**26
+
+
+@dataclass(frozen=True)
+class VideoInfo:
+    """A clip's facts, as displayed (rotation applied).
+
+    `n_frames` is the number of frames that can be read. `complete` is False where the file breaks off before the number of
+    frames it declares; iteration then delivers `n_frames` frames and raises. `fps` and `duration` (seconds) are None only for a
+    frame folder, which carries no rate. `rotation` is the clockwise quarter turn in degrees that was applied.
+    """
+
+    path: Path
+    kind: Kind
+    n_frames: int
+    fps: float | None
+    width: int
+    height: int
+    duration: float | None
+    rotation: int
+    codec: str
+    pix_fmt: str
+    variable_frame_rate: bool
+    complete: bool = True
+
+
+def existing(path: str | Path) -> Path:
+    """The path, if something that can be read is there."""
+    path = Path(path)
+    if not path.exists():
+        raise MediaError(f"{path}: no such file or folder; check the path in the dataset", Reason.MISSING_INPUT)
+    if path.is_file() and path.stat().st_size == 0:
+        raise MediaError(f"{path}: the file is empty (0 bytes); copy or generate it again")
+    return path
+
+
+def check_size(path: Path, width: int, height: int) -> None:
+    """Refuse sizes that no real clip has before anything is allocated for them."""
+    if width < 1 or height < 1 or width * height > MAX_PIXELS:
+        message = f"{path}: its header says {width}x{height} pixels, and this reads up to {MAX_PIXELS} a frame; scale it down"
+        raise MediaError(message, Reason.INVALID_INPUT)

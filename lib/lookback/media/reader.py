@@ -1,0 +1,79 @@
+"""What every kind of clip offers: iteration, batches and exact reads by frame index."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Self
+
+import numpy as np
+
+from lookback.errors import MediaError, Reason, UsageError
+from lookback.media.info import VideoInfo
+
+
+class VideoReader(ABC):
+    """Frames of one clip as uint8 RGB (H, W, 3), in display order, upright.
+
+    Iterating streams the clip from its first frame, each time anew, and holds a few frames at most. Where a file breaks off,
+    iteration delivers the frames before the break and then raises a MediaError that says after how many.
+    """
+
+    def __init__(self, info: VideoInfo):
+        self.info = info
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[tuple[int, np.ndarray]]:
+        """(index, frame) from the first frame on."""
+
+    @abstractmethod
+    def _select(self, indices: np.ndarray) -> Iterator[np.ndarray]:
+        """The frames of strictly increasing, valid indices."""
+
+    def close(self) -> None:  # noqa: B027 - only a video file holds something open
+        """Release the files held for `read`."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return self.info.n_frames
+
+    def batches(self, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """(indices (n,), frames (n, H, W, 3)) with n = size, the last one possibly smaller."""
+        if size < 1:
+            raise UsageError(f"a batch needs at least one frame, not {size}")
+        indices: list[int] = []
+        frames: list[np.ndarray] = []
+        broken: MediaError | None = None
+        try:
+            for index, frame in self:
+                indices.append(index)
+                frames.append(frame)
+                if len(frames) == size:
+                    yield np.array(indices), np.stack(frames)
+                    indices, frames = [], []
+        except MediaError as error:
+            broken = error
+        if frames:
+            yield np.array(indices), np.stack(frames)
+        if broken is not None:
+            raise broken
+
+    def read(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
+        """The frames at `indices` (any order, repeats allowed) as (N, H, W, 3), equal to those of iteration."""
+        wanted = np.asarray(indices)
+        if wanted.ndim != 1 or not (wanted.size == 0 or np.issubdtype(wanted.dtype, np.integer)):
+            raise UsageError(f"frame indices are a list of integers, not {indices!r}")
+        outside = wanted[(wanted < 0) | (wanted >= self.info.n_frames)]
+        if len(outside):
+            message = f"{self.info.path}: frame {outside[0]} was asked for, and the clip has {self.info.n_frames} (0 is the first)"
+            raise MediaError(message, Reason.TOO_SHORT)
+        frames = np.empty((len(wanted), self.info.height, self.info.width, 3), np.uint8)
+        unique, places = np.unique(wanted, return_inverse=True)
+        for k, frame in enumerate(self._select(unique)):
+            frames[places == k] = frame
+        return frames

@@ -1,0 +1,106 @@
+"""Resizing policies, each held to one library's definition, and the benchmarks' geometry built from them.
+
+- "area": OpenCV INTER_AREA, every source pixel weighted by the share of the target pixel it covers.
+- "bilinear": torch interpolate(mode="bilinear", align_corners=False), no antialiasing.
+- "bilinear_antialias": the same with antialias=True (a triangle filter as wide as the shrinking factor, as Pillow does).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import cv2
+import numpy as np
+import torch
+from torch.nn.functional import interpolate
+
+from lookback.errors import MediaError, Reason, UsageError
+
+Policy = Literal["area", "bilinear", "bilinear_antialias"]
+POLICIES = ("area", "bilinear", "bilinear_antialias")
+# Frames are widened to float32 a few at a time, so that memory stays small for a long batch.
+CHUNK_PIXELS = 1 << 22
+
+
+def resize(frames: np.ndarray, height: int, width: int, policy: Policy) -> np.ndarray:
+    """Resize (H, W, 3) or (N, H, W, 3). uint8 gives uint8 (rounded to nearest), floats keep their type and are not clipped."""
+    if policy not in POLICIES:
+        raise UsageError(f"resize policy {policy!r} is unknown; choose one of {', '.join(POLICIES)}")
+    if height < 1 or width < 1:
+        raise UsageError(f"cannot resize to {width}x{height}; both sides must be at least 1")
+    batch = _batch(frames)
+    if batch.shape[1:3] == (height, width):
+        resized = batch.copy()
+    else:
+        resized = np.empty((len(batch), height, width, 3), batch.dtype)
+        for part in _chunks(len(batch), max(height * width, batch.shape[1] * batch.shape[2])):
+            fill = _area if policy == "area" else _interpolate
+            fill(batch[part], resized[part], antialias=policy == "bilinear_antialias")
+    return resized if frames.ndim == 4 else resized[0]
+
+
+def scale_and_centre_crop(frames: np.ndarray, height: int = 720, width: int = 1280) -> np.ndarray:
+    """MIND's preprocessing: scale until the frame covers height x width, "bilinear", then cut the centre out."""
+    batch = _batch(frames)
+    scale = max(height / batch.shape[1], width / batch.shape[2])
+    covering = max(height, round(batch.shape[1] * scale)), max(width, round(batch.shape[2] * scale))
+    scaled = resize(batch, *covering, policy="bilinear")
+    top, left = (covering[0] - height) // 2, (covering[1] - width) // 2
+    cropped = np.ascontiguousarray(scaled[:, top : top + height, left : left + width])
+    return cropped if frames.ndim == 4 else cropped[0]
+
+
+def pad_to_grid(frames: np.ndarray, patch: int, max_side: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """WRBench's full field of view: scale to fit, then pad with zeros right and below; nothing is cropped.
+
+    With `max_side` the longer side becomes max_side (proportions kept, "bilinear_antialias") and the frame is padded to the
+    square of max_side, rounded up to whole patches; without it the frame keeps its size and is padded to whole patches.
+    Returns the padded frames and the mask of valid patches (rows, columns), False where a patch holds padding only.
+    """
+    if patch < 1 or (max_side is not None and max_side < 1):
+        raise UsageError(f"patch and max_side must be at least 1, not {patch} and {max_side}")
+    batch = _batch(frames)
+    height, width = batch.shape[1:3]
+    if max_side is not None:
+        scale = max_side / max(height, width)
+        height, width = max(1, round(height * scale)), max(1, round(width * scale))
+        batch = resize(batch, height, width, "bilinear_antialias")
+    rows, columns = -(-(max_side or height) // patch), -(-(max_side or width) // patch)
+    padded = np.zeros((len(batch), rows * patch, columns * patch, 3), batch.dtype)
+    padded[:, :height, :width] = batch
+    valid = np.zeros((rows, columns), bool)
+    valid[: -(-height // patch), : -(-width // patch)] = True
+    return (padded if frames.ndim == 4 else padded[0]), valid
+
+
+def _batch(frames: np.ndarray) -> np.ndarray:
+    batch = frames[None] if frames.ndim == 3 else frames
+    if batch.ndim != 4 or batch.shape[3] != 3 or 0 in batch.shape[1:]:
+        raise MediaError(f"frames must be (H, W, 3) or (N, H, W, 3), not {frames.shape}", Reason.INVALID_INPUT)
+    if batch.dtype not in (np.uint8, np.float32, np.float64):
+        raise MediaError(f"frames must be uint8, float32 or float64, not {batch.dtype}", Reason.INVALID_INPUT)
+    return batch
+
+
+def _chunks(n: int, pixels: int) -> Iterator[slice]:
+    step = max(1, CHUNK_PIXELS // pixels)
+    for start in range(0, n, step):
+        yield slice(start, start + step)
+
+
+def _area(source: np.ndarray, target: np.ndarray, antialias: bool) -> None:
+    for image, out in zip(source, target, strict=True):
+        cv2.resize(image, (target.shape[2], target.shape[1]), dst=out, interpolation=cv2.INTER_AREA)
+
+
+def _interpolate(source: np.ndarray, target: np.ndarray, antialias: bool) -> None:
+    """float32 arithmetic for uint8: the library's own uint8 kernels round differently from machine to machine."""
+    tensor = torch.from_numpy(np.ascontiguousarray(source)).permute(0, 3, 1, 2)
+    floats = tensor.float() if source.dtype == np.uint8 else tensor
+    size = (target.shape[1], target.shape[2])
+    with torch.inference_mode():
+        result = interpolate(floats, size=size, mode="bilinear", align_corners=False, antialias=antialias)
+        if source.dtype == np.uint8:
+            result = result.round_().clamp_(0, 255).to(torch.uint8)
+    target[...] = result.permute(0, 2, 3, 1).numpy()
