@@ -26,7 +26,7 @@ def fingerprint(stage: Stage, params: RunParams, hashes: HashCache) -> dict[str,
     values = params.model_dump(mode="json")
     return {
         "notebook": notebook_hash(project_root() / "notebooks" / f"{stage.notebook}.ipynb"),
-        "code": code_hash((f"lookback.stages.{stage.name}", *stage.loads)),
+        "code": code_hash((f"lookback.stages._{stage.name}", *stage.loads)),
         "parameters": sha256_json({name: values[name] for name in ("seed", "device", *stage.sections)}),
         "inputs": {**_tables(stage, params, hashes), **_external(stage, params, hashes)},
     }

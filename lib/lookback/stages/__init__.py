@@ -11,4 +11,4 @@ NAMES = ("curation", "extraction", "scoring", "judging", "agreement", "forensics
 def __getattr__(name: str) -> Any:
     if name not in NAMES:
         raise AttributeError(f"module 'lookback.stages' has no attribute '{name}'")
-    return getattr(import_module(f"lookback.stages.{name}"), name)
+    return getattr(import_module(f"lookback.stages._{name}"), name)

@@ -1,0 +1,31 @@
+"""`lookback report`: run the DAG, or one stage of it with what it needs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lookback.params import load_run
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(report)
+
+
+def report(
+    run: Annotated[str, typer.Option(help="Run name: params/NAME.yaml, or a path to a YAML file.")] = "demo",
+    stage: Annotated[str, typer.Option(help="Only this stage and what it needs.")] = "",
+    set_: Annotated[list[str] | None, typer.Option("--set", help="Override one parameter: key=value. May be repeated.")] = None,
+) -> None:
+    """Bring a run's tables, figures and report up to date; what is up to date is left alone."""
+    from lookback.pipeline import Pipeline, stage_named
+
+    overrides = list(set_ or [])
+    params = load_run(run, overrides)
+    target = stage_named(stage) if stage else None
+    redone = Pipeline(params, run, overrides).run(target)
+    paths = params.paths
+    goal = paths.tables if target is not None and target.name != "report" else paths.report
+    state = f"redone: {', '.join(redone)}" if redone else "nothing to do, everything is up to date"
+    print(f"{goal.relative_to(paths.root.parents[1])}: {state}")

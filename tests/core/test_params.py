@@ -1,0 +1,61 @@
+"""Parameter files: a mistake gets one sentence that names file, key, bad value and the nearest valid key."""
+
+import pytest
+
+from lookback.errors import ParameterError
+from lookback.params import apply_overrides, load_run
+from lookback.paths import project_root
+
+
+def test_every_run_file_in_the_project_loads():
+    runs = [path.stem for path in (project_root() / "params").glob("*.yaml") if path.stem not in {"agreement", "weights.lock"}]
+    assert "demo" in runs
+    for run in runs:
+        assert load_run(run).run == run
+
+
+@pytest.mark.parametrize(
+    ("override", "parts"),
+    [
+        ("seeed=3", ["demo.yaml", "'seeed'", "3", "did you mean 'seed'?"]),
+        ("curation.world.widht=3", ["'curation.world.widht'", "did you mean 'width'?"]),
+        ("curation.sources=[{root: a, layuot: b}]", ["'curation.sources.0.layuot'", "did you mean 'layout'?"]),
+        ("seed=minus", ["'seed'", "'minus'", "integer"]),
+        ("workers=0", ["'workers'", "0", "greater than or equal to 1"]),
+        ("judging.judge=oracle", ["'judging.judge'", "'oracle'", "'geometric'"]),
+        ("seed", ["'seed' is not key=value"]),
+        ("report.title=[1", ["not valid YAML"]),
+    ],
+)
+def test_a_bad_value_is_named_with_its_place_and_remedy(override, parts):
+    with pytest.raises(ParameterError) as caught:
+        load_run("demo", [override])
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_a_missing_file_names_the_nearest_run():
+    with pytest.raises(ParameterError, match="did you mean 'demo'"):
+        load_run("dmeo")
+
+
+@pytest.mark.parametrize("content", ["- a\n- b\n", "seed: [1", "\x00\xff"])
+def test_a_file_that_is_no_mapping_is_refused(tmp_path, content):
+    path = tmp_path / "broken.yaml"
+    path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(ParameterError, match=r"broken\.yaml"):
+        load_run(str(path))
+
+
+def test_yaml_tags_run_no_code(tmp_path):
+    path = tmp_path / "evil.yaml"
+    path.write_text("seed: !!python/object/apply:os.getcwd []\n")
+    with pytest.raises(ParameterError, match="not valid YAML"):
+        load_run(str(path))
+
+
+def test_overrides_do_not_touch_the_values_they_start_from():
+    before = {"report": {"title": "a"}, "seed": 1}
+    after = apply_overrides(before, ["report.title=b", "report.thumbnails=3"])
+    assert before == {"report": {"title": "a"}, "seed": 1}
+    assert after == {"report": {"title": "b", "thumbnails": 3}, "seed": 1}
