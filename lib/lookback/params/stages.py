@@ -9,6 +9,7 @@ from pydantic import Field
 from lookback.params.section import Section
 
 Variant = Literal["paper", "official", "corrected"]
+JudgeName = Literal["none", "geometric", "simulated", "openai", "transformers", "replay"]
 
 
 class Extraction(Section):
@@ -30,21 +31,43 @@ class Scoring(Section):
 
 
 class Judging(Section):
-    judge: Literal["none", "geometric", "simulated", "openai", "transformers", "replay"] = "none"
+    judge: JudgeName = "none"
+    model: str = ""  # empty: $LOOKBACK_JUDGE_MODEL or $MBENCH_VLM_MODEL; for `transformers` a hub name or a folder
+    # empty: $LOOKBACK_JUDGE_URL or $MBENCH_VLM_BASE_URL. The key comes from the environment only, never from a file
+    base_url: str = ""
+    # the re-observation gate is another judge than the scorer; empty: geometric, or simulated beside a simulated scorer
+    gate_judge: JudgeName | None = None
+    gate_model: str = ""
+    also: list[JudgeName] = ["geometric"]  # asked the same questions for comparison; never used for gating
     tasks: list[str] = []  # empty: every task that applies
     ignore_trigger: bool = False
-    model: str = ""
-    base_url: str = ""  # the key is read from $LOOKBACK_JUDGE_KEY (or $MBENCH_VLM_API_KEY), never from a file
-    n_frames: int = Field(default=8, ge=1)
+    # what is sent
+    n_frames: int = Field(default=8, ge=1)  # uniform frames for triggers and ratings
+    fps: float = Field(default=2.0, gt=0)  # frames per second for probes, judgeability and VQA
+    max_frames: int = Field(default=32, ge=2)
+    image_side: int = Field(default=512, ge=64, le=4096)  # longer side of a sent frame, in pixels
+    jpeg_quality: int = Field(default=85, ge=30, le=100)
+    temperature: float = Field(default=0.0, ge=0)
+    max_tokens: int = Field(default=4096, ge=1)
+    samples: int = Field(default=5, ge=1)  # calls a yes/no question is asked where the server gives no log-probabilities
+    sampling_temperature: float = Field(default=0.7, gt=0)
     repeats: int = Field(default=1, ge=1)
+    # how it is sent
     concurrency: int = Field(default=8, ge=1, le=256)
     timeout_s: float = Field(default=60, gt=0)
     max_retries: int = Field(default=3, ge=0)
+    max_wait_s: float = Field(default=60, gt=0)  # the longest pause a server may ask for
     max_calls: int | None = Field(default=None, ge=0)
     max_cost: float | None = Field(default=None, ge=0)
     price_per_call: float = Field(default=0.0, ge=0)
-    recordings: str = ""  # replay: the folder of recorded answers
+    price_per_million_input: float = Field(default=0.0, ge=0)
+    price_per_million_output: float = Field(default=0.0, ge=0)
+    recordings: str = ""  # replay: the folder of recorded answers; empty: this run's own
     error_rate: float = Field(default=0.05, ge=0, le=0.5)  # simulated: the declared share of wrong answers
+    # MemoBench VQA
+    vqa_questions: str = ""  # folder of <Scene>-<n>-questions.csv; empty: questions are generated
+    vqa_failures: str = ""  # CSV clip_id,model_id,hint: known-failure clips for the failure filter
+    vqa_filter: Literal["paper", "official"] = "paper"
 
 
 class Agreement(Section):
