@@ -1,0 +1,52 @@
+"""`lookback list-metrics` and `lookback doctor`: what exists, and what works here."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("list-metrics")(list_metrics)
+    app.command()(doctor)
+
+
+def list_metrics(json_: Json = False) -> None:
+    """Every metric with its unit, range, direction, needs, equation and variants."""
+    from lookback.registry import METRICS
+
+    declared = []
+    for spec in METRICS:
+        fields = {name: value for name, value in asdict(spec).items() if name != "score"}
+        declared.append(fields)
+    if json_:
+        print(json.dumps(declared, indent=2, ensure_ascii=False))
+        return
+    width = max(len(spec["name"]) for spec in declared)
+    for spec in declared:
+        arrow = "higher is better" if spec["higher_is_better"] else "lower is better"
+        print(f"{spec['name']:{width}}  {spec['title']} [{spec['unit'] or 'score'}, {arrow}; {spec['source']}]")
+    print(f"{len(declared)} metrics")
+
+
+def doctor(json_: Json = False) -> None:
+    """Which backend of each role is usable here, why not, and what would make it usable."""
+    from lookback.doctor import report
+
+    frame = report()
+    if json_:
+        print(json.dumps(frame.to_dict("records"), indent=2, ensure_ascii=False))
+        return
+    for role, rows in frame.groupby("role", sort=False):
+        print(role)
+        for row in rows.to_dict("records"):
+            state = "usable" if row["usable"] else "not usable"
+            kind = "embedded" if row["embedded"] else "paper's model"
+            print(f"  {row['backend']:22} {state:11} ({kind}) {row['why']}")
+            if not row["usable"] and row["remedy"]:
+                print(f"  {'':22} -> {row['remedy']}")

@@ -1,0 +1,65 @@
+"""How every figure looks and is saved: colour-blind-safe palette, readable in print, the same bytes for the same data."""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("agg", force=False)
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+from lookback.files import atomic_path
+
+# Okabe and Ito's eight colours, distinguishable with every common colour-vision deficiency
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
+PHASE_COLOURS = {"V": "#009E73", "D": "#999999", "R": "#0072B2"}
+STYLE = {
+    "figure.dpi": 110,
+    "savefig.dpi": 150,
+    "savefig.bbox": "tight",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.prop_cycle": matplotlib.cycler(color=PALETTE),
+    "svg.hashsalt": "lookback",
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw in the project's style."""
+    with plt.rc_context(STYLE):
+        yield
+
+
+@dataclass(frozen=True)
+class SavedFigure:
+    """A figure on disk, with the caption that says what to see."""
+
+    png: Path
+    caption: str
+
+    def to_html(self) -> str:
+        """Embedded, with the caption as alternative text."""
+        data = base64.b64encode(self.png.read_bytes()).decode()
+        text = html.escape(self.caption)
+        return f'<figure id="{html.escape(self.png.stem)}"><img src="data:image/png;base64,{data}" alt="{text}"><figcaption>{text}</figcaption></figure>'
+
+
+def save_figure(figure: Figure, folder: Path, name: str, caption: str) -> SavedFigure:
+    """Write PNG, SVG and PDF, and close the figure."""
+    without_dates = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    for suffix, metadata in without_dates.items():
+        with atomic_path(folder / f"{name}{suffix}") as temporary, style():
+            figure.savefig(temporary, metadata=metadata)
+    plt.close(figure)
+    return SavedFigure(folder / f"{name}.png", caption)

@@ -1,0 +1,32 @@
+"""The one self-contained HTML file: sections, a table of contents, no external host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, select_autoescape
+from markupsafe import Markup
+
+from lookback.files import write_text
+
+
+@dataclass
+class Section:
+    """A part of the report: a heading and HTML fragments made by the renderers (which escape what they are given)."""
+
+    id: str
+    title: str
+    intro: str = ""
+    fragments: list[str] = field(default_factory=list)
+
+    @property
+    def body(self) -> Markup:
+        return Markup("\n".join(self.fragments))  # noqa: S704 - fragments come from renderers that escape
+
+
+def write_page(path: Path, title: str, subtitle: str, sections: list[Section], footer: str) -> None:
+    """Render the sections into one HTML file."""
+    environment = Environment(loader=PackageLoader("lookback.report", "templates"), autoescape=select_autoescape(["html"]))
+    page = environment.get_template("report.html").render(title=title, subtitle=subtitle, sections=sections, footer=footer)
+    write_text(path, page)
