@@ -1,0 +1,52 @@
+"""What a metric sees of a clip: its row, its artifacts, the variant and constants in force."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lookback.clips import Clip
+from lookback.errors import NotScorable, Reason
+from lookback.paths import resolve
+from lookback.store import Entry
+
+
+@dataclass
+class ScoringClip:
+    """One clip for one metric; remembers which artifacts were used, for the provenance columns."""
+
+    clip: Clip
+    variant: str
+    constants: Mapping[str, float]
+    segments: pd.DataFrame  # this clip's rows of the segments table
+    load_artifact: Callable[[str], Entry]
+    tool: Callable[[str], Any]  # a role's backend as a function library (LPIPS distance, optical flow)
+    used: set[str] = field(default_factory=set)
+
+    def artifact(self, role: str) -> Entry:
+        """The artifact of a role, or NotScorable with the reason it is missing."""
+        self.used.add(role)
+        return self.load_artifact(role)
+
+    def backend(self, role: str) -> Any:
+        """The role's backend itself, or NotScorable(backend_unavailable)."""
+        self.used.add(role)
+        return self.tool(role)
+
+    def constant(self, name: str, default: float) -> float:
+        return float(self.constants.get(name, default))
+
+    def need(self, name: str) -> Any:
+        """A field of the clip that the metric cannot do without."""
+        value = getattr(self.clip, name)
+        if value is None or value == "" or value == []:
+            raise NotScorable(Reason.MISSING_INPUT, f"the clip has no {name}")
+        return value
+
+    @property
+    def video(self) -> Path:
+        return resolve(self.clip.video)
