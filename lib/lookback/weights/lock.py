@@ -1,0 +1,92 @@
+"""Read the lock file: every weight's origin, file names and hashes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+import yaml
+
+from lookback.errors import ContractError, UsageError
+from lookback.paths import project_root
+
+Kind = Literal["embedded", "hub", "torchvision", "manual"]
+LOCK_FILE = "weights.lock.yaml"
+
+
+@dataclass(frozen=True)
+class Weight:
+    """One entry of the lock: `files` maps each file's name to its sha256 (a prefix of it for torchvision; None when not known)."""
+
+    name: str
+    kind: Kind
+    files: dict[str, str | None]
+    origin: str  # in words: package, repository or project
+    revision: str | None = None  # version of the package, commit of the repository
+    archive: Literal["sdist", "wheel"] | None = None
+    member: str | None = None
+    source: str = ""  # what the fetching code needs: package name, repository, torchvision's name
+
+    @property
+    def single(self) -> bool:
+        """Whether the weight is one file (and not a folder of files)."""
+        return self.kind in ("embedded", "torchvision")
+
+
+def read_lock(path: Path | None = None) -> dict[str, Weight]:
+    """Every weight by name."""
+    return _read(path or project_root() / "params" / LOCK_FILE)
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path) -> dict[str, Weight]:
+    try:
+        sections = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"{path} is not there; it lists the weight files and comes with the project") from None
+    except yaml.YAMLError as error:
+        raise ContractError(f"{path.name} is not valid YAML: {error}") from None
+    makers = {"embedded": _embedded, "hub": _hub, "torchvision": _torchvision, "manual": _manual}
+    weights: dict[str, Weight] = {}
+    for section, entries in sections.items():
+        if section not in makers:
+            raise ContractError(f"{path.name}: unknown section '{section}'; sections are {', '.join(makers)}")
+        for name, entry in entries.items():
+            if name in weights:
+                raise ContractError(f"{path.name}: '{name}' is listed twice")
+            try:
+                weights[name] = makers[section](name, entry)
+            except (KeyError, TypeError) as error:
+                raise ContractError(f"{path.name}: {section}.{name} lacks {error}") from None
+    return weights
+
+
+def _embedded(name: str, entry: dict[str, Any]) -> Weight:
+    package, _, version = entry["package"].partition("==")
+    return Weight(
+        name,
+        "embedded",
+        {PurePosixPath(entry["member"]).name: entry["sha256"]},
+        origin=f"the Python package {entry['package']} ({entry['archive']})",
+        revision=version,
+        archive=entry["archive"],
+        member=entry["member"],
+        source=package,
+    )
+
+
+def _hub(name: str, entry: dict[str, Any]) -> Weight:
+    origin = f"{entry['repository']} on the model hub"
+    return Weight(name, "hub", entry["files"], origin, revision=entry["revision"], source=entry["repository"])
+
+
+def _torchvision(name: str, entry: dict[str, Any]) -> Weight:
+    prefix = PurePosixPath(entry["file"]).stem.rpartition("-")[2]
+    origin = f"torchvision's {entry['weights']}"
+    return Weight(name, "torchvision", {entry["file"]: prefix}, origin, revision=entry["weights"], source=entry["weights"])
+
+
+def _manual(name: str, entry: dict[str, Any]) -> Weight:
+    return Weight(name, "manual", entry["files"], origin=entry["source"])
