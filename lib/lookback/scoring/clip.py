@@ -1,0 +1,83 @@
+"""Score one clip: advance every metric to its pixel requests, decode once, let them finish. A pure function of the clip and the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from inspect import isgenerator
+from typing import Any
+
+from lookback.errors import LookbackError, MediaError, NotScorable, Reason
+from lookback.paths import resolve
+from lookback.registry import MetricSpec
+from lookback.scoring.context import ScoringClip
+from lookback.scoring.decode import serve
+from lookback.scoring.requests import Request
+from lookback.scoring.results import Item, Scored
+
+ROUNDS = 3  # a metric may ask for pixels again after its first answer; more rounds mean more decodes
+
+
+@dataclass
+class _Running:
+    """A metric under way: its generator, and the request it waits on."""
+
+    name: str
+    generator: Generator[Request, Any, Scored]
+    request: Request | None = None
+    answer: Any = field(default=None)
+
+
+def score_clip(metrics: Sequence[tuple[MetricSpec, ScoringClip]]) -> dict[str, Scored]:
+    """Each metric's result by name; what cannot be scored is an item with its reason."""
+    results: dict[str, Scored] = {}
+    running: list[_Running] = []
+    for spec, context in metrics:
+        job = _Running(spec.name, _begin(spec, context))
+        _advance(job, results, running)
+    clip = metrics[0][1].clip if metrics else None
+    for _ in range(ROUNDS):
+        if not running or clip is None:
+            break
+        truth = resolve(clip.ground_truth) if clip.ground_truth else None
+        waiting, running = running, []
+        answers = serve(resolve(clip.video), truth, [job.request for job in waiting if job.request is not None])
+        for job, answer in zip(waiting, answers, strict=True):
+            job.answer = answer
+            _advance(job, results, running)
+    for job in running:
+        results[job.name] = missing(Reason.BACKEND_FAILED, f"asked for pixels more than {ROUNDS} times")
+    return results
+
+
+def missing(reason: Reason | str, detail: str) -> Scored:
+    return Scored([Item(reason=str(reason), detail=detail)])
+
+
+def _begin(spec: MetricSpec, context: ScoringClip) -> Generator[Request, Any, Scored]:
+    """A metric that needs no pixels is a plain function: wrap it, so that all run alike."""
+    result = spec.score(context)
+    if isgenerator(result):
+        return (yield from result)
+    return result
+
+
+def _advance(job: _Running, results: dict[str, Scored], running: list[_Running]) -> None:
+    try:
+        if job.request is None:
+            job.request = next(job.generator)
+        elif isinstance(job.answer, NotScorable):
+            job.request = job.generator.throw(job.answer)
+        else:
+            job.request = job.generator.send(job.answer)
+        running.append(job)
+    except StopIteration as end:
+        results[job.name] = end.value
+    except NotScorable as reason:
+        results[job.name] = missing(reason.reason, reason.detail)
+    except MediaError as error:
+        results[job.name] = missing(error.reason, str(error))
+    except LookbackError as error:
+        results[job.name] = missing(Reason.INVALID_INPUT, str(error))
+    except Exception as error:  # one metric's defect must not take the others' scores with it
+        results[job.name] = missing(Reason.BACKEND_FAILED, f"{type(error).__name__}: {error}")
