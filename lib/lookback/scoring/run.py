@@ -1,0 +1,183 @@
+"""Score all clips of a run: choose the metrics of each, reuse what the store holds, spread the rest over workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
+
+import pandas as pd
+
+from lookback.backends.choose import build_backend
+from lookback.clips import KEYS, Clip, clips_from_frame
+from lookback.errors import BackendUnavailable, NotScorable, Reason, UsageError
+from lookback.files import sha256_json
+from lookback.params import RunParams
+from lookback.pipeline.code import code_hash
+from lookback.progress import track
+from lookback.registry import METRICS, MetricSpec
+from lookback.scoring.clip import missing, score_clip
+from lookback.scoring.context import ScoringClip
+from lookback.scoring.results import Item, Scored, Unit
+from lookback.store import ArtifactStore, Entry, Producer
+from lookback.tables import PROVENANCE
+from lookback.workers import WorkerDied, run_tasks
+
+
+@dataclass(frozen=True)
+class Task:
+    """All that scoring one clip needs, as plain data."""
+
+    clip: Clip
+    metrics: tuple[str, ...]
+    artifacts: tuple[dict[str, Any], ...]  # this clip's rows of the artifacts table
+    segments: tuple[dict[str, Any], ...]
+    params: RunParams
+
+
+def applicable(clip: Clip, wanted: Sequence[str]) -> list[MetricSpec]:
+    """The metrics of the clip's benchmark, setting and subset that look at pixels or artifacts (judged ones come later)."""
+    return [
+        spec
+        for spec in METRICS
+        if spec.benchmark == clip.benchmark
+        and not spec.judge_tasks
+        and (not wanted or spec.name in wanted)
+        and (not spec.settings or clip.setting in spec.settings)
+        and (not spec.subsets or clip.subset in spec.subsets)
+    ]
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Unknown metric names are an error before anything runs."""
+    for name in names:
+        METRICS.get(name)
+
+
+def score_run(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """(units, items) of every clip and applicable metric."""
+    check_names(params.scoring.metrics)
+    tasks = list(_tasks(params, clips, segments, artifacts))
+    if params.scoring.metrics and not any(task.metrics for task in tasks):
+        raise UsageError(f"None of the metrics {', '.join(params.scoring.metrics)} applies to these clips; see lookback list-metrics")
+    units: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
+    for index, result in track(run_tasks(score_task, tasks, params.workers), "scoring", total=len(tasks)):
+        rows = _dead(tasks[index], result.message) if isinstance(result, WorkerDied) else result
+        units += rows[0]
+        items += rows[1]
+    return pd.DataFrame(units), pd.DataFrame(items)
+
+
+def _tasks(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame) -> Iterator[Task]:
+    rows_of = {name: _by_clip(frame) for name, frame in (("segments", segments), ("artifacts", artifacts))}
+    for clip in clips_from_frame(clips):
+        names = tuple(spec.name for spec in applicable(clip, params.scoring.metrics))
+        yield Task(clip, names, rows_of["artifacts"].get(clip.key, ()), rows_of["segments"].get(clip.key, ()), params)
+
+
+def _by_clip(frame: pd.DataFrame) -> dict[tuple[Any, ...], tuple[dict[str, Any], ...]]:
+    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in frame.to_dict("records"):
+        found.setdefault(tuple(row[name] for name in KEYS), []).append(row)
+    return {key: tuple(rows) for key, rows in found.items()}
+
+
+def score_task(task: Task) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of units and items for one clip; metrics the store already holds are not scored again."""
+    store = ArtifactStore(task.params.paths.artifacts)
+    results: dict[str, tuple[Scored, Producer, str]] = {}
+    fresh: list[tuple[MetricSpec, ScoringClip, Producer, str]] = []
+    for name in task.metrics:
+        spec = METRICS.get(name)
+        producer, inputs = _identity(spec, task)
+        record = store.record(producer, inputs)
+        if record is not None:
+            results[name] = (_from_record(record), producer, inputs)
+        else:
+            fresh.append((spec, _context(spec, task, store), producer, inputs))
+    scored = score_clip([(spec, context) for spec, context, _, _ in fresh])
+    for spec, _, producer, inputs in fresh:
+        result = scored[spec.name]
+        if not any(item.reason == Reason.BACKEND_FAILED for item in result.items):
+            store.save(producer, inputs, {}, asdict(result))
+        results[spec.name] = (result, producer, inputs)
+    return _rows(task, results)
+
+
+def _identity(spec: MetricSpec, task: Task) -> tuple[Producer, str]:
+    """Who scores, and from what: code, variant, constants; the clip's row and its artifacts."""
+    variant = _variant(spec, task.params)
+    settings = sha256_json([variant, dict(task.params.scoring.constants)])
+    rows = [row for row in task.artifacts if row["role"] in spec.roles]
+    backends = ",".join(f"{row['role']}={row['backend'] or 'none'}" for row in rows) or "none"
+    weights = ",".join(sorted({row["weights"] for row in rows if row["weights"]}))
+    producer = Producer("score", spec.name, _code(spec.score.__module__)[:16], settings, f"{backends};{weights}")
+    inputs = sha256_json([task.clip.model_dump(mode="json"), [(row["role"], row["stored"], row["reason"]) for row in rows], list(task.segments)])
+    return producer, inputs
+
+
+@cache
+def _code(module: str) -> str:
+    return code_hash((module,))
+
+
+def _variant(spec: MetricSpec, params: RunParams) -> str:
+    wanted = params.scoring.variant
+    return wanted if wanted in spec.variants and wanted is not None else spec.default_variant
+
+
+def _context(spec: MetricSpec, task: Task, store: ArtifactStore) -> ScoringClip:
+    rows = {row["role"]: row for row in task.artifacts}
+
+    def load(role: str) -> Entry:
+        row = rows.get(role)
+        if row is None:
+            raise NotScorable(Reason.MISSING_INPUT, f"the extraction stage was not asked for '{role}'")
+        if row["reason"]:
+            raise NotScorable(row["reason"], f"{role}: {row['detail']}")
+        producer = Producer(role, row["backend"], row["version"], row["params_hash"], row["weights"])
+        entry = store.load(producer, row["input_hash"])
+        if entry is None:
+            raise NotScorable(Reason.MISSING_INPUT, f"the artifact '{role}' is gone from the store; run the extraction stage again")
+        return entry
+
+    segments = pd.DataFrame(task.segments)
+    return ScoringClip(task.clip, _variant(spec, task.params), task.params.scoring.constants, segments, load, lambda role: _tool(role, task.params))
+
+
+_TOOLS: dict[str, Any] = {}
+
+
+def _tool(role: str, params: RunParams) -> Any:
+    """The role's backend, built once per worker."""
+    if role not in _TOOLS:
+        try:
+            _TOOLS[role] = build_backend(role, params)
+        except BackendUnavailable as error:
+            _TOOLS[role] = error
+    if isinstance(_TOOLS[role], BackendUnavailable):
+        raise NotScorable(Reason.BACKEND_UNAVAILABLE, str(_TOOLS[role]))
+    return _TOOLS[role]
+
+
+def _from_record(record: dict[str, Any]) -> Scored:
+    return Scored([Item(**item) for item in record["items"]], [Unit(**unit) for unit in record["units"]])
+
+
+def _rows(task: Task, results: dict[str, tuple[Scored, Producer, str]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    keys = dict(zip(KEYS, task.clip.key, strict=True))
+    units, items = [], []
+    for name, (result, producer, inputs) in results.items():
+        backend, _, weights = producer.weights.partition(";")
+        origin = dict(zip(PROVENANCE, (backend, producer.version, weights, producer.params_hash[:16], inputs[:16]), strict=True))
+        variant = _variant(METRICS.get(name), task.params)
+        units += [{**keys, "metric": name, "variant": variant, **asdict(unit)} for unit in result.units]
+        items += [{**keys, "metric": name, "variant": variant, **asdict(item), **origin} for item in result.items]
+    return units, items
+
+
+def _dead(task: Task, message: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    nobody = Producer("score", "", "")
+    return _rows(task, {name: (missing(Reason.BACKEND_FAILED, message), nobody, "") for name in task.metrics})

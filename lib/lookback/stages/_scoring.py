@@ -1,0 +1,21 @@
+"""Stage 30: units and items from clips and artifacts."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from lookback.params import RunParams
+from lookback.scoring.run import score_run
+from lookback.tables import SCHEMAS, empty_table, read_table, write_table
+
+
+def scoring(params: RunParams) -> dict[str, pd.DataFrame]:
+    """Score every clip with every metric that applies; writes `units` and `items`."""
+    folder = params.paths.tables
+    clips, segments, artifacts = (read_table(folder, name) for name in ("clips", "segments", "artifacts"))
+    results = score_run(params, clips, segments, artifacts)
+    tables = {}
+    for name, frame in zip(("units", "items"), results, strict=True):
+        complete = frame[list(SCHEMAS[name].columns)] if len(frame) else empty_table(name)
+        tables[name] = write_table(folder, name, complete)
+    return tables
