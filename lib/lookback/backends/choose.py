@@ -1,0 +1,61 @@
+"""Which backend serves a role in a run, and building it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from lookback.backends.base import BackendOptions
+from lookback.errors import BackendUnavailable, UsageError
+from lookback.params import RunParams
+from lookback.registry import Availability, BackendSpec, backends_of
+
+
+def choose_backend(role: str, params: RunParams) -> BackendSpec:
+    """The named backend, or the first usable one of the preferred kind, then of the other; else BackendUnavailable with the remedies."""
+    candidates = backends_of(role)
+    named = params.extraction.backends.get(role)
+    if named is not None:
+        candidates = [spec for spec in candidates if spec.name == named]
+        if not candidates:
+            known = ", ".join(spec.name for spec in backends_of(role)) or "none"
+            raise UsageError(f"There is no backend '{named}' for the role '{role}'; known: {known}")
+    elif params.extraction.prefer == "embedded":
+        candidates = sorted(candidates, key=lambda spec: not spec.embedded)
+    refusals = []
+    for spec in candidates:
+        state = availability(spec)
+        if state.usable:
+            return spec
+        refusals.append(f"{spec.name}: {state.why}" + (f" ({state.remedy})" if state.remedy else ""))
+    raise BackendUnavailable(f"No backend of the role '{role}' is usable here: {'; '.join(refusals) or 'none exists'}")
+
+
+@cache
+def availability(spec: BackendSpec) -> Availability:
+    """Asked once per process: looking for weights reads files."""
+    return spec.available()
+
+
+def build_backend(role: str, params: RunParams) -> Any:
+    """The role's backend with the run's options."""
+    return choose_backend(role, params).build(backend_options(role, params))
+
+
+def backend_options(role: str, params: RunParams) -> BackendOptions:
+    return BackendOptions(
+        device=device(params),
+        batch_size=params.extraction.batch_size,
+        seed=params.seed,
+        allow_download=params.extraction.allow_download,
+        values=params.extraction.options.get(role, {}),
+    )
+
+
+def device(params: RunParams) -> str:
+    """`auto` is the GPU when torch sees one."""
+    if params.device != "auto":
+        return params.device
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
