@@ -1,0 +1,1 @@
+"""MBench: entity, environment and causal consistency, and the trigger-conditioned M-Score."""

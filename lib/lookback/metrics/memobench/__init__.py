@@ -1,0 +1,1 @@
+"""MemoBench: phases V/D/R, video quality, reappearance, fidelity and camera controllability."""

@@ -1,0 +1,17 @@
+"""PSNR against the ground truth (MemoBench section 3.4)."""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from lookback.metrics.memobench.fidelity import frame_psnr, mean_over_frames
+from lookback.metrics.shared.checks import Variant
+
+
+def psnr(a: ArrayLike, b: ArrayLike, *, variant: Variant = "paper") -> float:
+    """Peak signal-to-noise ratio in dB of RGB frames (H,W,3), or its mean over the frames of two videos (N,H,W,3).
+
+    10 log10(peak^2 / mse); identical frames give 99 dB, as in the released code, so that a mean stays finite. `official` resizes
+    `b` to the size of `a`, at most 640 px a side; otherwise the sizes must be equal.
+    """
+    return mean_over_frames(frame_psnr, a, b, variant)

@@ -1,0 +1,1 @@
+"""MIND: long context memory, general scene consistency, visual quality, action accuracy."""

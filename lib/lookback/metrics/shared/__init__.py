@@ -1,0 +1,1 @@
+"""Maths that several metrics use: pure functions on arrays."""

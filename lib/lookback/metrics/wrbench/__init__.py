@@ -1,0 +1,1 @@
+"""WRBench: camera control, visual integrity, probes and re-observation."""

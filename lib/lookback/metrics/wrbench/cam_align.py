@@ -1,0 +1,42 @@
+"""CamAlign and static hold: did a prompt-only model move the camera the way it was asked (WRBench dimension ii)?"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lookback.camera.poses import Poses, relative_to_first, rotation_angle_deg, yaw_deg
+from lookback.errors import NotScorable, Reason
+from lookback.metrics.shared.checks import require_poses
+from lookback.metrics.shared.normalise import clip01
+from lookback.metrics.wrbench.requests import WEAK_YAW_DEG, Request, require_request, signed_peak
+
+FULL_YAW_DEG = 30.0  # a peak from which the score is 1
+STATIC_ROTATION_DEG = 5.0
+STATIC_TRANSLATION = 0.10
+
+
+def cam_align(c2w: ArrayLike, request: Request) -> float:
+    """Yaw: clip((|peak| - 2) / (30 - 2)), 0 when the direction is wrong or |peak| < 2 deg. Static: 1 - motion (WRBench D1).
+
+    A positive peak is right-to-left ("RL"). Static hold is clip(1 - max(rot / 5 deg, |t| / 0.10)). A pan has no yaw to follow:
+    WRBench scores none, so it is not applicable.
+    """
+    require_request(request)
+    poses = require_poses(c2w, at_least=2)
+    if request == "static":
+        return static_hold(poses)
+    if request.startswith("pan"):
+        raise NotScorable(Reason.NOT_APPLICABLE, f"CamAlign scores yaw and static requests, not {request}")
+    peak = signed_peak(yaw_deg(poses))
+    if abs(peak) < WEAK_YAW_DEG or (peak > 0.0) != (request == "yaw_RL"):
+        return 0.0
+    return clip01((abs(peak) - WEAK_YAW_DEG) / (FULL_YAW_DEG - WEAK_YAW_DEG))
+
+
+def static_hold(poses: Poses) -> float:
+    """clip(1 - max(max rotation / 5 deg, max |t| / 0.10)), both relative to the first frame."""
+    relative = relative_to_first(poses)
+    turned = float(rotation_angle_deg(np.eye(3), relative).max())
+    moved = float(np.linalg.norm(relative[:, :3, 3], axis=1).max())
+    return clip01(1.0 - max(turned / STATIC_ROTATION_DEG, moved / STATIC_TRANSLATION))
