@@ -34,7 +34,6 @@ from lookback.metrics.memobench.ssim import ssim
 from lookback.metrics.memobench.visual_quality import visual_quality
 from lookback.metrics.memobench.vqa import vqa_pass_rate
 from lookback.metrics.mind.action import action_rpe, rpe
-from lookback.metrics.mind.action_labels import action_labels
 from lookback.metrics.mind.dino import dino_mse
 from lookback.metrics.mind.gsc import gsc
 from lookback.metrics.mind.lcm import lcm
@@ -52,7 +51,6 @@ from lookback.metrics.wrbench.reobservation import dimension_average, is_sparse,
 from lookback.metrics.wrbench.visual_integrity import integrity_parts, visual_integrity
 
 __all__ = [
-    "action_labels",
     "action_rpe",
     "best_detection",
     "cam_align",

@@ -14,7 +14,7 @@ ALPHA = 0.7
 
 
 def top_patch_similarities(patches: ArrayLike, patches_0: ArrayLike, *, top_fraction: float = TOP_FRACTION) -> NDArray[np.float64]:
-    """Cosines, clipped to [0,1], of each frame's k most similar patches (T,k): patches (T,P,D) against frame 0's (P,D), by place."""
+    """Cosines, clipped to [0,1], of each frame's k most similar patches (T,k): patches (T,P,D) against frame 0's (P,D)."""
     frames, anchor = require_finite(patches, "patches", ndim=3), require_finite(patches_0, "patches_0", ndim=2)
     if frames.shape[1:] != anchor.shape:
         raise NotScorable(Reason.SIZE_MISMATCH, f"patches {frames.shape[1:]} against patches_0 {anchor.shape}")

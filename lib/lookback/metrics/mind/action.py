@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from lookback.camera.alignment import apply_similarity, umeyama
 from lookback.camera.poses import inverse, rotation_angle_deg
 from lookback.errors import NotScorable, Reason
-from lookback.metrics.mind.action_labels import NO_ACTION
 from lookback.metrics.shared.checks import Variant, require_equal_length, require_poses, require_variant
 
 MAX_ROTATION_DEG = 179.0
 MAX_TRANSLATION = 1e9
 MIN_VALID = 8
+NO_ACTION = "none"
 TRANSLATIONS = frozenset({"forward", "backward", "left", "right"})
 ROTATIONS = frozenset({"cam_left", "cam_right", "cam_up", "cam_down"})
 LOOKS = frozenset({"look_left", "look_right", "look_up", "look_down"})
@@ -58,8 +58,8 @@ def action_rpe(
 ) -> dict[str, dict[str, float]]:
     """The statistics of `rpe` overall and by action group: __overall__, translation, rotation, other, act:<name>.
 
-    `actions[i]` is the label at frame i, the action of the step from i to i+1. Combined actions ("forward+look_right") are `other`.
-    Official knows rotations only as cam_*, so that look_* lands in `other`.
+    `actions[i]` is the label at frame i (`lookback.camera.mind_actions.action_name`), the action of the step from i to i+1.
+    Combined actions ("forward+look_right") are `other`. Official knows rotations only as cam_*, so that look_* lands in `other`.
     """
     require_variant(variant, ("corrected", "official"))
     errors = relative_pose_errors(gt_c2w, c2w)

@@ -57,7 +57,7 @@ def _keypoints(image: Array, mask: ArrayLike | None, max_features: int) -> tuple
     keypoints, descriptors = cv2.SIFT.create(nfeatures=max_features).detectAndCompute(grey, area)
     if descriptors is None:
         return np.zeros((0, 2)), np.zeros((0, 128), np.float32)
-    return np.array([point.pt for point in keypoints], dtype=np.float64), descriptors
+    return np.array([point.pt for point in keypoints], dtype=np.float64), np.asarray(descriptors, dtype=np.float32)
 
 
 def _best_matches(queries: NDArray[np.float32], candidates: NDArray[np.float32], ratio: float) -> NDArray[np.int64]:
