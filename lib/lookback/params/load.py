@@ -14,7 +14,7 @@ from lookback.errors import ParameterError
 from lookback.params.curation import Curation
 from lookback.params.section import Section
 from lookback.params.stages import Agreement, Audit, Extraction, Forensics, Judging, Report, Scoring
-from lookback.paths import RunPaths, project_root
+from lookback.paths import RunPaths, project_root, resolve
 
 
 class RunParams(Section):
@@ -22,6 +22,7 @@ class RunParams(Section):
 
     run: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     description: str = ""
+    output: str | None = None  # another folder than outputs/<run>
     seed: int = Field(default=7, ge=0)
     workers: int = Field(default=2, ge=1, le=256)
     device: Literal["auto", "cpu", "cuda"] = "auto"
@@ -36,7 +37,7 @@ class RunParams(Section):
 
     @property
     def paths(self) -> RunPaths:
-        return RunPaths.of(self.run)
+        return RunPaths(resolve(self.output)) if self.output else RunPaths.of(self.run)
 
 
 def load_run(run: str = "demo", overrides: list[str] | tuple[str, ...] = ()) -> RunParams:
