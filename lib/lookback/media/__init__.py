@@ -4,6 +4,7 @@ A clip is a video file, a folder of PNG/JPEG frames, or an animated GIF/WebP/PNG
 `lookback.errors.MediaError` with a typed `reason`.
 """
 
+from lookback.media.cuts import shot_cuts
 from lookback.media.encode import encode, write_frames
 from lookback.media.frames import read_image
 from lookback.media.hashing import content_hash
@@ -27,5 +28,6 @@ __all__ = [
     "sample_segments",
     "sample_uniform",
     "scale_and_centre_crop",
+    "shot_cuts",
     "write_frames",
 ]

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 import av
 import numpy as np
@@ -61,9 +62,10 @@ class Orientation:
 
 def orientation_of(frame: av.VideoFrame) -> Orientation:
     """Read the 3x3 display matrix [a b u; c d v; x y w]: x' = a x + c y, y' = b x + d y, to the nearest quarter turn."""
-    if SideDataType.DISPLAYMATRIX not in frame.side_data:
+    side_data = cast(Any, frame.side_data)  # its stub lists the keys of two types only
+    if SideDataType.DISPLAYMATRIX not in side_data:
         return Orientation()
-    a, b, _, c, d = struct.unpack_from("<5i", bytes(frame.side_data[SideDataType.DISPLAYMATRIX]))
+    a, b, _, c, d = struct.unpack_from("<5i", bytes(side_data[SideDataType.DISPLAYMATRIX]))
     if abs(b) + abs(c) > abs(a) + abs(d):
         return Orientation(transpose=True, flip_rows=b < 0, flip_columns=c < 0)
     return Orientation(flip_rows=d < 0, flip_columns=a < 0)
@@ -82,7 +84,9 @@ def open_stream(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     with container:
         streams = [s for s in container.streams.video if not s.disposition & av.stream.Disposition.attached_pic]
         if not streams:
-            raise MediaError(f"{path}: holds no video stream; give a video file, a frame folder or an animation")
+            raise MediaError(
+                f"{path}: holds no video stream, or its header is cut off; give a video file, a frame folder or an animation"
+            )
         stream = streams[0]
         if stream.codec_context is None:
             raise MediaError(f"{path}: no decoder for its video codec; encode it as H.264", Reason.DECODE_FAILED)
@@ -97,7 +101,7 @@ def whole_packets(container: InputContainer, stream: VideoStream) -> Iterator[av
     """The stream's packets in decoding order; Truncation where the file ends within one."""
     try:
         for packet in container.demux(stream):
-            if packet.size == 0 and packet.dts is None:
+            if packet.size == 0:  # the end of the stream, or a repeated frame of AVI: to the decoder both would mean the end
                 continue
             if packet.is_corrupt:
                 raise Truncation("a packet is cut off or damaged")
@@ -113,28 +117,29 @@ def decode_packets(stream: VideoStream, packets: Iterator[av.Packet], one_to_one
     how a frame that the decoder dropped without an error is noticed.
     """
     waiting: list[int] = []
+    for frame in _decoded(stream, packets, waiting, one_to_one):
+        if frame.is_corrupt:
+            raise Damage("a frame is damaged")
+        if one_to_one and frame.pts != heapq.heappop(waiting):
+            raise Damage("a frame is missing")
+        yield frame
+
+
+def _decoded(stream: VideoStream, packets: Iterator[av.Packet], waiting: list[int], one_to_one: bool) -> Iterator[av.VideoFrame]:
+    """Frames as the decoder gives them; `waiting` collects the time stamps of what was sent to it."""
+    decode = stream.codec_context.decode
     truncation: Truncation | None = None
-
-    def checked(frames: list[av.VideoFrame]) -> Iterator[av.VideoFrame]:
-        for frame in frames:
-            if frame.is_corrupt:
-                raise Damage("a frame is damaged")
-            if one_to_one and frame.pts != heapq.heappop(waiting):
-                raise Damage("a frame is missing")
-            yield frame
-
     try:
         for packet in packets:
-            if one_to_one and not packet.is_discard:
-                assert packet.pts is not None
+            if one_to_one and packet.pts is not None and not packet.is_discard:
                 heapq.heappush(waiting, packet.pts)
-            yield from checked(stream.codec_context.decode(packet))
+            yield from decode(packet)
     except Truncation as error:
         truncation = error
     except av.FFmpegError as error:
         raise Damage(error.strerror) from None
     try:
-        yield from checked(stream.codec_context.decode(None))
+        yield from decode(None)
     except av.FFmpegError as error:
         raise Damage(error.strerror) from None
     if truncation is not None:

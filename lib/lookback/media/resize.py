@@ -1,6 +1,6 @@
 """Resizing policies, each held to one library's definition, and the benchmarks' geometry built from them.
 
-- "area": OpenCV INTER_AREA, every source pixel weighted by the share of the target pixel it covers.
+- "area": OpenCV INTER_AREA, every source pixel weighted by the share of the target pixel it covers (for shrinking).
 - "bilinear": torch interpolate(mode="bilinear", align_corners=False), no antialiasing.
 - "bilinear_antialias": the same with antialias=True (a triangle filter as wide as the shrinking factor, as Pillow does).
 """
@@ -12,8 +12,6 @@ from typing import Literal
 
 import cv2
 import numpy as np
-import torch
-from torch.nn.functional import interpolate
 
 from lookback.errors import MediaError, Reason, UsageError
 
@@ -35,8 +33,10 @@ def resize(frames: np.ndarray, height: int, width: int, policy: Policy) -> np.nd
     else:
         resized = np.empty((len(batch), height, width, 3), batch.dtype)
         for part in _chunks(len(batch), max(height * width, batch.shape[1] * batch.shape[2])):
-            fill = _area if policy == "area" else _interpolate
-            fill(batch[part], resized[part], antialias=policy == "bilinear_antialias")
+            if policy == "area":
+                _area(batch[part], resized[part])
+            else:
+                _interpolate(batch[part], resized[part], antialias=policy == "bilinear_antialias")
     return resized if frames.ndim == 4 else resized[0]
 
 
@@ -89,18 +89,20 @@ def _chunks(n: int, pixels: int) -> Iterator[slice]:
         yield slice(start, start + step)
 
 
-def _area(source: np.ndarray, target: np.ndarray, antialias: bool) -> None:
+def _area(source: np.ndarray, target: np.ndarray) -> None:
     for image, out in zip(source, target, strict=True):
         cv2.resize(image, (target.shape[2], target.shape[1]), dst=out, interpolation=cv2.INTER_AREA)
 
 
 def _interpolate(source: np.ndarray, target: np.ndarray, antialias: bool) -> None:
     """float32 arithmetic for uint8: the library's own uint8 kernels round differently from machine to machine."""
-    tensor = torch.from_numpy(np.ascontiguousarray(source)).permute(0, 3, 1, 2)
-    floats = tensor.float() if source.dtype == np.uint8 else tensor
+    import torch  # here, as it takes a second that most users of this package need not wait for
+
+    floats = source.astype(np.float32) if source.dtype == np.uint8 else np.ascontiguousarray(source)
     size = (target.shape[1], target.shape[2])
     with torch.inference_mode():
-        result = interpolate(floats, size=size, mode="bilinear", align_corners=False, antialias=antialias)
+        tensor = torch.from_numpy(floats).permute(0, 3, 1, 2)
+        result = torch.nn.functional.interpolate(tensor, size=size, mode="bilinear", align_corners=False, antialias=antialias)
         if source.dtype == np.uint8:
             result = result.round_().clamp_(0, 255).to(torch.uint8)
     target[...] = result.permute(0, 2, 3, 1).numpy()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import av
@@ -48,7 +49,7 @@ def probe_video(path: Path) -> Probe:
     with open_stream(path) as (container, stream):
         frame, leading_lost = _first_frame(path, container, stream)
         orientation = orientation_of(frame)
-        codec, pix_fmt = stream.codec_context.name, frame.format.name
+        codec, pix_fmt = stream.codec_context.codec.canonical_name, frame.format.name
         width, height = (frame.height, frame.width) if orientation.transpose else (frame.width, frame.height)
         check_size(path, width, height)
         uneven = leading_lost or _uneven(container, codec)
@@ -56,13 +57,13 @@ def probe_video(path: Path) -> Probe:
         rate, time_base = stream.average_rate or stream.guessed_rate, stream.time_base
     table: PacketTable | None = None
     one_to_one, complete = times is not None, True
-    if times is not None:
+    if times is not None and not irregular(times):
         n_frames = len(times)
     else:
         table = read_table(path)
         complete, times = table.complete, table.display
         one_to_one = table.timed and not uneven
-        n_frames = table.n_packets
+        n_frames = table.n_frames
         if uneven or not (table.timed or complete):
             n_frames, complete = _count_by_decoding(path)
     fps = float(rate) if rate else 0.0
@@ -80,7 +81,7 @@ def probe_video(path: Path) -> Probe:
 
 def _uneven(container: InputContainer, codec: str) -> bool:
     """Whether packets may show no frame (VP8's alternate references) or two (packed B-frames of DivX in AVI)."""
-    return codec in ("vp8", "libvpx") or (container.format.name == "avi" and "mpeg4" in codec)
+    return codec == "vp8" or (container.format.name == "avi" and "mpeg4" in codec)
 
 
 def _first_frame(path: Path, container: InputContainer, stream: VideoStream) -> tuple[av.VideoFrame, bool]:
@@ -140,8 +141,11 @@ class VideoFileReader(VideoReader):
     def _from_start(self, container: InputContainer, stream: VideoStream) -> Iterator[tuple[int, av.VideoFrame]]:
         """Exactly `n_frames` frames, or a MediaError where one cannot be had."""
         index = 0
+        packets = whole_packets(container, stream)
+        if not self.info.complete and self._table is not None and self._table.timed:
+            packets = islice(packets, len(self._table.pts))  # what follows is cut, and would only disturb the decoder
         try:
-            for frame in decode_packets(stream, whole_packets(container, stream), self._probe.one_to_one):
+            for frame in decode_packets(stream, packets, self._probe.one_to_one):
                 if index == self.info.n_frames:
                     if self.info.complete:
                         raise Damage("it holds more frames than its packets say")
@@ -162,47 +166,51 @@ class VideoFileReader(VideoReader):
             yield self._convert(self._frame_at(index))
 
     def _frame_at(self, index: int) -> av.VideoFrame:
-        if self._frames is None or index < self._next or self._closer_start(index):
-            self._restart(index)
-        assert self._frames is not None
-        for position, frame in self._frames:
-            self._next = position + 1
-            if position == index:
-                return frame
-            if position > index:
-                break
-        if not self._may_seek:
-            raise self._broken(self._next, f"frame {index} is missing")
-        # The stream's keyframes are not points to start from (intra refresh, lost references): decode from the start instead.
-        self._may_seek = False
-        self._frames = None
-        return self._frame_at(index)
+        table = self._seek_table() if index else None
+        start = table.start_for(index) if table else 0
+        ahead = self._frames is not None and index >= self._next
+        if not ahead or (table and table.pts[start] > table.display[self._next]):
+            self._restart(start)
+        frame = self._advance_to(index)
+        if frame is None and table:
+            # The keyframes are no points to start from (intra refresh, lost references), or the stream is damaged, which raises.
+            self._restart(0)
+            frame = self._advance_to(index)
+            self._may_seek = False
+        if frame is None:
+            raise self._broken(index, "the frame is missing")
+        return frame
 
-    def _closer_start(self, index: int) -> bool:
-        """Whether a keyframe between the present position and `index` saves decoding."""
-        if not self._may_seek or index == self._next:
-            return False
-        return bool(self._packets().display[self._next] < self._packets().pts[self._packets().start_for(index)])
+    def _advance_to(self, index: int) -> av.VideoFrame | None:
+        """Decode on to frame `index`; None where the stream ends or skips it."""
+        frames, self._frames = self._frames, None
+        for position, frame in frames or ():
+            if position >= index:
+                self._frames, self._next = frames, position + 1
+                return frame if position == index else None
+        return None
 
-    def _packets(self) -> PacketTable:
-        if self._table is None:
+    def _seek_table(self) -> PacketTable | None:
+        if self._may_seek and self._table is None:
             self._table = read_table(self.info.path)
-            self._may_seek = self._table.timed and self._table.n_packets == self.info.n_frames
-        return self._table
+            self._may_seek = self._table.timed and self._table.n_frames == self.info.n_frames
+        return self._table if self._may_seek else None
 
-    def _restart(self, index: int) -> None:
-        """Open the file anew and stand before `index`: at its keyframe, or at the first frame."""
+    def _restart(self, start: int) -> None:
+        """Open the file anew and stand before the packet at decoding position `start`."""
         self.close()
         container, stream = self._open.enter_context(open_stream(self.info.path))
-        start = self._packets().start_for(index) if index and self._may_seek else 0
-        if start and self._may_seek:
-            self._frames, self._next = self._from_keyframe(container, stream, start), index
+        if start and self._table is not None:
+            self._frames = self._from_keyframe(container, stream, self._table, start)
+            self._next = int(np.searchsorted(self._table.display, self._table.pts[start]))
         else:
             self._frames, self._next = self._from_start(container, stream), 0
 
-    def _from_keyframe(self, container: InputContainer, stream: VideoStream, start: int) -> Iterator[tuple[int, av.VideoFrame]]:
+    @staticmethod
+    def _from_keyframe(
+        container: InputContainer, stream: VideoStream, table: PacketTable, start: int
+    ) -> Iterator[tuple[int, av.VideoFrame]]:
         """(index, frame) from the packet at `start` on; ends where a frame is damaged or the keyframe is not intra coded."""
-        table = self._packets()
         first = int(np.searchsorted(table.display, table.pts[start]))
         packets = _packets_from(container, stream, table, start)
         try:
@@ -220,10 +228,10 @@ class VideoFileReader(VideoReader):
 def _packets_from(container: InputContainer, stream: VideoStream, table: PacketTable, start: int) -> Iterator[av.Packet]:
     """Packets from decoding position `start` on; a seek that lands behind it is repeated from earlier keyframes."""
     for keyframe in np.flatnonzero(table.keyframe[: start + 1])[::-1].tolist():
-        container.seek(int(table.dts[keyframe]), stream=stream)
+        container.seek(int(table.seek_time[keyframe]), stream=stream)
         packets = whole_packets(container, stream)
         for packet in packets:
-            position = table.position(packet.dts)
+            position = table.position(packet.pts)
             if position > start or position < 0:
                 break
             if position == start:
