@@ -1,7 +1,7 @@
 """Content hashes of files without reading unchanged ones again.
 
 Content decides; the file's stat (size, mtime, ctime, inode) only saves reading it: the kernel changes ctime on every write, also when a
-copy restores mtime.
+copy restores mtime. A file changed within the last moments is not trusted, since a second write may carry the same time stamp.
 """
 
 from __future__ import annotations
@@ -9,10 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 from pathlib import Path
 
-from lookback.files import sha256_file, write_text
+from lookback.files import sha256_file, sha256_json, write_text
 from lookback.paths import project_root
+
+SETTLED_NS = 2_000_000_000  # coarser than the time stamps of every common file system
+_FOLDER = "folder"  # marks an entry that stands for a folder's frames
 
 
 class HashCache:
@@ -20,11 +24,8 @@ class HashCache:
 
     def __init__(self, path: Path):
         self.path = path
-        self._dirty = False
-        try:
-            self._known: dict[str, list[object]] = json.loads(path.read_text())
-        except (OSError, ValueError):
-            self._known = {}
+        self._known = _load(path)
+        self._new: dict[str, list[object]] = {}
 
     @classmethod
     def of_project(cls) -> HashCache:
@@ -32,15 +33,12 @@ class HashCache:
 
     def file(self, path: Path) -> str:
         """sha256 of one file's bytes."""
-        name = os.path.abspath(path)
-        stat = path.stat()
-        mark = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
-        known = self._known.get(name)
-        if known is not None and known[:4] == mark:
-            return str(known[4])
+        mark = _mark(path)
+        known = self._lookup(os.path.abspath(path), mark)
+        if known is not None:
+            return known
         digest = sha256_file(path)
-        self._known[name] = [*mark, digest]
-        self._dirty = True
+        self._keep(os.path.abspath(path), mark, digest)
         return digest
 
     def tree(self, root: Path) -> str:
@@ -54,8 +52,52 @@ class HashCache:
                     digest.update(f"{path.relative_to(root).as_posix()}\0{self.file(path)}\n".encode(errors="surrogateescape"))
         return digest.hexdigest()
 
+    def known_content(self, clip: Path) -> str:
+        """`lookback.media.content_hash` of a video or frame folder if it was seen unchanged, else empty. Reads no file."""
+        return self._lookup(_content_name(clip), _content_mark(clip)) or ""
+
+    def remember_content(self, clip: Path, digest: str) -> None:
+        """Note the content hash of a video or frame folder that was hashed elsewhere (in a worker)."""
+        self._keep(_content_name(clip), _content_mark(clip), digest)
+
     def save(self) -> None:
-        """Keep what was learnt for the next call."""
-        if self._dirty:
-            write_text(self.path, json.dumps(self._known))
-            self._dirty = False
+        """Keep what was learnt for the next call, together with what other processes learnt meanwhile."""
+        if self._new:
+            write_text(self.path, json.dumps(_load(self.path) | self._new))
+            self._known |= self._new
+            self._new = {}
+
+    def _lookup(self, name: str, mark: list[object]) -> str | None:
+        known = self._new.get(name) or self._known.get(name)
+        return str(known[-1]) if known is not None and known[:-1] == mark else None
+
+    def _keep(self, name: str, mark: list[object], digest: str) -> None:
+        changed = max(value for value in mark[1:3] if isinstance(value, int))
+        if time.time_ns() - changed > SETTLED_NS:
+            self._new[name] = [*mark, digest]
+
+
+def _load(path: Path) -> dict[str, list[object]]:
+    try:
+        known = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _mark(path: Path) -> list[object]:
+    stat = path.stat()
+    return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
+
+
+def _content_name(clip: Path) -> str:
+    return f"{os.path.abspath(clip)}{os.sep if clip.is_dir() else ''}"
+
+
+def _content_mark(clip: Path) -> list[object]:
+    """A file's mark; of a folder, its files' marks together (names and all), with the latest times among them."""
+    if not clip.is_dir():
+        return _mark(clip)
+    marks = {file.relative_to(clip).as_posix(): _mark(file) for file in sorted(clip.rglob("*")) if file.is_file()}
+    latest = [max((mark[k] for mark in marks.values() if isinstance(mark[k], int)), default=0) for k in (1, 2)]
+    return [_FOLDER, *latest, sha256_json(marks)]

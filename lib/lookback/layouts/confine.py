@@ -1,0 +1,133 @@
+"""Paths that stay inside the dataset. Absolute paths, `..` and symbolic links that lead out are refused."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from lookback.errors import Reason, UsageError
+from lookback.layouts.reading import Breach, Findings
+from lookback.paths import resolve
+
+VIDEO_SUFFIXES = {".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".gif", ".webp"}
+FRAME_SUFFIXES = {".png", ".jpg", ".jpeg"}
+MAX_DEPTH = 12  # no layout is deeper; ends a walk through a tree that nests without end
+
+
+class Root:
+    """A dataset folder; every path a document names goes through `inside`."""
+
+    def __init__(self, folder: Path):
+        self.path = folder
+        self.real = folder.resolve()
+
+    @classmethod
+    def of(cls, text: str, what: str = "dataset") -> Root:
+        folder = resolve(text)
+        if not folder.is_dir():
+            known = "is a file" if folder.exists() else "does not exist"
+            raise UsageError(f"The {what} folder {folder} {known}; give the folder that holds it")
+        return cls(folder)
+
+    def inside(self, text: Any, where: Path | str, field: str, base: Path | None = None) -> Path:
+        """`text` below `base` (the root unless given), or a Breach that says how it leaves the dataset."""
+        if not isinstance(text, str) or not text.strip() or "\0" in text:
+            raise Breach(where, field, f"is no path but {text!r}", "write a path relative to the dataset folder")
+        relative = "write it relative to the dataset folder"
+        plain = text.replace("\\", "/")
+        if PurePosixPath(plain).is_absolute() or re.match(r"^[A-Za-z]:", plain):
+            raise Breach(where, field, f"the path '{text}' is absolute", relative)
+        if ".." in PurePosixPath(plain).parts:
+            raise Breach(where, field, f"the path '{text}' leaves the dataset by '..'", relative)
+        target = (base or self.path) / plain
+        self.confirm(target, where, field)
+        return target
+
+    def confirm(self, target: Path, where: Path | str, field: str) -> None:
+        """A Breach when a link on the way to `target` loops or leads out of the dataset."""
+        try:
+            real = target.resolve()
+        except (RuntimeError, OSError):
+            problem = f"'{self.name(target)}' is a symbolic link that leads to itself"
+            raise Breach(where, field, problem, "replace the link by the file") from None
+        if not real.is_relative_to(self.real):
+            problem = f"'{self.name(target)}' is a symbolic link out of the dataset"
+            raise Breach(where, field, problem, "copy the file into the dataset folder")
+
+    def name(self, path: Path) -> str:
+        return path.relative_to(self.path).as_posix() if path.is_relative_to(self.path) else path.name
+
+    def file(self, text: Any, where: Path | str, field: str, base: Path | None = None) -> Path:
+        """An existing, non-empty file inside the dataset."""
+        path = self.inside(text, where, field, base)
+        return existing_file(path, where, field, self.name(path))
+
+    def video(self, path: Path, where: Path | str, field: str) -> Path:
+        """`path` as a generated video: a file with content, or a folder with frames; links are checked."""
+        self.confirm(path, where, field)
+        if path.is_dir():
+            if not has_frames(path):
+                problem = f"the folder '{self.name(path)}' holds no frames"
+                raise Breach(where, field, problem, "put the frames there as PNG or JPEG", Reason.MISSING_INPUT)
+            return path
+        return existing_file(path, where, field, self.name(path))
+
+
+def existing_file(path: Path, where: Path | str, field: str, name: str) -> Path:
+    """The path, if a file with content is there."""
+    try:
+        size = path.stat().st_size if path.is_file() else None
+    except OSError as error:
+        raise Breach(where, field, f"'{name}' cannot be read ({error.strerror})", "check its permissions") from None
+    if size is None:
+        known = "is a folder, not a file" if path.is_dir() else "does not exist"
+        raise Breach(where, field, f"'{name}' {known}", "put the file there or correct the path", Reason.MISSING_INPUT)
+    if size == 0:
+        raise Breach(where, field, f"'{name}' is empty (0 bytes)", "copy or generate it again", Reason.DECODE_FAILED)
+    return path
+
+
+def has_frames(folder: Path) -> bool:
+    return any(entry.suffix.lower() in FRAME_SUFFIXES and not entry.name.startswith(".") for entry in folder.iterdir())
+
+
+def is_video_file(path: Path) -> bool:
+    return path.suffix.lower() in VIDEO_SUFFIXES and not path.name.startswith(".")
+
+
+def entries(folder: Path) -> list[Path]:
+    """What lies in a folder, sorted, hidden entries passed over; nothing when it is no folder."""
+    if not folder.is_dir():
+        return []
+    return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def folders(folder: Path) -> list[Path]:
+    return [path for path in entries(folder) if path.is_dir()]
+
+
+def walk(root: Root, findings: Findings | None = None) -> Iterator[tuple[Path, list[Path]]]:
+    """(folder, its files) below the root in sorted order. A link that loops or leads out is a violation and is not entered."""
+    seen: set[str] = set()
+    waiting = [(root.path, 0)]
+    while waiting:
+        folder, depth = waiting.pop()
+        real = os.path.realpath(folder)
+        if real in seen or depth > MAX_DEPTH:
+            continue
+        seen.add(real)
+        files, inner = [], []
+        for entry in entries(folder):
+            if entry.is_symlink():
+                try:
+                    root.confirm(entry, entry, "path")
+                except Breach as breach:
+                    if findings is not None:
+                        findings.add(breach)
+                    continue
+            (inner if entry.is_dir() else files).append(entry)
+        yield folder, files
+        waiting += [(path, depth + 1) for path in reversed(inner)]

@@ -1,0 +1,79 @@
+"""Strict validation: every violation of a source, or only those that the named metrics stumble over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lookback.clips import Clip
+from lookback.errors import Reason, UsageError
+from lookback.layouts.detection import read
+from lookback.layouts.filters import apply_filters, concerning
+from lookback.layouts.reading import Item, Violation
+from lookback.params.curation import Filters, Source
+from lookback.progress import track
+from lookback.registry import METRICS, MetricSpec
+from lookback.workers import WorkerDied, run_tasks
+
+# What to do when a metric needs a field that the dataset does not carry.
+REMEDIES = {
+    "d_start": "give the phase sheet (phases in the parameters, --phases on the command line)",
+    "r_start": "give the phase sheet (phases in the parameters, --phases on the command line)",
+    "ground_truth": "give the ground truth (gt_root in the parameters, --gt-root on the command line)",
+    "gt_poses": "give the ground truth with its camera poses (gt_root, --gt-root)",
+    "poses": "estimate camera poses and name the file, or let the extraction stage do it",
+    "target_poses": "put <video>.target_c2w.npy beside the video",
+}
+
+
+def validate(source: Source, metrics: Sequence[str] = (), filters: Filters | None = None, workers: int = 1) -> list[Violation]:
+    """All violations, one per line of what a person reads; empty means that the source keeps its contract.
+
+    With `metrics`, only what those need counts: items that cannot be used at all, and the fields named in the metrics' `needs`.
+    """
+    from lookback.curation.inspection import Task, inspect
+
+    specs = [METRICS.get(name) for name in metrics]
+    reading = apply_filters([read(source)], filters or Filters())[0]
+    found = list(reading.violations)
+    clips: list[Clip] = []
+    tasks = [Task(clip) for clip in reading.clips]
+    for index, result in track(run_tasks(inspect, tasks, workers), "validating", total=len(tasks)):
+        if isinstance(result, WorkerDied):
+            clip = tasks[index].clip
+            found.append(Violation(clip.video, "video", result.message, "check the file", Reason.DECODE_FAILED, item=Item.of(clip)))
+            continue
+        found += result.violations
+        clips += [result.clip] if result.clip is not None else []
+    found = concerning(found, reading.clips)
+    if specs:
+        found = [v for v in found if not v.concerns or any(v.concerns in spec.needs for spec in specs)]
+        found += _needed(specs, clips, found)
+    return sorted(set(found), key=lambda violation: (violation.path, violation.field, violation.problem))
+
+
+def applies(spec: MetricSpec, clip: Clip) -> bool:
+    """Whether a metric is defined for the clip's benchmark, setting and subset."""
+    return (
+        spec.benchmark == clip.benchmark
+        and (not spec.settings or clip.setting in spec.settings)
+        and (not spec.subsets or clip.subset in spec.subsets)
+    )
+
+
+def _needed(specs: list[MetricSpec], clips: list[Clip], found: list[Violation]) -> list[Violation]:
+    """A violation for every field that a metric needs and a clip has not; fields already complained about are passed over."""
+    known = {(violation.item, violation.concerns) for violation in found}
+    missing: dict[tuple[Item, str], Violation] = {}
+    for spec in specs:
+        concerned = [clip for clip in clips if applies(spec, clip)]
+        if clips and not concerned:
+            kinds = ", ".join(sorted({f"{clip.benchmark} {clip.setting} {clip.subset}".strip() for clip in clips}))
+            raise UsageError(f"The metric {spec.name} applies to none of these clips ({kinds}); see lookback list-metrics")
+        for clip in concerned:
+            for name in spec.needs:
+                key = (Item.of(clip), name)
+                if getattr(clip, name) in (None, "", []) and key not in known and key not in missing:
+                    remedy = REMEDIES.get(name, f"add {name} to the dataset")
+                    problem = f"is missing, and {spec.name} needs it"
+                    missing[key] = Violation(clip.video, name, problem, remedy, Reason.MISSING_INPUT, name, item=Item.of(clip))
+    return list(missing.values())

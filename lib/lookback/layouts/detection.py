@@ -1,0 +1,47 @@
+"""Which layout a folder has: asked of every registered layout, answered with a reason in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lookback.errors import UsageError
+from lookback.layouts.reading import Reading
+from lookback.params.curation import Source
+from lookback.paths import resolve
+from lookback.registry import LAYOUTS
+
+# Any tree of videos is a `folder`, so it counts only where no benchmark's layout is recognised.
+FALLBACK = "folder"
+
+LOOKED_FOR = {
+    "mbench": "dataset.yaml with samples/ and models/",
+    "memobench": "Synthetic_processed/ or Real_Raw/, generated clips named {Scene}_{NNN} or real_{NNN}, or {clip}_gt.mp4",
+    "wrbench": "a manifest (manifest*.json, .jsonl, .csv or videos.json), or <video>.camera.json beside videos",
+    "mind": "1st_data/ or 3rd_data/ with mem_test, action_space_test or mirror_test",
+    "folder": "video files or frame folders",
+}
+
+
+def detect(root: Path) -> tuple[str, str]:
+    """(layout, why). No match, or more than one, is a UsageError that lists what was looked for."""
+    if not root.exists():
+        raise UsageError(f"The dataset {root} does not exist; correct its path")
+    found = {spec.name: why for spec in LAYOUTS if (why := spec.detect(root))}
+    special = {name: why for name, why in found.items() if name != FALLBACK}
+    if len(special) == 1 or (found and not special):
+        name = next(iter(special or found))
+        return name, f"Layout '{name}': {found[name]}"
+    if special:
+        reasons = "; ".join(f"{name}: {why}" for name, why in special.items())
+        raise UsageError(f"{root} could be several layouts ({reasons}); say which with layout (--layout)")
+    looked = "; ".join(f"{name}: {what}" for name, what in LOOKED_FOR.items())
+    raise UsageError(f"{root} has no layout that is known; looked for {looked}")
+
+
+def read(source: Source) -> Reading:
+    """Read a source in its layout, detecting it when that is left to us; the notes begin with the reason."""
+    name, why = (source.layout, "") if source.layout != "auto" else detect(resolve(source.root))
+    reading = LAYOUTS.get(name).read(source)
+    if why:
+        reading.notes.insert(0, why)
+    return reading

@@ -1,0 +1,110 @@
+"""Any tree of videos or frame folders; a pattern such as `{model}/{clip}.mp4` names model and clip."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from lookback.clips import Clip
+from lookback.errors import UsageError
+from lookback.layouts.confine import FRAME_SUFFIXES, Root, entries, folders, has_frames, is_video_file, walk
+from lookback.layouts.reading import Breach, Findings, Item, Reading, without_duplicates
+from lookback.params.curation import Source
+from lookback.paths import portable
+from lookback.registry import layout
+
+FIELDS = {"model": "model_id", "clip": "clip_id", "scene": "scene", "subset": "subset", "condition": "condition_id", "sample": "sample_id"}
+_TOKEN = re.compile(r"\{(\w+)\}|\*\*/|\*")
+
+
+@layout(name="folder", title="Any tree of videos or frame folders")
+class Folder:
+    """Reads whatever matches the pattern; without one, `{model}/{clip}` or, for videos that lie flat, `{clip}`."""
+
+    @staticmethod
+    def detect(root: Path) -> str | None:
+        if not root.is_dir():
+            return None
+        for place in (root, *folders(root)):
+            if any(is_video_file(path) for path in entries(place)):
+                return f"videos lie in {place.name}/"
+            if place != root and has_frames(place):
+                return f"frames lie in {place.name}/"
+        return None
+
+    @staticmethod
+    def read(source: Source) -> Reading:
+        root = Root.of(source.root)
+        findings = Findings()
+        candidates = [path for folder, files in walk(root, findings) for path in _videos(root, folder, files)]
+        pattern = source.pattern or _default_pattern(root, candidates)
+        matcher = compile_pattern(pattern)
+        reading = Reading("folder", violations=findings.violations)
+        clips = [clip for path in candidates if (clip := _clip(root, path, matcher, pattern, findings))]
+        reading.clips = without_duplicates(clips, findings, {})
+        if not reading.clips and not findings.violations:
+            raise UsageError(f"{root.path} holds no video that matches the pattern '{pattern}'; set pattern, for example {{model}}/{{clip}}.mp4")
+        reading.notes.append(f"Folder: {len(reading.clips)} of {len(candidates)} videos match '{pattern}'")
+        return reading
+
+
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """A pattern as a regular expression on the path below the root.
+
+    `{name}` takes part of one path component (the first of several as much as it can), `*` anything within one, `**/` any folders. A
+    pattern without a suffix matches every video suffix and frame folders.
+    """
+    if not pattern or pattern.startswith("/") or ".." in pattern.split("/"):
+        raise UsageError(f"The pattern '{pattern}' must be relative to the dataset folder, for example {{model}}/{{clip}}.mp4")
+    parts, end, seen = [], 0, set()
+    for token in _TOKEN.finditer(pattern):
+        parts.append(re.escape(pattern[end : token.start()]))
+        name = token[1]
+        if name is None:
+            parts.append("(?:[^/]+/)*" if token[0] == "**/" else "[^/]*")
+        elif name not in FIELDS or name in seen:
+            known = ", ".join(f"{{{field}}}" for field in FIELDS)
+            raise UsageError(f"The pattern '{pattern}' has {{{name}}} {'twice' if name in seen else 'in it'}; use each of {known} at most once")
+        else:
+            seen.add(name)
+            parts.append(f"(?P<{name}>[^/]+)")
+        end = token.end()
+    if "clip" not in seen:
+        raise UsageError(f"The pattern '{pattern}' has no {{clip}}; say where the clip's name stands, for example {{model}}/{{clip}}.mp4")
+    parts.append(re.escape(pattern[end:]))
+    return re.compile("".join(parts))
+
+
+def _videos(root: Root, folder: Path, files: list[Path]) -> list[Path]:
+    """The video files of a folder, or the folder itself when it holds frames."""
+    videos = [path for path in files if is_video_file(path)]
+    frames = folder != root.path and any(path.suffix.lower() in FRAME_SUFFIXES for path in files)
+    return [*videos, *([folder] if frames and not videos else [])]
+
+
+def _default_pattern(root: Root, candidates: list[Path]) -> str:
+    depths = {len(path.relative_to(root.path).parts) for path in candidates}
+    return "{clip}" if depths == {1} else "{model}/**/{clip}"
+
+
+def _clip(root: Root, path: Path, matcher: re.Pattern[str], pattern: str, findings: Findings) -> Clip | None:
+    relative = path.relative_to(root.path).as_posix()
+    bare = relative if path.is_dir() else relative.removesuffix(path.suffix)
+    match = matcher.fullmatch(relative) or matcher.fullmatch(bare)
+    if match is None:
+        return None
+    values = {FIELDS[name]: value for name, value in match.groupdict().items()}
+    if path.is_file() and matcher.fullmatch(bare) is not None:
+        values = {FIELDS[name]: value for name, value in matcher.fullmatch(bare).groupdict().items()}  # type: ignore[union-attr]
+    values.setdefault("model_id", root.path.name)
+    values.setdefault("sample_id", values["clip_id"])
+    values.setdefault("scene", values["clip_id"])
+    item = Item(values["model_id"], values.get("subset", ""), values.get("condition_id", ""), values["sample_id"])
+    try:
+        root.video(path, path, "video")
+    except Breach as breach:
+        findings.add(breach, item=item)
+        return None
+    return Clip(benchmark="folder", setting="", video=portable(path), **values)
+
+

@@ -1,0 +1,83 @@
+"""WRBench's camera files beside a video: `<video>.camera.json`, `.target_c2w.npy`, `.camera_trajectory.json`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from lookback.camera.intent import PRESETS, parse
+from lookback.errors import ParameterError, Reason
+from lookback.layouts.confine import Root
+from lookback.layouts.documents import Document, read_json
+from lookback.layouts.reading import Breach
+from lookback.paths import portable
+
+SIDECAR = ".camera.json"
+TARGET = ".target_c2w.npy"
+_WITH_ANGLE = re.compile(r"^(yaw|pan)(\d+(?:\.\d+)?)?_?(LR|RL)\d*$")
+NO_CAMERA = ("none", "uncontrolled")
+
+
+def sidecar_path(video: Path) -> Path:
+    return video.with_name(video.name + SIDECAR)
+
+
+def read_sidecar(path: Path) -> Document | None:
+    return Document(read_json(path), path) if path.exists() else None
+
+
+def is_opencv_c2w(text: str) -> bool:
+    """`opencv_c2w`, or the convention spelt out in words."""
+    words = re.sub(r"[_\-,]+", " ", text.strip().lower())
+    if words.startswith("opencv c2w"):
+        return True
+    return all(part in words for part in ("opencv", "camera to world", "x right", "y down", "z forward"))
+
+
+def target_poses(root: Root, video: Path, sidecar: Document | None) -> dict[str, Any]:
+    """The camera path the model was asked to follow: the file the sidecar names, else `<video>.target_c2w.npy` when it is there."""
+    beside = video.with_name(video.name + TARGET)
+    if sidecar is None:
+        return {"target_poses": portable(root.file(beside.name, beside, "target_poses", base=beside.parent))} if beside.exists() else {}
+    name = sidecar.first("target_coordinate_convention", "coordinate_convention")
+    convention = sidecar.text(name)
+    if not is_opencv_c2w(convention):
+        problem = f"is '{convention}', and target poses must be OpenCV camera-to-world (x right, y down, z forward)"
+        raise Breach(sidecar.where, name, problem, "convert the poses and write opencv_c2w")
+    field = sidecar.first("target_pose_path", "trajectory_c2w_path")
+    named = sidecar.get(field)
+    if named is None and not beside.exists():
+        return {}
+    text = named if named is not None else beside.name
+    return {"target_poses": portable(root.file(text, sidecar.where, field, base=video.parent))}
+
+
+def sidecar_facts(sidecar: Document) -> dict[str, Any]:
+    """Field of view and the request's details; the video's own size and rate are probed, not believed."""
+    fov = sidecar.number("fov", None)
+    if fov is not None and fov >= 180:
+        raise Breach(sidecar.where, "fov", f"is {fov:g}, not a field of view in degrees", "write degrees between 0 and 180")
+    return {"fov_deg": fov}
+
+
+def sidecar_extras(sidecar: Document) -> dict[str, Any]:
+    names = ("control_profile", "control_direction", "frame_action_script", "num_frames", "fps", "image_size", "yaw_peak_deg")
+    return {name: sidecar.get(name) for name in names if sidecar.get(name) is not None}
+
+
+def camera_request(text: str, where: Path | str, field: str) -> tuple[str, dict[str, Any]]:
+    """A request as preset or grammar, and its angle where the name carries one (yaw30_LR); `none` asks for nothing."""
+    if not text or text in NO_CAMERA:
+        return "", {}
+    if text in PRESETS:
+        return text, {}
+    if match := _WITH_ANGLE.match(text):
+        extras = {"camera_degrees": float(match[2])} if match[2] else {}
+        return f"{match[1]}_{match[3]}", extras
+    try:
+        parse(text)
+    except ParameterError as error:
+        problem = f"'{text}' is no camera request ({str(error).rstrip('.')})"
+        raise Breach(where, field, problem, f"use {', '.join(PRESETS)} or the grammar", Reason.INVALID_INPUT) from None
+    return text, {}
