@@ -1,0 +1,147 @@
+"""Bradley-Terry strengths, with Davidson's parameter for ties.
+
+With strengths pi_i = exp(lambda_i), sum lambda_i = 0, and tie parameter nu:
+    P(i beats j) = pi_i / (pi_i + pi_j + nu sqrt(pi_i pi_j)),  P(tie) = nu sqrt(pi_i pi_j) / (same).
+Sources: Bradley & Terry (1952), Davidson (1970, JASA 65:317-328). Without ties nu = 0 and Davidson's model is Bradley-Terry's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from lookback.errors import NotScorable, Reason, UsageError
+from lookback.stats.preference import preference_sign
+from lookback.stats.win_ratios import PairCodes, pair_codes
+
+MAX_STEPS = 100
+CONVERGED = 1e-10
+
+
+@dataclass(frozen=True)
+class Strengths:
+    """`table`: model, log_strength (mean 0), se, low, high, win_probability (against an average model, ties aside), rank."""
+
+    table: pd.DataFrame
+    covariance: pd.DataFrame
+    tie: float
+    log_likelihood: float
+    n: int
+
+
+def bradley_terry(
+    pairs: pd.DataFrame,
+    *,
+    label: str = "label",
+    ties: Literal["davidson", "drop"] = "davidson",
+    cluster: str | None = None,
+    confidence: float = 0.95,
+) -> Strengths:
+    """Maximum-likelihood strengths of pairs (model_a, model_b, label); with `cluster` the standard errors are cluster-robust.
+
+    The fit exists only when no group of models won (or lost) everything against the rest (Ford 1957); otherwise NotScorable.
+    """
+    if ties not in ("davidson", "drop"):
+        raise UsageError(f"unknown tie rule {ties!r}; choose davidson or drop")
+    signs = preference_sign(pairs[label])
+    if ties == "drop":
+        pairs, signs = pairs[signs != 0], signs[signs != 0]
+    codes = pair_codes(pairs, cluster)
+    _check_connected(codes, signs)
+    has_ties = bool((signs == 0).any())
+    design = _design(codes, has_ties)
+    outcome = np.where(signs == 1, 0, np.where(signs == -1, 1, 2))
+    parameters, information, likelihood, scores = _newton(design, outcome)
+    covariance = np.linalg.inv(information)
+    if cluster is not None:
+        groups = codes.n_clusters
+        sums = np.stack([np.bincount(codes.clusters, weights=s, minlength=groups) for s in scores.T], axis=1)
+        covariance = covariance @ (sums.T @ sums) @ covariance * groups / max(1, groups - 1)
+    return _strengths(codes.models, parameters, covariance, has_ties, likelihood, len(signs), confidence)
+
+
+def _check_connected(codes: PairCodes, signs: NDArray[np.int64]) -> None:
+    m = len(codes.models)
+    loser = np.concatenate([codes.b[signs >= 0], codes.a[signs <= 0]])
+    winner = np.concatenate([codes.a[signs >= 0], codes.b[signs <= 0]])
+    graph = coo_array((np.ones(len(loser)), (loser, winner)), shape=(m, m))
+    parts, member = connected_components(graph, directed=True, connection="strong")
+    if parts > 1:
+        smallest = int(np.argmin(np.bincount(member)))
+        names = ", ".join(codes.models[i] for i in np.flatnonzero(member == smallest))
+        detail = f"strengths are infinite or not comparable: {names} won everything, lost everything or never met the others"
+        raise NotScorable(Reason.UNDEFINED, detail)
+
+
+def _design(codes: PairCodes, has_ties: bool) -> NDArray[np.float64]:
+    """Linear predictors (pairs x outcome a/b/tie x parameters); the last model's strength is minus the sum of the others'."""
+    m = len(codes.models)
+    basis = np.vstack([np.eye(m - 1), -np.ones(m - 1)])
+    design = np.zeros((len(codes.a), 3 if has_ties else 2, m - 1 + has_ties))
+    design[:, 0, : m - 1] = basis[codes.a]
+    design[:, 1, : m - 1] = basis[codes.b]
+    if has_ties:
+        design[:, 2, : m - 1] = (basis[codes.a] + basis[codes.b]) / 2
+        design[:, 2, m - 1] = 1.0
+    return design
+
+
+def _newton(
+    design: NDArray[np.float64], outcome: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float, NDArray[np.float64]]:
+    """Newton steps on the concave log-likelihood: (parameters, information, log-likelihood, scores per pair)."""
+    parameters = np.zeros(design.shape[2])
+    seen = design[np.arange(len(outcome)), outcome]
+    for _ in range(MAX_STEPS):
+        predictor = design @ parameters
+        peak = predictor.max(axis=1, keepdims=True)
+        share = np.exp(predictor - peak)
+        total = share.sum(axis=1, keepdims=True)
+        share /= total
+        mean = np.einsum("no,nop->np", share, design)
+        scores = seen - mean
+        information = np.einsum("no,nop,noq->pq", share, design, design) - mean.T @ mean
+        step = np.linalg.solve(information, scores.sum(axis=0))
+        parameters = parameters + step / max(1.0, float(np.abs(step).max()) / 2)
+        if np.abs(step).max() < CONVERGED:
+            likelihood = float((predictor[np.arange(len(outcome)), outcome] - peak[:, 0] - np.log(total[:, 0])).sum())
+            return parameters, information, likelihood, scores
+    raise NotScorable(Reason.UNDEFINED, f"the strengths did not settle within {MAX_STEPS} Newton steps")
+
+
+def _strengths(
+    models: list[str],
+    parameters: NDArray[np.float64],
+    covariance: NDArray[Any],
+    has_ties: bool,
+    likelihood: float,
+    n: int,
+    confidence: float,
+) -> Strengths:
+    m = len(models)
+    basis = np.vstack([np.eye(m - 1), -np.ones(m - 1)])
+    strength = basis @ parameters[: m - 1]
+    spread = basis @ covariance[: m - 1, : m - 1] @ basis.T
+    se = np.sqrt(np.diag(spread))
+    half = float(stats.norm.ppf(0.5 + confidence / 2)) * se
+    table = pd.DataFrame(
+        {
+            "model": models,
+            "log_strength": strength,
+            "se": se,
+            "low": strength - half,
+            "high": strength + half,
+            "win_probability": 1 / (1 + np.exp(-strength)),
+        }
+    )
+    table["rank"] = table["log_strength"].rank(ascending=False, method="min").astype(int)
+    tie = float(np.exp(parameters[-1])) if has_ties else 0.0
+    named = pd.DataFrame(spread, index=pd.Index(models), columns=pd.Index(models))
+    return Strengths(table.sort_values("rank", ignore_index=True), named, tie, likelihood, n)

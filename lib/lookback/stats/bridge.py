@@ -1,0 +1,148 @@
+"""WRBench's evaluator-human bridge: do score differences agree with people, pair by pair?
+
+Per pair, y in {-1, 0, 1} is the human label and Delta = M(A) - M(B). Rank alignment is Spearman(y, Delta); the decision check
+thresholds Delta with a tie band tau fixed in advance, and counts agreement and reversals (people say A, the metric says B).
+Source: WRBench 3.5, eq. 10, and appendix G.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from lookback.errors import NotScorable, Reason, UsageError
+from lookback.stats.bootstrap import bootstrap_totals, interval_or_note
+from lookback.stats.codes import cluster_codes
+from lookback.stats.confusion import confusion_counts, proportion
+from lookback.stats.estimate import Estimate
+from lookback.stats.preference import preference_sign, threshold_decision
+from lookback.stats.spearman import spearman, tie_ceiling
+from lookback.stats.weights import WeightKind, agreement_weights
+
+SIGN_ORDER = (-1, 0, 1)
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """Pair-level agreement of a metric with people; an entry that has no value is None and `reasons` says why.
+
+    exact: decision = label. strict: the same where people saw a difference. tie: the same where people saw none.
+    `confusion` has people's labels as rows and the metric's decisions as columns, in the order -1, 0, 1.
+    `rho_ceiling` is the largest rho an untied score could reach against labels with these ties.
+    """
+
+    n: int
+    tau: float
+    rho: Estimate | None
+    rho_ceiling: float | None
+    exact: Estimate
+    strict: Estimate | None
+    tie: Estimate | None
+    decision_kappa: Estimate | None
+    weighted_kappa: Estimate | None
+    reversals: int
+    reversal_rate: Estimate
+    confusion: pd.DataFrame
+    reasons: dict[str, str]
+
+    def as_row(self) -> dict[str, Any]:
+        """One flat table row; missing values are NaN with their reason in `reason`."""
+        row: dict[str, Any] = {"n": self.n, "tau": self.tau, "reversals": self.reversals}
+        for name in ("rho", "exact", "strict", "tie", "decision_kappa", "weighted_kappa", "reversal_rate"):
+            estimate = getattr(self, name)
+            row[name] = np.nan if estimate is None else estimate.value
+            row[f"{name}_low"] = np.nan if estimate is None or estimate.low is None else estimate.low
+            row[f"{name}_high"] = np.nan if estimate is None or estimate.high is None else estimate.high
+        row["rho_p"] = np.nan if self.rho is None or self.rho.p is None else self.rho.p
+        row["rho_ceiling"] = np.nan if self.rho_ceiling is None else self.rho_ceiling
+        row["reason"] = "; ".join(f"{name}: {reason}" for name, reason in self.reasons.items())
+        return row
+
+
+def bridge(
+    labels: ArrayLike,
+    deltas: ArrayLike,
+    tau: float,
+    *,
+    clusters: ArrayLike | None = None,
+    resamples: int = 2000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Bridge:
+    """The bridge of human labels (1, 0, -1 or "a", "tie", "b") and score differences A - B, with tie band `tau`."""
+    y = preference_sign(labels)
+    delta = np.asarray(deltas, dtype=float)
+    if delta.shape != y.shape:
+        raise UsageError(f"one score difference per label is needed: {y.shape} labels, {delta.shape} differences")
+    if not np.isfinite(delta).all():
+        raise UsageError("score differences must be finite; leave out pairs without both scores and count them by reason")
+    if len(y) == 0:
+        raise NotScorable(Reason.TOO_FEW_VALUES, "no pair has both a human label and two scores")
+    decision = threshold_decision(delta, tau)
+    table = confusion_counts(y + 1, decision + 1, 3)
+    n, decided = len(y), int((y != 0).sum())
+    reversals = int(table[0, 2] + table[2, 0])
+    reasons: dict[str, str] = {}
+    groups = cluster_codes(clusters, n)
+
+    def attempt(name: str, make: Any) -> Any:
+        try:
+            return make()
+        except NotScorable as missing:
+            reasons[name] = str(missing)
+            return None
+
+    cells = (np.eye(9)[(y + 1) * 3 + decision + 1]).astype(float)
+
+    def kappa(weights: WeightKind) -> Estimate:
+        return _table_kappa(cells, table, weights, groups, resamples, confidence, seed)
+
+    rho = attempt("rho", lambda: spearman(y, delta, clusters=clusters, resamples=resamples, confidence=confidence, seed=seed))
+    return Bridge(
+        n=n,
+        tau=float(tau),
+        rho=rho,
+        rho_ceiling=attempt("rho_ceiling", lambda: tie_ceiling(y)),
+        exact=proportion("exact agreement", int(np.trace(table)), n, confidence),
+        strict=attempt("strict", lambda: proportion("strict agreement", int(table[0, 0] + table[2, 2]), decided, confidence)),
+        tie=attempt("tie", lambda: proportion("tie agreement", int(table[1, 1]), n - decided, confidence)),
+        decision_kappa=attempt("decision_kappa", lambda: kappa("nominal")),
+        weighted_kappa=attempt("weighted_kappa", lambda: kappa("quadratic")),
+        reversals=reversals,
+        reversal_rate=proportion("reversal rate", reversals, n, confidence),
+        confusion=pd.DataFrame(table, index=pd.Index(SIGN_ORDER, name="human"), columns=pd.Index(SIGN_ORDER, name="metric")),
+        reasons=reasons,
+    )
+
+
+def _table_kappa(
+    cells: NDArray[np.float64],
+    table: NDArray[np.int64],
+    weights: WeightKind,
+    groups: NDArray[np.int64],
+    resamples: int,
+    confidence: float,
+    seed: int,
+) -> Estimate:
+    """Cohen's kappa of a 3 x 3 table, its interval by resampling clusters (statsmodels' variance knows no clusters)."""
+    credit = agreement_weights(SIGN_ORDER, weights)
+
+    def statistic(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        tables = totals.reshape(-1, 3, 3)
+        n = tables.sum(axis=(1, 2))
+        observed = (tables * credit).sum(axis=(1, 2)) / n
+        expected = np.einsum("bk,kl,bl->b", tables.sum(axis=2), credit, tables.sum(axis=1)) / n**2
+        return np.where(1 - expected > 1e-12, (observed - expected) / np.where(1 - expected > 1e-12, 1 - expected, 1), np.nan)
+
+    value = float(statistic(table.reshape(1, 9).astype(float))[0])
+    name = f"decision kappa ({weights})"
+    if not np.isfinite(value):
+        raise NotScorable(Reason.UNDEFINED, f"{name} is 0/0: people and metric use one and the same answer throughout")
+    n_groups = int(groups.max()) + 1
+    low, high, note = interval_or_note(bootstrap_totals(cells, statistic, groups, resamples, seed), n_groups, confidence)
+    method = f"percentile bootstrap, {resamples} resamples of {n_groups} clusters, seed {seed}"
+    return Estimate(name, value, int(table.sum()), low, high, confidence=confidence, method=method, note=note)

@@ -1,0 +1,144 @@
+"""The human ceiling: how well could a perfect metric do, given that people themselves disagree?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from lookback.errors import NotScorable, Reason
+from lookback.stats.binary import measure_row
+from lookback.stats.bootstrap import bootstrap_totals, interval_or_note
+from lookback.stats.codes import MISSING, category_values, check_categories, cluster_codes, rating_codes, vote_counts
+from lookback.stats.estimate import Estimate
+from lookback.stats.preference import preference_sign
+from lookback.stats.ranks import spearman_rows
+
+
+def human_ceiling(
+    ratings: pd.DataFrame | ArrayLike,
+    categories: Sequence[Any],
+    *,
+    clusters: ArrayLike | None = None,
+    resamples: int = 2000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Tidy rows (measure, value, low, high, n, reason) for items x raters.
+
+    rater_vs_majority: how often one rater's label equals the majority of the others (what a metric as good as one person reaches).
+    reliability: ICC(1,k) of the panel's mean label (Shrout & Fleiss 1979). correlation_ceiling = sqrt(reliability): the largest
+    correlation the true mean label itself could have with the panel's.
+    """
+    declared = check_categories(categories)
+    codes = rating_codes(ratings, declared)
+    groups = cluster_codes(clusters, len(codes))
+    options = (groups, resamples, confidence, seed)
+    rows = [
+        measure_row(lambda: _rater_vs_majority(codes, len(declared), *options), "rater_vs_majority"),
+        measure_row(lambda: _reliability(codes, declared, "reliability", *options), "reliability"),
+        measure_row(lambda: _reliability(codes, declared, "correlation_ceiling", *options), "correlation_ceiling"),
+    ]
+    return pd.DataFrame(rows)
+
+
+def _rater_vs_majority(
+    codes: NDArray[np.int64], q: int, groups: NDArray[np.int64], resamples: int, confidence: float, seed: int
+) -> Estimate:
+    counts = vote_counts(codes, q)
+    hits, cases = np.zeros(len(codes)), np.zeros(len(codes))
+    for own in codes.T:
+        voted = own != MISSING
+        others = counts - (own[:, None] == np.arange(q))
+        decided = voted & (others.max(axis=1) > others.sum(axis=1) / 2)
+        hits += decided & (others.argmax(axis=1) == own)
+        cases += decided
+    if cases.sum() == 0:
+        raise NotScorable(Reason.TOO_FEW_VALUES, "no item has a rater and a majority of others to compare with")
+    terms = np.column_stack([hits, cases])
+    draws = bootstrap_totals(terms, lambda t: t[:, 0] / t[:, 1], groups, resamples, seed)
+    low, high, note = interval_or_note(draws, int(groups.max()) + 1, confidence)
+    return Estimate("rater_vs_majority", float(hits.sum() / cases.sum()), int((cases > 0).sum()), low, high, note=note)
+
+
+def _reliability(
+    codes: NDArray[np.int64],
+    declared: list[Any],
+    name: str,
+    groups: NDArray[np.int64],
+    resamples: int,
+    confidence: float,
+    seed: int,
+) -> Estimate:
+    """One-way random ICC of the mean of k votes: (MSB - MSW)/MSB; unequal numbers of votes enter through the ANOVA sums."""
+    points = np.append(category_values(declared), np.nan)[codes]
+    votes = (codes != MISSING).sum(axis=1)
+    kept = votes >= 2
+    if kept.sum() < 2:
+        raise NotScorable(Reason.TOO_FEW_VALUES, "reliability needs two items with two votes each")
+    points, votes, groups = points[kept], votes[kept].astype(float), np.unique(groups[kept], return_inverse=True)[1]
+    total = np.nansum(points, axis=1)
+    # items, votes, sum, sum of squares, sum of squared item totals over their votes
+    terms = np.column_stack([np.ones(len(votes)), votes, total, np.nansum(points**2, axis=1), total**2 / votes])
+
+    def statistic(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        items, n, s, squares, between = sums.T
+        msb = (between - s**2 / n) / (items - 1)
+        msw = (squares - between) / (n - items)
+        icc = 1 - msw / msb
+        return icc if name == "reliability" else np.sqrt(icc)
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = float(statistic(terms.sum(axis=0)[None])[0])
+    if not np.isfinite(value):
+        raise NotScorable(Reason.UNDEFINED, "items differ no more than votes on one item do: no reliable signal to correlate with")
+    draws = bootstrap_totals(terms, statistic, groups, resamples, seed)
+    # a negative reliability has no root: as a ceiling it is zero
+    draws = np.nan_to_num(draws, nan=0.0) if name == "correlation_ceiling" else draws
+    low, high, note = interval_or_note(draws, int(groups.max()) + 1, confidence)
+    return Estimate(name, value, int(kept.sum()), low, high, note=note)
+
+
+def model_ceiling(
+    ratings: pd.DataFrame | ArrayLike,
+    model_a: ArrayLike,
+    model_b: ArrayLike,
+    *,
+    splits: int = 200,
+    seed: int = 0,
+) -> Estimate:
+    """The largest model-level rho a metric could show: sqrt of the Spearman-Brown reliability of the human win ratios.
+
+    Each pair's votes are split at random in two halves; r is the mean Spearman correlation of the two halves' win ratios,
+    2r/(1+r) the reliability of all votes together. Needs pairs with at least two votes.
+    """
+    table = np.asarray(ratings, dtype=object)
+    voted = ~pd.isna(table)
+    signs = np.zeros(table.shape)
+    signs[voted] = preference_sign(table[voted])
+    half = voted.sum(axis=1) // 2
+    kept = half > 0
+    if not kept.any():
+        raise NotScorable(Reason.TOO_FEW_VALUES, "no pair has two votes to split in halves")
+    models = pd.factorize(pd.Series(np.concatenate([np.asarray(model_a)[kept], np.asarray(model_b)[kept]])))[0]
+    a, b = models[: kept.sum()], models[kept.sum() :]
+    m = int(models.max()) + 1
+    signs, voted, half = signs[kept], voted[kept], half[kept]
+    rng = np.random.default_rng(seed)
+    values = []
+    for _ in range(splits):
+        rank = np.argsort(np.argsort(np.where(voted, rng.random(voted.shape), 2.0), axis=1), axis=1)
+        ratios = []
+        for chosen in (rank < half[:, None], (rank >= half[:, None]) & (rank < 2 * half[:, None])):
+            mean = (signs * chosen).sum(axis=1) / half
+            points = np.bincount(a, (1 + mean) / 2, m) + np.bincount(b, (1 - mean) / 2, m)
+            ratios.append(points / (np.bincount(a, minlength=m) + np.bincount(b, minlength=m)))
+        values.append(spearman_rows(ratios[0][None], ratios[1][None])[0])
+    r = float(np.nanmean(values)) if np.isfinite(values).any() else np.nan
+    if not r > 0:
+        raise NotScorable(Reason.UNDEFINED, "the two halves of the votes do not rank the models alike: no ceiling above zero")
+    method = f"Spearman-Brown over {splits} random halves, seed {seed}"
+    return Estimate("model ceiling", float(np.sqrt(2 * r / (1 + r))), m, method=method, note=f"split-half rho {r:.3f}")

@@ -1,0 +1,144 @@
+"""Does a metric rank the models as people do? Model-level Spearman and Kendall tau-b (MBench table 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from lookback.errors import NotScorable, UsageError
+from lookback.stats.bootstrap import bootstrap_totals, percentile_interval
+from lookback.stats.preference import preference_sign
+from lookback.stats.rank_interval import true_value_draws
+from lookback.stats.ranks import kendall_rows, permutation_tests, spearman_rows
+from lookback.stats.win_ratios import Ties, pair_codes, win_terms
+
+
+@dataclass(frozen=True)
+class RankAgreement:
+    """rho and tau-b with exact p; three kinds of interval that answer different questions.
+
+    `rho_low/high`, `tau_low/high`: these models, more scenes and votes (cluster bootstrap with vote noise taken out).
+    `bootstrap_low/high`: the plain percentile cluster bootstrap of rho, too low when votes are few; printed for comparison.
+    `population_low/high`: other models of the same kind (Bonett & Wright 2000), wide because models are few.
+    """
+
+    n_models: int
+    rho: float
+    tau: float
+    p_rho: float
+    p_tau: float
+    smallest_p: float
+    exact: bool
+    rho_low: float | None = None
+    rho_high: float | None = None
+    tau_low: float | None = None
+    tau_high: float | None = None
+    bootstrap_low: float | None = None
+    bootstrap_high: float | None = None
+    population_low: float | None = None
+    population_high: float | None = None
+    n_pairs: int | None = None
+    n_clusters: int | None = None
+    confidence: float = 0.95
+    note: str = ""
+
+    def as_row(self) -> dict[str, Any]:
+        """The fields as one table row."""
+        return asdict(self)
+
+
+def rank_agreement(
+    human: Mapping[str, float] | pd.Series | ArrayLike,
+    metric: Mapping[str, float] | pd.Series | ArrayLike,
+    *,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> RankAgreement:
+    """Rank agreement of two values per model; mappings and Series are matched by model name, arrays by position.
+
+    p is two-sided by permutation (exact up to 9 models). `smallest_p` is the smallest p these models could have given: 2/m! without
+    ties.
+
+    >>> result = rank_agreement([1, 2, 3, 4], [1, 2, 3, 4])
+    >>> result.rho, round(result.p_rho, 4), round(result.smallest_p, 4)
+    (1.0, 0.0833, 0.0833)
+    """
+    x, y = _matched(human, metric)
+    rho, tau = permutation_tests(x, y, seed)
+    result = RankAgreement(len(x), rho.value, tau.value, rho.p, tau.p, rho.smallest_p, rho.exact, confidence=confidence)
+    if len(x) < 4 or abs(rho.value) > 1 - 1e-12:
+        return replace(result, note="no interval over other models: it needs four models and a rho short of 1")
+    # Bonett & Wright (2000), Psychometrika 65:23-28
+    half = float(stats.norm.ppf(0.5 + confidence / 2)) * np.sqrt((1 + rho.value**2 / 2) / (len(x) - 3))
+    z = np.arctanh(rho.value)
+    return replace(result, population_low=float(np.tanh(z - half)), population_high=float(np.tanh(z + half)))
+
+
+def _matched(human: Any, metric: Any) -> tuple[np.ndarray, np.ndarray]:
+    named = [isinstance(v, (Mapping, pd.Series)) for v in (human, metric)]
+    if not any(named):
+        return np.asarray(human, dtype=float), np.asarray(metric, dtype=float)
+    if not all(named):
+        raise UsageError("give both rankings by model name or both by position")
+    first, second = pd.Series(human, dtype=float), pd.Series(metric, dtype=float)
+    if set(first.index) != set(second.index):
+        alone = sorted(map(str, set(first.index) ^ set(second.index)))
+        raise UsageError(f"the two rankings cover different models; only in one of them: {', '.join(alone)}")
+    return first.to_numpy(), second.loc[first.index].to_numpy()
+
+
+def rank_agreement_pairs(
+    pairs: pd.DataFrame,
+    *,
+    human: str = "human",
+    metric: str = "metric",
+    ties: Ties = "half",
+    cluster: str | None = None,
+    resamples: int = 2000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> RankAgreement:
+    """Rank agreement from pairs: both columns become model-level win ratios over the same pairs, then rho and tau-b.
+
+    `pairs` has model_a, model_b and two preference columns (people's and the metric's: "a"/"tie"/"b" or 1/0/-1); `cluster` names
+    the column whose values are resampled (the scene, as a rule).
+    """
+    codes = pair_codes(pairs, cluster)
+    m = len(codes.models)
+    won, played = win_terms(codes, preference_sign(pairs[human]), ties)
+    metric_won, metric_played = win_terms(codes, preference_sign(pairs[metric]), ties)
+    terms = np.hstack([won, metric_won, played, metric_played])
+    totals = terms.sum(axis=0)
+    kept = ((totals[2 * m : 3 * m] > 0) & (totals[3 * m :] > 0)).nonzero()[0]
+    columns = np.concatenate([kept + offset * m for offset in range(4)])
+    terms, totals, m = terms[:, columns], totals[columns], len(kept)
+    observed = totals[: 2 * m] / totals[2 * m :]
+    result = rank_agreement(observed[:m], observed[m:], confidence=confidence, seed=seed)
+    result = replace(result, n_pairs=len(pairs), n_clusters=codes.n_clusters)
+    if codes.n_clusters < 2:
+        return replace(result, note=f"one {cluster or 'pair'} only: nothing to resample, no interval")
+    draws = bootstrap_totals(terms, lambda t: t[:, : 2 * m] / t[:, 2 * m :], codes.clusters, resamples, seed)
+    complete = draws[np.isfinite(draws).all(axis=1)]
+    try:
+        plain = np.concatenate([spearman_rows(complete[:, :m], complete[:, m:]), np.full(len(draws) - len(complete), np.nan)])
+        low, high = percentile_interval(plain, confidence)
+    except NotScorable as missing:
+        return replace(result, note=missing.detail)
+    true_human, true_metric = true_value_draws(observed, np.cov(complete.T), resamples, seed + 1)
+    rho_low, rho_high = percentile_interval(spearman_rows(true_human, true_metric), confidence)
+    tau_low, tau_high = percentile_interval(kendall_rows(true_human, true_metric), confidence)
+    return replace(
+        result,
+        rho_low=rho_low,
+        rho_high=rho_high,
+        tau_low=tau_low,
+        tau_high=tau_high,
+        bootstrap_low=low,
+        bootstrap_high=high,
+    )
