@@ -1,0 +1,167 @@
+"""Asking many questions: bounded concurrency, recorded answers first, a budget, retries. Every question ends in answers.
+
+Nothing is asked twice: a reply is recorded before anything else happens, and two questions with one key share one call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lookback.errors import MediaError, Reason
+from lookback.judging.budget import Budget
+from lookback.judging.frames import Encoding
+from lookback.judging.interpret import interpret, unanswered
+from lookback.judging.judges.base import Judge
+from lookback.judging.question import Answer, JudgeError, Question, Reply
+from lookback.judging.recording import Failure, Identity, Recording, call_key
+from lookback.judging.secrets import redact
+from lookback.judging.waiting import Patience
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with its answers."""
+
+    question: Question
+    repeat: int
+    answers: list[Answer]
+
+
+class Asker:
+    """One judge at work on one recording."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        recording: Recording,
+        budget: Budget,
+        patience: Patience,
+        *,
+        encoding: Encoding | None = None,
+        concurrency: int = 8,
+        max_retries: int = 3,
+        done: Callable[[], None] = lambda: None,
+    ):
+        self.judge = judge
+        self.recording = recording
+        self.budget = budget
+        self.patience = patience
+        self.encoding = encoding or Encoding()
+        self.concurrency = concurrency
+        self.max_retries = max_retries
+        self.done = done
+        self._late: list[tuple[str, Identity, Question, int, int, Reply | Failure]] = []  # free replies, recorded together
+        self._running: dict[str, asyncio.Task[Reply | Failure]] = {}
+        self._given_up: JudgeError | None = None
+
+    def ask_all(self, questions: Sequence[Question], repeats: int = 1) -> list[Asked]:
+        """Every question's answers, in the order of the questions. Runs its own event loop, also inside a notebook's."""
+        jobs = [(question, repeat) for question in questions for repeat in range(repeats)]
+        return _in_thread(lambda: asyncio.run(self._work(jobs)))
+
+    async def _work(self, jobs: list[tuple[Question, int]]) -> list[Asked]:
+        results: list[Asked | None] = [None] * len(jobs)
+        waiting = iter(enumerate(jobs))
+
+        async def worker() -> None:
+            for place, (question, repeat) in waiting:
+                results[place] = Asked(question, repeat, await self._answers(question, repeat))
+                self.done()
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(self.concurrency, len(jobs))):
+                    group.create_task(worker())
+        finally:
+            await self.judge.close()
+            self.recording.put_all(self._late)
+            self._late = []
+        return [result for result in results if result is not None]
+
+    async def _answers(self, question: Question, repeat: int) -> list[Answer]:
+        unable = self.judge.unable(question)
+        if unable:
+            return unanswered(question, Reason.BACKEND_UNAVAILABLE, unable)
+        samples, first = self.judge.samples(question, None), None
+        if samples == 0:
+            first = await self._call(question, 0, repeat)
+            if isinstance(first, Failure):
+                return unanswered(question, first.reason, first.detail)
+            samples = self.judge.samples(question, first)
+        drawn = [await self._call(question, sample, repeat) for sample in range(1, samples + 1)]
+        if failure := next((outcome for outcome in drawn if isinstance(outcome, Failure)), None):
+            return unanswered(question, failure.reason, failure.detail)
+        replies = [reply for reply in (*drawn, first) if isinstance(reply, Reply)][: len(drawn) or 1]
+        return [replace(answer, verbatim=redact(answer.verbatim)) for answer in interpret(question, replies)]
+
+    async def _call(self, question: Question, sample: int, repeat: int) -> Reply | Failure:
+        key = call_key(self.judge.identity, question, self.encoding, sample, repeat)
+        if key not in self._running:
+            self._running[key] = asyncio.create_task(self._recorded_or_new(key, question, sample, repeat))
+        try:
+            return await self._running[key]
+        finally:
+            self._running.pop(key, None)
+
+    async def _recorded_or_new(self, key: str, question: Question, sample: int, repeat: int) -> Reply | Failure:
+        if self.judge.costs and isinstance(known := self.recording.get(key), Reply):
+            return known
+        outcome = await self._new(key, question, sample, repeat)
+        entry = (key, self.judge.identity, question, sample, repeat, outcome)
+        if self.judge.costs:
+            self.recording.put_all([entry])
+        else:
+            self._late.append(entry)
+        return outcome
+
+    async def _new(self, key: str, question: Question, sample: int, repeat: int) -> Reply | Failure:
+        for attempt in range(self.max_retries + 1):
+            await self.patience.pause()
+            if self._given_up is not None:
+                return Failure(self._given_up.reason, redact(f"not asked: {self._given_up.detail}"))
+            if self.judge.costs and not self.budget.take():
+                return Failure(Reason.BUDGET_SPENT, "the budget ended before this question")
+            started = time.monotonic()
+            try:
+                reply = await self.judge.ask(question, sample, repeat)
+                return self._charged(reply, time.monotonic() - started, attempt + 1)
+            except MediaError as error:
+                return Failure(error.reason, redact(str(error)))
+            except JudgeError as error:
+                if error.fatal:
+                    self._given_up = error
+                if not error.retry or attempt == self.max_retries or (error.wait_s or 0) > self.patience.max_wait_s:
+                    return Failure(error.reason, redact(error.detail))
+                await self.patience.after(key, attempt, error.wait_s)
+        raise AssertionError("unreachable: the last attempt returns")
+
+    def _charged(self, reply: Reply, seconds: float, attempts: int) -> Reply:
+        if not self.judge.costs:
+            return reply
+        usage: dict[str, Any] = dict(reply.usage)
+        price = self.budget.charge(int(usage.get("input_tokens", 0)), int(usage.get("output_tokens", 0)))
+        price += self.budget.price_per_call * (attempts - 1)
+        return replace(reply, usage={**usage, "latency_s": round(seconds, 4), "attempts": attempts, "cost": price})
+
+
+def _in_thread(work: Callable[[], list[Asked]]) -> list[Asked]:
+    """Run in a thread of its own: a notebook already has an event loop in this one."""
+    outcome: dict[str, Any] = {}
+
+    def run() -> None:
+        try:
+            outcome["value"] = work()
+        except BaseException as error:
+            outcome["error"] = error
+
+    thread = threading.Thread(target=run, name="judging", daemon=True)
+    thread.start()
+    thread.join()
+    if "error" in outcome:
+        raise outcome["error"]
+    return outcome["value"]

@@ -1,0 +1,137 @@
+"""One exchange with a chat endpoint: a client that cannot be flooded, failures with typed reasons, reading the published schema.
+
+The body is read from its raw text, so that HTML, broken JSON or another schema ends in words a person can look at.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from email.utils import parsedate_to_datetime
+from time import time
+from typing import TYPE_CHECKING, Any
+
+import httpx2  # the HTTP library the openai package itself uses
+
+from lookback.errors import Reason
+from lookback.judging.parsing import as_yes_no
+from lookback.judging.question import JudgeError, Reply
+from lookback.judging.secrets import redact
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+MAX_BODY = 4_000_000  # bytes of one response; 24 answered questions with reasons take some 10,000
+LONGEST_TEXT = 200_000  # characters of a reply that are kept
+SHOWN = 500  # characters of an error body in a message
+TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 529}
+REFUSED = {401, 403}
+
+
+class _TooLarge(RuntimeError):
+    pass
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    def __init__(self, stream: Any):
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._stream:
+            size += len(chunk)
+            if size > MAX_BODY:
+                raise _TooLarge(f"the response is larger than {MAX_BODY} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class _BoundedTransport(httpx2.AsyncBaseTransport):
+    """Cuts every response off at MAX_BODY, errors' bodies included."""
+
+    def __init__(self, connections: int):
+        limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
+        self._inner = httpx2.AsyncHTTPTransport(limits=limits)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await self._inner.handle_async_request(request)
+        response.stream = _BoundedStream(response.stream)
+        return response
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def bounded_client(base_url: str, key: str, timeout_s: float, connections: int) -> AsyncOpenAI:
+    """The openai client without its own retries (ours are seeded and honour the budget) and with bounded responses."""
+    from openai import AsyncOpenAI
+
+    http = httpx2.AsyncClient(transport=_BoundedTransport(connections), timeout=timeout_s)
+    return AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=timeout_s, http_client=http)
+
+
+def failure(error: Exception) -> JudgeError:
+    """What went wrong with a call, whether another try may help, and how long the server asks to wait."""
+    import openai
+
+    if isinstance(error, openai.APIStatusError):
+        status = error.status_code
+        detail = redact(f"the server answered {status}: {error.response.text[:SHOWN]}")
+        wait = _retry_after(error.response.headers.get("retry-after"))
+        return JudgeError(Reason.JUDGE_FAILED, detail, retry=status in TRANSIENT, wait_s=wait, fatal=status in REFUSED)
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, _TooLarge):
+            return JudgeError(Reason.JUDGE_FAILED, str(cause))
+        cause = cause.__cause__
+    if isinstance(error, openai.APITimeoutError):
+        return JudgeError(Reason.JUDGE_FAILED, "the server did not answer in time", retry=True)
+    if isinstance(error, openai.APIConnectionError):
+        return JudgeError(Reason.JUDGE_FAILED, redact(f"no connection: {error.__cause__ or error}"), retry=True)
+    return JudgeError(Reason.JUDGE_FAILED, redact(f"{type(error).__name__}: {str(error)[:SHOWN]}"), retry=True)
+
+
+def read_completion(body: str, want_logprobs: bool) -> Reply:
+    """A chat completion in the published schema; another body becomes the reply's text, to be found unreadable later."""
+    try:
+        completion = json.loads(body)
+        message = completion["choices"][0]
+        text = message["message"]["content"] or ""
+        usage = completion.get("usage") or {}
+        used = {"input_tokens": int(usage.get("prompt_tokens") or 0), "output_tokens": int(usage.get("completion_tokens") or 0)}
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+        return Reply(redact(body[:LONGEST_TEXT]))
+    tokens = (message.get("logprobs") or {}).get("content") if isinstance(message.get("logprobs"), dict) else None
+    logprobs = _answer_token(tokens) if want_logprobs and isinstance(tokens, list) else None
+    served = {"served_model": str(completion.get("model", "")), "finish_reason": str(message.get("finish_reason", ""))}
+    return Reply(redact(str(text)[:LONGEST_TEXT]), logprobs, usage={**used, **served, "has_logprobs": tokens is not None})
+
+
+def _answer_token(tokens: list[Any]) -> tuple[tuple[str, float], ...] | None:
+    """The candidates of the first token that says yes or no (a chat model may open with white space or quotes)."""
+    for token in tokens:
+        try:
+            said = str(token["token"])
+            candidates = {said: float(token["logprob"])}
+            candidates |= {str(other["token"]): float(other["logprob"]) for other in token.get("top_logprobs") or []}
+        except (KeyError, TypeError, ValueError):
+            return None
+        if as_yes_no(said) is not None:
+            return tuple(sorted(candidates.items()))
+    return None
+
+
+def _retry_after(header: str | None) -> float | None:
+    """Seconds to wait from a Retry-After header: a number, or a date."""
+    if not header:
+        return None
+    try:
+        return max(0.0, float(header))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(header).timestamp() - time())
+    except (ValueError, TypeError):
+        return None

@@ -1,0 +1,78 @@
+"""The frames that go with a question: which ones, and as bounded JPEGs."""
+
+from __future__ import annotations
+
+import base64
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from lookback.errors import MediaError, Reason
+from lookback.files import sha256_json
+from lookback.media import open_video, resize
+from lookback.paths import resolve
+
+KEPT_SETS = 16  # encoded frame sets kept in memory: the probes of one clip share theirs
+DECODED_AT_ONCE = 8  # full-size frames held together
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How frames are made small enough to send."""
+
+    side: int = 512  # the longer side at most, in pixels
+    quality: int = 85
+
+
+def frame_hashes(video_hash: str, frames: Sequence[int], encoding: Encoding) -> list[str]:
+    """What identifies each sent image without decoding it: the video's content hash, the frame's index and the encoding."""
+    return [sha256_json([video_hash, int(index), encoding.side, encoding.quality]) for index in frames]
+
+
+def encode_frame(frame: np.ndarray, encoding: Encoding) -> bytes:
+    """A JPEG of the frame (uint8 RGB), its longer side at most `encoding.side`."""
+    height, width = frame.shape[:2]
+    scale = encoding.side / max(height, width)
+    if scale < 1:
+        frame = resize(frame, max(1, round(height * scale)), max(1, round(width * scale)), "area")
+    done, jpeg = cv2.imencode(".jpg", cv2.cvtColor(frame, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, encoding.quality])
+    if not done:
+        raise MediaError(f"a frame of {width}x{height} pixels could not be written as JPEG", Reason.INVALID_INPUT)
+    return jpeg.tobytes()
+
+
+def data_url(jpeg: bytes) -> str:
+    """The image as the data URL that chat endpoints take."""
+    return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
+
+
+class FrameSource:
+    """Frames of clips as JPEGs, the last few sets kept because several questions look at the same ones."""
+
+    def __init__(self, encoding: Encoding):
+        self.encoding = encoding
+        self._lock = threading.Lock()  # questions are asked from several threads; a set is decoded once
+        self._kept: OrderedDict[tuple[str, tuple[int, ...]], list[bytes]] = OrderedDict()
+
+    def jpegs(self, video: str, frames: tuple[int, ...]) -> list[bytes]:
+        """The frames of the video at these indices."""
+        key = (video, frames)
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = self._encoded(video, frames)
+            self._kept.move_to_end(key)
+            while len(self._kept) > KEPT_SETS:
+                self._kept.popitem(last=False)
+            return self._kept[key]
+
+    def _encoded(self, video: str, frames: tuple[int, ...]) -> list[bytes]:
+        jpegs: list[bytes] = []
+        with open_video(resolve(video)) as reader:
+            for start in range(0, len(frames), DECODED_AT_ONCE):
+                decoded = reader.read(list(frames[start : start + DECODED_AT_ONCE]))
+                jpegs += [encode_frame(frame, self.encoding) for frame in decoded]
+        return jpegs

@@ -1,0 +1,114 @@
+"""The model-free judge: trigger and support decisions from poses and masks, offline, each with a sentence a person can check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from lookback.clips import Clip
+from lookback.errors import NotScorable, Reason
+from lookback.judging.geometry.camera_path import CameraPath, camera_path
+from lookback.judging.geometry.decisions import Decision, decide, reobserved_predicates, trigger
+from lookback.judging.geometry.visibility import Visibility, visibility
+from lookback.judging.judges.base import JudgeContext
+from lookback.judging.question import Question, Reply, Stated
+from lookback.judging.recording import Identity
+from lookback.judging.tasks.judgeability import SECOND
+from lookback.registry import Availability, judge
+from lookback.store import Entry
+
+TASKS = ("trigger", "judgeability", "timeline")
+
+
+@judge(name="geometric", title="poses and masks, no model", tasks=TASKS)
+class GeometricJudge:
+    """Answers what a camera path and a mask track decide: did it leave, did it come back, can it be judged."""
+
+    costs = False
+
+    def __init__(self, context: JudgeContext):
+        self.artifacts = context.artifacts
+        self.identity = Identity("geometric", "geometric", version="1")
+
+    @staticmethod
+    def available() -> Availability:
+        return Availability(True)
+
+    @staticmethod
+    def unable(question: Question) -> str:
+        if question.task in TASKS:
+            return ""
+        return f"the geometric judge sees poses and masks, not pixels: '{question.task}' needs a judge that sees the frames"
+
+    def samples(self, question: Question, first: Reply | None) -> int:
+        return 0
+
+    async def ask(self, question: Question, sample: int, repeat: int) -> Reply:
+        entries = self.artifacts(question.clip)
+        stated: dict[str, Stated] = {}
+        refused: dict[str, tuple[str, str]] = {}
+        try:
+            decisions = self._decisions(question, *evidence(question.clip, entries))
+        except NotScorable as error:
+            return Reply("", stated={}, refused={part.question_id: (str(error.reason), error.detail) for part in question.parts})
+        for part in question.parts:
+            decision = decisions.get(part.question_id)
+            if decision is None:
+                refused[part.question_id] = (str(Reason.MISSING_INPUT), "no poses or masks speak of this")
+                continue
+            said = "yes" if decision.yes else "no"
+            stated[part.question_id] = Stated(said, decision.p_yes, decision.confidence, "geometry", decision.because)
+        return Reply(" ".join(dict.fromkeys(said.because for said in stated.values())), stated=stated, refused=refused)
+
+    async def close(self) -> None:
+        return None
+
+    def _decisions(self, question: Question, camera: CameraPath | None, subject: Visibility | None) -> dict[str, Decision]:
+        if question.task == "trigger":
+            return {"trigger": trigger(question.clip.subset, camera, subject)}
+        if question.task == "timeline":
+            return timeline(camera, subject)
+        if subject is None:
+            raise NotScorable(Reason.NO_MASK, "the subject has no mask track, so that nobody can say when it can be judged")
+        if question.expects != "per_second":
+            return reobserved_predicates(subject, camera)
+        seconds = subject.per_second(len(question.parts))
+        sentence = subject.describe()
+        return {f"{SECOND}{second:03d}": decide(flag, subject.confidence, sentence) for second, flag in enumerate(seconds)}
+
+
+def evidence(clip: Clip, entries: Mapping[str, Entry]) -> tuple[CameraPath | None, Visibility | None]:
+    """The camera path and the subject's visibility of a clip, from whichever artifacts it has."""
+    if clip.fps is None:
+        raise NotScorable(Reason.MISSING_INPUT, "the clip carries no frame rate; give its fps in the dataset")
+    camera = subject = None
+    if "pose" in entries and clip.width and clip.height:
+        arrays = entries["pose"].arrays
+        seconds = arrays["frame_index"] / clip.fps
+        size = (clip.width, clip.height)
+        camera = camera_path(arrays["c2w"], arrays["intrinsics"], size, seconds, arrays["confidence"], arrays["has_translation"])
+    roles = ("people", "masks") if clip.subset == "human" else ("masks", "people")
+    role = next((name for name in roles if name in entries), None)
+    if role is not None:
+        arrays = entries[role].arrays
+        seconds = np.asarray(arrays["frame_index"], np.float64) / clip.fps
+        subject = visibility(arrays["state"], arrays["area"], arrays["confidence"], seconds)
+    return camera, subject
+
+
+def timeline(camera: CameraPath | None, subject: Visibility | None) -> dict[str, Decision]:
+    """The plain facts of a clip, for the gate funnel and the report."""
+    facts: dict[str, Decision] = {}
+    if camera is not None:
+        sentence = camera.describe()
+        facts["camera_inactive"] = decide(camera.inactive, camera.confidence, sentence)
+        facts["camera_departed"] = decide(camera.departed, camera.confidence, sentence)
+        facts["camera_returned"] = decide(camera.returned, camera.confidence, sentence)
+    if subject is not None:
+        sentence = subject.describe()
+        facts["subject_hidden"] = decide(subject.hidden is not None, subject.confidence, sentence)
+        facts["subject_returned"] = decide(subject.back_at is not None, subject.confidence, sentence)
+        judgeable = reobserved_predicates(subject, camera)["D6_unidentifiable"]
+        facts["return_judgeable"] = decide(subject.back_at is not None and not judgeable.yes, subject.confidence, sentence)
+    return facts

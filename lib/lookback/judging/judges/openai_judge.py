@@ -1,0 +1,134 @@
+"""Any OpenAI-compatible endpoint. Frames go as data URLs, the key comes from the environment and leads nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+
+from lookback.errors import BackendUnavailable, Reason
+from lookback.judging.endpoint import bounded_client, failure, read_completion
+from lookback.judging.frames import data_url
+from lookback.judging.judges.base import JudgeContext
+from lookback.judging.question import JudgeError, Question, Reply
+from lookback.judging.recording import Identity
+from lookback.judging.secrets import judge_key
+from lookback.registry import Availability, judge
+
+URL_VARIABLES = ("LOOKBACK_JUDGE_URL", "MBENCH_VLM_BASE_URL")
+MODEL_VARIABLES = ("LOOKBACK_JUDGE_MODEL", "MBENCH_VLM_MODEL")
+TOP_LOGPROBS = 20  # the most the published schema allows
+YES_NO_TOKENS = 16
+# fields a server may refuse, and what is sent instead
+OPTIONAL_FIELDS = {"top_logprobs": None, "logprobs": None, "seed": None, "max_tokens": "max_completion_tokens", "temperature": None}
+
+
+@judge(name="openai", title="any OpenAI-compatible endpoint")
+class OpenAIJudge:
+    """Asks a chat endpoint; yes/no questions by log-probabilities where the server gives them, else by sampling."""
+
+    costs = True
+
+    def __init__(self, context: JudgeContext):
+        params = context.params
+        model = context.model or _environment(MODEL_VARIABLES)
+        self.base_url = params.base_url or _environment(URL_VARIABLES)
+        if not model or not self.base_url:
+            field, variables = ("judging.model", MODEL_VARIABLES) if not model else ("judging.base_url", URL_VARIABLES)
+            raise BackendUnavailable(f"The openai judge needs {field}", f"Set it, or ${variables[0]}")
+        self.params = params
+        self.frames = context.frames
+        self.seed = context.seed
+        settings = {
+            "temperature": params.temperature,
+            "sampling_temperature": params.sampling_temperature,
+            "samples": params.samples,
+            "seed": context.seed,
+            "max_tokens": params.max_tokens,
+        }
+        self.identity = Identity("openai", f"openai/{model}", model, settings=settings)
+        self.model = model
+        self.dropped: set[str] = set()
+        self._no_logprobs = False
+        self._client: Any = None
+
+    @staticmethod
+    def available() -> Availability:
+        if not _environment(URL_VARIABLES):
+            return Availability(False, "no endpoint is configured", f"set ${URL_VARIABLES[0]} and ${MODEL_VARIABLES[0]}")
+        return Availability(True)
+
+    @staticmethod
+    def unable(question: Question) -> str:
+        return ""
+
+    def samples(self, question: Question, first: Reply | None) -> int:
+        if question.expects != "yes_no":
+            return 0
+        if first is None:
+            return self.params.samples if self._no_logprobs else 0
+        return 0 if first.logprobs is not None else self.params.samples
+
+    async def ask(self, question: Question, sample: int, repeat: int) -> Reply:
+        messages = await asyncio.to_thread(self._messages, question)
+        for _ in range(len(OPTIONAL_FIELDS) + 1):
+            body = self._body(question, sample, repeat)
+            try:
+                return await self._post(messages, body, question)
+            except JudgeError as error:
+                refused = next((field for field in OPTIONAL_FIELDS if field in body and field in error.detail), None)
+                if error.retry or error.fatal or refused is None:
+                    raise
+                self.dropped |= {"logprobs", "top_logprobs"} if "logprobs" in refused else {refused}
+                self._no_logprobs = self._no_logprobs or "logprobs" in refused
+        raise JudgeError(Reason.JUDGE_FAILED, "the server refuses every form of the request")
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    async def _post(self, messages: list[dict[str, Any]], body: dict[str, Any], question: Question) -> Reply:
+        import openai
+
+        if self._client is None:
+            self._client = bounded_client(self.base_url, judge_key() or "none", self.params.timeout_s, self.params.concurrency)
+        try:
+            # the client's own time-out counts between bytes: a server that drips is stopped by this one
+            async with asyncio.timeout(self.params.timeout_s):
+                raw = await self._client.chat.completions.with_raw_response.create(model=self.model, messages=messages, **body)
+        except TimeoutError:
+            raise JudgeError(Reason.JUDGE_FAILED, f"no reply within {self.params.timeout_s:g} s", retry=True) from None
+        except (openai.OpenAIError, ValueError, RuntimeError) as error:
+            raise failure(error) from None
+        reply = read_completion(raw.http_response.text, want_logprobs="logprobs" in body)
+        if "logprobs" in body and reply.logprobs is None and not reply.usage.get("has_logprobs"):
+            self._no_logprobs = True
+        return reply
+
+    def _messages(self, question: Question) -> list[dict[str, Any]]:
+        content: list[dict[str, Any]] = [{"type": "text", "text": question.text}]
+        jpegs = self.frames.jpegs(question.video, question.frames)
+        for label, jpeg in zip(question.labels, jpegs, strict=True):
+            content.append({"type": "text", "text": f"{label}:"})
+            content.append({"type": "image_url", "image_url": {"url": data_url(jpeg)}})
+        return [{"role": "system", "content": question.system}, {"role": "user", "content": content}]
+
+    def _body(self, question: Question, sample: int, repeat: int) -> dict[str, Any]:
+        short = question.expects == "yes_no"
+        body: dict[str, Any] = {
+            "temperature": self.params.sampling_temperature if sample else self.params.temperature,
+            "seed": self.seed + 1000 * repeat + sample,
+            "max_tokens": YES_NO_TOKENS if short else self.params.max_tokens,
+        }
+        if short and sample == 0:
+            body |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+        for name in self.dropped & set(body):
+            value, instead = body.pop(name), OPTIONAL_FIELDS[name]
+            if instead:
+                body[instead] = value
+        return body
+
+
+def _environment(names: tuple[str, ...]) -> str:
+    return next((os.environ[name] for name in names if os.environ.get(name)), "")

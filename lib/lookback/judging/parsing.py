@@ -1,0 +1,128 @@
+"""Reading a judge's words: strictly first, then leniently, and None when they cannot be read. Nothing here guesses a No."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from typing import Any, Literal
+
+YesNo = Literal["yes", "no"]
+
+FENCE = re.compile(r"```[a-zA-Z]*\s*\n?(.*?)```", re.DOTALL)
+TRAILING_COMMA = re.compile(r",(\s*[}\]])")
+THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)
+BARE = re.compile(r"""^[\s"'*`(\[]*(yes|no)[\s"'*`)\].!]*$""", re.IGNORECASE)
+LEADING = re.compile(r"""^[\s"'*`(\[]*(yes|no)["'*`)\]]*\s*[.,:;!\n–—-]""", re.IGNORECASE)
+NAMED = re.compile(r"""\b(?:final\s+)?answer["'*`]*\s*(?:is|:|=)\s*["'*`]*(yes|no)\b""", re.IGNORECASE)
+RATING = re.compile(r"""\b(?:score|rating)["'*`]*\s*(?:is|of|:|=)?\s*["'*`]*(\d+(?:\.\d+)?)\b""", re.IGNORECASE)
+OUT_OF_FIVE = re.compile(r"\b(\d+(?:\.\d+)?)\s*(?:/|out of)\s*5\b", re.IGNORECASE)
+LONGEST = 200_000  # characters looked at; a judge that writes more than this has lost the thread
+
+
+def parse_json(text: str) -> Any | None:
+    """The JSON value in a reply: the whole text, else a fenced block, else the first bracketed value with small repairs."""
+    text = THINKING.sub("", text[:LONGEST]).strip()
+    candidates = [text, *(block.strip() for block in FENCE.findall(text))]
+    bracketed = _first_bracketed(text)
+    if bracketed:
+        candidates.append(bracketed)
+    for candidate in candidates:
+        try:
+            return json.loads(candidate)
+        except (ValueError, RecursionError):
+            continue
+    for candidate in candidates[1:] or [text]:
+        repaired = TRAILING_COMMA.sub(r"\1", candidate)
+        try:
+            return json.loads(repaired)
+        except (ValueError, RecursionError):
+            pass
+        try:
+            value = ast.literal_eval(repaired)  # single quotes, True/False: a Python literal instead of JSON
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+        if isinstance(value, dict | list):
+            return value
+    return None
+
+
+def parse_yes_no(text: str) -> YesNo | None:
+    """Yes or no from a plain or JSON reply; None where the words do not decide it ("yes and no", "there is no sign of ...")."""
+    text = THINKING.sub("", text[:LONGEST]).strip()
+    if match := BARE.match(text):
+        return _yes_no(match.group(1))
+    value = parse_json(text)
+    if isinstance(value, dict):
+        found = {parsed for key in value if "answer" in str(key).lower() and (parsed := as_yes_no(value[key])) is not None}
+        return found.pop() if len(found) == 1 else None
+    if match := LEADING.match(text):
+        return _yes_no(match.group(1))
+    named = {match.lower() for match in NAMED.findall(text)}
+    if len(named) == 1:
+        return _yes_no(named.pop())
+    last = text.splitlines()[-1] if text else ""
+    if match := BARE.match(last):
+        return _yes_no(match.group(1))
+    return None
+
+
+def parse_rating(text: str, low: float = 1.0, high: float = 5.0) -> float | None:
+    """A rating on the scale from a JSON reply, a bare number, "score: 4" or "4/5"; None off the scale or when two differ."""
+    text = THINKING.sub("", text[:LONGEST]).strip()
+    value = parse_json(text)
+    if isinstance(value, dict):
+        value = next((value[key] for key in value if str(key).lower() in ("score", "rating")), None)
+    number = as_number(value)
+    if number is None:
+        found = {float(match) for pattern in (OUT_OF_FIVE, RATING) for match in pattern.findall(text)}
+        number = found.pop() if len(found) == 1 else None
+    return number if number is not None and low <= number <= high else None
+
+
+def as_yes_no(value: Any) -> YesNo | None:
+    """A field's value as yes or no: booleans, "Yes", "no."."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        if match := BARE.match(value):
+            return _yes_no(match.group(1))
+        return {"true": "yes", "false": "no"}.get(value.strip().lower())  # type: ignore[return-value]
+    return None
+
+
+def as_number(value: Any) -> float | None:
+    """A field's value as a finite number, also where it is written as text."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if abs(number) < float("inf") else None
+
+
+def _yes_no(word: str) -> YesNo:
+    return "yes" if word.lower() == "yes" else "no"
+
+
+def _first_bracketed(text: str) -> str:
+    """The first balanced {...} or [...] of the text, brackets inside strings not counted; empty when none closes."""
+    start = min((place for place in (text.find("{"), text.find("[")) if place >= 0), default=-1)
+    if start < 0:
+        return ""
+    depth, quoted, escaped = 0, False, False
+    for place in range(start, len(text)):
+        letter = text[place]
+        if quoted:
+            quoted = escaped or letter != '"'
+            escaped = letter == "\\" and not escaped
+        elif letter == '"':
+            quoted = True
+        elif letter in "{[":
+            depth += 1
+        elif letter in "}]":
+            depth -= 1
+            if depth == 0:
+                return text[start : place + 1]
+    return ""

@@ -1,0 +1,72 @@
+"""Prompts are versioned files: `prompts/<name>.v<N>.md` with a header that names the source, and YAML catalogues of questions.
+
+A file's text is never changed under the same version: the version and the text's hash are part of every cache key and table row.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+from lookback.errors import ContractError
+from lookback.files import sha256_json
+
+FOLDER = files("lookback.judging") / "prompts"
+PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One prompt file: what to send as system and user message, with `{{name}}` placeholders."""
+
+    name: str
+    version: str  # name and version of the file, and the first digits of its text's hash
+    source: str
+    system: str
+    user: str
+
+    def render(self, **values: str) -> tuple[str, str]:
+        """System and user message; every placeholder must be given and every value used."""
+        wanted = set(PLACEHOLDER.findall(self.system + self.user))
+        if wanted != set(values):
+            raise ContractError(f"Prompt {self.name} takes {sorted(wanted)}, not {sorted(values)}")
+        return self._fill(self.system, values), self._fill(self.user, values)
+
+    def _fill(self, text: str, values: dict[str, str]) -> str:
+        return PLACEHOLDER.sub(lambda match: values[match.group(1)], text)
+
+
+@cache
+def load_prompt(name: str) -> Prompt:
+    """The prompt `name` ("mbench_trigger_human.v1")."""
+    text = _read(f"{name}.md")
+    match = re.fullmatch(r"---\n(.*?)\n---\n# system\n(.*?)\n# user\n(.*)", text, re.DOTALL)
+    if not match:
+        raise ContractError(f"Prompt file {name}.md must have a header between '---' lines, then '# system' and '# user'")
+    header = yaml.safe_load(match.group(1))
+    system, user = match.group(2).strip(), match.group(3).strip()
+    return Prompt(name, f"{name}+{sha256_json([system, user])[:8]}", header["source"], system, user)
+
+
+@cache
+def load_catalogue(name: str) -> dict[str, Any]:
+    """A YAML catalogue of fixed questions, with its `version` like a prompt's."""
+    values = yaml.safe_load(_read(f"{name}.yaml"))
+    return {**values, "version": f"{name}+{sha256_json(values['questions'])[:8]}"}
+
+
+def prompt_names() -> list[str]:
+    """Every prompt and catalogue of the package."""
+    return sorted(entry.name.rpartition(".")[0] for entry in FOLDER.iterdir() if entry.name.endswith((".md", ".yaml")))
+
+
+def _read(name: str) -> str:
+    try:
+        return (FOLDER / name).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ContractError(f"There is no prompt file {name}; the package holds {', '.join(prompt_names())}") from None

@@ -1,0 +1,148 @@
+"""Every reply a judge gave, kept under a key of everything it depends on. A rerun costs nothing; `replay` needs no judge at all.
+
+One SQLite file in write-ahead mode: a reply is committed before the next question is asked, and a killed run loses none. Calls that
+failed are noted for the replay, and asked again by a live run.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from lookback.errors import ContractError, Reason
+from lookback.files import sha256_json
+from lookback.judging.frames import Encoding, frame_hashes
+from lookback.judging.question import Question, Reply, Stated
+from lookback.judging.secrets import redact
+
+FILE_NAME = "replies.sqlite"
+TABLES = """
+CREATE TABLE IF NOT EXISTS replies (
+    key TEXT PRIMARY KEY, judge TEXT NOT NULL, clip TEXT NOT NULL, task TEXT NOT NULL, question_ids TEXT NOT NULL,
+    prompt_version TEXT NOT NULL, sample INTEGER NOT NULL, repeat INTEGER NOT NULL,
+    reason TEXT NOT NULL, body TEXT NOT NULL, usage TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS judges (role TEXT PRIMARY KEY, identity TEXT NOT NULL);
+"""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who answers: part of every key, and the provenance columns of every row."""
+
+    name: str  # the registry's name
+    label: str  # the tables' `judge` column
+    model: str = ""
+    version: str = "1"
+    simulated: bool = False
+    settings: Mapping[str, Any] | None = None  # temperature, seed, token limit, ... whatever changes an answer
+
+    @property
+    def settings_hash(self) -> str:
+        return sha256_json(self.settings or {})
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A call without a reply, as it was noted."""
+
+    reason: Reason
+    detail: str
+
+
+def call_key(identity: Identity, question: Question, encoding: Encoding, sample: int, repeat: int) -> str:
+    """Hash of model, prompt version, question, frames and settings."""
+    asked = [question.task, question.expects, question.prompt_version, question.system, question.text]
+    parts = [part.question_id for part in question.parts]
+    clip = question.clip.key if identity.simulated or identity.name == "geometric" else ()  # these answer by clip, not by frames
+    who = [identity.name, identity.model, identity.version, identity.settings or {}]
+    return sha256_json([who, asked, parts, clip, frame_hashes(question.video_hash, question.frames, encoding), sample, repeat])
+
+
+class Recording:
+    """The recorded replies below one folder."""
+
+    def __init__(self, folder: Path, read_only: bool = False):
+        path = folder / FILE_NAME
+        if read_only and not path.is_file():
+            raise ContractError(f"No recorded answers at {path}; set judging.recordings to the judge_cache folder of a judged run")
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self.read_only = read_only
+        try:
+            self._database = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database.execute("PRAGMA synchronous=FULL")
+            self._database.executescript(TABLES)
+        except sqlite3.DatabaseError as error:
+            raise ContractError(
+                f"The recorded answers at {path} cannot be read ({error}); move the file away and run again"
+            ) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._database.close()
+
+    def get(self, key: str) -> Reply | Failure | None:
+        """What is recorded under the key."""
+        row = self._database.execute("SELECT reason, body FROM replies WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            return None
+        reason, body = row
+        return Failure(Reason(reason), json.loads(body)) if reason else _reply(json.loads(body))
+
+    def put_all(self, entries: Iterable[tuple[str, Identity, Question, int, int, Reply | Failure]]) -> None:
+        """Record replies and failures in one transaction; a reply is never overwritten by a failure."""
+        if self.read_only:
+            return
+        rows = [_row(*entry) for entry in entries]
+        marks = ", ".join("?" * 11)
+        self._database.execute("BEGIN IMMEDIATE")
+        self._database.executemany(
+            f"INSERT INTO replies VALUES ({marks}) ON CONFLICT (key) DO UPDATE SET reason = excluded.reason, body = excluded.body, "
+            "usage = excluded.usage WHERE excluded.reason = '' OR replies.reason <> ''",
+            rows,
+        )
+        self._database.execute("COMMIT")
+
+    def set_judge(self, role: str, identity: Identity) -> None:
+        """Note who answered in a role (scorer, gate, ...), so that a replay can name them."""
+        if self.read_only:
+            return
+        self._database.execute("INSERT OR REPLACE INTO judges VALUES (?, ?)", (role, json.dumps(asdict(identity), sort_keys=True)))
+
+    def judges(self) -> dict[str, Identity]:
+        """Who answered, by role."""
+        rows = self._database.execute("SELECT role, identity FROM judges ORDER BY role").fetchall()
+        return {role: Identity(**json.loads(identity)) for role, identity in rows}
+
+    def calls(self) -> list[dict[str, Any]]:
+        """Every recorded call with its usage, for the cost and latency of judging."""
+        names = ["key", "judge", "clip", "task", "question_ids", "prompt_version", "sample", "repeat", "reason", "usage"]
+        rows = self._database.execute(f"SELECT {', '.join(names)} FROM replies ORDER BY key").fetchall()
+        return [{**dict(zip(names, row, strict=True)), "usage": json.loads(row[-1])} for row in rows]
+
+
+def _row(key: str, identity: Identity, question: Question, sample: int, repeat: int, outcome: Reply | Failure) -> tuple[Any, ...]:
+    if isinstance(outcome, Failure):
+        reason, body, usage = str(outcome.reason), json.dumps(outcome.detail), {}
+    else:
+        stated = None if outcome.stated is None else {name: asdict(said) for name, said in outcome.stated.items()}
+        content = {"text": outcome.text, "logprobs": outcome.logprobs, "stated": stated, "refused": dict(outcome.refused)}
+        reason, body, usage = "", json.dumps(content, ensure_ascii=False, sort_keys=True), dict(outcome.usage)
+    ids = json.dumps([part.question_id for part in question.parts])
+    who = (key, identity.label, question.clip.label, question.task, ids, question.prompt_version, sample, repeat)
+    return (*who, reason, redact(body), redact(json.dumps(usage, sort_keys=True)))
+
+
+def _reply(body: dict[str, Any]) -> Reply:
+    stated = None if body["stated"] is None else {name: Stated(**said) for name, said in body["stated"].items()}
+    logprobs = None if body["logprobs"] is None else tuple((token, score) for token, score in body["logprobs"])
+    refused = {name: (reason, detail) for name, (reason, detail) in body["refused"].items()}
+    return Reply(body["text"], logprobs, stated, refused)

@@ -1,0 +1,144 @@
+"""What a task is, and the frames it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Literal
+
+import numpy as np
+
+from lookback.clips import Clip
+from lookback.errors import MediaError, NotScorable, Reason, UsageError
+from lookback.judging.prompting import Prompt
+from lookback.judging.question import Expects, Part, Question, Unasked
+from lookback.media import content_hash, probe, sample_fps, sample_uniform
+from lookback.params.stages import Judging
+from lookback.paths import resolve
+
+MODULES = ("trigger", "ratings", "judgeability", "probes", "vqa", "timeline")
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Which frames of a video are shown."""
+
+    n_frames: int = 8
+    fps: float = 2.0
+    max_frames: int = 32
+
+    @classmethod
+    def of(cls, params: Judging) -> Sampling:
+        return cls(params.n_frames, params.fps, params.max_frames)
+
+
+@dataclass(frozen=True)
+class Footage:
+    """A video that questions are asked about."""
+
+    video: str
+    content: str  # its content hash
+    n_frames: int
+    fps: float | None
+
+    def uniform(self, sampling: Sampling) -> tuple[int, ...]:
+        """MBench: n frames spread evenly over the clip."""
+        return tuple(int(index) for index in sample_uniform(self.n_frames, sampling.n_frames))
+
+    def timed(self, sampling: Sampling) -> tuple[int, ...]:
+        """WRBench, MemoBench: the video as frames at a fixed rate; evenly spread where the clip carries no rate."""
+        if self.fps is None:
+            return tuple(int(index) for index in sample_uniform(self.n_frames, sampling.max_frames))
+        return tuple(int(index) for index in sample_fps(self.n_frames, self.fps, sampling.fps, sampling.max_frames))
+
+    def labels(self, frames: Sequence[int]) -> tuple[str, ...]:
+        if self.fps is None:
+            return tuple(f"Frame {index + 1} of {self.n_frames}" for index in frames)
+        return tuple(f"Frame at {index / self.fps:.2f} s" for index in frames)
+
+    @property
+    def n_seconds(self) -> int:
+        """Whole seconds the clip runs, the last one possibly cut short."""
+        if self.fps is None:
+            raise NotScorable(Reason.MISSING_INPUT, "the clip carries no frame rate; give its fps in the dataset")
+        return max(1, int(np.ceil(self.n_frames / self.fps - 1e-6)))
+
+
+def footage(clip: Clip) -> Footage:
+    """The clip's own video, from what curation found out about it."""
+    if clip.n_frames and clip.content_hash:
+        return Footage(clip.video, clip.content_hash, clip.n_frames, clip.fps)
+    return other_footage(clip.video)
+
+
+def other_footage(video: str) -> Footage:
+    """Any other video: a ground truth, a known failure."""
+    try:
+        info = probe(resolve(video))
+        return Footage(video, content_hash(resolve(video)), info.n_frames, info.fps)
+    except MediaError as error:
+        raise NotScorable(error.reason, str(error)) from None
+
+
+@dataclass(frozen=True)
+class Task:
+    """One kind of question. `role` says who answers: the scorer, the gate (another judge), or a judge that measures."""
+
+    name: str
+    title: str
+    role: Literal["scorer", "gate", "witness"]
+    applies: Callable[[Clip], bool]
+    questions: Callable[[Clip, Sampling], list[Question | Unasked]]
+
+
+TASKS: dict[str, Task] = {}
+
+
+def register(task: Task) -> Task:
+    TASKS[task.name] = task
+    return task
+
+
+def task_named(name: str) -> Task:
+    """A task by name; an unknown one is the caller's mistake."""
+    load_tasks()
+    if name not in TASKS:
+        near = get_close_matches(name, TASKS, n=1)
+        hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(TASKS)}"
+        raise UsageError(f"There is no judging task '{name}'; {hint}")
+    return TASKS[name]
+
+
+def load_tasks() -> dict[str, Task]:
+    """Every task, by name."""
+    for module in MODULES:
+        import_module(f"lookback.judging.tasks.{module}")
+    return TASKS
+
+
+def compose(
+    clip: Clip,
+    task: str,
+    prompt: Prompt,
+    expects: Expects,
+    parts: tuple[Part, ...],
+    shown: Footage,
+    frames: tuple[int, ...],
+    **values: str,
+) -> Question:
+    """A question from a prompt, its values and the frames that go with it."""
+    system, text = prompt.render(**values)
+    labels = shown.labels(frames)
+    return Question(clip, task, expects, system, text, prompt.version, parts, shown.video, shown.content, frames, labels)
+
+
+def captions(clip: Clip) -> str:
+    """The caption segments, numbered; the prompt where there are none."""
+    lines = [f"({number}) {text}" for number, text in enumerate(clip.caption_segments, start=1)]
+    return "\n".join(lines) or clip.prompt or "(no caption)"
+
+
+def subject(clip: Clip) -> str:
+    return clip.object_name or "the main subject of the scene"

@@ -1,0 +1,134 @@
+"""Question banks as the benchmark writes them: records with ID, Dimension, Dimension Polarity, Question."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from lookback.errors import ContractError, NotScorable, Reason
+from lookback.judging.parsing import as_number, as_yes_no, parse_json
+
+DIMENSIONS = ("Instruction Following", "Object and Background", "Continuity of Memory", "Physics Adherence")
+PER_DIMENSION = 6
+START, FINAL = "Start Questions", "Final questions"
+EVALUATIONS = ("Evaluation on ground truth", "Evaluation on failure", "Revised Evaluation on failure")
+STAGES = (START, *EVALUATIONS, FINAL)
+
+
+@dataclass(frozen=True)
+class BankQuestion:
+    """One yes/no question; Yes passes when the polarity is positive, No when it is negative."""
+
+    id: str
+    dimension: str
+    polarity: Literal["positive", "negative"]
+    text: str
+
+    def record(self) -> dict[str, str]:
+        """The benchmark's own form."""
+        return {"ID": self.id, "Dimension": self.dimension, "Dimension Polarity": self.polarity.capitalize(), "Question": self.text}
+
+    def passes(self, answer: str) -> bool:
+        return answer == ("yes" if self.polarity == "positive" else "no")
+
+
+@dataclass(frozen=True)
+class QuestionFile:
+    """A published question file: the bank at each stage, and the answers that filtered it."""
+
+    scene: str
+    video_id: str
+    start: tuple[BankQuestion, ...]
+    ground_truth: Mapping[str, str]  # id -> yes/no on the ground-truth video
+    failure: Mapping[str, str]  # on the known-failure clip
+    revised: Mapping[str, str]  # on the known-failure clip, with the hint
+    final: tuple[BankQuestion, ...]
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return (self.scene.lower(), int(self.video_id))
+
+
+def parse_bank(text: str, complete: bool = True) -> tuple[BankQuestion, ...]:
+    """The questions of a generator's reply. A complete bank has six in each of the four dimensions, both polarities in each."""
+    value = parse_json(text)
+    rows = next((content for content in value.values() if isinstance(content, list)), None) if isinstance(value, dict) else value
+    if not isinstance(rows, list):
+        raise NotScorable(Reason.JUDGE_UNPARSED, "the generated questions are no list")
+    bank = tuple(_question(row) for row in rows)
+    if len({question.id for question in bank}) != len(bank):
+        raise NotScorable(Reason.JUDGE_UNPARSED, "two generated questions carry the same ID")
+    if complete:
+        counts = Counter(question.dimension for question in bank)
+        sides = {(question.dimension, question.polarity) for question in bank}
+        if any(counts[name] != PER_DIMENSION for name in DIMENSIONS) or len(sides) != 2 * len(DIMENSIONS):
+            found = ", ".join(f"{counts[name]} {name}" for name in DIMENSIONS)
+            raise NotScorable(
+                Reason.JUDGE_UNPARSED, f"a bank needs {PER_DIMENSION} questions of mixed polarity per dimension, found {found}"
+            )
+    return bank
+
+
+def read_question_file(path: Path) -> QuestionFile:
+    """One `<Scene>-<n>-questions.csv` of the benchmark's repository."""
+    try:
+        with path.open(encoding="utf-8", newline="") as handle:
+            row = next(iter(csv.DictReader(handle)), None)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ContractError(f"{path}: the question file cannot be read ({error}); copy it again") from None
+    if row is None or any(name not in row for name in ("scene", "video_id", *STAGES)):
+        raise ContractError(f"{path}: a question file has the columns scene, video_id, {', '.join(STAGES)}")
+    try:
+        start, final = (parse_bank(row[name] or "", complete=False) for name in (START, FINAL))
+        truth, failure, revised = (answers_of(json.loads(row[name] or "[]")) for name in EVALUATIONS)
+        return QuestionFile(row["scene"], row["video_id"], start, truth, failure, revised, final)
+    except (NotScorable, ValueError) as error:
+        raise ContractError(f"{path}: {error}; the columns hold JSON lists of questions and answers") from None
+
+
+def read_question_files(folder: Path) -> dict[tuple[str, int], QuestionFile]:
+    """Every question file of a folder by (scene in lower case, clip number)."""
+    if not folder.is_dir():
+        raise ContractError(
+            f"There is no folder {folder}; judging.vqa_questions names the folder of <Scene>-<n>-questions.csv files"
+        )
+    files = [read_question_file(path) for path in sorted(folder.glob("*-questions.csv"))]
+    if not files:
+        raise ContractError(f"{folder} holds no *-questions.csv file; judging.vqa_questions names the wrong folder")
+    return {file.key: file for file in files}
+
+
+def clip_number(scene: str, clip_id: str) -> tuple[str, int] | None:
+    """(scene, number) of a clip id such as Barnyard_001 or 007; None when it ends in no number."""
+    match = re.search(r"(\d+)$", clip_id)
+    name = scene or clip_id[: match.start()].rstrip("_-") if match else scene
+    return (name.lower(), int(match.group(1))) if match else None
+
+
+def answers_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """id -> yes/no of an answer table; rows that say neither are left out."""
+    found = {identifier(row.get("ID")): as_yes_no(row.get("Answer", row.get("Answer (Yes/No)"))) for row in rows}
+    return {name: answer for name, answer in found.items() if answer is not None}
+
+
+def identifier(value: Any) -> str:
+    """An id as text: 3, "3" and 3.0 are the same."""
+    number = as_number(value)
+    return str(int(number)) if number is not None and number == int(number) else str(value).strip()
+
+
+def _question(row: Any) -> BankQuestion:
+    fields = {str(key).strip().lower(): value for key, value in row.items()} if isinstance(row, dict) else {}
+    name = str(fields.get("dimension", "")).replace("&", "and").strip().lower()
+    dimension = next((known for known in DIMENSIONS if known.lower() in (name, name.replace(" consistency", ""))), None)
+    polarity = str(fields.get("dimension polarity", fields.get("polarity", ""))).strip().lower()
+    text = str(fields.get("question", "")).strip()
+    if dimension is None or polarity not in ("positive", "negative") or not text or fields.get("id") in (None, ""):
+        raise NotScorable(Reason.JUDGE_UNPARSED, f"a question lacks its ID, dimension, polarity or text: {str(row)[:200]}")
+    return BankQuestion(identifier(fields["id"]), dimension, polarity, text)  # type: ignore[arg-type]
