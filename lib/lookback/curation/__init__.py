@@ -1,0 +1,29 @@
+"""Curation: what a dataset holds, whether it keeps its contract, and whether its clips pose a memory challenge at all.
+
+Names are imported when they are first used: worker processes need the inspection, not the figures.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_WHERE = {
+    "collect": ("Collected", "collect"),
+    "composition": ("composition", "duration_statistics", "event_factor_coverage", "mbench_composition", "prompt_statistics", "trajectory_statistics"),
+    "figures": ("challenge_figure", "composition_figure", "counterpart_figure", "duration_figure", "event_coverage_figure", "prompt_figure", "trajectory_figure"),
+    "gaps": ("challenge_screen", "duplicates", "ground_truth_mismatches", "missing_counterparts", "model_coverage", "rejected_reasons"),
+    "trajectory": ("Challenge", "challenge_from_path", "challenge_from_visibility", "trajectory_class"),
+}
+_MODULES = {name: module for module, names in _WHERE.items() for name in names}
+__all__ = sorted(_MODULES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'lookback.curation' has no attribute '{name}'")
+    return getattr(import_module(f"lookback.curation.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

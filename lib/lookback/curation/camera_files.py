@@ -1,0 +1,157 @@
+"""The camera files a clip refers to, read and checked, and what the screen tells from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lookback.backends.pose.formats import read_poses
+from lookback.backends.pose.formats.common import UNKNOWN_FOV_DEG, load_arrays, need, square
+from lookback.backends.pose.track import PoseTrack, travelled_rotation_deg
+from lookback.camera.intent import compile as compile_request
+from lookback.camera.poses import Poses, total_rotation_deg, validate_poses, yaw_deg
+from lookback.clips import Clip
+from lookback.curation.probing import Facts
+from lookback.curation.requests import request_of
+from lookback.curation.trajectory import UNKNOWN, Challenge, challenge_from_path, signed_peak, trajectory_class
+from lookback.errors import ContractError, MediaError, Reason
+from lookback.layouts.reading import Breach, Findings, Item
+from lookback.media.frames import image_size
+from lookback.paths import resolve
+
+
+@dataclass(frozen=True)
+class CameraFiles:
+    """The paths that could be read: of the generated video, of the ground truth, and the one asked for."""
+
+    own: PoseTrack | None = None
+    truth: PoseTrack | None = None
+    target: Poses | None = None
+
+    def screen(self, clip: Clip, facts: Facts) -> dict[str, Any]:
+        """Trajectory of the path asked for (else the clip's own), and the challenge of the clip's own path (else of phases or request)."""
+        name, path = self._requested(clip)
+        source = f"path: {name}" if name else ""
+        challenge, by = self._challenge(clip, facts, name, path)
+        rotation = None if path is None else (travelled_rotation_deg(path) if name == "poses" else total_rotation_deg(path))
+        return {
+            "total_rotation_deg": rotation,
+            "peak_yaw_deg": None if path is None else signed_peak(np.unwrap(yaw_deg(path), period=360.0)),
+            "trajectory": "" if path is None else trajectory_class(path, observer=(clip.benchmark, clip.setting) == ("memobench", "synthetic")),
+            "departs": challenge.departs,
+            "returns": challenge.returns,
+            "gap_frames": challenge.gap_frames,
+            "source": "; ".join(part for part in (source, f"challenge: {by}" if by else "") if part),
+        }
+
+    def _requested(self, clip: Clip) -> tuple[str, Poses | None]:
+        if self.truth is not None:
+            return "gt_poses", self.truth.c2w
+        if self.target is not None:
+            return "target_poses", self.target
+        if (request := request_of(clip)) is not None:
+            return "camera", compile_request(request)
+        return ("poses", self.own.c2w) if self.own is not None else ("", None)
+
+    def _challenge(self, clip: Clip, facts: Facts, name: str, path: Poses | None) -> tuple[Challenge, str]:
+        if self.own is not None:
+            fov = _fov(self.own, facts)
+            rows = np.rint(np.interp(np.arange(facts.n_frames), self.own.frame_index, np.arange(len(self.own.c2w)))).astype(int)
+            return challenge_from_path(self.own.c2w[rows], fov), f"poses{_assumed(self.own.focal_source)}"
+        if clip.d_start is not None and clip.r_start is not None:
+            return Challenge(True, True, clip.r_start - clip.d_start), "phases"
+        if path is None:
+            return UNKNOWN, ""
+        if name == "gt_poses" and self.truth is not None:
+            return challenge_from_path(path, _fov(self.truth, facts)), f"gt_poses{_assumed(self.truth.focal_source)}"
+        horizontal = clip.fov_deg or UNKNOWN_FOV_DEG
+        vertical = 2 * np.degrees(np.arctan(np.tan(np.radians(horizontal) / 2) * facts.height / facts.width))
+        return challenge_from_path(path, (horizontal, float(vertical))), f"{name}{'' if clip.fov_deg else _assumed('assumed')}"
+
+
+def _assumed(focal_source: str) -> str:
+    return f" (field of view assumed {UNKNOWN_FOV_DEG:g} deg)" if focal_source.startswith("assumed") else ""
+
+
+def _fov(track: PoseTrack, facts: Facts) -> tuple[float, float]:
+    """Horizontal and vertical field of view of the first frame: 2 atan(size / 2 f). The centre stands in for the size: f and c scale alike."""
+    matrix = track.intrinsics[0]
+    width, height = (2 * matrix[0, 2], 2 * matrix[1, 2]) if min(matrix[0, 2], matrix[1, 2]) > 0 else (facts.width, facts.height)
+    return float(2 * np.degrees(np.arctan(width / (2 * matrix[0, 0])))), float(2 * np.degrees(np.arctan(height / (2 * matrix[1, 1]))))
+
+
+def inspect_cameras(clip: Clip, facts: Facts, truth: Facts | None, findings: Findings, item: Item) -> CameraFiles:
+    """Read every camera file of the clip; each that breaks its contract is a violation of its field."""
+    own = ground = target = None
+    with findings.guard("poses", item), _contract(clip.poses, "poses"):
+        if clip.poses and clip.poses_format:
+            own = read_poses(resolve(clip.poses), clip.poses_format, facts.info(resolve(clip.video)))
+    with findings.guard("gt_poses", item), _contract(clip.gt_poses, "gt_poses"):
+        if clip.gt_poses and clip.gt_poses_format and truth is not None:
+            ground = read_poses(resolve(clip.gt_poses), clip.gt_poses_format, truth.info(resolve(clip.ground_truth or clip.video)))
+    with findings.guard("gt_intrinsics", item), _contract(clip.gt_intrinsics, "gt_intrinsics"):
+        if clip.gt_intrinsics:
+            _check_intrinsics(resolve(clip.gt_intrinsics))
+    with findings.guard("target_poses", item), _contract(clip.target_poses, "target_poses"):
+        if clip.target_poses:
+            path = resolve(clip.target_poses)
+            target = validate_poses(square(need(load_arrays(path), ("array", "c2w"), path), path), str(path))
+    if target is not None:
+        _check_lengths(clip, len(target), facts, findings, item)
+    _check_reference(clip, findings, item)
+    return CameraFiles(own, ground, target)
+
+
+@contextmanager
+def _contract(path: str | None, field: str) -> Iterator[None]:
+    """A ContractError about a file ('path: what; remedy') as a breach of the field."""
+    try:
+        yield
+    except ContractError as error:
+        file = resolve(path or "")
+        text = str(error).removeprefix(str(file)).lstrip(":, ").rstrip(".")
+        problem, _, remedy = text.rpartition("; ")
+        raise Breach(file, field, problem or text, remedy if problem else "export the file again") from None
+
+
+def _check_intrinsics(path: Path) -> None:
+    values = need(load_arrays(path), ("array",), path)
+    rows = values.reshape(-1, 9)[:, [0, 4]] if values.shape[-2:] == (3, 3) else values.reshape(-1, values.shape[-1] if values.ndim else 1)[:, :2]
+    if values.ndim < 1 or not (values.shape[-2:] == (3, 3) or (values.ndim <= 2 and values.shape[-1] == 4)):
+        raise ContractError(f"{path}: has the shape {values.shape}; store rows of fx, fy, cx, cy or 3x3 matrices")
+    if rows.size == 0 or not np.isfinite(rows.astype(np.float64)).all() or rows.min() <= 0:
+        raise ContractError(f"{path}: has a focal length that is no number above 0; export the intrinsics again")
+
+
+def _check_lengths(clip: Clip, n_poses: int, facts: Facts, findings: Findings, item: Item) -> None:
+    """Target poses and sidecar against the video; the metric that compares them gives the same reason, so the field stays."""
+    if n_poses != facts.n_frames:
+        problem = f"has {n_poses} poses, but the video has {facts.n_frames} frames"
+        breach = Breach(resolve(clip.target_poses or ""), "target_poses", problem, "generate as many frames as were asked for", Reason.LENGTH_MISMATCH)
+        findings.add(breach, "target_poses", item, kept=True)
+    stated = clip.extras.get("num_frames")
+    if stated is not None and stated != facts.n_frames:
+        problem = f"is {stated}, but the video has {facts.n_frames} frames"
+        findings.add(Breach(resolve(clip.video), "num_frames", problem, "correct the sidecar", Reason.LENGTH_MISMATCH), "target_poses", item, kept=True)
+    size = clip.extras.get("image_size")
+    if size is not None and list(size) != [facts.width, facts.height]:
+        problem = f"is {size}, but the video is {facts.width}x{facts.height}"
+        findings.add(Breach(resolve(clip.video), "image_size", problem, "correct the sidecar", Reason.SIZE_MISMATCH), "target_poses", item, kept=True)
+
+
+def _check_reference(clip: Clip, findings: Findings, item: Item) -> None:
+    if clip.reference_image is None:
+        return
+    path = resolve(clip.reference_image)
+    try:
+        image_size(path)
+    except (MediaError, OSError) as error:
+        text = str(error).removeprefix(f"{path}: ")
+        problem, _, remedy = text.rpartition("; ")
+        breach = Breach(path, "reference_image", problem or text, remedy if problem else "copy it again", Reason.DECODE_FAILED)
+        findings.add(breach, "reference_image", item)

@@ -1,0 +1,119 @@
+"""From sources to tables: read, filter, inspect every clip in parallel, and put the rows together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from lookback.clips import KEYS, Clip, clips_to_frame
+from lookback.curation.inspection import Inspection, Task, inspect
+from lookback.curation.probing import Cache, producer
+from lookback.curation.segments import clipped
+from lookback.errors import ContractError, Reason
+from lookback.hashcache import HashCache
+from lookback.layouts import Item, Reading, Violation, apply_filters, read
+from lookback.layouts.filters import segment_key
+from lookback.params import RunParams
+from lookback.params.curation import Source
+from lookback.paths import resolve
+from lookback.progress import track
+from lookback.store import ArtifactStore
+from lookback.tables import SCHEMAS, empty_table
+from lookback.workers import WorkerDied, run_tasks
+
+
+@dataclass
+class Collected:
+    """The four tables of the curation stage, and the readers' notes for a person."""
+
+    clips: pd.DataFrame
+    segments: pd.DataFrame
+    rejected: pd.DataFrame
+    screen: pd.DataFrame
+    notes: list[str] = field(default_factory=list)
+
+
+def collect(params: RunParams, sources: list[Source]) -> Collected:
+    """Read all sources of a run and look at every clip once; unchanged files are neither hashed nor decoded again."""
+    readings = apply_filters([read(source) for source in sources], params.curation.filters)
+    _refuse_shared_keys(readings)
+    jobs = [(reading, clip) for reading in readings for clip in reading.clips]
+    hashes = HashCache.of_project()
+    cache = Cache(ArtifactStore(params.paths.artifacts), producer())
+    tasks = [Task(clip, _known(hashes, clip), cache) for _, clip in jobs]
+    rows = _Rows()
+    own = {key: [] for key in (clip.key for _, clip in jobs)}
+    for reading in readings:
+        for row in reading.segments:
+            own[segment_key(row)].append(row)  # type: ignore[index]
+    for index, result in track(run_tasks(inspect, tasks, params.workers), "probing", total=len(tasks)):
+        reading, clip = jobs[index]
+        if isinstance(result, WorkerDied):
+            lost = Violation(clip.video, "video", result.message, "check the file", Reason.DECODE_FAILED, item=Item.of(clip))
+            result = Inspection(None, violations=[lost])
+        if result.digest and not tasks[index].digest:
+            hashes.remember_content(resolve(clip.video), result.digest)
+        rows.add(reading.layout, result, own[clip.key])
+    hashes.save()
+    for reading in readings:
+        rows.rejected += reading.rejected
+    return rows.tables([note for reading in readings for note in reading.notes])
+
+
+def _known(hashes: HashCache, clip: Clip) -> str:
+    try:
+        return hashes.known_content(resolve(clip.video))
+    except OSError:  # gone since it was listed; the inspection says so
+        return ""
+
+
+def _refuse_shared_keys(readings: list[Reading]) -> None:
+    """Two sources that hold the same clip of the same model would overwrite each other."""
+    seen: dict[tuple[str, str, str, str], str] = {}
+    for reading in readings:
+        for clip in reading.clips:
+            if clip.key in seen:
+                raise ContractError(f"Two sources hold the clip {clip.label} ({seen[clip.key]} and {clip.video}); remove one source or filter it")
+            seen[clip.key] = clip.video
+
+
+@dataclass
+class _Rows:
+    clips: list[Clip] = field(default_factory=list)
+    segments: list[dict[str, Any]] = field(default_factory=list)
+    rejected: list[dict[str, Any]] = field(default_factory=list)
+    screen: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, layout: str, found: Inspection, own_segments: list[dict[str, Any]]) -> None:
+        self.rejected += [violation.row(layout) for violation in found.violations if not violation.kept]
+        if found.clip is None:
+            return
+        self.clips.append(found.clip)
+        self.segments += found.segments + clipped(own_segments, found.clip.n_frames or 0)
+        self.screen.append(found.screen)
+
+    def tables(self, notes: list[str]) -> Collected:
+        clips = clips_to_frame(sorted(self.clips, key=lambda clip: clip.key))
+        screen = _mark_duplicates(_frame("screen", self.screen), clips)
+        rejected = _frame("rejected", self.rejected).drop_duplicates(["path", "field", "problem"])
+        return Collected(clips, _frame("segments", self.segments), rejected, screen, notes)
+
+
+def _frame(name: str, rows: list[dict[str, Any]]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=list(SCHEMAS[name].columns)) if rows else empty_table(name)
+
+
+def _mark_duplicates(screen: pd.DataFrame, clips: pd.DataFrame) -> pd.DataFrame:
+    """Name, for every clip with the content of an earlier one (in key order), that one."""
+    first: dict[str, str] = {}
+    copies: dict[tuple[str, ...], str] = {}
+    for row in clips[[*KEYS, "content_hash"]].itertuples(index=False, name=None):
+        *key, content = row
+        label = "/".join(part for part in key if part)
+        if content in first:
+            copies[tuple(key)] = first[content]
+        first.setdefault(content, label)
+    keys = [tuple(key) for key in screen[KEYS].itertuples(index=False, name=None)]
+    return screen.assign(duplicate_of=pd.Series([copies.get(key, "") for key in keys], index=screen.index, dtype="object"))

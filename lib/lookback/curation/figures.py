@@ -1,0 +1,150 @@
+"""Figures of a dataset's composition. Each returns (figure, caption); `lookback.figures.save_figure` writes them."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lookback.curation.composition import composition, event_factor_coverage, prompt_words, trajectory_statistics
+from lookback.curation.gaps import challenge_screen, model_coverage
+from lookback.figures import PALETTE, style
+
+Drawn = tuple[Figure, str]
+
+
+def composition_figure(clips: pd.DataFrame) -> Drawn:
+    """Bars of clips per benchmark, setting and subset."""
+    table = composition(clips)
+    names = _names(table, "benchmark", "setting", "subset")
+    with style():
+        figure, axes = plt.subplots(figsize=(7, 0.32 * len(table) + 1.2), layout="constrained")
+        colours = [PALETTE[sorted(table["benchmark"].unique()).index(name)] for name in table["benchmark"]]
+        bars = axes.barh(names, table["clips"], color=colours)
+        axes.bar_label(bars, labels=[f"{row.clips} ({row.models} models)" for row in table.itertuples()], padding=3, fontsize=8)
+        axes.invert_yaxis()
+        axes.set_xlabel("generated clips")
+        axes.margins(x=0.18)
+    total = int(table["clips"].sum())
+    return figure, f"Composition: {total} generated clips by benchmark, setting and subset; in brackets the number of models they come from."
+
+
+def duration_figure(clips: pd.DataFrame, screen: pd.DataFrame) -> Drawn:
+    """Histogram of clip lengths in seconds, one colour per benchmark."""
+    known = screen.dropna(subset=["duration_s"])
+    with style():
+        figure, axes = plt.subplots(figsize=(6.5, 3.2), layout="constrained")
+        _histogram(axes, known, "duration_s")
+        axes.set_xlabel("length (s)")
+        axes.set_ylabel("clips")
+    unknown = len(screen) - len(known)
+    frames = clips["n_frames"].astype("float64")
+    note = f"; {unknown} frame folders carry no rate" if unknown else ""
+    return figure, f"Length of {len(known)} clips in seconds ({frames.min():.0f} to {frames.max():.0f} frames){note}."
+
+
+def prompt_figure(clips: pd.DataFrame) -> Drawn:
+    """Histogram of prompt lengths in words, one colour per benchmark."""
+    tasks = clips.drop_duplicates(["benchmark", "setting", "clip_id"])
+    tasks = tasks[tasks["prompt"] != ""]
+    with style():
+        figure, axes = plt.subplots(figsize=(6.5, 3.2), layout="constrained")
+        _histogram(axes, tasks.assign(words=prompt_words(tasks)), "words")
+        axes.set_xlabel("words in the prompt")
+        axes.set_ylabel("tasks")
+    return figure, f"Prompt length of the {len(tasks)} tasks that carry one; a task counts once, however many models got it."
+
+
+def event_coverage_figure(clips: pd.DataFrame) -> Drawn:
+    """Heat map of clips per event level and camera, for WRBench's 2x2 design."""
+    cells = event_factor_coverage(clips)
+    table = cells.pivot_table(index="event_level", columns="camera", values="n_clips", aggfunc="sum", sort=False)
+    with style():
+        figure, axes = plt.subplots(figsize=(1.1 * table.shape[1] + 2.6, 3.0), layout="constrained")
+        image = axes.imshow(table.to_numpy(), cmap="Blues", vmin=0, aspect="auto")
+        axes.set_xticks(range(table.shape[1]), [name or "none" for name in table.columns], rotation=20)
+        axes.set_yticks(range(table.shape[0]), table.index)
+        for (row, column), value in np.ndenumerate(table.to_numpy()):
+            dark = value > table.to_numpy().max() / 2
+            axes.text(column, row, f"{value:.0f}", ha="center", va="center", color="white" if dark else "black")
+        axes.set_xlabel("camera request")
+        axes.set_ylabel("event level")
+        figure.colorbar(image, ax=axes, label="clips")
+    holes = int((table.to_numpy() == 0).sum())
+    return figure, (
+        f"Event factors: {int(table.to_numpy().sum())} clips by event level (none, spatial displacement, state change, both) and camera request; "
+        f"{holes} empty cells."
+    )
+
+
+def trajectory_figure(clips: pd.DataFrame, screen: pd.DataFrame) -> Drawn:
+    """MemoBench's table S2 as dots: mean rotation against mean gap, area by number of clips."""
+    table = trajectory_statistics(clips, screen).dropna(subset=["rotation_deg", "gap_frames"])
+    with style():
+        figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
+        for index, (subset, rows) in enumerate(table.groupby("subset", sort=True)):
+            axes.scatter(rows["rotation_deg"], rows["gap_frames"], s=40 + 8 * rows["n_clips"], color=PALETTE[index], alpha=0.75, label=str(subset))
+        for row in table.itertuples():
+            axes.annotate(f"{row.trajectory} (n={row.n_clips})", (row.rotation_deg, row.gap_frames), xytext=(6, 6), textcoords="offset points", fontsize=8)
+        axes.set_xlabel("mean total camera rotation (deg)")
+        axes.set_ylabel("mean gap (frames)")
+        axes.margins(0.2)
+        if len(table):
+            axes.legend(frameon=False, title="subset")
+    return figure, f"Camera trajectories of {int(table['n_clips'].sum())} MemoBench clips: the further right and up, the longer the subject is out of view."
+
+
+def challenge_figure(screen: pd.DataFrame) -> Drawn:
+    """Stacked shares per model: returns, only departs, stays, cannot be told."""
+    table = challenge_screen(screen)
+    parts = {
+        "leaves and returns": table["returns"],
+        "leaves, no return": table["departs"] - table["returns"],
+        "never leaves": table["clips"] - table["departs"] - table["unknown"],
+        "cannot be told": table["unknown"],
+    }
+    names = _names(table, "benchmark", "setting", "model_id")
+    with style():
+        figure, axes = plt.subplots(figsize=(7, 0.3 * len(table) + 1.6), layout="constrained")
+        left = np.zeros(len(table))
+        for (label, values), colour in zip(parts.items(), (PALETTE[2], PALETTE[1], PALETTE[3], "#BBBBBB"), strict=True):
+            share = (values / table["clips"]).to_numpy(dtype=float)
+            axes.barh(names, share, left=left, color=colour, label=label)
+            left += share
+        axes.set_xlim(0, 1)
+        axes.invert_yaxis()
+        axes.set_xlabel("share of clips")
+        axes.legend(ncols=4, frameon=False, fontsize=7.5, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    known = int((table["clips"] - table["unknown"]).sum())
+    return figure, f"Memory-challenge screen of {int(table['clips'].sum())} clips ({known} can be told from poses or phases): which clips look away and back."
+
+
+def counterpart_figure(clips: pd.DataFrame) -> Drawn:
+    """Bars of missing clips per model."""
+    table = model_coverage(clips)
+    names = _names(table, "benchmark", "setting", "model_id")
+    with style():
+        figure, axes = plt.subplots(figsize=(7, 0.3 * len(table) + 1.3), layout="constrained")
+        axes.barh(names, table["clips"], color=PALETTE[0], label="present")
+        axes.barh(names, table["missing"], left=table["clips"], color=PALETTE[3], label="missing", hatch="//")
+        axes.invert_yaxis()
+        axes.set_xlabel("clips of the setting")
+        axes.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    return figure, f"Counterparts: {int(table['missing'].sum())} clips that other models have are missing; means over models compare the same tasks only."
+
+
+def _names(table: pd.DataFrame, *columns: str) -> list[str]:
+    return [" / ".join(str(part) for part in row if part) for row in table[list(columns)].itertuples(index=False, name=None)]
+
+
+def _histogram(axes: Axes, rows: pd.DataFrame, column: str) -> None:
+    groups = {str(name): group[column].to_numpy(dtype=float) for name, group in rows.groupby("benchmark", sort=True)}
+    if not groups:
+        axes.text(0.5, 0.5, "no clip carries this", ha="center", va="center", transform=axes.transAxes)
+        return
+    every = np.concatenate(list(groups.values()))
+    edges = np.histogram_bin_edges(every, bins=min(30, max(5, len(np.unique(every)))))
+    axes.hist(list(groups.values()), bins=edges, stacked=True, label=[f"{name} (n={len(values)})" for name, values in groups.items()], color=PALETTE[: len(groups)])
+    axes.legend(frameon=False)

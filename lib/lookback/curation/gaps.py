@@ -1,0 +1,65 @@
+"""What is missing, double or does not fit: counterparts per model, duplicates, mismatches with the ground truth."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from lookback.clips import KEYS
+
+GROUP = ["benchmark", "setting"]
+
+
+def missing_counterparts(clips: pd.DataFrame) -> pd.DataFrame:
+    """Who lacks which clip: a row for every clip that some model of the same benchmark and setting has and this one has not."""
+    rows = []
+    for (benchmark, setting), group in clips.groupby(GROUP, sort=True):
+        everything = set(group["clip_id"])
+        for model, own in group.groupby("model_id", sort=True):
+            rows += [(benchmark, setting, model, clip) for clip in sorted(everything - set(own["clip_id"]))]
+    return pd.DataFrame(rows, columns=KEYS)
+
+
+def model_coverage(clips: pd.DataFrame) -> pd.DataFrame:
+    """Per model: how many of its setting's clips it has, how many it lacks."""
+    totals = clips.groupby(GROUP)["clip_id"].nunique().rename("clips_in_setting")
+    have = clips.groupby([*GROUP, "model_id"], sort=True)["clip_id"].nunique().rename("clips").reset_index()
+    table = have.merge(totals, on=GROUP)
+    return table.assign(missing=table["clips_in_setting"] - table["clips"])
+
+
+def duplicates(clips: pd.DataFrame) -> pd.DataFrame:
+    """Clips whose videos are the same bytes: one row per copy, with the clip (first in key order) it repeats."""
+    ordered = clips[clips["content_hash"] != ""].sort_values(KEYS)
+    first = ordered.drop_duplicates("content_hash").set_index("content_hash")
+    copies = ordered[ordered.duplicated("content_hash")]
+    original = first.loc[copies["content_hash"], ["model_id", "clip_id"]].reset_index(drop=True)
+    table = copies[[*KEYS, "content_hash"]].reset_index(drop=True)
+    return table.assign(same_as_model=original["model_id"], same_as_clip=original["clip_id"])
+
+
+def ground_truth_mismatches(screen: pd.DataFrame) -> pd.DataFrame:
+    """Clips whose length, rate or size differs from the ground truth or from what was asked for, with the words for it."""
+    return screen.loc[screen["mismatch"] != "", [*KEYS, "mismatch"]].reset_index(drop=True)
+
+
+def challenge_screen(screen: pd.DataFrame) -> pd.DataFrame:
+    """Per benchmark, setting and model: clips that leave their view, that come back, that cannot be told, and the median gap.
+
+    A benchmark of memory whose clips never look away measures nothing; this shows it before anything is scored.
+    """
+    rows = screen.assign(
+        left=screen["departs"].fillna(False).astype(bool),
+        back=screen["returns"].fillna(False).astype(bool),
+        unknown=screen["departs"].isna(),
+        gap=screen["gap_frames"].astype("float64").where(screen["returns"].fillna(False).astype(bool)),
+    )
+    return (
+        rows.groupby([*GROUP, "model_id"], sort=True)
+        .agg(clips=("clip_id", "size"), departs=("left", "sum"), returns=("back", "sum"), unknown=("unknown", "sum"), gap_median=("gap", "median"))
+        .reset_index()
+    )
+
+
+def rejected_reasons(rejected: pd.DataFrame) -> pd.DataFrame:
+    """Number of rejected items by layout, reason and field."""
+    return rejected.groupby(["layout", "reason", "field"], sort=True).size().rename("n").reset_index()

@@ -1,0 +1,171 @@
+"""Look at one clip's files: video facts, camera files, ground truth. A pure function of the clip; runs in worker processes.
+
+Strict validation prints the violations found here; curation turns them into `rejected` rows and keeps what is usable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lookback.camera.intent import to_grammar
+from lookback.camera.text import parse_action, parse_action_sequence
+from lookback.clips import KEYS, Anchor, Clip
+from lookback.curation.camera_files import CameraFiles, inspect_cameras
+from lookback.curation.probing import Cache, Facts, facts_of
+from lookback.curation.segments import segments_of
+from lookback.errors import MediaError, ParameterError, Reason
+from lookback.layouts.reading import Breach, Findings, Item, Violation, emptied
+from lookback.media import content_hash, probe
+from lookback.paths import resolve
+
+
+@dataclass(frozen=True)
+class Task:
+    """One clip to inspect; `digest` is its content hash when that is known already."""
+
+    clip: Clip
+    digest: str = ""
+    cache: Cache | None = None
+
+
+@dataclass
+class Inspection:
+    """What was found. `clip` is None when the video itself cannot be used."""
+
+    clip: Clip | None
+    digest: str = ""
+    screen: dict[str, Any] = field(default_factory=dict)
+    segments: list[dict[str, Any]] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
+
+
+def inspect(task: Task) -> Inspection:
+    """Probe the video, check everything the clip refers to, screen it."""
+    clip, findings = task.clip, Findings()
+    item = Item.of(clip)
+    video = resolve(clip.video)
+    digest = ""
+    try:
+        digest = task.digest or content_hash(video)
+        facts = facts_of(video, digest, task.cache)
+    except MediaError as error:
+        findings.add(media_breach(video, "video", error), item=item)
+        return Inspection(None, digest, violations=findings.violations)
+    clip = clip.model_copy(
+        update={"n_frames": facts.n_frames, "fps": facts.fps, "width": facts.width, "height": facts.height, "content_hash": digest}
+    )
+    truth = _ground_truth(clip, findings, item)
+    clip = _checked_timing(clip, truth, findings, item)
+    clip = _checked_anchor(clip, findings, item)
+    cameras = inspect_cameras(clip, facts, truth, findings, item)
+    _check_mirror(clip, findings, item)
+    for violation in findings.violations:
+        if violation.concerns and not violation.kept:
+            clip = emptied(clip, violation.concerns)
+    clip = _with_camera(clip)
+    screen = _screen(clip, facts, truth, cameras, findings)
+    return Inspection(clip, digest, screen, segments_of(clip, facts.cuts), findings.violations)
+
+
+def media_breach(path: Path, field: str, error: MediaError) -> Breach:
+    """A MediaError ('path: what; remedy') as a breach."""
+    text = str(error).removeprefix(f"{path}: ")
+    problem, _, remedy = text.rpartition("; ")
+    return Breach(path, field, problem or text, remedy if problem else "copy or generate it again", error.reason)
+
+
+def _ground_truth(clip: Clip, findings: Findings, item: Item) -> Facts | None:
+    """The ground truth's facts, without its cuts: it is probed, not decoded."""
+    if clip.ground_truth is None:
+        return None
+    path = resolve(clip.ground_truth)
+    try:
+        info = probe(path)
+    except MediaError as error:
+        findings.add(media_breach(path, "ground_truth", error), "ground_truth", item)
+        return None
+    return Facts(info.n_frames, info.fps, info.width, info.height, info.duration, info.variable_frame_rate, ())
+
+
+def _checked_timing(clip: Clip, truth: Facts | None, findings: Findings, item: Item) -> Clip:
+    """Phases and marks against the ground truth's real length."""
+    if truth is None:
+        return clip
+    path = resolve(clip.ground_truth or clip.video)
+    if clip.gt_frames is not None and clip.gt_frames != truth.n_frames:
+        source = "total_time" if clip.benchmark == "mind" else "n_frames"
+        problem = f"is {clip.gt_frames}, but the ground truth has {truth.n_frames} frames"
+        breach = Breach(resolve(clip.actions) if clip.actions else path, source, problem, "correct the number", Reason.LENGTH_MISMATCH)
+        findings.add(breach, "gt_frames", item, kept=True)
+    clip = clip.model_copy(update={"gt_frames": truth.n_frames})
+    if clip.r_start is not None and clip.r_start >= truth.n_frames:
+        problem = f"is {clip.r_start}, but the ground truth has {truth.n_frames} frames"
+        findings.add(Breach(path, "r_start", problem, "give a frame inside the ground truth"), "r_start", item)
+        clip = clip.model_copy(update={"d_start": None})
+    if clip.mark_time is not None and clip.mark_time >= truth.n_frames:
+        problem = f"is {clip.mark_time}, but the ground truth has {truth.n_frames} frames"
+        findings.add(Breach(path, "mark_time", problem, "mark a frame inside the ground truth"), "mark_time", item)
+    return clip
+
+
+def _checked_anchor(clip: Clip, findings: Findings, item: Item) -> Clip:
+    """The anchor in pixels and inside the frame; an anchor of shares (all four at most 1) is scaled."""
+    anchor = clip.object_anchor
+    if anchor is None or clip.width is None or clip.height is None:
+        return clip
+    if max(anchor.centre_x, anchor.centre_y, anchor.width, anchor.height) <= 1:
+        sizes = (clip.width, clip.height, clip.width, clip.height)
+        values = zip(Anchor.model_fields, anchor.model_dump().values(), sizes, strict=True)
+        return clip.model_copy(update={"object_anchor": Anchor(**{name: value * size for name, value, size in values})})
+    if anchor.centre_x >= clip.width or anchor.centre_y >= clip.height:
+        problem = f"has its centre at {anchor.centre_x:g}, {anchor.centre_y:g}, outside the {clip.width}x{clip.height} frame"
+        breach = Breach(resolve(clip.video), "metadata.object_anchor", problem, "give the anchor in pixels of the first frame")
+        findings.add(breach, "object_anchor", item)
+    return clip
+
+
+def _check_mirror(clip: Clip, findings: Findings, item: Item) -> None:
+    if clip.subset == "mirror_test" and clip.n_frames is not None and clip.n_frames % 2:
+        problem = f"has {clip.n_frames} frames, and the way back must be as long as the way there"
+        breach = Breach(resolve(clip.video), "video", problem, "generate an even number of frames", Reason.LENGTH_MISMATCH)
+        findings.add(breach, "video", item, kept=True)
+
+
+def _with_camera(clip: Clip) -> Clip:
+    """MBench-A's action as a camera request over the video's own frames, so that every benchmark's request reads alike."""
+    if clip.camera or clip.benchmark != "mbench" or clip.setting != "A" or not clip.n_frames:
+        return clip
+    action = clip.extras.get("action") or clip.condition_id
+    try:
+        intent = parse_action(action, clip.n_frames) if isinstance(action, str) else parse_action_sequence(action)
+    except ParameterError:
+        return clip  # a condition of the user's own; metrics that need the request say so
+    return clip.model_copy(update={"camera": to_grammar(intent)})
+
+
+def _screen(clip: Clip, facts: Facts, truth: Facts | None, cameras: CameraFiles, findings: Findings) -> dict[str, Any]:
+    mismatches = [f"{v.field} {v.problem}" for v in findings.violations if v.kept]
+    return {
+        **dict(zip(KEYS, clip.key, strict=True)),
+        "duration_s": facts.duration_s,
+        "n_cuts": len(facts.cuts),
+        **cameras.screen(clip, facts),
+        "mismatch": "; ".join([*truth_mismatches(clip, facts, truth), *mismatches]),
+        "duplicate_of": "",
+    }
+
+
+def truth_mismatches(clip: Clip, facts: Facts, truth: Facts | None) -> list[str]:
+    """Length and rate against the ground truth, in words; a different length is common and scored all the same."""
+    if truth is None:
+        return []
+    expected = truth.n_frames - (clip.mark_time or 0)
+    found = []
+    if facts.n_frames != expected:
+        part = "" if not clip.mark_time else f" from frame {clip.mark_time}"
+        found.append(f"{facts.n_frames} frames, ground truth{part} {expected}")
+    if facts.fps and truth.fps and abs(facts.fps - truth.fps) > 0.01:
+        found.append(f"{facts.fps:g} fps, ground truth {truth.fps:g}")
+    return found

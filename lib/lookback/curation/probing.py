@@ -1,0 +1,70 @@
+"""What a video is: frames, rate, size, cuts. Found once per content and kept in the store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lookback.errors import MediaError, Reason
+from lookback.media import VideoInfo, open_video, shot_cuts
+from lookback.store import ArtifactStore, Producer
+
+
+def producer() -> Producer:
+    """The decoder's own code is the version: a change of it probes again."""
+    from lookback.pipeline.code import code_hash  # the pipeline package is heavy, and workers get the producer with their task
+
+    return Producer("probe", "media", code_hash(("lookback.media", "lookback.curation.probing"))[:16])
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Where facts are kept, and under which producer."""
+
+    store: ArtifactStore
+    producer: Producer
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A video's facts as the tables show them."""
+
+    n_frames: int
+    fps: float | None
+    width: int
+    height: int
+    duration_s: float | None
+    variable_frame_rate: bool
+    cuts: tuple[int, ...]
+
+    def info(self, path: Path) -> VideoInfo:
+        """The same as the media package states it, for readers that want a VideoInfo."""
+        return VideoInfo(path, "video", self.n_frames, self.fps, self.width, self.height, self.duration_s, 0, "", "", self.variable_frame_rate)
+
+
+def facts_of(path: Path, digest: str, cache: Cache | None) -> Facts:
+    """Probe and look for cuts, or take both from the store; a video that breaks off or cannot be decoded is a MediaError."""
+    record = cache.store.record(cache.producer, digest) if cache is not None else None
+    if record is None:
+        record = _measure(path)
+        if cache is not None:
+            cache.store.save(cache.producer, digest, {}, record)
+    return Facts(**{**record, "cuts": tuple(record["cuts"])})
+
+
+def _measure(path: Path) -> dict[str, Any]:
+    with open_video(path) as reader:
+        info = reader.info
+        if not info.complete:
+            raise MediaError(f"{path}: breaks off after {info.n_frames} frames; copy or generate it again", Reason.DECODE_FAILED)
+        cuts = [int(frame) for frame in shot_cuts(reader)]
+    return {
+        "n_frames": info.n_frames,
+        "fps": info.fps,
+        "width": info.width,
+        "height": info.height,
+        "duration_s": info.duration,
+        "variable_frame_rate": info.variable_frame_rate,
+        "cuts": cuts,
+    }
