@@ -1,0 +1,111 @@
+"""Which questions are asked about which clips, and in which order each annotator sees them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from lookback.clips import Clip
+from lookback.desk.questions import JUDGEABILITY_FIRST, MBENCH_PREFERENCE, MBENCH_TRIGGER, WRBENCH_PREFERENCE
+from lookback.errors import UsageError
+
+
+@dataclass(frozen=True)
+class DeskTask:
+    """One question about one clip (trigger) or one pair of clips of the same task by two models (pairwise)."""
+
+    task: str  # trigger, pairwise
+    benchmark: str
+    setting: str
+    dimension: str
+    scene: str
+    question: str
+    clip_a: str
+    model_a: str
+    clip_b: str = ""
+    model_b: str = ""
+
+    @property
+    def id(self) -> str:
+        parts = (self.task, self.benchmark, self.setting, self.dimension, self.clip_a, self.model_a, self.clip_b, self.model_b)
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:20]
+
+    @property
+    def asks_judgeability(self) -> bool:
+        return self.dimension in JUDGEABILITY_FIRST
+
+
+def build_tasks(
+    clips: Sequence[Clip], kinds: Sequence[str] = ("trigger", "pairwise"), limit: int | None = None, seed: int = 0
+) -> list[DeskTask]:
+    """All questions these clips give rise to; with `limit`, a seeded sample of them, the same for every annotator."""
+    tasks: list[DeskTask] = []
+    if "trigger" in kinds:
+        tasks += [_trigger(clip) for clip in clips if clip.benchmark == "mbench" and clip.setting == "T"]
+    if "pairwise" in kinds:
+        tasks += _pairs(clips)
+    if not tasks:
+        raise UsageError(
+            "These clips raise no question: triggers need MBench-T clips, preferences two models of one MBench or WRBench clip"
+        )
+    if limit is not None and limit < len(tasks):
+        chosen = np.random.default_rng(seed).choice(len(tasks), size=limit, replace=False)
+        tasks = [tasks[index] for index in sorted(chosen)]
+    return tasks
+
+
+def order_for(annotator: str, tasks: Sequence[DeskTask], seed: int) -> list[tuple[DeskTask, bool]]:
+    """This annotator's order and sides, (task, swapped): seeded by the name, so that a restart goes on in the same order."""
+    digest = hashlib.sha256(f"{seed}\0{annotator}".encode()).digest()
+    generator = np.random.default_rng(np.frombuffer(digest, dtype=np.uint32))
+    order = generator.permutation(len(tasks))
+    swapped = generator.random(len(tasks)) < 0.5
+    return [(tasks[index], bool(swapped[index]) and tasks[index].task == "pairwise") for index in order]
+
+
+def _trigger(clip: Clip) -> DeskTask:
+    question = MBENCH_TRIGGER.get(clip.subset, MBENCH_TRIGGER["environment"])
+    return DeskTask(
+        "trigger", clip.benchmark, clip.setting, f"trigger_{clip.subset}", clip.scene, question, clip.clip_id, clip.model_id
+    )
+
+
+def _pairs(clips: Sequence[Clip]) -> list[DeskTask]:
+    by_task: dict[tuple[str, str, str], list[Clip]] = {}
+    for clip in clips:
+        by_task.setdefault((clip.benchmark, clip.setting, clip.clip_id), []).append(clip)
+    tasks = []
+    for (benchmark, setting, clip_id), group in sorted(by_task.items()):
+        for first, second in combinations(sorted(group, key=lambda clip: clip.model_id), 2):
+            for dimension, question in _questions(benchmark, setting, first.subset):
+                tasks.append(
+                    DeskTask(
+                        "pairwise",
+                        benchmark,
+                        setting,
+                        dimension,
+                        first.scene,
+                        question,
+                        clip_id,
+                        first.model_id,
+                        clip_id,
+                        second.model_id,
+                    )
+                )
+    return tasks
+
+
+def _questions(benchmark: str, setting: str, subset: str) -> list[tuple[str, str]]:
+    if benchmark == "wrbench":
+        return list(WRBENCH_PREFERENCE.items())
+    if benchmark == "mbench":
+        return [
+            (dimension, question)
+            for dimension, (of_subset, question) in MBENCH_PREFERENCE.items()
+            if of_subset == subset and not (setting == "T" and dimension == "action_interaction")
+        ]
+    return []
