@@ -31,7 +31,9 @@ class Clip(BaseModel):
 
     # keys
     benchmark: str
-    setting: str  # mbench: A, T; memobench: synthetic, real; wrbench: natural25 or the manifest's; mind: 1st_data, 3rd_data; folder: ""
+    setting: (
+        str  # mbench: A, T; memobench: synthetic, real; wrbench: natural25 or the manifest's; mind: 1st_data, 3rd_data; folder: ""
+    )
     model_id: str
     clip_id: str  # unique within (benchmark, setting, model_id); the same for the same task of another model
     # what it is
@@ -110,7 +112,7 @@ def clips_from_frame(frame: pd.DataFrame) -> list[Clip]:
 
 def clip_from_row(row: dict[str, Any]) -> Clip:
     """One clip from one row of the table."""
-    values = {name: None if _missing(value) else value for name, value in row.items() if name in Clip.model_fields}
+    values: dict[str, Any] = {name: None if _missing(value) else value for name, value in row.items() if name in Clip.model_fields}
     for name in JSON_FIELDS:
         values[name] = None if values[name] is None else json.loads(values[name])
     return Clip(**values)

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
 matplotlib.use("agg", force=False)
 import matplotlib.pyplot as plt
+from cycler import cycler
 from matplotlib.figure import Figure
 
 from lookback.files import atomic_path
@@ -20,14 +22,14 @@ from lookback.files import atomic_path
 # Okabe and Ito's eight colours, distinguishable with every common colour-vision deficiency
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
 PHASE_COLOURS = {"V": "#009E73", "D": "#999999", "R": "#0072B2"}
-STYLE = {
+STYLE: Any = {
     "figure.dpi": 110,
     "savefig.dpi": 150,
     "savefig.bbox": "tight",
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.prop_cycle": matplotlib.cycler(color=PALETTE),
+    "axes.prop_cycle": cycler(color=PALETTE),
     "svg.hashsalt": "lookback",
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
@@ -52,7 +54,8 @@ class SavedFigure:
         """Embedded, with the caption as alternative text."""
         data = base64.b64encode(self.png.read_bytes()).decode()
         text = html.escape(self.caption)
-        return f'<figure id="{html.escape(self.png.stem)}"><img src="data:image/png;base64,{data}" alt="{text}"><figcaption>{text}</figcaption></figure>'
+        image = f'<img src="data:image/png;base64,{data}" alt="{text}">'
+        return f'<figure id="{html.escape(self.png.stem)}">{image}<figcaption>{text}</figcaption></figure>'
 
 
 def save_figure(figure: Figure, folder: Path, name: str, caption: str) -> SavedFigure:

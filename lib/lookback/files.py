@@ -56,4 +56,6 @@ def sha256_file(path: Path) -> str:
 
 def sha256_json(value: Any) -> str:
     """Hash of a value's canonical JSON."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str).encode()
+    ).hexdigest()

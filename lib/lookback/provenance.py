@@ -14,10 +14,13 @@ from lookback.params import RunParams
 from lookback.paths import project_root
 from lookback.tables import read_table
 
+# fmt: off
 PACKAGES = (
-    "numpy pandas pyarrow scipy statsmodels pingouin scikit-image opencv-python av pillow torch torchvision transformers lpips "
-    "open_clip_torch insightface sam2 onnxruntime dlib-bin papermill plotly matplotlib seaborn"
-).split()
+    "numpy", "pandas", "pyarrow", "scipy", "statsmodels", "pingouin", "scikit-image", "opencv-python", "av", "pillow", "torch",
+    "torchvision", "transformers", "lpips", "open_clip_torch", "insightface", "sam2", "onnxruntime", "dlib-bin", "papermill",
+    "plotly", "matplotlib", "seaborn",
+)
+# fmt: on
 
 
 def git_revision() -> str:

@@ -55,7 +55,7 @@ class ArtifactStore:
         payload = ""
         if arrays:
             with atomic_path(path.with_suffix(".npz")) as temporary, temporary.open("wb") as handle:
-                np.savez(handle, **arrays)
+                np.savez(handle, allow_pickle=False, **arrays)
             payload = sha256_file(path.with_suffix(".npz"))
         body = {"producer": asdict(producer), "input": input_hash, "payload": payload, "record": record}
         write_json(path, {**body, "checksum": sha256_json(body)})

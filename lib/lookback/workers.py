@@ -1,7 +1,7 @@
 """Spread tasks over processes. A worker that dies costs only the task that killed it.
 
-Functions and tasks must be picklable (module-level functions, plain data). Worker processes are started fresh, so that models and decoder
-threads of the parent are never inherited half-alive.
+Functions and tasks must be picklable (module-level functions, plain data). Worker processes are started fresh, so that models and
+decoder threads of the parent are never inherited half-alive.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def run_tasks(
 class _Pool(Generic[Task, Result]):
     """A process pool that is rebuilt when a worker dies; tasks in flight then are tried again one by one."""
 
-    def __init__(self, function: Callable[[Task], Result], tasks: Sequence[Task], workers: int, setup: Any, setup_arguments: tuple[Any, ...]):
+    def __init__(
+        self, function: Callable[[Task], Result], tasks: Sequence[Task], workers: int, setup: Any, setup_arguments: tuple[Any, ...]
+    ):
         self.function, self.tasks, self.workers = function, tasks, workers
         self.setup = setup
         self.setup_arguments = setup_arguments
@@ -86,7 +88,9 @@ class _Pool(Generic[Task, Result]):
 
     def _executor(self, workers: int) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(self.setup, self.setup_arguments, self.workers))
+        return ProcessPoolExecutor(
+            workers, mp_context=context, initializer=_start, initargs=(self.setup, self.setup_arguments, self.workers)
+        )
 
 
 def _start(setup: Callable[..., None] | None, arguments: tuple[Any, ...], workers: int) -> None:

@@ -1,7 +1,6 @@
 """Parameter files: a mistake gets one sentence that names file, key, bad value and the nearest valid key."""
 
 import pytest
-
 from lookback.errors import ParameterError
 from lookback.params import apply_overrides, load_run
 from lookback.paths import project_root

@@ -8,7 +8,6 @@ import tomllib
 import nbformat
 import pytest
 import yaml
-
 from lookback.paths import project_root
 
 ROOT = project_root()
@@ -59,7 +58,8 @@ def test_notebooks_are_thin_and_stripped(path):
 
 
 def test_listing_what_exists_loads_no_model_library():
-    probe = "import sys; from lookback.registry import METRICS, BACKENDS, LAYOUTS, JUDGES; [r.names() for r in (METRICS, BACKENDS, LAYOUTS, JUDGES)];"
+    probe = "import sys; from lookback.registry import METRICS, BACKENDS, LAYOUTS, JUDGES;"
+    probe += "[registry.names() for registry in (METRICS, BACKENDS, LAYOUTS, JUDGES)];"
     probe += "print(sorted({'torch', 'transformers', 'insightface', 'openai', 'sam2', 'open_clip'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 
@@ -68,6 +68,8 @@ def test_no_registry_host_or_machine_path_is_committed():
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
     pattern = re.compile(r"pypi\.org|pythonhosted|registry\.npmjs|deb\.debian|(?<![\w.])/(?:work|root|home)/")
     offenders = [
-        name for name in listed if name != "tests/core/test_project.py" and pattern.search((ROOT / name).read_text(encoding="utf-8", errors="ignore"))
+        name
+        for name in listed
+        if name != "tests/core/test_project.py" and pattern.search((ROOT / name).read_text(encoding="utf-8", errors="ignore"))
     ]
     assert offenders == []

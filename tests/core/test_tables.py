@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-
 from lookback.clips import Clip, clips_from_frame, clips_to_frame
 from lookback.errors import ContractError, Reason
 from lookback.tables import SCHEMAS, empty_table, read_table, write_table
@@ -15,7 +14,15 @@ def clip(**changes) -> Clip:
 
 def item(**changes) -> dict:
     row = dict.fromkeys(SCHEMAS["items"].columns, "")
-    row |= {"benchmark": "wrbench", "model_id": "m", "clip_id": "c", "metric": "wrbench.cam_align", "value": 0.5, "raw": 0.5, "n_units": 1}
+    row |= {
+        "benchmark": "wrbench",
+        "model_id": "m",
+        "clip_id": "c",
+        "metric": "wrbench.cam_align",
+        "value": 0.5,
+        "raw": 0.5,
+        "n_units": 1,
+    }
     return row | changes
 
 

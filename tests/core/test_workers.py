@@ -4,7 +4,6 @@ import os
 import signal
 
 import pytest
-
 from lookback.workers import WorkerDied, run_tasks
 
 

@@ -1,7 +1,7 @@
 """What every backend of the extraction stage has in common.
 
-A backend is built once per worker; for each clip it starts a job. The driver decodes the clip once and pushes every frame a job wants
-to it, in order; a job that `requires` other roles is fed after those have finished, from the few frames it asked for.
+A backend is built once per worker; for each clip it starts a job. The driver decodes the clip once and pushes every frame a job
+wants to it, in order; a job that `requires` other roles is fed after those have finished, from the few frames it asked for.
 """
 
 from __future__ import annotations

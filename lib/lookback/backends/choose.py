@@ -12,7 +12,7 @@ from lookback.registry import Availability, BackendSpec, backends_of
 
 
 def choose_backend(role: str, params: RunParams) -> BackendSpec:
-    """The named backend, or the first usable one of the preferred kind, then of the other; else BackendUnavailable with the remedies."""
+    """The named backend, or the first usable one, the preferred kind first; else BackendUnavailable with the remedies."""
     candidates = backends_of(role)
     named = params.extraction.backends.get(role)
     if named is not None:

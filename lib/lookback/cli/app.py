@@ -10,7 +10,11 @@ from lookback.cli import inventory, report
 from lookback.errors import LookbackError
 
 app = typer.Typer(
-    help="Measure the memory of video world models.", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+    help="Measure the memory of video world models.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 for commands in (inventory, report):
     commands.register(app)

@@ -27,10 +27,10 @@ def list_metrics(json_: Json = False) -> None:
     if json_:
         print(json.dumps(declared, indent=2, ensure_ascii=False))
         return
-    width = max(len(spec["name"]) for spec in declared)
-    for spec in declared:
-        arrow = "higher is better" if spec["higher_is_better"] else "lower is better"
-        print(f"{spec['name']:{width}}  {spec['title']} [{spec['unit'] or 'score'}, {arrow}; {spec['source']}]")
+    width = max(len(fields["name"]) for fields in declared)
+    for fields in declared:
+        arrow = "higher is better" if fields["higher_is_better"] else "lower is better"
+        print(f"{fields['name']:{width}}  {fields['title']} [{fields['unit'] or 'score'}, {arrow}; {fields['source']}]")
     print(f"{len(declared)} metrics")
 
 

@@ -108,7 +108,11 @@ def _valid_keys(location: tuple[Any, ...]) -> list[str]:
         if isinstance(part, int):
             continue
         annotation = model.model_fields[part].annotation
-        models = [kind for kind in (annotation, *getattr(annotation, "__args__", ())) if isinstance(kind, type) and issubclass(kind, BaseModel)]
+        models = [
+            kind
+            for kind in (annotation, *getattr(annotation, "__args__", ()))
+            if isinstance(kind, type) and issubclass(kind, BaseModel)
+        ]
         model = models[0]
     return sorted(model.model_fields)
 

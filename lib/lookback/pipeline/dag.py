@@ -30,7 +30,14 @@ STAGES = (
         loads=("lookback.layouts",),
     ),
     Stage("extraction", "20_extraction", ("clips",), ("artifacts",), ("extraction",), ("lookback.backends",)),
-    Stage("scoring", "30_scoring", ("clips", "segments", "artifacts"), ("units", "items"), ("scoring", "extraction"), ("lookback.metrics",)),
+    Stage(
+        "scoring",
+        "30_scoring",
+        ("clips", "segments", "artifacts"),
+        ("units", "items"),
+        ("scoring", "extraction"),
+        ("lookback.metrics",),
+    ),
     Stage(
         "judging",
         "40_judging",

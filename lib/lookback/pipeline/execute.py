@@ -1,4 +1,6 @@
-"""Run one stage's notebook with papermill, in a process of its own: `python -m lookback.pipeline.execute STAGE OUTPUT RESULT RUN [key=value ...]`.
+"""Run one stage's notebook with papermill, in a process of its own.
+
+Called as `python -m lookback.pipeline.execute STAGE OUTPUT RESULT RUN [key=value ...]`.
 
 The executed copy is kept whether it worked or not. RESULT gets a small JSON: empty on success, else cell title and error.
 """
@@ -24,7 +26,9 @@ def execute(stage: str, output: Path, run: str, overrides: list[str]) -> dict[st
     output.parent.mkdir(parents=True, exist_ok=True)
     values = {"run": run, "overrides": overrides}
     try:
-        papermill.execute_notebook(source, output, parameters=values, kernel_name="python3", progress_bar=False, cwd=str(project_root()))
+        papermill.execute_notebook(
+            source, output, parameters=values, kernel_name="python3", progress_bar=False, cwd=str(project_root())
+        )
     except PapermillExecutionError as error:
         return {"title": cell_title(output, error.cell_index), "name": error.ename, "message": error.evalue}
     return {}
@@ -34,7 +38,11 @@ def cell_title(notebook: Path, index: int) -> str:
     """The line of intent above a code cell."""
     cells = nbformat.read(notebook, as_version=4).cells
     for cell in reversed(cells[: index + 1]):
-        if cell.cell_type == "markdown" and "papermill-error-cell-tag" not in cell.metadata.get("tags", []) and not cell.source.startswith("<span"):
+        if (
+            cell.cell_type == "markdown"
+            and "papermill-error-cell-tag" not in cell.metadata.get("tags", [])
+            and not cell.source.startswith("<span")
+        ):
             return cell.source.strip().splitlines()[-1].lstrip("# ").strip()
     return f"cell {index}"
 

@@ -1,7 +1,7 @@
 """When a stage must be redone: its notebook, code, parameters or inputs changed in content. Timestamps do not count.
 
-A finished stage leaves `stages/<stage>.json` with the fingerprint it ran under and the hash of every file it wrote. It is fresh while the
-fingerprint is the same and the files are still what they were.
+A finished stage leaves `stages/<stage>.json` with the fingerprint it ran under and the hash of every file it wrote. It is fresh
+while the fingerprint is the same and the files are still what they were.
 """
 
 from __future__ import annotations

@@ -25,7 +25,9 @@ def run_lock(folder: Path) -> Iterator[None]:
         except BlockingIOError:
             handle.seek(0)
             holder = handle.read().strip() or "unknown"
-            raise LookbackError(f"Another run (process {holder}) is writing to {folder}; wait for it, or use another RUN name") from None
+            raise LookbackError(
+                f"Another run (process {holder}) is writing to {folder}; wait for it, or use another RUN name"
+            ) from None
         handle.seek(0)
         handle.truncate()
         handle.write(str(os.getpid()))

@@ -67,7 +67,12 @@ class Pipeline:
     def _loop(self, wanted: list[Stage], scratch: Path) -> None:
         waiting = list(wanted)
         running: list[Running] = []
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total} stages"))
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed}/{task.total} stages"),
+        )
         with Progress(*columns, TimeElapsedColumn(), console=self.console) as bar:
             task = bar.add_task("starting", total=len(wanted))
             try:
@@ -77,7 +82,9 @@ class Pipeline:
                     for job in finished:
                         running.remove(job)
                         self._finish(job, bar)
-                    bar.update(task, completed=len(self.done & {stage.name for stage in wanted}), description=self._describe(running))
+                    bar.update(
+                        task, completed=len(self.done & {stage.name for stage in wanted}), description=self._describe(running)
+                    )
                     if not finished and not started and running:
                         time.sleep(0.1)
             finally:
@@ -101,7 +108,16 @@ class Pipeline:
     def _start(self, stage: Stage, scratch: Path) -> Running:
         result, log, progress = (scratch / f"{stage.name}.{kind}" for kind in ("json", "log", "progress"))
         output = self.params.paths.notebooks / f"{stage.notebook}.ipynb"
-        command = [sys.executable, "-m", "lookback.pipeline.execute", stage.name, str(output), str(result), self.run_argument, *self.overrides]
+        command = [
+            sys.executable,
+            "-m",
+            "lookback.pipeline.execute",
+            stage.name,
+            str(output),
+            str(result),
+            self.run_argument,
+            *self.overrides,
+        ]
         environment = {**os.environ, PROGRESS_FILE: str(progress), "LOOKBACK_ROOT": str(project_root())}
         mark = fingerprint(stage, self.params, self.hashes)
         process = subprocess.Popen(command, cwd=project_root(), env=environment, stdout=log.open("wb"), stderr=subprocess.STDOUT)
@@ -139,5 +155,9 @@ class Pipeline:
             path = self.params.paths.stages / f"{stage.name}.json"
             if path.is_file():
                 content = json.loads(path.read_text())
-                records[stage.name] = {"fingerprint": sha256_json(content["fingerprint"]), "inputs": content["fingerprint"]["inputs"], "seconds": content["seconds"]}
+                records[stage.name] = {
+                    "fingerprint": sha256_json(content["fingerprint"]),
+                    "inputs": content["fingerprint"]["inputs"],
+                    "seconds": content["seconds"],
+                }
         return records

@@ -93,7 +93,9 @@ class PaperTable:
         """A booktabs table: best in bold, second underlined."""
         columns = "l" * len(self.labels) + "r" * len(self.numbers)
         head = " & ".join(latex_escape(self.header(column)) for column in self.frame.columns)
-        rows = [" & ".join(self._latex_cell(row, column) for column in self.frame.columns) + r" \\" for row in range(len(self.frame))]
+        rows = [
+            " & ".join(self._latex_cell(row, column) for column in self.frame.columns) + r" \\" for row in range(len(self.frame))
+        ]
         notes = " ".join(latex_escape(note if note.endswith(".") else f"{note}.") for note in self.notes)
         return "\n".join(
             [
@@ -162,7 +164,9 @@ def latex_escape(text: str) -> str:
     return "".join(LATEX.get(character, character) for character in text)
 
 
-def mark_best(frame: pd.DataFrame, numbers: list[str], higher_is_better: dict[str, bool], groups: pd.Series | None = None) -> pd.DataFrame:
+def mark_best(
+    frame: pd.DataFrame, numbers: list[str], higher_is_better: dict[str, bool], groups: pd.Series | None = None
+) -> pd.DataFrame:
     """Best and second-best per column within each group, equal values sharing a mark; a group of one gets none."""
     marks = pd.DataFrame("", index=frame.index, columns=numbers)
     keys = groups if groups is not None else pd.Series("", index=frame.index)

@@ -1,4 +1,4 @@
-"""Score one clip: advance every metric to its pixel requests, decode once, let them finish. A pure function of the clip and the parameters."""
+"""Score one clip: advance every metric to its pixel requests, decode once, let them finish."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How a metric asks for pixels. A metric that needs frames is a generator: it yields a request and receives the answer.
 
-All metrics of a clip are advanced to their first request; one decode then serves them all. Requests with the same `key` are answered by
-one computation, so that PSNR and SSIM share their resized frames.
+All metrics of a clip are advanced to their first request; one decode then serves them all. Requests with the same `key` are
+answered by one computation, so that PSNR and SSIM share their resized frames.
 """
 
 from __future__ import annotations

@@ -56,4 +56,6 @@ def mean_item(units: Sequence[Unit], phase: str = "", detail: str = "") -> Item:
     raws = [unit.raw for unit in chosen if unit.raw is not None]
     missing = len(chosen) - len(values)
     note = f"{missing} of {len(chosen)} units missing" if missing else ""
-    return Item(fmean(values), fmean(raws) if raws else None, phase, detail="; ".join(filter(None, [detail, note])), n_units=len(values))
+    return Item(
+        fmean(values), fmean(raws) if raws else None, phase, detail="; ".join(filter(None, [detail, note])), n_units=len(values)
+    )

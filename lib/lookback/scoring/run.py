@@ -55,12 +55,16 @@ def check_names(names: Sequence[str]) -> None:
         METRICS.get(name)
 
 
-def score_run(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def score_run(
+    params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(units, items) of every clip and applicable metric."""
     check_names(params.scoring.metrics)
     tasks = list(_tasks(params, clips, segments, artifacts))
     if params.scoring.metrics and not any(task.metrics for task in tasks):
-        raise UsageError(f"None of the metrics {', '.join(params.scoring.metrics)} applies to these clips; see lookback list-metrics")
+        raise UsageError(
+            f"None of the metrics {', '.join(params.scoring.metrics)} applies to these clips; see lookback list-metrics"
+        )
     units: list[dict[str, Any]] = []
     items: list[dict[str, Any]] = []
     for index, result in track(run_tasks(score_task, tasks, params.workers), "scoring", total=len(tasks)):
@@ -114,7 +118,9 @@ def _identity(spec: MetricSpec, task: Task) -> tuple[Producer, str]:
     backends = ",".join(f"{row['role']}={row['backend'] or 'none'}" for row in rows) or "none"
     weights = ",".join(sorted({row["weights"] for row in rows if row["weights"]}))
     producer = Producer("score", spec.name, _code(spec.score.__module__)[:16], settings, f"{backends};{weights}")
-    inputs = sha256_json([task.clip.model_dump(mode="json"), [(row["role"], row["stored"], row["reason"]) for row in rows], list(task.segments)])
+    inputs = sha256_json(
+        [task.clip.model_dump(mode="json"), [(row["role"], row["stored"], row["reason"]) for row in rows], list(task.segments)]
+    )
     return producer, inputs
 
 
@@ -144,7 +150,9 @@ def _context(spec: MetricSpec, task: Task, store: ArtifactStore) -> ScoringClip:
         return entry
 
     segments = pd.DataFrame(task.segments)
-    return ScoringClip(task.clip, _variant(spec, task.params), task.params.scoring.constants, segments, load, lambda role: _tool(role, task.params))
+    return ScoringClip(
+        task.clip, _variant(spec, task.params), task.params.scoring.constants, segments, load, lambda role: _tool(role, task.params)
+    )
 
 
 _TOOLS: dict[str, Any] = {}

@@ -59,7 +59,18 @@ def _schema(columns: dict[str, pa.Column], unique: list[str], checks: list[pa.Ch
 
 def _clips() -> pa.DataFrameSchema:
     columns = {}
-    required = {*KEYS, "subset", "sample_id", "condition_id", "scene", "condition_type", "video", "content_hash", "prompt", "camera"}
+    required = {
+        *KEYS,
+        "subset",
+        "sample_id",
+        "condition_id",
+        "scene",
+        "condition_type",
+        "video",
+        "content_hash",
+        "prompt",
+        "camera",
+    }
     required |= {"object_name", "event_level", "event_action", "expected_state", "caption_segments", "extras"}
     for name in Clip.model_fields:
         if name in INT_FIELDS:
@@ -76,12 +87,20 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
     "clips": _clips(),
     # spans of time: caption segments, phases V/D/R, actions, shots; [start, end) in frames of the generated video
     "segments": _schema(
-        {**_keys(), "kind": _text(), "segment_id": _text(), "start": _integer(nullable=False), "end": _integer(nullable=False), "text": _text()},
+        {
+            **_keys(),
+            "kind": _text(),
+            "segment_id": _text(),
+            "start": _integer(nullable=False),
+            "end": _integer(nullable=False),
+            "text": _text(),
+        },
         [*KEYS, "kind", "segment_id"],
     ),
     # items that could not be read, each with its one clear line
     "rejected": _schema(
-        {"layout": _text(), "path": _text(), "field": _text(), "reason": _reason(), "problem": _text(), "remedy": _text()}, ["path", "field", "problem"]
+        {"layout": _text(), "path": _text(), "field": _text(), "reason": _reason(), "problem": _text(), "remedy": _text()},
+        ["path", "field", "problem"],
     ),
     # what curation noticed about a clip: probed facts, challenge screen, mismatches
     "screen": _schema(
