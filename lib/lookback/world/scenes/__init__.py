@@ -1,0 +1,29 @@
+"""The scenes of the demo world by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import lru_cache
+
+from lookback.errors import UsageError
+from lookback.world import patterns  # noqa: F401  (registers the drawn textures)
+from lookback.world.scene import Scene
+from lookback.world.scenes.humans import office, study
+from lookback.world.scenes.objects import gallery, garage, playroom
+from lookback.world.scenes.outdoors import courtyard, plaza
+from lookback.world.scenes.tabletop import bar, dining, kitchen
+
+SCENES: dict[str, Callable[[], Scene]] = {
+    build.__name__: build for build in (study, office, playroom, garage, plaza, gallery, courtyard, kitchen, dining, bar)
+}
+
+
+@lru_cache(maxsize=16)
+def load_scene(name: str) -> Scene:
+    """The scene of that name; an unknown name is a `UsageError` with the nearest one."""
+    if name not in SCENES:
+        near = get_close_matches(name, SCENES, n=1)
+        hint = f"did you mean '{near[0]}'?" if near else f"scenes: {', '.join(SCENES)}"
+        raise UsageError(f"There is no scene '{name}' in the demo world; {hint}")
+    return SCENES[name]()
