@@ -1,0 +1,5 @@
+"""What the clip inspector shows: a run's clips, their curves, overlays, answers and failures."""
+
+from lookback.inspector.run import RunView
+
+__all__ = ["RunView"]

@@ -1,0 +1,36 @@
+"""Notes on clips, saved with the run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from lookback.errors import ContractError
+from lookback.files import write_json
+
+
+class NoteBook:
+    """One JSON file: clip label -> note. Read anew before each write, so that two inspectors do not lose each other's notes."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def _all(self) -> dict[str, str]:
+        if not self.path.is_file():
+            return {}
+        try:
+            notes = json.loads(self.path.read_text(encoding="utf-8"))
+        except ValueError:
+            raise ContractError(f"{self.path} is no valid JSON; move it away to start new notes") from None
+        return dict(notes)
+
+    def read(self, label: str) -> str:
+        return self._all().get(label, "")
+
+    def write(self, label: str, text: str) -> None:
+        notes = self._all()
+        if text.strip():
+            notes[label] = text
+        else:
+            notes.pop(label, None)
+        write_json(self.path, notes)
