@@ -1,0 +1,85 @@
+"""The encoders: normalised images to one vector a picture and one vector a patch."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from lookback.backends.features.geometry import IMAGENET, Normalisation
+from lookback.backends.runtime import autocast, usable
+from lookback.errors import BackendUnavailable
+from lookback.registry import Availability
+
+if TYPE_CHECKING:
+    import torch
+
+
+LITE = "efficientnet-lite0"
+PAPER: dict[str, Any] = {"embedded": False, "version": "1"}
+EMBEDDED: dict[str, Any] = {"embedded": True, "version": "1"}
+
+
+class Encoder(Protocol):
+    """`patch` is the side of a patch in pixels; calling it gives the vectors of pictures (n,D) and of patches (n,P,D), float32."""
+
+    patch: int
+    normalisation: Normalisation
+
+    def __call__(self, images: torch.Tensor, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """`images` (n,3,h,w) on the grid; `weight` (n,rows,columns) says which patches show the picture and not padding."""
+
+
+class DinoEncoder:
+    """DINOv2 or DINOv3 through `transformers`: the CLS token, and the patch tokens without CLS and register tokens."""
+
+    normalisation = IMAGENET
+
+    def __init__(self, folder: Path, device: str, precision: str):
+        from transformers import AutoModel
+
+        try:
+            model: Any = AutoModel.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        except (OSError, ValueError) as error:
+            raise BackendUnavailable(f"{folder} holds no checkpoint that transformers can load: {error}") from None
+        self.model = model.eval().requires_grad_(False).to(device)
+        self.device, self.precision = device, precision
+        self.patch = int(model.config.patch_size)
+        self.special = 1 + int(getattr(model.config, "num_register_tokens", 0) or 0)
+
+    def __call__(self, images: torch.Tensor, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        with autocast(self.device, self.precision):
+            tokens = self.model(pixel_values=images).last_hidden_state
+        return tokens[:, 0].float(), tokens[:, self.special :].float()
+
+
+class LiteEncoder:
+    """EfficientNet-Lite0: the 1280 channels of the head's feature map are the patch vectors, their weighted mean the picture's."""
+
+    patch = 32
+    normalisation = Normalisation((127 / 255,) * 3, (128 / 255,) * 3)
+
+    def __init__(self, path: Path, device: str, precision: str):
+        from lookback.networks.efficientnet_lite0 import load
+
+        self.model = load(path).to(device)
+        self.device, self.precision = device, precision
+
+    def __call__(self, images: torch.Tensor, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        with autocast(self.device, self.precision):
+            feature_map = self.model.feature_map(images)
+        patches = feature_map.float().flatten(2).transpose(1, 2)
+        share = weight.flatten(1).to(patches)
+        pooled = (patches * share[:, :, None]).sum(1) / share.sum(1, keepdim=True).clamp_min(1e-6)
+        return pooled, patches
+
+
+def encoder_available(weights: str) -> Availability:
+    """Whether an encoder's packages and weights are here."""
+    return usable(weights, modules=("torch",) if weights == LITE else ("torch", "transformers"))
+
+
+@lru_cache(maxsize=4)
+def encoder(weights: str, path: Path, device: str, precision: str) -> Encoder:
+    """One instance per process, shared by the roles features, object_features and person_features."""
+    return LiteEncoder(path, device, precision) if weights == LITE else DinoEncoder(path, device, precision)

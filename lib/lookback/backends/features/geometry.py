@@ -1,0 +1,70 @@
+"""Full field of view onto the patch grid, on the model's device (the same geometry as `lookback.media.pad_to_grid`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True)
+class Normalisation:
+    """(x - mean) / std per channel, of pixels in [0,1]."""
+
+    mean: tuple[float, float, float]
+    std: tuple[float, float, float]
+
+
+IMAGENET = Normalisation((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How a frame of one size lies on the patch grid: scaled to height x width, then padded right and below with zeros."""
+
+    patch: int
+    height: int
+    width: int
+    rows: int
+    columns: int
+
+    @classmethod
+    def of(cls, height: int, width: int, patch: int, max_side: int, square: bool) -> Grid:
+        """The longer side becomes `max_side`; `square` pads to the square of it, else only to whole patches."""
+        scale = max_side / max(height, width)
+        height, width = max(1, round(height * scale)), max(1, round(width * scale))
+        rows, columns = -(-(max_side if square else height) // patch), -(-(max_side if square else width) // patch)
+        return cls(patch, height, width, rows, columns)
+
+    @property
+    def valid(self) -> np.ndarray:
+        """(rows, columns): False where a patch holds padding only."""
+        inside = np.zeros((self.rows, self.columns), bool)
+        inside[: -(-self.height // self.patch), : -(-self.width // self.patch)] = True
+        return inside
+
+
+def on_grid(frames: torch.Tensor, grid: Grid, normalisation: Normalisation) -> torch.Tensor:
+    """uint8 (n,H,W,3) to normalised (n,3,rows*patch,columns*patch); the padding is black, as zeros before normalising."""
+    from torch.nn.functional import interpolate, pad
+
+    images = frames.permute(0, 3, 1, 2).float().div_(255)
+    if images.shape[2:] != (grid.height, grid.width):
+        images = interpolate(images, size=(grid.height, grid.width), mode="bilinear", align_corners=False, antialias=True)
+    images = pad(images, (0, grid.columns * grid.patch - grid.width, 0, grid.rows * grid.patch - grid.height))
+    mean, std = _on_device(normalisation, images.device)
+    return (images - mean) / std
+
+
+@lru_cache(maxsize=8)
+def _on_device(normalisation: Normalisation, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    """Kept on the device: copying them for each batch would wait for the batch before it."""
+    import torch
+
+    mean, std = (torch.tensor(values).view(1, 3, 1, 1).to(device) for values in (normalisation.mean, normalisation.std))
+    return mean, std

@@ -1,0 +1,1 @@
+"""Perceptual distance (LPIPS) and style (Gram matrices of VGG features)."""

@@ -1,0 +1,182 @@
+"""What the model backends share: their options, where their checkpoint lies, the device, and batches of frames on it."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lookback.backends.base import BackendOptions
+from lookback.clips import Clip
+from lookback.errors import BackendUnavailable, UsageError
+from lookback.media import VideoInfo, sample_fps, sample_uniform
+from lookback.registry import Availability
+from lookback.weights import locate
+
+if TYPE_CHECKING:
+    import torch
+
+PRECISIONS = ("fp32", "bf16", "fp16")
+# WRBench's sampler (appendix D.1): 3 fps, first and last frame kept, at most 24 frames.
+SAMPLING = {"sample_fps": 3.0, "max_frames": 24}
+
+
+def settings(options: BackendOptions, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """A role's own options over their defaults; an unknown name or a value of another type is a UsageError."""
+    merged = dict(defaults)
+    for name, value in options.values.items():
+        if name not in defaults:
+            near = get_close_matches(name, defaults, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"options here: {', '.join(sorted(defaults))}"
+            raise UsageError(f"A backend has no option '{name}'; {hint}")
+        wanted = type(defaults[name])
+        if wanted is float and type(value) is int:
+            value = float(value)
+        if type(value) is not wanted:
+            raise UsageError(f"Option '{name}' must be of type {wanted.__name__}, not {value!r}")
+        merged[name] = value
+    if "precision" in merged and merged["precision"] not in PRECISIONS:
+        raise UsageError(f"Option 'precision' must be one of {', '.join(PRECISIONS)}, not {merged['precision']!r}")
+    return merged
+
+
+def usable(*weights: str, modules: tuple[str, ...] = (), install: str = "") -> Availability:
+    """Whether the packages can be imported and the weights are in the cache; `install` is what pip is asked for."""
+    for module in modules:
+        if importlib.util.find_spec(module) is None:
+            return Availability(False, f"the package '{module}' is not installed", f"pip install {install or module}")
+    for name in weights:
+        try:
+            locate(name)
+        except BackendUnavailable as error:
+            return Availability(False, str(error).removesuffix(f". {error.remedy}"), error.remedy)
+    return Availability(True)
+
+
+def checkpoint(options: BackendOptions, name: str, path: str = "") -> Path:
+    """The pinned weights, or the checkpoint that a run names by `path` instead."""
+    if not path:
+        return locate(name, options.allow_download)
+    given = Path(path).expanduser()
+    if not given.exists():
+        raise UsageError(f"{given}: there is no such checkpoint; check the role's `path` option")
+    return given
+
+
+def torch_device(options: BackendOptions) -> str:
+    """The device of the options, if it is there."""
+    import torch
+
+    if options.device.startswith("cuda") and not torch.cuda.is_available():
+        raise BackendUnavailable(f"The device '{options.device}' is not usable: torch sees no CUDA device", "Set device: cpu")
+    return options.device
+
+
+def onnx_providers(options: BackendOptions) -> list[str]:
+    """onnxruntime's providers for the device."""
+    return ["CUDAExecutionProvider", "CPUExecutionProvider"] if options.device.startswith("cuda") else ["CPUExecutionProvider"]
+
+
+def autocast(device: str, precision: str) -> AbstractContextManager[Any]:
+    """Mixed precision around a forward pass; fp32 leaves everything as it is."""
+    import torch
+
+    if precision == "fp32":
+        return nullcontext()
+    return torch.autocast(device.partition(":")[0], dtype=torch.bfloat16 if precision == "bf16" else torch.float16)
+
+
+def sampled_frames(clip: Clip, info: VideoInfo, sample: Mapping[str, Any]) -> tuple[np.ndarray, str]:
+    """The frames at `sample_fps`, at most `max_frames`, and in words how they were chosen."""
+    fps = info.fps or clip.fps
+    if fps is None:  # a frame folder: evenly spread, and the record says so
+        return sample_uniform(info.n_frames, sample["max_frames"]), f"uniform {sample['max_frames']}: no frame rate known"
+    indices = sample_fps(info.n_frames, fps, sample["sample_fps"], sample["max_frames"])
+    return indices, f"{sample['sample_fps']:g} fps, at most {sample['max_frames']}"
+
+
+class FrameBatches:
+    """Collects frames into full batches, runs `compute` on each and keeps its outputs on the host, in order.
+
+    Batches depend only on the order of the frames, not on how they were pushed. On CUDA the frames are staged in pinned memory, and
+    copies in both directions overlap with the computation; two batches are in flight at most.
+    """
+
+    def __init__(self, device: str, batch_size: int, total: int, compute: Callable[[torch.Tensor], tuple[torch.Tensor, ...]]):
+        self.device, self.batch_size, self.total, self.compute = device, batch_size, total, compute
+        self.cuda = device.startswith("cuda")
+        self.stages: list[torch.Tensor] = []
+        self.filled = self.turn = self.written = 0
+        self.indices: list[np.ndarray] = []
+        self.flying: list[tuple[Any, tuple[torch.Tensor, ...]]] = []
+        self.results: list[torch.Tensor] = []
+
+    def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
+        """Take frames uint8 (n,H,W,3); they are copied."""
+        import torch
+
+        if not self.stages:
+            shape = (min(self.batch_size, self.total), *frames.shape[1:])
+            self.stages = [torch.empty(shape, dtype=torch.uint8, pin_memory=self.cuda) for _ in range(2 if self.cuda else 1)]
+        self.indices.append(np.asarray(indices, np.int64))
+        taken = 0
+        while taken < len(frames):
+            stage = self.stages[self.turn]
+            count = min(len(stage) - self.filled, len(frames) - taken)
+            source = torch.from_numpy(np.ascontiguousarray(frames[taken : taken + count]))
+            stage[self.filled : self.filled + count].copy_(source)
+            self.filled, taken = self.filled + count, taken + count
+            if self.filled == len(stage):
+                self._launch()
+
+    def finish(self) -> tuple[np.ndarray, list[np.ndarray]]:
+        """The frames' indices and every output of `compute`, one row per frame."""
+        if self.filled:
+            self._launch()
+        while self.flying:
+            self._land()
+        indices = np.concatenate(self.indices) if self.indices else np.empty(0, np.int64)
+        return indices, [result[: self.written].numpy() for result in self.results]
+
+    def _launch(self) -> None:
+        """Start the batch that is staged; on CUDA this returns before it is computed."""
+        import torch
+
+        stage = self.stages[self.turn][: self.filled]
+        with torch.inference_mode():
+            outputs = self.compute(stage.to(self.device, non_blocking=True))
+            if self.cuda:
+                outputs = tuple(_to_pinned(output) for output in outputs)
+        done = torch.cuda.Event() if self.cuda else None
+        if done is not None:
+            done.record()
+        self.flying.append((done, outputs))
+        self.filled, self.turn = 0, (self.turn + 1) % len(self.stages)
+        while len(self.flying) >= len(self.stages):
+            self._land()
+
+    def _land(self) -> None:
+        """Wait for the oldest batch and keep its outputs; its stage is free again afterwards."""
+        import torch
+
+        done, outputs = self.flying.pop(0)
+        if done is not None:
+            done.synchronize()
+        if not self.results:
+            self.results = [torch.empty((self.total, *output.shape[1:]), dtype=output.dtype) for output in outputs]
+        stop = self.written + len(outputs[0])
+        for result, output in zip(self.results, outputs, strict=True):
+            result[self.written : stop].copy_(output)
+        self.written = stop
+
+
+def _to_pinned(output: torch.Tensor) -> torch.Tensor:
+    import torch
+
+    host = torch.empty(output.shape, dtype=output.dtype, pin_memory=True)
+    return host.copy_(output, non_blocking=True)
