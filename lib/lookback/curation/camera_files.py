@@ -91,12 +91,13 @@ def inspect_cameras(clip: Clip, facts: Facts, truth: Facts | None, findings: Fin
     with findings.guard("poses", item), _contract(clip.poses, "poses"):
         if clip.poses and clip.poses_format:
             own = read_poses(resolve(clip.poses), clip.poses_format, facts.info(resolve(clip.video)))
-    with findings.guard("gt_poses", item), _contract(clip.gt_poses, "gt_poses"):
-        if clip.gt_poses and clip.gt_poses_format and truth is not None:
-            ground = read_poses(resolve(clip.gt_poses), clip.gt_poses_format, truth.info(resolve(clip.ground_truth or clip.video)))
     with findings.guard("gt_intrinsics", item), _contract(clip.gt_intrinsics, "gt_intrinsics"):
         if clip.gt_intrinsics:
             _check_intrinsics(resolve(clip.gt_intrinsics))
+    broken = any(violation.concerns == "gt_intrinsics" for violation in findings.violations)  # poses.npy is read together with them
+    with findings.guard("gt_poses", item), _contract(clip.gt_poses, "gt_poses"):
+        if clip.gt_poses and clip.gt_poses_format and truth is not None and not broken:
+            ground = read_poses(resolve(clip.gt_poses), clip.gt_poses_format, truth.info(resolve(clip.ground_truth or clip.video)))
     with findings.guard("target_poses", item), _contract(clip.target_poses, "target_poses"):
         if clip.target_poses:
             path = resolve(clip.target_poses)

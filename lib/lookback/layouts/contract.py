@@ -48,7 +48,8 @@ def validate(source: Source, metrics: Sequence[str] = (), filters: Filters | Non
     if specs:
         found = [v for v in found if not v.concerns or any(v.concerns in spec.needs for spec in specs)]
         found += _needed(specs, clips, found)
-    return sorted(set(found), key=lambda violation: (violation.path, violation.field, violation.problem))
+    lines = {(violation.path, violation.field, violation.problem): violation for violation in reversed(found)}
+    return [lines[line] for line in sorted(lines)]
 
 
 def applies(spec: MetricSpec, clip: Clip) -> bool:

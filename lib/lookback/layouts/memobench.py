@@ -133,8 +133,9 @@ class _Reader:
         elif self.truth is not None:
             values |= truth_of(self.truth, name, self.findings, item)
         if "ground_truth" not in values:
+            place = self.truth.path if self.truth else self.places[0]
             problem = f"there is no ground truth of '{name.clip_id}'"
-            breach = Breach(entry, "ground_truth", problem, "set gt_root to the folder with Synthetic_processed/ and Real_Raw/", Reason.MISSING_INPUT)
+            breach = Breach(place, "ground_truth", problem, "set gt_root to the folder with Synthetic_processed/ and Real_Raw/", Reason.MISSING_INPUT)
             self.findings.add(breach, "ground_truth", item)
         return Clip(
             benchmark="memobench",

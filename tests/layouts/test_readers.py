@@ -1,0 +1,285 @@
+"""Each layout reads to exactly the clips that were written, whatever the spelling."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import openpyxl
+import pytest
+from layout_data import FRAMES, SEGMENTS, action_json, frame_folder, mbench, read_lines, video, write_csv, write_json, write_lines
+from lookback.errors import ContractError, UsageError
+from lookback.layouts import detect, read, read_natural25, validate
+from lookback.params.curation import Source
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "clips"
+needs_clips = pytest.mark.skipif(not SHARED.is_dir(), reason=f"the third-party clips are not at {SHARED}")
+
+
+@pytest.mark.parametrize("name", ["mbench", "memobench", "wrbench", "mind", "folder"])
+def test_layout_is_detected_with_a_reason_and_keeps_its_contract(originals, name):
+    found, why = detect(originals[name])
+    assert found == name
+    assert why.startswith(f"Layout '{name}': ") and len(why) > 25
+    assert validate(Source(root=str(originals[name]))) == []
+
+
+def test_mbench_a_clips_carry_task_video_and_poses(dataset):
+    reading = read(Source(root=str(dataset("mbench"))))
+    clips = {clip.clip_id: clip for clip in reading.clips}
+    assert set(clips) == {f"{subset}:{subset}_1:left_then_right_10s" for subset in ("human", "object", "environment", "causal")}
+    target = clips["object:object_1:left_then_right_10s"]
+    assert (target.benchmark, target.setting, target.model_id, target.subset, target.sample_id) == ("mbench", "A", "wan", "object", "object_1")
+    assert target.object_anchor.model_dump() == {"centre_x": 30, "centre_y": 20, "width": 12, "height": 10}
+    assert target.poses.endswith("da3/results.npz") and target.poses_format == "da3"
+    assert clips["causal:causal_1:left_then_right_10s"].extras["action"] == "left_then_right"
+
+
+def test_mbench_t_clips_carry_caption_segments_and_object_card(tmp_path):
+    reading = read(Source(root=str(mbench(tmp_path / "t", "T"))))
+    clip = next(clip for clip in reading.clips if clip.subset == "object")
+    assert (clip.setting, clip.condition_id, clip.caption_segments, clip.object_name) == ("T", "text", SEGMENTS, "a cup")
+    assert clip.extras["object_card"] == {"name": "a cup", "attributes": ["red"]}
+
+
+def test_mbench_paths_may_be_relative_to_the_dataset_folder(dataset):
+    root = dataset("mbench")
+    lines = read_lines(root / "models/wan/samples.jsonl")
+    for line in lines:
+        line["media"]["videos"][0]["path"] = "models/wan/" + line["media"]["videos"][0]["path"]
+    write_lines(root / "models/wan/samples.jsonl", lines)
+    assert len(read(Source(root=str(root))).clips) == 4
+
+
+@pytest.mark.parametrize(
+    "anchor",
+    [[30, 20, 12, 10], {"cx": 30, "cy": 20, "w": 12, "h": 10}, {"center": {"x": 30, "y": 20}, "width": 12, "height": 10}],
+)
+def test_mbench_anchor_spellings(dataset, anchor):
+    root = dataset("mbench")
+    write_json(root / "samples/object/object_1/sample.json", {"metadata": {"object_anchor": anchor}})
+    clip = next(clip for clip in read(Source(root=str(root))).clips if clip.subset == "object")
+    assert (clip.object_anchor.centre_x, clip.object_anchor.height) == (30, 10)
+
+
+def test_memobench_joins_ground_truth_metadata_and_phases(dataset):
+    reading = read(Source(root=str(dataset("memobench"))))
+    clips = {(clip.model_id, clip.clip_id): clip for clip in reading.clips}
+    assert set(clips) == {(model, clip) for model in ("wan", "svc") for clip in ("Study_001", "real_007")}
+    synthetic, real = clips["wan", "Study_001"], clips["wan", "real_007"]
+    assert (synthetic.setting, synthetic.scene, synthetic.object_name) == ("synthetic", "Study", "cup")
+    assert synthetic.ground_truth.endswith("RGB1") and synthetic.gt_poses_format == "c2w" and synthetic.gt_intrinsics.endswith("intrinsics.npy")
+    assert synthetic.reference_image.endswith("RGB1/00000.png")
+    assert (synthetic.d_start, synthetic.r_start, synthetic.gt_frames) == (6, 14, 20)
+    assert (real.setting, real.scene, real.gt_poses_format, real.d_start, real.prompt) == ("real", "beaker", "mapanything", 5, "A beaker fills.")
+
+
+SPELLINGS = {
+    "nested frames": lambda model: frame_folder(model / "Study" / "Study_001" / "frames", 6),
+    "flat frames": lambda model: frame_folder(model / "Study_001" / "frames", 6),
+    "samples-rgb": lambda model: frame_folder(model / "Study_001" / "samples-rgb", 6),
+    "images directly": lambda model: frame_folder(model / "Study" / "Study_001", 6),
+    "jpeg frames": lambda model: frame_folder(model / "Study_001" / "frames", 6, suffix=".jpg"),
+    "video.mp4": lambda model: video(model / "Study_001" / "video.mp4"),
+    "clip.mp4": lambda model: video(model / "Study_001.mp4"),
+    "clip.mp4 in its folder": lambda model: video(model / "Study_001" / "Study_001.mp4"),
+    "below Synthetic": lambda model: frame_folder(model / "Synthetic" / "Study" / "Study_001" / "frames", 6),
+    "number": lambda model: frame_folder(model / "007" / "frames", 6),
+    "real_number": lambda model: frame_folder(model / "real_007", 6),
+    "number.mp4": lambda model: video(model / "007.mp4"),
+    "Real/number/video.mp4": lambda model: video(model / "Real" / "7" / "video.mp4"),
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_memobench_generated_spellings(dataset, spelling):
+    root = dataset("memobench")
+    shutil.rmtree(root / "output")
+    SPELLINGS[spelling](root / "output" / "mine")
+    reading = read(Source(root=str(root)))
+    real = spelling in ("number", "real_number", "number.mp4", "Real/number/video.mp4")
+    assert [(clip.model_id, clip.clip_id) for clip in reading.clips] == [("mine", "real_007" if real else "Study_001")]
+    assert reading.violations == []
+
+
+def test_memobench_root_may_be_the_model_folder_with_its_ground_truth_elsewhere(dataset):
+    root = dataset("memobench")
+    source = Source(root=str(root / "output" / "wan"), gt_root=str(root / "data"), phases=str(root / "data" / "phases.csv"), layout="memobench")
+    assert [(clip.model_id, clip.clip_id, clip.d_start) for clip in read(source).clips] == [("wan", "real_007", 5), ("wan", "Study_001", 6)]
+
+
+def test_memobench_reads_the_released_phase_workbooks(dataset):
+    """The release's two sheets name their columns differently: video_folder/exits/re-enter and id/exit/reenter."""
+    root = dataset("memobench")
+    (root / "data" / "phases.csv").unlink()
+    for path, rows in {
+        "Synthetic_processed/Synthetic_ExitReenter.xlsx": [["video_folder", "exits", "re-enter", "skip"], ["Study_001", 7, 13.0, "no"], ["Study_002", 1, 2, "yes"]],
+        "Real_Raw/Real_ExitReenter.xlsx": [["id", "exit", "reenter"], [7, 4, 16]],
+    }.items():
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.active.append(row)
+        book.save(root / "data" / path)
+    clips = {clip.clip_id: clip for clip in read(Source(root=str(root))).clips}
+    assert (clips["Study_001"].d_start, clips["Study_001"].r_start) == (7, 13)
+    assert (clips["real_007"].d_start, clips["real_007"].r_start) == (4, 16)
+
+
+def test_memobench_without_a_phase_sheet_has_no_phases_and_guesses_none(dataset):
+    root = dataset("memobench")
+    (root / "data" / "phases.csv").unlink()
+    reading = read(Source(root=str(root)))
+    assert {clip.d_start for clip in reading.clips} == {None}
+    assert "phase sheet: none (give phases)" in reading.notes[-1]
+    with pytest.raises(UsageError, match="phase sheet .*nowhere.csv does not exist"):
+        read(Source(root=str(root), phases=str(root / "nowhere.csv")))
+
+
+def test_wrbench_manifest_joins_suite_and_sidecars(dataset):
+    clips = {clip.event_level: clip for clip in read(Source(root=str(dataset("wrbench")))).clips}
+    assert set(clips) == {"none", "spatial", "state", "full"}
+    clip = clips["state"]
+    assert clip.clip_id == "kitchen_cat_cup_knock__T2_div_a__yaw_LR@yaw_LR"
+    assert (clip.setting, clip.camera, clip.condition_type, clip.event_action, clip.scene) == (
+        "natural25",
+        "yaw_LR",
+        "geometry-cache",
+        "knock",
+        "kitchen_cat_cup_knock",
+    )
+    assert (clip.object_name, clip.expected_state, clip.prompt) == ("a cat", "The cup lies on the floor.", "A cat knocks a cup over.")
+    assert clip.target_poses.endswith(".mp4.target_c2w.npy") and clip.fov_deg == 70.0
+
+
+@pytest.mark.parametrize("form", ["list", "jsonl", "csv", "file", "sidecars"])
+def test_wrbench_manifest_forms_give_the_same_clips(dataset, form):
+    root = dataset("wrbench")
+    expected = read(Source(root=str(root))).clips
+    rows = __import__("json").loads((root / "manifest.json").read_text())["videos"]
+    (root / "manifest.json").unlink()
+    source = str(root)
+    if form == "list":
+        write_json(root / "videos.json", rows)
+    elif form == "jsonl":
+        write_lines(root / "manifest.shard00.jsonl", rows)
+    elif form == "csv":
+        write_csv(root / "manifest.csv", list(rows[0]), [list(row.values()) for row in rows])
+    elif form == "file":
+        source = str(write_json(root / "mine.json", rows))
+    found = read(Source(root=source, layout="wrbench")).clips
+    if form == "sidecars":  # without a manifest the file names the clip, and the condition type is not known
+        expected = [clip.model_copy(update={"clip_id": Path(clip.video).stem, "condition_type": ""}) for clip in expected]
+    assert sorted(found, key=lambda clip: clip.key) == sorted(expected, key=lambda clip: clip.key)
+
+
+def test_wrbench_clip_without_an_id_is_named_by_variant_and_camera(dataset):
+    root = dataset("wrbench")
+    manifest = __import__("json").loads((root / "manifest.json").read_text())
+    for row in manifest["videos"]:
+        del row["video_id"]
+    write_json(root / "manifest.json", manifest)
+    assert read(Source(root=str(root))).clips[0].clip_id == "kitchen_cat_cup_knock__T0__yaw_LR:yaw_LR"
+
+
+def test_mind_joins_ground_truth_and_actions(dataset):
+    reading = read(Source(root=str(dataset("mind"))))
+    clips = {clip.clip_id: clip for clip in reading.clips}
+    assert set(clips) == {
+        f"{view}/{name}" for view in ("1st_data", "3rd_data") for name in ("mem_test/hall", "action_space_test/hall", "mirror_test/loop/path-1", "mirror_test/loop/path-2")
+    }
+    clip = clips["1st_data/mem_test/hall"]
+    assert (clip.model_id, clip.subset, clip.mark_time, clip.gt_frames, clip.prompt) == ("minecraft", "mem_test", 8, 20, "A hall.")
+    assert clip.ground_truth.endswith("video.mp4") and clip.actions.endswith("action.json")
+    spans = [(row["start"], row["end"], row["text"]) for row in reading.segments if row["clip_id"] == clip.clip_id]
+    assert spans == [(0, 4, "look_left"), (4, 8, "none"), (8, 12, "look_right")]
+    assert clips["1st_data/mirror_test/loop/path-1"].ground_truth is None
+
+
+def test_mind_both_action_conventions_mean_the_same(dataset):
+    root = dataset("mind")
+    before = read(Source(root=str(root))).segments
+    for path in (root / "gt_root").rglob("action.json"):
+        action_json(path, code=False)
+    assert read(Source(root=str(root), action_convention="readme")).segments == before
+    assert read(Source(root=str(root))).segments == before
+
+
+def test_mind_takes_ground_truth_from_gt_root_and_models_from_test_root(dataset):
+    root = dataset("mind")
+    shutil.move(root / "gt_root", root.parent / "elsewhere")
+    source = Source(root=str(root / "test_root" / "minecraft"), gt_root=str(root.parent / "elsewhere"), layout="mind")
+    assert {clip.mark_time for clip in read(source).clips if clip.subset != "mirror_test"} == {8}
+    alone = read(Source(root=str(root / "test_root"), layout="mind"))
+    assert {clip.ground_truth for clip in alone.clips} == {None} and "give gt_root" in alone.notes[-1]
+
+
+def test_folder_patterns_name_model_and_clip(dataset):
+    root = dataset("folder")
+    keys = {(clip.model_id, clip.clip_id) for clip in read(Source(root=str(root))).clips}
+    assert keys == {("alpha", "one"), ("alpha", "two"), ("beta", "one"), ("beta", "two"), ("gamma", "one")}
+    only = read(Source(root=str(root), pattern="{model}/{clip}.mp4"))
+    assert len(only.clips) == 4 and "4 of 5 videos" in only.notes[-1]
+    video(root / "flat" / "Study_001_wan.mp4")
+    flat = read(Source(root=str(root / "flat"), pattern="{clip}_{model}.mp4", layout="folder"))
+    assert [(clip.model_id, clip.clip_id) for clip in flat.clips] == [("wan", "Study_001")]
+
+
+@pytest.mark.parametrize(("pattern", "message"), [("{model}/x.mp4", "has no {clip}"), ("{clip}/{clip}", "twice"), ("{name}/{clip}", "in it"), ("../{clip}", "must be relative")])
+def test_folder_pattern_mistakes_are_told(dataset, pattern, message):
+    with pytest.raises(UsageError, match=message.replace("{", r"\{")):
+        read(Source(root=str(dataset("folder")), layout="folder", pattern=pattern))
+
+
+def test_unknown_and_ambiguous_folders_say_what_was_looked_for(tmp_path, dataset):
+    with pytest.raises(UsageError, match=r"looked for mbench: dataset.yaml .* folder: video files"):
+        detect(tmp_path)
+    with pytest.raises(UsageError, match="does not exist"):
+        detect(tmp_path / "nowhere")
+    both = dataset("mind")
+    shutil.copytree(dataset("mbench"), both, dirs_exist_ok=True)
+    with pytest.raises(UsageError, match=r"several layouts \(mbench: .*; mind: .*say which with layout"):
+        detect(both)
+
+
+def test_natural25_errors_name_file_line_and_field(tmp_path, dataset):
+    root = dataset("wrbench")
+    write_lines(root / "variants.jsonl", [{"variant_id": "a", "family_id": "nobody"}])
+    with pytest.raises(ContractError, match=r"variants.jsonl:1: family_id: 'nobody' is not in families.jsonl"):
+        read_natural25(root)
+    with pytest.raises(ContractError, match="holds no Natural-25 suite"):
+        read_natural25(tmp_path / "empty")
+
+
+@needs_clips
+@pytest.mark.clips
+def test_natural25_has_25_families_four_events_and_400_variants():
+    suite = read_natural25(SHARED / "natural25")
+    assert (len(suite.families), len(suite.variants)) == (25, 400)
+    per_family = {}
+    for item in suite.variants.values():
+        per_family.setdefault(item.family_id, set()).add((item.level, item.spatial, item.state))
+    factors = {("none", False, False), ("spatial", True, False), ("state", False, True), ("full", True, True)}
+    assert all(levels == factors for levels in per_family.values()) and len(per_family) == 25
+    assert {item.action for item in suite.variants.values()} == {"sit", "place", "tip", "jump", "fold", "knock"}
+
+
+@needs_clips
+@pytest.mark.clips
+def test_shared_memobench_clips_load_through_memobench_and_folder():
+    reading = read(Source(root=str(SHARED / "memobench")))
+    assert len(reading.clips) == 16 and reading.violations == []
+    assert {(clip.clip_id, clip.d_start, clip.r_start) for clip in reading.clips} == {("Barnyard_001", 15, 48), ("real_007", 38, 62)}
+    assert all(clip.prompt and clip.ground_truth.endswith("_gt.mp4") for clip in reading.clips)
+    plain = read(Source(root=str(SHARED / "memobench"), layout="folder", pattern="{clip}_{model}.mp4"))
+    assert len(plain.clips) == 18 and {clip.model_id for clip in plain.clips} >= {"gt", "wan", "ltxvideo"}
+    assert len(read(Source(root=str(SHARED / "wrbench"))).clips) == 4
+
+
+def test_poses_of_another_length_map_to_frames(dataset):
+    """DA3 may have run on fewer frames than the video has (its poses are mapped linearly), so that is no violation."""
+    from layout_data import da3, turn
+
+    root = dataset("mbench")
+    for path in root.rglob("results.npz"):
+        da3(path, turn(FRAMES // 2))
+    assert validate(Source(root=str(root))) == []
+    assert np.load(next(root.rglob("results.npz")))["extrinsics"].shape == (FRAMES // 2, 3, 4)
