@@ -61,12 +61,14 @@ class AnimationReader(VideoReader):
             raise MediaError(message)
 
     def _select(self, indices: np.ndarray) -> Iterator[np.ndarray]:
+        if not len(indices):
+            return
         wanted = set(indices.tolist())
         with _opened(self.info.path) as image:
             for index, rgb in enumerate(_images(image)):
                 if index in wanted:
                     yield np.array(rgb)
-                if index == indices[-1:]:
+                if index == indices[-1]:  # what follows may be cut off
                     return
 
 

@@ -19,7 +19,7 @@ import av
 import numpy as np
 from av.container import InputContainer
 from av.sidedata.sidedata import Type as SideDataType
-from av.video.reformatter import VideoReformatter
+from av.video.reformatter import Interpolation, VideoReformatter
 from av.video.stream import VideoStream
 
 from lookback.errors import MediaError, Reason
@@ -154,7 +154,9 @@ class RgbConverter:
         self._reformatter = VideoReformatter()
 
     def __call__(self, frame: av.VideoFrame) -> np.ndarray:
-        rgb = self._reformatter.reformat(frame, format="rgb24", threads=1).to_ndarray()
+        # swscale's fast path leaves the last column of an odd width unwritten.
+        interpolation = Interpolation.BILINEAR | Interpolation.ACCURATE_RND if frame.width % 2 else Interpolation.BILINEAR
+        rgb = self._reformatter.reformat(frame, format="rgb24", interpolation=interpolation, threads=1).to_ndarray()
         image = self._orientation.apply(rgb)
         if image.shape != self._shape:
             message = (

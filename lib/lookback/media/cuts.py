@@ -83,7 +83,7 @@ def _structure(before: np.ndarray, after: np.ndarray) -> float:
 def _stand_out(colour: np.ndarray, structure: np.ndarray) -> np.ndarray:
     broken = structure < MAX_STRUCTURE
     cuts = []
-    for t in np.flatnonzero(broken & (colour >= MIN_COLOUR)):
+    for t in np.flatnonzero(broken & (colour >= MIN_COLOUR)).tolist():
         near = [j for j in range(max(0, t - REACH), min(len(colour), t + REACH + 1)) if j != t]
         if all(colour[t] >= (RATIO_IN_MOTION if broken[j] else RATIO) * colour[j] for j in near):
             cuts.append(t)

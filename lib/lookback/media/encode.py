@@ -33,7 +33,7 @@ def encode(
     """Encode RGB frames (uint8, or float in [0, 1]) to `path`; its suffix names the container.
 
     Written as BT.709, limited range, tagged so. 4:2:0 needs an even size: a clip of odd size is written as yuv444p instead, which
-    keeps every pixel. `crf` is for libx264 and libx265; give codec="ffv1", pix_fmt="gbrp" and a .mkv path for a lossless clip.
+    keeps every pixel. `crf` is for libx264 and libx265; give codec="ffv1", pix_fmt="bgr0" and a .mkv path for a lossless clip.
     """
     path = Path(path)
     if not 0 < fps <= 1000:

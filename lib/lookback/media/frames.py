@@ -34,7 +34,7 @@ def image_size(path: Path) -> tuple[int, int]:
     """(width, height) as displayed, from the header alone."""
     try:
         with Image.open(path) as image:
-            turned = image.format in ("JPEG", "PNG") and image.getexif().get(EXIF_ORIENTATION) in TRANSPOSED
+            turned = image.format == "JPEG" and image.getexif().get(EXIF_ORIENTATION) in TRANSPOSED
             size = image.size[::-1] if turned else image.size
     except Image.DecompressionBombError as error:
         raise MediaError(f"{path}: its header declares an absurd image size; {error}", Reason.INVALID_INPUT) from None
@@ -50,7 +50,8 @@ def read_image(path: str | Path) -> np.ndarray:
     image_size(path)
     try:
         with Image.open(path) as image:
-            upright = ImageOps.exif_transpose(image)
+            # A PNG's EXIF may follow its pixels, and cameras write none: asking for it would decode every frame twice.
+            upright = ImageOps.exif_transpose(image) if image.format == "JPEG" else image
             if upright.mode.startswith("I") or upright.mode == "F":
                 grey = np.clip(np.rint(np.asarray(upright, np.float64) / 257), 0, 255).astype(np.uint8)
                 return np.repeat(grey[..., None], 3, axis=2)

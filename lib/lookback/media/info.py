@@ -49,6 +49,8 @@ def existing(path: str | Path) -> Path:
 
 def check_size(path: Path, width: int, height: int) -> None:
     """Refuse sizes that no real clip has before anything is allocated for them."""
-    if width < 1 or height < 1 or width * height > MAX_PIXELS:
+    if width < 1 or height < 1:
+        raise MediaError(f"{path}: its header declares no usable frame size; copy or generate it again", Reason.INVALID_INPUT)
+    if width * height > MAX_PIXELS:
         message = f"{path}: its header says {width}x{height} pixels, and this reads up to {MAX_PIXELS} a frame; scale it down"
         raise MediaError(message, Reason.INVALID_INPUT)

@@ -65,7 +65,8 @@ def probe_video(path: Path) -> Probe:
         one_to_one = table.timed and not uneven
         n_frames = table.n_frames
         if uneven or not (table.timed or complete):
-            n_frames, complete = _count_by_decoding(path)
+            n_frames, undamaged = _count_by_decoding(path)
+            complete = complete and undamaged
     fps = float(rate) if rate else 0.0
     variable = irregular(times)
     span = float((times[-1] - times[0]) * time_base) if len(times) > 1 and time_base else 0.0
@@ -104,6 +105,7 @@ def _first_frame(path: Path, container: InputContainer, stream: VideoStream) -> 
 
 
 def _count_by_decoding(path: Path) -> tuple[int, bool]:
+    """How many frames decode, and whether all of the stream does."""
     count = 0
     with open_stream(path) as (container, stream):
         try:
