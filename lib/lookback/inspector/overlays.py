@@ -18,7 +18,7 @@ def draw_mask(frame: np.ndarray, entry: Entry, index: int) -> np.ndarray:
     if row is None:
         return frame
     _, height, width = entry.record["shape"]
-    mask = np.unpackbits(entry.arrays["masks"][row], axis=-1)[..., :width].reshape(height, width)
+    mask: np.ndarray = np.unpackbits(entry.arrays["masks"][row], axis=-1)[..., :width].reshape(height, width)
     mask = cv2.resize(mask, (frame.shape[1], frame.shape[0]), interpolation=cv2.INTER_NEAREST)
     painted = frame.copy()
     painted[mask > 0] = (0.6 * painted[mask > 0] + 0.4 * np.array(MASK_COLOUR)).astype(np.uint8)

@@ -77,9 +77,9 @@ class ClipInspector(anywidget.AnyWidget):
 
     def _filter(self, message: dict[str, Any]) -> None:
         values = message["values"]
-        bounds = {name: float(values[name]) if values.get(name) not in (None, "") else None for name in ("low", "high")}
-        names = {name: str(values.get(name, "")) for name in ("model", "scene", "failure", "metric")}
-        self._filters = Filters(**names, **bounds)
+        low, high = (float(values[name]) if values.get(name) not in (None, "") else None for name in ("low", "high"))
+        model, scene, failure, metric = (str(values.get(name, "")) for name in ("model", "scene", "failure", "metric"))
+        self._filters = Filters(model, scene, failure, metric, low, high)
         self.listing = self._listing()
 
     # what is shown
