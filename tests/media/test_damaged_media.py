@@ -159,6 +159,14 @@ def test_a_missing_file_is_missing_input(tmp_path: Path) -> None:
     assert error.value.reason is Reason.MISSING_INPUT
 
 
+def test_a_file_that_may_not_be_read_is_missing_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_video(tmp_path / "clip.mp4", moving_texture(3, 64, 96))
+    monkeypatch.setattr("os.access", lambda *_: False)  # a test may run as a user whom permissions do not bind
+    with pytest.raises(MediaError, match="permissions") as error:
+        probe(path)
+    assert error.value.reason is Reason.MISSING_INPUT
+
+
 def test_sound_without_pictures_is_refused(tmp_path: Path) -> None:
     with av.open(str(tmp_path / "sound.mp4"), "w") as container:
         stream = container.add_stream("aac", rate=48000, layout="mono")

@@ -88,6 +88,19 @@ def test_variable_frame_rate_is_told_and_averaged(make_video: Callable[..., Path
     assert info.fps == pytest.approx(39 / ((times[-1] - times[0]) / 1000), rel=1e-3)
 
 
+@pytest.mark.parametrize("n_frames", [1, 2, 3])
+@pytest.mark.parametrize("name", ["clip.mp4", "clip.mkv", "clip.avi"])
+def test_the_shortest_clips(make_video: Callable[..., Path], name: str, n_frames: int) -> None:
+    path = make_video(name, n_frames=n_frames, codec="mpeg4")
+    with open_video(path) as reader:
+        assert (reader.info.n_frames, reader.info.fps) == (n_frames, 24.0)
+        assert np.array_equal(np.stack([frame for _, frame in reader]), decoded_plainly(path))
+
+
+def test_a_transport_stream_of_two_frames_has_its_own_rate(make_video: Callable[..., Path]) -> None:
+    assert probe(make_video("clip.ts", n_frames=2)).fps == pytest.approx(24.0)
+
+
 def test_millisecond_time_stamps_of_matroska_are_a_constant_rate(make_video: Callable[..., Path]) -> None:
     info = probe(make_video("clip.mkv", fps=24))
     assert (info.fps, info.variable_frame_rate) == (24.0, False)

@@ -20,6 +20,7 @@ from lookback.errors import ContractError, MediaError, Reason, UsageError
 # Fixed, so that the bytes do not depend on the machine's cores.
 THREADS = 2
 AVCOL_SPC_BT709 = 1
+CONTAINERS = {".mp4": "mp4", ".mov": "mov", ".mkv": "matroska", ".webm": "webm", ".avi": "avi", ".ts": "mpegts"}
 
 
 def encode(
@@ -38,8 +39,10 @@ def encode(
     path = Path(path)
     if not 0 < fps <= 1000:
         raise UsageError(f"{path}: fps must lie in (0, 1000], not {fps:g}")
+    if path.suffix.lower() not in CONTAINERS:
+        raise UsageError(f"{path}: no container is known for {path.suffix!r}; name it {', '.join(CONTAINERS)}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.stem}.{uuid4().hex}{path.suffix}")
+    temporary = path.with_name(f".{path.name}.{uuid4().hex}.part")  # no video's suffix, lest a killed run leaves a clip behind
     try:
         _write(temporary, path, _images(path, frames), Fraction(fps).limit_denominator(1001), codec, crf, pix_fmt)
         with temporary.open("rb+") as file:
@@ -60,7 +63,9 @@ def _write(
     if pix_fmt == "yuv420p" and (height % 2 or width % 2):
         pix_fmt = "yuv444p"
     try:
-        with av.open(os.fspath(temporary), "w", options={"fflags": "+bitexact"}) as container:
+        with av.open(
+            os.fspath(temporary), "w", format=CONTAINERS[path.suffix.lower()], options={"fflags": "+bitexact"}
+        ) as container:
             stream = container.add_stream(codec, rate=rate)
             assert isinstance(stream, VideoStream)
             _configure(stream, width, height, pix_fmt, codec, crf)

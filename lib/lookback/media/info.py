@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,8 +20,9 @@ class VideoInfo:
     """A clip's facts, as displayed (rotation applied).
 
     `n_frames` is the number of frames that can be read. `complete` is False where the file breaks off before the number of
-    frames it declares; iteration then delivers `n_frames` frames and raises. `fps` and `duration` (seconds) are None only for a
-    frame folder, which carries no rate. `rotation` is the clockwise quarter turn in degrees that was applied.
+    frames it declares; iteration then delivers `n_frames` frames and raises. `fps` is the average where the rate varies. `fps`
+    and `duration` (seconds) are None only for a frame folder, which carries no rate. `rotation` is the clockwise quarter turn
+    in degrees that was applied.
     """
 
     path: Path
@@ -42,6 +44,8 @@ def existing(path: str | Path) -> Path:
     path = Path(path)
     if not path.exists():
         raise MediaError(f"{path}: no such file or folder; check the path in the dataset", Reason.MISSING_INPUT)
+    if not os.access(path, os.R_OK):
+        raise MediaError(f"{path}: may not be read; change its permissions", Reason.MISSING_INPUT)
     if path.is_file() and path.stat().st_size == 0:
         raise MediaError(f"{path}: the file is empty (0 bytes); copy or generate it again")
     return path

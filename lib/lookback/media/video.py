@@ -28,6 +28,8 @@ from lookback.media.packets import PacketTable, indexed_frames, irregular, read_
 from lookback.media.reader import VideoReader
 
 MAX_FPS = 1000.0
+# A declared rate further than this from the time stamps' own is an estimate from the first packets (transport streams).
+RATE_TOLERANCE = 0.02
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,9 @@ def probe_video(path: Path) -> Probe:
     fps = float(rate) if rate else 0.0
     variable = irregular(times)
     span = float((times[-1] - times[0]) * time_base) if len(times) > 1 and time_base else 0.0
-    if span > 0 and (variable or not 0 < fps <= MAX_FPS):
-        fps = (len(times) - 1) / span
+    measured = (len(times) - 1) / span if span > 0 else fps
+    if variable or abs(fps - measured) > RATE_TOLERANCE * measured:
+        fps = measured
     if n_frames < 1 or not 0 < fps <= MAX_FPS:
         raise MediaError(f"{path}: no readable frame or no frame rate ({n_frames} frames, {fps:g} fps); encode it again")
     info = VideoInfo(
