@@ -45,7 +45,7 @@ class Asker:
         encoding: Encoding | None = None,
         concurrency: int = 8,
         max_retries: int = 3,
-        done: Callable[[], None] = lambda: None,
+        done: Callable[[], object] = lambda: None,
     ):
         self.judge = judge
         self.recording = recording

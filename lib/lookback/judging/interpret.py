@@ -106,7 +106,8 @@ def _table(question: Question, text: str) -> list[Answer]:
         if answer is not None:
             said.setdefault(name, set()).add(answer)
             words[name] = json.dumps(row, ensure_ascii=False, sort_keys=True)
-    return [_plain(part, said.get(part.question_id, set()), words.get(part.question_id) or text) for part in question.parts]
+    ids = [part.question_id.rpartition(".")[2] for part in question.parts]  # the bank's own id ends the part's
+    return [_plain(part, said.get(name, set()), words.get(name) or text) for part, name in zip(question.parts, ids, strict=True)]
 
 
 def _questions(question: Question, text: str) -> list[Answer]:

@@ -36,9 +36,8 @@ class Judge(Protocol):
     identity: Identity
     costs: bool  # a call costs time or money: count it, read the recording first, record the reply at once
 
-    @staticmethod
-    def unable(question: Question) -> str:
-        """Why this judge cannot answer this kind of question, in words; empty when it can."""
+    def unable(self, question: Question) -> str:
+        """Why this judge cannot answer this kind of question, in words; empty when it can. Static: a replay asks the class."""
 
     def samples(self, question: Question, first: Reply | None) -> int:
         """How many sampled calls the answer needs: `first` is the reply to the plain call, None before it was made.

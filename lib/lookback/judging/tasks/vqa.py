@@ -44,7 +44,7 @@ def listing(bank: Sequence[BankQuestion]) -> str:
 
 
 def parts(bank: Sequence[BankQuestion]) -> tuple[Part, ...]:
-    return tuple(Part(entry.id, entry.text, None, entry.dimension, entry.polarity) for entry in bank)
+    return tuple(Part(entry.part_id, entry.text, None, entry.dimension, entry.polarity) for entry in bank)
 
 
 register(Task("vqa", "MemoBench VQA over the final question bank", "scorer", applies, no_bank_yet))

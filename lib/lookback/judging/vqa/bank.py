@@ -34,6 +34,11 @@ class BankQuestion:
         """The benchmark's own form."""
         return {"ID": self.id, "Dimension": self.dimension, "Dimension Polarity": self.polarity.capitalize(), "Question": self.text}
 
+    @property
+    def part_id(self) -> str:
+        """The id in the judgements table, which says dimension and polarity: instruction_following.negative.4."""
+        return f"{slug(self.dimension)}.{self.polarity}.{self.id}"
+
     def passes(self, answer: str) -> bool:
         return answer == ("yes" if self.polarity == "positive" else "no")
 
@@ -115,6 +120,21 @@ def answers_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """id -> yes/no of an answer table; rows that say neither are left out."""
     found = {identifier(row.get("ID")): as_yes_no(row.get("Answer", row.get("Answer (Yes/No)"))) for row in rows}
     return {name: answer for name, answer in found.items() if answer is not None}
+
+
+def slug(dimension: str) -> str:
+    """Instruction Following -> instruction_following."""
+    return dimension.lower().replace(" ", "_")
+
+
+def from_part_id(part_id: str, text: str = "") -> BankQuestion | None:
+    """The bank question of a judgements row; None for other rows of the task."""
+    name, _, rest = part_id.partition(".")
+    polarity, _, number = rest.partition(".")
+    dimension = next((known for known in DIMENSIONS if slug(known) == name), None)
+    if dimension is None or polarity not in ("positive", "negative") or not number:
+        return None
+    return BankQuestion(number, dimension, polarity, text)  # type: ignore[arg-type]
 
 
 def identifier(value: Any) -> str:

@@ -1,0 +1,57 @@
+"""Item rows of the judge-based metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import pandas as pd
+
+from lookback.clips import KEYS, Clip
+from lookback.errors import NotScorable, Reason
+from lookback.judging.verdicts import JudgedClip, Verdict
+from lookback.params import RunParams
+from lookback.registry import METRICS, MetricSpec
+from lookback.scoring.results import Item
+from lookback.tables import PROVENANCE, SCHEMAS, empty_table
+
+VERSION = "1"
+
+
+def judged_metrics(clip: Clip, wanted: Iterable[str]) -> list[MetricSpec]:
+    """The judge-based metrics of the clip's benchmark, setting and subset."""
+    chosen = set(wanted)
+    return [
+        spec
+        for spec in METRICS
+        if spec.judge_tasks
+        and spec.benchmark == clip.benchmark
+        and (not chosen or spec.name in chosen)
+        and (not spec.settings or clip.setting in spec.settings)
+        and (not spec.subsets or clip.subset in spec.subsets)
+    ]
+
+
+def judged_items(
+    params: RunParams,
+    clips: Iterable[Clip],
+    verdicts: Mapping[tuple[str, ...], Mapping[str, Mapping[str, Verdict]]],
+    why_not: Mapping[str, tuple[Reason, str]],
+) -> pd.DataFrame:
+    """One row per clip and judge-based metric; where no judge could answer, the row says so."""
+    rows: list[dict[str, Any]] = []
+    for clip in clips:
+        for spec in judged_metrics(clip, params.scoring.metrics):
+            wanted = params.scoring.variant
+            variant = wanted if wanted is not None and wanted in spec.variants else spec.default_variant
+            judged = JudgedClip(clip, variant, verdicts.get(clip.key, {}), why_not)
+            try:
+                item = spec.score(judged)
+            except NotScorable as missing:
+                item = Item(reason=str(missing.reason), detail=missing.detail)
+            judges = ",".join(judged.judges(spec.judge_tasks)) or "none"
+            origin = dict(zip(PROVENANCE, (judges, VERSION, "", "", clip.content_hash[:16]), strict=True))
+            keys = dict(zip(KEYS, clip.key, strict=True))
+            rows.append({**keys, "metric": spec.name, "variant": variant, **asdict(item), **origin})
+    return pd.DataFrame(rows, columns=list(SCHEMAS["items"].columns)) if rows else empty_table("items")

@@ -1,0 +1,45 @@
+"""Replays recorded answers: no network, no key, no model, and the same tables byte for byte."""
+
+from __future__ import annotations
+
+from lookback.errors import Reason
+from lookback.judging.frames import Encoding
+from lookback.judging.question import JudgeError, Question, Reply
+from lookback.judging.recording import Failure, Identity, Recording, call_key
+from lookback.registry import JUDGES, Availability, judge
+
+
+@judge(name="replay", title="answers recorded by an earlier run")
+class ReplayJudge:
+    """Stands in for the judge that made a recording; what was not recorded is missing, never asked."""
+
+    costs = True
+
+    def __init__(self, identity: Identity, recording: Recording, encoding: Encoding):
+        self.identity = identity
+        self.recording = recording
+        self.encoding = encoding
+
+    @staticmethod
+    def available() -> Availability:
+        return Availability(True)
+
+    def unable(self, question: Question) -> str:
+        return JUDGES.get(self.identity.name).build.unable(question)  # type: ignore[attr-defined]
+
+    def samples(self, question: Question, first: Reply | None) -> int:
+        """What the recorded judge did: a plain call that decided, or sampled calls."""
+        drawn = int((self.identity.settings or {}).get("samples", 0)) if question.expects == "yes_no" else 0
+        if first is not None:
+            return 0 if first.logprobs is not None or first.stated is not None else drawn
+        plain = self.recording.get(call_key(self.identity, question, self.encoding, 0, 0))
+        return drawn if plain is None else 0
+
+    async def ask(self, question: Question, sample: int, repeat: int) -> Reply:
+        known = self.recording.get(call_key(self.identity, question, self.encoding, sample, repeat))
+        if isinstance(known, Failure):
+            raise JudgeError(known.reason, known.detail)
+        raise JudgeError(Reason.MISSING_INPUT, "no answer to this question was recorded")
+
+    async def close(self) -> None:
+        return None

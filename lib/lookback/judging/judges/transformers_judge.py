@@ -1,0 +1,111 @@
+"""A local vision-language model through `transformers`: any checkpoint that AutoModelForImageTextToText loads."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import threading
+from pathlib import Path
+from typing import Any
+
+from lookback.errors import BackendUnavailable, Reason
+from lookback.files import sha256_json
+from lookback.judging.judges.base import JudgeContext
+from lookback.judging.probability import NO_TOKENS, YES_TOKENS
+from lookback.judging.question import JudgeError, Question, Reply
+from lookback.judging.recording import Identity
+from lookback.registry import Availability, judge
+
+
+@judge(name="transformers", title="a local vision-language model")
+class TransformersJudge:
+    """Yes/no questions by the next token's scores, everything else by generation; one call at a time."""
+
+    costs = True
+
+    def __init__(self, context: JudgeContext):
+        if not context.model:
+            raise BackendUnavailable("The transformers judge needs judging.model", "Name a folder or a hub model that is on disk")
+        self.params, self.context = context.params, context
+        settings = {"temperature": self.params.temperature, "seed": context.seed, "max_tokens": self.params.max_tokens}
+        # the folder's name, not its path: the same checkpoint elsewhere gives the same answers
+        name = Path(context.model).name if Path(context.model).is_dir() else context.model
+        self.identity = Identity("transformers", f"transformers/{name}", name, settings=settings)
+        self._lock = threading.Lock()  # one model, one call at a time
+        self._loaded: tuple[Any, Any] | None = None
+
+    @staticmethod
+    def available() -> Availability:
+        return Availability(False, "no model is named", "set judging.model to a folder or to a hub model that is on disk")
+
+    @staticmethod
+    def unable(question: Question) -> str:
+        return ""
+
+    def samples(self, question: Question, first: Reply | None) -> int:
+        return 0
+
+    async def ask(self, question: Question, sample: int, repeat: int) -> Reply:
+        return await asyncio.to_thread(self._answer, question, repeat)
+
+    async def close(self) -> None:
+        return None
+
+    def _answer(self, question: Question, repeat: int) -> Reply:
+        import torch
+
+        try:
+            with self._lock, torch.inference_mode():
+                processor, model = self._load()
+                inputs = self._inputs(processor, question).to(model.device)
+                if question.expects == "yes_no":
+                    return self._scores(processor, model, inputs)
+                return self._generation(processor, model, inputs, repeat)
+        except (RuntimeError, ValueError) as error:  # out of memory, too long a prompt
+            raise JudgeError(Reason.BACKEND_FAILED, f"{type(error).__name__}: {str(error)[:300]}") from None
+
+    def _load(self) -> tuple[Any, Any]:
+        if self._loaded is None:
+            from transformers import AutoModelForImageTextToText, AutoProcessor
+
+            name, offline = self.context.model, not self.context.allow_download
+            try:
+                processor = AutoProcessor.from_pretrained(name, local_files_only=offline)
+                model = AutoModelForImageTextToText.from_pretrained(name, local_files_only=offline, dtype="auto")
+            except (OSError, ValueError) as error:
+                message = " ".join(str(error).split())[:300]
+                remedy = "Give a folder with the checkpoint, or allow downloads with extraction.allow_download"
+                raise BackendUnavailable(f"The judge model {name} cannot be loaded: {message}", remedy) from None
+            self._loaded = (processor, model.eval().to(self.context.device))
+        return self._loaded
+
+    def _inputs(self, processor: Any, question: Question) -> Any:
+        from PIL import Image
+
+        images = [Image.open(io.BytesIO(jpeg)) for jpeg in self.context.frames.jpegs(question.video, question.frames)]
+        content: list[dict[str, Any]] = [{"type": "text", "text": f"{question.system}\n\n{question.text}"}]
+        for label in question.labels:
+            content += [{"type": "text", "text": f"{label}:"}, {"type": "image"}]
+        prompt = processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
+        return processor(text=[prompt], images=images or None, return_tensors="pt")
+
+    def _scores(self, processor: Any, model: Any, inputs: Any) -> Reply:
+        """The log-probabilities of the allowed yes and no tokens as the next token, those that are one token of this vocabulary."""
+        scores = model(**inputs).logits[0, -1].float().log_softmax(-1)
+        candidates: dict[int, tuple[str, float]] = {}
+        for word in (*YES_TOKENS, *NO_TOKENS):
+            ids = processor.tokenizer.encode(word, add_special_tokens=False)
+            if len(ids) == 1 and ids[0] != processor.tokenizer.unk_token_id:
+                candidates.setdefault(ids[0], (word, float(scores[ids[0]])))
+        best = max(candidates.values(), key=lambda candidate: candidate[1], default=("", 0.0))[0]
+        return Reply(best.strip(), tuple(sorted(candidates.values())), usage={"input_tokens": int(inputs["input_ids"].shape[1])})
+
+    def _generation(self, processor: Any, model: Any, inputs: Any, repeat: int) -> Reply:
+        import torch
+
+        torch.manual_seed(int(sha256_json([self.context.seed, repeat])[:8], 16))
+        warm = {"temperature": self.params.temperature} if self.params.temperature > 0 else {}
+        output = model.generate(**inputs, max_new_tokens=self.params.max_tokens, do_sample=bool(warm), **warm)
+        start = inputs["input_ids"].shape[1]
+        text = processor.tokenizer.decode(output[0, start:], skip_special_tokens=True)
+        return Reply(text, usage={"input_tokens": int(start), "output_tokens": int(output.shape[1] - start)})

@@ -1,0 +1,46 @@
+"""What the quality tables have in common: questions by key, polarity, an estimate or its reason as a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+
+from lookback.clips import KEYS
+from lookback.errors import NotScorable
+from lookback.judging.tasks.probes import probes
+from lookback.judging.vqa.bank import from_part_id
+from lookback.stats import Estimate
+
+QUESTION = [*KEYS, "task", "question_id"]
+YES_NO = ["no", "yes"]
+RATINGS = ["1", "2", "3", "4", "5"]
+RATED = ("state_progress", "progress_correctness")
+
+
+def answered(judgements: pd.DataFrame) -> pd.DataFrame:
+    """Rows with an answer."""
+    return judgements[judgements["reason"] == ""]
+
+
+def polarity(task: str, question_id: str) -> str:
+    """positive, negative, or empty where a question has no polarity."""
+    if task in ("probe", "judgeability"):
+        return next((probe.polarity for probe in probes() if probe.id == question_id), "")
+    question = from_part_id(question_id) if task.startswith("vqa") else None
+    return question.polarity if question is not None else ""
+
+
+def scale(task: str) -> list[str]:
+    """The answers a task may have."""
+    return RATINGS if task in RATED else YES_NO
+
+
+def estimate_row(make: Callable[[], Estimate]) -> dict[str, Any]:
+    """value, low, high, n of an estimate, or the reason it has none."""
+    try:
+        estimate = make()
+    except NotScorable as missing:
+        return {"value": None, "low": None, "high": None, "n": 0, "reason": str(missing.reason)}
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n, "reason": ""}

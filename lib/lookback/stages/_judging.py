@@ -1,0 +1,65 @@
+"""Stage 40: ask the judges, write `judgements`, and gate the items into `gated`."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from lookback.clips import clips_from_frame
+from lookback.files import write_json, write_text
+from lookback.judging.artifacts import artifact_loader
+from lookback.judging.budget import Budget
+from lookback.judging.frames import Encoding, FrameSource
+from lookback.judging.gate import gate_items, trigger_verdicts
+from lookback.judging.items import judged_items
+from lookback.judging.judges.base import JudgeContext
+from lookback.judging.panel import build_panel
+from lookback.judging.quality.report import write_quality
+from lookback.judging.recording import Recording
+from lookback.judging.run import Session
+from lookback.judging.verdicts import clip_verdicts
+from lookback.judging.vqa.pipeline import bank_records
+from lookback.params import RunParams
+from lookback.paths import resolve
+from lookback.tables import read_table, write_table
+
+CACHE = "judge_cache"
+
+
+def judging(params: RunParams) -> dict[str, pd.DataFrame]:
+    """Ask every question the parameters want; writes `judgements` and `gated`, and what judging cost beside them."""
+    wanted, folder = params.judging, params.paths.tables
+    clips, artifacts, items = (read_table(folder, name) for name in ("clips", "artifacts", "items"))
+    truth = read_table(folder, "truth") if (folder / "truth.parquet").is_file() else None
+    encoding = Encoding(wanted.image_side, wanted.jpeg_quality)
+    context = JudgeContext(
+        wanted,
+        wanted.model,
+        params.seed,
+        "cuda" if params.device == "cuda" else "cpu",
+        params.extraction.allow_download,
+        artifact_loader(params.paths.artifacts, artifacts),
+        truth,
+        FrameSource(encoding),
+    )
+    budget = Budget(
+        wanted.max_calls, wanted.max_cost, wanted.price_per_call, wanted.price_per_million_input, wanted.price_per_million_output
+    )
+    replayed = wanted.judge == "replay"
+    source = resolve(wanted.recordings) if replayed and wanted.recordings else params.paths.root / CACHE
+    everything = clips_from_frame(clips)
+    with Recording(source, read_only=replayed) as recording:
+        session = Session(wanted, build_panel(wanted, context, recording, encoding), recording, budget, encoding, params.seed)
+        judgements = write_table(folder, "judgements", session.judge(everything))
+        usage = {"calls": budget.calls, "cost": round(budget.cost, 6), "recorded_calls": len(recording.calls())}
+        calls = recording.calls()
+    verdicts = clip_verdicts(judgements, session.counted)
+    judged = judged_items(params, everything, verdicts, session.why_not())
+    complete = pd.concat([frame for frame in (items, judged) if len(frame)]) if len(items) or len(judged) else items
+    triggers = {} if wanted.ignore_trigger else trigger_verdicts(verdicts)
+    gated = write_table(folder, "gated", gate_items(complete, triggers))
+    # not a table: how long a judge took differs from run to run
+    write_json(params.paths.root / CACHE / "usage.json", usage)
+    if session.banks:
+        write_text(folder / "judging" / "vqa_banks.json", bank_records(session.banks))
+    write_quality(params, judgements, calls)
+    return {"judgements": judgements, "gated": gated}
