@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import Any
 
 _WHERE = {
-    "collect": ("Collected", "collect"),
-    "composition": ("composition", "duration_statistics", "event_factor_coverage", "mbench_composition", "prompt_statistics", "trajectory_statistics"),
+    "gathering": ("Collected", "collect"),
+    "contents": ("composition", "duration_statistics", "event_factor_coverage", "mbench_composition", "prompt_statistics", "trajectory_statistics"),
     "figures": ("challenge_figure", "composition_figure", "counterpart_figure", "duration_figure", "event_coverage_figure", "prompt_figure", "trajectory_figure"),
     "gaps": ("challenge_screen", "duplicates", "ground_truth_mismatches", "missing_counterparts", "model_coverage", "rejected_reasons"),
     "trajectory": ("Challenge", "challenge_from_path", "challenge_from_visibility", "trajectory_class"),

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lookback.curation.composition import composition, event_factor_coverage, prompt_words, trajectory_statistics
+from lookback.curation.contents import composition, event_factor_coverage, prompt_words, trajectory_statistics
 from lookback.curation.gaps import challenge_screen, model_coverage
 from lookback.figures import PALETTE, style
 

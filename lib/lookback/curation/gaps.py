@@ -9,22 +9,40 @@ from lookback.clips import KEYS
 GROUP = ["benchmark", "setting"]
 
 
+# The settings of these are parts of one task list that every model gets; MBench-A and MBench-T have models of their own.
+ONE_TASK_LIST = {"memobench", "mind"}
+
+
 def missing_counterparts(clips: pd.DataFrame) -> pd.DataFrame:
-    """Who lacks which clip: a row for every clip that some model of the same benchmark and setting has and this one has not."""
+    """Who lacks which clip: a row for every clip that some model has and another, of which it is expected, has not.
+
+    Expected of every model of the same benchmark and setting; of MemoBench and MIND, of every model of the benchmark.
+    """
     rows = []
     for (benchmark, setting), group in clips.groupby(GROUP, sort=True):
         everything = set(group["clip_id"])
-        for model, own in group.groupby("model_id", sort=True):
-            rows += [(benchmark, setting, model, clip) for clip in sorted(everything - set(own["clip_id"]))]
+        for model in expected_models(clips, str(benchmark), str(setting)):
+            own = set(group.loc[group["model_id"] == model, "clip_id"])
+            rows += [(benchmark, setting, model, clip) for clip in sorted(everything - own)]
     return pd.DataFrame(rows, columns=KEYS)
+
+
+def expected_models(clips: pd.DataFrame, benchmark: str, setting: str) -> list[str]:
+    """The models that should have every clip of a setting."""
+    rows = clips[clips["benchmark"] == benchmark]
+    rows = rows if benchmark in ONE_TASK_LIST else rows[rows["setting"] == setting]
+    return sorted(rows["model_id"].unique())
 
 
 def model_coverage(clips: pd.DataFrame) -> pd.DataFrame:
     """Per model: how many of its setting's clips it has, how many it lacks."""
-    totals = clips.groupby(GROUP)["clip_id"].nunique().rename("clips_in_setting")
-    have = clips.groupby([*GROUP, "model_id"], sort=True)["clip_id"].nunique().rename("clips").reset_index()
-    table = have.merge(totals, on=GROUP)
-    return table.assign(missing=table["clips_in_setting"] - table["clips"])
+    rows = []
+    for (benchmark, setting), group in clips.groupby(GROUP, sort=True):
+        total = group["clip_id"].nunique()
+        for model in expected_models(clips, str(benchmark), str(setting)):
+            have = int((group["model_id"] == model).sum())
+            rows.append((benchmark, setting, model, have, total, total - have))
+    return pd.DataFrame(rows, columns=[*GROUP, "model_id", "clips", "clips_in_setting", "missing"])
 
 
 def duplicates(clips: pd.DataFrame) -> pd.DataFrame:

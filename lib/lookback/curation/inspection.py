@@ -71,7 +71,7 @@ def inspect(task: Task) -> Inspection:
 
 def media_breach(path: Path, field: str, error: MediaError) -> Breach:
     """A MediaError ('path: what; remedy') as a breach."""
-    text = str(error).removeprefix(f"{path}: ")
+    text = str(error).removeprefix(f"{path}: ").removeprefix(f"{path}/")  # of a frame folder it may name one frame
     problem, _, remedy = text.rpartition("; ")
     return Breach(path, field, problem or text, remedy if problem else "copy or generate it again", error.reason)
 

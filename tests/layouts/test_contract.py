@@ -1,0 +1,108 @@
+"""Filters that name nothing are errors; `validate --metrics` checks just what those metrics need; strict and lenient see the same."""
+
+import shutil
+
+import pytest
+from layout_data import mbench
+from lookback.errors import Reason, UsageError
+from lookback.layouts import apply_filters, read, validate
+from lookback.params.curation import Filters, Source
+from lookback.registry import MetricSpec, Registry
+
+
+def spec(name, benchmark, needs, **more):
+    return MetricSpec(name, name, benchmark, "", (0, 1), True, needs, (), "", "", lambda: None, **more)
+
+
+@pytest.fixture
+def metrics(monkeypatch):
+    """A registry of three metrics with known needs."""
+    registry = Registry("metric", "lookback.layouts")
+    for entry in (
+        spec("mbencha.causal.camera_interaction", "mbench", ("poses",), settings=("A",)),
+        spec("mbencha.entity.object_texture_consistency", "mbench", ("object_anchor",), settings=("A",), subsets=("object",)),
+        spec("memobench.psnr", "memobench", ("ground_truth", "d_start", "r_start")),
+    ):
+        registry.add(entry.name, entry)
+    monkeypatch.setattr("lookback.layouts.contract.METRICS", registry)
+    return registry
+
+
+@pytest.mark.parametrize(
+    ("filters", "message"),
+    [
+        ({"models": ["wam"]}, r"models names 'wam', which the data does not have; did you mean 'wan'\? valid: wan, yume"),
+        ({"subsets": ["humans"]}, r"did you mean 'human'\? valid: causal, environment, human, object"),
+        ({"conditions": ["right_then_left_10s"]}, "valid: left_then_right_10s"),
+        ({"sample_ids": ["nothing"]}, "valid: causal_1, environment_1, human_1, object_1"),
+    ],
+)
+def test_unknown_names_in_a_filter_are_errors_that_list_the_valid_ones(tmp_path, filters, message):
+    reading = read(Source(root=str(mbench(tmp_path / "a", models=("wan", "yume")))))
+    with pytest.raises(UsageError, match=message):
+        apply_filters([reading], Filters(**filters))
+
+
+def test_a_filter_on_what_the_layout_does_not_have_says_so(dataset):
+    with pytest.raises(UsageError, match="the data has no condition"):
+        apply_filters([read(Source(root=str(dataset("folder"))))], Filters(conditions=["text"]))
+
+
+def test_filters_keep_what_they_name_and_limit_counts_clips(tmp_path):
+    readings = [read(Source(root=str(mbench(tmp_path / "a", models=("wan", "yume")))))]
+    kept = apply_filters(readings, Filters(models=["yume"], subsets=["human", "causal"]))[0]
+    assert [(clip.model_id, clip.subset) for clip in kept.clips] == [("yume", "human"), ("yume", "causal")]
+    first = apply_filters(readings, Filters(limit=3))[0]
+    assert sorted(clip.key for clip in first.clips) == sorted(clip.key for clip in readings[0].clips)[:3]
+
+
+def test_filters_also_select_segments(dataset):
+    readings = [read(Source(root=str(dataset("mind"))))]
+    kept = apply_filters(readings, Filters(subsets=["mem_test"]))[0]
+    assert {row["clip_id"] for row in kept.segments} == {"1st_data/mem_test/hall", "3rd_data/mem_test/hall"}
+
+
+def test_a_model_whose_items_are_all_rejected_is_known_to_the_filter(dataset):
+    root = dataset("mbench")
+    shutil.rmtree(root / "models/wan/outputs")
+    assert len(validate(Source(root=str(root)), filters=Filters(models=["wan"]))) == 4
+
+
+def test_metrics_check_only_what_they_need(dataset, metrics):
+    root = dataset("mbench")
+    for path in root.rglob("results.npz"):
+        path.unlink()
+    source = Source(root=str(root))
+    assert len(validate(source)) == 4
+    assert validate(source, ["mbencha.entity.object_texture_consistency"]) == []
+    found = validate(source, ["mbencha.causal.camera_interaction"])
+    assert [(violation.field, violation.concerns) for violation in found] == [("artifacts.da3.path", "poses")] * 4
+
+
+def test_items_that_cannot_be_used_at_all_count_for_every_metric(dataset, metrics):
+    root = dataset("mbench")
+    next(root.rglob("video.mp4")).unlink()
+    assert len(validate(Source(root=str(root)), ["mbencha.entity.object_texture_consistency"])) == 1
+
+
+def test_a_metric_that_needs_phases_says_how_to_give_them(dataset, metrics):
+    root = dataset("memobench")
+    (root / "data/phases.csv").unlink()
+    found = validate(Source(root=str(root)), ["memobench.psnr"])
+    assert {violation.field for violation in found} == {"d_start", "r_start"} and len(found) == 8
+    assert all(violation.reason == Reason.MISSING_INPUT and "--phases" in violation.remedy for violation in found)
+    assert validate(Source(root=str(root))) == []
+
+
+def test_a_metric_that_applies_to_no_clip_is_a_wrong_call(dataset, metrics):
+    with pytest.raises(UsageError, match="applies to none of these clips \\(memobench real"):
+        validate(Source(root=str(dataset("memobench"))), ["mbencha.causal.camera_interaction"])
+    with pytest.raises(UsageError, match="There is no metric 'memobench.psnrr'; did you mean 'memobench.psnr'?"):
+        validate(Source(root=str(dataset("mind"))), ["memobench.psnrr"])
+
+
+def test_validate_with_workers_finds_the_same(dataset):
+    root = dataset("memobench")
+    (root / "output/wan/Real/007/video.mp4").write_bytes(b"broken video" * 99)
+    source = Source(root=str(root))
+    assert validate(source, workers=2) == validate(source) != []
