@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from lookback.clips import KEYS
 from lookback.errors import ContractError, Reason
-from lookback.metrics.shared.normalise import harmonic_mean
 from lookback.metrics.wrbench.reobservation import is_sparse
 from lookback.stats.bootstrap import bootstrap_totals, interval_or_note
 from lookback.stats.codes import cluster_codes
@@ -128,10 +127,15 @@ def _mean_of_totals(totals: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _trigger_scores(totals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(s_rel, c_trig, m_score) per row of (sum of values, number of values, triggered, items); nothing measured scores 0."""
-    reliability = np.divide(totals[:, 0], totals[:, 1], out=np.zeros(len(totals)), where=totals[:, 1] > 0)
+    """(s_rel, c_trig, m_score) per row of (sum of values, number of values, triggered, items).
+
+    Nothing triggered scores 0; triggered and nothing measured has no score.
+    """
+    unmeasured = np.where(totals[:, 2] > 0, np.nan, 0.0)
+    reliability = np.divide(totals[:, 0], totals[:, 1], out=unmeasured, where=totals[:, 1] > 0)
     coverage = totals[:, 2] / totals[:, 3]
-    return np.column_stack([reliability, coverage, [harmonic_mean(s, c) for s, c in zip(reliability, coverage, strict=True)]])
+    both = np.where(reliability + coverage > 0, reliability + coverage, 1.0)
+    return np.column_stack([reliability, coverage, np.where(np.isnan(reliability), np.nan, 2.0 * reliability * coverage / both)])
 
 
 def _interval(terms: NDArray[np.float64], statistic: Statistic, clusters: pd.Series, seed: int, resamples: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from inspect import isgenerator
+from itertools import islice
 from typing import Any
 
 from lookback.errors import LookbackError, MediaError, NotScorable, Reason
@@ -23,8 +24,8 @@ class _Running:
     """A metric under way: its generator, and the request it waits on."""
 
     name: str
-    generator: Generator[Request, Any, Scored]
-    request: Request | None = None
+    generator: Generator[Request | list[Request], Any, Scored]
+    request: Request | list[Request] | None = None
     answer: Any = field(default=None)
 
 
@@ -41,20 +42,26 @@ def score_clip(metrics: Sequence[tuple[MetricSpec, ScoringClip]]) -> dict[str, S
             break
         truth = resolve(clip.ground_truth) if clip.ground_truth else None
         waiting, running = running, []
-        answers = serve(resolve(clip.video), truth, [job.request for job in waiting if job.request is not None])
-        for job, answer in zip(waiting, answers, strict=True):
-            job.answer = answer
+        answers = iter(serve(resolve(clip.video), truth, [request for job in waiting for request in _listed(job.request)]))
+        for job in waiting:
+            found = list(islice(answers, len(_listed(job.request))))
+            job.answer = found if isinstance(job.request, list) else found[0]
+        for job in waiting:
             _advance(job, results, running)
     for job in running:
         results[job.name] = missing(Reason.BACKEND_FAILED, f"asked for pixels more than {ROUNDS} times")
     return results
 
 
+def _listed(request: Request | list[Request] | None) -> list[Request]:
+    return request if isinstance(request, list) else [] if request is None else [request]
+
+
 def missing(reason: Reason | str, detail: str) -> Scored:
     return Scored([Item(reason=str(reason), detail=detail)])
 
 
-def _begin(spec: MetricSpec, context: ScoringClip) -> Generator[Request, Any, Scored]:
+def _begin(spec: MetricSpec, context: ScoringClip) -> Generator[Request | list[Request], Any, Scored]:
     """A metric that needs no pixels is a plain function: wrap it, so that all run alike."""
     result = spec.score(context)
     if isgenerator(result):

@@ -25,6 +25,7 @@ class ScoringClip:
     segments: pd.DataFrame  # this clip's rows of the segments table
     load_artifact: Callable[[str], Entry]
     tool: Callable[[str], Any]  # a role's backend as a function library (LPIPS distance, optical flow)
+    shared: dict[Any, Any] = field(default_factory=dict)  # what several metrics of one clip compute once
     used: set[str] = field(default_factory=set)
 
     def artifact(self, role: str) -> Entry:

@@ -1,5 +1,6 @@
 """How a metric asks for pixels. A metric that needs frames is a generator: it yields a request and receives the answer.
 
+A list of requests is answered by a list, in which NotScorable stands for what could not be served.
 All metrics of a clip are advanced to their first request; one decode then serves them all. Requests with the same `key` are
 answered by one computation, so that PSNR and SSIM share their resized frames.
 """

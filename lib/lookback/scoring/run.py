@@ -93,6 +93,7 @@ def score_task(task: Task) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     store = ArtifactStore(task.params.paths.artifacts)
     results: dict[str, tuple[Scored, Producer, str]] = {}
     fresh: list[tuple[MetricSpec, ScoringClip, Producer, str]] = []
+    shared: dict[Any, Any] = {}
     for name in task.metrics:
         spec = METRICS.get(name)
         producer, inputs = _identity(spec, task)
@@ -100,7 +101,7 @@ def score_task(task: Task) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         if record is not None:
             results[name] = (_from_record(record), producer, inputs)
         else:
-            fresh.append((spec, _context(spec, task, store), producer, inputs))
+            fresh.append((spec, _context(spec, task, store, shared), producer, inputs))
     scored = score_clip([(spec, context) for spec, context, _, _ in fresh])
     for spec, _, producer, inputs in fresh:
         result = scored[spec.name]
@@ -134,7 +135,7 @@ def _variant(spec: MetricSpec, params: RunParams) -> str:
     return wanted if wanted in spec.variants and wanted is not None else spec.default_variant
 
 
-def _context(spec: MetricSpec, task: Task, store: ArtifactStore) -> ScoringClip:
+def _context(spec: MetricSpec, task: Task, store: ArtifactStore, shared: dict[Any, Any]) -> ScoringClip:
     rows = {row["role"]: row for row in task.artifacts}
 
     def load(role: str) -> Entry:
@@ -151,7 +152,13 @@ def _context(spec: MetricSpec, task: Task, store: ArtifactStore) -> ScoringClip:
 
     segments = pd.DataFrame(task.segments)
     return ScoringClip(
-        task.clip, _variant(spec, task.params), task.params.scoring.constants, segments, load, lambda role: _tool(role, task.params)
+        task.clip,
+        _variant(spec, task.params),
+        task.params.scoring.constants,
+        segments,
+        load,
+        lambda role: _tool(role, task.params),
+        shared,
     )
 
 

@@ -8,8 +8,12 @@ from scipy.spatial.transform import Rotation
 
 from lookback.camera.poses import inverse
 from lookback.errors import NotScorable, Reason
+from lookback.metrics.mbench.declare import mbench_metric
+from lookback.metrics.mbench.inputs import camera_path
 from lookback.metrics.shared.checks import require_finite, require_poses
 from lookback.metrics.shared.normalise import half_cosine
+from lookback.metrics.shared.requested import requested_poses
+from lookback.scoring import Item, Scored, ScoringClip, Unit
 
 # [v; w] in the camera's own axes (x right, y down, z forward). Turning right is a positive rotation about y. The paper writes its
 # example ("left" = +y) for DA3's world-to-camera extrinsics, where the sign is the opposite.
@@ -67,3 +71,28 @@ def camera_interaction(c2w: ArrayLike, instructed_twist: ArrayLike) -> float:
     `instructed_twist` is [v; w] in the camera's axes, (6,) for the whole path or (N-1,6) per transition.
     """
     return half_cosine(camera_interaction_cosine(c2w, instructed_twist))
+
+
+@mbench_metric(
+    "causal.camera_interaction",
+    settings="A",
+    title="Action interaction",
+    unit="(1 + cosine) / 2",
+    needs=("video", "camera"),
+    roles=("pose",),
+    subsets=("causal",),
+    equation="mean_i cos(xi_i, xi_gt), mapped by (1 + cos) / 2",
+    source="MBench section 4.4.2, eq. 16-17",
+)
+def score(context: ScoringClip) -> Scored:
+    """Each transition's twist against the instructed one; transitions without an instruction do not count."""
+    path = camera_path(context)
+    instructed = frame_twists(requested_poses(context, len(path.c2w)))
+    cosines = twist_cosines(path.c2w, instructed)
+    raw = camera_interaction_cosine(path.c2w, instructed)
+    units = [
+        Unit(f"f{int(frame)}", "frame", half_cosine(float(cosine)), float(cosine), int(frame))
+        for frame, cosine in zip(path.frames[1:], cosines, strict=True)
+        if np.isfinite(cosine)
+    ]
+    return Scored([Item(half_cosine(raw), raw, n_units=len(units))], units)

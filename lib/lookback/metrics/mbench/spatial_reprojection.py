@@ -6,10 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lookback.errors import NotScorable, Reason
+from lookback.metrics.mbench.declare import mbench_metric
+from lookback.metrics.mbench.inputs import matches, paired_frames
 from lookback.metrics.shared.checks import require_finite
 from lookback.metrics.shared.correspondences import MIN_MATCHES, require_matches
 from lookback.metrics.shared.normalise import exp_decay
 from lookback.metrics.shared.triangulation import project, triangulate
+from lookback.scoring import Frames, Scored, ScoringClip, Unit, mean_item
 
 
 def reprojection_error(
@@ -33,3 +36,32 @@ def reprojection_error(
 def reprojection_score(error: float) -> float:
     """exp(-E)."""
     return exp_decay(error)
+
+
+@mbench_metric(
+    "environment.spatial_reprojection",
+    title="Spatial, reprojection",
+    unit="exp(-px)",
+    needs=("video",),
+    roles=("pose",),
+    subsets=("environment",),
+    equation="exp(-E), E = 1/N sum |p - K[R|t]X|",
+    source="MBench section 4.3.1, eq. 8",
+    pixels=True,
+)
+def score(context: ScoringClip):
+    """Triangulate the matches of each pair, project them back, mean pixel error."""
+    pairs = paired_frames(context)
+    images = yield Frames(np.unique(pairs.frames))
+    K, c2w = pairs.path.intrinsics, pairs.path.c2w
+    units = []
+    for row_i, row_j, first, second in pairs:
+        name = pairs.unit_id(first, second)
+        try:
+            points_i, points_j = matches(context, images, first, second)
+            error = reprojection_error(points_i, points_j, K[[row_i, row_j]], c2w[row_i], c2w[row_j])
+            note = f"{len(points_i)} matches" + (f"; {pairs.note}" if pairs.note else "")
+            units.append(Unit(name, "pair", reprojection_score(error), error, first, second, detail=note))
+        except NotScorable as reason:
+            units.append(Unit(name, "pair", None, None, first, second, reason=reason.reason, detail=reason.detail))
+    return Scored([mean_item(units)], units)

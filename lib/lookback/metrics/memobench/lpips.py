@@ -7,7 +7,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lookback.metrics.memobench.declare import BOTH, memobench_metric
+from lookback.metrics.memobench.inputs import variant_of
+from lookback.metrics.memobench.pixel_fidelity import NEEDS, score_fidelity
 from lookback.metrics.shared.checks import Array, Variant, require_equal_size, require_images, require_variant
+from lookback.scoring import ScoringClip
 
 BACKBONES: dict[str, str] = {"paper": "vgg", "official": "alex"}
 
@@ -23,3 +27,25 @@ def lpips_mean(a: ArrayLike, b: ArrayLike, distance: Callable[[Array, Array], Ar
     first, second = require_images(a, "a"), require_images(b, "b")
     require_equal_size(first, second, "a and b")
     return float(np.mean(np.asarray(distance(first, second), dtype=np.float64)))
+
+
+@memobench_metric(
+    "lpips",
+    title="LPIPS",
+    unit="distance",
+    range=(0.0, None),
+    higher_is_better=False,
+    needs=NEEDS,
+    roles=("perceptual",),
+    equation="LPIPS(generated, ground truth); VGG (paper), AlexNet (official)",
+    source="MemoBench section 3.4",
+    variants=BOTH,
+    pixels=True,
+)
+def score(context: ScoringClip):
+    """Frame by frame against the ground truth; `lpips_every` thins the frames out, and the item says so."""
+    perceptual = context.backend("perceptual")
+    net = backbone(variant_of(context))
+    every = int(context.constant("lpips_every", 1))
+    measure = lambda a, b: {"lpips": float(perceptual.distance(a[None], b[None], net)[0])}  # noqa: E731 - a closure over the network
+    return (yield from score_fidelity(context, "lpips", f"lpips-{net}", measure, every))

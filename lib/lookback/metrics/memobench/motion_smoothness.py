@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookback.errors import NotScorable, Reason
+from lookback.metrics.memobench.declare import BOTH, memobench_metric
+from lookback.metrics.memobench.inputs import phase_of, phases, variant_of
 from lookback.metrics.shared.checks import Variant, require_finite, require_images, require_variant, unit_float
 from lookback.metrics.shared.normalise import exp_decay
 from lookback.metrics.shared.warp import flow_warp
+from lookback.scoring import Item, Scored, ScoringClip, Stream, Unit
 
 TAU = 0.15
 
@@ -43,3 +49,55 @@ def motion_smoothness(frames: ArrayLike, flows: ArrayLike, *, tau: float = TAU, 
     `frames` (N,H,W,3) are consecutive sampled frames of one phase (V or R), `flows` (N-1,H,W,2) the forward flows between them.
     """
     return smoothness(warp_errors(frames, flows, variant=variant), tau=tau)
+
+
+MAX_SIDE = 512  # frames are scaled down to this for the flow: its errors are shares of the value range, not pixels (ours)
+
+
+class ConsecutiveErrors:
+    """The warp error of every frame to the next, within V and within R; only one frame is kept."""
+
+    def __init__(self, flow: Callable[[np.ndarray, np.ndarray], np.ndarray], groups: dict[int, str], variant: Variant):
+        self.flow, self.groups, self.variant = flow, groups, variant
+        self.before: tuple[int, np.ndarray] | None = None
+        self.found: dict[int, tuple[str, float]] = {}
+
+    def push(self, index: int, frame: np.ndarray, truth: np.ndarray | None) -> None:
+        scale = min(1.0, MAX_SIDE / max(frame.shape[:2]))
+        if scale < 1.0:
+            size = (round(frame.shape[1] * scale), round(frame.shape[0] * scale))
+            frame = cv2.resize(frame, size, interpolation=cv2.INTER_AREA)
+        if self.before is not None and self.before[0] == index - 1 and self.groups.get(index) == self.groups.get(index - 1):
+            flow = self.flow(self.before[1], frame)
+            error = warp_errors(np.stack([self.before[1], frame]), flow[None], variant=self.variant)[0]
+            self.found[index] = (self.groups[index], float(error))
+        self.before = (index, frame)
+
+    def finish(self) -> dict[int, tuple[str, float]]:
+        return self.found
+
+
+@memobench_metric(
+    "motion_smoothness",
+    title="Motion smoothness",
+    needs=("video", "d_start", "r_start"),
+    roles=("flow",),
+    equation="exp(-e / 0.15), e the mean L1 error after warping by the flow, in V and R",
+    source="MemoBench section 3.4, eq. 3",
+    variants=BOTH,
+    pixels=True,
+)
+def score(context: ScoringClip):
+    """Each frame against its flow-warped neighbour; D is left out, as the paper does."""
+    frames, tau = phases(context), context.constant("smoothness_tau", TAU)
+    groups = {int(frame): phase for phase in ("V", "R") for frame in frames[phase]}
+    flow, variant = context.backend("flow").flow, variant_of(context)
+    found = yield Stream(f"smoothness-{variant}", lambda: ConsecutiveErrors(flow, groups, variant), np.array(sorted(groups)))
+    units = [
+        Unit(f"f{frame}", "frame", exp_decay(error, tau), error, frame, frame - 1, phase_of(frame, frames))
+        for frame, (_, error) in found.items()
+    ]
+    if not units:
+        raise NotScorable(Reason.TOO_SHORT, "V and R hold no two consecutive frames")
+    errors = np.array([unit.raw for unit in units])
+    return Scored([Item(smoothness(errors, tau=tau), float(errors.mean()), n_units=len(units))], units)

@@ -6,8 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookback.errors import NotScorable, Reason
+from lookback.metrics.memobench.declare import BOTH, memobench_metric
+from lookback.metrics.memobench.inputs import phases
 from lookback.metrics.shared.checks import require_finite
 from lookback.metrics.shared.similarity import unit_vectors
+from lookback.scoring import Frames, Item, Scored, ScoringClip, Unit
 
 TOP_FRACTION = 0.4
 ALPHA = 0.7
@@ -32,3 +35,46 @@ def object_identity(patches: ArrayLike, patches_0: ArrayLike, *, top_fraction: f
     """
     top = top_patch_similarities(patches, patches_0, top_fraction=top_fraction)
     return float(alpha * top.mean() + (1.0 - alpha) * top.min())
+
+
+@memobench_metric(
+    "object_identity",
+    title="Object identity consistency",
+    needs=("video", "d_start", "r_start"),
+    roles=("features",),
+    equation="0.7 mean + 0.3 min of the top 40 % patch cosines of R frames to frame 0",
+    source="MemoBench section 3.4, eq. 4",
+    variants=BOTH,
+    pixels=True,
+)
+def score(context: ScoringClip):
+    """Patch features of the sampled R frames against those of frame 0; official looks at the centre square only."""
+    found, frames = context.artifact("features").arrays, phases(context)
+    rows = np.flatnonzero(np.isin(found["frame_index"], frames["R"]))
+    if not len(rows):
+        raise NotScorable(Reason.TOO_SHORT, "no sampled frame lies in R")
+    chosen = found["frame_index"][rows]
+    if context.variant == "official":
+        images = yield Frames(np.unique([0, *chosen]))
+        encoder = context.backend("features")
+        square = encoder.encode(np.stack([centre_square(images[int(frame)]) for frame in (0, *chosen)]))
+        patches = square.patches[:, square.valid].astype(np.float64)
+    else:
+        everything = found["patches"][[int(np.flatnonzero(found["frame_index"] == 0)[0]), *rows]].astype(np.float64)
+        patches = everything[:, found["valid"][0]]
+    options = {"top_fraction": context.constant("top_fraction", TOP_FRACTION)}
+    top = top_patch_similarities(patches[1:], patches[0], **options)
+    units = [
+        Unit(f"f{int(frame)}", "frame", float(row.mean()), float(row.min()), int(frame), phase="R")
+        for frame, row in zip(chosen, top, strict=True)
+    ]
+    value = object_identity(patches[1:], patches[0], alpha=context.constant("alpha", ALPHA), **options)
+    return Scored([Item(value, value, n_units=len(units))], units)
+
+
+def centre_square(frame: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The largest centred square: what is left of a 16:9 frame is 9/16 of it."""
+    height, width = frame.shape[:2]
+    side = min(height, width)
+    top, left = (height - side) // 2, (width - side) // 2
+    return frame[top : top + side, left : left + side]

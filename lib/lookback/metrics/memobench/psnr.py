@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
+from lookback.metrics.memobench.declare import BOTH, memobench_metric
 from lookback.metrics.memobench.fidelity import frame_psnr, mean_over_frames
+from lookback.metrics.memobench.inputs import variant_of
+from lookback.metrics.memobench.pixel_fidelity import NEEDS, pixel_measures, score_fidelity
 from lookback.metrics.shared.checks import Variant
+from lookback.scoring import ScoringClip
 
 
 def psnr(a: ArrayLike, b: ArrayLike, *, variant: Variant = "paper") -> float:
@@ -15,3 +19,20 @@ def psnr(a: ArrayLike, b: ArrayLike, *, variant: Variant = "paper") -> float:
     `b` to the size of `a`, at most 640 px a side; otherwise the sizes must be equal.
     """
     return mean_over_frames(frame_psnr, a, b, variant)
+
+
+@memobench_metric(
+    "psnr",
+    title="PSNR",
+    unit="dB",
+    range=(0.0, 99.0),
+    needs=NEEDS,
+    roles=(),
+    equation="10 log10(255^2 / mse), identical frames 99 dB",
+    source="MemoBench section 3.4",
+    variants=BOTH,
+    pixels=True,
+)
+def score(context: ScoringClip):
+    """Frame by frame against the ground truth."""
+    return (yield from score_fidelity(context, "psnr", "pixels", pixel_measures(variant_of(context))))

@@ -6,8 +6,12 @@ from functools import partial
 
 from numpy.typing import ArrayLike
 
+from lookback.metrics.memobench.declare import BOTH, memobench_metric
 from lookback.metrics.memobench.fidelity import frame_ssim, mean_over_frames
+from lookback.metrics.memobench.inputs import variant_of
+from lookback.metrics.memobench.pixel_fidelity import NEEDS, pixel_measures, score_fidelity
 from lookback.metrics.shared.checks import Variant
+from lookback.scoring import ScoringClip
 
 
 def ssim(a: ArrayLike, b: ArrayLike, *, variant: Variant = "paper") -> float:
@@ -17,3 +21,19 @@ def ssim(a: ArrayLike, b: ArrayLike, *, variant: Variant = "paper") -> float:
     reflects the border; otherwise the sizes must be equal and border pixels stay out of the mean.
     """
     return mean_over_frames(partial(frame_ssim, variant=variant), a, b, variant)
+
+
+@memobench_metric(
+    "ssim",
+    title="SSIM",
+    range=(-1.0, 1.0),
+    needs=NEEDS,
+    roles=(),
+    equation="mean SSIM of the luma, Gaussian 11x11, sigma 1.5",
+    source="MemoBench section 3.4",
+    variants=BOTH,
+    pixels=True,
+)
+def score(context: ScoringClip):
+    """Frame by frame against the ground truth."""
+    return (yield from score_fidelity(context, "ssim", "pixels", pixel_measures(variant_of(context))))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
+from lookback.errors import NotScorable, Reason
+from lookback.metrics.memobench.declare import BOTH, memobench_metric
 from lookback.metrics.shared.checks import Variant, require_finite, require_variant
 from lookback.metrics.shared.normalise import range_percent
+from lookback.scoring import Item, Scored, ScoringClip
 
 AESTHETIC_RANGE = {"paper": (1.0, 10.0), "official": (0.0, 10.0)}
 QUALITY_RANGE = (0.0, 1.0)
@@ -21,3 +24,23 @@ def visual_quality(aesthetic: ArrayLike, quality: ArrayLike, *, variant: Variant
     looks = range_percent(float(require_finite(aesthetic, "aesthetic", ndim=1).mean()), *AESTHETIC_RANGE[variant])
     clarity = range_percent(float(require_finite(quality, "quality", ndim=1).mean()), *QUALITY_RANGE)
     return (looks + clarity) / 200.0
+
+
+@memobench_metric(
+    "visual_quality",
+    title="Visual quality",
+    needs=("video",),
+    roles=("quality",),
+    equation="(N(aesthetic; 1, 10) + N(CLIP-IQA+; 0, 1)) / 2",
+    source="MemoBench section 3.4, eq. 1-2",
+    variants=BOTH,
+)
+def score(context: ScoringClip) -> Scored:
+    """The stored aesthetic and quality scores of the sampled frames; a sharpness stand-in is no substitute for them."""
+    found = context.artifact("quality").arrays
+    missing = [name for name in ("aesthetic", "clipiqa") if name not in found]
+    if missing:
+        raise NotScorable(Reason.BACKEND_UNAVAILABLE, f"{' and '.join(missing)} need the pyiqa extra; see lookback doctor")
+    variant: Variant = "official" if context.variant == "official" else "paper"
+    value = visual_quality(found["aesthetic"], found["clipiqa"], variant=variant)
+    return Scored([Item(value, value, n_units=len(found["aesthetic"]))])

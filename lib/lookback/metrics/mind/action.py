@@ -11,7 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from lookback.camera.alignment import apply_similarity, umeyama
 from lookback.camera.poses import inverse, rotation_angle_deg
 from lookback.errors import NotScorable, Reason
+from lookback.metrics.mind.declare import mind_metric
+from lookback.metrics.mind.inputs import actions, predicted_frames, variant_of
 from lookback.metrics.shared.checks import Variant, require_equal_length, require_poses, require_variant
+from lookback.metrics.shared.resample import poses_at
+from lookback.scoring import Item, Scored, ScoringClip, Unit
 
 MAX_ROTATION_DEG = 179.0
 MAX_TRANSLATION = 1e9
@@ -97,3 +101,36 @@ def _statistics(errors: RelativeErrors, chosen: NDArray[np.bool_], minimum: int 
         "rpe_rot_mean_deg": float(rotation.mean()),
         "rpe_rot_median_deg": float(np.median(rotation)),
     }
+
+
+@mind_metric(
+    "action",
+    title="Action accuracy (relative pose error)",
+    unit="truth's units; degrees",
+    range=(0.0, None),
+    higher_is_better=False,
+    needs=("video", "gt_poses", "actions", "mark_time"),
+    roles=("pose", "gt_pose"),
+    subsets=("mem_test", "action_space_test"),
+    equation="relative pose error with delta 1 after Umeyama Sim(3), by action group",
+    source="MIND, action",
+)
+def score(context: ScoringClip) -> Scored:
+    """Items `<group>:trans` and `<group>:rot`; each transition's rotation error is a unit."""
+    frames, truth_frames = predicted_frames(context)
+    made, truth = context.artifact("pose").arrays, context.artifact("gt_pose").arrays
+    generated = poses_at(made["c2w"], np.interp(frames, made["frame_index"], np.arange(len(made["frame_index"]))))
+    expected = poses_at(truth["c2w"], np.interp(truth_frames, truth["frame_index"], np.arange(len(truth["frame_index"]))))
+    labels = [actions(context)[frame] for frame in truth_frames]
+    groups = action_rpe(expected, generated, labels, variant=variant_of(context))
+    items = []
+    for name, values in groups.items():
+        count = int(values["count"])
+        items.append(Item(values["rpe_trans_mean"], values["rpe_trans_median"], f"{name}:trans", n_units=count))
+        items.append(Item(values["rpe_rot_mean_deg"], values["rpe_rot_median_deg"], f"{name}:rot", n_units=count))
+    errors = relative_pose_errors(expected, generated)
+    units = [
+        Unit(f"f{int(frame)}", "frame", float(rotation), float(translation), int(frame), detail=label)
+        for frame, rotation, translation, label in zip(frames[1:], errors.rotation_deg, errors.translation, labels, strict=False)
+    ]
+    return Scored(items, units)

@@ -31,6 +31,12 @@ def scored_length(n_frames: int, *, variant: Variant = "corrected") -> int:
     return max(0, (n_frames - 1) // BATCH) * BATCH
 
 
+def lcm_length(total_frames: int, mark_time: int, sample_frames: int, video_max_time: int | None = None) -> int:
+    """min(total - mark, sample frames, video_max_time): how many frames can be compared."""
+    limits = [total_frames - mark_time, sample_frames] + ([] if video_max_time is None else [video_max_time])
+    return max(0, min(limits))
+
+
 def frame_measures(a: Array, b: Array, lpips: Distance | None = None) -> dict[str, float]:
     """mse, psnr (peak 1), ssim (RGB, torchmetrics' defaults) and lpips of two frames (H,W,3) in [0,1].
 

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from lookback.errors import NotScorable, Reason
-from lookback.metrics.mind.frame_measures import Distance, measure_pairs, scored_length
+from lookback.metrics.mind.declare import mind_metric
+from lookback.metrics.mind.frame_measures import Distance, frame_measures, measure_pairs, scored_length
+from lookback.metrics.mind.inputs import scored_measures, variant_of
+from lookback.metrics.mind.lcm import lpips_or_reason
+from lookback.metrics.mind.preprocess import preprocess
 from lookback.metrics.shared.checks import Variant, require_images
+from lookback.scoring import Frames, ScoringClip
 
 
 def mirror_half(n_frames: int) -> int:
@@ -25,3 +31,34 @@ def gsc(video: ArrayLike, *, lpips: Distance | None = None, variant: Variant = "
     if length == 0:
         raise NotScorable(Reason.TOO_SHORT, f"{len(frames)} frames leave none to score ({variant})")
     return measure_pairs(zip(frames[:length], frames[::-1][:length], strict=True), lpips)
+
+
+@mind_metric(
+    "gsc",
+    title="General scene consistency (mse, psnr, ssim, lpips)",
+    unit="mse; dB; SSIM; LPIPS",
+    range=(0.0, None),
+    higher_is_better=True,
+    needs=("video",),
+    roles=("perceptual",),
+    subsets=("mirror_test",),
+    equation="the measures of lcm between frame i and frame N-1-i",
+    source="MIND, gsc",
+    pixels=True,
+)
+def score(context: ScoringClip):
+    """The way out against the way back, mirrored."""
+    count = context.need("n_frames")
+    length = scored_length(mirror_half(count), variant=variant_of(context))
+    if length == 0:
+        raise NotScorable(Reason.TOO_SHORT, f"{count} frames leave none to score ({context.variant})")
+    distance, missing = lpips_or_reason(context)
+    every = int(context.constant("lpips_every", 1))
+    images = yield Frames(np.concatenate([np.arange(length), np.arange(count - length, count)]))
+    found = {
+        index: frame_measures(
+            preprocess(images[index]), preprocess(images[count - 1 - index]), distance if index % every == 0 else None
+        )
+        for index in range(length)
+    }
+    return scored_measures(found, missing)

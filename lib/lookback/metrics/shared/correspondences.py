@@ -46,7 +46,9 @@ def match_sift(
     forward, backward = _best_matches(first[1], second[1], ratio), _best_matches(second[1], first[1], ratio)
     i = np.flatnonzero(forward >= 0)
     i = i[backward[forward[i]] == i]
-    return first[0][i], second[0][forward[i]]
+    # a corner with several orientations is several keypoints at one place: count it once
+    matches = np.unique(np.hstack([first[0][i], second[0][forward[i]]]), axis=0)
+    return matches[:, :2], matches[:, 2:]
 
 
 def _keypoints(image: Array, mask: ArrayLike | None, max_features: int) -> tuple[NDArray[np.float64], NDArray[np.float32]]:

@@ -59,7 +59,7 @@ def depth_warp(
     projected = in_j @ np.asarray(K_j, dtype=np.float64).T / np.where(front, in_j[:, 2], 1.0)[:, None]
     x, y = (projected[:, axis].reshape(height, width).astype(np.float32) for axis in (0, 1))
     height_j, width_j = image_j.shape[:2]
-    valid = known & front.reshape(height, width) & (x >= 0) & (y >= 0) & (x <= width_j - 1) & (y <= height_j - 1)
+    valid = known & front.reshape(height, width) & (x >= -0.5) & (y >= -0.5) & (x <= width_j - 0.5) & (y <= height_j - 0.5)
     if depth_j is not None:
         seen = sample_bilinear(np.asarray(depth_j, dtype=np.float32), x, y)
         valid &= in_j[:, 2].reshape(height, width) <= seen * (1.0 + OCCLUSION_TOLERANCE)

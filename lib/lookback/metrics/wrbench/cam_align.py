@@ -9,7 +9,10 @@ from lookback.camera.poses import Poses, relative_to_first, rotation_angle_deg, 
 from lookback.errors import NotScorable, Reason
 from lookback.metrics.shared.checks import require_poses
 from lookback.metrics.shared.normalise import clip01
+from lookback.metrics.wrbench.declare import wrbench_metric
+from lookback.metrics.wrbench.inputs import clip_request
 from lookback.metrics.wrbench.requests import WEAK_YAW_DEG, Request, require_request, signed_peak
+from lookback.scoring import Item, Scored, ScoringClip, Unit
 
 FULL_YAW_DEG = 30.0  # a peak from which the score is 1
 STATIC_ROTATION_DEG = 5.0
@@ -40,3 +43,42 @@ def static_hold(poses: Poses) -> float:
     turned = float(rotation_angle_deg(np.eye(3), relative).max())
     moved = float(np.linalg.norm(relative[:, :3, 3], axis=1).max())
     return clip01(1.0 - max(turned / STATIC_ROTATION_DEG, moved / STATIC_TRANSLATION))
+
+
+@wrbench_metric(
+    "cam_align",
+    title="CamAlign",
+    needs=("video", "camera"),
+    roles=("pose",),
+    equation="clip((|peak yaw| - 2) / 28), 0 for the wrong direction",
+    source="WRBench dimension (ii)",
+)
+def score(context: ScoringClip) -> Scored:
+    """The yaw that was asked for in words; static requests are scored by `wrbench.static_hold`."""
+    request = clip_request(context)
+    if request == "static":
+        raise NotScorable(Reason.NOT_APPLICABLE, "a static request is scored by wrbench.static_hold")
+    path = context.artifact("pose").arrays
+    yaw = yaw_deg(path["c2w"])
+    value, peak = cam_align(path["c2w"], request), signed_peak(yaw)
+    units = [
+        Unit(f"f{int(frame)}", "frame", clip01(abs(float(angle)) / FULL_YAW_DEG), float(angle), int(frame))
+        for frame, angle in zip(path["frame_index"], yaw, strict=True)
+    ]
+    return Scored([Item(value, peak, detail=f"{request}: peak yaw {peak:.2f} deg", n_units=len(units))], units)
+
+
+@wrbench_metric(
+    "static_hold",
+    title="Static hold",
+    needs=("video", "camera"),
+    roles=("pose",),
+    equation="clip(1 - max(rotation / 5 deg, |t| / 0.10))",
+    source="WRBench dimension (ii), static requests",
+)
+def score_static(context: ScoringClip) -> Scored:
+    """Does a camera that was asked to stand still do so?"""
+    if clip_request(context) != "static":
+        raise NotScorable(Reason.NOT_APPLICABLE, "the request is not static")
+    value = cam_align(context.artifact("pose").arrays["c2w"], "static")
+    return Scored([Item(value, value, n_units=1)])

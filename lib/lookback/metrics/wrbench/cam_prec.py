@@ -8,9 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lookback.camera.poses import Poses, align_first_frame, relative_to_first, rotation_angle_deg, yaw_deg
+from lookback.errors import NotScorable, Reason
 from lookback.metrics.shared.checks import Variant, require_equal_length, require_poses, require_variant
 from lookback.metrics.shared.normalise import clip01
+from lookback.metrics.shared.requested import requested_poses
+from lookback.metrics.wrbench.declare import wrbench_metric
+from lookback.metrics.wrbench.inputs import clip_request
 from lookback.metrics.wrbench.requests import WEAK_YAW_DEG, Request, require_request, signed_peak
+from lookback.scoring import Item, Scored, ScoringClip, Unit
 
 ROTATION_SCALE_DEG = 45.0
 TRANSLATION_SCALE = 1.0
@@ -76,3 +81,30 @@ def _holds_still(poses: Poses) -> bool:
     relative = relative_to_first(poses)
     turned = rotation_angle_deg(np.eye(3), relative).max()
     return bool(turned <= STATIC_ROTATION_DEG and np.linalg.norm(relative[:, :3, 3], axis=1).max() <= STATIC_TRANSLATION)
+
+
+@wrbench_metric(
+    "cam_prec",
+    title="CamPrec",
+    needs=("video", "camera", "target_poses"),
+    roles=("pose",),
+    equation="exp(-(rot / 45 deg + trans / 1)), 0 for the wrong direction or no motion",
+    source="WRBench dimension (i)",
+    variants=("paper", "corrected"),
+)
+def score(context: ScoringClip) -> Scored:
+    """The estimated path against the trajectory the model was given; prompt-only models were given none."""
+    if context.clip.condition_type == "prompt-only":
+        raise NotScorable(Reason.NOT_APPLICABLE, "a prompt-only model was given no trajectory")
+    context.need("target_poses")
+    path = context.artifact("pose").arrays
+    target = requested_poses(context, context.need("n_frames"))[path["frame_index"]]
+    variant: Variant = "corrected" if context.variant == "corrected" else "paper"
+    found = camera_precision(target, path["c2w"], clip_request(context), variant=variant)
+    angles = rotation_angle_deg(target, align_first_frame(target, path["c2w"]))
+    units = [
+        Unit(f"f{int(frame)}", "frame", math.exp(-float(angle) / ROTATION_SCALE_DEG), float(angle), int(frame))
+        for frame, angle in zip(path["frame_index"], angles, strict=True)
+    ]
+    detail = f"rotation {found['rotation_deg']:.2f} deg, translation {found['translation']:.3f}, peak {found['peak']:.2f}"
+    return Scored([Item(found["score"], found["rotation_deg"], detail=detail, n_units=len(units))], units)

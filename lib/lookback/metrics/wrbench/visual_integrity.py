@@ -9,6 +9,8 @@ from lookback.errors import NotScorable, Reason
 from lookback.metrics.shared.checks import require_finite
 from lookback.metrics.shared.normalise import clip01
 from lookback.metrics.shared.similarity import unit_vectors
+from lookback.metrics.wrbench.declare import wrbench_metric
+from lookback.scoring import Item, Scored, ScoringClip, Unit
 
 PERCENTILE = 20.0
 
@@ -65,3 +67,26 @@ def _normalised_patches(
     unit = np.zeros_like(array)
     unit[flags] = unit_vectors(array[flags], "patches")
     return unit, flags
+
+
+@wrbench_metric(
+    "visual_integrity",
+    title="Visual integrity",
+    needs=("video",),
+    roles=("features",),
+    equation="min(cos(CLS_first, CLS_last), P20 over adjacent frames of P20 of best-match patch cosines)",
+    source="WRBench dimension (iii), eq. 3 and 11-13",
+)
+def score(context: ScoringClip) -> Scored:
+    """Both terms and the valid-patch-mean diagnostic are in the item's detail; each adjacent pair is a unit."""
+    found = context.artifact("features").arrays
+    patches = found["patches"].astype(np.float64)
+    parts = integrity_parts(found["cls"], patches, found["valid"])
+    unit, kept = _normalised_patches(patches, found["valid"], len(found["cls"]))
+    frames = found["frame_index"]
+    units = [
+        Unit(f"f{int(a)}_f{int(b)}", "pair", float(value), float(value), int(b), int(a))
+        for value, a, b in zip(adjacent_scores(unit, kept), frames[:-1], frames[1:], strict=True)
+    ]
+    detail = ", ".join(f"{name} {parts[name]:.4f}" for name in ("s_global", "s_local", "s_global_patch_mean"))
+    return Scored([Item(parts["score"], parts["score"], detail=detail, n_units=len(units))], units)

@@ -1,0 +1,33 @@
+"""The camera path a clip was asked to follow."""
+
+from __future__ import annotations
+
+from lookback.camera.intent import PRESETS, compile, parse, preset
+from lookback.camera.poses import Poses, validate_poses
+from lookback.camera.text import parse_action
+from lookback.errors import LookbackError, NotScorable, Reason
+from lookback.metrics.shared.files import load_array
+from lookback.metrics.shared.resample import resample_poses
+from lookback.paths import resolve
+from lookback.scoring import ScoringClip
+
+
+def requested_poses(context: ScoringClip, n_frames: int) -> Poses:
+    """Target poses (n_frames,4,4): the clip's own file when it has one, else compiled from its camera request."""
+    clip = context.clip
+    try:
+        if clip.target_poses:
+            poses = validate_poses(load_array(resolve(clip.target_poses)), clip.target_poses)
+            return poses if len(poses) == n_frames else resample_poses(poses, n_frames)
+        return compile_request(context.need("camera"), n_frames)
+    except LookbackError as error:
+        raise NotScorable(Reason.INVALID_INPUT, str(error)) from error
+
+
+def compile_request(request: str, n_frames: int) -> Poses:
+    """A preset, WRBench's grammar, or an MBench action condition, as target poses of `n_frames` frames."""
+    if request in PRESETS:
+        return compile(preset(request, n_frames))
+    intent = parse(request) if ":" in request or "@" in request else parse_action(request, n_frames)
+    poses = compile(intent)
+    return poses if len(poses) == n_frames else resample_poses(poses, n_frames)

@@ -1,0 +1,13 @@
+"""What all WRBench metrics declare alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lookback.registry import metric
+
+
+def wrbench_metric(name: str, **declaration: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register under `wrbench.<name>`: a score in [0,1], higher is better."""
+    return metric(name=f"wrbench.{name}", benchmark="wrbench", unit="score", range=(0.0, 1.0), higher_is_better=True, **declaration)
