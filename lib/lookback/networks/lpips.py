@@ -1,6 +1,6 @@
 """LPIPS (Zhang et al. 2018, version 0.1): distances between unit-length deep features, weighted by learnt heads.
 
-d(x, y) = sum_l mean_hw sum_c w_lc (f_lc(x) - f_lc(y))^2, with f_l the features after the l-th tapped ReLU, each pixel's vector scaled to
+d(x, y) = sum_l mean_hw sum_c w_lc (f_lc(x) - f_lc(y))^2, with f_l the features after the l-th tapped ReLU, per pixel scaled to
 length 1. The trunk is torchvision's AlexNet or VGG-16; the heads are the `lpips` package's.
 """
 

@@ -1,0 +1,1 @@
+"""Faces of sampled frames: where they are, who they are, and which belong together."""
