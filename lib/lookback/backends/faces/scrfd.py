@@ -40,7 +40,8 @@ class Scrfd:
         names = [f"{part}_{stride}" for stride in STRIDES for part in ("score", "bbox", "kps")]
         outputs = dict(zip(names, self.session.run(names, {self.input: blob}), strict=True))
         levels = [
-            decode(*(outputs[f"{part}_{stride}"] for part in ("score", "bbox", "kps")), stride, threshold) for stride in STRIDES
+            decode(outputs[f"score_{stride}"], outputs[f"bbox_{stride}"], outputs[f"kps_{stride}"], stride, threshold)
+            for stride in STRIDES
         ]
         boxes, landmarks, scores = (np.concatenate(parts) for parts in zip(*levels, strict=True))
         keep = suppress(boxes, scores)
