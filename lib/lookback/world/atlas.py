@@ -10,19 +10,22 @@ from lookback.world.textures import Image, Texture, image
 
 LEVELS = 6
 PADDING = 2  # wrapped or repeated border around each level, so that bilinear lookups never read a neighbour
-_WIDTH = 4096
-_STEP = 1024
+WIDTH, HEIGHT = 4096, 16384  # memory is committed as rows are painted; cv2.remap reads at most 32767
 
 
 class Atlas:
     """Grows as textures are asked for; an entry is a texture multiplied by a light gain."""
 
     def __init__(self) -> None:
-        self.pixels: Image = np.zeros((1024, _WIDTH, 3), np.uint8)
+        self.pixels: Image = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
         self._entries: dict[tuple[Texture, tuple[float, ...]], int] = {}
         self._levels: list[NDArray[np.float32]] = []
         self._table: NDArray[np.float32] | None = None
         self._x = self._y = self._row = 0
+
+    @property
+    def used_rows(self) -> int:
+        return self._y + self._row
 
     def entry(self, texture: Texture, gain: tuple[float, float, float], wraps: bool) -> int:
         """Index of the texture under this gain; it is painted on first use."""
@@ -45,7 +48,8 @@ class Atlas:
         return float(self._levels[entry][0, 2]), float(self._levels[entry][0, 3])
 
     def _paint(self, pixels: Image, gain: tuple[float, float, float], wraps: bool) -> NDArray[np.float32]:
-        lit = np.clip(np.rint(pixels * np.array(gain)), 0, 255).astype(np.uint8)
+        shades = np.clip(np.rint(np.arange(256)[:, None] * np.array(gain)), 0, 255).astype(np.uint8)
+        lit: Image = np.asarray(cv2.LUT(np.ascontiguousarray(pixels), shades.reshape(1, 256, 3)), np.uint8)
         border = cv2.BORDER_WRAP if wraps else cv2.BORDER_REPLICATE
         rows = np.empty((LEVELS, 4), np.float32)
         for level in range(LEVELS):
@@ -54,15 +58,15 @@ class Atlas:
             x, y = self._place(padded.shape[1], padded.shape[0])
             self.pixels[y : y + padded.shape[0], x : x + padded.shape[1]] = padded
             rows[level] = (x + PADDING, y + PADDING, width, height)
-            lit = np.asarray(cv2.resize(lit, (max(1, width // 2), max(1, height // 2)), interpolation=cv2.INTER_AREA))
+            lit = np.asarray(cv2.resize(lit, (max(1, width // 2), max(1, height // 2)), interpolation=cv2.INTER_AREA), np.uint8)
         return rows
 
     def _place(self, width: int, height: int) -> tuple[int, int]:
-        if self._x + width > _WIDTH:
+        if self._x + width > WIDTH:
             self._x, self._y, self._row = 0, self._y + self._row, 0
         self._row = max(self._row, height)
-        while self._y + self._row > len(self.pixels):
-            self.pixels = np.concatenate([self.pixels, np.zeros((_STEP, _WIDTH, 3), np.uint8)])
+        if self._y + self._row > HEIGHT:
+            raise MemoryError(f"One picture uses more textures than an atlas of {WIDTH}x{HEIGHT} holds")
         place = (self._x, self._y)
         self._x += width
         return place

@@ -117,4 +117,6 @@ def _bend(picture: Picture, maps: tuple[NDArray, NDArray] | None) -> Picture:
     def fetch(plane: NDArray, how: int) -> NDArray:
         return np.asarray(cv2.remap(plane, maps[0], maps[1], how, borderMode=cv2.BORDER_REFLECT_101))
 
-    return Picture(fetch(picture.rgb, cv2.INTER_LINEAR), fetch(picture.depth, cv2.INTER_NEAREST), fetch(picture.parts, cv2.INTER_NEAREST))
+    return Picture(
+        fetch(picture.rgb, cv2.INTER_LINEAR), fetch(picture.depth, cv2.INTER_NEAREST), fetch(picture.parts, cv2.INTER_NEAREST)
+    )

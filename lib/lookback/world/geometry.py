@@ -120,7 +120,8 @@ class Shape:
         return Shape(
             tuple(replace(quad, texture=change(quad.texture)) for quad in self.quads),
             tuple(
-                replace(item, texture=change(item.texture), cap=None if item.cap is None else change(item.cap)) for item in self.rounds
+                replace(item, texture=change(item.texture), cap=None if item.cap is None else change(item.cap))
+                for item in self.rounds
             ),
             self.decals,
             self.glows,
@@ -137,7 +138,10 @@ class Shape:
             reach = max(item.radius, item.radius_top)
             low, high = (-item.height, 0.0) if item.height else (-reach, reach)
             corners += [
-                item.position + item.rotation @ np.array([x, y, z]) for x in (-reach, reach) for y in (low, high) for z in (-reach, reach)
+                item.position + item.rotation @ np.array([x, y, z])
+                for x in (-reach, reach)
+                for y in (low, high)
+                for z in (-reach, reach)
             ]
         return np.array(corners).reshape(-1, 3)
 
@@ -157,7 +161,9 @@ def turn_z(degrees: float) -> NDArray[np.float64]:
 def board(width: float, height: float, texture: Texture, centre: ArrayLike = (0.0, 0.0, 0.0), cutout: bool = False) -> Shape:
     """An upright picture facing -z (towards a camera that looks along +z); `centre` is the middle of its foot."""
     x, y, z = vector(centre)
-    quad = Quad(vector([x - width / 2, y - height, z]), vector([width, 0, 0]), vector([0, height, 0]), texture, cutout, two_sided=cutout)
+    quad = Quad(
+        vector([x - width / 2, y - height, z]), vector([width, 0, 0]), vector([0, height, 0]), texture, cutout, two_sided=cutout
+    )
     return Shape((quad,))
 
 

@@ -31,9 +31,14 @@ class Light:
         """Both parts multiplied per channel."""
         return replace(
             self,
-            ambient=tuple(float(v) for v in np.asarray(self.ambient) * np.asarray(ambient)),
-            sun=tuple(float(v) for v in np.asarray(self.sun) * np.asarray(sun)),
+            ambient=_colour(np.asarray(self.ambient) * np.asarray(ambient)),
+            sun=_colour(np.asarray(self.sun) * np.asarray(sun)),
         )
+
+
+def _colour(values: NDArray[np.float64]) -> tuple[float, float, float]:
+    red, green, blue = values
+    return float(red), float(green), float(blue)
 
 
 @lru_cache(maxsize=4096)

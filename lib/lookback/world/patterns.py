@@ -46,7 +46,9 @@ def wood() -> Image:
         grain = noise(100 + index, (size, step), (2, 6), 5)
         rings = 0.5 + 0.5 * np.sin(40 * grain + 6 * noise(200 + index, (size, step), (3, 3), 2))
         tone = 0.75 + 0.4 * rng.random()
-        out[:, index * step : (index + 1) * step] = tone * ramp(0.55 * grain + 0.45 * rings, (92, 56, 28), (142, 92, 50), (190, 136, 84))
+        out[:, index * step : (index + 1) * step] = tone * ramp(
+            0.55 * grain + 0.45 * rings, (92, 56, 28), (142, 92, 50), (190, 136, 84)
+        )
         out[:, index * step : index * step + 2] *= 0.45
         joint = int(rng.integers(0, size - 3))
         out[joint : joint + 3, index * step : (index + 1) * step] *= 0.5
@@ -62,7 +64,13 @@ def plaster() -> Image:
     rng = np.random.default_rng(23)
     for _ in range(90):
         x, y = rng.integers(0, 512, 2)
-        cv2.circle(out, (int(x), int(y)), int(rng.integers(1, 5)), tuple(float(v) for v in np.array([120, 112, 100]) + rng.integers(0, 70)), -1)
+        cv2.circle(
+            out,
+            (int(x), int(y)),
+            int(rng.integers(1, 5)),
+            tuple(float(v) for v in np.array([120, 112, 100]) + rng.integers(0, 70)),
+            -1,
+        )
     return opaque(cv2.GaussianBlur(out, (0, 0), 0.8))
 
 
@@ -235,7 +243,9 @@ def glaze() -> Image:
     out = ramp(noise(141, (256, 512), (8, 16), 4), (226, 212, 186), (246, 238, 220))
     out[30:52], out[200:226] = (172, 44, 40), (36, 82, 140)
     for index, x in enumerate(range(16, 512, 32)):
-        cv2.circle(out, (x, 110 if index % 2 else 150), 13, [(36.0, 82.0, 140.0), (172.0, 44.0, 40.0), (214.0, 160.0, 52.0)][index % 3], -1)
+        cv2.circle(
+            out, (x, 110 if index % 2 else 150), 13, [(36.0, 82.0, 140.0), (172.0, 44.0, 40.0), (214.0, 160.0, 52.0)][index % 3], -1
+        )
     return opaque(out)
 
 

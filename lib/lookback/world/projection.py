@@ -18,7 +18,7 @@ Window = tuple[slice, slice]
 
 
 class Plane(NamedTuple):
-    """A quad in front of the camera: `matrix` takes (x, y, 1) to (u/z, v/z, 1/z); `outline` is its image, clipped at the near plane."""
+    """A quad in front of the camera: `matrix` takes (x, y, 1) to (u/z, v/z, 1/z); `outline` is its image, cut at the near plane."""
 
     quad: Quad
     part: int
@@ -60,7 +60,9 @@ def project_quads(
             visible = _clip(corners[index], np.array([0.0, 0.0, 1.0]), NEAR)
             outline = (visible @ camera.T)[:, :2] / visible[:, 2:]
         out.append((index, outline))
-    matrices = np.linalg.inv(columns[[index for index, _ in out]]) @ np.linalg.inv(camera) if out else []
+    if not out:
+        return []
+    matrices = np.linalg.inv(columns[[index for index, _ in out]]) @ np.linalg.inv(camera)
     return [Plane(quads[index], parts[index], matrix, outline) for (index, outline), matrix in zip(out, matrices, strict=True)]
 
 

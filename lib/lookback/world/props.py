@@ -10,7 +10,7 @@ from lookback.world.geometry import Quad, Shape, box, floor_patch, room, turn_y,
 from lookback.world.scene import Thing
 from lookback.world.textures import Texture
 
-WOOD, PLASTER, CLOTH = Texture("wood"), Texture("plaster"), Texture("cloth")
+WOOD, PLASTER, CLOTH, CARDBOARD = Texture("wood"), Texture("plaster"), Texture("cloth"), Texture("cardboard")
 Swap = Mapping[Texture, Texture]
 
 # what a model that forgot a surface paints in its place
@@ -69,12 +69,14 @@ def sofa(centre: ArrayLike, facing: float, cloth: Texture = CLOTH) -> Shape:
     return parts.moved(centre, turn_y(facing))
 
 
-def crates(centre: ArrayLike, count: int, size: float = 0.4, texture: Texture = Texture("cardboard")) -> Shape:
+def crates(centre: ArrayLike, count: int, size: float = 0.4, texture: Texture = CARDBOARD) -> Shape:
     """A stack of boxes, each turned a little."""
     out = floor_patch(size * 2, size * 2, Texture("shadow"), strength=0.8)
     for index in range(count):
         scale = size * (1 - 0.12 * index)
-        out += box((scale, scale, scale), texture).moved((0.05 * (-1) ** index, -sum(size * (1 - 0.12 * i) for i in range(index)), 0), turn_y(17 * index))
+        out += box((scale, scale, scale), texture).moved(
+            (0.05 * (-1) ** index, -sum(size * (1 - 0.12 * i) for i in range(index)), 0), turn_y(17 * index)
+        )
     return out.moved(centre)
 
 
@@ -86,7 +88,12 @@ def shelf(centre: ArrayLike, facing: float, width: float = 1.6, height: float = 
 
 def sky_box(reach: float = 60.0) -> list[Thing]:
     """Four sides of sky with hills, and the zenith."""
-    sides = [Texture("sky"), Texture("sky").tint(0.97, 0.98, 1.0), Texture("sky").tint(1.02, 1.0, 0.97), Texture("sky").tint(0.99, 1.0, 1.02)]
+    sides = [
+        Texture("sky"),
+        Texture("sky").tint(0.97, 0.98, 1.0),
+        Texture("sky").tint(1.02, 1.0, 0.97),
+        Texture("sky").tint(0.99, 1.0, 1.02),
+    ]
     shapes = room((2 * reach, reach, 2 * reach), sides, Texture("grass"), Texture("sky_top"))
     lowered = [shape.moved((0, reach * 0.13, 0)) for shape in shapes[:4]] + [shapes[5]]
     return [Thing(f"sky {index}", shape) for index, shape in enumerate(lowered)]

@@ -58,7 +58,7 @@ class Renderer:
     def __init__(self, width: int, height: int, fov_deg: float):
         self.width, self.height = width, height
         self.camera = intrinsics(width, height, fov_deg)
-        self._unproject = np.linalg.inv(self.camera)
+        self._unproject: NDArray[np.float64] = np.linalg.inv(self.camera).astype(np.float64)
         self._atlas = Atlas()
         self._x = ((np.arange(width * SAMPLES) + 0.5) / SAMPLES - 0.5).astype(np.float32)
         self._y = ((np.arange(height * SAMPLES) + 0.5) / SAMPLES - 0.5).astype(np.float32)
@@ -72,7 +72,7 @@ class Renderer:
             self._draw_plane(plane, number, near, owner)
         for number, (body, _) in enumerate(rounds, start=len(planes) + 1):
             self._draw_round(body, c2w, number, near, owner)
-        if len(self._atlas.pixels) > ATLAS_LIMIT:
+        if self._atlas.used_rows > ATLAS_LIMIT:
             self._atlas = Atlas()
         shader = Shader(self._atlas, planes, [body for body, _ in rounds], c2w, self.camera, light)
         rgb = self._shade(shader, owner)
@@ -146,7 +146,8 @@ class Renderer:
         x = np.arange(self.width, dtype=np.float32)[None, :]
         y = np.arange(self.height, dtype=np.float32)[:, None]
         closeness = rows[0].take(flat) * x + rows[1].take(flat) * y + rows[2].take(flat)
-        return 1 / np.where((flat > 0) & (closeness > FAR_AWAY), closeness, near[1::SAMPLES, 1::SAMPLES])
+        depth = 1 / np.where((flat > 0) & (closeness > FAR_AWAY), closeness, near[1::SAMPLES, 1::SAMPLES])
+        return depth.astype(np.float32, copy=False)
 
     def _shade(self, shader: Shader, owner: NDArray[np.int32]) -> NDArray[np.uint8]:
         a, b, c, d = owner[::2, ::2], owner[::2, 1::2], owner[1::2, ::2], owner[1::2, 1::2]

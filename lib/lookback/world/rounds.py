@@ -24,7 +24,7 @@ class Surface(NamedTuple):
 
 
 def local_rays(body: Round, c2w: NDArray[np.float64], unproject: NDArray[np.float64]) -> tuple[NDArray, NDArray]:
-    """(origin, matrix) such that pixel (x, y) runs through origin + z * matrix @ (x, y, 1) in the body's frame, z being its depth."""
+    """(origin, matrix): pixel (x, y) looks along origin + z * matrix @ (x, y, 1) in the body's frame, z being its depth."""
     inverse = body.rotation.T
     return inverse @ (c2w[:3, 3] - body.position), inverse @ c2w[:3, :3] @ unproject
 
@@ -84,7 +84,9 @@ def _frustum_surface(body: Round, o: NDArray[np.float64], d: Array) -> Surface:
     x, y, z = (o[axis] + depth * d[axis] for axis in range(3))
     k = (body.radius_top - body.radius) / body.height
     lean, length = 1 / np.sqrt(1 + k * k), np.sqrt(x * x + z * z) + 1e-9
-    normal = np.stack([np.where(on_disc, 0, x / length * lean), np.where(on_disc, which, k * lean), np.where(on_disc, 0, z / length * lean)])
+    normal = np.stack(
+        [np.where(on_disc, 0, x / length * lean), np.where(on_disc, which, k * lean), np.where(on_disc, 0, z / length * lean)]
+    )
     rim = max(body.radius_top, 1e-6)
     u = np.where(on_disc, 0.5 + 0.5 * x / rim, np.arctan2(x, -z) / (2 * np.pi) + 0.5)
     v = np.where(on_disc, 0.5 + 0.5 * z / rim, 1 + y / body.height)

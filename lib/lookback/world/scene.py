@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from lookback.world.geometry import Shape, Vector, turn_y, vector
 from lookback.world.light import Light
 from lookback.world.textures import Texture
 
+DAYLIGHT = Light()
 EVENT_LEVELS = ("none", "spatial", "state", "full")
 EVENT_START, EVENT_END = 0.12, 0.60  # shares of the clip: it begins in view and is over before the camera is back
 
@@ -33,7 +35,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Subject:
-    """The thing to remember. `build(state, moved)` gives its shape around its foot: state 0 is the start, 1 the end of its event."""
+    """The thing to remember. `build(state, moved)` gives its shape around its foot: state 0 is the start, 1 the event's end."""
 
     name: str  # a noun phrase
     attributes: tuple[str, ...]
@@ -65,10 +67,10 @@ class Scene:
     things: tuple[Thing, ...]
     camera: tuple[float, float, float]  # start position; it looks along +z
     events: Mapping[str, Event]
-    light: Light = Light()
-    caption: str = ""
+    light: Light = DAYLIGHT
 
 
+@lru_cache(maxsize=64)
 def event_progress(frames: int) -> NDArray[np.float64]:
     """Progress of an event over a clip: 0 at first, then a smooth step (3s^2 - 2s^3) to 1."""
     time = np.arange(frames) / max(frames - 1, 1)

@@ -20,7 +20,9 @@ Floats = NDArray[np.float32]
 class Shader:
     """Shades samples that lie on known surfaces: 1..P are planes, then the round bodies, 0 is empty and black."""
 
-    def __init__(self, atlas: Atlas, planes: list[Plane], rounds: list[Round], c2w: NDArray[np.float64], camera: NDArray, light: Light):
+    def __init__(
+        self, atlas: Atlas, planes: list[Plane], rounds: list[Round], c2w: NDArray[np.float64], camera: NDArray, light: Light
+    ):
         self.atlas, self.planes, self.rounds = atlas, planes, rounds
         self.c2w, self.camera, self.light = c2w, camera, light
         self._table = np.zeros((10, 1 + len(planes) + len(rounds)), np.float32)
@@ -99,4 +101,4 @@ def _lookup(pixels: NDArray[np.uint8], map_x: Floats, map_y: Floats) -> NDArray[
     folded = np.zeros((2, rows * width), np.float32)
     folded[0, :count], folded[1, :count] = map_x, map_y
     maps = folded.reshape(2, rows, width)
-    return np.asarray(cv2.remap(pixels, maps[0], maps[1], cv2.INTER_LINEAR)).reshape(-1, 3)[:count]
+    return np.asarray(cv2.remap(pixels, maps[0], maps[1], cv2.INTER_LINEAR), np.uint8).reshape(-1, 3)[:count]

@@ -1,7 +1,7 @@
 """Surfaces of the demo world: photographs that ship inside installed packages, patterns drawn here, and edits on both.
 
-A `Texture` is a hashable recipe (a source and edits); `image` cooks it once. Photographs: scikit-image's data folder (astronaut, cat,
-coffee, rocket, motorcycle, brick, grass, ...), matplotlib's Grace Hopper and scikit-learn's pagoda and flower; none is downloaded.
+A `Texture` is a hashable recipe (a source and edits); `image` cooks it once. Photographs: scikit-image's data folder (astronaut,
+cat, coffee, rocket, motorcycle, brick, grass), matplotlib's Grace Hopper, scikit-learn's pagoda and flower; none is downloaded.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import cv2
 import numpy as np
 import PIL.Image
 from numpy.typing import NDArray
+
+from lookback.errors import LookbackError
 
 Image = NDArray[np.uint8]
 
@@ -36,19 +39,16 @@ class Texture:
         return self.edit("tint", red, green, blue)
 
 
+_PACKAGES = {"skimage": "data", "matplotlib": "mpl-data/sample_data", "sklearn": "datasets/images"}
+
+
 @lru_cache(maxsize=4)
 def _folder(package: str) -> Path:
-    if package == "skimage":
-        import skimage
-
-        return Path(skimage.__file__).parent / "data"
-    if package == "matplotlib":
-        import matplotlib
-
-        return Path(matplotlib.get_data_path()) / "sample_data"
-    import sklearn.datasets
-
-    return Path(sklearn.datasets.__file__).parent / "images"
+    """The installed package's folder of pictures, found without importing it."""
+    found = find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        raise LookbackError(f"The demo world takes photographs from {package}, which is not installed; run make setup")
+    return Path(found.submodule_search_locations[0]) / _PACKAGES[package]
 
 
 PHOTOGRAPHS: dict[str, tuple[str, str]] = {
@@ -75,23 +75,25 @@ PHOTOGRAPHS: dict[str, tuple[str, str]] = {
 # outlines of the subjects in their photographs, in pixels of the original
 OUTLINES: dict[str, list[tuple[int, int]]] = {
     "astronaut": [
-        (20, 511), (19, 430), (24, 345), (44, 272), (76, 236), (112, 208), (113, 190), (125, 168), (138, 155), (156, 149), (176, 149),
-        (180, 136), (170, 124), (157, 112), (153, 85), (158, 60), (178, 40), (200, 25), (228, 15), (256, 20), (281, 36), (299, 62),
-        (300, 92), (292, 116), (275, 134), (268, 140), (262, 164), (275, 180), (295, 205), (306, 236), (335, 255), (351, 288),
-        (363, 346), (386, 342), (410, 343), (440, 352), (470, 376), (490, 412), (498, 446), (511, 470), (511, 511),
+        (20, 511), (19, 430), (24, 345), (44, 272), (76, 236), (112, 208), (113, 190), (125, 168), (138, 155), (156, 149),
+        (176, 149), (180, 136), (170, 124), (157, 112), (153, 85), (158, 60), (178, 40), (200, 25), (228, 15), (256, 20),
+        (281, 36), (299, 62), (300, 92), (292, 116), (275, 134), (268, 140), (262, 164), (275, 180), (295, 205), (306, 236),
+        (335, 255), (351, 288), (363, 346), (386, 342), (410, 343), (440, 352), (470, 376), (490, 412), (498, 446),
+        (511, 470), (511, 511),
     ],
     "hopper": [
-        (12, 599), (19, 500), (30, 422), (50, 386), (110, 361), (160, 346), (196, 320), (200, 300), (172, 288), (160, 266), (152, 205),
-        (154, 122), (168, 100), (175, 72), (196, 46), (224, 30), (250, 22), (300, 38), (335, 60), (350, 86), (370, 90), (371, 180),
-        (376, 200), (366, 250), (356, 284), (333, 300), (330, 312), (370, 346), (420, 366), (480, 386), (500, 410), (511, 450), (511, 599),
+        (12, 599), (19, 500), (30, 422), (50, 386), (110, 361), (160, 346), (196, 320), (200, 300), (172, 288), (160, 266),
+        (152, 205), (154, 122), (168, 100), (175, 72), (196, 46), (224, 30), (250, 22), (300, 38), (335, 60), (350, 86),
+        (370, 90), (371, 180), (376, 200), (366, 250), (356, 284), (333, 300), (330, 312), (370, 346), (420, 366), (480, 386),
+        (500, 410), (511, 450), (511, 599),
     ],
     "motorcycle": [
-        (95, 200), (138, 152), (160, 146), (176, 165), (250, 176), (330, 184), (352, 168), (358, 152), (330, 128), (345, 108), (376, 110),
-        (420, 122), (452, 134), (470, 110), (490, 76), (506, 70), (545, 100), (572, 114), (581, 130), (566, 150), (560, 184), (546, 195),
-        (549, 210), (580, 260), (622, 276), (646, 304), (662, 322), (682, 352), (686, 400), (670, 440), (640, 452), (600, 441),
-        (560, 412), (530, 366), (510, 330), (505, 300), (515, 280), (492, 252), (481, 290), (475, 330), (456, 360), (420, 378),
-        (347, 373), (346, 430), (325, 437), (321, 376), (282, 366), (256, 386), (220, 400), (180, 399), (146, 376), (124, 330),
-        (123, 282), (143, 250), (110, 246), (98, 226),
+        (95, 200), (138, 152), (160, 146), (176, 165), (250, 176), (330, 184), (352, 168), (358, 152), (330, 128), (345, 108),
+        (376, 110), (420, 122), (452, 134), (470, 110), (490, 76), (506, 70), (545, 100), (572, 114), (581, 130), (566, 150),
+        (560, 184), (546, 195), (549, 210), (580, 260), (622, 276), (646, 304), (662, 322), (682, 352), (686, 400),
+        (670, 440), (640, 452), (600, 441), (560, 412), (530, 366), (510, 330), (505, 300), (515, 280), (492, 252),
+        (481, 290), (475, 330), (456, 360), (420, 378), (347, 373), (346, 430), (325, 437), (321, 376), (282, 366),
+        (256, 386), (220, 400), (180, 399), (146, 376), (124, 330), (123, 282), (143, 250), (110, 246), (98, 226),
     ],
 }  # fmt: skip
 
@@ -133,9 +135,9 @@ def cutout(name: str) -> Image:
     outline = np.array(OUTLINES[name], dtype=np.int32)
     alpha = np.zeros(pixels.shape[:2], dtype=np.uint8)
     cv2.fillPoly(alpha, [outline], 255)
-    alpha = cv2.GaussianBlur(alpha, (0, 0), 2.5)  # rounds the polygon's corners; the renderer cuts at one half
+    soft = cv2.GaussianBlur(alpha, (0, 0), 2.5)  # rounds the polygon's corners; the renderer cuts at one half
     x, y, width, height = cv2.boundingRect(outline)
-    return fit(np.dstack([pixels, alpha])[y : y + height, x : x + width])
+    return fit(np.dstack([pixels, soft])[y : y + height, x : x + width].astype(np.uint8))
 
 
 def portrait(name: str) -> Image:
@@ -244,7 +246,8 @@ def framed(pixels: Image, red: int, green: int, blue: int) -> Image:
     """A picture in a frame with a white mat."""
     border = max(4, min(pixels.shape[:2]) // 12)
     mat = cv2.copyMakeBorder(pixels, border, border, border, border, cv2.BORDER_CONSTANT, value=(238, 234, 224, 255))
-    return fit(cv2.copyMakeBorder(mat, border, border, border, border, cv2.BORDER_CONSTANT, value=(red, green, blue, 255)))
+    wood = cv2.copyMakeBorder(mat, border, border, border, border, cv2.BORDER_CONSTANT, value=(red, green, blue, 255))
+    return fit(wood.astype(np.uint8))
 
 
 @texture_edit

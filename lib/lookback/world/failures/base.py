@@ -1,12 +1,11 @@
 """What a simulated world model may get wrong: in the camera, in the world, or in the picture.
 
-A failure acts where the papers see it: while the subject is out of view, so that it shows on return. Where the subject never leaves,
-it fades in during the second half. Severity 0 changes nothing; more severity means more change.
+A failure acts where the papers see it: while the subject is out of view, so that it shows on return. Where the subject never
+leaves, it fades in during the second half. Severity 0 changes nothing; more severity means more change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -122,5 +121,3 @@ def make_failure(name: str, severity: float, context: Context) -> Failure:
 def model_name(name: str, severity: float) -> str:
     """The simulated model's id: `sim-faithful`, `sim-object-vanishes-050`."""
     return "sim-faithful" if name == "none" else f"sim-{name.replace('_', '-')}-{round(severity * 100):03d}"
-
-

@@ -35,16 +35,22 @@ def _events(name: str) -> dict[str, Event]:
     the = short.replace("an ", "the ", 1)
     return {
         "none": Event("none", "sit", f"{the} stays standing behind the counter", f"{the} stands behind the counter"),
-        "spatial": Event("spatial", "sit", f"{the} steps to the right", f"{the} stands at the right end of the counter", (0.36, 0, 0)),
+        "spatial": Event(
+            "spatial", "sit", f"{the} steps to the right", f"{the} stands at the right end of the counter", (0.36, 0, 0)
+        ),
         "state": Event("state", "sit", f"{the} sits down on the spot", f"{the} sits behind the counter, only the head above it"),
-        "full": Event("full", "sit", f"{the} steps to the right and sits down", f"{the} sits at the right end of the counter", (0.36, 0, 0)),
+        "full": Event(
+            "full", "sit", f"{the} steps to the right and sits down", f"{the} sits at the right end of the counter", (0.36, 0, 0)
+        ),
     }
 
 
 def study() -> Scene:
     subject = _person(ASTRONAUT)
     things = [
-        *room_things((4.6, 2.7, 4.6), [Texture("bookshelf"), Texture("wallpaper"), PLASTER, Texture("wallpaper").edit("hue", 25.0)], WOOD),
+        *room_things(
+            (4.6, 2.7, 4.6), [Texture("bookshelf"), Texture("wallpaper"), PLASTER, Texture("wallpaper").edit("hue", 25.0)], WOOD
+        ),
         thing("counter", table((2.6, _COUNTER, 0.3), (0, 0, -0.12), side=WOOD.tint(0.85, 0.8, 0.75)), 1),
         picture("galaxies", Texture("galaxies"), 1.3, 1.0, (2.29, -1.5, 0.4), 90),
         picture("moon", Texture("moon"), 0.9, 0.9, (2.29, -1.45, -1.3), 90),
@@ -63,8 +69,14 @@ def office() -> Scene:
     subject = _person(HOPPER)
     brick = Texture("brick")
     things: list[Thing] = [
-        *room_things((5.0, 2.8, 5.0), [brick, PLASTER.tint(0.8, 0.95, 0.85), brick.tint(1.1, 1.1, 1.0), PLASTER], Texture("checker")),
-        thing("counter", table((3.0, _COUNTER, 0.3), (0, 0, -0.12), top=Texture("metal"), side=Texture("metal").tint(0.6, 0.75, 0.9)), 1),
+        *room_things(
+            (5.0, 2.8, 5.0), [brick, PLASTER.tint(0.8, 0.95, 0.85), brick.tint(1.1, 1.1, 1.0), PLASTER], Texture("checker")
+        ),
+        thing(
+            "counter",
+            table((3.0, _COUNTER, 0.3), (0, 0, -0.12), top=Texture("metal"), side=Texture("metal").tint(0.6, 0.75, 0.9)),
+            1,
+        ),
         picture("pagoda", Texture("pagoda"), 1.3, 0.95, (-1.2, -1.75, 2.49), 0),
         picture("coffee", Texture("coffee"), 1.3, 0.9, (1.0, -1.75, 2.49), 0),
         picture("coins", Texture("coins"), 1.3, 1.0, (2.49, -1.5, 0.2), 90),

@@ -20,7 +20,11 @@ def _ball(state: float, moved: Vector) -> Shape:
 
 def playroom() -> Scene:
     things = [
-        *room_things((5.2, 2.6, 5.2), [PLASTER.tint(0.75, 0.9, 1.1), Texture("wallpaper").edit("hue", 200.0), Texture("wallpaper"), PLASTER], WOOD),
+        *room_things(
+            (5.2, 2.6, 5.2),
+            [PLASTER.tint(0.75, 0.9, 1.1), Texture("wallpaper").edit("hue", 200.0), Texture("wallpaper"), PLASTER],
+            WOOD,
+        ),
         thing("rug", floor_patch(3.4, 2.4, Texture("carpet"), (0, 0, 0.4)), 0),
         thing("blocks", crates((-1.25, 0, 1.4), 4, 0.42, Texture("stripes").edit("hue", 60.0)), 3),
         thing("box", box((0.6, 0.45, 0.5), Texture("cardboard"), centre=(1.5, 0, 1.7)), 4),
@@ -43,7 +47,9 @@ def playroom() -> Scene:
         "none": Event("none", "roll", "the ball lies still", "the ball is full, on the left"),
         "spatial": Event("spatial", "roll", "the ball rolls away to the right", "the ball is full, on the right", (0.9, 0, 0)),
         "state": Event("state", "roll", "the ball loses its air on the spot", "the ball has shrunk, on the left"),
-        "full": Event("full", "roll", "the ball rolls to the right and loses its air", "the ball has shrunk, on the right", (0.9, 0, 0)),
+        "full": Event(
+            "full", "roll", "the ball rolls to the right and loses its air", "the ball has shrunk, on the right", (0.9, 0, 0)
+        ),
     }
     return Scene("playroom", "object", "a playroom", False, subject, tuple(things), (0.0, -0.56, -1.5), events)
 
@@ -58,7 +64,11 @@ def _motorcycle(state: float, _moved: Vector) -> Shape:
 
 def garage() -> Scene:
     things = [
-        *room_things((6.0, 2.8, 6.0), [Texture("brick"), Texture("metal").edit("tiled", 3, 2), PLASTER, Texture("brick").tint(0.9, 0.9, 1.0)], Texture("gravel")),
+        *room_things(
+            (6.0, 2.8, 6.0),
+            [Texture("brick"), Texture("metal").edit("tiled", 3, 2), PLASTER, Texture("brick").tint(0.9, 0.9, 1.0)],
+            Texture("gravel"),
+        ),
         thing("crates left", crates((-1.9, 0, 2.2), 4, 0.55), 3),
         thing("crates right", crates((1.7, 0, 2.3), 3, 0.6), 2),
         thing("bench", box((1.6, 0.85, 0.5), WOOD, centre=(0, 0, 2.6)), 5),
@@ -92,9 +102,28 @@ def _globe(state: float, _moved: Vector) -> Shape:
 
 def gallery() -> Scene:
     walls = [PLASTER, PLASTER.tint(0.9, 0.75, 0.7), PLASTER.tint(0.75, 0.85, 0.95), PLASTER.tint(0.85, 0.9, 0.75)]
-    hung = [("astronaut", -2.0, 0), ("rocket", 0.0, 0), ("pagoda", 2.0, 0), ("flower", 2.0, 90), ("galaxies", 0.0, 90), ("retina", -2.0, 90)]
-    hung += [("cat", 2.0, 180), ("motorcycle", 0.0, 180), ("coffee", -2.0, 180), ("tissue", -2.0, 270), ("coins", 0.0, 270), ("cameraman", 2.0, 270)]
-    where = {0: lambda a: (a, -1.55, 3.49), 90: lambda a: (3.49, -1.55, a), 180: lambda a: (a, -1.55, -3.49), 270: lambda a: (-3.49, -1.55, a)}
+    hung = [
+        ("astronaut", -2.0, 0),
+        ("rocket", 0.0, 0),
+        ("pagoda", 2.0, 0),
+        ("flower", 2.0, 90),
+        ("galaxies", 0.0, 90),
+        ("retina", -2.0, 90),
+    ]
+    hung += [
+        ("cat", 2.0, 180),
+        ("motorcycle", 0.0, 180),
+        ("coffee", -2.0, 180),
+        ("tissue", -2.0, 270),
+        ("coins", 0.0, 270),
+        ("cameraman", 2.0, 270),
+    ]
+    where = {
+        0: lambda a: (a, -1.55, 3.49),
+        90: lambda a: (3.49, -1.55, a),
+        180: lambda a: (a, -1.55, -3.49),
+        270: lambda a: (-3.49, -1.55, a),
+    }
     things = [
         *room_things((7.0, 3.2, 7.0), walls, WOOD),
         *(picture(name, Texture(name), 1.5, 1.2, where[facing](along), facing) for name, along, facing in hung),
@@ -110,6 +139,8 @@ def gallery() -> Scene:
     )  # fmt: skip
     events = {
         "none": Event("none", "turn", "the globe stands still", "the globe is on the left, unturned"),
-        "spatial": Event("spatial", "turn", "the globe is wheeled to the right", "the globe is on the right, unturned", (0.7, 0, 0)),
+        "spatial": Event(
+            "spatial", "turn", "the globe is wheeled to the right", "the globe is on the right, unturned", (0.7, 0, 0)
+        ),
     }
     return Scene("gallery", "environment", "a gallery", False, subject, tuple(things), (0.0, -1.3, -2.1), events)

@@ -12,7 +12,9 @@ _SHADOW = Texture("shadow")
 _SUN = Light(ambient=(0.56, 0.58, 0.62), sun=(0.62, 0.58, 0.5), towards_sun=(-0.5, -0.7, -0.5))
 
 
-def _house(name: str, size: tuple[float, float, float], place: tuple[float, float, float], turn: float, front: Texture, forgotten: int) -> Thing:
+def _house(
+    name: str, size: tuple[float, float, float], place: tuple[float, float, float], turn: float, front: Texture, forgotten: int
+) -> Thing:
     return thing(name, box(size, front, top=Texture("gravel")).moved(place, turn_y(turn)), forgotten)
 
 
@@ -23,7 +25,9 @@ def robot_shape(lowered: float = 0.0) -> Shape:
     out = box((0.5, body, 0.4), metal, top=metal.tint(0.8, 0.8, 0.85), centre=(0, -0.12, 0))
     out += box((0.3, 0.22, 0.26), metal.tint(0.7, 0.9, 1.15), front=Texture("screen"), centre=(0, -0.12 - body, 0))
     for x in (-0.2, 0.2):
-        out += frustum(0.12, 0.12, 0.1, Texture("metal").tint(0.3, 0.3, 0.32), Texture("metal").tint(0.5, 0.5, 0.5)).moved((x + 0.05, -0.12, 0), turn_z(-90))
+        out += frustum(0.12, 0.12, 0.1, Texture("metal").tint(0.3, 0.3, 0.32), Texture("metal").tint(0.5, 0.5, 0.5)).moved(
+            (x + 0.05, -0.12, 0), turn_z(-90)
+        )
     lamp = Glow(vector([0, -0.12 - body - 0.27, 0]), 0.12, (40.0, 200.0, 90.0) if lowered < 0.5 else (230.0, 60.0, 30.0))
     return out + floor_patch(0.9, 0.75, _SHADOW) + Shape(glows=(lamp,))
 
@@ -47,21 +51,27 @@ def courtyard() -> Scene:
         thing("crates", crates((2.4, 0, 4.4), 3, 0.7), 1),
         thing("bench", box((1.6, 0.45, 0.5), WOOD).moved((-2.6, 0, 3.6), turn_y(25)), 0),
         thing("planter", box((0.9, 0.7, 0.9), Texture("flower"), top=Texture("grass"), centre=(2.9, 0, 0.6)), 5),
-        thing("planter left", box((0.9, 0.7, 0.9), Texture("flower").edit("hue", 60.0), top=Texture("grass"), centre=(-3.1, 0, -0.6)), 5),
+        thing(
+            "planter left",
+            box((0.9, 0.7, 0.9), Texture("flower").edit("hue", 60.0), top=Texture("grass"), centre=(-3.1, 0, -0.6)),
+            5,
+        ),
         thing("board", board(1.8, 1.3, Texture("pagoda").edit("framed", 40, 40, 44)).moved((-1.5, -0.5, -6.0), turn_y(180)), 3),
         thing("crates behind", crates((2.2, 0, -4.0), 3, 0.7), 2),
     ]
     metal = Texture("metal")
     subject = Subject(
         "a delivery robot", ("steel panels", "yellow stripe", "screen face"), _robot, (-0.5, 0.0, 1.3),
-        {metal: Texture("cardboard"), metal.tint(0.7, 0.9, 1.15): Texture("cardboard"), Texture("screen"): Texture("cat").edit("crop", 0.2, 0.1, 0.9, 0.9)},
+        {metal: Texture("cardboard"), metal.tint(0.7, 0.9, 1.15): Texture("cardboard"), Texture("screen"): Texture("cat")},
         teleport=(0.95, 0.0, 0.7), twin=(0.95, 0.0, 0.3),
     )  # fmt: skip
     events = {
         "none": Event("none", "fold", "the robot waits", "the robot is upright, on the left"),
         "spatial": Event("spatial", "fold", "the robot drives to the right", "the robot is upright, on the right", (1.0, 0, 0)),
         "state": Event("state", "fold", "the robot folds down on the spot", "the robot is folded down, on the left"),
-        "full": Event("full", "fold", "the robot drives to the right and folds down", "the robot is folded down, on the right", (1.0, 0, 0)),
+        "full": Event(
+            "full", "fold", "the robot drives to the right and folds down", "the robot is folded down, on the right", (1.0, 0, 0)
+        ),
     }
     return Scene("courtyard", "environment", "a courtyard", True, subject, tuple(things), (0.0, -0.85, -1.4), events, _SUN)
 
@@ -85,7 +95,11 @@ def plaza() -> Scene:
         thing("planter", box((1.2, 0.8, 0.8), Texture("flower"), top=Texture("grass"), centre=(1.9, 0, 2.6)), 2),
         thing("crates", crates((-2.0, 0, 2.8), 4, 0.6), 6),
         thing("wall", box((7.0, 1.0, 0.4), Texture("brick").edit("tiled", 3, 1)).moved((-0.5, 0, 6.0), turn_y(3)), 7),
-        thing("planter left", box((0.9, 0.7, 0.9), Texture("flower").edit("hue", 90.0), top=Texture("grass"), centre=(-3.2, 0, -0.5)), 5),
+        thing(
+            "planter left",
+            box((0.9, 0.7, 0.9), Texture("flower").edit("hue", 90.0), top=Texture("grass"), centre=(-3.2, 0, -0.5)),
+            5,
+        ),
         thing("crates right", crates((3.0, 0, -0.4), 3, 0.7), 0),
         thing("stall", box((1.6, 1.1, 0.8), Texture("coffee"), top=WOOD).moved((0.6, 0, -4.2), turn_y(170)), 3),
     ]

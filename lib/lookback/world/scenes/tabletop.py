@@ -29,7 +29,10 @@ def _cup(state: float, _moved: Vector) -> Shape:
 def _candle(state: float, _moved: Vector) -> Shape:
     height = 0.34 * (1 - 0.68 * state)
     flame = frustum(0.013, 0.001, 0.05, Texture("wax").tint(1.3, 0.95, 0.3), foot=(0, -height - 0.008, 0))
-    glows = (Glow(np.array([0.0, -height - 0.04, 0.0]), 0.13, (190.0, 120.0, 40.0)), Glow(np.array([0.0, -height - 0.03, 0.0]), 0.035, (255.0, 220.0, 150.0)))
+    glows = (
+        Glow(np.array([0.0, -height - 0.04, 0.0]), 0.13, (190.0, 120.0, 40.0)),
+        Glow(np.array([0.0, -height - 0.03, 0.0]), 0.035, (255.0, 220.0, 150.0)),
+    )
     plate = frustum(0.12, 0.14, 0.018, Texture("metal").tint(1.1, 0.95, 0.6), Texture("metal").tint(1.1, 0.95, 0.6))
     wax = frustum(0.056 + 0.02 * state, 0.052, height, Texture("wax"), Texture("wax").tint(1.1, 1.0, 0.85), foot=(0, -0.018, 0))
     return plate + wax + flame + floor_patch(0.42, 0.36, _SHADOW) + Shape(glows=glows)
@@ -39,7 +42,9 @@ def _ice(state: float, _moved: Vector) -> Shape:
     size = 0.25 * (1 - 0.66 * state)
     ice = Texture("ice")
     puddle = floor_patch(0.2 + 0.44 * state, 0.16 + 0.3 * state, Texture("puddle"), strength=min(1.0, 2 * state))
-    return floor_patch(size * 1.9, size * 1.7, _SHADOW) + puddle + box((size * 1.08, size, size), ice, top=ice.tint(1.05, 1.05, 1.05))
+    return (
+        floor_patch(size * 1.9, size * 1.7, _SHADOW) + puddle + box((size * 1.08, size, size), ice, top=ice.tint(1.05, 1.05, 1.05))
+    )
 
 
 def _events(the: str, action: str, moved: str, changed: str, start: str, end: str) -> dict[str, Event]:
@@ -72,12 +77,15 @@ def kitchen() -> Scene:
         thing("tins", box((0.3, 0.3, 0.2), Texture("metal").tint(1.1, 0.7, 0.6), centre=(-0.3, -1.6, 2.0)), 2),
         thing("more tins", box((0.34, 0.22, 0.2), Texture("cardboard"), centre=(0.6, -1.6, 2.0)), 4),
     ]
+    steel = Texture("metal").tint(0.5, 0.9, 0.7)
     subject = Subject(
         "a painted cup of coffee", ("cream glaze", "coloured dots", "red band"), _cup, _PLACE,
-        {Texture("glaze"): Texture("metal").tint(0.5, 0.9, 0.7), Texture("glaze").tint(0.9, 0.9, 0.9): Texture("metal").tint(0.5, 0.9, 0.7)},
+        {Texture("glaze"): steel, Texture("glaze").tint(0.9, 0.9, 0.9): steel},
         teleport=(-0.3, 0.0, 0.22), twin=(-0.3, 0.0, 0.05),
     )  # fmt: skip
-    events = _events("the cup", "tip", "slides to the right", "tips over and spills", "stands upright", "lies on its side in a spill")
+    events = _events(
+        "the cup", "tip", "slides to the right", "tips over and spills", "stands upright", "lies on its side in a spill"
+    )
     return Scene("kitchen", "causal", "a kitchen", False, subject, tuple(things), _CAMERA, events)
 
 
@@ -117,5 +125,7 @@ def bar() -> Scene:
         {ice: Texture("coins").tint(1.2, 1.0, 0.5), ice.tint(1.05, 1.05, 1.05): Texture("coins").tint(1.3, 1.1, 0.6)},
         teleport=(-0.36, 0.0, 0.2), twin=(-0.38, 0.0, 0.02),
     )  # fmt: skip
-    events = _events("the block of ice", "melt", "is pushed to the right", "melts", "is whole", "has melted to a small lump in a puddle")
+    events = _events(
+        "the block of ice", "melt", "is pushed to the right", "melts", "is whole", "has melted to a small lump in a puddle"
+    )
     return Scene("bar", "causal", "a bar", False, subject, tuple(things), _CAMERA, events)
