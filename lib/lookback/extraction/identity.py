@@ -1,0 +1,82 @@
+"""What an artifact depends on: the producer that makes it and the parts of the clip it looks at."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from lookback.backends.choose import backend_options
+from lookback.clips import Clip
+from lookback.files import sha256_json
+from lookback.hashcache import HashCache
+from lookback.params import RunParams
+from lookback.paths import resolve
+from lookback.registry import BackendSpec
+from lookback.store import Producer
+from lookback.weights import fingerprint
+
+GT_ROLES = {"gt_pose": "pose"}  # roles that look at the ground truth with another role's backend
+FIELDS = (
+    "benchmark",
+    "setting",
+    "object_anchor",
+    "object_name",
+    "fov_deg",
+    "caption_segments",
+    "prompt",
+    "poses_format",
+    "n_frames",
+)
+FILES = ("poses", "gt_depth", "gt_intrinsics")
+
+
+def producer_of(role: str, spec: BackendSpec, params: RunParams) -> Producer:
+    """The producer's identity: role, backend, version, options and weights."""
+    options = backend_options(GT_ROLES.get(role, role), params)
+    values = dict(options.values)
+    settings = sha256_json([values, options.seed, options.device, options.allow_download])
+    weights = fingerprint(spec.weights, values.get("path") or None) if spec.weights else ""
+    return Producer(role, spec.name, spec.version, settings[:16], weights)
+
+
+def input_hash(clip: Clip, role: str, requires: tuple[str, ...]) -> str:
+    """Hash of the video's content and of every field and file of the clip that a backend may look at."""
+    fields = {name: getattr(clip, name) for name in FIELDS}
+    fields["object_anchor"] = clip.object_anchor.model_dump() if clip.object_anchor else None
+    files = {name: _file_hash(resolve(path)) for name in FILES if (path := getattr(clip, name))}
+    return sha256_json([clip.content_hash, fields, files, sorted(requires)])
+
+
+def truth_as_clip(clip: Clip) -> Clip:
+    """The ground truth in a clip's clothes, so that the pose backends can look at it."""
+    return clip.model_copy(
+        update={
+            "video": clip.ground_truth or clip.video,
+            "poses": clip.gt_poses,
+            "poses_format": clip.gt_poses_format,
+            "content_hash": _content_hash(clip.ground_truth) if clip.ground_truth else clip.content_hash,
+            "n_frames": clip.gt_frames,
+            "object_anchor": None,
+            "object_name": "",
+            "prompt": "",
+            "caption_segments": [],
+        }
+    )
+
+
+@cache
+def _content_hash(path: str) -> str:
+    from lookback.media import content_hash
+
+    return content_hash(resolve(path))
+
+
+@cache
+def _hashes() -> HashCache:
+    return HashCache.of_project()
+
+
+def _file_hash(path: Path) -> str:
+    if path.is_dir():
+        return _hashes().tree(path)
+    return _hashes().file(path) if path.is_file() else "absent"

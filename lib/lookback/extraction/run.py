@@ -1,0 +1,162 @@
+"""Extract all clips of a run: backends chosen per role, finished work taken from the store, the rest spread over workers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from lookback.backends.base import Backend
+from lookback.backends.choose import availability, backend_options, choose_backend
+from lookback.clips import KEYS, Clip, clips_from_frame
+from lookback.errors import BackendUnavailable, Reason
+from lookback.extraction.identity import GT_ROLES, input_hash, producer_of, truth_as_clip
+from lookback.extraction.onepass import Made, extract_clip
+from lookback.params import RunParams
+from lookback.progress import track
+from lookback.registry import BackendSpec, backends_of
+from lookback.store import ArtifactStore, Entry, Producer
+from lookback.workers import WorkerDied, run_tasks
+
+FROM_FILES = {"pose": "poses", "depth": "poses"}  # roles that a file beside the clip serves better than any estimate
+
+
+@dataclass(frozen=True)
+class Task:
+    """One clip's extraction, as plain data."""
+
+    clip: Clip
+    roles: tuple[str, ...]
+    params: RunParams
+
+
+@dataclass
+class Extracted:
+    """One clip's rows of the artifacts table, and what they cost."""
+
+    rows: list[dict[str, Any]]
+    seconds: dict[str, float]
+
+
+def extract_run(params: RunParams, clips: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """(artifacts, timings): one row per clip and role; timings are seconds per clip and role of what was not in the store."""
+    tasks = [Task(clip, tuple(params.extraction.roles), params) for clip in clips_from_frame(clips)]
+    rows: list[dict[str, Any]] = []
+    timings: list[dict[str, Any]] = []
+    for index, result in track(run_tasks(extract_task, tasks, params.workers), "extracting", total=len(tasks)):
+        task = tasks[index]
+        if isinstance(result, WorkerDied):
+            rows += [_row(task.clip, role, None, "", Made(None, str(Reason.BACKEND_FAILED), result.message)) for role in task.roles]
+            continue
+        rows += result.rows
+        keys = dict(zip(KEYS, task.clip.key, strict=True))
+        timings += [{**keys, "role": role, "seconds": seconds} for role, seconds in result.seconds.items()]
+    return pd.DataFrame(rows), pd.DataFrame(timings, columns=[*KEYS, "role", "seconds"])
+
+
+def extract_task(task: Task) -> Extracted:
+    """Rows for one clip; runs in a worker process, which keeps its backends from clip to clip."""
+    own = [role for role in task.roles if role not in GT_ROLES]
+    done = _extract(task.clip, own, task.params)
+    if task.clip.ground_truth or task.clip.gt_poses:
+        truth = truth_as_clip(task.clip)
+        for role in (role for role in task.roles if role in GT_ROLES):
+            part = _extract(truth, [role], task.params)
+            done.rows += [{**row, **dict(zip(KEYS, task.clip.key, strict=True))} for row in part.rows]
+            done.seconds |= part.seconds
+    return done
+
+
+def _extract(clip: Clip, roles: Sequence[str], params: RunParams) -> Extracted:
+    store = ArtifactStore(params.paths.artifacts)
+    rows: dict[str, dict[str, Any]] = {}
+    known: dict[str, Entry] = {}
+    missing: dict[str, tuple[Producer, str]] = {}
+    backends: dict[str, Backend] = {}
+    for role in roles:
+        try:
+            spec = backend_for(role, clip, params)
+            backend = _built(role, spec, params)
+        except BackendUnavailable as error:
+            rows[role] = _row(clip, role, None, "", Made(None, str(Reason.BACKEND_UNAVAILABLE), str(error)))
+            continue
+        producer, inputs = producer_of(role, spec, params), input_hash(clip, role, tuple(backend.requires))
+        entry = store.load(producer, inputs)
+        if entry is None:
+            missing[role], backends[role] = (producer, inputs), backend
+        elif reason := entry.record.get("missing"):
+            rows[role] = _row(clip, role, producer, inputs, Made(None, reason["reason"], reason["detail"]))
+        else:
+            known[role] = entry
+            rows[role] = _row(clip, role, producer, inputs, Made(entry))
+    if not missing:
+        return Extracted([rows[role] for role in roles], {})
+    made, decoding = extract_clip(clip, {role: backends[role] for role in missing}, known)
+    for role, (producer, inputs) in missing.items():
+        _keep(store, producer, inputs, made[role])
+        rows[role] = _row(clip, role, producer, inputs, made[role])
+    seconds = {role: made[role].seconds for role in missing}
+    return Extracted([rows[role] for role in roles], {**seconds, "decode": decoding})
+
+
+def backend_for(role: str, clip: Clip, params: RunParams) -> BackendSpec:
+    """The run's backend of a role; a file beside the clip is preferred unless the run names a backend."""
+    served = GT_ROLES.get(role, role)
+    field = FROM_FILES.get(served)
+    if field and getattr(clip, field) and served not in params.extraction.backends:
+        for spec in backends_of(served):
+            if spec.name == "files" and availability(spec).usable:
+                return spec
+    spec = choose_backend(served, params)
+    if spec.name == "files" and not (field and getattr(clip, field)):
+        others = [other for other in backends_of(served) if other.name != "files" and availability(other).usable]
+        if others and served not in params.extraction.backends:
+            return others[-1]
+    return spec
+
+
+_BACKENDS: dict[tuple[str, str], Backend] = {}
+
+
+def _built(role: str, spec: BackendSpec, params: RunParams) -> Backend:
+    """Built once per worker process."""
+    options = backend_options(GT_ROLES.get(role, role), params)
+    key = (spec.key, repr(options))
+    if key not in _BACKENDS:
+        _BACKENDS[key] = spec.build(options)
+    return _BACKENDS[key]
+
+
+def _keep(store: ArtifactStore, producer: Producer, inputs: str, made: Made) -> None:
+    """Store the artifact, or the reason there is none; a failure that another try may mend is not kept."""
+    if made.entry is not None:
+        store.save(producer, inputs, made.entry.arrays, made.entry.record)
+    elif made.reason not in {Reason.BACKEND_FAILED, Reason.BACKEND_UNAVAILABLE}:
+        store.save(producer, inputs, {}, {"missing": {"reason": made.reason, "detail": made.detail}})
+
+
+def _row(clip: Clip, role: str, producer: Producer | None, inputs: str, made: Made) -> dict[str, Any]:
+    record = {} if made.entry is None else made.entry.record
+    count = None if made.entry is None else record.get("n_frames", len(made.entry.arrays.get("frame_index", ())))
+    return {
+        **dict(zip(KEYS, clip.key, strict=True)),
+        "role": role,
+        "stored": producer.key(inputs) if producer is not None and made.entry is not None else "",
+        "reason": made.reason,
+        "detail": made.detail,
+        "n_frames": count,
+        "summary": json.dumps(_small(record), sort_keys=True),
+        "backend": producer.backend if producer else "",
+        "version": producer.version if producer else "",
+        "weights": producer.weights if producer else "",
+        "params_hash": producer.params_hash if producer else "",
+        "input_hash": inputs,
+    }
+
+
+def _small(record: dict[str, Any]) -> dict[str, Any]:
+    """The record's plain facts, for tables."""
+    return {name: value for name, value in record.items() if isinstance(value, int | float | str | bool)}

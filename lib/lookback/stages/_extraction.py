@@ -1,0 +1,21 @@
+"""Stage 20: artifacts of every clip."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from lookback.extraction import extract_run
+from lookback.files import write_text
+from lookback.params import RunParams
+from lookback.tables import SCHEMAS, empty_table, read_table, write_table
+
+
+def extraction(params: RunParams) -> dict[str, pd.DataFrame]:
+    """Extract what the run's roles name; writes `artifacts`, and the seconds it took beside the tables."""
+    folder = params.paths.tables
+    artifacts, timings = extract_run(params, read_table(folder, "clips"))
+    complete = artifacts[list(SCHEMAS["artifacts"].columns)] if len(artifacts) else empty_table("artifacts")
+    written = write_table(folder, "artifacts", complete)
+    if len(timings):
+        write_text(params.paths.root / "timings" / "extraction.csv", timings.to_csv(index=False))
+    return {"artifacts": written, "timings": timings}
