@@ -15,6 +15,7 @@ from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.errors import BackendUnavailable, Reason
 from lookback.extraction.identity import GT_ROLES, input_hash, producer_of, truth_as_clip
 from lookback.extraction.onepass import Made, extract_clip
+from lookback.extraction.roles import roles_for
 from lookback.params import RunParams
 from lookback.progress import track
 from lookback.registry import BackendSpec, backends_of
@@ -43,7 +44,7 @@ class Extracted:
 
 def extract_run(params: RunParams, clips: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(artifacts, timings): one row per clip and role; timings are seconds per clip and role of what was not in the store."""
-    tasks = [Task(clip, tuple(params.extraction.roles), params) for clip in clips_from_frame(clips)]
+    tasks = [Task(clip, tuple(params.extraction.roles or roles_for(clip, params)), params) for clip in clips_from_frame(clips)]
     rows: list[dict[str, Any]] = []
     timings: list[dict[str, Any]] = []
     for index, result in track(run_tasks(extract_task, tasks, params.workers), "extracting", total=len(tasks)):

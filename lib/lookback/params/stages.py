@@ -15,7 +15,7 @@ JudgeName = Literal["none", "geometric", "simulated", "openai", "transformers", 
 class Extraction(Section):
     """Which backend serves each role. `auto` takes the paper's model when it is usable here, else the embedded one."""
 
-    roles: list[str] = ["pose", "masks", "faces", "features", "perceptual", "flow", "depth", "clip", "quality"]
+    roles: list[str] = []  # empty: what each clip's metrics, judges and forensics read
     backends: dict[str, str] = {}  # role: backend name; roles not named use `embedded`
     prefer: Literal["embedded", "paper"] = "embedded"
     options: dict[str, dict[str, str | int | float | bool]] = {}  # per role, passed to the backend

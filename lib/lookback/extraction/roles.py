@@ -1,0 +1,33 @@
+"""Which artifacts a clip needs: those its metrics read, and those that judges and forensics always look at."""
+
+from __future__ import annotations
+
+from lookback.clips import Clip
+from lookback.params import RunParams
+from lookback.registry import METRICS, backends_of
+
+ALWAYS = ("pose", "masks", "features")
+WITHOUT_ARTIFACT = ("flow",)  # used as a function by the metric itself, nothing is stored
+
+
+def roles_for(clip: Clip, params: RunParams) -> tuple[str, ...]:
+    """The roles to extract for one clip, in a stable order, with the roles they build on."""
+    wanted = set(ALWAYS)
+    for spec in METRICS:
+        applies = spec.benchmark == clip.benchmark and (not spec.settings or clip.setting in spec.settings)
+        chosen = not params.scoring.metrics or spec.name in params.scoring.metrics
+        if applies and chosen and (not spec.subsets or clip.subset in spec.subsets):
+            wanted |= set(spec.roles)
+    return tuple(sorted(with_requirements(wanted - set(WITHOUT_ARTIFACT))))
+
+
+def with_requirements(roles: set[str]) -> set[str]:
+    """The roles and those that their backends build on."""
+    complete: set[str] = set()
+    waiting = list(roles)
+    while waiting:
+        role = waiting.pop()
+        if role not in complete:
+            complete.add(role)
+            waiting += [need for spec in backends_of(role) for need in getattr(spec.build, "requires", ())]
+    return complete
