@@ -1,7 +1,7 @@
 """Content hashes of files without reading unchanged ones again.
 
-Content decides; the file's stat (size, mtime, ctime, inode) only saves reading it: the kernel changes ctime on every write, also when a
-copy restores mtime. A file changed within the last moments is not trusted, since a second write may carry the same time stamp.
+Content decides; the file's stat (size, mtime, ctime, inode) only saves reading it: the kernel changes ctime on every write, also
+when a copy restores mtime. A file changed in the last moments is not trusted: a second write may carry the same time stamp.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from lookback.files import sha256_file, sha256_json, write_text
 from lookback.paths import project_root
 
 SETTLED_NS = 2_000_000_000  # coarser than the time stamps of every common file system
-_FOLDER = "folder"  # marks an entry that stands for a folder's frames
 
 
 class HashCache:
@@ -98,6 +97,8 @@ def _content_mark(clip: Path) -> list[object]:
     """A file's mark; of a folder, its files' marks together (names and all), with the latest times among them."""
     if not clip.is_dir():
         return _mark(clip)
-    marks = {file.relative_to(clip).as_posix(): _mark(file) for file in sorted(clip.rglob("*")) if file.is_file()}
-    latest = [max((mark[k] for mark in marks.values() if isinstance(mark[k], int)), default=0) for k in (1, 2)]
-    return [_FOLDER, *latest, sha256_json(marks)]
+    marks = {file.relative_to(clip).as_posix(): file.stat() for file in sorted(clip.rglob("*")) if file.is_file()}
+    modified = max((stat.st_mtime_ns for stat in marks.values()), default=0)
+    changed = max((stat.st_ctime_ns for stat in marks.values()), default=0)
+    names = {name: [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino] for name, stat in marks.items()}
+    return ["folder", modified, changed, sha256_json(names)]

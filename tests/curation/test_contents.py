@@ -8,7 +8,7 @@ from lookback.camera import compile as compile_request
 from lookback.camera import parse
 from lookback.camera.poses import total_rotation_deg
 from lookback.clips import Clip, clips_to_frame
-from lookback.tables import SCHEMAS
+from lookback.tables import SCHEMAS, check_table
 
 
 def clips_of(rows):
@@ -16,16 +16,12 @@ def clips_of(rows):
     return clips_to_frame([Clip(**{**defaults, **row, "content_hash": f"{i:064d}"}) for i, row in enumerate(rows)])
 
 
-def screen_of(clips, rows=()):
-    blank = {"duration_s": 5.0, "n_cuts": 0, "trajectory": "", "source": "", "mismatch": "", "duplicate_of": ""}
-    table = pd.DataFrame([{**blank, **dict.fromkeys(SCHEMAS["screen"].columns, None), **blank, **key} for key in clips[list(clips)[:4]].to_dict("records")])
-    table = table[list(SCHEMAS["screen"].columns)]
-    for name in ("departs", "returns"):
-        table[name] = table[name].astype("boolean")
-    for index, values in enumerate(rows):
-        for name, value in values.items():
-            table.loc[index, name] = value
-    return SCHEMAS["screen"].validate(table)
+def screen_of(clips, facts=()):
+    blank = {**dict.fromkeys(SCHEMAS["screen"].columns), "duration_s": 5.0, "n_cuts": 0}
+    blank |= dict.fromkeys(("trajectory", "source", "mismatch", "duplicate_of"), "")
+    keys = clips[list(clips)[:4]].to_dict("records")
+    rows = [{**blank, **key, **(facts[index] if index < len(facts) else {})} for index, key in enumerate(keys)]
+    return check_table("screen", pd.DataFrame(rows))
 
 
 @pytest.fixture
@@ -38,7 +34,17 @@ def mbench_clips():
                 for i in range(n):
                     for condition in ("left_10s", "right_10s") if setting == "A" else ("text",):
                         name = f"{subset}:{i}:{condition}"
-                        rows.append(dict(benchmark="mbench", setting=setting, model_id=model, clip_id=name, subset=subset, sample_id=f"{subset}{i}", condition_id=condition))
+                        rows.append(
+                            {
+                                "benchmark": "mbench",
+                                "setting": setting,
+                                "model_id": model,
+                                "clip_id": name,
+                                "subset": subset,
+                                "sample_id": f"{subset}{i}",
+                                "condition_id": condition,
+                            }
+                        )
     return clips_of(rows)
 
 
@@ -84,7 +90,7 @@ def test_table_s2_comes_back_from_poses_of_the_printed_classes():
         path = compile_request(parse(paths()[name]))
         for i in range(n):
             for model in ("m1", "m2"):
-                rows.append(dict(benchmark="memobench", setting=subset, model_id=model, clip_id=f"{name}_{i:03d}"))
+                rows.append({"benchmark": "memobench", "setting": subset, "model_id": model, "clip_id": f"{name}_{i:03d}"})
                 shift = (i % 3 - 1) if n % 3 == 0 else 0  # gaps that differ and keep their mean
                 facts.append(
                     {
@@ -109,7 +115,19 @@ def wrbench_clips():
         for camera in ("yaw_LR", "yaw_RL"):
             for action in ("sit", "tip"):
                 if (level, camera, action) != ("full", "yaw_RL", "tip"):
-                    rows.append(dict(benchmark="wrbench", setting="natural25", model_id="gen3c", clip_id=f"{level}{camera}{action}", event_level=level, event_action=action, camera=camera, scene=action, prompt="a b c"))
+                    rows.append(
+                        {
+                            "benchmark": "wrbench",
+                            "setting": "natural25",
+                            "model_id": "gen3c",
+                            "clip_id": f"{level}{camera}{action}",
+                            "event_level": level,
+                            "event_action": action,
+                            "camera": camera,
+                            "scene": action,
+                            "prompt": "a b c",
+                        }
+                    )
     return clips_of(rows)
 
 
@@ -117,18 +135,26 @@ def test_event_factor_coverage_shows_the_hole_in_the_design(wrbench_clips):
     cells = curation.event_factor_coverage(wrbench_clips)
     assert len(cells) == 4 * 2 * 2
     empty = cells[cells["n_clips"] == 0]
-    assert empty[["event_level", "event_action", "camera", "spatial", "state"]].values.tolist() == [["full", "tip", "yaw_RL", True, True]]
+    assert empty[["event_level", "event_action", "camera", "spatial", "state"]].values.tolist() == [
+        ["full", "tip", "yaw_RL", True, True]
+    ]
 
 
 def test_prompt_and_duration_statistics(wrbench_clips):
     prompts = curation.prompt_statistics(wrbench_clips)
     assert prompts[["tasks", "with_prompt", "distinct", "words_median"]].values.tolist() == [[15, 15, 1, 3.0]]
     durations = curation.duration_statistics(wrbench_clips, screen_of(wrbench_clips, [{"n_cuts": 2}]))
-    assert durations[["clips", "frames_median", "fps", "sizes", "clips_with_cuts"]].values.tolist() == [[15, 81.0, "16", "832x480", 1]]
+    assert durations[["clips", "frames_median", "fps", "sizes", "clips_with_cuts"]].values.tolist() == [
+        [15, 81.0, "16", "832x480", 1]
+    ]
 
 
 def test_challenge_screen_counts_what_is_known_and_what_is_not(wrbench_clips):
-    facts = [{"departs": True, "returns": True, "gap_frames": 10}, {"departs": True, "returns": False, "gap_frames": 30}, {"departs": False, "returns": False}]
+    facts = [
+        {"departs": True, "returns": True, "gap_frames": 10},
+        {"departs": True, "returns": False, "gap_frames": 30},
+        {"departs": False, "returns": False},
+    ]
     table = curation.challenge_screen(screen_of(wrbench_clips, facts))
     assert table[["clips", "departs", "returns", "unknown", "gap_median"]].values.tolist() == [[15, 2, 1, 12, 10.0]]
 
@@ -146,7 +172,12 @@ def drawn(clips, screen):
 def test_every_figure_has_axis_labels_and_a_caption(wrbench_clips):
     import matplotlib.pyplot as plt
 
-    memo = clips_of([dict(benchmark="memobench", setting="real", model_id="m", clip_id=f"real_{i:03d}", prompt="x y") for i in range(3)])
+    memo = clips_of(
+        [
+            {"benchmark": "memobench", "setting": "real", "model_id": "m", "clip_id": f"real_{i:03d}", "prompt": "x y"}
+            for i in range(3)
+        ]
+    )
     clips = pd.concat([wrbench_clips, memo], ignore_index=True)
     facts = [{"trajectory": "Pan L->R", "total_rotation_deg": 70.0, "gap_frames": 40, "departs": True, "returns": True}]
     screen = pd.concat([screen_of(wrbench_clips), screen_of(memo, facts)], ignore_index=True)

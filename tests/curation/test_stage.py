@@ -79,7 +79,10 @@ def test_bad_items_are_rejected_with_their_reason_and_the_rest_runs(project, tmp
     np.savez(next((root / "models/wan/artifacts/object").rglob("results.npz")), extrinsics=np.full((FRAMES, 3, 4), np.nan))
     found = run([{"root": str(root)}])
     assert sorted(found.clips["subset"]) == ["causal", "environment", "object"]
-    assert sorted(zip(found.rejected["reason"], found.rejected["field"], strict=True)) == [("decode_failed", "video"), ("invalid_input", "poses")]
+    assert sorted(zip(found.rejected["reason"], found.rejected["field"], strict=True)) == [
+        ("decode_failed", "video"),
+        ("invalid_input", "poses"),
+    ]
     clip = clips_from_frame(rows(found.clips, subset="object"))[0]
     assert (clip.poses, clip.poses_format) == (None, None)
 
@@ -125,8 +128,11 @@ def test_two_runs_give_the_same_tables_and_the_second_decodes_nothing(project, s
     monkeypatch.setattr("lookback.curation.probing._measure", lambda path: pytest.fail(f"{path} was decoded again"))
     second = run(sources)
     for name in TABLES:
-        assert getattr(first, name).sort_values(list(getattr(first, name))[:5]).reset_index(drop=True).equals(
-            getattr(second, name).sort_values(list(getattr(second, name))[:5]).reset_index(drop=True)
+        assert (
+            getattr(first, name)
+            .sort_values(list(getattr(first, name))[:5])
+            .reset_index(drop=True)
+            .equals(getattr(second, name).sort_values(list(getattr(second, name))[:5]).reset_index(drop=True))
         )
 
 

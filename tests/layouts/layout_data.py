@@ -62,7 +62,9 @@ SEGMENTS = ["The ice is whole.", "The camera turns left.", "It holds still.", "T
 
 def mbench(root: Path, setting: str = "A", models: tuple[str, ...] = ("wan",)) -> Path:
     root.mkdir(parents=True, exist_ok=True)
-    (root / "dataset.yaml").write_text(f"dataset_id: mbench{setting.lower()}\nversion: '1.0'\npath_mode: relative_to_dataset_root\n")
+    (root / "dataset.yaml").write_text(
+        f"dataset_id: mbench{setting.lower()}\nversion: '1.0'\npath_mode: relative_to_dataset_root\n"
+    )
     condition = "left_then_right_10s" if setting == "A" else "text"
     for subset, sample in SAMPLES.items():
         content = {"sample_id": f"{subset}_1", "subset": subset, **sample}
@@ -110,10 +112,19 @@ def memobench(root: Path, models: tuple[str, ...] = ("wan", "svc")) -> Path:
     np.save(scene / "1" / "intrinsics.npy", np.tile([40.0, 40.0, 32.0, 24.0], (20, 1)))
     real = data / "Real_Raw" / "007"
     video(real / "007.mp4", n=20)
+    frame_folder(real / "FRAMES", 1, suffix=".jpg")
     (real / "raw").mkdir()
     np.savez(real / "raw" / "007_mapanything.npz", cam_c2w=turn(20), intrinsic=np.array([[40.0, 0, 32], [0, 40.0, 24], [0, 0, 1]]))
-    write_csv(data / "sam3_metadata" / "synthetic_metadata.csv", ["scene", "video_id", "subject", "exr_path", "prompt"], [["Study", 1, "cup", "x.jpg", "A cup, away and back."]])
-    write_csv(data / "sam3_metadata" / "real_metadata.csv", ["video_id", "subject", "full_image_path", "prompt"], [[7, "beaker", "y.jpg", "A beaker fills."]])
+    write_csv(
+        data / "sam3_metadata" / "synthetic_metadata.csv",
+        ["scene", "video_id", "subject", "exr_path", "prompt"],
+        [["Study", 1, "cup", "x.jpg", "A cup, away and back."]],
+    )
+    write_csv(
+        data / "sam3_metadata" / "real_metadata.csv",
+        ["video_id", "subject", "full_image_path", "prompt"],
+        [[7, "beaker", "y.jpg", "A beaker fills."]],
+    )
     write_csv(data / "phases.csv", ["clip", "n_frames", "d_start", "r_start"], [["Study_001", 20, 6, 14], ["Real_007", 20, 5, 15]])
     for number, model in enumerate(models):
         frame_folder(root / "output" / model / "Synthetic" / "Study" / "Study_001" / "frames", FRAMES, seed=number)
@@ -130,7 +141,12 @@ def frame_folder(folder: Path, n: int, seed: int = 0, suffix: str = ".png") -> P
     return folder
 
 
-FAMILY = {"family_id": "kitchen_cat_cup_knock", "scene": "a kitchen", "primary_object": {"id": "a_cat", "name": "a cat"}, "supporting_objects": []}
+FAMILY = {
+    "family_id": "kitchen_cat_cup_knock",
+    "scene": "a kitchen",
+    "primary_object": {"id": "a_cat", "name": "a cat"},
+    "supporting_objects": [],
+}
 
 
 def variant(level: str, camera: str) -> dict:
@@ -182,7 +198,11 @@ def action_json(path: Path, total: int = 20, mark: int = 8, code: bool = True) -
     for time in range(total):
         left, right = (1, 2) if code else (0, 1)
         turning = left if time < 12 else right if time >= 16 else None
-        row: dict[str, object] = {"time": time, "actor_pos": {"x": 0.0, "y": 0.0, "z": 0.0}, "actor_rpy": {"x": 0, "y": 0, "z": float(time)}}
+        row: dict[str, object] = {
+            "time": time,
+            "actor_pos": {"x": 0.0, "y": 0.0, "z": 0.0},
+            "actor_rpy": {"x": 0, "y": 0, "z": float(time)},
+        }
         if code:
             row |= {"ws": 0, "ad": 0, "ud": 0, "lr": turning or 0}
         elif turning is not None:

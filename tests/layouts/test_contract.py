@@ -1,9 +1,11 @@
-"""Filters that name nothing are errors; `validate --metrics` checks just what those metrics need; strict and lenient see the same."""
+"""Filters that name nothing are errors; validation with metrics checks just what those need."""
 
+import pickle
 import shutil
 
 import pytest
 from layout_data import mbench
+from lookback.curation.inspection import Task, inspect
 from lookback.errors import Reason, UsageError
 from lookback.layouts import apply_filters, read, validate
 from lookback.params.curation import Filters, Source
@@ -97,12 +99,13 @@ def test_a_metric_that_needs_phases_says_how_to_give_them(dataset, metrics):
 def test_a_metric_that_applies_to_no_clip_is_a_wrong_call(dataset, metrics):
     with pytest.raises(UsageError, match="applies to none of these clips \\(memobench real"):
         validate(Source(root=str(dataset("memobench"))), ["mbencha.causal.camera_interaction"])
-    with pytest.raises(UsageError, match="There is no metric 'memobench.psnrr'; did you mean 'memobench.psnr'?"):
+    with pytest.raises(UsageError, match=r"There is no metric 'memobench.psnrr'; did you mean 'memobench.psnr'\?"):
         validate(Source(root=str(dataset("mind"))), ["memobench.psnrr"])
 
 
-def test_validate_with_workers_finds_the_same(dataset):
+def test_inspections_travel_between_processes(dataset):
     root = dataset("memobench")
     (root / "output/wan/Real/007/video.mp4").write_bytes(b"broken video" * 99)
-    source = Source(root=str(root))
-    assert validate(source, workers=2) == validate(source) != []
+    for clip in read(Source(root=str(root))).clips:
+        found = inspect(pickle.loads(pickle.dumps(Task(clip))))  # noqa: S301 - our own bytes
+        assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301

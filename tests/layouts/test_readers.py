@@ -28,7 +28,13 @@ def test_mbench_a_clips_carry_task_video_and_poses(dataset):
     clips = {clip.clip_id: clip for clip in reading.clips}
     assert set(clips) == {f"{subset}:{subset}_1:left_then_right_10s" for subset in ("human", "object", "environment", "causal")}
     target = clips["object:object_1:left_then_right_10s"]
-    assert (target.benchmark, target.setting, target.model_id, target.subset, target.sample_id) == ("mbench", "A", "wan", "object", "object_1")
+    assert (target.benchmark, target.setting, target.model_id, target.subset, target.sample_id) == (
+        "mbench",
+        "A",
+        "wan",
+        "object",
+        "object_1",
+    )
     assert target.object_anchor.model_dump() == {"centre_x": 30, "centre_y": 20, "width": 12, "height": 10}
     assert target.poses.endswith("da3/results.npz") and target.poses_format == "da3"
     assert clips["causal:causal_1:left_then_right_10s"].extras["action"] == "left_then_right"
@@ -67,10 +73,21 @@ def test_memobench_joins_ground_truth_metadata_and_phases(dataset):
     assert set(clips) == {(model, clip) for model in ("wan", "svc") for clip in ("Study_001", "real_007")}
     synthetic, real = clips["wan", "Study_001"], clips["wan", "real_007"]
     assert (synthetic.setting, synthetic.scene, synthetic.object_name) == ("synthetic", "Study", "cup")
-    assert synthetic.ground_truth.endswith("RGB1") and synthetic.gt_poses_format == "c2w" and synthetic.gt_intrinsics.endswith("intrinsics.npy")
+    assert (
+        synthetic.ground_truth.endswith("RGB1")
+        and synthetic.gt_poses_format == "c2w"
+        and synthetic.gt_intrinsics.endswith("intrinsics.npy")
+    )
     assert synthetic.reference_image.endswith("RGB1/00000.png")
     assert (synthetic.d_start, synthetic.r_start, synthetic.gt_frames) == (6, 14, 20)
-    assert (real.setting, real.scene, real.gt_poses_format, real.d_start, real.prompt) == ("real", "beaker", "mapanything", 5, "A beaker fills.")
+    assert real.reference_image.endswith("FRAMES/00000.jpg")
+    assert (real.setting, real.scene, real.gt_poses_format, real.d_start, real.prompt) == (
+        "real",
+        "beaker",
+        "mapanything",
+        5,
+        "A beaker fills.",
+    )
 
 
 SPELLINGS = {
@@ -103,8 +120,13 @@ def test_memobench_generated_spellings(dataset, spelling):
 
 def test_memobench_root_may_be_the_model_folder_with_its_ground_truth_elsewhere(dataset):
     root = dataset("memobench")
-    source = Source(root=str(root / "output" / "wan"), gt_root=str(root / "data"), phases=str(root / "data" / "phases.csv"), layout="memobench")
-    assert [(clip.model_id, clip.clip_id, clip.d_start) for clip in read(source).clips] == [("wan", "real_007", 5), ("wan", "Study_001", 6)]
+    source = Source(
+        root=str(root / "output" / "wan"), gt_root=str(root / "data"), phases=str(root / "data" / "phases.csv"), layout="memobench"
+    )
+    assert [(clip.model_id, clip.clip_id, clip.d_start) for clip in read(source).clips] == [
+        ("wan", "real_007", 5),
+        ("wan", "Study_001", 6),
+    ]
 
 
 def test_memobench_reads_the_released_phase_workbooks(dataset):
@@ -112,7 +134,11 @@ def test_memobench_reads_the_released_phase_workbooks(dataset):
     root = dataset("memobench")
     (root / "data" / "phases.csv").unlink()
     for path, rows in {
-        "Synthetic_processed/Synthetic_ExitReenter.xlsx": [["video_folder", "exits", "re-enter", "skip"], ["Study_001", 7, 13.0, "no"], ["Study_002", 1, 2, "yes"]],
+        "Synthetic_processed/Synthetic_ExitReenter.xlsx": [
+            ["video_folder", "exits", "re-enter", "skip"],
+            ["Study_001", 7, 13.0, "no"],
+            ["Study_002", 1, 2, "yes"],
+        ],
         "Real_Raw/Real_ExitReenter.xlsx": [["id", "exit", "reenter"], [7, 4, 16]],
     }.items():
         book = openpyxl.Workbook()
@@ -130,7 +156,7 @@ def test_memobench_without_a_phase_sheet_has_no_phases_and_guesses_none(dataset)
     reading = read(Source(root=str(root)))
     assert {clip.d_start for clip in reading.clips} == {None}
     assert "phase sheet: none (give phases)" in reading.notes[-1]
-    with pytest.raises(UsageError, match="phase sheet .*nowhere.csv does not exist"):
+    with pytest.raises(UsageError, match=r"phase sheet .*nowhere\.csv does not exist"):
         read(Source(root=str(root), phases=str(root / "nowhere.csv")))
 
 
@@ -146,7 +172,11 @@ def test_wrbench_manifest_joins_suite_and_sidecars(dataset):
         "knock",
         "kitchen_cat_cup_knock",
     )
-    assert (clip.object_name, clip.expected_state, clip.prompt) == ("a cat", "The cup lies on the floor.", "A cat knocks a cup over.")
+    assert (clip.object_name, clip.expected_state, clip.prompt) == (
+        "a cat",
+        "The cup lies on the floor.",
+        "A cat knocks a cup over.",
+    )
     assert clip.target_poses.endswith(".mp4.target_c2w.npy") and clip.fov_deg == 70.0
 
 
@@ -184,7 +214,9 @@ def test_mind_joins_ground_truth_and_actions(dataset):
     reading = read(Source(root=str(dataset("mind"))))
     clips = {clip.clip_id: clip for clip in reading.clips}
     assert set(clips) == {
-        f"{view}/{name}" for view in ("1st_data", "3rd_data") for name in ("mem_test/hall", "action_space_test/hall", "mirror_test/loop/path-1", "mirror_test/loop/path-2")
+        f"{view}/{name}"
+        for view in ("1st_data", "3rd_data")
+        for name in ("mem_test/hall", "action_space_test/hall", "mirror_test/loop/path-1", "mirror_test/loop/path-2")
     }
     clip = clips["1st_data/mem_test/hall"]
     assert (clip.model_id, clip.subset, clip.mark_time, clip.gt_frames, clip.prompt) == ("minecraft", "mem_test", 8, 20, "A hall.")
@@ -223,7 +255,10 @@ def test_folder_patterns_name_model_and_clip(dataset):
     assert [(clip.model_id, clip.clip_id) for clip in flat.clips] == [("wan", "Study_001")]
 
 
-@pytest.mark.parametrize(("pattern", "message"), [("{model}/x.mp4", "has no {clip}"), ("{clip}/{clip}", "twice"), ("{name}/{clip}", "in it"), ("../{clip}", "must be relative")])
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [("{model}/x.mp4", "has no {clip}"), ("{clip}/{clip}", "twice"), ("{name}/{clip}", "in it"), ("../{clip}", "must be relative")],
+)
 def test_folder_pattern_mistakes_are_told(dataset, pattern, message):
     with pytest.raises(UsageError, match=message.replace("{", r"\{")):
         read(Source(root=str(dataset("folder")), layout="folder", pattern=pattern))
@@ -267,7 +302,10 @@ def test_natural25_has_25_families_four_events_and_400_variants():
 def test_shared_memobench_clips_load_through_memobench_and_folder():
     reading = read(Source(root=str(SHARED / "memobench")))
     assert len(reading.clips) == 16 and reading.violations == []
-    assert {(clip.clip_id, clip.d_start, clip.r_start) for clip in reading.clips} == {("Barnyard_001", 15, 48), ("real_007", 38, 62)}
+    assert {(clip.clip_id, clip.d_start, clip.r_start) for clip in reading.clips} == {
+        ("Barnyard_001", 15, 48),
+        ("real_007", 38, 62),
+    }
     assert all(clip.prompt and clip.ground_truth.endswith("_gt.mp4") for clip in reading.clips)
     plain = read(Source(root=str(SHARED / "memobench"), layout="folder", pattern="{clip}_{model}.mp4"))
     assert len(plain.clips) == 18 and {clip.model_id for clip in plain.clips} >= {"gt", "wan", "ltxvideo"}

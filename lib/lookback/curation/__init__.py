@@ -10,13 +10,35 @@ from typing import Any
 
 _WHERE = {
     "gathering": ("Collected", "collect"),
-    "contents": ("composition", "duration_statistics", "event_factor_coverage", "mbench_composition", "prompt_statistics", "trajectory_statistics"),
-    "figures": ("challenge_figure", "composition_figure", "counterpart_figure", "duration_figure", "event_coverage_figure", "prompt_figure", "trajectory_figure"),
-    "gaps": ("challenge_screen", "duplicates", "ground_truth_mismatches", "missing_counterparts", "model_coverage", "rejected_reasons"),
+    "contents": (
+        "composition",
+        "duration_statistics",
+        "event_factor_coverage",
+        "mbench_composition",
+        "prompt_statistics",
+        "trajectory_statistics",
+    ),
+    "figures": (
+        "challenge_figure",
+        "composition_figure",
+        "counterpart_figure",
+        "duration_figure",
+        "event_coverage_figure",
+        "prompt_figure",
+        "trajectory_figure",
+    ),
+    "gaps": (
+        "challenge_screen",
+        "duplicates",
+        "ground_truth_mismatches",
+        "missing_counterparts",
+        "model_coverage",
+        "rejected_reasons",
+    ),
     "trajectory": ("Challenge", "challenge_from_path", "challenge_from_visibility", "trajectory_class"),
 }
 _MODULES = {name: module for module, names in _WHERE.items() for name in names}
-__all__ = sorted(_MODULES)  # noqa: PLE0605
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:

@@ -34,7 +34,7 @@ class CameraFiles:
     target: Poses | None = None
 
     def screen(self, clip: Clip, facts: Facts) -> dict[str, Any]:
-        """Trajectory of the path asked for (else the clip's own), and the challenge of the clip's own path (else of phases or request)."""
+        """Trajectory of the path asked for, else the clip's own; challenge of its own path, else of phases or request."""
         name, path = self._requested(clip)
         source = f"path: {name}" if name else ""
         challenge, by = self._challenge(clip, facts, name, path)
@@ -42,7 +42,9 @@ class CameraFiles:
         return {
             "total_rotation_deg": rotation,
             "peak_yaw_deg": None if path is None else signed_peak(np.unwrap(yaw_deg(path), period=360.0)),
-            "trajectory": "" if path is None else trajectory_class(path, observer=(clip.benchmark, clip.setting) == ("memobench", "synthetic")),
+            "trajectory": ""
+            if path is None
+            else trajectory_class(path, observer=(clip.benchmark, clip.setting) == ("memobench", "synthetic")),
             "departs": challenge.departs,
             "returns": challenge.returns,
             "gap_frames": challenge.gap_frames,
@@ -79,10 +81,12 @@ def _assumed(focal_source: str) -> str:
 
 
 def _fov(track: PoseTrack, facts: Facts) -> tuple[float, float]:
-    """Horizontal and vertical field of view of the first frame: 2 atan(size / 2 f). The centre stands in for the size: f and c scale alike."""
+    """Field of view (x, y) of the first frame: 2 atan(size / 2 f). Twice the centre stands in for the size: f and c scale alike."""
     matrix = track.intrinsics[0]
     width, height = (2 * matrix[0, 2], 2 * matrix[1, 2]) if min(matrix[0, 2], matrix[1, 2]) > 0 else (facts.width, facts.height)
-    return float(2 * np.degrees(np.arctan(width / (2 * matrix[0, 0])))), float(2 * np.degrees(np.arctan(height / (2 * matrix[1, 1]))))
+    return float(2 * np.degrees(np.arctan(width / (2 * matrix[0, 0])))), float(
+        2 * np.degrees(np.arctan(height / (2 * matrix[1, 1])))
+    )
 
 
 def inspect_cameras(clip: Clip, facts: Facts, truth: Facts | None, findings: Findings, item: Item) -> CameraFiles:
@@ -122,7 +126,11 @@ def _contract(path: str | None, field: str) -> Iterator[None]:
 
 def _check_intrinsics(path: Path) -> None:
     values = need(load_arrays(path), ("array",), path)
-    rows = values.reshape(-1, 9)[:, [0, 4]] if values.shape[-2:] == (3, 3) else values.reshape(-1, values.shape[-1] if values.ndim else 1)[:, :2]
+    rows = (
+        values.reshape(-1, 9)[:, [0, 4]]
+        if values.shape[-2:] == (3, 3)
+        else values.reshape(-1, values.shape[-1] if values.ndim else 1)[:, :2]
+    )
     if values.ndim < 1 or not (values.shape[-2:] == (3, 3) or (values.ndim <= 2 and values.shape[-1] == 4)):
         raise ContractError(f"{path}: has the shape {values.shape}; store rows of fx, fy, cx, cy or 3x3 matrices")
     if rows.size == 0 or not np.isfinite(rows.astype(np.float64)).all() or rows.min() <= 0:
@@ -133,16 +141,32 @@ def _check_lengths(clip: Clip, n_poses: int, facts: Facts, findings: Findings, i
     """Target poses and sidecar against the video; the metric that compares them gives the same reason, so the field stays."""
     if n_poses != facts.n_frames:
         problem = f"has {n_poses} poses, but the video has {facts.n_frames} frames"
-        breach = Breach(resolve(clip.target_poses or ""), "target_poses", problem, "generate as many frames as were asked for", Reason.LENGTH_MISMATCH)
+        breach = Breach(
+            resolve(clip.target_poses or ""),
+            "target_poses",
+            problem,
+            "generate as many frames as were asked for",
+            Reason.LENGTH_MISMATCH,
+        )
         findings.add(breach, "target_poses", item, kept=True)
     stated = clip.extras.get("num_frames")
     if stated is not None and stated != facts.n_frames:
         problem = f"is {stated}, but the video has {facts.n_frames} frames"
-        findings.add(Breach(resolve(clip.video), "num_frames", problem, "correct the sidecar", Reason.LENGTH_MISMATCH), "target_poses", item, kept=True)
+        findings.add(
+            Breach(resolve(clip.video), "num_frames", problem, "correct the sidecar", Reason.LENGTH_MISMATCH),
+            "target_poses",
+            item,
+            kept=True,
+        )
     size = clip.extras.get("image_size")
     if size is not None and list(size) != [facts.width, facts.height]:
         problem = f"is {size}, but the video is {facts.width}x{facts.height}"
-        findings.add(Breach(resolve(clip.video), "image_size", problem, "correct the sidecar", Reason.SIZE_MISMATCH), "target_poses", item, kept=True)
+        findings.add(
+            Breach(resolve(clip.video), "image_size", problem, "correct the sidecar", Reason.SIZE_MISMATCH),
+            "target_poses",
+            item,
+            kept=True,
+        )
 
 
 def _check_reference(clip: Clip, findings: Findings, item: Item) -> None:

@@ -12,7 +12,9 @@ MBENCH_SUBSETS = ("human", "object", "environment", "causal")
 
 def composition(clips: pd.DataFrame) -> pd.DataFrame:
     """Per benchmark, setting and subset: clips, samples, models, conditions, scenes, frames and minutes."""
-    groups = clips.assign(minutes=clips["n_frames"].astype("float64") / clips["fps"] / 60).groupby(["benchmark", "setting", "subset"], sort=True)
+    groups = clips.assign(minutes=clips["n_frames"].astype("float64") / clips["fps"] / 60).groupby(
+        ["benchmark", "setting", "subset"], sort=True
+    )
     return groups.agg(
         clips=("clip_id", "size"),
         samples=("sample_id", "nunique"),
@@ -27,7 +29,9 @@ def composition(clips: pd.DataFrame) -> pd.DataFrame:
 def mbench_composition(clips: pd.DataFrame) -> pd.DataFrame:
     """MBench table 4: number of evaluation samples per subset in A and in T, with totals."""
     samples = clips[clips["benchmark"] == "mbench"].drop_duplicates(["setting", "subset", "sample_id"])
-    counts = pd.crosstab(samples["subset"], samples["setting"]).reindex(index=list(MBENCH_SUBSETS), columns=["A", "T"], fill_value=0)
+    counts = pd.crosstab(samples["subset"], samples["setting"]).reindex(
+        index=list(MBENCH_SUBSETS), columns=["A", "T"], fill_value=0
+    )
     counts["total"] = counts.sum(axis=1)
     counts.loc["total"] = counts.sum()
     return counts.rename_axis(columns=None).reset_index(names="subset")
@@ -90,7 +94,9 @@ def prompt_words(clips: pd.DataFrame) -> pd.Series:
 def duration_statistics(clips: pd.DataFrame, screen: pd.DataFrame) -> pd.DataFrame:
     """Per benchmark, setting and model: frames, seconds, rate and size of the videos; frame folders carry no rate."""
     merged = clips.merge(screen[[*KEYS, "duration_s", "n_cuts"]], on=KEYS, validate="one_to_one")
-    merged = merged.assign(size=merged["width"].astype(str) + "x" + merged["height"].astype(str), frames=merged["n_frames"].astype("float64"))
+    merged = merged.assign(
+        size=merged["width"].astype(str) + "x" + merged["height"].astype(str), frames=merged["n_frames"].astype("float64")
+    )
     return (
         merged.groupby(["benchmark", "setting", "model_id"], sort=True)
         .agg(

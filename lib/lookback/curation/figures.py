@@ -28,7 +28,10 @@ def composition_figure(clips: pd.DataFrame) -> Drawn:
         axes.set_xlabel("generated clips")
         axes.margins(x=0.18)
     total = int(table["clips"].sum())
-    return figure, f"Composition: {total} generated clips by benchmark, setting and subset; in brackets the number of models they come from."
+    return (
+        figure,
+        f"Composition: {total} generated clips by benchmark, setting and subset; in brackets the number of models they come from.",
+    )
 
 
 def duration_figure(clips: pd.DataFrame, screen: pd.DataFrame) -> Drawn:
@@ -74,8 +77,8 @@ def event_coverage_figure(clips: pd.DataFrame) -> Drawn:
         figure.colorbar(image, ax=axes, label="clips")
     holes = int((table.to_numpy() == 0).sum())
     return figure, (
-        f"Event factors: {int(table.to_numpy().sum())} clips by event level (none, spatial displacement, state change, both) and camera request; "
-        f"{holes} empty cells."
+        f"Event factors: {int(table.to_numpy().sum())} clips by event level (none, spatial displacement, state change, both) "
+        f"and camera request; {holes} empty cells."
     )
 
 
@@ -85,15 +88,31 @@ def trajectory_figure(clips: pd.DataFrame, screen: pd.DataFrame) -> Drawn:
     with style():
         figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
         for index, (subset, rows) in enumerate(table.groupby("subset", sort=True)):
-            axes.scatter(rows["rotation_deg"], rows["gap_frames"], s=40 + 8 * rows["n_clips"], color=PALETTE[index], alpha=0.75, label=str(subset))
+            axes.scatter(
+                rows["rotation_deg"],
+                rows["gap_frames"],
+                s=40 + 8 * rows["n_clips"],
+                color=PALETTE[index],
+                alpha=0.75,
+                label=str(subset),
+            )
         for row in table.itertuples():
-            axes.annotate(f"{row.trajectory} (n={row.n_clips})", (row.rotation_deg, row.gap_frames), xytext=(6, 6), textcoords="offset points", fontsize=8)
+            axes.annotate(
+                f"{row.trajectory} (n={row.n_clips})",
+                (row.rotation_deg, row.gap_frames),
+                xytext=(6, 6),
+                textcoords="offset points",
+                fontsize=8,
+            )
         axes.set_xlabel("mean total camera rotation (deg)")
         axes.set_ylabel("mean gap (frames)")
         axes.margins(0.2)
         if len(table):
             axes.legend(frameon=False, title="subset")
-    return figure, f"Camera trajectories of {int(table['n_clips'].sum())} MemoBench clips: the further right and up, the longer the subject is out of view."
+    return (
+        figure,
+        f"Camera trajectories of {int(table['n_clips'].sum())} MemoBench clips: the further right and up, the longer out of view.",
+    )
 
 
 def challenge_figure(screen: pd.DataFrame) -> Drawn:
@@ -118,7 +137,10 @@ def challenge_figure(screen: pd.DataFrame) -> Drawn:
         axes.set_xlabel("share of clips")
         axes.legend(ncols=4, frameon=False, fontsize=7.5, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     known = int((table["clips"] - table["unknown"]).sum())
-    return figure, f"Memory-challenge screen of {int(table['clips'].sum())} clips ({known} can be told from poses or phases): which clips look away and back."
+    return (
+        figure,
+        f"Memory-challenge screen of {int(table['clips'].sum())} clips ({known} can be told): which look away and back.",
+    )
 
 
 def counterpart_figure(clips: pd.DataFrame) -> Drawn:
@@ -132,7 +154,10 @@ def counterpart_figure(clips: pd.DataFrame) -> Drawn:
         axes.invert_yaxis()
         axes.set_xlabel("clips of the setting")
         axes.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-    return figure, f"Counterparts: {int(table['missing'].sum())} clips that other models have are missing; means over models compare the same tasks only."
+    return (
+        figure,
+        f"Counterparts: {int(table['missing'].sum())} clips that other models have are missing; fair means leave their tasks out.",
+    )
 
 
 def _names(table: pd.DataFrame, *columns: str) -> list[str]:
@@ -146,5 +171,11 @@ def _histogram(axes: Axes, rows: pd.DataFrame, column: str) -> None:
         return
     every = np.concatenate(list(groups.values()))
     edges = np.histogram_bin_edges(every, bins=min(30, max(5, len(np.unique(every)))))
-    axes.hist(list(groups.values()), bins=edges, stacked=True, label=[f"{name} (n={len(values)})" for name, values in groups.items()], color=PALETTE[: len(groups)])
+    axes.hist(
+        list(groups.values()),
+        bins=list(edges),
+        stacked=True,
+        label=[f"{name} (n={len(values)})" for name, values in groups.items()],
+        color=PALETTE[: len(groups)],
+    )
     axes.legend(frameon=False)

@@ -73,7 +73,13 @@ def challenge_screen(screen: pd.DataFrame) -> pd.DataFrame:
     )
     return (
         rows.groupby([*GROUP, "model_id"], sort=True)
-        .agg(clips=("clip_id", "size"), departs=("left", "sum"), returns=("back", "sum"), unknown=("unknown", "sum"), gap_median=("gap", "median"))
+        .agg(
+            clips=("clip_id", "size"),
+            departs=("left", "sum"),
+            returns=("back", "sum"),
+            unknown=("unknown", "sum"),
+            gap_median=("gap", "median"),
+        )
         .reset_index()
     )
 

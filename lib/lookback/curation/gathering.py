@@ -44,11 +44,11 @@ def collect(params: RunParams, sources: list[Source]) -> Collected:
     cache = Cache(ArtifactStore(params.paths.artifacts), producer())
     tasks = [Task(clip, _known(hashes, clip), cache) for _, clip in jobs]
     rows = _Rows()
-    own = {key: [] for key in (clip.key for _, clip in jobs)}
+    own: dict[tuple[Any, ...], list[dict[str, Any]]] = {clip.key: [] for _, clip in jobs}
     for reading in readings:
         for row in reading.segments:
-            own[segment_key(row)].append(row)  # type: ignore[index]
-    for index, result in track(run_tasks(inspect, tasks, params.workers), "probing", total=len(tasks)):
+            own[segment_key(row)].append(row)
+    for index, result in track(run_tasks(inspect, tasks, _workers(tasks, params.workers)), "probing", total=len(tasks)):
         reading, clip = jobs[index]
         if isinstance(result, WorkerDied):
             lost = Violation(clip.video, "video", result.message, "check the file", Reason.DECODE_FAILED, item=Item.of(clip))
@@ -60,6 +60,12 @@ def collect(params: RunParams, sources: list[Source]) -> Collected:
     for reading in readings:
         rows.rejected += reading.rejected
     return rows.tables([note for reading in readings for note in reading.notes])
+
+
+def _workers(tasks: list[Task], most: int) -> int:
+    """Starting a process costs about two seconds: as much as decoding a few clips, or looking at hundreds that are known."""
+    fresh = sum(not task.digest for task in tasks)
+    return min(most, 1 + fresh // 8 + (len(tasks) - fresh) // 500)
 
 
 def _known(hashes: HashCache, clip: Clip) -> str:
@@ -75,7 +81,9 @@ def _refuse_shared_keys(readings: list[Reading]) -> None:
     for reading in readings:
         for clip in reading.clips:
             if clip.key in seen:
-                raise ContractError(f"Two sources hold the clip {clip.label} ({seen[clip.key]} and {clip.video}); remove one source or filter it")
+                raise ContractError(
+                    f"Two sources hold the clip {clip.label} ({seen[clip.key]} and {clip.video}); remove one source or filter it"
+                )
             seen[clip.key] = clip.video
 
 

@@ -97,7 +97,9 @@ def _checked_timing(clip: Clip, truth: Facts | None, findings: Findings, item: I
     if clip.gt_frames is not None and clip.gt_frames != truth.n_frames:
         source = "total_time" if clip.benchmark == "mind" else "n_frames"
         problem = f"is {clip.gt_frames}, but the ground truth has {truth.n_frames} frames"
-        breach = Breach(resolve(clip.actions) if clip.actions else path, source, problem, "correct the number", Reason.LENGTH_MISMATCH)
+        breach = Breach(
+            resolve(clip.actions) if clip.actions else path, source, problem, "correct the number", Reason.LENGTH_MISMATCH
+        )
         findings.add(breach, "gt_frames", item, kept=True)
     clip = clip.model_copy(update={"gt_frames": truth.n_frames})
     if clip.r_start is not None and clip.r_start >= truth.n_frames:

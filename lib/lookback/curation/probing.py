@@ -40,7 +40,9 @@ class Facts:
 
     def info(self, path: Path) -> VideoInfo:
         """The same as the media package states it, for readers that want a VideoInfo."""
-        return VideoInfo(path, "video", self.n_frames, self.fps, self.width, self.height, self.duration_s, 0, "", "", self.variable_frame_rate)
+        return VideoInfo(
+            path, "video", self.n_frames, self.fps, self.width, self.height, self.duration_s, 0, "", "", self.variable_frame_rate
+        )
 
 
 def facts_of(path: Path, digest: str, cache: Cache | None) -> Facts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from lookback.camera.intent import split_frames
@@ -20,7 +21,10 @@ def segments_of(clip: Clip, cuts: Sequence[int]) -> list[dict[str, Any]]:
     spans = [*_captions(clip, clip.n_frames), *_phases(clip, clip.n_frames), *_camera(clip, clip.n_frames)]
     spans += [("shot", f"shot-{index:03d}", start, end, "") for index, (start, end) in enumerate(_between(cuts, clip.n_frames))]
     keys = dict(zip(KEYS, clip.key, strict=True))
-    return [{**keys, "kind": kind, "segment_id": name, "start": start, "end": end, "text": text} for kind, name, start, end, text in spans]
+    return [
+        {**keys, "kind": kind, "segment_id": name, "start": start, "end": end, "text": text}
+        for kind, name, start, end, text in spans
+    ]
 
 
 def clipped(rows: Iterable[dict[str, Any]], n_frames: int) -> list[dict[str, Any]]:
@@ -68,4 +72,4 @@ def _camera(clip: Clip, n_frames: int) -> list[Span]:
 
 def _between(cuts: Sequence[int], n_frames: int) -> list[tuple[int, int]]:
     edges = [0, *cuts, n_frames]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))

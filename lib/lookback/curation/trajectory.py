@@ -20,8 +20,9 @@ CLASSES = ("Static", "Pan L->R", "Pan R->L", "Tilt U->D", "Tilt D->U", "U-turn",
 def trajectory_class(c2w: Poses, observer: bool = False) -> str:
     """One of CLASSES.
 
-    A fixed camera pans (LR: left first, then back; a negative yaw peak, as in WRBench) or tilts. An `observer` who walks (MemoBench's
-    synthetic clips) makes a U-turn, turns the head and back, looks or moves vertically, or else walks forward, curves included.
+    A fixed camera pans (LR: left first, then back; a negative yaw peak, as in WRBench) or tilts. An `observer` who walks
+    (MemoBench's synthetic clips) makes a U-turn, turns the head and back, looks or moves vertically, or else walks forward,
+    curves included.
     """
     yaw, pitch = np.unwrap(yaw_deg(c2w), period=360.0), pitch_deg(c2w)
     if np.abs(yaw).max() >= U_TURN_DEG:

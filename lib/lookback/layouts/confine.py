@@ -119,7 +119,8 @@ def walk(root: Root, findings: Findings | None = None) -> Iterator[tuple[Path, l
         if real in seen or depth > MAX_DEPTH:
             continue
         seen.add(real)
-        files, inner = [], []
+        files: list[Path] = []
+        inner: list[Path] = []
         for entry in entries(folder):
             if entry.is_symlink():
                 try:

@@ -53,7 +53,12 @@ class Document:
         """A text that may become part of an id: no separators, no control characters."""
         value = self.text(field)
         if any(character in value for character in "/\\:") or not value.isprintable():
-            raise Breach(self.where, self.prefix + field, f"'{value}' holds a character that ids cannot have", "use letters, digits, '_', '-' and '.'")
+            raise Breach(
+                self.where,
+                self.prefix + field,
+                f"'{value}' holds a character that ids cannot have",
+                "use letters, digits, '_', '-' and '.'",
+            )
         return value
 
     def integer(self, field: str, default: Any = _MISSING, low: int = 0) -> Any:

@@ -73,6 +73,6 @@ def _keeps(filters: Filters, item: Item, unknown_passes: bool = False) -> bool:
 
 
 def concerning(violations: list[Violation], clips: list[Clip]) -> list[Violation]:
-    """The violations about these clips, about shared files or about items that are no clips; those of clips cut off by `limit` drop out."""
+    """The violations about these clips, shared files and items that are no clips; those of clips cut off by `limit` drop out."""
     items = {Item.of(clip) for clip in clips}
     return [v for v in violations if not v.concerns or not v.item.model_id or v.item in items]

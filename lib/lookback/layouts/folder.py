@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from lookback.clips import Clip
 from lookback.errors import UsageError
@@ -13,7 +14,14 @@ from lookback.params.curation import Source
 from lookback.paths import portable
 from lookback.registry import layout
 
-FIELDS = {"model": "model_id", "clip": "clip_id", "scene": "scene", "subset": "subset", "condition": "condition_id", "sample": "sample_id"}
+FIELDS = {
+    "model": "model_id",
+    "clip": "clip_id",
+    "scene": "scene",
+    "subset": "subset",
+    "condition": "condition_id",
+    "sample": "sample_id",
+}
 _TOKEN = re.compile(r"\{(\w+)\}|\*\*/|\*")
 
 
@@ -40,10 +48,12 @@ class Folder:
         pattern = source.pattern or _default_pattern(root, candidates)
         matcher = compile_pattern(pattern)
         reading = Reading("folder", violations=findings.violations)
-        clips = [clip for path in candidates if (clip := _clip(root, path, matcher, pattern, findings))]
+        clips = [clip for path in candidates if (clip := _clip(root, path, matcher, findings))]
         reading.clips = without_duplicates(clips, findings, {})
         if not reading.clips and not findings.violations:
-            raise UsageError(f"{root.path} holds no video that matches the pattern '{pattern}'; set pattern, for example {{model}}/{{clip}}.mp4")
+            raise UsageError(
+                f"{root.path} holds no video that matches the pattern '{pattern}'; set pattern, for example {{model}}/{{clip}}.mp4"
+            )
         reading.notes.append(f"Folder: {len(reading.clips)} of {len(candidates)} videos match '{pattern}'")
         return reading
 
@@ -51,8 +61,8 @@ class Folder:
 def compile_pattern(pattern: str) -> re.Pattern[str]:
     """A pattern as a regular expression on the path below the root.
 
-    `{name}` takes part of one path component (the first of several as much as it can), `*` anything within one, `**/` any folders. A
-    pattern without a suffix matches every video suffix and frame folders.
+    `{name}` takes part of one path component (the first of several as much as it can), `*` anything within one, `**/` any
+    folders. A pattern without a suffix matches every video suffix and frame folders.
     """
     if not pattern or pattern.startswith("/") or ".." in pattern.split("/"):
         raise UsageError(f"The pattern '{pattern}' must be relative to the dataset folder, for example {{model}}/{{clip}}.mp4")
@@ -64,13 +74,17 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
             parts.append("(?:[^/]+/)*" if token[0] == "**/" else "[^/]*")
         elif name not in FIELDS or name in seen:
             known = ", ".join(f"{{{field}}}" for field in FIELDS)
-            raise UsageError(f"The pattern '{pattern}' has {{{name}}} {'twice' if name in seen else 'in it'}; use each of {known} at most once")
+            raise UsageError(
+                f"The pattern '{pattern}' has {{{name}}} {'twice' if name in seen else 'in it'}; use each of {known} at most once"
+            )
         else:
             seen.add(name)
             parts.append(f"(?P<{name}>[^/]+)")
         end = token.end()
     if "clip" not in seen:
-        raise UsageError(f"The pattern '{pattern}' has no {{clip}}; say where the clip's name stands, for example {{model}}/{{clip}}.mp4")
+        raise UsageError(
+            f"The pattern '{pattern}' has no {{clip}}; say where the clip's name stands, for example {{model}}/{{clip}}.mp4"
+        )
     parts.append(re.escape(pattern[end:]))
     return re.compile("".join(parts))
 
@@ -87,15 +101,13 @@ def _default_pattern(root: Root, candidates: list[Path]) -> str:
     return "{clip}" if depths == {1} else "{model}/**/{clip}"
 
 
-def _clip(root: Root, path: Path, matcher: re.Pattern[str], pattern: str, findings: Findings) -> Clip | None:
+def _clip(root: Root, path: Path, matcher: re.Pattern[str], findings: Findings) -> Clip | None:
     relative = path.relative_to(root.path).as_posix()
     bare = relative if path.is_dir() else relative.removesuffix(path.suffix)
-    match = matcher.fullmatch(relative) or matcher.fullmatch(bare)
+    match = matcher.fullmatch(bare) or matcher.fullmatch(relative)
     if match is None:
         return None
-    values = {FIELDS[name]: value for name, value in match.groupdict().items()}
-    if path.is_file() and matcher.fullmatch(bare) is not None:
-        values = {FIELDS[name]: value for name, value in matcher.fullmatch(bare).groupdict().items()}  # type: ignore[union-attr]
+    values: dict[str, Any] = {FIELDS[name]: value for name, value in match.groupdict().items()}
     values.setdefault("model_id", root.path.name)
     values.setdefault("sample_id", values["clip_id"])
     values.setdefault("scene", values["clip_id"])
@@ -106,5 +118,3 @@ def _clip(root: Root, path: Path, matcher: re.Pattern[str], pattern: str, findin
         findings.add(breach, item=item)
         return None
     return Clip(benchmark="folder", setting="", video=portable(path), **values)
-
-

@@ -89,8 +89,8 @@ class _Reader:
         except Breach as breach:
             self.findings.add(breach, item=item)
             return None
-        for name, breach in [*sample.problems.items(), *sample.required(self.setting)]:
-            self.findings.add(breach, name, item)
+        for name, problem in [*sample.problems.items(), *sample.required(self.setting)]:
+            self.findings.add(problem, name, item)
         values = dict(sample.values)
         with self.findings.guard("poses", item):
             values |= self._poses(folder, line)

@@ -1,8 +1,8 @@
 """MemoBench: generated clips in any of the spellings its models use, ground truth, metadata and phase sheet.
 
-Generated: `{Scene}/{clip}/frames`, `{clip}/frames`, `samples-rgb`, images directly, `video.mp4` or `{clip}.mp4`; real clips `{NNN}` or
-`real_{NNN}`; all of it below `output/{model}/Synthetic|Real`, `{model}/...` or directly. Also the flat form `{clip}_{model}.mp4` with
-`{clip}_gt.mp4`, in which the project page shows its clips.
+Generated: `{Scene}/{clip}/frames`, `{clip}/frames`, `samples-rgb`, images directly, `video.mp4` or `{clip}.mp4`; real clips
+`{NNN}` or `real_{NNN}`; all of it below `output/{model}/Synthetic|Real`, `{model}/...` or directly. Also the flat form
+`{clip}_{model}.mp4` with `{clip}_gt.mp4`, in which the project page shows its clips.
 """
 
 from __future__ import annotations
@@ -81,10 +81,15 @@ class _Reader:
         models = _models(self.root.path)
         if not models:
             raise UsageError(
-                f"{self.root.path} holds no generated MemoBench clips; looked for output/{{model}}/Synthetic|Real, {{model}}/{{Scene}}/{{clip}}, "
-                "{model}/{clip} and {clip}.mp4"
+                f"{self.root.path} holds no generated MemoBench clips; looked for output/{{model}}/Synthetic|Real, "
+                "{model}/{Scene}/{clip}, {model}/{clip} and {clip}.mp4"
             )
-        return [clip for model in models for name, path in self._generated(model, model.name) if (clip := self._clip(model.name, name, path))]
+        return [
+            clip
+            for model in models
+            for name, path in self._generated(model, model.name)
+            if (clip := self._clip(model.name, name, path))
+        ]
 
     def _generated(self, folder: Path, model: str) -> Iterator[tuple[ClipName, Path]]:
         """(clip, its entry) below a model's folder, through Synthetic/, Real/ and scene folders."""
@@ -135,8 +140,14 @@ class _Reader:
         if "ground_truth" not in values:
             place = self.truth.path if self.truth else self.places[0]
             problem = f"there is no ground truth of '{name.clip_id}'"
-            breach = Breach(place, "ground_truth", problem, "set gt_root to the folder with Synthetic_processed/ and Real_Raw/", Reason.MISSING_INPUT)
-            self.findings.add(breach, "ground_truth", item)
+            missing = Breach(
+                place,
+                "ground_truth",
+                problem,
+                "set gt_root to the folder with Synthetic_processed/ and Real_Raw/",
+                Reason.MISSING_INPUT,
+            )
+            self.findings.add(missing, "ground_truth", item)
         return Clip(
             benchmark="memobench",
             setting=name.setting,

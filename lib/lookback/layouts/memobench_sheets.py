@@ -42,7 +42,10 @@ def read_metadata(places: list[Path], findings: Findings) -> dict[str, dict[str,
         with findings.guard("prompt"):
             for where, row in read_rows(path):
                 with findings.guard("prompt"):
-                    found[_metadata_clip(setting, row, where)] = {"object_name": row.get("subject", ""), "prompt": row.get("prompt", "")}
+                    found[_metadata_clip(setting, row, where)] = {
+                        "object_name": row.get("subject", ""),
+                        "prompt": row.get("prompt", ""),
+                    }
     return found
 
 
@@ -65,7 +68,9 @@ def find_sheets(given: str | None, places: list[Path]) -> list[Path]:
         if not files:
             raise UsageError(f"The phase sheet {path} does not exist or is no CSV or XLSX file; correct phases (--phases)")
         return files
-    found = [place / name for place in places for name in (*SHEETS, *(f"data/{sheet}" for sheet in SHEETS)) if (place / name).is_file()]
+    found = [
+        place / name for place in places for name in (*SHEETS, *(f"data/{sheet}" for sheet in SHEETS)) if (place / name).is_file()
+    ]
     return list(dict.fromkeys(found))
 
 
@@ -81,10 +86,19 @@ def read_phases(sheets: list[Path], findings: Findings) -> dict[str, Phases]:
             for where, row in rows:
                 if row.get("skip", "").lower() == "yes":
                     continue
-                name = clip_name(f"{row['scene']}_{row[clip_column]}" if row.get("scene") and row[clip_column].isdigit() else row.get(clip_column, ""))
+                name = clip_name(
+                    f"{row['scene']}_{row[clip_column]}"
+                    if row.get("scene") and row[clip_column].isdigit()
+                    else row.get(clip_column, "")
+                )
                 with findings.guard("d_start", Item(sample_id=name.clip_id if name else "")):
                     if name is None:
-                        raise Breach(where, clip_column, f"'{row.get(clip_column, '')}' is no clip name", "write {Scene}_{NNN} or the real clip's number")
+                        raise Breach(
+                            where,
+                            clip_column,
+                            f"'{row.get(clip_column, '')}' is no clip name",
+                            "write {Scene}_{NNN} or the real clip's number",
+                        )
                     if name.clip_id in found:
                         raise Breach(where, clip_column, f"'{name.clip_id}' occurs a second time", "keep one row per clip")
                     found[name.clip_id] = _phases(where, row, d_column, r_column)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lookback.layouts.confine import Root, entries, folders, has_frames
+from lookback.layouts.confine import FRAME_SUFFIXES, Root, entries
 from lookback.layouts.memobench_names import ClipName
-from lookback.layouts.reading import Breach, Findings, Item
+from lookback.layouts.reading import Findings, Item
 from lookback.paths import portable
 
 SYNTHETIC, REAL = "Synthetic_processed", "Real_Raw"
@@ -22,19 +22,19 @@ def truth_of(root: Root, name: ClipName, findings: Findings, item: Item) -> dict
     """The clip's ground truth as Clip fields; what is absent stays out, what is broken is a violation of its field."""
     found: dict[str, Any] = {}
     for field, path in _places(root.path, name).items():
-        if path is None or not (path.exists() or path.is_symlink()):
+        if not (path.exists() or path.is_symlink()):
             continue
         with findings.guard(field, item):
             checked = root.video(path, path, field) if field == "ground_truth" else _confirmed(root, path, field)
             found[field] = portable(checked)
     if "gt_poses" in found:
         found["gt_poses_format"] = "c2w" if name.setting == "synthetic" else "mapanything"
-    if "ground_truth" in found:
-        found |= _first_frame(_places(root.path, name))
+    if "ground_truth" in found and (first := _first_frame(root.path, name)) is not None:
+        found["reference_image"] = portable(first)
     return found
 
 
-def _places(root: Path, name: ClipName) -> dict[str, Path | None]:
+def _places(root: Path, name: ClipName) -> dict[str, Path]:
     if name.setting == "synthetic":
         folder, number = root / SYNTHETIC / name.scene / name.clip_id, str(name.number)
         return {
@@ -43,16 +43,18 @@ def _places(root: Path, name: ClipName) -> dict[str, Path | None]:
             "gt_poses": folder / number / "poses.npy",
             "gt_intrinsics": folder / number / "intrinsics.npy",
         }
-    folder = next((place for place in (root / REAL / f"{name.number:03d}", root / REAL / str(name.number)) if place.is_dir()), None)
-    if folder is None:
-        return {}
+    folder = _real_folder(root, name)
     video = folder / f"{folder.name}.mp4"
     return {
         "ground_truth": video if video.exists() else folder / "FRAMES",
         "gt_depth": folder / "depth",
         "gt_poses": folder / "raw" / f"{folder.name}_mapanything.npz",
-        "frames": folder / "FRAMES",
     }
+
+
+def _real_folder(root: Path, name: ClipName) -> Path:
+    padded = root / REAL / f"{name.number:03d}"
+    return padded if padded.is_dir() else root / REAL / str(name.number)
 
 
 def _confirmed(root: Root, path: Path, field: str) -> Path:
@@ -62,13 +64,7 @@ def _confirmed(root: Root, path: Path, field: str) -> Path:
     return root.file(path.name, path, field, base=path.parent)
 
 
-def _first_frame(places: dict[str, Path | None]) -> dict[str, str]:
+def _first_frame(root: Path, name: ClipName) -> Path | None:
     """The reference start frame: the first of the ground-truth frames, when they lie as images."""
-    folder = places.get("frames") or places.get("ground_truth")
-    if folder is None or not folder.is_dir() or not has_frames(folder):
-        return {}
-    return {"reference_image": portable(next(path for path in entries(folder) if path.suffix.lower() in (".png", ".jpg", ".jpeg")))}
-
-
-def scenes(root: Path) -> list[str]:
-    return [folder.name for folder in folders(root / SYNTHETIC)]
+    folder = _real_folder(root, name) / "FRAMES" if name.setting == "real" else _places(root, name)["ground_truth"]
+    return next((path for path in entries(folder) if path.suffix.lower() in FRAME_SUFFIXES), None)

@@ -1,7 +1,8 @@
 """MIND: generated videos of one or more models under test_root, ground truth with action.json under gt_root.
 
 Source: MIND's README, "How to order your test files" and "Dataset Format". Ground truth lies in `{perspective}/test/{test_type}`,
-generated videos in `{perspective}/{test_type}`; mirror_test has no ground truth and one video per action path.
+generated videos in `{perspective}/{test_type}`; mirror_test has no ground truth and one video per action path. `images.txt` beside
+the ground truth is COLMAP's camera path.
 """
 
 from __future__ import annotations
@@ -91,7 +92,9 @@ class _Reader:
             named = [path for path in videos if path.stem == "video"]
             videos = named or [folder / "video.mp4"]
         elif not videos:
-            breach = Breach(folder, "path-1.mp4", "there is no video of an action path", "put path-1.mp4 ... there", Reason.MISSING_INPUT)
+            breach = Breach(
+                folder, "path-1.mp4", "there is no video of an action path", "put path-1.mp4 ... there", Reason.MISSING_INPUT
+            )
             self.findings.add(breach, item=Item(model, kind, "", folder.name))
         clips = [self._clip(model, perspective, kind, folder, video) for video in videos]
         return [clip for clip in clips if clip is not None]
@@ -124,7 +127,9 @@ class _Reader:
         self.segments += actions.segments(clip) if actions else []
         return clip
 
-    def _ground_truth(self, truth: Root, perspective: str, kind: str, name: str, item: Item) -> tuple[dict[str, Any], Actions | None]:
+    def _ground_truth(
+        self, truth: Root, perspective: str, kind: str, name: str, item: Item
+    ) -> tuple[dict[str, Any], Actions | None]:
         folder = truth.path / perspective / "test" / kind / name
         values: dict[str, Any] = {}
         actions: Actions | None = None
@@ -139,6 +144,10 @@ class _Reader:
             truth.confirm(folder / "action.json", folder / "action.json", "actions")
             actions = self._actions(folder / "action.json")
             values |= {"actions": portable(actions.path), **actions.values()}
+        if (folder / "images.txt").exists():
+            with self.findings.guard("gt_poses", item):
+                path = truth.file("images.txt", folder / "images.txt", "gt_poses", base=folder)
+                values |= {"gt_poses": portable(path), "gt_poses_format": "colmap"}
         return values, actions
 
     def _actions(self, path: Path) -> Actions:

@@ -44,7 +44,9 @@ class Actions:
         start = 0
         for name, run in groupby(self.names[self.mark_time :]):
             end = start + len(list(run))
-            rows.append({**keys, "kind": "action", "segment_id": f"action-{len(rows):03d}", "start": start, "end": end, "text": name})
+            rows.append(
+                {**keys, "kind": "action", "segment_id": f"action-{len(rows):03d}", "start": start, "end": end, "text": name}
+            )
             start = end
         return rows
 
@@ -63,7 +65,9 @@ def read_actions(path: Path, convention: str) -> Actions:
         _check_row(path, row, index)
     spoken = detect_convention(rows) if convention == "auto" else convention
     if spoken == "readme" and convention == "readme" and detect_convention(rows) == "code":
-        raise Breach(path, "data", "holds the value 2, which the README's convention does not have", "set action_convention to code")
+        raise Breach(
+            path, "data", "holds the value 2, which the README's convention does not have", "set action_convention to code"
+        )
     names = tuple(action_name(row, spoken) for row in rows)
     return Actions(path, mark, total, document.text("caption", ""), names, spoken)
 

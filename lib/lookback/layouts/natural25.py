@@ -74,7 +74,9 @@ def read_natural25(folder: str | Path) -> Natural25:
     """Families, variants and factors, or a ContractError that names file, line and field."""
     found = find_natural25(Path(folder))
     if found is None:
-        raise ContractError(f"{folder} holds no Natural-25 suite; looked for {' and '.join(FILES)} there and in a checkout's data folder")
+        raise ContractError(
+            f"{folder} holds no Natural-25 suite; looked for {' and '.join(FILES)} there and in a checkout's data folder"
+        )
     try:
         families = {family.family_id: family for family in map(_family, _lines(found / FILES[0]))}
         variants: dict[str, Variant] = {}

@@ -1,13 +1,13 @@
 """What a reader gives back: clips, and one violation for everything that broke the layout's contract.
 
-Strict validation prints the violations; lenient loading turns them into rows of `rejected` and runs the rest. Both see the same ones.
+Strict validation prints the violations; lenient loading makes rows of `rejected` of them and runs the rest. Both see the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +113,9 @@ def without_duplicates(clips: list[Clip], findings: Findings, where: dict[int, P
         if clip.key in kept:
             problem = f"the clip id '{clip.clip_id}' of model '{clip.model_id}' occurs a second time"
             place = where.get(id(clip), clip.video)
-            findings.add(Breach(place, "clip_id", problem, "give every generated video its own id, or remove the copy"), item=Item.of(clip))
+            findings.add(
+                Breach(place, "clip_id", problem, "give every generated video its own id, or remove the copy"), item=Item.of(clip)
+            )
         else:
             kept[clip.key] = clip
     return list(kept.values())
@@ -126,8 +128,3 @@ def emptied(clip: Clip, name: str) -> Clip:
     if f"{name}_format" in Clip.model_fields:
         changes[f"{name}_format"] = None
     return clip.model_copy(update=changes)
-
-
-def located(violation: Violation, item: Item) -> Violation:
-    """The same violation, about this item."""
-    return replace(violation, item=item)

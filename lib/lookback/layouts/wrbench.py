@@ -16,7 +16,15 @@ from lookback.layouts.confine import VIDEO_SUFFIXES, Root, entries, folders, wal
 from lookback.layouts.documents import Document, read_json, read_jsonl, read_rows
 from lookback.layouts.natural25 import FACTORS, Natural25, action_of, find_natural25, read_natural25
 from lookback.layouts.reading import Breach, Findings, Item, Reading, without_duplicates
-from lookback.layouts.wrbench_sidecar import SIDECAR, camera_request, read_sidecar, sidecar_extras, sidecar_facts, sidecar_path, target_poses
+from lookback.layouts.wrbench_sidecar import (
+    SIDECAR,
+    camera_request,
+    read_sidecar,
+    sidecar_extras,
+    sidecar_facts,
+    sidecar_path,
+    target_poses,
+)
 from lookback.params.curation import Source
 from lookback.paths import portable, resolve
 from lookback.registry import layout
@@ -154,7 +162,9 @@ class _Reader:
         family = merged.text("family_id", "") or merged.text("scene", "")
         delta = merged.text(merged.first("event_level", "event_delta"), "")
         if delta and delta not in FACTORS:
-            raise Breach(row.where, merged.first("event_level", "event_delta"), f"is '{delta}'", f"write one of {', '.join(FACTORS)}")
+            raise Breach(
+                row.where, merged.first("event_level", "event_delta"), f"is '{delta}'", f"write one of {', '.join(FACTORS)}"
+            )
         suite_family = self.suite.families.get(family) if self.suite else None
         return {
             "sample_id": merged.text("variant_id", "") or family or merged.text(merged.first("clip_id", "video_id")),
@@ -216,6 +226,6 @@ def _manifest_rows(path: Path) -> list[tuple[Path | str, Any]]:
         shared = {key: value[key] for key in ("setting", "dataset", "suite") if isinstance(value.get(key), str)}
         value = next((value[key] for key in ("videos", "rows", "items") if isinstance(value.get(key), list)), None)
     if not isinstance(value, list):
-        raise Breach(path, "videos", "holds no list of videos", "write a list of rows, or {\"videos\": [...]}")
+        raise Breach(path, "videos", "holds no list of videos", 'write a list of rows, or {"videos": [...]}')
     name = portable(path)
     return [(f"{name}[{index}]", {**shared, **row} if isinstance(row, dict) else row) for index, row in enumerate(value)]

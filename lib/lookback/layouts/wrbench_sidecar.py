@@ -39,7 +39,11 @@ def target_poses(root: Root, video: Path, sidecar: Document | None) -> dict[str,
     """The camera path the model was asked to follow: the file the sidecar names, else `<video>.target_c2w.npy` when it is there."""
     beside = video.with_name(video.name + TARGET)
     if sidecar is None:
-        return {"target_poses": portable(root.file(beside.name, beside, "target_poses", base=beside.parent))} if beside.exists() else {}
+        return (
+            {"target_poses": portable(root.file(beside.name, beside, "target_poses", base=beside.parent))}
+            if beside.exists()
+            else {}
+        )
     name = sidecar.first("target_coordinate_convention", "coordinate_convention")
     convention = sidecar.text(name)
     if not is_opencv_c2w(convention):
