@@ -16,12 +16,13 @@ from lookback.media import open_video, probe, read_image, write_frames
 from media_clips import decoded_plainly, moving_texture, write_video
 
 FASTSTART: dict[str, Any] = {"container_options": {"movflags": "faststart"}}
+VP9: dict[str, Any] = {"codec": "libvpx-vp9", "deadline": "realtime", "cpu-used": "8"}
 CUT_STREAMS: dict[str, tuple[str, dict]] = {
     "mp4 without B-frames": ("clip.mp4", {"bf": "0", "g": "12", **FASTSTART}),
     "mp4 with B-frames": ("clip.mp4", {"bf": "3", "g": "12", **FASTSTART}),
     "hevc": ("clip.mp4", {"codec": "libx265", "x265-params": "keyint=12:log-level=none", **FASTSTART}),
     "matroska": ("clip.mkv", {"bf": "3", "g": "12"}),
-    "webm": ("clip.webm", {"codec": "libvpx-vp9", "deadline": "realtime", "cpu-used": "8"}),
+    "webm": ("clip.webm", VP9),
     "transport stream": ("clip.ts", {"bf": "3", "g": "12"}),
     "avi": ("clip.avi", {"codec": "mpeg4"}),
 }
@@ -115,6 +116,54 @@ def test_damage_in_the_middle_stops_at_the_damaged_frame(tmp_path: Path, bf: str
         with pytest.raises(MediaError):
             reader.read([len(frames)])
         assert np.array_equal(reader.read([58])[0], reference[58]), "a failed read must not spoil the next"
+
+
+def test_a_frame_that_the_decoder_drops_in_silence_is_noticed(tmp_path: Path) -> None:
+    """A VP9 packet whose show_frame bit (0x02 of its first byte, profile 0) is cleared decodes and shows nothing."""
+    source = write_video(tmp_path / "source.webm", moving_texture(30, 64, 96), g="60", **VP9)
+    target = tmp_path / "dropped.nut"  # WebM would join the packet with the next
+    with av.open(str(source)) as container, av.open(str(target), "w") as output:
+        copy = output.add_stream_from_template(container.streams.video[0])
+        for index, packet in enumerate(container.demux(video=0)):
+            if packet.size:
+                data = bytearray(bytes(packet))
+                if index == 12:
+                    data[0] &= ~0x02
+                edited = av.Packet(bytes(data))
+                edited.pts, edited.dts, edited.time_base = packet.pts, packet.dts, packet.time_base
+                edited.is_keyframe, edited.stream = packet.is_keyframe, copy
+                output.mux(edited)
+    assert len(decoded_plainly(target)) == 29, "one frame must be gone, or this test shows nothing"
+    read, error = delivered(target)
+    assert len(read) == 12
+    assert error is not None
+    assert "after 12 frames (a frame is missing)" in str(error)
+
+
+def test_a_matroska_whose_packets_end_before_its_duration_is_incomplete(tmp_path: Path) -> None:
+    path = write_video(tmp_path / "clip.webm", moving_texture(60), **VP9)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2 :] = bytes(len(data) - len(data) // 2)
+    path.write_bytes(bytes(data))
+    info = probe(path)
+    read, error = delivered(path)
+    assert not info.complete
+    assert len(read) == info.n_frames < 60
+    assert error is not None
+
+
+def test_a_transport_stream_cut_between_its_packets_never_shifts_an_index(tmp_path: Path) -> None:
+    whole = write_video(tmp_path / "clip.ts", moving_texture(60, 64, 96), bf="3", g="12")
+    reference, data = decoded_plainly(whole), whole.read_bytes()
+    cut = tmp_path / "cut.ts"
+    found_incomplete = 0
+    for packets in range(len(data) // 188 // 3, len(data) // 188, 9):
+        cut.write_bytes(data[: 188 * packets])
+        read, error = delivered(cut)
+        found_incomplete += error is not None
+        # Nothing tells whether the very last packet is whole, so its frame may differ.
+        assert np.array_equal(np.stack(read[:-1]), reference[: len(read) - 1])
+    assert found_incomplete > 3
 
 
 def test_a_size_change_within_the_stream_is_refused(tmp_path: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import av
 import numpy as np
 import pytest
 from lookback.errors import MediaError, Reason, UsageError
@@ -49,41 +52,65 @@ def test_read_equals_sequential_decoding(tmp_path: Path, stream: str) -> None:
         assert reader.read([]).shape == (0, 64, 96, 3)
 
 
-def test_a_late_frame_does_not_decode_the_clip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write_video(tmp_path / "clip.mp4", moving_texture(240, 64, 96), g="12", bf="2")
-    decoded = 0
+@pytest.fixture
+def decoded_frames(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows by one entry for each frame that any reader decodes."""
+    counted: list[int] = []
     decode_packets = video_module.decode_packets
 
-    def counted(*arguments, **keywords):
-        nonlocal decoded
+    def counting(*arguments: Any, **keywords: Any) -> Iterator[av.VideoFrame]:
         for frame in decode_packets(*arguments, **keywords):
-            decoded += 1
+            counted.append(1)
             yield frame
 
+    monkeypatch.setattr(video_module, "decode_packets", counting)
+    return counted
+
+
+def test_a_late_frame_does_not_decode_the_clip(tmp_path: Path, decoded_frames: list[int]) -> None:
+    path = write_video(tmp_path / "clip.mp4", moving_texture(240, 64, 96), g="12", bf="2")
     with open_video(path) as reader:
-        monkeypatch.setattr(video_module, "decode_packets", counted)
+        decoded_frames.clear()
         reader.read([230])
-        assert decoded <= 12
+        assert len(decoded_frames) <= 12
         reader.read([231, 232])
-        assert decoded <= 14, "reading on must not start again"
+        assert len(decoded_frames) <= 14, "reading on must not start again"
 
 
-def test_sparse_forward_reads_jump_over_whole_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sparse_forward_reads_jump_over_whole_groups(tmp_path: Path, decoded_frames: list[int]) -> None:
     path = write_video(tmp_path / "clip.mp4", moving_texture(240, 64, 96), g="12", bf="0")
     reference = decoded_plainly(path)
-    decoded = 0
-    decode_packets = video_module.decode_packets
-
-    def counted(*arguments, **keywords):
-        nonlocal decoded
-        for frame in decode_packets(*arguments, **keywords):
-            decoded += 1
-            yield frame
-
     with open_video(path) as reader:
-        monkeypatch.setattr(video_module, "decode_packets", counted)
+        decoded_frames.clear()
         assert np.array_equal(reader.read([12, 120, 228]), reference[[12, 120, 228]])
-    assert decoded < 12
+    assert len(decoded_frames) < 12
+
+
+@pytest.mark.parametrize("stream", ["h264 open GOP in Matroska", "h264 open GOP in a transport stream", "hevc open GOP", "vp9"])
+def test_open_groups_are_sought_and_not_decoded_from_the_start(tmp_path: Path, stream: str, decoded_frames: list[int]) -> None:
+    name, options = STREAMS[stream]
+    path = write_video(tmp_path / name, moving_texture(120, 64, 96), **options)
+    with open_video(path) as reader:
+        decoded_frames.clear()
+        for index in range(119, 89, -1):
+            reader.read([index])
+    # At most two groups of 12 for each; from the start it would be about 105 for each.
+    assert len(decoded_frames) < 30 * 25
+
+
+def test_false_keyframes_are_not_believed(tmp_path: Path) -> None:
+    """Every packet is marked as a keyframe, and MPEG-4 decodes a predicted frame without its reference, wrongly and in silence."""
+    source = write_video(tmp_path / "source.mp4", moving_texture(40, 64, 96), codec="mpeg4", g="40")
+    target = tmp_path / "marked.mp4"
+    with av.open(str(source)) as container, av.open(str(target), "w") as output:
+        copy = output.add_stream_from_template(container.streams.video[0])
+        for packet in container.demux(video=0):
+            if packet.size:
+                packet.is_keyframe, packet.stream = True, copy
+                output.mux(packet)
+    reference = decoded_plainly(target)
+    with open_video(target) as reader:
+        assert np.array_equal(reader.read([30, 20, 39]), reference[[30, 20, 39]])
 
 
 def test_two_iterations_at_once_and_a_read_between_do_not_disturb_each_other(tmp_path: Path) -> None:
