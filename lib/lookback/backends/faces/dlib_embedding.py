@@ -17,7 +17,7 @@ import numpy as np
 
 from lookback.backends.faces.dlib_centre import CENTRE
 
-# dlib's own detector draws its square this much wider than SCRFD's box, and lower by this share of the height (medians of 40 faces).
+# dlib's own detector draws its square this much wider than SCRFD's box, lower by this share of the height (medians of 40 faces).
 RECTANGLE_WIDTH, RECTANGLE_SHIFT = 1.09, 0.034
 MATCH_THRESHOLD = 0.40  # the cosine at dlib's border of 0.6
 

@@ -1,0 +1,1 @@
+"""Masks of the people whose faces were found."""

@@ -1,0 +1,1 @@
+"""Quality of single frames without a reference, and ImageReward."""

@@ -1,0 +1,32 @@
+"""Named values of each sampled frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lookback.store import Entry
+
+Measure = Callable[[np.ndarray], dict[str, np.ndarray]]
+
+
+class QualityJob:
+    """`measure` takes frames uint8 (n,H,W,3), at most `batch_size`, and gives named values (n,)."""
+
+    def __init__(self, measure: Measure, batch_size: int, wants: np.ndarray, record: dict[str, Any]):
+        self.measure, self.batch_size, self.wants, self.record = measure, batch_size, wants, record
+        self.indices: list[np.ndarray] = []
+        self.values: dict[str, list[np.ndarray]] = {}
+
+    def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
+        self.indices.append(np.asarray(indices, np.int64))
+        for start in range(0, len(frames), self.batch_size):
+            for name, values in self.measure(frames[start : start + self.batch_size]).items():
+                self.values.setdefault(name, []).append(np.asarray(values, np.float32).reshape(-1))
+
+    def finish(self) -> Entry:
+        arrays = {name: np.concatenate(parts) for name, parts in self.values.items()}
+        means = {name: round(float(values.mean()), 4) for name, values in arrays.items()}
+        return Entry({"frame_index": np.concatenate(self.indices), **arrays}, {**self.record, "means": means})
