@@ -30,7 +30,7 @@ MAPS = (".png", ".npy")
 
 @backend(role="depth", name="files", title="Depth from Depth-Anything-3 results, arrays or map folders", embedded=True, version="1")
 class DepthFiles:
-    """Looks at the clip's `extras.depth`, at its Depth-Anything-3 poses and, if the clip is the ground truth itself, at `gt_depth`."""
+    """Looks at the clip's `extras.depth`, at its Depth-Anything-3 poses and, if it is the ground truth itself, at `gt_depth`."""
 
     requires: ClassVar[tuple[str, ...]] = ()
 

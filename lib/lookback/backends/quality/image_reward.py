@@ -1,4 +1,4 @@
-"""MemoBench's prompt fidelity: ImageReward (Xu et al. 2023), through the optional package `image-reward` and a checkpoint on disk."""
+"""MemoBench's prompt fidelity: ImageReward (Xu et al. 2023), through the optional package `image-reward` and local files."""
 
 from __future__ import annotations
 
