@@ -67,7 +67,7 @@ def ratio_measure(
     n_groups = int(groups.max()) + 1
     draws = bootstrap_totals(cells, statistic, groups, resamples, seed)
     low, high, note = interval_or_note(draws, n_groups, confidence)
-    return Estimate(name, value, len(cells), low, high, confidence=confidence, method="percentile bootstrap", note=note)
+    return Estimate(name, value, len(cells), low, high, confidence=confidence, method="expanded percentile bootstrap", note=note)
 
 
 def share_measure(

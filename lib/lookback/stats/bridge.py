@@ -7,7 +7,7 @@ Source: WRBench 3.5, eq. 10, and appendix G.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lookback.errors import NotScorable, Reason, UsageError
-from lookback.stats.bootstrap import bootstrap_totals, interval_or_note
+from lookback.stats.bootstrap import bootstrap_totals, interval_or_note, method_text
 from lookback.stats.codes import cluster_codes
 from lookback.stats.confusion import confusion_counts, proportion
 from lookback.stats.estimate import Estimate
@@ -69,11 +69,16 @@ def bridge(
     tau: float,
     *,
     clusters: ArrayLike | None = None,
+    symmetric: bool = False,
     resamples: int = 2000,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Bridge:
-    """The bridge of human labels (1, 0, -1 or "a", "tie", "b") and score differences A - B, with tie band `tau`."""
+    """The bridge of human labels (1, 0, -1 or "a", "tie", "b") and score differences A - B, with tie band `tau`.
+
+    Correlation and kappa depend on which clip of each pair is called A. Where that is arbitrary (models sorted by name, say),
+    `symmetric` counts every pair in both orders, inside its own cluster, so that the result does not depend on it.
+    """
     y = preference_sign(labels)
     delta = np.asarray(deltas, dtype=float)
     if delta.shape != y.shape:
@@ -88,6 +93,10 @@ def bridge(
     reversals = int(table[0, 2] + table[2, 0])
     reasons: dict[str, str] = {}
     groups = cluster_codes(clusters, n)
+    ordered, ordered_delta, ordered_groups = y, delta, groups
+    if symmetric:
+        ordered, ordered_delta, ordered_groups = np.concatenate([y, -y]), np.concatenate([delta, -delta]), np.tile(groups, 2)
+    ordered_decision = threshold_decision(ordered_delta, tau)
 
     def attempt(name: str, make: Any) -> Any:
         try:
@@ -96,17 +105,21 @@ def bridge(
             reasons[name] = str(missing)
             return None
 
-    cells = (np.eye(9)[(y + 1) * 3 + decision + 1]).astype(float)
+    cells = np.eye(9)[(ordered + 1) * 3 + ordered_decision + 1]
 
     def kappa(weights: WeightKind) -> Estimate:
-        return _table_kappa(cells, table, weights, groups, resamples, confidence, seed)
+        return _table_kappa(cells, weights, ordered_groups, n, resamples, confidence, seed)
 
-    rho = attempt("rho", lambda: spearman(y, delta, clusters=clusters, resamples=resamples, confidence=confidence, seed=seed))
+    def alignment() -> Estimate:
+        drawn: dict[str, Any] = {"resamples": resamples, "confidence": confidence, "seed": seed}
+        return replace(spearman(ordered, ordered_delta, clusters=ordered_groups, **drawn), n=n)
+
+    rho = attempt("rho", alignment)
     return Bridge(
         n=n,
         tau=float(tau),
         rho=rho,
-        rho_ceiling=attempt("rho_ceiling", lambda: tie_ceiling(y)),
+        rho_ceiling=attempt("rho_ceiling", lambda: tie_ceiling(ordered)),
         exact=proportion("exact agreement", int(np.trace(table)), n, confidence),
         strict=attempt("strict", lambda: proportion("strict agreement", int(table[0, 0] + table[2, 2]), decided, confidence)),
         tie=attempt("tie", lambda: proportion("tie agreement", int(table[1, 1]), n - decided, confidence)),
@@ -121,9 +134,9 @@ def bridge(
 
 def _table_kappa(
     cells: NDArray[np.float64],
-    table: NDArray[np.int64],
     weights: WeightKind,
     groups: NDArray[np.int64],
+    n_pairs: int,
     resamples: int,
     confidence: float,
     seed: int,
@@ -138,11 +151,11 @@ def _table_kappa(
         expected = np.einsum("bk,kl,bl->b", tables.sum(axis=2), credit, tables.sum(axis=1)) / n**2
         return np.where(1 - expected > 1e-12, (observed - expected) / np.where(1 - expected > 1e-12, 1 - expected, 1), np.nan)
 
-    value = float(statistic(table.reshape(1, 9).astype(float))[0])
+    value = float(statistic(cells.sum(axis=0)[None])[0])
     name = f"decision kappa ({weights})"
     if not np.isfinite(value):
         raise NotScorable(Reason.UNDEFINED, f"{name} is 0/0: people and metric use one and the same answer throughout")
     n_groups = int(groups.max()) + 1
     low, high, note = interval_or_note(bootstrap_totals(cells, statistic, groups, resamples, seed), n_groups, confidence)
-    method = f"percentile bootstrap, {resamples} resamples of {n_groups} clusters, seed {seed}"
-    return Estimate(name, value, int(table.sum()), low, high, confidence=confidence, method=method, note=note)
+    method = method_text(resamples, n_groups, "clusters", seed)
+    return Estimate(name, value, n_pairs, low, high, confidence=confidence, method=method, note=note)

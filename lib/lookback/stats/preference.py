@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookback.errors import ContractError, UsageError
 
-SIGNS = {"a": 1, "tie": 0, "b": -1, 1: 1, 0: 0, -1: -1}
+SIGNS = {"a": 1, "tie": 0, "b": -1, "1": 1, "0": 0, "-1": -1, 1: 1, 0: 0, -1: -1}
 
 
 def preference_sign(labels: ArrayLike) -> NDArray[np.int64]:
-    """Labels "a", "tie", "b" (any case) or 1, 0, -1 as signs; anything else is an error that names the label."""
+    """Labels "a", "tie", "b" (any case) or 1, 0, -1 (numbers or text) as signs; anything else is an error that names the label."""
     values = pd.Series(np.asarray(labels, dtype=object))
     keys = values.map(lambda v: v.lower() if isinstance(v, str) else v)
     signs = keys.map(SIGNS)

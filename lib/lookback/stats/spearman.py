@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from lookback.errors import NotScorable, Reason, UsageError
-from lookback.stats.bootstrap import CHUNK_CELLS, interval_or_note, resample_weights
+from lookback.stats.bootstrap import CHUNK_CELLS, interval_or_note, method_text, resample_weights
 from lookback.stats.codes import cluster_codes
 from lookback.stats.estimate import Estimate
 from lookback.stats.ranks import spearman_rows
@@ -35,7 +35,7 @@ def spearman(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Estimate:
-    """Spearman's rho with a cluster-bootstrap percentile interval; p from the bootstrap standard error on Fisher's z scale."""
+    """Spearman's rho with an expanded percentile cluster-bootstrap interval; p from its error on Fisher's z scale (t test)."""
     first, second = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if first.ndim != 1 or first.shape != second.shape:
         raise UsageError(f"Spearman's rho needs two equally long lists, got shapes {first.shape} and {second.shape}")
@@ -56,9 +56,9 @@ def spearman(
         defined = draws[np.isfinite(draws)]
         se = float(np.std(defined, ddof=1))
         spread = float(np.std(np.arctanh(np.clip(defined, -0.999999, 0.999999)), ddof=1))
-        p = float(2 * stats.norm.sf(abs(np.arctanh(np.clip(value, -0.999999, 0.999999))) / spread)) if spread > 0 else None
-    unit = "units" if clusters is None else "clusters"
-    method = f"percentile bootstrap, {resamples} resamples of {n_groups} {unit}, seed {seed}"
+        z = abs(np.arctanh(np.clip(value, -0.999999, 0.999999)))
+        p = float(2 * stats.t.sf(z / spread, n_groups - 1)) if spread > 0 else None
+    method = method_text(resamples, n_groups, "units" if clusters is None else "clusters", seed)
     return Estimate("Spearman's rho", value, n, low, high, se, p, confidence, method, note)
 
 

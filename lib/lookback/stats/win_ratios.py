@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lookback.errors import ContractError, NotScorable, Reason, UsageError
-from lookback.stats.bootstrap import bootstrap_totals, interval_or_note
+from lookback.stats.bootstrap import bootstrap_totals, interval_or_note, method_text
 from lookback.stats.codes import cluster_codes
 from lookback.stats.estimate import Estimate
 from lookback.stats.preference import preference_sign
@@ -135,8 +135,7 @@ def win_ratio_difference(
     draws = bootstrap_totals(terms, _difference, codes.clusters, resamples, seed)
     low, high, note = interval_or_note(draws, codes.n_clusters, confidence)
     involved = int(((played[:, chosen]).sum(axis=1) > 0).sum())
-    unit = f"{codes.n_clusters} {cluster or 'pair'} clusters"
-    method = f"percentile bootstrap, {resamples} resamples of {unit}, seed {seed}, ties {ties}"
+    method = method_text(resamples, codes.n_clusters, f"{cluster or 'pair'} clusters", seed) + f", ties {ties}"
     se = float(np.nanstd(draws, ddof=1)) if note == "" else None
     return Estimate(f"win ratio {first} - {second}", value, involved, low, high, se, None, confidence, method, note)
 

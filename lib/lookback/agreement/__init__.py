@@ -1,0 +1,10 @@
+"""From raw human votes to the papers' agreement tables: import, check, declare a plan, analyse, draw."""
+
+from lookback.agreement.analyse import analyse
+from lookback.agreement.importers import read_ratings
+from lookback.agreement.plan import Plan, load_plan
+from lookback.agreement.save import save_tables
+from lookback.agreement.scores import judge_scores
+from lookback.agreement.validation import check_ratings
+
+__all__ = ["Plan", "analyse", "check_ratings", "judge_scores", "load_plan", "read_ratings", "save_tables"]

@@ -1,0 +1,93 @@
+"""Forest plot: one estimate with its interval per row."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from lookback.figures import PALETTE, style
+
+
+def forest(
+    table: pd.DataFrame,
+    *,
+    value: str,
+    low: str,
+    high: str,
+    labels: pd.Series,
+    counts: pd.Series,
+    axis: str,
+    title: str,
+    reference: float = 0.0,
+) -> tuple[Figure, str]:
+    """Points with interval bars in the table's order; rows without a value say so instead of vanishing."""
+    with style():
+        figure, axes = plt.subplots(figsize=(7.6, 1.2 + 0.28 * len(table)), layout="constrained")
+        rows = np.arange(len(table))[::-1]
+        known = table[value].notna().to_numpy()
+        values = table[value].to_numpy(dtype=float)
+        lows = table[low].to_numpy(dtype=float)
+        highs = table[high].to_numpy(dtype=float)
+        bounded = known & np.isfinite(lows) & np.isfinite(highs)
+        axes.axvline(reference, color="#999999", linewidth=0.8, linestyle="--", zorder=0)
+        axes.hlines(rows[bounded], lows[bounded], highs[bounded], color=PALETTE[0], linewidth=1.6)
+        axes.plot(values[known], rows[known], "o", color=PALETTE[0], markersize=4.5)
+        for row in rows[~known]:
+            axes.text(reference, row, " no value", va="center", color="#666666", fontsize=8)
+        axes.set_yticks(rows, [f"{name}  (n {count})" for name, count in zip(labels, counts, strict=True)])
+        lowest = np.nanmin([reference, *values[known], *lows[bounded]])
+        axes.set_xlim(lowest - 0.05, 1.03)
+        axes.set_ylim(-0.7, len(table) - 0.3)
+        axes.set_xlabel(axis)
+        figure.suptitle(title, fontsize=10)
+    without = int((known & ~bounded).sum())
+    note = f" {without} point(s) have no interval." if without else ""
+    lead = f"{title.removesuffix('?')}: points are estimates, bars their intervals; the dashed line is {reference:g}."
+    return figure, f"{lead} Bars that cross it do not tell the estimate from {reference:g}.{note}"
+
+
+def agreement_forest(agreement: pd.DataFrame, *, coefficient: str = "ac1", confidence: float = 0.95) -> tuple[Figure, str]:
+    """Forest plot of one coefficient of the agreement table (ac1, ac2, kappa, alpha, percent)."""
+    names = {
+        "ac1": "Gwet's AC1",
+        "ac2": "Gwet's AC2",
+        "kappa": "Fleiss' kappa",
+        "alpha": "Krippendorff's alpha",
+        "percent": "Agreement",
+    }
+    several = agreement["family"].nunique() > 1
+    family = agreement["family"] + ": " if several else ""
+    labels = family + agreement["dimension"] + agreement["setting"].map(lambda s: f" [{s}]" if s else "")
+    return forest(
+        agreement,
+        value=coefficient,
+        low=f"{coefficient}_low",
+        high=f"{coefficient}_high",
+        labels=labels,
+        counts=agreement["n_items"],
+        axis=f"{names[coefficient]} (1 = full agreement), {confidence:.0%} interval",
+        title="Agreement among annotators",
+    )
+
+
+def ranking_forest(ranking: pd.DataFrame, *, confidence: float = 0.95) -> tuple[Figure, str]:
+    """Forest plot of the model-level rho of every dimension, with the number of models and pairs."""
+    labels = ranking["dimension"] + ranking["setting"].map(lambda s: f" [{s}]" if s else "")
+    counts = (
+        ranking["n_models"].map(lambda m: "-" if pd.isna(m) else f"{int(m)} models")
+        + ", "
+        + ranking["n_pairs"].astype(str)
+        + " pairs"
+    )
+    return forest(
+        ranking,
+        value="rho",
+        low="rho_low",
+        high="rho_high",
+        labels=labels,
+        counts=counts,
+        axis=f"Spearman's rho of win ratios, {confidence:.0%} interval",
+        title="Do people and metric rank the models alike?",
+    )

@@ -1,0 +1,71 @@
+"""Heat maps: agreement by scene and dimension (MemoBench figure 4), correlations between metrics (WRBench figure 4)."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lookback.agreement.reading import span
+from lookback.figures import style
+
+
+def agreement_heatmap(table: pd.DataFrame) -> tuple[Figure, str]:
+    """Share of questions on which people's majority equals the answer; the last row and column are totals."""
+    values = table.set_index("scene").drop(columns="n")
+    with style():
+        figure, axes = plt.subplots(figsize=(1.6 + 0.95 * values.shape[1], 1.5 + 0.3 * len(values)), layout="constrained")
+        image = axes.imshow(values.to_numpy(dtype=float), cmap="cividis", vmin=0, vmax=1, aspect="auto")
+        _cells(axes, values.to_numpy(dtype=float), lambda v: f"{v:.0%}", dark=lambda v: v < 0.55)
+        axes.set_xticks(range(values.shape[1]), [c.replace("_", "\n") for c in values.columns])
+        axes.set_yticks(range(len(values)), [f"{s} (n {int(n)})" for s, n in zip(values.index, table["n"], strict=True)])
+        axes.axhline(len(values) - 1.5, color="white", linewidth=2)
+        axes.axvline(values.shape[1] - 1.5, color="white", linewidth=2)
+        axes.set_xlabel("dimension")
+        axes.set_ylabel("scene")
+        figure.colorbar(image, ax=axes, label="agreement (share of questions)", shrink=0.8)
+    total = int(table.loc[table["scene"] == "all", "n"].iloc[0])
+    overall = f"{values.loc['all', 'all']:.1%}" if "all" in values else "none"
+    smallest = int(table["n"].min())
+    caption = f"Agreement of the answers with people's majority, overall {overall} of {total} questions. "
+    return figure, caption + f"A row rests on {smallest} or more questions, so single dark cells are a question or two."
+
+
+def correlation_matrix(correlations: pd.DataFrame) -> tuple[Figure, str]:
+    """Correlations of one benchmark and setting: lower triangle r, with its interval under it; bold where Holm leaves p < 0.05."""
+    names = list(dict.fromkeys([*correlations["metric_a"], *correlations["metric_b"]]))
+    size = len(names)
+    values = np.full((size, size), np.nan)
+    texts: dict[tuple[int, int], tuple[str, bool]] = {}
+    for row in correlations.itertuples():
+        i, j = sorted((names.index(row.metric_a), names.index(row.metric_b)), reverse=True)
+        values[i, j] = row.r
+        if np.isfinite(row.r):
+            texts[i, j] = (f"{row.r:.2f}\n{row.low:.2f} to {row.high:.2f}", bool(row.p_holm < 0.05))
+    short = [name.split(".")[-1].replace("_", " ") for name in names]
+    with style():
+        figure, axes = plt.subplots(figsize=(1.9 + 0.95 * size, 1.4 + 0.75 * size), layout="constrained")
+        image = axes.imshow(values[1:, :-1], cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
+        for (i, j), (text, strong) in texts.items():
+            colour = "white" if abs(values[i, j]) > 0.6 else "black"
+            axes.text(j, i - 1, text, ha="center", va="center", fontsize=7, color=colour, fontweight="bold" if strong else "normal")
+        axes.set_xticks(range(size - 1), short[:-1], rotation=30, ha="right")
+        axes.set_yticks(range(size - 1), short[1:])
+        axes.set_xlabel("metric")
+        axes.set_ylabel("metric")
+        figure.colorbar(image, ax=axes, label="Pearson correlation over models (unitless)", shrink=0.8)
+    models = span(correlations["n"].min(), correlations["n"].max())
+    caption = (
+        f"Model-level correlations between metrics over {models} models, with intervals. Bold: different from zero after Holm's "
+    )
+    return figure, caption + "correction; blocks of one colour move together."
+
+
+def _cells(axes: Axes, values: np.ndarray, text: object, dark: object) -> None:
+    for (i, j), value in np.ndenumerate(values):
+        if np.isfinite(value):
+            axes.text(j, i, text(value), ha="center", va="center", fontsize=7, color="white" if dark(value) else "black")  # type: ignore[operator]
+        else:
+            axes.text(j, i, "-", ha="center", va="center", fontsize=7, color="#666666")

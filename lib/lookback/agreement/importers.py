@@ -1,0 +1,119 @@
+"""Ratings in: the tidy schema as CSV or JSON lines, Label Studio exports, and the annotation desk's own CSV.
+
+One row is one vote: task, benchmark, setting, dimension, clip_a, model_a, clip_b, model_b, scene, annotator, label, time (seconds
+since 1970), simulated. `clip_b`/`model_b` are empty where one clip is judged. A dimension may carry a question's id after "#"
+("continuity_of_memory#12"), so that several questions on one axis stay apart.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from lookback.agreement.label_studio import is_label_studio, read_label_studio
+from lookback.errors import ContractError, UsageError
+from lookback.tables import SCHEMAS
+
+COLUMNS = list(SCHEMAS["ratings"].columns)
+REQUIRED = ["task", "benchmark", "dimension", "clip_a", "model_a", "annotator", "label"]
+DEFAULTS = {"setting": "", "clip_b": "", "model_b": "", "scene": "", "simulated": False}
+TRUE, FALSE = {"true", "1", "yes"}, {"false", "0", "no", ""}
+
+
+def read_ratings(path: str | Path) -> pd.DataFrame:
+    """Votes from a .csv, .jsonl, .json (Label Studio export or a list of records) or .parquet file, in the tidy schema."""
+    source = Path(path)
+    if not source.is_file():
+        raise UsageError(f"There is no ratings file {source}")
+    suffix = source.suffix.lower()
+    if suffix == ".csv":
+        table = _read_csv(source)
+    elif suffix in {".jsonl", ".ndjson"}:
+        table = pd.DataFrame(_read_lines(source))
+    elif suffix == ".json":
+        table = _read_json(source)
+    elif suffix == ".parquet":
+        table = pd.read_parquet(source)
+    else:
+        raise UsageError(f"{source.name}: unknown kind of ratings file; use .csv, .jsonl, .json (Label Studio) or .parquet")
+    return tidy(table, source.name)
+
+
+def tidy(table: pd.DataFrame, where: str) -> pd.DataFrame:
+    """The tidy schema's columns and types; missing optional columns get their empty value, unknown columns are an error."""
+    lacking = [column for column in REQUIRED if column not in table]
+    unknown = [str(column) for column in table if column not in COLUMNS]
+    if lacking or unknown:
+        parts = [f"lacks {', '.join(lacking)}"] * bool(lacking) + [f"has unknown {', '.join(unknown)}"] * bool(unknown)
+        raise ContractError(f"{where}: the ratings table {' and '.join(parts)}; its columns are {', '.join(COLUMNS)}")
+    result = table.assign(**{name: value for name, value in DEFAULTS.items() if name not in table}).copy()
+    for column in COLUMNS:
+        if column == "time":
+            times = result["time"] if "time" in result else pd.Series(float("nan"), index=result.index)
+            result["time"] = pd.to_numeric(times, errors="coerce").astype(float)
+        elif column == "simulated":
+            result["simulated"] = _flags(result["simulated"], where)
+        else:
+            result[column] = _texts(result[column])
+    empty = [c for c in REQUIRED if (result[c] == "").any()]
+    if empty:
+        row = int((result[empty[0]] == "").to_numpy().argmax())
+        raise ContractError(f"{where}: vote {row + 1} has no {empty[0]}; every vote needs {', '.join(REQUIRED)}")
+    return result[COLUMNS].reset_index(drop=True)
+
+
+def _texts(values: pd.Series) -> pd.Series:
+    """Text without surrounding blanks; whole numbers without a decimal point (1.0 is the label "1")."""
+
+    def text(value: object) -> str:
+        if value is None or (isinstance(value, float) and value != value):
+            return ""
+        if isinstance(value, float) and value.is_integer():
+            return str(int(value))
+        return str(value).strip()
+
+    return values.map(text).astype(str)
+
+
+def _flags(values: pd.Series, where: str) -> pd.Series:
+    words = _texts(values).str.lower()
+    odd = sorted(set(words) - TRUE - FALSE)
+    if odd:
+        raise ContractError(f"{where}: column simulated must be true or false, found {', '.join(odd[:3])}")
+    return words.isin(TRUE)
+
+
+def _read_csv(source: Path) -> pd.DataFrame:
+    try:
+        return pd.read_csv(source, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise ContractError(f"{source.name} is not a readable CSV file: {' '.join(str(error).split())}") from None
+
+
+def _read_lines(source: Path) -> list[dict]:
+    records = []
+    for number, line in enumerate(source.read_text(encoding="utf-8-sig").splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise ContractError(f"{source.name}, line {number}: not JSON ({error.msg})") from None
+        if not isinstance(record, dict):
+            raise ContractError(f"{source.name}, line {number}: expected one vote as a JSON object")
+        records.append(record)
+    return records
+
+
+def _read_json(source: Path) -> pd.DataFrame:
+    try:
+        content = json.loads(source.read_text(encoding="utf-8-sig"))
+    except json.JSONDecodeError as error:
+        raise ContractError(f"{source.name}, line {error.lineno}: not JSON ({error.msg})") from None
+    if is_label_studio(content):
+        return read_label_studio(content, source.name)
+    if isinstance(content, list) and all(isinstance(entry, dict) for entry in content):
+        return pd.DataFrame(content)
+    raise ContractError(f"{source.name}: neither a Label Studio export nor a list of votes")

@@ -1,0 +1,256 @@
+"""Plain-language readings: what each table supports, and what its sample cannot support."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from lookback.agreement.claims import IMPOSSIBLE, NOT_SUPPORTED, SUPPORTED
+from lookback.agreement.plan import Plan
+
+SETTINGS = {"T": "text", "A": "action"}
+
+
+def number(value: float, digits: int = 2) -> str:
+    return "none" if value is None or not np.isfinite(value) else f"{value:.{digits}f}"
+
+
+def p_value(value: float) -> str:
+    return "p < 0.0001" if value < 0.0001 else f"p = {value:.2g}"
+
+
+def interval(low: float, high: float) -> str:
+    return "no interval" if not (np.isfinite(low) and np.isfinite(high)) else f"{low:.2f} to {high:.2f}"
+
+
+def span(low: float, high: float) -> str:
+    """A range of whole numbers, or the one number."""
+    return f"{int(low)}" if int(low) == int(high) else f"{int(low)} to {int(high)}"
+
+
+def listing(items: list[str], most: int = 12) -> str:
+    shown = items[:most]
+    rest = f" and {len(items) - most} more" if len(items) > most else ""
+    return (", ".join(shown) + rest) if shown else "none"
+
+
+def simulated_note(votes: pd.DataFrame) -> str:
+    count = int(votes["simulated"].sum())
+    return "" if count == 0 else f" {count} of {len(votes)} votes are simulated, not human: these numbers say nothing about people."
+
+
+def read_agreement(table: pd.DataFrame, plan: Plan) -> str:
+    """AC1 first: it is the main coefficient; kappa's fall under skewed answers is explained rather than hidden."""
+    known = table[table["ac1"].notna()]
+    if known.empty:
+        return "No dimension has items with two votes, so agreement among people cannot be observed."
+    best, worst = known.loc[known["ac1"].idxmax()], known.loc[known["ac1"].idxmin()]
+    ends = [f"{number(r['ac1'])} ({r['dimension']}, {interval(r['ac1_low'], r['ac1_high'])})" for r in (worst, best)]
+    sample = "scenes" if plan.clusters.agreement == "scene" else "items"
+    text = (
+        f"People agree beyond chance by AC1 {ends[0]} to {ends[1]} over {len(known)} rows; intervals treat {sample} as the sample"
+    )
+    text += " and the annotators as given."
+    skewed = known[(known["ac1"] - known["kappa"] > 0.3)]
+    if len(skewed):
+        names = listing(skewed["dimension"].tolist())
+        text += f" Kappa lies far under AC1 for {names}: one answer dominates there, which lowers kappa alone."
+    crossing = known[known["ac1_low"] <= 0]
+    if len(crossing):
+        text += f" Agreement better than chance is not shown for {listing(crossing['dimension'].tolist())}."
+    return text
+
+
+def _claims(table: pd.DataFrame, describe: Callable[[pd.Series], str]) -> str:
+    parts = []
+    for claim, lead in ((SUPPORTED, "Supported for"), (NOT_SUPPORTED, "Not supported for")):
+        rows = table[table["claim"] == claim]
+        if len(rows):
+            parts.append(f"{lead} {listing([describe(r) for _, r in rows.iterrows()])}.")
+    return " ".join(parts)
+
+
+def read_ranking(table: pd.DataFrame, plan: Plan) -> str:
+    """Per setting: which dimensions are supported after Holm, and what so few models cannot show."""
+    if table.empty:
+        return "No preference votes with a metric: rank agreement was not computed."
+    parts = [
+        "Do people and metric rank these models alike? Model-level win ratios over the same pairs, two-sided permutation p, "
+        + (f"{plan.multiplicity.capitalize()} over the declared dimensions" if plan.multiplicity == "holm" else "uncorrected")
+        + f", level {plan.alpha}."
+    ]
+    for (_, setting), own in table.groupby(["family", "setting"], sort=False):
+        tested = own[own["p_rho"].notna()]
+        name = SETTINGS.get(str(setting), str(setting)) or "all"
+        if tested.empty:
+            parts.append(f"{name}: no dimension could be tested ({listing(own['reason'].unique().tolist(), 2)}).")
+            continue
+        described = _claims(tested, lambda r: f"{r['dimension']} (rho {number(r['rho'])}, {interval(r['rho_low'], r['rho_high'])})")
+        models = int(tested["n_models"].max())
+        smallest = float(tested["smallest_p"].min())
+        tests = int(tested["n_tests"].max())
+        limit = min(1.0, smallest * tests) if plan.multiplicity == "holm" else smallest
+        parts.append(f"{name}, {models} models: {described}".rstrip())
+        sentence = (
+            f"With {models} models the smallest attainable p is {smallest:.2g}, {limit:.2g} after correction for {tests} tests"
+        )
+        hopeless = tested[tested["claim"] == IMPOSSIBLE]
+        if len(hopeless):
+            names = listing(hopeless["dimension"].tolist())
+            sentence += f": no result could have been significant for {names}, so their rho is a description, not a finding"
+        parts.append(sentence + ".")
+    parts.append(
+        "Intervals are about these models under more scenes and votes; they do not say how other models would rank. "
+        "A correlation of ranks does not say that the score's size means anything."
+    )
+    return " ".join(parts)
+
+
+def read_bridge(table: pd.DataFrame, plan: Plan) -> str:
+    """Rank alignment, decisions and reversals pair by pair."""
+    known = table[table["rho"].notna()] if "rho" in table else table
+    if len(known) == 0:
+        return "No pair has a human label and two scores, so there is no bridge to read."
+    named = known["dimension"]
+    if known["setting"].nunique() > 1:
+        named = named + " in " + known["setting"].replace(SETTINGS)
+    known = known.assign(name=named)
+    described = _claims(
+        known, lambda r: f"{r['name']} (rho {number(r['rho'])} of at most {number(r['rho_ceiling'])}, n {int(r['n'])})"
+    )
+    reversals = ", ".join(f"{r['name']} {int(r['reversals'])}/{int(r['n'])}" for _, r in known.iterrows())
+    return (
+        f"Pair by pair: {described} Opposite decisions outside the tie band: {reversals}. The largest rho is below 1 because "
+        f"people's labels are tied. Hold-out rho is on {plan.holdout.fraction:.0%} of the scenes, chosen by name before scores "
+        "were read; with few held-out pairs it is a check of direction, not of size."
+    )
+
+
+def read_trigger(table: pd.DataFrame) -> str:
+    known = table[table["value"].notna()].set_index(["subset", "measure"])
+    if ("overall", "recall") not in known.index:
+        return "The trigger judge cannot be validated: " + listing(table["reason"].unique().tolist(), 2) + "."
+    recall, accuracy = known.loc[("overall", "recall")], known.loc[("overall", "accuracy")]
+    subsets = known.xs("recall", level="measure").drop(index="overall", errors="ignore")
+    text = (
+        f"The judge finds {recall['value']:.0%} of the clips people call triggered ({interval(recall['low'], recall['high'])}, "
+        f"n {int(recall['n'])}) and agrees with the majority on {accuracy['value']:.0%} of all."
+    )
+    if len(subsets):
+        weakest = subsets["value"].idxmin()
+        low = subsets.loc[weakest]
+        text += f" Recall is lowest for {weakest} ({low['value']:.2f}, {interval(low['low'], low['high'])}, n {int(low['n'])})."
+        wide = [str(s) for s, r in subsets.iterrows() if r["high"] - r["low"] > 0.2]
+        if wide:
+            text += f" Too few clips to rank the subsets: the interval is wider than 0.2 for {listing(wide)}."
+    return text
+
+
+def read_judgeability(table: pd.DataFrame) -> str:
+    rows = table[table["measure"] == "balanced"]
+    parts = [
+        f"{r['dimension']}: balanced {number(r['value'])} ({interval(r['low'], r['high'])}, n {int(r['n'])})"
+        if r["reason"] == ""
+        else f"{r['dimension']}: {r['reason']}"
+        for _, r in rows.iterrows()
+    ]
+    return "Agreement on whether there is anything to judge, both answers weighted alike: " + "; ".join(parts) + "."
+
+
+def read_vqa(table: pd.DataFrame) -> str:
+    overall = table[(table["scene"] == "all") & (table["dimension"] == "all")].iloc[0]
+    text = f"People's majority equals the answer on {overall['agreement']:.1%} of {int(overall['n'])} questions"
+    text += f" ({interval(overall['low'], overall['high'])}); Cohen's kappa {number(overall['kappa'])}"
+    text += f" ({interval(overall['kappa_low'], overall['kappa_high'])})."
+    cells = table[(table["scene"] != "all") & (table["dimension"] != "all")]
+    if len(cells):
+        text += f" A cell rests on {span(cells['n'].min(), cells['n'].max())} questions: single cells carry no claim."
+    return text
+
+
+def read_annotators(table: pd.DataFrame) -> str:
+    known = table[table["agreement"].notna()]
+    if known.empty:
+        return "No annotator shares items with others, so none can be checked."
+    low = known[known["high"] < known.groupby("family")["agreement"].transform("median")]
+    text = f"Annotators agree with the majority of the others on {known['agreement'].min():.0%} to {known['agreement'].max():.0%} "
+    text += "of shared items."
+    names = [f"{r['annotator']} ({r['agreement']:.0%}, {r['family']})" for _, r in low.iterrows()]
+    text += (
+        f" Clearly below their family's median: {listing(names)}." if names else " None lies clearly below their family's median."
+    )
+    cycles = int(table["circular_triads"].sum())
+    return text + (f" {cycles} circular triads (A over B over C over A)." if cycles else "")
+
+
+def read_power(table: pd.DataFrame) -> str:
+    parts = []
+    for (family, setting), own in table.groupby(["family", "setting"], sort=True):
+        row = own.iloc[(own["win_ratio"] - 0.6).abs().argmin()]
+        parts.append(
+            f"{family} {setting}: {int(row['votes'])} pairs for one planned comparison at a win ratio of {row['win_ratio']:.2f}, "
+            f"{int(row['votes_corrected'])} when all {int(row['comparisons'])} pairs of models are tested; "
+            f"the median pair of models has {int(row['pairs_now'])} per dimension now"
+        )
+    return "Pairs needed to tell two models apart (with this study's ties and clustering): " + "; ".join(parts) + "."
+
+
+def read_strengths(table: pd.DataFrame) -> str:
+    failed = table[table["reason"] != ""]
+    text = (
+        "Davidson strengths on the log scale (0 is the average model), standard errors clustered by scene; models whose intervals "
+    )
+    text += "overlap widely are not told apart."
+    return text + (f" No strengths for {listing(failed['dimension'].tolist())}." if len(failed) else "")
+
+
+def read_win_ratios(table: pd.DataFrame) -> str:
+    wide = float((table["high_human"] - table["low_human"]).median())
+    return f"Win ratios of people and metric over the same pairs, ties half; people's intervals are {wide:.2f} wide in the median."
+
+
+def read_disagreements(table: pd.DataFrame) -> str:
+    count = int(table["reversal"].sum())
+    return f"{len(table)} cases where people and the automatic answer differ, {count} of them reversals; the clearest come first."
+
+
+def read_correlations(table: pd.DataFrame) -> str:
+    known = table[table["r"].notna()]
+    if known.empty:
+        return "Too few models for correlations between metrics."
+    strong = known[known["p_holm"] < 0.05]
+    models = span(known["n"].min(), known["n"].max())
+    shown = [
+        f"{r['metric_a']} with {r['metric_b']} ({r['r']:.2f})"
+        for _, r in strong.sort_values("r", key=abs, ascending=False).iterrows()
+    ]
+    return f"Model-level Pearson correlations over {models} models. Different from zero after Holm: {listing(shown, 6)}."
+
+
+def read_factors(table: pd.DataFrame) -> str:
+    known = table[table["p"].notna()]
+    if known.empty:
+        return "No metric has models with all four event cells."
+    shown = [f"{r['contrast']} on {r['metric']} ({r['mean']:+.3f})" for _, r in known[known["p_holm"] < 0.05].iterrows()]
+    smallest = f"{known['smallest_p'].min():.2g} to {known['smallest_p'].max():.2g}"
+    return (
+        f"Paired Wilcoxon over models, Holm within each metric: {listing(shown, 8)} differ from zero. "
+        f"With this many models the smallest attainable p before correction is {smallest}."
+    )
+
+
+def read_mixed(table: pd.DataFrame) -> str:
+    fixed = table[(table["kind"] == "fixed") & (table["term"] != "Intercept")]
+    failed = table[table["reason"] != ""]
+    shown = [f"{r['term']} on {r['metric']} ({r['estimate']:+.3f}, {interval(r['low'], r['high'])})" for _, r in fixed.iterrows()]
+    text = f"Mixed model with scene and model as random effects: {listing(shown, 6)}."
+    return text + (
+        f" Not fitted: {listing((failed['metric'] + ' (' + failed['reason'] + ')').tolist(), 3)}." if len(failed) else ""
+    )
+
+
+def read_counts(table: pd.DataFrame) -> str:
+    total = int(table.iloc[-1]["records"]) if "records" in table else int(table["rows"].sum())
+    return f"{total} votes by kind of task; a description of the sample, no test."

@@ -1,0 +1,182 @@
+"""Metric against people: model-level ranking, pair-level bridge, judges' yes/no answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lookback.agreement.claims import add_claims
+from lookback.agreement.plan import Plan
+from lookback.agreement.votes import packed_matrix
+from lookback.errors import NotScorable, Reason
+from lookback.stats import (
+    Bridge,
+    RankAgreement,
+    bridge,
+    cohen_kappa,
+    judgeability_agreement,
+    model_ceiling,
+    proportion,
+    rank_agreement_pairs,
+    trigger_validation,
+)
+
+GROUP = ["family", "role", "benchmark", "setting", "dimension"]
+RANK_FIELDS = [name for name in RankAgreement.__dataclass_fields__ if name not in ("confidence", "note", "n_pairs")]
+
+
+def usable(units: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Units of this kind with both a human label and an automatic one."""
+    return units[(units["kind"] == kind) & units["label"].notna() & units["decision"].notna()]
+
+
+def ranking_table(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Per family, setting and dimension with a metric: rank agreement of model-level win ratios (MBench table 3, tidy)."""
+    rows = []
+    for keys, own in units[units["kind"] == "preference"].groupby(GROUP, sort=True):
+        named = dict(zip(GROUP, keys, strict=True))
+        metric = own["metric"].iloc[0]
+        if metric == "":
+            continue
+        both = usable(own, "preference")
+        row: dict[str, Any] = {**named, "metric": metric, "n_pairs": len(both), "n_excluded": _excluded(own)}
+        try:
+            table = both.assign(human=both["label"].astype(int), metric=both["decision"].astype(int))
+            result = rank_agreement_pairs(table, ties=plan.win_ratio_ties, cluster="cluster", **plan.drawn)
+            row |= {name: getattr(result, name) for name in RANK_FIELDS} | {"reason": "", "note": result.note}
+        except NotScorable as missing:
+            row |= dict.fromkeys(RANK_FIELDS, np.nan) | {"reason": str(missing), "note": ""}
+        row["ceiling"] = _model_ceiling(votes[votes["item"].isin(own["item"])], plan)
+        rows.append(row)
+    if not rows:
+        return pd.DataFrame()
+    table = pd.DataFrame(rows).astype({name: float for name in RANK_FIELDS if name not in ("n_models", "exact", "n_clusters")})
+    return add_claims(table, plan, ["family", "setting"], p="p_rho")
+
+
+def _excluded(units: pd.DataFrame) -> str:
+    """Why units do not enter, with counts: people split, or a score is missing for its typed reason."""
+    counts = units.loc[units["label"].isna(), "status"].value_counts().to_dict()
+    missing = units.loc[units["label"].notna() & units["decision"].isna(), "missing"].value_counts().to_dict()
+    return "; ".join(f"{name} {count}" for name, count in {**counts, **missing}.items())
+
+
+def _model_ceiling(votes: pd.DataFrame, plan: Plan) -> float:
+    matrix = packed_matrix(votes)
+    sides = votes.drop_duplicates("item").set_index("item").loc[matrix.index, ["model_a", "model_b"]]
+    try:
+        return model_ceiling(matrix.to_numpy(dtype=object), sides["model_a"], sides["model_b"], seed=plan.seed).value
+    except NotScorable:
+        return np.nan
+
+
+def bridge_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Per family, setting and dimension with a metric: the pair-level bridge, whole and on the held-out scenes."""
+    rows = []
+    for keys, own in units[units["kind"] == "preference"].groupby(GROUP, sort=True):
+        metric = own["metric"].iloc[0]
+        if metric == "":
+            continue
+        both = usable(own, "preference")
+        row: dict[str, Any] = {**dict(zip(GROUP, keys, strict=True)), "metric": metric, "n_excluded": _excluded(own)}
+        try:
+            result = _bridge(both, plan)
+            row |= result.as_row() | {f"confusion_{h}_{m}": int(result.confusion.loc[h, m]) for h in (-1, 0, 1) for m in (-1, 0, 1)}
+        except NotScorable as missing:
+            row |= {"n": 0, "tau": float(own["tau"].iloc[0]), "reason": str(missing)}
+        held = both[both["scene"].map(plan.holdout.holds)] if len(both) else both
+        row |= {"n_holdout": len(held), "holdout_rho": np.nan, "holdout_low": np.nan, "holdout_high": np.nan, "holdout_reason": ""}
+        try:
+            aside = _bridge(held, plan)
+            row["holdout_reason"] = aside.reasons.get("rho", "")
+            if aside.rho is not None:
+                bounds = {"holdout_low": _number(aside.rho.low), "holdout_high": _number(aside.rho.high)}
+                row |= {"holdout_rho": aside.rho.value, **bounds, "holdout_reason": aside.rho.note}
+        except NotScorable as missing:
+            row["holdout_reason"] = str(missing)
+        rows.append(row)
+    if not rows:
+        return pd.DataFrame()
+    table = pd.DataFrame(rows)
+    for column in ("rho_p", "rho", "reversals"):
+        table[column] = table[column].astype(float) if column in table else np.nan
+    table["reversals"] = table["reversals"].astype("Int64")
+    return add_claims(table, plan, ["family", "setting"], p="rho_p")
+
+
+def _bridge(units: pd.DataFrame, plan: Plan) -> Bridge:
+    if units.empty:
+        raise NotScorable(Reason.TOO_FEW_VALUES, "no pair has both a human label and two scores")
+    symmetric, tau = plan.orientation == "symmetric", float(units["tau"].iloc[0])
+    return bridge(units["label"].astype(int), units["delta"], tau, clusters=units["cluster"], symmetric=symmetric, **plan.drawn)
+
+
+def trigger_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Tidy rows per subset and measure of the trigger judge (MBench table 6, tidy); empty without trigger votes."""
+    both = usable(units, "trigger")
+    if (units["kind"] == "trigger").sum() == 0:
+        return pd.DataFrame()
+    subsets = both["dimension"].str.removeprefix("trigger_")
+    try:
+        return trigger_validation(both["label"], both["decision"], subsets, clusters=_clusters(both, plan), **plan.drawn)
+    except NotScorable as missing:
+        return _empty_measures({"subset": "overall"}, str(missing))
+
+
+def judgeability_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Tidy rows per dimension and measure (J, NJ, balanced, overall); empty without judgeability votes."""
+    parts = []
+    for dimension, own in units[units["kind"] == "judgeability"].groupby("dimension", sort=True):
+        both = usable(own, "judgeability")
+        try:
+            table = judgeability_agreement(both["label"], both["decision"], clusters=_clusters(both, plan), **plan.drawn)
+            parts.append(table.assign(dimension=dimension))
+        except NotScorable as missing:
+            parts.append(_empty_measures({"dimension": str(dimension)}, str(missing)))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+def vqa_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Agreement of the VQA answer with people's majority per scene and dimension, overall with Cohen's kappa (MemoBench fig. 4)."""
+    asked = units[units["kind"] == "vqa"]
+    if asked.empty:
+        return pd.DataFrame()
+    both = usable(units, "vqa")
+    same = (both["label"] == both["decision"]).astype(int)
+    rows = []
+    for (scene, dimension), hits in same.groupby([both["scene"], both["dimension"]], sort=True):
+        rows.append({"scene": scene, "dimension": dimension, **_share(hits, plan)})
+    for scene, hits in same.groupby(both["scene"], sort=True):
+        rows.append({"scene": scene, "dimension": "all", **_share(hits, plan)})
+    for dimension, hits in same.groupby(both["dimension"], sort=True):
+        rows.append({"scene": "all", "dimension": dimension, **_share(hits, plan)})
+    overall = {"scene": "all", "dimension": "all", **_share(same, plan), "kappa": np.nan, "kappa_low": np.nan, "kappa_high": np.nan}
+    try:
+        kappa = cohen_kappa(both["label"], both["decision"], ["no", "yes"], confidence=plan.confidence)
+        overall |= {"kappa": kappa.value, "kappa_low": _number(kappa.low), "kappa_high": _number(kappa.high)}
+    except NotScorable as missing:
+        overall["reason"] = f"kappa: {missing}"
+    return pd.DataFrame([*rows, overall])
+
+
+def _share(hits: pd.Series, plan: Plan) -> dict[str, Any]:
+    try:
+        estimate = proportion("agreement", int(hits.sum()), len(hits), plan.confidence)
+    except NotScorable as missing:
+        return {"agreement": np.nan, "low": np.nan, "high": np.nan, "n": 0, "reason": str(missing)}
+    return {"agreement": estimate.value, "low": estimate.low, "high": estimate.high, "n": len(hits), "reason": ""}
+
+
+def _clusters(units: pd.DataFrame, plan: Plan) -> pd.Series | None:
+    return None if plan.clusters.metric == "item" else units["cluster"]
+
+
+def _empty_measures(named: dict[str, str], reason: str) -> pd.DataFrame:
+    row = {**named, "measure": "all", "value": np.nan, "low": np.nan, "high": np.nan, "n": 0, "reason": reason}
+    return pd.DataFrame([row])
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value

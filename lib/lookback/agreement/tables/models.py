@@ -1,0 +1,91 @@
+"""The models themselves: win ratios, strengths, the pairs on which people and metric disagree, and how many votes would tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lookback.agreement.plan import Plan
+from lookback.agreement.tables.metric import GROUP, usable
+from lookback.errors import NotScorable
+from lookback.stats import bradley_terry, power_table, win_ratios
+
+
+def win_ratio_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Per family, setting, dimension and model: people's and the metric's win ratio over the same pairs, with intervals."""
+    parts = []
+    drawn: dict[str, Any] = {"ties": plan.win_ratio_ties, "cluster": "cluster", **plan.drawn}
+    for keys, own in usable(units, "preference").groupby(GROUP, sort=True):
+        table = own.assign(human=own["label"].astype(int), machine=own["decision"].astype(int))
+        human = win_ratios(table, label="human", **drawn)[["model", "n", "win_ratio", "low", "high", "reason"]]
+        metric = win_ratios(table, label="machine", **drawn)[["model", "win_ratio", "low", "high"]]
+        merged = human.merge(metric, on="model", suffixes=("_human", "_metric"))
+        parts.append(merged.assign(**dict(zip(GROUP, keys, strict=True)), metric=own["metric"].iloc[0]))
+    if not parts:
+        return pd.DataFrame()
+    table = pd.concat(parts, ignore_index=True)
+    first = [*GROUP, "metric", "model"]
+    return table[[*first, *[c for c in table if c not in first]]]
+
+
+def strengths_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Per family, setting and dimension: Davidson strengths of the models from every vote, standard errors clustered by scene."""
+    parts = []
+    cluster = None if plan.clusters.metric == "item" else "scene"
+    for keys, own in votes[votes["kind"] == "preference"].groupby(GROUP, sort=True):
+        named = dict(zip(GROUP, keys, strict=True))
+        try:
+            fit = bradley_terry(own.assign(label=own["label"].astype(int)), cluster=cluster, confidence=plan.confidence)
+            parts.append(fit.table.assign(**named, tie_parameter=fit.tie, n_votes=fit.n, reason=""))
+        except NotScorable as missing:
+            row = {"model": "", "log_strength": np.nan, "se": np.nan, "low": np.nan, "high": np.nan, "win_probability": np.nan}
+            parts.append(pd.DataFrame([{**row, **named, "n_votes": len(own), "reason": str(missing)}]))
+    if not parts:
+        return pd.DataFrame()
+    table = pd.concat(parts, ignore_index=True)
+    return table[[*GROUP, *[c for c in table if c not in GROUP]]]
+
+
+def disagreements_table(units: pd.DataFrame) -> pd.DataFrame:
+    """Pairs and clips on which people and the automatic answer differ, the clearest reversals first, with their clips."""
+    both = units[units["label"].notna() & units["decision"].notna()]
+    wrong = both[both["label"] != both["decision"]]
+    reversal = (wrong["kind"] == "preference") & (wrong["label"].map(_sign) * wrong["decision"].map(_sign) == -1)
+    columns = ["family", "setting", "dimension", "question", "scene", "model_a", "clip_a", "model_b", "clip_b"]
+    columns += ["label", "share", "n_votes", "decision", "metric", "value_a", "value_b", "delta"]
+    table = wrong[columns].assign(reversal=reversal.to_numpy(), size=wrong["delta"].abs().to_numpy())
+    table = table.sort_values(["reversal", "size"], ascending=[False, False], kind="stable", na_position="last")
+    return table.drop(columns="size").astype({"label": str, "decision": str}).reset_index(drop=True)
+
+
+def _sign(value: object) -> int:
+    return value if isinstance(value, int | np.integer) else 0  # type: ignore[return-value]
+
+
+def design_effect(units: pd.DataFrame, plan: Plan) -> float:
+    """How much clustering inflates the variance of win ratios: clustered over unclustered, mean over models, at least 1."""
+    table = units.assign(label=units["label"].astype(int))
+    drawn: dict[str, Any] = {"ties": plan.win_ratio_ties, **plan.drawn}
+    clustered = win_ratios(table, cluster="cluster", **drawn).set_index("model")
+    alone = win_ratios(table, **drawn).set_index("model")
+    ratio = ((clustered["high"] - clustered["low"]) / (alone["high"] - alone["low"])) ** 2
+    mean = float(ratio[np.isfinite(ratio)].mean())
+    return max(1.0, mean) if np.isfinite(mean) else 1.0
+
+
+def votes_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Pairs needed to tell two models apart, per family: its tie share and design effect, alone and corrected for all pairs."""
+    parts = []
+    for (family, setting), own in units[(units["kind"] == "preference") & units["label"].notna()].groupby(["family", "setting"]):
+        models = pd.unique(pd.concat([own["model_a"], own["model_b"]]))
+        comparisons = max(1, len(models) * (len(models) - 1) // 2)
+        effect = design_effect(own, plan)
+        ties = round(float((own["label"] == 0).mean()), 4)
+        table = power_table(tie_share=ties, alpha=plan.alpha, power=plan.power, design_effect=effect, comparisons=comparisons)
+        met = own.groupby([own[["model_a", "model_b"]].min(axis=1), own[["model_a", "model_b"]].max(axis=1), "dimension"]).size()
+        parts.append(
+            table.assign(family=family, setting=setting, design_effect=effect, comparisons=comparisons, pairs_now=int(met.median()))
+        )
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()

@@ -1,0 +1,147 @@
+"""Are these votes fit to be analysed under this plan? Every problem is found, named with its rows, and told how to mend.
+
+Repeats of a pair with the sides swapped are a consistency check of the annotator: consistent ones count once, contradicting ones
+are an error (or, by plan, are dropped as no judgement at all).
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from lookback.agreement.plan import Plan
+from lookback.errors import ContractError
+from lookback.stats.preference import SIGNS
+
+ITEM = ["family", "benchmark", "setting", "dimension", "question", "model_a", "clip_a", "model_b", "clip_b"]
+
+
+def check_ratings(ratings: pd.DataFrame, plan: Plan, clips: pd.DataFrame | None = None) -> pd.DataFrame:
+    """The votes the plan analyses, one row each: pairs in one canonical order, labels as signs (preferences) or words.
+
+    Adds family, kind, role, question and item. `clips` (benchmark, setting, model_id, clip_id) makes unknown clips an error.
+    Raises ContractError with every problem on its own line.
+    """
+    votes = ratings.reset_index(drop=True).copy()
+    split = votes["dimension"].str.partition("#")
+    votes["dimension"], votes["question"] = split[0], split[2]
+    votes["family"] = _families(votes, plan)
+    problems = _problems(votes, plan, clips)
+    if problems:
+        raise ContractError("\n".join(problems))
+    votes["kind"] = votes["family"].map({name: f.kind for name, f in plan.families.items()})
+    votes["role"] = votes["family"].map({name: f.role for name, f in plan.families.items()})
+    votes = _canonical(votes)
+    votes, problems = _repeats(votes, plan)
+    if problems:
+        raise ContractError("\n".join(problems))
+    votes["item"] = votes.groupby(ITEM, sort=True, dropna=False).ngroup()
+    return votes.sort_values(["item", "annotator"], ignore_index=True)
+
+
+def _families(votes: pd.DataFrame, plan: Plan) -> pd.Series:
+    where = {(f.benchmark, f.task, d): name for name, f in plan.families.items() for d in f.dimensions}
+    keys = pd.MultiIndex.from_frame(votes[["benchmark", "task", "dimension"]])
+    return pd.Series([where.get(key, "") for key in keys], index=votes.index, dtype=str)
+
+
+def _rows(mask: pd.Series) -> str:
+    found = [str(i + 1) for i in mask[mask].index[:3]]
+    more = int(mask.sum()) - len(found)
+    return f"vote{'s' if mask.sum() > 1 else ''} {', '.join(found)}" + (f" and {more} more" if more > 0 else "")
+
+
+def _problems(votes: pd.DataFrame, plan: Plan, clips: pd.DataFrame | None) -> list[str]:
+    problems = []
+    undeclared = votes["family"] == ""
+    if undeclared.any():
+        first = votes.loc[undeclared, ["benchmark", "task", "dimension"]].drop_duplicates().head(3)
+        named = "; ".join(" / ".join(row) for row in first.itertuples(index=False))
+        problems.append(f"{_rows(undeclared)}: the plan declares no family for {named}; add it to the plan or remove the votes")
+    problems += _label_problems(votes, plan)
+    paired = votes["clip_b"] != ""
+    preference = votes["family"].map(lambda name: name != "" and plan.families[name].kind == "preference")
+    single = votes["family"].map(lambda name: name != "" and plan.families[name].kind in ("trigger", "vqa"))
+    if (preference & ~paired).any():
+        problems.append(f"{_rows(preference & ~paired)}: a preference needs clip_b; fill it or use a single-clip task")
+    if (single & paired).any():
+        problems.append(f"{_rows(single & paired)}: this task judges one clip, but clip_b is filled; empty it")
+    lost = paired & (votes["model_b"] == "")
+    if lost.any():
+        problems.append(f"{_rows(lost)}: clip_b has no model_b; fill it")
+    alike = paired & (votes["model_a"] == votes["model_b"]) & (votes["clip_a"] == votes["clip_b"])
+    if alike.any():
+        problems.append(f"{_rows(alike)}: a clip is compared with itself; remove the votes")
+    homeless = votes["scene"] == ""
+    if homeless.any() and "scene" in (plan.clusters.agreement, plan.clusters.metric):
+        problems.append(f"{_rows(homeless)}: no scene, but the plan clusters by scene; fill it or set clusters to item")
+    if plan.simulated == "refuse" and votes["simulated"].any():
+        problems.append(f"{_rows(votes['simulated'])}: simulated, and the plan refuses simulated votes; remove them")
+    if clips is not None:
+        problems += _unknown_clips(votes, clips)
+    return problems
+
+
+def _label_problems(votes: pd.DataFrame, plan: Plan) -> list[str]:
+    problems = []
+    for name, family in plan.families.items():
+        declared = plan.scales[family.scale].categories
+        bad = (votes["family"] == name) & ~votes["label"].isin(declared)
+        if bad.any():
+            found = ", ".join(repr(v) for v in votes.loc[bad, "label"].unique()[:3])
+            scale = ", ".join(declared)
+            problems.append(
+                f"{_rows(bad)}: label {found} is outside the scale of {name} ({scale}); correct it or declare the scale used"
+            )
+    return problems
+
+
+def _unknown_clips(votes: pd.DataFrame, clips: pd.DataFrame) -> list[str]:
+    known = set(clips[["benchmark", "setting", "model_id", "clip_id"]].itertuples(index=False, name=None))
+    problems = []
+    for side in ("a", "b"):
+        used = votes[["benchmark", "setting", f"model_{side}", f"clip_{side}"]].itertuples(index=False, name=None)
+        unknown = pd.Series([row[3] != "" and row not in known for row in used], index=votes.index)
+        if unknown.any():
+            row = votes[unknown].iloc[0]
+            name = f"{row['benchmark']}/{row['setting']}, model {row[f'model_{side}']!r}, clip {row[f'clip_{side}']!r}"
+            problems.append(f"{_rows(unknown)}: clip_{side} is not among the clips ({name}); check its spelling or curate it first")
+    return problems
+
+
+def _canonical(votes: pd.DataFrame) -> pd.DataFrame:
+    """Preferences as signs, every pair in the order in which it was first voted on."""
+    votes = votes.copy()
+    first = votes["model_a"] + "\0" + votes["clip_a"]
+    second = votes["model_b"] + "\0" + votes["clip_b"]
+    preference = votes["kind"] == "preference"
+    pair = first.where(first < second, second) + "\0" + second.where(first < second, first)
+    keys = [votes[c] for c in ("family", "benchmark", "setting", "dimension", "question")]
+    votes["swapped"] = (votes["clip_b"] != "") & (first != first.groupby([*keys, pair]).transform("first"))
+    labels = votes["label"].astype(object)
+    signs = labels[preference].map(lambda label: SIGNS[label.lower()])
+    labels[preference] = signs.where(~votes.loc[preference, "swapped"], -signs).astype(object)
+    votes["label"] = labels
+    for a, b in (("model_a", "model_b"), ("clip_a", "clip_b")):
+        votes[a], votes[b] = votes[a].where(~votes["swapped"], votes[b]), votes[b].where(~votes["swapped"], votes[a])
+    return votes
+
+
+def _repeats(votes: pd.DataFrame, plan: Plan) -> tuple[pd.DataFrame, list[str]]:
+    problems = []
+    key = [*ITEM, "annotator"]
+    doubled = votes.duplicated([*key, "swapped"], keep=False)
+    if doubled.any() and plan.duplicates == "error":
+        row = votes[doubled].iloc[0]
+        what = f"{row['annotator']} voted more than once on {row['dimension']}, {row['model_a']}/{row['clip_a']}"
+        problems.append(f"{_rows(doubled)}: duplicate votes ({what}); remove them or set duplicates: keep_last")
+    votes = (
+        votes.sort_values("time", kind="stable", na_position="first").drop_duplicates([*key, "swapped"], keep="last").sort_index()
+    )
+    labels = votes.groupby(key, dropna=False)["label"].transform("nunique")
+    torn = labels > 1
+    if torn.any() and plan.contradictions == "error":
+        who = votes.loc[torn, "annotator"].value_counts()
+        names = ", ".join(f"{name} ({count // 2} pairs)" for name, count in who.head(3).items())
+        advice = "check these annotators, or set contradictions: drop"
+        problems.append(f"{_rows(torn)}: annotators contradict themselves when the sides are swapped: {names}; {advice}")
+    return votes[~torn].drop_duplicates(key).copy(), problems
