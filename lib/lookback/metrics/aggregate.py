@@ -42,8 +42,8 @@ def aggregate(
     """One row per group: mean, sd, n, n_items, coverage, reasons (JSON counts), and the interval with its note.
 
     n counts the values; n_items the clips the metric applies to, so coverage = n / n_items. The interval is a percentile bootstrap
-    that draws whole scenes (`cluster`), because clips of one scene are not independent; with fewer than two scenes there is none,
-    and the note says so.
+    that draws whole scenes (`cluster`), because clips of one scene are not independent, and is widened for few scenes; with fewer
+    than two there is none, and the note says so.
     """
     _require_columns(items, [*by, cluster, "value", "reason"])
     rows = [

@@ -1,0 +1,147 @@
+"""Aggregation against pandas, numpy loops and the M-Score twin."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from lookback.errors import ContractError
+from lookback.metrics.aggregate import aggregate, aggregate_triggered, mark_best, mark_sparse, with_clip_facts
+from lookback.metrics.functional import trigger_scores
+from scipy import stats
+
+BY = ["metric", "model_id"]
+
+
+@pytest.fixture
+def items(rng: np.random.Generator) -> pd.DataFrame:
+    """Two models, 12 scenes of 5 clips with a scene effect; some clips are missing for different reasons."""
+    rows = []
+    for model, level in (("a", 0.7), ("b", 0.5)):
+        for scene in range(12):
+            effect = rng.normal(0, 0.1)
+            for clip in range(5):
+                reason = {0: "too_few_matches", 7: "no_poses"}.get((5 * scene + clip) % 11, "")
+                value = np.nan if reason else level + effect + rng.normal(0, 0.02)
+                rows.append({"metric": "m", "model_id": model, "scene": f"s{scene}", "value": value, "reason": reason})
+    return pd.DataFrame(rows)
+
+
+def test_mean_n_coverage_and_reasons(items: pd.DataFrame) -> None:
+    summary = aggregate(items, by=BY).set_index("model_id")
+    values = items[items["model_id"] == "a"]["value"].dropna()
+    row = summary.loc["a"]
+    assert row["mean"] == pytest.approx(values.mean())
+    assert row["sd"] == pytest.approx(values.std())
+    assert (row["n"], row["n_items"], row["n_clusters"]) == (len(values), 60, 12)
+    assert row["coverage"] == pytest.approx(len(values) / 60)
+    assert json.loads(row["reasons"]) == {"no_poses": 5, "too_few_matches": 6}
+
+
+def test_the_interval_is_that_of_a_plain_bootstrap_over_scenes(items: pd.DataFrame) -> None:
+    """Second implementation: draw scenes one by one, concatenate their clips; levels expanded for 12 scenes (Hesterberg 2015)."""
+    group = items[items["model_id"] == "a"].dropna(subset="value")
+    by_scene = [part["value"].to_numpy() for _, part in group.groupby("scene")]
+    rng = np.random.default_rng(5)
+    means = [np.concatenate([by_scene[i] for i in rng.integers(0, 12, 12)]).mean() for _ in range(4000)]
+    row = aggregate(items, by=BY, resamples=4000).set_index("model_id").loc["a"]
+    tail = stats.norm.cdf(np.sqrt(12 / 11) * stats.t.ppf(0.025, 11))
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(np.quantile(means, [tail, 1 - tail])), abs=0.005)
+    naive = 1.96 * group["value"].std() / np.sqrt(len(group))
+    assert row["ci_high"] - row["ci_low"] > 2.5 * naive  # clips of one scene are no independent evidence
+
+
+def test_same_seed_same_interval_and_other_models_do_not_matter(items: pd.DataFrame) -> None:
+    both, alone = aggregate(items, by=BY, seed=3), aggregate(items[items["model_id"] == "b"], by=BY, seed=3)
+    pd.testing.assert_frame_equal(both[both["model_id"] == "b"].reset_index(drop=True), alone)
+    assert aggregate(items, by=BY, seed=4)["ci_low"].iloc[0] != both["ci_low"].iloc[0]
+
+
+def test_not_applicable_is_no_lack_of_coverage() -> None:
+    frame = pd.DataFrame({"metric": "m", "model_id": "a", "scene": ["s", "t", "u"], "value": [1.0, np.nan, np.nan]})
+    row = aggregate(frame.assign(reason=["", "not_applicable", "no_mask"]), by=BY).iloc[0]
+    assert (row["n"], row["n_items"], row["coverage"]) == (1, 2, 0.5)
+    assert json.loads(row["reasons"]) == {"no_mask": 1, "not_applicable": 1}
+
+
+def test_a_group_without_values_or_with_one_scene_has_no_interval_and_says_why() -> None:
+    frame = pd.DataFrame(
+        {"metric": ["m", "m", "k"], "model_id": "a", "scene": "s", "value": [0.5, 0.7, np.nan], "reason": ["", "", "no_face"]}
+    )
+    summary = aggregate(frame, by=BY).set_index("metric")
+    assert summary.loc["m", "mean"] == pytest.approx(0.6)
+    assert np.isnan(summary.loc["m", "ci_low"])
+    assert "one cluster" in summary.loc["m", "ci_note"]
+    assert np.isnan(summary.loc["k", "mean"])
+    assert (summary.loc["k", "n"], summary.loc["k", "coverage"]) == (0, 0.0)
+
+
+def test_infinity_is_refused() -> None:
+    frame = pd.DataFrame({"metric": ["m"], "model_id": ["a"], "scene": ["s"], "value": [np.inf], "reason": [""]})
+    with pytest.raises(ContractError, match="infinite"):
+        aggregate(frame, by=BY)
+
+
+class TestTriggered:
+    def test_equals_the_m_score_twin(self, items: pd.DataFrame, rng: np.random.Generator) -> None:
+        fired = rng.random(len(items)) < 0.6
+        gated = items.assign(
+            reason=np.where(fired, items["reason"], "not_triggered"), value=np.where(fired, items["value"], np.nan)
+        )
+        summary = aggregate_triggered(gated, by=BY).set_index("model_id")
+        for model in "ab":
+            chosen = (items["model_id"] == model).to_numpy()
+            expected = trigger_scores(items["value"][chosen].to_numpy(), fired[chosen])
+            assert {name: summary.loc[model, name] for name in expected} == pytest.approx(expected)
+            assert summary.loc[model, "ci_low"] < expected["m_score"] < summary.loc[model, "ci_high"]
+
+    def test_nothing_triggered_scores_zero_and_nothing_measured_has_no_score(self) -> None:
+        frame = pd.DataFrame({"metric": ["never"] * 2 + ["blind"] * 2, "model_id": "a", "scene": ["s", "t"] * 2, "value": np.nan})
+        frame["reason"] = ["not_triggered", "not_triggered", "backend_unavailable", "not_triggered"]
+        summary = aggregate_triggered(frame, by=BY).set_index("metric")
+        assert summary.loc["never", "m_score"] == 0.0
+        assert np.isnan(summary.loc["blind", "m_score"])
+        assert summary.loc["blind", "c_trig"] == 0.5
+
+
+class TestMarks:
+    SUMMARY = pd.DataFrame(
+        {
+            "metric": ["psnr"] * 4 + ["lpips"] * 3,
+            "kind": ["x", "x", "x", "y"] + ["x"] * 3,
+            "model_id": list("abcd") + list("abc"),
+            "mean": [10.0, 12.0, 12.0, 3.0, 0.5, np.nan, 0.4],
+            "n": [9, 50, 39, 40, 5, 0, 5],
+            "n_items": [50, 50, 400, 400, 5, 5, 5],
+        }
+    )
+
+    def test_best_and_second_within_the_group_by_direction_with_ties(self) -> None:
+        marked = mark_best(self.SUMMARY, within=["metric", "kind"], higher_is_better={"psnr": True, "lpips": False})
+        assert marked["mark"].tolist() == ["second", "best", "best", "best", "second", "", "best"]
+
+    def test_values_that_print_alike_share_a_mark(self) -> None:
+        close = self.SUMMARY.iloc[4:].assign(mean=[0.501, 0.499, 0.7])
+        assert mark_best(close, within=["metric"], higher_is_better={"lpips": True}, decimals=1)["mark"].tolist() == [
+            "second",
+            "second",
+            "best",
+        ]
+
+    def test_a_metric_without_a_direction_is_refused(self) -> None:
+        with pytest.raises(ContractError, match="higher is better"):
+            mark_best(self.SUMMARY, within=["metric"], higher_is_better={"psnr": True})
+
+    def test_daggers(self) -> None:
+        assert mark_sparse(self.SUMMARY, ["psnr"])["sparse"].tolist() == [True, False, True, False, False, False, False]
+
+
+def test_items_get_the_facts_of_their_clip_and_strangers_are_refused() -> None:
+    keys = {"benchmark": "mbench", "setting": "A", "model_id": "a"}
+    clips = pd.DataFrame([{**keys, "clip_id": "c", "scene": "kitchen"}])
+    items = pd.DataFrame([{**keys, "clip_id": "c", "metric": "m", "value": 1.0, "reason": ""}])
+    assert with_clip_facts(items, clips, ["scene"])["scene"].tolist() == ["kitchen"]
+    with pytest.raises(ContractError, match="belong to no clip"):
+        with_clip_facts(items.assign(clip_id="d"), clips, ["scene"])
