@@ -89,8 +89,7 @@ def remedy(entry: Weight) -> str:
     if entry.kind == "manual":
         return f"Put {files} from {entry.origin} into {folder}"
     commit = f" at {entry.revision}" if entry.kind == "hub" else ""
-    allow = "Allow the download (extraction.allow_download: true, or --allow-download)"
-    return f"{allow}, or put {files} of {entry.origin}{commit} into {folder}"
+    return f"Run: python -m lookback.weights {entry.name} (downloads it), or put {files} of {entry.origin}{commit} into {folder}"
 
 
 def _identity(entry: Weight, hashes: HashCache) -> str:

@@ -4,40 +4,38 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from lookback.backends.base import BackendOptions
 from lookback.backends.flow.job import FlowRole
 from lookback.backends.runtime import autocast, checkpoint, settings, torch_device, usable
-from lookback.errors import UsageError
 from lookback.registry import Availability, backend
 
-OPTIONS: dict[str, Any] = {"path": "", "precision": "fp32", "model": "large", "updates": 12, "max_side": 960}
+OPTIONS: dict[str, Any] = {"path": "", "precision": "fp32", "updates": 12, "max_side": 960}
 GRID, LEAST = 8, 128  # RAFT needs sides of whole eighths and at least this long
 
 
-@backend(role="flow", name="raft", title="RAFT (torchvision)", embedded=False, version="1", weights=("raft-large",))
-class RaftFlow(FlowRole):
-    """`model: small` takes the small network (its weights are then looked up as raft-small)."""
+class Raft(FlowRole):
+    """Either size of the network."""
+
+    weights: ClassVar[str]
 
     def __init__(self, options: BackendOptions):
         self.set = settings(options, OPTIONS)
-        if self.set["model"] not in ("large", "small"):
-            raise UsageError(f"Option 'model' of RAFT must be large or small, not {self.set['model']!r}")
         self.device = torch_device(options)
-        self.path = checkpoint(options, f"raft-{self.set['model']}", self.set["path"])
+        self.path = checkpoint(options, self.weights, self.set["path"])
 
-    @staticmethod
-    def available() -> Availability:
-        return usable("raft-large", modules=("torch", "torchvision"))
+    @classmethod
+    def available(cls) -> Availability:
+        return usable(cls.weights, modules=("torch", "torchvision"))
 
     def flow(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Flow (H,W,2) float32 from a to b, both uint8 (H,W,3): the last of the network's updates."""
         import torch
 
-        network = _network(self.path, self.set["model"], self.device)
+        network = _network(self.path, self.weights, self.device)
         height, width = a.shape[:2]
         first, second = self._tensor(a), self._tensor(b)
         with torch.inference_mode(), autocast(self.device, self.set["precision"]):
@@ -55,10 +53,20 @@ class RaftFlow(FlowRole):
 
 
 @lru_cache(maxsize=2)
-def _network(path: Path, model: str, device: str) -> Any:
+def _network(path: Path, weights: str, device: str) -> Any:
     import torch
     from torchvision.models.optical_flow import raft_large, raft_small
 
-    network = (raft_large if model == "large" else raft_small)(weights=None)
+    network = (raft_large if weights == "raft-large" else raft_small)(weights=None)
     network.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
     return network.eval().requires_grad_(False).to(device)
+
+
+@backend(role="flow", name="raft", title="RAFT (torchvision)", embedded=False, version="1", weights=("raft-large",))
+class RaftLarge(Raft):
+    weights = "raft-large"
+
+
+@backend(role="flow", name="raft-small", title="RAFT small (torchvision)", embedded=False, version="1", weights=("raft-small",))
+class RaftSmall(Raft):
+    weights = "raft-small"

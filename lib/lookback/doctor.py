@@ -1,0 +1,117 @@
+"""What works here: every backend of every role, why one does not, and the exact thing that would change it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import pandas as pd
+
+from lookback.errors import LookbackError
+from lookback.registry import BACKENDS, JUDGES, Availability, backends_of
+from lookback.weights import cache_folder, read_lock
+
+COLUMNS = ["role", "backend", "embedded", "usable", "why", "remedy", "title", "weights"]
+ENVIRONMENT, JUDGE = "environment", "judge"
+PACKAGES = (
+    "torch",
+    "torchvision",
+    "transformers",
+    "opencv-python",
+    "onnxruntime",
+    "dlib-bin",
+    "insightface",
+    "lpips",
+    "open_clip_torch",
+    "sam2",
+)
+
+
+def report() -> pd.DataFrame:
+    """One row per fact of the environment, per backend (papers' models first) and per judge."""
+    rows = _environment_rows()
+    for role in sorted({spec.role for spec in BACKENDS}):
+        for spec in backends_of(role):
+            rows.append(_row(role, spec.name, spec.embedded, _ask(spec.available), spec.title, _pins(spec.weights)))
+    for judge in JUDGES:
+        rows.append(_row(JUDGE, judge.name, judge.name not in ("openai", "transformers"), _ask(judge.available), judge.title, ""))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def as_json() -> dict[str, Any]:
+    """The same as plain values, for machines."""
+    return {"environment": facts(), "backends": [row for row in report().to_dict("records") if row["role"] != ENVIRONMENT]}
+
+
+def facts() -> dict[str, str]:
+    """The interpreter, the libraries that decode and compute, the device, the weights cache."""
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cpu cores": str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()),
+        "av (FFmpeg)": _ffmpeg(),
+        "device": _device(),
+        "weights cache": str(cache_folder()),
+        **{name: _version(name) for name in PACKAGES},
+    }
+
+
+def _environment_rows() -> list[dict[str, Any]]:
+    rows = []
+    for name, value in facts().items():
+        missing = value == ""
+        state = Availability(not missing, value or "not installed", f"pip install {name}" if missing else "")
+        rows.append(_row(ENVIRONMENT, name, True, state, "", ""))
+    return rows
+
+
+def _row(role: str, name: str, embedded: bool, state: Availability, title: str, weights: str) -> dict[str, Any]:
+    values = (role, name, embedded, state.usable, state.why, state.remedy, title, weights)
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def _ask(available: Any) -> Availability:
+    """A backend that cannot even say whether it works is not usable, and the doctor still reports the others."""
+    try:
+        return available()
+    except LookbackError as error:
+        return Availability(False, str(error), getattr(error, "remedy", ""))
+    except Exception as error:
+        return Availability(False, f"asking it raised {type(error).__name__}: {error}")
+
+
+def _pins(names: tuple[str, ...]) -> str:
+    lock = read_lock()
+    return ", ".join(
+        f"{name}@{lock[name].revision or 'unversioned'}" if name in lock else f"{name} (not in the lock)" for name in names
+    )
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _ffmpeg() -> str:
+    if importlib.util.find_spec("av") is None:
+        return ""
+    import av
+
+    libraries = ", ".join(f"{name} {'.'.join(map(str, number))}" for name, number in sorted(av.library_versions.items()))
+    return f"{av.__version__} ({libraries})"
+
+
+def _device() -> str:
+    if importlib.util.find_spec("torch") is None:
+        return "cpu (torch is not installed)"
+    import torch
+
+    if not torch.cuda.is_available():
+        return "cpu (torch sees no CUDA device)"
+    free, total = torch.cuda.mem_get_info()
+    return f"cuda: {torch.cuda.get_device_name()}, {free / 2**30:.0f} of {total / 2**30:.0f} GiB free"
