@@ -77,6 +77,8 @@ class Asker:
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(self.concurrency, len(jobs))):
                     group.create_task(worker())
+        except ExceptionGroup as group_error:
+            raise group_error.exceptions[0] from None  # the sentence, not the group around it
         finally:
             await self.judge.close()
             self.recording.put_all(self._late)

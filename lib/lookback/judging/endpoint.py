@@ -6,6 +6,7 @@ The body is read from its raw text, so that HTML, broken JSON or another schema 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import AsyncIterator
 from email.utils import parsedate_to_datetime
 from time import time
@@ -94,7 +95,7 @@ def failure(error: Exception) -> JudgeError:
 
 
 def read_completion(body: str, want_logprobs: bool) -> Reply:
-    """A chat completion in the published schema; another body becomes the reply's text, to be found unreadable later."""
+    """A chat completion in the published schema; another body is no answer, whatever words it holds, and is kept as it came."""
     try:
         completion = json.loads(body)
         message = completion["choices"][0]
@@ -102,7 +103,7 @@ def read_completion(body: str, want_logprobs: bool) -> Reply:
         usage = completion.get("usage") or {}
         used = {"input_tokens": int(usage.get("prompt_tokens") or 0), "output_tokens": int(usage.get("completion_tokens") or 0)}
     except (ValueError, KeyError, IndexError, TypeError, AttributeError):
-        return Reply(redact(body[:LONGEST_TEXT]))
+        raise JudgeError(Reason.JUDGE_UNPARSED, redact(f"not a chat completion: {body[:LONGEST_TEXT]}")) from None
     tokens = (message.get("logprobs") or {}).get("content") if isinstance(message.get("logprobs"), dict) else None
     logprobs = _answer_token(tokens) if want_logprobs and isinstance(tokens, list) else None
     served = {"served_model": str(completion.get("model", "")), "finish_reason": str(message.get("finish_reason", ""))}
@@ -117,6 +118,8 @@ def _answer_token(tokens: list[Any]) -> tuple[tuple[str, float], ...] | None:
             candidates = {said: float(token["logprob"])}
             candidates |= {str(other["token"]): float(other["logprob"]) for other in token.get("top_logprobs") or []}
         except (KeyError, TypeError, ValueError):
+            return None
+        if not all(score <= 0 or math.isfinite(score) for score in candidates.values()):  # NaN fails both; -inf is no mass
             return None
         if as_yes_no(said) is not None:
             return tuple(sorted(candidates.items()))

@@ -66,6 +66,7 @@ class TransformersJudge:
 
     def _load(self) -> tuple[Any, Any]:
         if self._loaded is None:
+            import av.logging
             from transformers import AutoModelForImageTextToText, AutoProcessor
 
             name, offline = self.context.model, not self.context.allow_download
@@ -76,6 +77,8 @@ class TransformersJudge:
                 message = " ".join(str(error).split())[:300]
                 remedy = "Give a folder with the checkpoint, or allow downloads with extraction.allow_download"
                 raise BackendUnavailable(f"The judge model {name} cannot be loaded: {message}", remedy) from None
+            # loading torchvision routes FFmpeg's log through Python, where a decoder thread can wait for ever
+            av.logging.set_level(None)
             self._loaded = (processor, model.eval().to(self.context.device))
         return self._loaded
 

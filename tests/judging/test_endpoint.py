@@ -1,0 +1,121 @@
+"""The client against a real HTTP server on loopback: log-probabilities, sampling, retries, secrets."""
+
+from __future__ import annotations
+
+import math
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from chat_server import ChatServer, Sent, completion
+from lookback.errors import Reason
+
+
+def test_yes_probability_comes_from_log_probabilities_in_the_published_schema(make_asker, yes_no):
+    """WRBench's reference vector: yes logits {2, 1}, no logits {0, -1} give 0.880797."""
+    top = [[("Yes", 2.0), (" yes", 1.0), ("No", 0.0), ("no", -1.0), ("Maybe", 1.5)]]
+    with ChatServer(lambda body, n: completion("Yes", top)) as server:
+        asked = make_asker(server.url).ask_all([yes_no()])
+    answer = asked[0].answers[0]
+    assert answer.value == pytest.approx(0.880797, abs=1e-6)
+    assert (answer.answer, answer.value_from, answer.reason) == ("yes", "logprobs", None)
+    assert server.requests[0]["logprobs"] is True
+    assert server.requests[0]["top_logprobs"] == 20
+
+
+def test_the_answer_token_is_found_behind_white_space(make_asker, yes_no):
+    top = [[("\n", -0.1), ("Yes", -3.0)], [(" No", math.log(0.8)), ("Yes", math.log(0.2))]]
+    with ChatServer(lambda body, n: completion("\n No", top)) as server:
+        answer = make_asker(server.url).ask_all([yes_no()])[0].answers[0]
+    assert answer.value == pytest.approx(0.2)
+    assert answer.answer == "no"
+
+
+def test_a_server_without_log_probabilities_is_sampled_and_labelled_so(make_asker, yes_no):
+    said = ["yes", "Yes", "No", "Yes.", "no", "no"]  # the plain call, then five sampled ones
+    with ChatServer(lambda body, n: completion(said[n])) as server:
+        answer = make_asker(server.url, samples=5, concurrency=1).ask_all([yes_no()])[0].answers[0]
+    assert (answer.value, answer.value_from) == (2 / 5, "sampled")
+    assert [request["temperature"] for request in server.requests] == [0.0, *[0.7] * 5]
+    assert len({request["seed"] for request in server.requests}) == 6
+    assert answer.verbatim == '["Yes", "No", "Yes.", "no", "no"]'
+
+
+def test_a_server_that_refuses_log_probabilities_is_asked_without_them_from_then_on(make_asker, yes_no):
+    def answer(body, n):
+        if "logprobs" in body:
+            return Sent(b"{\"detail\": \"Unexpected fields in the request: {'logprobs', 'top_logprobs'}\"}", 422)
+        return completion("Yes")
+
+    with ChatServer(answer) as server:
+        asked = make_asker(server.url, samples=3, concurrency=1).ask_all([yes_no(0), yes_no(1)])
+    assert [one.answers[0].value_from for one in asked] == ["sampled", "sampled"]
+    assert sum("logprobs" in request for request in server.requests) == 1
+    assert len(server.requests) == 1 + 1 + 3 + 3  # refused, plain, and three samples for each of two questions
+
+
+def test_sampled_words_that_cannot_be_read_count_neither_way(make_asker, yes_no):
+    said = ["?", "Yes", "The cat.", "Yes", "No", ""]
+    with ChatServer(lambda body, n: completion(said[n])) as server:
+        answer = make_asker(server.url, samples=5, concurrency=1).ask_all([yes_no()])[0].answers[0]
+    assert answer.value == pytest.approx(2 / 3)
+
+
+def test_frames_are_sent_as_small_jpegs_with_their_times(make_asker, yes_no):
+    with ChatServer(lambda body, n: completion("Yes", [[("Yes", 0.0)]])) as server:
+        make_asker(server.url).ask_all([yes_no()])
+    content = server.requests[0]["messages"][1]["content"]
+    assert [part["text"] for part in content if part["type"] == "text"][1:] == [
+        "Frame at 0.00 s:",
+        "Frame at 1.00 s:",
+        "Frame at 1.88 s:",
+    ]
+    urls = [part["image_url"]["url"] for part in content if part["type"] == "image_url"]
+    assert len(urls) == 3
+    assert all(url.startswith("data:image/jpeg;base64,/9j/") and len(url) < 10_000 for url in urls)
+
+
+def test_retry_after_is_honoured_and_holds_every_call_back(make_asker, yes_no):
+    first = Sent(b"{}", 429, (("retry-after", "0.4"), ("content-type", "application/json")))
+    arrivals = []
+
+    def answer(body, n):
+        arrivals.append(time.monotonic())
+        return first if n == 0 else completion("Yes", [[("Yes", 0.0)]])
+
+    with ChatServer(answer) as server:
+        asked = make_asker(server.url, concurrency=1).ask_all([yes_no(0), yes_no(1)])
+    assert all(one.answers[0].answer == "yes" for one in asked)
+    assert arrivals[1] - arrivals[0] >= 0.4
+
+
+def test_retry_after_may_be_a_date(make_asker, yes_no):
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=2), usegmt=True)
+    with ChatServer(
+        lambda body, n: Sent(b"{}", 503, (("retry-after", later),)) if n == 0 else completion("Yes", [[("Yes", 0.0)]])
+    ) as server:
+        started = time.monotonic()
+        assert make_asker(server.url).ask_all([yes_no()])[0].answers[0].answer == "yes"
+    assert 0.5 < time.monotonic() - started < 4
+
+
+def test_a_server_that_asks_for_an_hour_ends_in_a_reason_at_once(make_asker, yes_no):
+    with ChatServer(lambda body, n: Sent(b"{}", 429, (("retry-after", "3600"),))) as server:
+        started = time.monotonic()
+        answer = make_asker(server.url).ask_all([yes_no()])[0].answers[0]
+    assert answer.reason == Reason.JUDGE_FAILED
+    assert time.monotonic() - started < 5
+
+
+def test_a_refused_key_stops_the_run_after_one_call(make_asker, yes_no):
+    with ChatServer(lambda body, n: Sent(b'{"error": "bad key"}', 401)) as server:
+        asked = make_asker(server.url, concurrency=1).ask_all([yes_no(n) for n in range(20)])
+    assert {one.answers[0].reason for one in asked} == {Reason.JUDGE_FAILED}
+    assert len(server.requests) == 1
+
+
+def test_concurrency_is_bounded(make_asker, yes_no):
+    with ChatServer(lambda body, n: completion("Yes", [[("Yes", 0.0)]]), latency_s=0.02) as server:
+        make_asker(server.url, concurrency=5).ask_all([yes_no(n) for n in range(40)])
+    assert server.most_at_once == 5

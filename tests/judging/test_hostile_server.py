@@ -1,0 +1,83 @@
+"""A server that does everything wrong: every case ends in a value or a typed reason, in bounded time, and no key leaks."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from chat_server import ChatServer, Sent, completion
+from lookback.errors import Reason
+from lookback.judging.endpoint import MAX_BODY
+
+HTML = b"<html><body><h1>Bad gateway</h1> <p>No, really.</p></body></html>"
+GOOD = completion("Yes", [[("Yes", -0.1), ("No", -2.0)]])
+CASES = {
+    "429 for ever": (lambda n: Sent(b"{}", 429), Reason.JUDGE_FAILED),
+    "500 for ever": (lambda n: Sent(b"boom", 500), Reason.JUDGE_FAILED),
+    "500 then right": (lambda n: Sent(b"boom", 500) if n < 2 else GOOD, None),
+    "400": (lambda n: Sent(b'{"error": "no images please"}', 400), Reason.JUDGE_FAILED),
+    "hangs": (lambda n: Sent(b"", drip=True), Reason.JUDGE_FAILED),
+    "drips for ever": (lambda n: Sent(b'{"choices": [', drip=True), Reason.JUDGE_FAILED),
+    "connection cut": (lambda n: Sent(b'{"choices": [{"mess', cut=True), Reason.JUDGE_FAILED),
+    "truncated JSON": (lambda n: Sent(GOOD.body[:60]), Reason.JUDGE_UNPARSED),
+    "wrong schema": (lambda n: Sent(b'{"result": "No"}'), Reason.JUDGE_UNPARSED),
+    "choices are null": (lambda n: Sent(b'{"choices": null}'), Reason.JUDGE_UNPARSED),
+    "a list": (lambda n: Sent(b'["No"]'), Reason.JUDGE_UNPARSED),
+    "HTML with status 200": (lambda n: Sent(HTML, headers=(("content-type", "text/html"),)), Reason.JUDGE_UNPARSED),
+    "HTML with status 502": (lambda n: Sent(HTML, 502, (("content-type", "text/html"),)), Reason.JUDGE_FAILED),
+    "empty body": (lambda n: Sent(b""), Reason.JUDGE_UNPARSED),
+    "empty answer": (lambda n: completion(""), Reason.JUDGE_UNPARSED),
+    "null answer": (lambda n: completion(None), Reason.JUDGE_UNPARSED),  # type: ignore[arg-type]
+    "chatter": (lambda n: completion("There is no way to tell, yes and no."), Reason.JUDGE_UNPARSED),
+    "huge answer": (lambda n: Sent(b'{"choices": "' + b"x" * (MAX_BODY + 1)), Reason.JUDGE_FAILED),
+    "huge error": (lambda n: Sent(b"x" * (MAX_BODY + 1), 500), Reason.JUDGE_FAILED),
+    "log-probabilities of rubbish": (lambda n: completion("Yes", [[("Yes", float("nan"))]], model=7), None),
+    "broken log-probabilities": (lambda n: _broken(), None),
+}
+
+
+def _broken() -> Sent:
+    body = json.loads(GOOD.body)
+    body["choices"][0]["logprobs"] = {"content": [{"token": "Yes", "logprob": "high", "top_logprobs": 3}]}
+    return Sent(json.dumps(body).encode())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_hostile_answer_ends_in_a_value_or_a_typed_reason(name, make_asker, yes_no):
+    behave, reason = CASES[name]
+    with ChatServer(lambda body, n: behave(n)) as server:
+        started = time.monotonic()
+        asker = make_asker(server.url, timeout_s=0.5, max_retries=2, samples=2, max_wait_s=1)
+        answer = asker.ask_all([yes_no()])[0].answers[0]
+        assert time.monotonic() - started < 6
+    if reason is None:
+        assert answer.value is not None
+    else:
+        assert (answer.reason, answer.value, answer.answer) == (reason, None, "")
+
+
+def test_an_unreadable_answer_keeps_its_words_and_is_never_a_no(make_asker, yes_no):
+    with ChatServer(lambda body, n: completion("There is no way to tell.")) as server:
+        answer = make_asker(server.url, samples=1).ask_all([yes_no()])[0].answers[0]
+    assert answer.reason == Reason.JUDGE_UNPARSED
+    assert answer.verbatim == "There is no way to tell."
+
+
+def test_nobody_at_home_is_a_typed_reason(make_asker, yes_no):
+    answer = make_asker("http://127.0.0.1:9/v1", max_retries=1).ask_all([yes_no()])[0].answers[0]
+    assert answer.reason == Reason.JUDGE_FAILED
+    assert "connection" in answer.verbatim
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_a_server_that_sends_the_key_back_does_not_get_it_into_any_output(status, make_asker, yes_no, key_in_environment, tmp_path):
+    with ChatServer(lambda body, n: Sent(completion(f"Yes, {server.headers[-1]}").body, status)) as server:
+        asker = make_asker(server.url, max_retries=1, samples=1)
+        asked = asker.ask_all([yes_no()])
+        assert any(key_in_environment in value for value in server.headers[0].values()), "the key must reach the server"
+    asker.recording.__exit__()
+    assert key_in_environment not in repr(asked)
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert len(written) > 1000
+    assert key_in_environment.encode() not in written

@@ -1,0 +1,136 @@
+"""Every answer is kept; nothing is asked twice; a budget stops cleanly and resumes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from pathlib import Path
+
+import pytest
+from chat_server import ChatServer, Sent, completion
+from lookback.clips import Clip
+from lookback.errors import ContractError, Reason
+from lookback.judging.asking import Asker
+from lookback.judging.budget import Budget
+from lookback.judging.frames import Encoding, FrameSource
+from lookback.judging.judges.base import JudgeContext
+from lookback.judging.judges.openai_judge import OpenAIJudge
+from lookback.judging.question import Part, Question
+from lookback.judging.recording import FILE_NAME, Identity, Recording, call_key
+from lookback.judging.waiting import Patience
+from lookback.params.stages import Judging
+
+YES = completion("Yes", [[("Yes", -0.1), ("No", -2.0)]])
+
+
+def test_a_rerun_asks_nothing(make_asker, yes_no):
+    questions = [yes_no(n) for n in range(10)]
+    with ChatServer(lambda body, n: YES) as server:
+        first = make_asker(server.url).ask_all(questions)
+        again = make_asker(server.url).ask_all(questions)
+    assert len(server.requests) == 10
+    assert [one.answers for one in first] == [one.answers for one in again]
+
+
+def test_questions_with_the_same_key_share_one_call(make_asker, yes_no):
+    with ChatServer(lambda body, n: YES, latency_s=0.05) as server:
+        asked = make_asker(server.url, concurrency=8).ask_all([yes_no(3)] * 8)
+    assert len(server.requests) == 1
+    assert len(asked) == 8
+
+
+def test_repeats_are_calls_of_their_own(make_asker, yes_no):
+    with ChatServer(lambda body, n: YES) as server:
+        asked = make_asker(server.url).ask_all([yes_no()], repeats=3)
+    assert [one.repeat for one in asked] == [0, 1, 2]
+    assert len({request["seed"] for request in server.requests}) == 3
+
+
+def test_the_key_depends_on_all_that_decides_an_answer(yes_no):
+    question, who, encoding = yes_no(), Identity("openai", "openai/a", "a", settings={"temperature": 0.0}), Encoding()
+    base = call_key(who, question, encoding, 0, 0)
+    others = [
+        call_key(Identity("openai", "openai/b", "b", settings={"temperature": 0.0}), question, encoding, 0, 0),
+        call_key(Identity("openai", "openai/a", "a", settings={"temperature": 0.5}), question, encoding, 0, 0),
+        call_key(who, yes_no(1), encoding, 0, 0),
+        call_key(who, yes_no(frames=(0, 8)), encoding, 0, 0),
+        call_key(who, yes_no(content_hash="other"), encoding, 0, 0),
+        call_key(who, question, Encoding(side=256), 0, 0),
+        call_key(who, question, encoding, 1, 0),
+        call_key(who, question, encoding, 0, 1),
+    ]
+    assert len({base, *others}) == 9
+    assert base == call_key(Identity("openai", "another label", "a", settings={"temperature": 0.0}), yes_no(), Encoding(), 0, 0)
+
+
+def test_a_failed_call_is_asked_again_by_the_next_run(make_asker, yes_no):
+    with ChatServer(lambda body, n: Sent(b"boom", 500)) as server:
+        broken = make_asker(server.url, max_retries=0).ask_all([yes_no()])
+        server.answer = lambda body, n: YES
+        mended = make_asker(server.url).ask_all([yes_no()])
+    assert broken[0].answers[0].reason == Reason.JUDGE_FAILED
+    assert mended[0].answers[0].answer == "yes"
+
+
+def test_a_call_budget_stops_cleanly_and_resumes(make_asker, yes_no):
+    questions = [yes_no(n) for n in range(10)]
+    with ChatServer(lambda body, n: YES) as server:
+        first = make_asker(server.url, max_calls=4).ask_all(questions)
+        second = make_asker(server.url, max_calls=4).ask_all(questions)
+        third = make_asker(server.url, max_calls=4).ask_all(questions)
+    answered = [sum(one.answers[0].reason is None for one in run) for run in (first, second, third)]
+    assert answered == [4, 8, 10]
+    assert {one.answers[0].reason for one in first} == {None, Reason.BUDGET_SPENT}
+    assert len(server.requests) == 10
+
+
+def test_a_cost_budget_counts_retries_and_tokens(make_asker, yes_no):
+    with ChatServer(lambda body, n: YES) as server:
+        per_call = make_asker(server.url, "a", max_cost=1.0, price_per_call=0.3)
+        assert sum(one.answers[0].reason is None for one in per_call.ask_all([yes_no(n) for n in range(9)])) == 3
+        assert per_call.budget.cost == pytest.approx(0.9)
+        per_token = make_asker(server.url, "b", max_cost=1.0, price_per_million_input=5000.0, concurrency=1)  # 100 tokens cost 0.5
+        assert sum(one.answers[0].reason is None for one in per_token.ask_all([yes_no(n) for n in range(9)])) == 2
+
+
+def test_a_damaged_recording_is_a_sentence(tmp_path: Path):
+    (tmp_path / FILE_NAME).write_bytes(b"not a database" * 100)
+    with pytest.raises(ContractError, match="move"):
+        Recording(tmp_path)
+
+
+def _ask_in_child(url: str, folder: Path, video: Path, results) -> None:
+    params = Judging(judge="openai", model="tiny", base_url=url, concurrency=8)
+    encoding = Encoding(64, 80)
+    judge = OpenAIJudge(JudgeContext(params, "tiny", 7, frames=FrameSource(encoding)))
+    questions = []
+    for n in range(120):
+        clip = Clip(benchmark="wrbench", setting="s", model_id="m", clip_id=str(n), video=str(video))
+        part = Part("q", f"Question {n}?")
+        questions.append(Question(clip, "probe", "yes_no", "", part.text, "v", (part,), clip.video, "hash", (0,), ("Frame",)))
+    asked = Asker(judge, Recording(folder), Budget(), Patience(7, 5), encoding=encoding, concurrency=8).ask_all(questions)
+    results.put(sum(one.answers[0].answer == "yes" for one in asked))
+
+
+def test_killed_half_way_and_restarted_no_question_is_asked_twice(tmp_path: Path, video: Path):
+    """SIGKILL while calls are under way: what was answered is kept, what was not is asked once more."""
+    fork = multiprocessing.get_context("fork")  # a fresh interpreter would spend seconds on imports
+    results = fork.Queue()
+    with ChatServer(lambda body, n: YES, latency_s=0.03) as server:
+        arguments = (server.url, tmp_path / "cache", video, results)
+        process = fork.Process(target=_ask_in_child, args=arguments)
+        process.start()
+        deadline = time.monotonic() + 30
+        while len(server.requests) < 60 and time.monotonic() < deadline:
+            time.sleep(0.002)
+        process.kill()
+        process.join()
+        assert 60 <= len(server.requests) < 120
+        restarted = fork.Process(target=_ask_in_child, args=arguments)
+        restarted.start()
+        assert results.get(timeout=30) == 120
+        restarted.join()
+        asked = [request["messages"][1]["content"][0]["text"] for request in server.requests]
+    assert set(asked) == {f"Question {n}?" for n in range(120)}
+    # the kill may catch the eight calls that were on the wire, whose replies nobody heard
+    assert len(asked) - 120 <= 8

@@ -1,0 +1,139 @@
+"""A local vision-language model: a tiny random one in the real format, in this process and behind `transformers serve`."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import math
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+from lookback.errors import BackendUnavailable, Reason
+from lookback.judging.asking import Asker
+from lookback.judging.budget import Budget
+from lookback.judging.frames import Encoding, FrameSource
+from lookback.judging.judges.base import JudgeContext
+from lookback.judging.judges.transformers_judge import TransformersJudge
+from lookback.judging.recording import Recording
+from lookback.judging.tasks.base import Sampling
+from lookback.judging.tasks.trigger import questions as trigger_questions
+from lookback.judging.waiting import Patience
+from lookback.params.stages import Judging
+from scipy.special import logsumexp
+from tiny_vlm import save_tiny_vlm
+
+SERVING = ("fastapi", "uvicorn", "accelerate")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_vlm(tmp_path_factory.mktemp("vlm") / "tiny")
+
+
+def make(model: Path, folder: Path) -> Asker:
+    params = Judging(judge="transformers", max_tokens=4)
+    encoding = Encoding(64, 80)
+    judge = TransformersJudge(JudgeContext(params, str(model), 7, frames=FrameSource(encoding)))
+    return Asker(judge, Recording(folder), Budget(), Patience(7, 1), encoding=encoding, concurrency=2)
+
+
+def test_yes_no_comes_from_the_next_tokens_scores(model, tmp_path, yes_no):
+    """Held to a forward pass of the model itself: log-sum-exp over the yes tokens against the no tokens."""
+    import torch
+    from PIL import Image
+    from transformers import AutoModelForImageTextToText, AutoProcessor
+
+    question = yes_no(frames=(0, 15))
+    asker = make(model, tmp_path)
+    answer = asker.ask_all([question])[0].answers[0]
+    processor, network = AutoProcessor.from_pretrained(model), AutoModelForImageTextToText.from_pretrained(model)
+    images = [Image.open(io.BytesIO(jpeg)) for jpeg in FrameSource(Encoding(64, 80)).jpegs(question.video, question.frames)]
+    said = f"Answer.\n\n{question.text}"
+    shown = "".join(f"{label}:<|vision_start|><|image_pad|><|vision_end|>" for label in question.labels)
+    prompt = f"<|im_start|>user\n{said}{shown}<|im_end|>\n<|im_start|>assistant\n"
+    with torch.inference_mode():
+        logits = network(**processor(text=[prompt], images=images, return_tensors="pt")).logits[0, -1].double().numpy()
+
+    def mass(words: list[str]) -> float:
+        return float(logsumexp([logits[processor.tokenizer.convert_tokens_to_ids(word)] for word in words]))
+
+    yes, no = mass(["Yes", "yes", "YES", "ĠYes", "Ġyes", "ĠYES"]), mass(["No", "no", "NO", "ĠNo", "Ġno", "ĠNO"])
+    expected = 1 / (1 + math.exp(no - yes))
+    assert answer.value == pytest.approx(expected, abs=1e-5)
+    assert answer.value_from == "logprobs"
+
+
+def test_other_questions_are_answered_by_generation_and_kept_verbatim(model, tmp_path, make_clip):
+    clip = make_clip(benchmark="mbench", setting="T", subset="human", caption_segments=["A man leaves.", "He is back."])
+    asked = make(model, tmp_path).ask_all(trigger_questions(clip, Sampling(n_frames=2)))
+    answer = asked[0].answers[0]
+    assert answer.reason == Reason.JUDGE_UNPARSED  # the tiny model says one word where JSON is asked for
+    assert answer.verbatim.lower() in ("yes", "no")
+
+
+def test_a_model_that_is_not_there_is_a_sentence(tmp_path, yes_no):
+    with pytest.raises(BackendUnavailable, match="cannot be loaded"):
+        make(tmp_path / "nothing", tmp_path).ask_all([yes_no()])
+
+
+@pytest.fixture(scope="module")
+def served(model: Path, tmp_path_factory: pytest.TempPathFactory):
+    """`transformers serve` on loopback with the tiny model."""
+    missing = [name for name in SERVING if importlib.util.find_spec(name) is None]
+    if missing:
+        pytest.skip(f"transformers serve needs {', '.join(missing)}, which are not installed")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [
+        sys.executable,
+        "-m",
+        "transformers.cli.transformers",
+        "serve",
+        str(model),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+    ]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    log = tmp_path_factory.mktemp("serve") / "log"
+    with log.open("w") as output:
+        server = subprocess.Popen([*command, "--device", "cpu"], env=environment, stdout=output, stderr=output)
+        try:
+            deadline = time.monotonic() + 180
+            while not _healthy(port):
+                assert server.poll() is None, log.read_text()[-2000:]
+                assert time.monotonic() < deadline, "transformers serve did not start"
+                time.sleep(0.2)
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            server.terminate()
+            server.wait(10)
+
+
+def _healthy(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=2) as response:
+            return response.status == 200
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def test_transformers_serve_gives_no_log_probabilities_so_its_answers_are_sampled(served, model, make_asker, yes_no):
+    asker = make_asker(served, samples=4, concurrency=2, timeout_s=60)
+    asker.judge.model = str(model)
+    asked = asker.ask_all([yes_no(0, frames=(0, 15)), yes_no(1, frames=(0,))])
+    for one in asked:
+        answer = one.answers[0]
+        assert (answer.reason, answer.value_from) == (None, "sampled")
+        assert answer.value in (0, 0.25, 0.5, 0.75, 1)
+    calls = asker.recording.calls()
+    assert all(call["usage"]["input_tokens"] > 50 for call in calls), "the images must have reached the model"
