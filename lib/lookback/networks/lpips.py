@@ -6,8 +6,8 @@ length 1. The trunk is torchvision's AlexNet or VGG-16; the heads are the `lpips
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import torch
 from torch import nn
@@ -29,7 +29,7 @@ class Lpips(nn.Module):
 
     def __init__(self, net: Net):
         super().__init__()
-        self.trunk = (alexnet if net == "alex" else vgg16)(weights=None).features
+        self.trunk = convolutional_part(alexnet if net == "alex" else vgg16)
         self.taps = TAPS[net]
         self.heads = nn.ParameterList([torch.zeros(channels) for channels in CHANNELS[net]])
         self.register_buffer("shift", torch.tensor(SHIFT).view(1, 3, 1, 1), persistent=False)
@@ -50,7 +50,7 @@ class Lpips(nn.Module):
         """The tapped features of images (n,3,h,w) in [0,1], unit length per pixel."""
         x = (2 * images - 1 - self.shift) / self.scale
         found = []
-        for index, layer in enumerate(self.trunk[: self.taps[-1] + 1]):
+        for index, layer in enumerate(list(self.trunk)[: self.taps[-1] + 1]):
             x = layer(x)
             if index in self.taps:
                 found.append(x / (x.square().sum(1, keepdim=True).sqrt() + EPSILON))
@@ -62,6 +62,13 @@ class Lpips(nn.Module):
         for x, y, head in zip(self.features(a), self.features(b), self.heads, strict=True):
             total = total + ((x - y).square() * head.view(1, -1, 1, 1)).sum(1).mean((1, 2))
         return total
+
+
+def convolutional_part(build: Callable[..., Any]) -> nn.Sequential:
+    """The `features` of a torchvision classifier, uninitialised; its large linear layers are never allocated."""
+    with torch.device("meta"):
+        network = build(weights=None)
+    return network.features.to_empty(device="cpu")
 
 
 def _fill(parameter: torch.Tensor, value: torch.Tensor) -> None:

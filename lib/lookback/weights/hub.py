@@ -13,10 +13,6 @@ from lookback.weights.lock import Weight
 
 def fetch(entry: Weight, folder: Path) -> None:
     """Put a weight's files into its folder of the cache, all or none; the caller verifies the hashes."""
-    if entry.kind not in ("hub", "torchvision"):
-        raise BackendUnavailable(
-            f"The weights '{entry.name}' cannot be downloaded", f"They are {entry.origin}: see lookback doctor"
-        )
     if entry.kind == "hub" and entry.revision is None:
         raise BackendUnavailable(f"The weights '{entry.name}' have no pinned revision, and nothing unpinned is downloaded")
     folder.parent.mkdir(parents=True, exist_ok=True)

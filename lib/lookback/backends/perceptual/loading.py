@@ -62,9 +62,13 @@ def vgg19_features(path: Path, device: str) -> nn.Sequential:
     """The convolutional part of torchvision's VGG-19."""
     from torchvision.models import vgg19
 
-    network = vgg19(weights=None)
-    network.load_state_dict(torch_state(path))
-    return network.features.eval().requires_grad_(False).to(device)
+    from lookback.networks.lpips import convolutional_part
+
+    trunk = convolutional_part(vgg19)
+    trunk.load_state_dict(
+        {name.removeprefix("features."): value for name, value in torch_state(path).items() if name.startswith("features.")}
+    )
+    return trunk.eval().requires_grad_(False).to(device)
 
 
 def torch_state(path: Path) -> dict[str, Any]:
