@@ -8,12 +8,12 @@ from typing import Any
 import pandas as pd
 
 from lookback.clips import KEYS, Clip, clips_to_frame
-from lookback.curation.inspection import Inspection, Task, inspect
+from lookback.curation.inspection import Inspection, Task, inspect_all
 from lookback.curation.probing import Cache, producer
 from lookback.curation.segments import clipped
-from lookback.errors import ContractError, Reason
+from lookback.errors import ContractError
 from lookback.hashcache import HashCache
-from lookback.layouts import Item, Reading, Violation, apply_filters, read
+from lookback.layouts import Reading, apply_filters, read
 from lookback.layouts.filters import segment_key
 from lookback.params import RunParams
 from lookback.params.curation import Source
@@ -21,7 +21,6 @@ from lookback.paths import resolve
 from lookback.progress import track
 from lookback.store import ArtifactStore
 from lookback.tables import SCHEMAS, empty_table
-from lookback.workers import WorkerDied, run_tasks
 
 
 @dataclass
@@ -48,11 +47,8 @@ def collect(params: RunParams, sources: list[Source]) -> Collected:
     for reading in readings:
         for row in reading.segments:
             own[segment_key(row)].append(row)
-    for index, result in track(run_tasks(inspect, tasks, _workers(tasks, params.workers)), "probing", total=len(tasks)):
+    for index, result in track(inspect_all(tasks, _workers(tasks, params.workers)), "probing", total=len(tasks)):
         reading, clip = jobs[index]
-        if isinstance(result, WorkerDied):
-            lost = Violation(clip.video, "video", result.message, "check the file", Reason.DECODE_FAILED, item=Item.of(clip))
-            result = Inspection(None, violations=[lost])
         if result.digest and not tasks[index].digest:
             hashes.remember_content(resolve(clip.video), result.digest)
         rows.add(reading.layout, result, own[clip.key])

@@ -5,6 +5,7 @@ Strict validation prints the violations found here; curation turns them into `re
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from lookback.errors import MediaError, ParameterError, Reason
 from lookback.layouts.reading import Breach, Findings, Item, Violation, emptied
 from lookback.media import content_hash, probe
 from lookback.paths import resolve
+from lookback.workers import WorkerDied, run_tasks
+
+BATCH, MIN_BATCHES = 16, 8  # clips handed to a worker at once; batches each worker must get for that to be fair
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,32 @@ def inspect(task: Task) -> Inspection:
     clip = _with_camera(clip)
     screen = _screen(clip, facts, truth, cameras, findings)
     return Inspection(clip, digest, screen, segments_of(clip, facts.cuts), findings.violations)
+
+
+def inspect_all(tasks: Sequence[Task], workers: int) -> Iterator[tuple[int, Inspection]]:
+    """(index, inspection) of every task, in the order they finish; a clip that kills its worker is a violation of its own."""
+    size = BATCH if len(tasks) >= MIN_BATCHES * BATCH * workers else 1
+    batches = [range(start, min(start + size, len(tasks))) for start in range(0, len(tasks), size)]
+    suspects: list[int] = []
+    for number, found in run_tasks(inspect_batch, [[tasks[i] for i in batch] for batch in batches], workers):
+        if not isinstance(found, WorkerDied):
+            yield from zip(batches[number], found, strict=True)
+        elif size > 1:
+            suspects += batches[number]
+        else:
+            yield batches[number][0], _died(tasks[batches[number][0]].clip, found)
+    for number, lone in run_tasks(inspect, [tasks[i] for i in suspects], workers):
+        yield suspects[number], _died(tasks[suspects[number]].clip, lone) if isinstance(lone, WorkerDied) else lone
+
+
+def inspect_batch(tasks: Sequence[Task]) -> list[Inspection]:
+    """Several clips in one go: with ten thousand of them, handing each over alone would cost as much as looking at it."""
+    return [inspect(task) for task in tasks]
+
+
+def _died(clip: Clip, death: WorkerDied) -> Inspection:
+    lost = Violation(clip.video, "video", death.message, "check the file", Reason.DECODE_FAILED, item=Item.of(clip))
+    return Inspection(None, violations=[lost])
 
 
 def media_breach(path: Path, field: str, error: MediaError) -> Breach:

@@ -12,7 +12,6 @@ from lookback.layouts.reading import Item, Violation
 from lookback.params.curation import Filters, Source
 from lookback.progress import track
 from lookback.registry import METRICS, MetricSpec
-from lookback.workers import WorkerDied, run_tasks
 
 # What to do when a metric needs a field that the dataset does not carry.
 REMEDIES = {
@@ -30,18 +29,14 @@ def validate(source: Source, metrics: Sequence[str] = (), filters: Filters | Non
 
     With `metrics`, only what those need counts: items that cannot be used at all, and the fields named in the metrics' `needs`.
     """
-    from lookback.curation.inspection import Task, inspect
+    from lookback.curation.inspection import Task, inspect_all
 
     specs = [METRICS.get(name) for name in metrics]
     reading = apply_filters([read(source)], filters or Filters())[0]
     found = list(reading.violations)
     clips: list[Clip] = []
     tasks = [Task(clip) for clip in reading.clips]
-    for index, result in track(run_tasks(inspect, tasks, workers), "validating", total=len(tasks)):
-        if isinstance(result, WorkerDied):
-            clip = tasks[index].clip
-            found.append(Violation(clip.video, "video", result.message, "check the file", Reason.DECODE_FAILED, item=Item.of(clip)))
-            continue
+    for _, result in track(inspect_all(tasks, workers), "validating", total=len(tasks)):
         found += result.violations
         clips += [result.clip] if result.clip is not None else []
     found = concerning(found, reading.clips)

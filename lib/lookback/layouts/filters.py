@@ -27,9 +27,9 @@ def apply_filters(readings: list[Reading], filters: Filters) -> list[Reading]:
         for reading in readings
     ]
     if filters.limit is not None:
-        allowed = sorted(clip.key for reading in kept for clip in reading.clips)[: filters.limit]
+        allowed = set(sorted(clip.key for reading in kept for clip in reading.clips)[: filters.limit])
         for reading in kept:
-            reading.clips = [clip for clip in reading.clips if clip.key in set(allowed)]
+            reading.clips = [clip for clip in reading.clips if clip.key in allowed]
     for reading in kept:
         keys = {clip.key for clip in reading.clips}
         reading.segments = [row for row in reading.segments if segment_key(row) in keys]

@@ -130,8 +130,10 @@ class _Reader:
     def _placed(self, folder: Path, text: Any, where: Path | str, field: str) -> Path:
         """The named path below the model's folder, or below the dataset folder when it is there instead."""
         beside = self.root.inside(text, where, field, base=folder)
+        if beside.exists():
+            return beside
         below = self.root.inside(text, where, field)
-        return below if below.exists() and not beside.exists() else beside
+        return below if below.exists() else beside
 
     def _poses(self, folder: Path, line: Document) -> dict[str, Any]:
         if line.get("artifacts.da3") is None:
