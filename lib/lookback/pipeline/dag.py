@@ -29,7 +29,14 @@ STAGES = (
         sections=("curation",),
         loads=("lookback.layouts",),
     ),
-    Stage("extraction", "20_extraction", ("clips",), ("artifacts",), ("extraction",), ("lookback.backends",)),
+    Stage(
+        "extraction",
+        "20_extraction",
+        ("clips",),
+        ("artifacts",),
+        ("extraction", "scoring"),
+        ("lookback.backends", "lookback.metrics"),
+    ),
     Stage(
         "scoring",
         "30_scoring",
@@ -50,7 +57,7 @@ STAGES = (
     Stage(
         "forensics",
         "60_forensics",
-        ("clips", "segments", "artifacts", "units", "gated", "judgements", "truth"),
+        ("clips", "artifacts", "screen"),
         ("failures",),
         ("forensics",),
     ),

@@ -1,0 +1,33 @@
+"""Every figure that a run's agreement tables allow, saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from lookback.agreement.figures.forest import agreement_forest, ranking_forest
+from lookback.agreement.figures.matrices import agreement_heatmap, correlation_matrix
+from lookback.agreement.figures.scatter import win_ratio_scatter
+from lookback.figures import SavedFigure, save_figure
+
+Draw = Callable[[dict[str, pd.DataFrame]], tuple[Figure, str]]
+FIGURES: dict[str, tuple[tuple[str, ...], Draw]] = {
+    "agreement_forest": (("agreement",), lambda tables: agreement_forest(tables["agreement"])),
+    "ranking_forest": (("ranking",), lambda tables: ranking_forest(tables["ranking"])),
+    "win_ratios": (("win_ratios", "ranking"), lambda tables: win_ratio_scatter(tables["win_ratios"], tables["ranking"])),
+    "correlations": (("correlations",), lambda tables: correlation_matrix(tables["correlations"])),
+    "vqa_agreement": (("memobench_agreement",), lambda tables: agreement_heatmap(tables["memobench_agreement"])),
+}
+
+
+def draw_figures(tables: dict[str, pd.DataFrame], folder: Path) -> list[SavedFigure]:
+    """The figures whose tables are there."""
+    saved = []
+    for name, (needs, draw) in FIGURES.items():
+        if all(need in tables and len(tables[need]) for need in needs):
+            figure, caption = draw(tables)
+            saved.append(save_figure(figure, folder, name, caption))
+    return saved

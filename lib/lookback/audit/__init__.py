@@ -1,0 +1,1 @@
+"""Metrics on trial: what each metric says about failures whose severity is known."""

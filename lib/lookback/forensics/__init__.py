@@ -1,0 +1,1 @@
+"""Failure forensics: from a number to the frames that made it."""

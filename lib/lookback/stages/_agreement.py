@@ -1,0 +1,36 @@
+"""Stage 50: human votes against scores, under the declared plan."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from lookback.agreement import analyse, judge_scores, load_plan, read_ratings, save_tables
+from lookback.agreement.figures.draw import draw_figures
+from lookback.errors import UsageError
+from lookback.params import RunParams
+from lookback.paths import resolve
+from lookback.tables import check_table, read_table
+
+
+def agreement(params: RunParams) -> dict[str, pd.DataFrame]:
+    """Analyse the run's votes; without votes there is nothing to say, and the tables are empty."""
+    folder = params.paths.tables
+    plan = load_plan(resolve(params.agreement.plan))
+    ratings = run_ratings(params)
+    if ratings.empty:
+        return {}
+    clips, gated, judgements = (read_table(folder, name) for name in ("clips", "gated", "judgements"))
+    scores = pd.concat([gated, judge_scores(judgements)], ignore_index=True)
+    tables = analyse(ratings, scores, plan, clips)
+    save_tables(tables, folder / "agreement")
+    draw_figures(tables, params.paths.figures / "agreement")
+    return tables
+
+
+def run_ratings(params: RunParams) -> pd.DataFrame:
+    """The votes of the run's files and, for the demo world, its simulated ones; never mixed silently."""
+    ratings = read_table(params.paths.tables, "ratings")
+    files = [check_table("ratings", read_ratings(resolve(path)), where=path) for path in params.agreement.ratings]
+    if files and len(ratings):
+        raise UsageError("The run has simulated votes of the demo world and files of votes; analyse them in runs of their own")
+    return pd.concat(files, ignore_index=True) if files else ratings
