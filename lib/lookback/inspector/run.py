@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lookback.artifacts import RunArtifacts
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.errors import UsageError
 from lookback.params import RunParams
-from lookback.store import ArtifactStore, Entry, Producer
+from lookback.store import Entry
 from lookback.tables import empty_table, read_table
 
 
@@ -40,7 +41,7 @@ class RunView:
         self.tables = {name: self._table(name) for name in names}
         self.items = self.tables["gated"] if len(self.tables["gated"]) else self.tables["items"]
         self._rows = {name: frame.groupby(KEYS, sort=False).indices for name, frame in self.tables.items()}
-        self._store = ArtifactStore(params.paths.artifacts)
+        self._artifacts = RunArtifacts(params.paths.artifacts, self.tables["artifacts"])
 
     def _table(self, name: str) -> pd.DataFrame:
         """A table that a later stage has not written yet is empty, not an error: the inspector shows what there is."""
@@ -94,13 +95,7 @@ class RunView:
 
     def artifact(self, clip: Clip, role: str) -> Entry | None:
         """A stored artifact, or None."""
-        rows = self.of_clip("artifacts", clip.key)
-        rows = rows[(rows["role"] == role) & (rows["stored"] != "")]
-        if rows.empty:
-            return None
-        row = rows.iloc[0]
-        producer = Producer(role, row["backend"], row["version"], row["params_hash"], row["weights"])
-        return self._store.load(producer, row["input_hash"])
+        return self._artifacts.load(clip, role)
 
     def curves(self, clip: Clip) -> list[dict[str, Any]]:
         """Per-frame curves: every metric with at least three frame units, and the camera's yaw."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from lookback.artifacts import entry_of
 from lookback.backends.choose import build_backend
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.errors import BackendUnavailable, NotScorable, Reason, UsageError
@@ -144,8 +145,7 @@ def _context(spec: MetricSpec, task: Task, store: ArtifactStore, shared: dict[An
             raise NotScorable(Reason.MISSING_INPUT, f"the extraction stage was not asked for '{role}'")
         if row["reason"]:
             raise NotScorable(row["reason"], f"{role}: {row['detail']}")
-        producer = Producer(role, row["backend"], row["version"], row["params_hash"], row["weights"])
-        entry = store.load(producer, row["input_hash"])
+        entry = entry_of(store, row)
         if entry is None:
             raise NotScorable(Reason.MISSING_INPUT, f"the artifact '{role}' is gone from the store; run the extraction stage again")
         return entry
