@@ -1,0 +1,134 @@
+"""The embedded pose estimator as a backend: it sees every frame once and keeps only points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import cv2
+import numpy as np
+
+from lookback.backends.base import BackendOptions
+from lookback.backends.pose.classical.focal import DEFAULT_FOV_DEG, Pair, estimate_focal, focal_from_fov
+from lookback.backends.pose.classical.solve import solve_path
+from lookback.backends.pose.classical.tracking import MIN_POINTS, PointTracker
+from lookback.backends.pose.track import PoseTrack, runs
+from lookback.clips import Clip
+from lookback.errors import NotScorable, Reason
+from lookback.media import VideoInfo
+from lookback.registry import Availability, backend
+from lookback.store import Entry
+
+LOW_TEXTURE = 25  # points followed; fewer make a frame's pose doubtful
+FOCAL_PAIRS = 8
+FOCAL_TRUST = {"given": 1.0, "estimated": 0.9, "assumed": 0.5}
+
+
+@backend(
+    role="pose",
+    name="classical",
+    title="KLT and SIFT tracks, rotation or essential matrix, rotation averaging with loop closure",
+    embedded=True,
+    version="1",
+)
+class ClassicalPose:
+    """Estimates the camera path from the pixels alone."""
+
+    requires: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, options: BackendOptions):
+        self.seed = options.seed
+
+    @staticmethod
+    def available() -> Availability:
+        return Availability(True)
+
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> PoseJob:
+        return PoseJob(info, clip.fov_deg, self.seed)
+
+
+class PoseJob:
+    """One clip's frames in, its camera path out."""
+
+    wants: np.ndarray | None = None
+
+    def __init__(self, info: VideoInfo, fov_deg: float | None, seed: int):
+        self.info, self.fov_deg, self.seed = info, fov_deg, seed
+        self.tracker = PointTracker(info.width, info.height)
+
+    def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
+        for frame in frames:
+            self.tracker.push(frame)
+
+    def finish(self) -> Entry:
+        track, facts = self.solve()
+        return track.entry(**facts)
+
+    def solve(self) -> tuple[PoseTrack, dict[str, object]]:
+        """The camera path, or NotScorable when the clip is too short or blank."""
+        tracker = self.tracker
+        tracker.close()
+        cv2.setRNGSeed(self.seed)
+        n = tracker.n_frames
+        if n < 2:
+            raise NotScorable(Reason.TOO_SHORT, f"a camera path needs 2 frames, the clip has {n}")
+        corners = np.array(tracker.n_corners)
+        if np.mean(corners >= MIN_POINTS) < 0.1:
+            raise NotScorable(
+                Reason.LOW_TEXTURE, f"only {int((corners >= MIN_POINTS).sum())} of {n} frames have {MIN_POINTS} points to follow"
+            )
+        width, centre = tracker.size[0], (np.array(tracker.size) - 1) / 2.0
+        focal, source = self._focal(width, centre)
+        fov = float(np.degrees(2 * np.arctan(width / 2.0 / focal)))
+        path = solve_path(tracker, focal, centre, fov, source != "assumed", self.seed)
+        c2w = np.tile(np.eye(4), (n, 1, 1))
+        c2w[:, :3, :3], c2w[:, :3, 3] = path.rotation, path.position
+        frames = np.arange(n)
+        cut = np.isin(frames, tracker.cuts)
+        track = PoseTrack(
+            c2w=c2w,
+            intrinsics=np.tile(self._matrix(focal / tracker.scale), (n, 1, 1)),
+            confidence=(path.quality * FOCAL_TRUST[source]).astype(np.float32),
+            has_translation=path.has_translation,
+            frame_index=frames,
+            flags={
+                "low_texture": runs(corners < LOW_TEXTURE, frames),
+                "cut": runs(cut, frames),
+                "no_parallax": runs(~path.has_translation, frames),
+            },
+            focal_source=f"{source}: {fov:.1f} deg horizontally",
+            notes=_notes(source, tracker),
+        )
+        return track, {"segments": path.models, "loops": path.n_loops, "fov_deg": round(fov, 3)}
+
+    def _focal(self, width: int, centre: np.ndarray) -> tuple[float, str]:
+        if self.fov_deg is not None:
+            return focal_from_fov(self.fov_deg, width), "given"
+        estimated = estimate_focal(self._pairs(), width, centre, self.seed)
+        return (estimated, "estimated") if estimated is not None else (focal_from_fov(DEFAULT_FOV_DEG, width), "assumed")
+
+    def _pairs(self) -> list[Pair]:
+        """Keyframe and last frame of the segments that moved most."""
+        found: list[tuple[float, Pair]] = []
+        for segment in self.tracker.segments:
+            for positions in reversed(segment.positions):
+                valid = np.isfinite(positions[:, 0])
+                if valid.sum() >= LOW_TEXTURE:
+                    first, second = segment.points[valid], positions[valid]
+                    found.append((float(np.median(np.linalg.norm(second - first, axis=1))), (first, second)))
+                    break
+        found.sort(key=lambda item: -item[0])
+        return [pair for shift, pair in found[:FOCAL_PAIRS] if shift > 0.05 * self.tracker.size[0]]
+
+    def _matrix(self, focal: float) -> np.ndarray:
+        centre_x, centre_y = (self.info.width - 1) / 2.0, (self.info.height - 1) / 2.0
+        return np.array([[focal, 0.0, centre_x], [0.0, focal, centre_y], [0.0, 0.0, 1.0]])
+
+
+def _notes(source: str, tracker: PointTracker) -> tuple[str, ...]:
+    notes = ["positions are up to one unknown scale and only where has_translation is set"]
+    if source == "assumed":
+        notes.append("the field of view is assumed, so angles may be off by the same factor throughout")
+    if tracker.cuts:
+        notes.append(f"{len(tracker.cuts)} cut(s): the orientation after a cut is only known where an earlier view was recognised")
+    return tuple(notes)

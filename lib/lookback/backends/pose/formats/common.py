@@ -1,0 +1,151 @@
+"""What the pose readers share: safe loading, the mapping of rows to video frames, and default intrinsics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from lookback.backends.pose.track import PoseTrack
+from lookback.camera.poses import validate_poses
+from lookback.errors import ContractError
+from lookback.media import VideoInfo
+
+UNKNOWN_FOV_DEG = 60.0  # assumed horizontal field of view where a file carries no intrinsics
+
+
+def load_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Arrays of an .npz, or of an .npy under the name "array"; nothing is unpickled."""
+    try:
+        with path.open("rb") as handle:
+            loaded = np.load(handle, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return {"array": loaded}
+            return {name: loaded[name] for name in loaded.files}
+    except FileNotFoundError:
+        raise ContractError(f"{path}: there is no such pose file; check the path in the dataset") from None
+    except (ValueError, OSError, EOFError, KeyError, MemoryError) as error:
+        raise ContractError(
+            f"{path}: cannot be read as a numpy file of plain arrays ({error}); write it again with np.savez"
+        ) from None
+    except Exception as error:  # zipfile.BadZipFile and zlib.error share no base class with the others
+        raise ContractError(f"{path}: cannot be read as a numpy file ({type(error).__name__}: {error}); write it again") from None
+
+
+def load_rows(path: Path, columns: int | None = None, comment: str = "#") -> np.ndarray:
+    """Rows of numbers of a text file as float64; errors name the line."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        raise ContractError(f"{path}: there is no such pose file; check the path in the dataset") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ContractError(f"{path}: cannot be read as text ({error})") from None
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.lstrip().startswith(comment):
+            continue
+        try:
+            rows.append([float(value) for value in line.replace(",", " ").split()])
+        except ValueError:
+            raise ContractError(f"{path}, line {number}: expected numbers only, found '{line.strip()[:60]}'") from None
+        if len(rows[-1]) != (columns or len(rows[0])):
+            raise ContractError(f"{path}, line {number}: expected {columns or len(rows[0])} numbers, found {len(rows[-1])}")
+    if not rows:
+        raise ContractError(f"{path}: holds no pose; estimate the poses again")
+    return np.array(rows)
+
+
+def need(arrays: dict[str, np.ndarray], names: tuple[str, ...], path: Path) -> np.ndarray:
+    """The first of `names` that the file has."""
+    for name in names:
+        if name in arrays:
+            return arrays[name]
+    raise ContractError(f"{path}: has no array '{names[0]}' (it has {', '.join(sorted(arrays)) or 'none'}); it is another format")
+
+
+def square(poses: np.ndarray, path: Path) -> np.ndarray:
+    """(N,3,4) or (N,4,4) as (N,4,4)."""
+    poses = np.asarray(poses, np.float64)
+    if poses.ndim == 4 and poses.shape[0] == 1:
+        poses = poses[0]
+    if poses.ndim != 3 or poses.shape[1:] not in ((3, 4), (4, 4)):
+        raise ContractError(f"{path}: poses must have shape (N,3,4) or (N,4,4), not {poses.shape}")
+    if poses.shape[1] == 4:
+        return poses
+    bottom = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (len(poses), 1, 4))
+    return np.concatenate([poses, bottom], axis=1)
+
+
+def rescaled(matrices: np.ndarray, size: tuple[float, float], info: VideoInfo, path: Path) -> np.ndarray:
+    """Intrinsics (N,3,3), (3,3) or fx fy cx cy (N,4) at (width, height) `size`, as (N,3,3) at the video's resolution."""
+    matrices = np.asarray(matrices, np.float64)
+    if matrices.ndim == 2 and matrices.shape[1] == 4:
+        full = np.zeros((len(matrices), 3, 3))
+        full[:, 0, 0], full[:, 1, 1], full[:, 0, 2], full[:, 1, 2], full[:, 2, 2] = *matrices.T, np.ones(len(matrices))
+        matrices = full
+    if matrices.ndim == 4 and matrices.shape[0] == 1:
+        matrices = matrices[0]
+    if matrices.shape == (3, 3):
+        matrices = matrices[None]
+    if (
+        matrices.ndim != 3
+        or matrices.shape[1:] != (3, 3)
+        or not np.isfinite(matrices).all()
+        or (matrices[:, [0, 1], [0, 1]] <= 0).any()
+    ):
+        raise ContractError(f"{path}: intrinsics must be finite (N,3,3) with positive focal lengths, not {matrices.shape}")
+    scale = np.diag([info.width / size[0], info.height / size[1], 1.0])
+    return scale @ matrices
+
+
+def assumed_intrinsics(info: VideoInfo) -> np.ndarray:
+    """A centred camera with the assumed field of view, for files without intrinsics."""
+    focal = info.width / 2.0 / np.tan(np.radians(UNKNOWN_FOV_DEG) / 2.0)
+    return np.array([[[focal, 0.0, info.width / 2.0], [0.0, focal, info.height / 2.0], [0.0, 0.0, 1.0]]])
+
+
+def frame_rows(n_poses: int, info: VideoInfo, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Which video frame each pose belongs to: one to one, or spread linearly from the first to the last frame when fewer."""
+    if n_poses == info.n_frames:
+        return np.arange(n_poses), ()
+    if n_poses > info.n_frames:
+        raise ContractError(
+            f"{path}: has {n_poses} poses and the video only {info.n_frames} frames; they belong to different videos"
+        )
+    if n_poses < 2:
+        raise ContractError(f"{path}: has one pose for {info.n_frames} frames; estimate the poses of more frames")
+    index = np.rint(np.linspace(0, info.n_frames - 1, n_poses)).astype(np.int64)
+    return index, (f"{n_poses} poses for {info.n_frames} frames: mapped linearly from the first to the last frame",)
+
+
+def track(
+    c2w: np.ndarray,
+    path: Path,
+    info: VideoInfo,
+    intrinsics: np.ndarray | None = None,
+    frame_index: np.ndarray | None = None,
+    confidence: np.ndarray | None = None,
+    notes: tuple[str, ...] = (),
+) -> PoseTrack:
+    """The validated path. Files state positions, so every row has a translation."""
+    poses = validate_poses(c2w, str(path))
+    if frame_index is None:
+        frame_index, mapped = frame_rows(len(poses), info, path)
+        notes = (*notes, *mapped)
+    matrices = assumed_intrinsics(info) if intrinsics is None else intrinsics
+    if len(matrices) not in (1, len(poses)):
+        raise ContractError(f"{path}: has {len(poses)} poses and {len(matrices)} intrinsic matrices; they must be equally many")
+    source = f"assumed: {UNKNOWN_FOV_DEG:g} deg horizontally, the file carries no intrinsics" if intrinsics is None else "file"
+    return PoseTrack(
+        c2w=poses,
+        intrinsics=np.broadcast_to(matrices, (len(poses), 3, 3)).copy(),
+        confidence=np.ones(len(poses), np.float32) if confidence is None else confidence,
+        has_translation=np.ones(len(poses), bool),
+        frame_index=frame_index,
+        focal_source=source,
+        notes=notes,
+    )
+
+
+Reader = Callable[[Path, VideoInfo], PoseTrack]

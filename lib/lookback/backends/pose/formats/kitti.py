@@ -1,0 +1,13 @@
+"""KITTI odometry text: twelve numbers a line, the 3x4 camera-to-world matrix row by row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lookback.backends.pose.formats.common import load_rows, square, track
+from lookback.backends.pose.track import PoseTrack
+from lookback.media import VideoInfo
+
+
+def read_kitti(path: Path, info: VideoInfo) -> PoseTrack:
+    return track(square(load_rows(path, columns=12).reshape(-1, 3, 4), path), path, info)
