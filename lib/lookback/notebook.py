@@ -1,0 +1,23 @@
+"""What a notebook shows: figures with their caption, tables with a limit, a heading line from the data."""
+
+from __future__ import annotations
+
+import pandas as pd
+from IPython.display import HTML, display
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+
+def show(drawn: tuple[Figure, str]) -> None:
+    """A figure and, below it, the caption that says what to see."""
+    figure, caption = drawn
+    display(figure)
+    plt.close(figure)
+    display(HTML(f"<p style='max-width:80ch;color:#57606a'>{caption}</p>"))
+
+
+def show_table(frame: pd.DataFrame, rows: int = 40, caption: str = "") -> None:
+    """A table's first rows, and how many more there are."""
+    more = f"{len(frame) - rows} more rows" if len(frame) > rows else ""
+    text = ". ".join(part for part in (caption, more) if part)
+    display(frame.head(rows).style.hide(axis="index").format(precision=3, na_rep="–").set_caption(text))
