@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from lookback.metrics.memobench.fidelity import frame_psnr, frame_ssim, to_gener
 from lookback.metrics.memobench.inputs import variant_of
 from lookback.metrics.memobench.phases import PHASES, ground_truth_index, ground_truth_pairs
 from lookback.metrics.shared.checks import Variant
+from lookback.metrics.shared.fidelity import PairQueue
 from lookback.scoring import Item, Paired, Scored, ScoringClip, Unit, mean_item
 
 NEEDS = ("video", "ground_truth")
@@ -23,14 +25,17 @@ class FramePairs:
 
     def __init__(self, variant: Variant, measure: Measure):
         self.variant, self.measure = variant, measure
-        self.found: dict[int, dict[str, float]] = {}
+        self.queue: PairQueue[dict[str, float]] = PairQueue()
 
     def push(self, index: int, frame: np.ndarray, truth: np.ndarray | None) -> None:
         assert truth is not None
-        self.found[index] = self.measure(*to_generated_size(frame, truth, variant=self.variant))
+        self.queue.push(index, self._measured, frame, truth)
 
     def finish(self) -> dict[int, dict[str, float]]:
-        return self.found
+        return self.queue.finish()
+
+    def _measured(self, frame: np.ndarray, truth: np.ndarray) -> dict[str, float]:
+        return self.measure(*to_generated_size(frame, truth, variant=self.variant))
 
 
 def score_fidelity(context: ScoringClip, name: str, measure_key: str, measure: Measure, every: int = 1):
@@ -40,24 +45,43 @@ def score_fidelity(context: ScoringClip, name: str, measure_key: str, measure: M
     """
     variant = variant_of(context)
     matched, without_phases = _frame_pairs(context, variant)
-    units, items = [], []
+    sampled = {phase: (frames[::every], truth[::every]) for phase, (frames, truth) in matched.items()}
+    own = _own_pairs(sampled)
     answers = yield [
-        Paired(f"{measure_key}-{variant}-{phase}-{every}", lambda: FramePairs(variant, measure), frames[::every], truth[::every])
-        for phase, (frames, truth) in matched.items()
+        Paired(
+            f"{measure_key}-{variant}-{phase}-{every}", lambda: FramePairs(variant, measure), frames[own[phase]], truth[own[phase]]
+        )
+        for phase, (frames, truth) in sampled.items()
     ]
-    for phase, values in zip(matched, answers, strict=True):
-        if isinstance(values, NotScorable):
-            items.append(Item(phase=phase, reason=values.reason, detail=values.detail))
+    found = dict(zip(sampled, answers, strict=True))
+    units, items = [], []
+    for phase, (frames, _) in sampled.items():
+        failure = next((answer for answer in (found[phase], found[""]) if isinstance(answer, NotScorable)), None)
+        if failure is not None:
+            items.append(Item(phase=phase, reason=failure.reason, detail=failure.detail))
             continue
-        rows = [
-            Unit(f"{phase or 'all'}_f{frame}", "frame", value[name], value[name], frame, phase=phase)
-            for frame, value in values.items()
-        ]
-        items.append(mean_item(rows, detail=f"every {every}th frame" if every > 1 else ""))
-        items[-1] = Item(**{**items[-1].__dict__, "phase": phase})
+        values = found[""] | found[phase]
+        rows = [_unit(phase, int(frame), values.get(int(frame)), name) for frame in frames]
+        items.append(replace(mean_item(rows, detail=f"every {every}th frame" if every > 1 else ""), phase=phase))
         units += rows
     items += [Item(phase=phase, reason=without_phases.reason, detail=without_phases.detail) for phase in PHASES if without_phases]
     return Scored(items, units)
+
+
+def _own_pairs(sampled: dict[str, tuple[np.ndarray, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Which pairs a phase must ask for itself: those the whole clip does not compare anyway (none for equally long videos)."""
+    whole = dict(zip(*sampled[""], strict=True))
+    return {
+        phase: np.array([phase == "" or whole.get(frame) != match for frame, match in zip(frames, truth, strict=True)], dtype=bool)
+        for phase, (frames, truth) in sampled.items()
+    }
+
+
+def _unit(phase: str, frame: int, measures: dict[str, float] | None, name: str) -> Unit:
+    unit_id = f"{phase or 'all'}_f{frame}"
+    if measures is None:
+        return Unit(unit_id, "frame", frame=frame, phase=phase, reason=Reason.DECODE_FAILED, detail="the frame was not decoded")
+    return Unit(unit_id, "frame", measures[name], measures[name], frame, phase=phase)
 
 
 def _frame_pairs(context: ScoringClip, variant: Variant) -> tuple[dict[str, Any], NotScorable | None]:

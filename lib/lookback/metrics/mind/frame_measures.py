@@ -59,11 +59,9 @@ def _constant_similarity(mse: float) -> float:
     return 1.0
 
 
-def measure_pairs(
-    pairs: Iterable[tuple[Array, Array]], lpips: Distance | None = None, workers: int | None = None
-) -> dict[str, Any]:
+def measure_pairs(pairs: Iterable[tuple[Array, Array]], lpips: Distance | None = None) -> dict[str, Any]:
     """The measures of every pair and their means, under the names of MIND's Result.json: mse, avg_mse, ..., and length."""
-    rows = list(map_pairs(lambda a, b: frame_measures(a, b, lpips), pairs, workers))
+    rows = map_pairs(lambda a, b: frame_measures(a, b, lpips), pairs)
     if not rows:
         raise NotScorable(Reason.TOO_SHORT, "no frame is left to score")
     result: dict[str, Any] = {"length": len(rows)}

@@ -13,6 +13,7 @@ from lookback.metrics.mind.frame_measures import Distance, frame_measures, lcm_l
 from lookback.metrics.mind.inputs import lpips_distance, predicted_frames, scored_measures, variant_of
 from lookback.metrics.mind.preprocess import preprocess
 from lookback.metrics.shared.checks import Variant, require_equal_size, require_images
+from lookback.metrics.shared.fidelity import PairQueue
 from lookback.scoring import Paired, ScoringClip
 
 
@@ -40,27 +41,26 @@ def lcm(
     return measure_pairs(zip(*pairs, strict=True), lpips)
 
 
-def means(result: dict[str, Any]) -> dict[str, float]:
-    """The averages alone, without the per-frame lists."""
-    return {
-        name.removeprefix("avg_"): float(value) for name, value in result.items() if name.startswith("avg_") and np.ndim(value) == 0
-    }
-
-
 class PredictedFrames:
     """Both frames in MIND's common picture, measured; LPIPS on every `every`th pair."""
 
     def __init__(self, distance: Distance | None, every: int):
         self.distance, self.every = distance, every
-        self.found: dict[int, dict[str, float]] = {}
+        self.queue: PairQueue[dict[str, float]] = PairQueue()
 
     def push(self, index: int, frame: np.ndarray, truth: np.ndarray | None) -> None:
         assert truth is not None
-        lpips = self.distance if len(self.found) % self.every == 0 else None
-        self.found[index] = frame_measures(preprocess(frame), preprocess(truth), lpips)
+        self.queue.push(index, self._with_lpips if index % self.every == 0 else _measured, frame, truth)
 
     def finish(self) -> dict[int, dict[str, float]]:
-        return self.found
+        return self.queue.finish()
+
+    def _with_lpips(self, frame: np.ndarray, truth: np.ndarray) -> dict[str, float]:
+        return _measured(frame, truth, self.distance)
+
+
+def _measured(frame: np.ndarray, truth: np.ndarray, lpips: Distance | None = None) -> dict[str, float]:
+    return frame_measures(preprocess(frame), preprocess(truth), lpips)
 
 
 @mind_metric(

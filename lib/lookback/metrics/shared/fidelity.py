@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from functools import cache
+from typing import Generic, TypeVar
+
+import cv2
 
 from lookback.metrics.shared.checks import Array
 from lookback.metrics.shared.ssim import PairComparison
@@ -39,23 +41,44 @@ class ComparisonPool:
         return held
 
 
-def map_pairs(
-    function: Callable[[Array, Array], Result], pairs: Iterable[tuple[Array, Array]], workers: int | None = None
-) -> Iterator[Result]:
-    """function(a, b) of every pair, in order, on `workers` threads (all cores when None).
+class PairQueue(Generic[Result]):
+    """Measures pairs of frames on several threads while the next ones are decoded; answers {index: result} in the order pushed.
 
-    At most a few pairs are in flight, so memory does not grow with the video. OpenCV and numpy release the interpreter while they
-    work.
+    OpenCV and numpy release the interpreter while they work. At most a few pairs are in flight, so memory does not grow with the
+    video. It takes as many threads as OpenCV may use, so that worker processes that share the cores stay within their share.
     """
-    count = workers or os.cpu_count() or 1
-    if count == 1:
-        yield from (function(a, b) for a, b in pairs)
-        return
-    with ThreadPoolExecutor(count) as pool:
-        waiting: deque[Future[Result]] = deque()
-        for a, b in pairs:
-            waiting.append(pool.submit(function, a, b))
-            if len(waiting) > 2 * count:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+
+    def __init__(self) -> None:
+        self.threads = max(1, cv2.getNumThreads())
+        self.found: dict[int, Result] = {}
+        self._waiting: deque[tuple[int, Future[Result]]] = deque()
+
+    def push(self, index: int, function: Callable[[Array, Array], Result], a: Array, b: Array) -> None:
+        if self.threads == 1:
+            self.found[index] = function(a, b)
+            return
+        self._waiting.append((index, _threads(self.threads).submit(function, a, b)))
+        if len(self._waiting) > 2 * self.threads:
+            self._take_oldest()
+
+    def finish(self) -> dict[int, Result]:
+        while self._waiting:
+            self._take_oldest()
+        return self.found
+
+    def _take_oldest(self) -> None:
+        index, future = self._waiting.popleft()
+        self.found[index] = future.result()
+
+
+@cache
+def _threads(count: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(count, thread_name_prefix="pairs")
+
+
+def map_pairs(function: Callable[[Array, Array], Result], pairs: Iterable[tuple[Array, Array]]) -> list[Result]:
+    """function(a, b) of every pair, in order, on several threads."""
+    queue: PairQueue[Result] = PairQueue()
+    for index, (a, b) in enumerate(pairs):
+        queue.push(index, function, a, b)
+    return list(queue.finish().values())
