@@ -33,7 +33,7 @@ def input_hash(clip: Clip, role: str, requires: tuple[str, ...]) -> str:
     """Hash of the video's content and of every field and file of the clip that a backend may look at."""
     fields = {name: getattr(clip, name) for name in FIELDS}
     fields["object_anchor"] = clip.object_anchor.model_dump() if clip.object_anchor else None
-    files = {name: _file_hash(resolve(path)) for name in FILES if (path := getattr(clip, name))}
+    files = {name: file_hash(resolve(path)) for name in FILES if (path := getattr(clip, name))}
     return sha256_json([clip.content_hash, fields, files, sorted(requires)])
 
 
@@ -66,7 +66,8 @@ def _hashes() -> HashCache:
     return HashCache.of_project()
 
 
-def _file_hash(path: Path) -> str:
+def file_hash(path: Path) -> str:
+    """Hash of a file's or folder's content; `absent` when it is not there."""
     if path.is_dir():
         return _hashes().tree(path)
     return _hashes().file(path) if path.is_file() else "absent"

@@ -26,6 +26,7 @@ class Extraction(Section):
 class Scoring(Section):
     metrics: list[str] = []  # empty: every metric that applies
     variant: Variant | None = None  # empty: each metric's own default
+    compare_variants: bool = False  # also score the other variants, for the table of differences
     constants: dict[str, float] = {}  # overrides of named constants, e.g. lighting_tau
     resamples: int = Field(default=1000, ge=100)
 

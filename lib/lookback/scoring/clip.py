@@ -23,18 +23,18 @@ ROUNDS = 3  # a metric may ask for pixels again after its first answer; more rou
 class _Running:
     """A metric under way: its generator, and the request it waits on."""
 
-    name: str
+    number: int
     generator: Generator[Request | list[Request], Any, Scored]
     request: Request | list[Request] | None = None
     answer: Any = field(default=None)
 
 
-def score_clip(metrics: Sequence[tuple[MetricSpec, ScoringClip]]) -> dict[str, Scored]:
-    """Each metric's result by name; what cannot be scored is an item with its reason."""
-    results: dict[str, Scored] = {}
+def score_clip(metrics: Sequence[tuple[MetricSpec, ScoringClip]]) -> list[Scored]:
+    """Each metric's result, in order; what cannot be scored is an item with its reason."""
+    results: dict[int, Scored] = {}
     running: list[_Running] = []
-    for spec, context in metrics:
-        job = _Running(spec.name, _begin(spec, context))
+    for number, (spec, context) in enumerate(metrics):
+        job = _Running(number, _begin(spec, context))
         _advance(job, results, running)
     clip = metrics[0][1].clip if metrics else None
     for _ in range(ROUNDS):
@@ -49,8 +49,8 @@ def score_clip(metrics: Sequence[tuple[MetricSpec, ScoringClip]]) -> dict[str, S
         for job in waiting:
             _advance(job, results, running)
     for job in running:
-        results[job.name] = missing(Reason.BACKEND_FAILED, f"asked for pixels more than {ROUNDS} times")
-    return results
+        results[job.number] = missing(Reason.BACKEND_FAILED, f"asked for pixels more than {ROUNDS} times")
+    return [results[number] for number in range(len(metrics))]
 
 
 def _listed(request: Request | list[Request] | None) -> list[Request]:
@@ -69,7 +69,7 @@ def _begin(spec: MetricSpec, context: ScoringClip) -> Generator[Request | list[R
     return result
 
 
-def _advance(job: _Running, results: dict[str, Scored], running: list[_Running]) -> None:
+def _advance(job: _Running, results: dict[int, Scored], running: list[_Running]) -> None:
     try:
         if job.request is None:
             job.request = next(job.generator)
@@ -79,12 +79,12 @@ def _advance(job: _Running, results: dict[str, Scored], running: list[_Running])
             job.request = job.generator.send(job.answer)
         running.append(job)
     except StopIteration as end:
-        results[job.name] = end.value
+        results[job.number] = end.value
     except NotScorable as reason:
-        results[job.name] = missing(reason.reason, reason.detail)
+        results[job.number] = missing(reason.reason, reason.detail)
     except MediaError as error:
-        results[job.name] = missing(error.reason, str(error))
+        results[job.number] = missing(error.reason, str(error))
     except LookbackError as error:
-        results[job.name] = missing(Reason.INVALID_INPUT, str(error))
+        results[job.number] = missing(Reason.INVALID_INPUT, str(error))
     except Exception as error:  # one metric's defect must not take the others' scores with it
-        results[job.name] = missing(Reason.BACKEND_FAILED, f"{type(error).__name__}: {error}")
+        results[job.number] = missing(Reason.BACKEND_FAILED, f"{type(error).__name__}: {error}")

@@ -10,20 +10,26 @@ from typing import Any
 import pandas as pd
 
 from lookback.artifacts import entry_of
-from lookback.backends.choose import build_backend
+from lookback.backends.choose import build_backend, choose_backend
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.errors import BackendUnavailable, NotScorable, Reason, UsageError
+from lookback.extraction.identity import file_hash
 from lookback.files import sha256_json
 from lookback.params import RunParams
+from lookback.paths import resolve
 from lookback.pipeline.code import code_hash
 from lookback.progress import track
 from lookback.registry import METRICS, MetricSpec
 from lookback.scoring.clip import missing, score_clip
 from lookback.scoring.context import ScoringClip
 from lookback.scoring.results import Item, Scored, Unit
+from lookback.scoring.variants import scored_variants
 from lookback.store import ArtifactStore, Entry, Producer
 from lookback.tables import PROVENANCE
 from lookback.workers import WorkerDied, run_tasks
+
+FILES = ("ground_truth", "target_poses", "actions")  # files beside the video that a metric may read
+Results = dict[tuple[str, str], tuple[Scored, Producer, str]]
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class Task:
     """All that scoring one clip needs, as plain data."""
 
     clip: Clip
-    metrics: tuple[str, ...]
+    metrics: tuple[tuple[str, str], ...]  # (name, variant)
     artifacts: tuple[dict[str, Any], ...]  # this clip's rows of the artifacts table
     segments: tuple[dict[str, Any], ...]
     params: RunParams
@@ -78,8 +84,10 @@ def score_run(
 def _tasks(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame) -> Iterator[Task]:
     rows_of = {name: _by_clip(frame) for name, frame in (("segments", segments), ("artifacts", artifacts))}
     for clip in clips_from_frame(clips):
-        names = tuple(spec.name for spec in applicable(clip, params.scoring.metrics))
-        yield Task(clip, names, rows_of["artifacts"].get(clip.key, ()), rows_of["segments"].get(clip.key, ()), params)
+        chosen = tuple(
+            (spec.name, variant) for spec in applicable(clip, params.scoring.metrics) for variant in scored_variants(spec, params)
+        )
+        yield Task(clip, chosen, rows_of["artifacts"].get(clip.key, ()), rows_of["segments"].get(clip.key, ()), params)
 
 
 def _by_clip(frame: pd.DataFrame) -> dict[tuple[Any, ...], tuple[dict[str, Any], ...]]:
@@ -92,38 +100,45 @@ def _by_clip(frame: pd.DataFrame) -> dict[tuple[Any, ...], tuple[dict[str, Any],
 def score_task(task: Task) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Rows of units and items for one clip; metrics the store already holds are not scored again."""
     store = ArtifactStore(task.params.paths.artifacts)
-    results: dict[str, tuple[Scored, Producer, str]] = {}
+    results: Results = {}
     fresh: list[tuple[MetricSpec, ScoringClip, Producer, str]] = []
     shared: dict[Any, Any] = {}
-    for name in task.metrics:
+    for name, variant in task.metrics:
         spec = METRICS.get(name)
-        producer, inputs = _identity(spec, task)
+        producer, inputs = _identity(spec, variant, task)
         record = store.record(producer, inputs)
         if record is not None:
-            results[name] = (_from_record(record), producer, inputs)
+            results[name, variant] = (_from_record(record), producer, inputs)
         else:
-            fresh.append((spec, _context(spec, task, store, shared), producer, inputs))
+            fresh.append((spec, _context(variant, task, store, shared), producer, inputs))
     scored = score_clip([(spec, context) for spec, context, _, _ in fresh])
-    for spec, _, producer, inputs in fresh:
-        result = scored[spec.name]
+    for result, (spec, context, producer, inputs) in zip(scored, fresh, strict=True):
         if not any(item.reason == Reason.BACKEND_FAILED for item in result.items):
             store.save(producer, inputs, {}, asdict(result))
-        results[spec.name] = (result, producer, inputs)
+        results[spec.name, context.variant] = (result, producer, inputs)
     return _rows(task, results)
 
 
-def _identity(spec: MetricSpec, task: Task) -> tuple[Producer, str]:
-    """Who scores, and from what: code, variant, constants; the clip's row and its artifacts."""
-    variant = _variant(spec, task.params)
+def _identity(spec: MetricSpec, variant: str, task: Task) -> tuple[Producer, str]:
+    """Who scores, and from what: code, variant, constants; the clip's row, its files and its artifacts."""
     settings = sha256_json([variant, dict(task.params.scoring.constants)])
-    rows = [row for row in task.artifacts if row["role"] in spec.roles]
-    backends = ",".join(f"{row['role']}={row['backend'] or 'none'}" for row in rows) or "none"
-    weights = ",".join(sorted({row["weights"] for row in rows if row["weights"]}))
-    producer = Producer("score", spec.name, _code(spec.score.__module__)[:16], settings, f"{backends};{weights}")
-    inputs = sha256_json(
-        [task.clip.model_dump(mode="json"), [(row["role"], row["stored"], row["reason"]) for row in rows], list(task.segments)]
+    rows = {row["role"]: row for row in task.artifacts if row["role"] in spec.roles}
+    backends = ",".join(
+        f"{role}={rows[role]['backend'] or 'none' if role in rows else _tool_name(role, task.params)}" for role in spec.roles
     )
-    return producer, inputs
+    weights = ",".join(sorted({row["weights"] for row in rows.values() if row["weights"]}))
+    producer = Producer("score", spec.name, _code(spec.score.__module__)[:16], settings, f"{backends or 'none'};{weights}")
+    files = [file_hash(resolve(path)) for name in FILES if (path := getattr(task.clip, name))]
+    made = [(role, row["stored"], row["reason"]) for role, row in rows.items()]
+    return producer, sha256_json([task.clip.model_dump(mode="json"), files, made, list(task.segments)])
+
+
+def _tool_name(role: str, params: RunParams) -> str:
+    """The backend that a metric calls itself, without a stored artifact."""
+    try:
+        return choose_backend(role, params).name
+    except BackendUnavailable:
+        return "none"
 
 
 @cache
@@ -131,12 +146,7 @@ def _code(module: str) -> str:
     return code_hash((module,))
 
 
-def _variant(spec: MetricSpec, params: RunParams) -> str:
-    wanted = params.scoring.variant
-    return wanted if wanted in spec.variants and wanted is not None else spec.default_variant
-
-
-def _context(spec: MetricSpec, task: Task, store: ArtifactStore, shared: dict[Any, Any]) -> ScoringClip:
+def _context(variant: str, task: Task, store: ArtifactStore, shared: dict[Any, Any]) -> ScoringClip:
     rows = {row["role"]: row for row in task.artifacts}
 
     def load(role: str) -> Entry:
@@ -153,7 +163,7 @@ def _context(spec: MetricSpec, task: Task, store: ArtifactStore, shared: dict[An
     segments = pd.DataFrame(task.segments)
     return ScoringClip(
         task.clip,
-        _variant(spec, task.params),
+        variant,
         task.params.scoring.constants,
         segments,
         load,
@@ -181,18 +191,18 @@ def _from_record(record: dict[str, Any]) -> Scored:
     return Scored([Item(**item) for item in record["items"]], [Unit(**unit) for unit in record["units"]])
 
 
-def _rows(task: Task, results: dict[str, tuple[Scored, Producer, str]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _rows(task: Task, results: Results) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     keys = dict(zip(KEYS, task.clip.key, strict=True))
     units, items = [], []
-    for name, (result, producer, inputs) in results.items():
+    for (name, variant), (result, producer, inputs) in results.items():
         backend, _, weights = producer.weights.partition(";")
         origin = dict(zip(PROVENANCE, (backend, producer.version, weights, producer.params_hash[:16], inputs[:16]), strict=True))
-        variant = _variant(METRICS.get(name), task.params)
-        units += [{**keys, "metric": name, "variant": variant, **asdict(unit)} for unit in result.units]
-        items += [{**keys, "metric": name, "variant": variant, **asdict(item), **origin} for item in result.items]
+        common = {**keys, "metric": name, "variant": variant}
+        units += [{**common, **asdict(unit)} for unit in result.units]
+        items += [{**common, **asdict(item), **origin} for item in result.items]
     return units, items
 
 
 def _dead(task: Task, message: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     nobody = Producer("score", "", "")
-    return _rows(task, {name: (missing(Reason.BACKEND_FAILED, message), nobody, "") for name in task.metrics})
+    return _rows(task, {chosen: (missing(Reason.BACKEND_FAILED, message), nobody, "") for chosen in task.metrics})

@@ -1,0 +1,75 @@
+"""Scores to look at: distributions, coverage with reasons, per-frame curves."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.figure import Figure
+
+from lookback.figures import PALETTE, PHASE_COLOURS, style
+
+
+def coverage_table(items: pd.DataFrame) -> pd.DataFrame:
+    """Per metric and variant: scores, missing, and the reasons of what is missing; no mean without them."""
+    rows = []
+    for (metric, variant), group in items.groupby(["metric", "variant"], sort=True):
+        reasons = group.loc[group["reason"] != "", "reason"].value_counts()
+        words = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
+        scored = group["value"].notna()
+        mean = group.loc[scored, "value"].mean()
+        backends = ", ".join(sorted(set(group["backend"]) - {""}))
+        rows.append([metric, variant, int(scored.sum()), len(group), mean, words, backends])
+    return pd.DataFrame(rows, columns=["metric", "variant", "scored", "items", "mean", "missing because", "backend"])
+
+
+def distribution_figure(items: pd.DataFrame, benchmark: str) -> tuple[Figure, str]:
+    """One panel per metric of a benchmark: every clip's score, by model."""
+    rows = items[(items["benchmark"] == benchmark) & (items["phase"] == "") & items["value"].notna()]
+    metrics = sorted(rows["metric"].unique())
+    models = sorted(rows["model_id"].unique())
+    columns = min(3, max(1, len(metrics)))
+    lines = -(-len(metrics) // columns)
+    with style():
+        size = (4.2 * columns, max(2.2, 0.17 * len(models) + 1.1) * lines)
+        figure, axes = plt.subplots(max(1, lines), columns, figsize=size, layout="constrained", squeeze=False, sharey=True)
+        for panel, metric in zip(axes.flat, metrics, strict=False):
+            own = rows[rows["metric"] == metric]
+            places = own["model_id"].map(models.index)
+            colours = [PALETTE[2] if "faithful" in model else PALETTE[0] for model in own["model_id"]]
+            panel.scatter(own["value"], places, c=colours, s=14, alpha=0.75, linewidths=0)
+            panel.set_title(f"{metric.split('.', 1)[1]} (n = {len(own)})", fontsize=8)
+            panel.set_yticks(range(len(models)), models, fontsize=6.5)
+            panel.set_xlabel("score", fontsize=8)
+        for panel in list(axes.flat)[len(metrics) :]:
+            panel.set_visible(False)
+    return (
+        figure,
+        f"{benchmark}: every clip's score by metric and model ({len(models)} models); green is the faithful simulated model.",
+    )
+
+
+def curve_figure(units: pd.DataFrame, segments: pd.DataFrame, title: str) -> tuple[Figure, str]:
+    """Per-frame values of one clip's metrics on one time axis, phases shaded."""
+    rows = units[units["frame"].notna() & units["value"].notna()]
+    metrics = [metric for metric, group in rows.groupby("metric") if len(group) >= 3]
+    with style():
+        figure, axes = plt.subplots(
+            max(1, len(metrics)),
+            1,
+            figsize=(9, 1.25 * max(1, len(metrics)) + 0.8),
+            layout="constrained",
+            sharex=True,
+            squeeze=False,
+        )
+        for panel, metric in zip(axes.flat, metrics, strict=False):
+            own = rows[rows["metric"] == metric].drop_duplicates("frame").sort_values("frame")
+            for row in segments[segments["kind"] == "phase"].itertuples():
+                panel.axvspan(row.start, row.end - 1, color=PHASE_COLOURS.get(row.segment_id, "#ffffff"), alpha=0.12, linewidth=0)
+            panel.plot(own["frame"], own["value"], color=PALETTE[0], marker=".", markersize=3)
+            panel.set_ylabel(metric.split(".")[-1], fontsize=7, rotation=0, ha="right")
+        axes.flat[-1].set_xlabel("frame")
+        figure.suptitle(title, fontsize=9)
+    return (
+        figure,
+        f"Per-frame values of {title}; shading marks the phases V (green), D (grey) and R (blue) where the clip has them.",
+    )
