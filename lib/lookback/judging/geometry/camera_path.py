@@ -16,7 +16,7 @@ from lookback.errors import NotScorable, Reason
 
 INACTIVE_DEG = 5.0  # a camera that never turns further than this and shows no parallax did nothing (WRBench's static band)
 STATIC_TRANSLATION = 0.05  # WRBench's static request allows this much
-DEPARTED_OVERLAP = 0.5  # half of the first view is out of sight
+DEPARTED_OVERLAP = 0.4  # more than half of the first view is out of sight: about 36 deg of a 60 deg view
 RETURNED_OVERLAP = 0.4  # enough of it is back to compare; drift over the departure costs an estimated path this much
 REGAINED = 0.3  # and the return must have brought back at least this share
 MOVING_SHARE = 0.1  # of the frames show parallax: the camera moved, even if only for a while

@@ -34,8 +34,8 @@ def decide(yes: bool, evidence: float, because: str) -> Decision:
 def trigger(subset: str, camera: CameraPath | None, subject: Visibility | None) -> Decision:
     """Did the video enter its subset's memory challenge (MBench appendix B.2)?
 
-    human: the subject leaves and reappears. object: it leaves or the view changes, and it is seen again. environment: the camera
-    moves away and revisits. causal: what goes on is hidden for a while, by either, and comes back.
+    human, causal: the subject (what goes on) is hidden for a while and reappears. object: it leaves or the view changes, and it is
+    seen again. environment: the camera moves away and revisits. A causal clip without a mask track is decided by the camera.
     """
     left_and_back = subject is not None and subject.back_at is not None
     away_and_back = camera is not None and camera.returned
@@ -43,17 +43,16 @@ def trigger(subset: str, camera: CameraPath | None, subject: Visibility | None) 
         raise NotScorable(Reason.NO_MASK, "the subject has no mask track, so that nobody can say whether it left")
     if subset == "environment" and camera is None:
         raise NotScorable(Reason.NO_POSES, "the clip has no camera path, so that nobody can say whether it departed")
-    if subset == "human" and subject is not None:
+    if subset in ("human", "causal") and subject is not None:
         return decide(left_and_back, subject.confidence, subject.describe())
     if subset == "environment" and camera is not None:
         return decide(away_and_back, camera.confidence, camera.describe())
     if subset == "object" and subject is not None:
         seen_again = camera is not None and camera.back_at is not None and bool(subject.judgeable[_after(subject, camera)].any())
         return decide(left_and_back or seen_again, subject.confidence, _both(camera, subject))
-    if camera is None and subject is None:
+    if camera is None:
         raise NotScorable(Reason.NO_POSES, "the clip has neither a camera path nor a mask track")
-    evidence = np.mean([part.confidence for part in (camera, subject) if part is not None])
-    return decide(left_and_back or away_and_back, float(evidence), _both(camera, subject))
+    return decide(away_and_back, camera.confidence, camera.describe())
 
 
 def reobserved_predicates(subject: Visibility, camera: CameraPath | None) -> dict[str, Decision]:

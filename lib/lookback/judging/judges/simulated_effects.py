@@ -1,32 +1,54 @@
-"""How much each failure of the demo world hurts what a judge is asked about: share of the full loss at severity 1.
+"""How much each failure of the demo world hurts MemoBench's four VQA dimensions: share of the full loss at severity 1.
 
-These are declared, not measured: they say what a viewer of the demo world's failure would complain about.
+Declared, not measured; the other dimensions are declared with the world (`lookback.world.effects`).
 """
 
 from __future__ import annotations
 
-FOLLOWING, OBJECTS, MEMORY, PHYSICS = "Instruction Following", "Object and Background", "Continuity of Memory", "Physics Adherence"
-VISIBLE_SPACE, VISIBLE_STATE = "visible_spatial", "visible_state"
-RETURN_SPACE, RETURN_STATE = "reobserved_spatial", "reobserved_state"
-PROGRESS, CORRECTNESS = "state_progress", "progress_correctness"
+from lookback.world.effects import LOSSES
 
-EFFECTS: dict[str, dict[str, float]] = {
-    "none": {},
-    "camera_inactivity": {FOLLOWING: 1.0},
-    "wrong_direction": {FOLLOWING: 0.8},
-    "camera_drift": {FOLLOWING: 0.5},
-    "hard_cut": {FOLLOWING: 0.3, PHYSICS: 0.6, VISIBLE_SPACE: 0.4},
-    "style_shift": {OBJECTS: 0.9},
-    "ghosting": {OBJECTS: 0.5, PHYSICS: 0.5, VISIBLE_SPACE: 0.2},
-    "geometric_melt": {OBJECTS: 0.6, PHYSICS: 0.8, VISIBLE_SPACE: 0.5, RETURN_SPACE: 0.4, CORRECTNESS: 0.6},
-    "object_vanishes": {MEMORY: 1.0, OBJECTS: 0.6, RETURN_SPACE: 1.0, RETURN_STATE: 1.0, PROGRESS: 1.0, CORRECTNESS: 1.0},
-    "identity_drift": {OBJECTS: 0.8, MEMORY: 0.5, RETURN_STATE: 0.2, CORRECTNESS: 0.3},
-    "texture_drift": {OBJECTS: 0.6, CORRECTNESS: 0.2},
-    "state_reset": {MEMORY: 0.6, FOLLOWING: 0.4, RETURN_STATE: 1.0, PROGRESS: 1.0, CORRECTNESS: 0.6},
-    "event_never_starts": {FOLLOWING: 0.6, VISIBLE_STATE: 1.0, RETURN_STATE: 1.0, PROGRESS: 1.0},
-    "teleport": {MEMORY: 0.8, PHYSICS: 0.6, RETURN_SPACE: 1.0, CORRECTNESS: 0.5},
-    "duplicate": {OBJECTS: 0.7, MEMORY: 0.5, PHYSICS: 0.4, RETURN_SPACE: 0.8, CORRECTNESS: 0.5},
-    "subject_dragged": {FOLLOWING: 0.6, PHYSICS: 0.5, VISIBLE_SPACE: 1.0},
-    "background_hallucination": {OBJECTS: 1.0, RETURN_SPACE: 0.3},
-    "lighting_shift": {OBJECTS: 0.4, PHYSICS: 0.4},
+VQA_LOSSES: dict[str, dict[str, float]] = {
+    "Instruction Following": {
+        "camera_inactivity": 1.0,
+        "wrong_direction": 0.8,
+        "event_never_starts": 0.6,
+        "subject_dragged": 0.6,
+        "camera_drift": 0.5,
+        "state_reset": 0.4,
+        "hard_cut": 0.3,
+    },
+    "Object and Background": {
+        "background_hallucination": 1.0,
+        "style_shift": 0.9,
+        "identity_drift": 0.8,
+        "duplicate": 0.7,
+        "texture_drift": 0.6,
+        "geometric_melt": 0.6,
+        "object_vanishes": 0.6,
+        "ghosting": 0.5,
+        "lighting_shift": 0.4,
+    },
+    "Continuity of Memory": {
+        "object_vanishes": 1.0,
+        "teleport": 0.8,
+        "state_reset": 0.6,
+        "identity_drift": 0.5,
+        "duplicate": 0.5,
+    },
+    "Physics Adherence": {
+        "geometric_melt": 0.8,
+        "teleport": 0.6,
+        "hard_cut": 0.6,
+        "ghosting": 0.5,
+        "subject_dragged": 0.5,
+        "duplicate": 0.4,
+        "lighting_shift": 0.4,
+    },
 }
+RATED = {"state_progress": "state_evolution", "progress_correctness": "evolution_correctness"}
+
+
+def damage(dimension: str, failure: str, severity: float) -> float:
+    """Loss times severity, in [0,1], of one dimension or rating; an unknown dimension is a mistake of the code."""
+    table = VQA_LOSSES.get(dimension) or LOSSES[RATED.get(dimension, dimension)]
+    return table.get(failure, 0.0) * severity

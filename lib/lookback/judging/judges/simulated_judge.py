@@ -13,7 +13,7 @@ from lookback.files import sha256_json
 from lookback.judging.geometry.decisions import reobserved_predicates, trigger
 from lookback.judging.judges.base import JudgeContext
 from lookback.judging.judges.geometric_judge import timeline
-from lookback.judging.judges.simulated_effects import EFFECTS
+from lookback.judging.judges.simulated_effects import damage
 from lookback.judging.judges.truth import true_evidence
 from lookback.judging.prompting import load_catalogue
 from lookback.judging.question import Part, Question, Reply, Stated
@@ -96,41 +96,38 @@ class SimulatedJudge:
 
     def _graded(self, question: Question, truth: dict[str, Any], repeat: int) -> dict[str, Stated]:
         """Damage = effect x severity: probes and VQA answer accordingly, ratings fall from 5 to 1."""
-        effects = EFFECTS.get(truth["failure"])
-        if effects is None:
-            raise NotScorable(Reason.MISSING_INPUT, f"the simulated judge does not know the failure '{truth['failure']}'")
         said = {}
         severity = 0.0 if question.video == question.clip.ground_truth else float(truth["severity"])
         for part in question.parts:
-            damage = effects.get(part.dimension or question.task, 0.0) * severity
+            loss = damage(part.dimension or question.task, truth["failure"], severity)
             draw = self._draw(question, part, repeat)
-            because = f"simulated: failure '{truth['failure']}' at severity {severity:g} does {damage:.2f} damage here"
+            because = f"simulated: failure '{truth['failure']}' at severity {severity:g} does {loss:.2f} damage here"
             if question.expects == "rating":
-                said[part.question_id] = self._rating(damage, draw, because)
+                said[part.question_id] = self._rating(loss, draw, because)
             elif question.expects == "table":
-                said[part.question_id] = self._vote(part, damage, draw, because)
+                said[part.question_id] = self._vote(part, loss, draw, because)
             else:
-                said[part.question_id] = self._probability(part, damage, draw, because)
+                said[part.question_id] = self._probability(part, loss, draw, because)
         return said
 
-    def _rating(self, damage: float, draw: np.random.Generator, because: str) -> Stated:
-        rating = round(5 - 4 * damage)
+    def _rating(self, loss: float, draw: np.random.Generator, because: str) -> Stated:
+        rating = round(5 - 4 * loss)
         if draw.random() < self.error_rate:
             rating += 1 if rating == 1 else -1
         return Stated(str(rating), float(rating), 1.0, "simulated", because)
 
-    def _vote(self, part: Part, damage: float, draw: np.random.Generator, because: str) -> Stated:
+    def _vote(self, part: Part, loss: float, draw: np.random.Generator, because: str) -> Stated:
         """The k-th of a dimension's six questions fails once the damage exceeds (k + 1/2) / 6."""
         number = part.question_id.rpartition(".")[2]
         place = (int(number) - 1) % PER_DIMENSION if number.isdigit() else 0
-        passes = damage <= (place + 0.5) / PER_DIMENSION
+        passes = loss <= (place + 0.5) / PER_DIMENSION
         if draw.random() < self.error_rate:
             passes = not passes
         yes = passes == (part.polarity == "positive")
         return Stated("yes" if yes else "no", float(yes), 1.0, "simulated", because)
 
-    def _probability(self, part: Part, damage: float, draw: np.random.Generator, because: str) -> Stated:
-        right = GOOD - (2 * GOOD - 1) * damage + NOISE * draw.standard_normal()
+    def _probability(self, part: Part, loss: float, draw: np.random.Generator, because: str) -> Stated:
+        right = GOOD - (2 * GOOD - 1) * loss + NOISE * draw.standard_normal()
         if draw.random() < self.error_rate:
             right = 1 - right
         p_yes = float(np.round(np.clip(right if part.polarity == "positive" else 1 - right, 0.01, 0.99), 4))
