@@ -22,6 +22,7 @@ class Atlas:
         self._levels: list[NDArray[np.float32]] = []
         self._table: NDArray[np.float32] | None = None
         self._x = self._y = self._row = 0
+        self._levels.append(self._paint(np.zeros((4, 4, 3), np.uint8), (0.0, 0.0, 0.0), False))  # entry 0: nothing, black
 
     @property
     def used_rows(self) -> int:

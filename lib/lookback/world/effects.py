@@ -5,8 +5,8 @@ from __future__ import annotations
 # the names are those of the annotation desk's questions (MBench's twelve dimensions, WRBench's axes)
 LOSSES: dict[str, dict[str, float]] = {
     "human_identity": {
-        "identity_drift": 1.0, "object_vanishes": 0.9, "geometric_melt": 0.5, "texture_drift": 0.4, "style_shift": 0.3, "ghosting": 0.3,
-        "duplicate": 0.3, "lighting_shift": 0.1,
+        "identity_drift": 1.0, "object_vanishes": 0.9, "geometric_melt": 0.5, "texture_drift": 0.4, "style_shift": 0.3,
+        "ghosting": 0.3, "duplicate": 0.3, "lighting_shift": 0.1,
     },
     "human_appearance": {
         "texture_drift": 1.0, "identity_drift": 0.9, "object_vanishes": 0.9, "geometric_melt": 0.5, "style_shift": 0.5,
@@ -17,8 +17,8 @@ LOSSES: dict[str, dict[str, float]] = {
         "geometric_melt": 0.3, "ghosting": 0.3,
     },
     "object_geometry": {
-        "geometric_melt": 1.0, "object_vanishes": 0.9, "duplicate": 0.4, "identity_drift": 0.3, "teleport": 0.3, "camera_drift": 0.2,
-        "texture_drift": 0.15, "style_shift": 0.1,
+        "geometric_melt": 1.0, "object_vanishes": 0.9, "duplicate": 0.4, "identity_drift": 0.3, "teleport": 0.3,
+        "camera_drift": 0.2, "texture_drift": 0.15, "style_shift": 0.1,
     },
     "epipolar": {
         "background_hallucination": 1.0, "geometric_melt": 0.9, "camera_drift": 0.5, "hard_cut": 0.5, "teleport": 0.2,
@@ -35,29 +35,31 @@ LOSSES: dict[str, dict[str, float]] = {
     },
     "action_interaction": {"camera_inactivity": 1.0, "wrong_direction": 1.0, "camera_drift": 0.8, "hard_cut": 0.5},
     "text_interaction": {
-        "event_never_starts": 0.8, "object_vanishes": 0.7, "state_reset": 0.5, "camera_inactivity": 0.5, "identity_drift": 0.4,
-        "geometric_melt": 0.3, "style_shift": 0.2,
+        "event_never_starts": 0.8, "object_vanishes": 0.7, "state_reset": 0.5, "camera_inactivity": 0.5,
+        "identity_drift": 0.4, "geometric_melt": 0.3, "style_shift": 0.2,
     },
     "state_evolution": {"event_never_starts": 1.0, "state_reset": 1.0, "object_vanishes": 0.9, "geometric_melt": 0.2},
     "evolution_correctness": {
-        "event_never_starts": 1.0, "state_reset": 0.9, "object_vanishes": 0.9, "teleport": 0.5, "duplicate": 0.5, "geometric_melt": 0.5,
-        "identity_drift": 0.3, "texture_drift": 0.2,
+        "event_never_starts": 1.0, "state_reset": 0.9, "object_vanishes": 0.9, "teleport": 0.5, "duplicate": 0.5,
+        "geometric_melt": 0.5, "identity_drift": 0.3, "texture_drift": 0.2,
     },
     "camera": {
         "camera_inactivity": 1.0, "wrong_direction": 1.0, "camera_drift": 0.8, "hard_cut": 0.5, "subject_dragged": 0.2,
     },
     "visual_integrity": {
         "geometric_melt": 1.0, "ghosting": 0.9, "hard_cut": 0.8, "style_shift": 0.6, "texture_drift": 0.4, "duplicate": 0.4,
-        "background_hallucination": 0.4, "object_vanishes": 0.3, "identity_drift": 0.3, "lighting_shift": 0.3, "subject_dragged": 0.2,
+        "background_hallucination": 0.4, "object_vanishes": 0.3, "identity_drift": 0.3, "lighting_shift": 0.3,
+        "subject_dragged": 0.2,
     },
     "visible_spatial": {"subject_dragged": 1.0, "geometric_melt": 0.4, "hard_cut": 0.3, "event_never_starts": 0.3},
     "visible_state": {"event_never_starts": 1.0, "state_reset": 0.2, "texture_drift": 0.2, "identity_drift": 0.2},
     "reobserved_spatial": {
-        "teleport": 1.0, "object_vanishes": 1.0, "duplicate": 0.8, "state_reset": 0.5, "event_never_starts": 0.5, "subject_dragged": 0.5,
-        "geometric_melt": 0.4, "background_hallucination": 0.4,
+        "teleport": 1.0, "object_vanishes": 1.0, "duplicate": 0.8, "state_reset": 0.5, "event_never_starts": 0.5,
+        "subject_dragged": 0.5, "geometric_melt": 0.4, "background_hallucination": 0.4,
     },
     "reobserved_state": {
-        "state_reset": 1.0, "event_never_starts": 1.0, "object_vanishes": 1.0, "duplicate": 0.3, "identity_drift": 0.3, "texture_drift": 0.2,
+        "state_reset": 1.0, "event_never_starts": 1.0, "object_vanishes": 1.0, "duplicate": 0.3, "identity_drift": 0.3,
+        "texture_drift": 0.2,
     },
 }  # fmt: skip
 

@@ -121,7 +121,7 @@ def full_plan() -> tuple[tuple[Task, tuple[Model, ...]], ...]:
                 "Courtyard_001",
                 "courtyard",
                 "spatial",
-                "dolly:forward:4.5+pan:right:0.6@28,yaw:right:180@28,dolly:forward:0.4@16",
+                "dolly:forward:5.5+pan:right:0.6@28,yaw:right:180@28,dolly:forward:0.2@16",
             ),
             [*reset, *teleport, *dream],
         ),

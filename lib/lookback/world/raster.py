@@ -77,7 +77,7 @@ class Renderer:
         shader = Shader(self._atlas, planes, [body for body, _ in rounds], c2w, self.camera, light)
         rgb = self._shade(shader, owner)
         centre = owner[1::SAMPLES, 1::SAMPLES]
-        depth = self._depth(planes, centre, near)
+        depth = self._depth(planes, [body for body, _ in rounds], centre, near, c2w)
         parts = np.array([0, *(plane.part for plane in planes), *(part for _, part in rounds)], np.uint8)[centre]
         self._apply_decals([decal for item in items for decal in item.shape.decals], c2w, depth, rgb)
         for item in items:
@@ -137,8 +137,15 @@ class Renderer:
         np.copyto(near[part], closeness, where=better)
         np.copyto(owner[part], number, where=better)
 
-    def _depth(self, planes: list[Plane], centre: NDArray[np.int32], near: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Depth at pixel centres: a plane's own equation there, the nearest sample for round bodies and the background."""
+    def _depth(
+        self,
+        planes: list[Plane],
+        rounds: list[Round],
+        centre: NDArray[np.int32],
+        near: NDArray[np.float32],
+        c2w: NDArray[np.float64],
+    ) -> NDArray[np.float32]:
+        """Depth at pixel centres, from the equation of the surface there; a grazing ray keeps its sample's depth."""
         rows = np.zeros((3, len(planes) + 1), np.float32)
         if planes:
             rows[:, 1:] = np.array([plane.matrix[2] for plane in planes]).T
@@ -146,8 +153,15 @@ class Renderer:
         x = np.arange(self.width, dtype=np.float32)[None, :]
         y = np.arange(self.height, dtype=np.float32)[:, None]
         closeness = rows[0].take(flat) * x + rows[1].take(flat) * y + rows[2].take(flat)
-        depth = 1 / np.where((flat > 0) & (closeness > FAR_AWAY), closeness, near[1::SAMPLES, 1::SAMPLES])
-        return depth.astype(np.float32, copy=False)
+        depth = (1 / np.where((flat > 0) & (closeness > FAR_AWAY), closeness, near[1::SAMPLES, 1::SAMPLES])).astype(np.float32)
+        for number, body in enumerate(rounds, start=len(planes) + 1):
+            rows_in, columns_in = np.nonzero(centre == number)
+            if len(rows_in):
+                origin, matrix = local_rays(body, c2w, self._unproject)
+                found = depth_of(body, origin, matrix @ np.stack([columns_in, rows_in, np.ones_like(rows_in)]).astype(np.float64))
+                hit = np.isfinite(found)
+                depth[rows_in[hit], columns_in[hit]] = found[hit]
+        return depth
 
     def _shade(self, shader: Shader, owner: NDArray[np.int32]) -> NDArray[np.uint8]:
         a, b, c, d = owner[::2, ::2], owner[::2, 1::2], owner[1::2, ::2], owner[1::2, 1::2]

@@ -74,11 +74,7 @@ class Shader:
         slot *= LEVELS
         slot += np.clip(level, 0, LEVELS - 1).astype(np.int32)
         place = self.atlas.table.take(slot, axis=0)
-        u *= place[:, 2]
-        v *= place[:, 3]
-        u += place[:, 0]
-        v += place[:, 1]
-        out = _lookup(self.atlas.pixels, u - 0.5, v - 0.5)
+        out = _lookup(self.atlas.pixels, place[:, 0] + _texels(u, place[:, 2]), place[:, 1] + _texels(v, place[:, 3]))
         for chosen, gain in lit:
             out[chosen] = np.clip(np.rint(out[chosen] * gain), 0, 255)
         return out
@@ -92,6 +88,12 @@ class Shader:
         level = np.log2(np.maximum(around * hit.depth / self.camera[0, 0], 1e-3)) + SHARPNESS
         gain = self.light.gain((body.rotation @ hit.normal).T)
         return hit.u, hit.v, np.where(hit.on_disc, disc, side), np.rint(level), gain
+
+
+def _texels(share: Floats, length: Floats) -> Floats:
+    """Texel coordinates in steps of 1/32, cv2's own: exact in float32, so that a colour does not depend on the atlas's order."""
+    steps = np.rint((share * length - np.float32(0.5)) * np.float32(32))
+    return steps * np.float32(1 / 32)
 
 
 def _lookup(pixels: NDArray[np.uint8], map_x: Floats, map_y: Floats) -> NDArray[np.uint8]:

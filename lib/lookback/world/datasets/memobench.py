@@ -41,8 +41,8 @@ def write_truth(root: Path, task: Task, right: RenderedClip) -> None:
         return
     place = root / "Real_Raw" / f"{number:03d}"
     write_video(place / f"{number:03d}.mp4", right.frames)
-    write_image(place / "FRAMES" / "frame_0001.jpg", right.frames[0])
-    for index in range(0, len(depth), 8):
+    for index, frame in enumerate(right.frames):
+        write_image(place / "FRAMES" / f"frame_{index + 1:04d}.jpg", frame)
         write_image(place / "depth" / f"frame_{index + 1:04d}.png", depth[index])
     (place / "raw").mkdir(parents=True, exist_ok=True)
     cameras = np.repeat(right.intrinsics[None], len(right.c2w), axis=0)

@@ -123,6 +123,8 @@ class SubjectDragged(Failure):
     needs = frozenset({"motion"})
 
     def world(self, world: World, frame: int) -> World:
+        if self.severity == 0:
+            return world
         pose = self.context.target[frame]
         turn = self.severity * float(yaw_deg(np.stack([self.context.start, pose]))[1])
         eye = self.context.start[:3, 3]

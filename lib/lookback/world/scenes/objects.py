@@ -41,7 +41,7 @@ def playroom() -> Scene:
     stripes = Texture("stripes")
     subject = Subject(
         "a striped beach ball", ("red, white, blue, yellow and green stripes",), _ball, (-0.42, 0.0, 0.35),
-        {stripes: Texture("moon").tint(1.3, 0.75, 0.3)}, teleport=(0.75, 0.0, 0.5), twin=(0.85, 0.0, 0.15),
+        {stripes: Texture("moon").tint(1.3, 0.75, 0.3)}, teleport=(0.95, 0.0, 0.0), twin=(0.85, 0.0, 0.15),
     )  # fmt: skip
     events = {
         "none": Event("none", "roll", "the ball lies still", "the ball is full, on the left"),
@@ -84,7 +84,7 @@ def garage() -> Scene:
     bike = Texture("cutout:motorcycle")
     subject = Subject(
         "a red motorcycle", ("red tank", "black seat", "chrome engine"), _motorcycle, (-0.15, 0.0, 0.95),
-        {bike: bike.edit("hue", 200.0, 1.2)}, teleport=(0.75, 0.0, 0.9), twin=(0.7, 0.0, 0.8),
+        {bike: bike.edit("hue", 200.0, 1.2)}, teleport=(0.6, -0.55, 0.0), twin=(0.7, 0.0, 0.8),
     )  # fmt: skip
     events = {
         "none": Event("none", "roll", "the motorcycle stands still", "the motorcycle stands on the left"),
@@ -96,7 +96,7 @@ def garage() -> Scene:
 def _globe(state: float, _moved: Vector) -> Shape:
     pedestal = box((0.5, 0.85, 0.5), Texture("checker"), top=PLASTER)
     stand = frustum(0.12, 0.05, 0.1, Texture("metal").tint(1.1, 0.9, 0.5), foot=(0, -0.85, 0))
-    globe = ball(0.3, Texture("moon").edit("tiled", 2, 1).tint(1.25, 1.2, 1.05), (0, -1.2, 0), turn_z(23 + 80 * state))
+    globe = ball(0.36, Texture("moon").edit("tiled", 2, 1).tint(1.25, 1.2, 1.05), (0, -1.28, 0), turn_z(23 + 80 * state))
     return pedestal + stand + globe + floor_patch(1.0, 0.9, _SHADOW)
 
 
@@ -134,8 +134,8 @@ def gallery() -> Scene:
     ]
     moon = Texture("moon").edit("tiled", 2, 1).tint(1.25, 1.2, 1.05)
     subject = Subject(
-        "a globe of the moon on a pedestal", ("grey craters", "checkered pedestal"), _globe, (-0.3, 0.0, -0.2),
-        {moon: Texture("flower").edit("tiled", 2, 1)}, teleport=(0.75, 0.0, 0.6), twin=(0.85, 0.0, 0.2),
+        "a globe of the moon on a pedestal", ("grey craters", "checkered pedestal"), _globe, (-0.4, 0.0, 0.4),
+        {moon: Texture("flower").edit("tiled", 2, 1)}, teleport=(1.3, 0.0, 0.0), twin=(1.1, 0.0, 0.2),
     )  # fmt: skip
     events = {
         "none": Event("none", "turn", "the globe stands still", "the globe is on the left, unturned"),
@@ -143,4 +143,4 @@ def gallery() -> Scene:
             "spatial", "turn", "the globe is wheeled to the right", "the globe is on the right, unturned", (0.7, 0, 0)
         ),
     }
-    return Scene("gallery", "environment", "a gallery", False, subject, tuple(things), (0.0, -1.3, -2.1), events)
+    return Scene("gallery", "environment", "a gallery", False, subject, tuple(things), (0.0, -1.1, -2.9), events)

@@ -63,7 +63,7 @@ def courtyard() -> Scene:
     subject = Subject(
         "a delivery robot", ("steel panels", "yellow stripe", "screen face"), _robot, (-0.5, 0.0, 1.3),
         {metal: Texture("cardboard"), metal.tint(0.7, 0.9, 1.15): Texture("cardboard"), Texture("screen"): Texture("cat")},
-        teleport=(0.95, 0.0, 0.7), twin=(0.95, 0.0, 0.3),
+        teleport=(1.3, 0.0, 0.0), twin=(0.95, 0.0, 0.3),
     )  # fmt: skip
     events = {
         "none": Event("none", "fold", "the robot waits", "the robot is upright, on the left"),
@@ -106,7 +106,7 @@ def plaza() -> Scene:
     subject = Subject(
         "a cat in a wooden cat house", ("tabby cat", "round door", "red roof"), _cat, (-0.35, 0.0, 1.0),
         {Texture("cat_house"): Texture("flower"), WOOD: Texture("metal")},
-        teleport=(0.8, 0.0, 0.8), twin=(1.0, 0.0, 0.3),
+        teleport=(0.95, 0.0, 0.0), twin=(1.0, 0.0, 0.3),
     )  # fmt: skip
     events = {
         "none": Event("none", "place", "the cat house stays in its place", "the cat house is on the left"),

@@ -81,7 +81,7 @@ def kitchen() -> Scene:
     subject = Subject(
         "a painted cup of coffee", ("cream glaze", "coloured dots", "red band"), _cup, _PLACE,
         {Texture("glaze"): steel, Texture("glaze").tint(0.9, 0.9, 0.9): steel},
-        teleport=(-0.3, 0.0, 0.22), twin=(-0.3, 0.0, 0.05),
+        teleport=(0.34, 0.0, 0.0), twin=(-0.3, 0.0, 0.05),
     )  # fmt: skip
     events = _events(
         "the cup", "tip", "slides to the right", "tips over and spills", "stands upright", "lies on its side in a spill"
@@ -103,7 +103,7 @@ def dining() -> Scene:
     subject = Subject(
         "a burning candle", ("cream wax", "red spiral"), _candle, _PLACE,
         {wax: Texture("stripes").edit("hue", 120.0), wax.tint(1.1, 1.0, 0.85): Texture("stripes").edit("hue", 120.0)},
-        teleport=(-0.34, 0.0, 0.2), twin=(-0.3, 0.0, 0.02),
+        teleport=(0.34, 0.0, 0.0), twin=(-0.3, 0.0, 0.02),
     )  # fmt: skip
     events = _events("the candle", "burn", "is moved to the right", "burns down", "stands tall", "has burnt down to a stub")
     return Scene("dining", "causal", "a dining room", False, subject, tuple(things), _CAMERA, events)
@@ -123,7 +123,7 @@ def bar() -> Scene:
     subject = Subject(
         "a block of ice", ("pale blue", "white cracks"), _ice, _PLACE,
         {ice: Texture("coins").tint(1.2, 1.0, 0.5), ice.tint(1.05, 1.05, 1.05): Texture("coins").tint(1.3, 1.1, 0.6)},
-        teleport=(-0.36, 0.0, 0.2), twin=(-0.38, 0.0, 0.02),
+        teleport=(0.34, 0.0, 0.0), twin=(-0.38, 0.0, 0.02),
     )  # fmt: skip
     events = _events(
         "the block of ice", "melt", "is pushed to the right", "melts", "is whole", "has melted to a small lump in a puddle"

@@ -1,0 +1,184 @@
+"""The plan, and the five datasets as the layout readers find them."""
+
+import hashlib
+import json
+from collections import defaultdict
+
+import numpy as np
+import pandas as pd
+import pytest
+from lookback.camera.poses import inverse, relative_to_first, validate_poses, yaw_deg
+from lookback.clips import KEYS
+from lookback.layouts import read
+from lookback.media import probe
+from lookback.world import FAILURES, dataset_sources, demo_plan, write_datasets
+from lookback.world.annotators import simulate_votes, triggered
+from lookback.world.datasets import write as writing
+
+SIZE = {"width": 96, "height": 64}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    root = tmp_path_factory.mktemp("world") / "datasets"
+    plan = demo_plan(**SIZE, scale=0.2)
+    return root, plan, write_datasets(plan, root, workers=1)
+
+
+def digest(root):
+    return {
+        str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_the_full_plan_covers_what_the_demo_promises():
+    plan = demo_plan()
+    assert 100 <= len(plan) <= 130
+    assert all(48 <= clip.spec.frames - clip.task.mark_time <= 97 and clip.spec.frames <= 97 for clip in plan)
+    keys = [(c.task.benchmark, c.task.setting, c.model_id, c.task.clip_id) for c in plan]
+    assert len(set(keys)) == len(keys)
+    severities = defaultdict(set)
+    models = defaultdict(set)
+    for clip in plan:
+        severities[clip.spec.failure].add(clip.spec.severity)
+        models[clip.task.benchmark, clip.task.setting].add(clip.model_id)
+    assert all(severities[name] >= {0.5, 1.0} for name in FAILURES if name != "none")
+    assert len(models["mbench", "A"]) >= 6 and len(models["mbench", "T"]) >= 8
+    events = {(clip.task.event, clip.task.condition_id) for clip in plan if clip.task.benchmark == "wrbench"}
+    assert {event for event, _ in events} == {"none", "spatial", "state", "full"}
+    assert {camera for _, camera in events} >= {"static", "yaw_LR", "yaw_RL", "pan_LR"}
+
+
+def test_scale_keeps_every_benchmark():
+    small = demo_plan(scale=0.01)
+    assert {(clip.task.benchmark) for clip in small} == {"mbench", "memobench", "wrbench", "mind"}
+    assert len(small) == 10, "one task of two models per benchmark setting"
+
+
+def test_readers_find_every_clip_and_nothing_to_complain_about(demo):
+    root, plan, truth = demo
+    found = []
+    for source in dataset_sources(root):
+        reading = read(source)
+        assert not reading.violations
+        found += reading.clips
+    assert sorted(clip.key for clip in found) == sorted(tuple(row) for row in truth[KEYS].to_numpy())
+    assert len(found) == len(plan)
+    assert all(clip.prompt for clip in found if clip.subset != "mirror_test")
+
+
+def test_truth_on_disk_is_the_table(demo):
+    root, _, truth = demo
+    stored = pd.read_parquet(root / "truth" / "truth.parquet")
+    pd.testing.assert_frame_equal(stored, truth, check_dtype=False)
+
+
+def test_records_are_as_long_as_the_videos(demo):
+    root, _, truth = demo
+    by_key = {clip.key: clip for source in dataset_sources(root) for clip in read(source).clips}
+    for row in truth.to_dict("records"):
+        with np.load(row["record"], allow_pickle=False) as record:
+            validate_poses(record["c2w"])
+            assert (
+                probe(by_key[tuple(row[name] for name in KEYS)].video).n_frames == len(record["c2w"]) == len(record["subject_mask"])
+            )
+
+
+def test_mbench_pose_file_is_the_filming_camera_at_its_own_resolution(demo):
+    root, _, truth = demo
+    row = truth[(truth["setting"] == "A") & (truth["failure"] == "camera_drift")].iloc[0]
+    subset, sample, condition = row["clip_id"].split(":")
+    path = root / "mbench_a/models" / row["model_id"] / "artifacts" / subset / sample / condition / "da3/results.npz"
+    with np.load(path) as da3, np.load(row["record"]) as record:
+        assert da3["depth"].shape[1:] == (SIZE["height"] // 2, SIZE["width"] // 2)
+        np.testing.assert_allclose(da3["extrinsics"], inverse(record["c2w"])[:, :3], atol=1e-6)
+        np.testing.assert_allclose(da3["intrinsics"][0, :2] * 2, record["intrinsics"][:2], rtol=1e-6)
+
+
+def test_mbench_anchor_is_the_subject_of_the_first_frame(demo):
+    root, _, truth = demo
+    sample = json.loads(next((root / "mbench_a/samples").rglob("sample.json")).read_text())
+    anchor = sample["metadata"]["object_anchor"]
+    row = truth[(truth["setting"] == "A") & (truth["failure"] == "none")].iloc[0]
+    with np.load(row["record"]) as record:
+        mask = np.unpackbits(record["subject_mask"][0], axis=-1, count=int(record["width"]))
+    rows, columns = np.nonzero(mask)
+    assert anchor["center"][0] == (columns.min() + columns.max() + 1) / 2
+    assert anchor["height"] == rows.max() - rows.min() + 1
+
+
+def test_memobench_ground_truth_has_depth_poses_and_phases(demo):
+    root, _, truth = demo
+    place = root / "memobench/Synthetic_processed/Courtyard/Courtyard_001"
+    poses = validate_poses(np.load(place / "1/poses.npy"))
+    assert np.load(place / "1/intrinsics.npy").shape == (len(poses), 4)
+    assert len(list((place / "RGB1").iterdir())) == len(list((place / "Depth1").iterdir())) == len(poses)
+    sheet = pd.read_csv(root / "memobench/phases.csv")
+    right = truth[(truth["clip_id"] == "Courtyard_001") & (truth["failure"] == "none")].iloc[0]
+    assert sheet.iloc[0][["clip", "d_start", "r_start"]].tolist() == ["Courtyard_001", right["d_start"], right["r_start"]]
+
+
+def test_wrbench_target_is_the_request_relative_to_the_first_frame(demo):
+    root, _, _ = demo
+    for path in (root / "wrbench").rglob("*.target_c2w.npy"):
+        target = validate_poses(np.load(path))
+        np.testing.assert_allclose(target[0], np.eye(4), atol=1e-12)
+        sidecar = json.loads(path.with_name(path.name.replace(".target_c2w.npy", ".camera.json")).read_text())
+        assert sidecar["num_frames"] == len(target) == 81
+        if sidecar["control_direction"].startswith("yaw"):
+            assert np.abs(yaw_deg(target)).max() == pytest.approx(60.0)
+
+
+def test_mind_actions_and_colmap_poses_describe_the_ground_truth(demo):
+    root, _, _ = demo
+    place = root / "mind/MIND-Data/1st_data/test/mem_test/gallery_001"
+    actions = json.loads((place / "action.json").read_text())
+    assert len(actions["data"]) == actions["total_time"] == probe(place / "video.mp4").n_frames
+    assert {row["lr"] for row in actions["data"]} == {1, 2}
+    lines = [line for line in (place / "images.txt").read_text().splitlines() if line and not line.startswith("#")]
+    assert len(lines) == actions["total_time"]
+    first, last = (np.array(line.split()[1:8], float) for line in (lines[0], lines[-1]))
+    np.testing.assert_allclose(first, last, atol=1e-9)  # out and exactly back
+    turned = 2 * np.degrees(np.arccos(abs(float(lines[47].split()[1]))))
+    assert turned == pytest.approx(60.0)
+
+
+def test_mirrored_paths_retrace_themselves(tmp_path):
+    plan = [clip for clip in demo_plan(**SIZE) if clip.task.subset == "mirror_test" and clip.spec.failure == "none"]
+    truth = write_datasets(plan, tmp_path / "d", workers=1)
+    for row in truth.to_dict("records"):
+        with np.load(row["record"]) as record:
+            c2w = relative_to_first(record["c2w"])
+        assert len(c2w) % 2 == 0
+        np.testing.assert_allclose(c2w, c2w[::-1], atol=1e-12)
+
+
+def test_a_second_write_by_two_workers_gives_the_same_bytes(demo, tmp_path):
+    root, plan, _ = demo
+    kept = [clip for clip in plan if clip.task.setting in ("synthetic", "A")]
+    write_datasets(kept, tmp_path / "again", workers=2)
+    first, second = digest(root), digest(tmp_path / "again")
+    different = [name for name in second if first[name] != second[name]]
+    listings = {"memobench/phases.csv", "memobench/synthetic_metadata.csv", "truth/truth.parquet"}
+    assert set(different) <= listings, "only tables that list more clips, or name their folder, may differ"
+    assert sum(name.endswith(".mp4") for name in second) > 4
+
+
+def test_an_interrupted_write_leaves_the_old_datasets(tmp_path, monkeypatch):
+    root = tmp_path / "data"
+    root.mkdir()
+    (root / "old").write_text("kept")
+    monkeypatch.setattr(writing, "render_clip", lambda spec: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        write_datasets(demo_plan(**SIZE, scale=0.01)[:2], root, workers=1)
+    assert [path.name for path in tmp_path.rglob("*")] == ["data", "old"]
+
+
+def test_votes_come_from_the_truth_of_written_clips(demo):
+    _, _, truth = demo
+    votes = simulate_votes(truth, seed=3)
+    assert votes["simulated"].all() and set(votes["task"]) == {"trigger", "pairwise", "judgeability"}
+    text = truth[truth["setting"] == "T"].to_dict("records")
+    assert {triggered(row, row["clip_id"].split(":")[0]) for row in text} == {row["returns"] for row in text}
