@@ -1,0 +1,51 @@
+"""How the background moves from frame to frame (a homography), and what the object does on top of it (dense flow)."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+
+CORNERS = 160
+BACKWARD_PX = 1.0  # a track that does not lead back to its start within this is dropped
+INLIER_PX = 1.5
+MIN_INLIERS = 12
+KEEP_OFF = 5  # pixels around the object where no background point is taken
+
+
+def background_motion(previous: np.ndarray, current: np.ndarray, mask: np.ndarray) -> np.ndarray | None:
+    """The homography (3,3) that takes the previous frame's background to the current one; None when it cannot be told.
+
+    Exact for a camera that turns, a plane's motion otherwise. Both frames grey; `mask` is the object in the previous one.
+    """
+    kernel = np.ones((2 * KEEP_OFF + 1, 2 * KEEP_OFF + 1), np.uint8)
+    free = 255 * (1 - cv2.dilate(mask.astype(np.uint8), kernel))
+    points = cv2.goodFeaturesToTrack(previous, CORNERS, 0.005, 5, mask=free)
+    if points is None or len(points) < MIN_INLIERS:
+        return None
+    moved, found, _ = cv2.calcOpticalFlowPyrLK(previous, current, points, None, winSize=(15, 15), maxLevel=4)  # type: ignore[call-overload]
+    back, returned, _ = cv2.calcOpticalFlowPyrLK(current, previous, moved, None, winSize=(15, 15), maxLevel=4)  # type: ignore[call-overload]
+    good = (found & returned).ravel().astype(bool) & (np.linalg.norm(back - points, axis=2).ravel() < BACKWARD_PX)
+    if good.sum() < MIN_INLIERS:
+        return None
+    motion, inliers = cv2.findHomography(points[good], moved[good], cv2.RANSAC, INLIER_PX)
+    if motion is None or int(inliers.sum()) < max(MIN_INLIERS, 0.3 * good.sum()):
+        return None
+    return np.asarray(motion, np.float64)
+
+
+class ObjectMotion:
+    """Carries a mask from one frame to another: the background's homography first, dense inverse search for the rest."""
+
+    def __init__(self) -> None:
+        self.flow = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_FAST)
+
+    def carry(self, mask: np.ndarray, source: np.ndarray, target: np.ndarray, motion: np.ndarray | None) -> np.ndarray:
+        """The mask of the grey frame `source` as it lies in `target`; `motion` takes source points to target points."""
+        height, width = mask.shape
+        motion = np.eye(3) if motion is None else motion
+        steady = cv2.warpPerspective(source, motion, (width, height), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        rest = self.flow.calc(target, steady, None)  # type: ignore[call-overload]
+        x, y = np.meshgrid(np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32))
+        places = np.stack([x + rest[..., 0], y + rest[..., 1]], -1)
+        places = cv2.perspectiveTransform(places, np.linalg.inv(motion)).astype(np.float32)
+        return np.asarray(cv2.remap(mask.astype(np.float32), places, None, cv2.INTER_LINEAR) > 0.5)  # type: ignore[call-overload]

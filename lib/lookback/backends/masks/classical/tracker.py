@@ -1,0 +1,147 @@
+"""Following one object through a clip: in view it is carried by flow and cut again, out of view it is looked for.
+
+Memory: the previous frame, two remembered views and at most `LOOK_BACK` small frames of an absence, however long the clip is.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from lookback.backends.masks.artifact import MaskRows
+from lookback.backends.masks.classical.cutting import cut_in_band, cut_in_box
+from lookback.backends.masks.classical.motion import ObjectMotion, background_motion
+from lookback.backends.masks.classical.views import Found, View, describe
+
+LOOK_BACK = 64  # frames of an absence that are kept to find out when the object really came back
+GONE = 0.05  # of its area when it was last whole: less counts as out of view
+MIN_PIXELS = 12
+STRANGE = 0.5  # of the first frame's colour agreement: what is followed is no longer the object
+SEARCH_STRIDE = 3  # frames between two searches of the whole picture
+ACCEPT = 0.3  # score from which a find counts
+
+
+@dataclass
+class Frame:
+    """A small frame, and how the background came to it from the frame before."""
+
+    row: int
+    image: np.ndarray
+    grey: np.ndarray
+    motion: np.ndarray | None
+
+
+class ObjectTracker:
+    """Takes the small frames of one clip in order and writes one row for each."""
+
+    def __init__(self, rows: MaskRows, box: np.ndarray, seed: int, trust: float = 1.0):
+        self.rows, self.box, self.seed, self.trust = rows, box, seed, trust
+        self.carrier = ObjectMotion()
+        self.last: Frame | None = None
+        self.mask = np.zeros(rows.size, bool)
+        self.views: list[View] = []
+        self.places: list[np.ndarray | None] = []  # the background's motion from each view's frame to the last one
+        self.whole: tuple[np.ndarray, np.ndarray] | None = None  # picture and mask of the latest frame with the object whole
+        self.whole_place: np.ndarray | None = np.eye(3)
+        self.absence: deque[Frame] = deque(maxlen=LOOK_BACK)
+        self.usual = 1.0  # how well the first view's colours explain itself
+        self.found_score = 1.0
+        self.n_lost = self.n_found = self.blind = 0
+
+    def push(self, index: int, image: np.ndarray) -> None:
+        grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
+        if self.last is None:
+            self._begin(index, Frame(0, image, grey, None))
+            return
+        motion = background_motion(self.last.grey, grey, self.mask)
+        self.blind += motion is None
+        frame = Frame(len(self.rows), image, grey, motion)
+        self.places = [_chain(motion, place) for place in self.places]
+        self.whole_place = _chain(motion, self.whole_place)
+        mask, confidence = np.zeros_like(self.mask), 0.0
+        if self.mask.any():
+            mask, confidence = self._step(self.last, frame, self.mask, motion)
+            if not mask.any():
+                self._lose()
+        if not mask.any():
+            mask, confidence = self._search(frame)
+        self.rows.add(index, mask, confidence)
+        if mask.any():
+            if self.absence:
+                self._look_back(frame, mask)
+            self._keep_whole(frame, mask)
+        else:
+            self.absence.append(frame)
+        self.mask, self.last = mask, frame
+
+    def _begin(self, index: int, frame: Frame) -> None:
+        self.mask = cut_in_box(frame.image, self.box, self.seed)
+        self.views, self.places = [View(frame.image, self.mask)], [np.eye(3)]
+        self.usual = max(1e-3, self.views[0].colours.explains(frame.image, self.mask))
+        self.whole, self.last = (frame.image, self.mask), frame
+        self.rows.add(index, self.mask, self.trust)
+
+    def _step(self, source: Frame, target: Frame, mask: np.ndarray, motion: np.ndarray | None) -> tuple[np.ndarray, float]:
+        """The mask carried from one frame to its neighbour, and how much it still looks like the object; empty when lost."""
+        carried = self.carrier.carry(mask, source.grey, target.grey, motion)
+        carried = cut_in_band(target.image, carried, self.seed)
+        likeness = self._likeness(target.image, carried)
+        if carried.sum() < max(MIN_PIXELS, GONE * self._whole_area()) or likeness < STRANGE:
+            return np.zeros_like(mask), 0.0
+        return carried, self.trust * min(1.0, likeness) * min(1.0, self.found_score)
+
+    def _likeness(self, image: np.ndarray, mask: np.ndarray) -> float:
+        return max(view.colours.explains(image, mask) for view in self.views) / self.usual
+
+    def _whole_area(self) -> float:
+        return float(self.whole[1].sum()) if self.whole is not None else float(self.views[0].area)
+
+    def _keep_whole(self, frame: Frame, mask: np.ndarray) -> None:
+        touched = self.rows.sides[frame.row] & ~self.rows.sides[0]
+        if not touched.any() and mask.sum() > 0.5 * self._whole_area():
+            self.whole, self.whole_place = (frame.image, mask), np.eye(3)
+
+    def _lose(self) -> None:
+        """The object is gone: remember how it looked when it was last whole, beside the first view."""
+        self.n_lost += 1
+        if self.whole is not None:
+            self.views = [self.views[0], View(*self.whole)]
+            self.places = [self.places[0], self.whole_place]
+
+    def _search(self, frame: Frame) -> tuple[np.ndarray, float]:
+        """Where it should be by the camera's motion first, then anywhere."""
+        finds = [view.by_place(frame.image, place) for view, place in zip(self.views, self.places, strict=True) if place is not None]
+        best = max((find for find in finds if find is not None), key=lambda find: find.score, default=None)
+        if (best is None or best.score < ACCEPT) and frame.row % SEARCH_STRIDE == 0:
+            best = self._anywhere(frame)
+        if best is None or best.score < ACCEPT:
+            return np.zeros_like(self.mask), 0.0
+        self.n_found += 1
+        self.found_score = min(1.0, best.score / 0.7)
+        mask = cut_in_band(frame.image, best.mask, self.seed)
+        return mask, self.trust * self.found_score * min(1.0, self._likeness(frame.image, mask))
+
+    def _anywhere(self, frame: Frame) -> Found | None:
+        points, descriptors = describe(frame.grey)
+        finds = [view.by_features(frame.image, points, descriptors) for view in self.views]
+        return max((find for find in finds if find is not None), key=lambda find: find.score, default=None)
+
+    def _look_back(self, frame: Frame, mask: np.ndarray) -> None:
+        """Follow a found object backwards through the kept frames, to where it came in."""
+        later = frame
+        while self.absence:
+            earlier = self.absence.pop()
+            motion = None if later.motion is None else np.linalg.inv(later.motion)
+            mask, confidence = self._step(later, earlier, mask, motion)
+            if not mask.any():
+                break
+            self.rows.replace(earlier.row, mask, confidence)
+            later = earlier
+        self.absence.clear()
+
+
+def _chain(motion: np.ndarray | None, place: np.ndarray | None) -> np.ndarray | None:
+    return None if motion is None or place is None else motion @ place

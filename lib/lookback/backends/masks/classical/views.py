@@ -1,0 +1,119 @@
+"""Remembered views of the object, and finding it again by them after it was out of sight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import cv2
+import numpy as np
+
+from lookback.backends.masks.classical.colours import ColourModel
+
+RATIO = 0.8  # Lowe's test
+MIN_MATCHES = 6
+INLIER_PX = 4.0
+SCALES = (0.25, 4.0)
+SAME_COLOUR = 22.0  # mean Lab distance below which a patch looks like the remembered one
+PATCH = 7
+MIN_SEEN = 0.12  # of the object's outline must be in the picture
+MIN_PIXELS = 40
+SEARCH = 0.3  # of the object's size: how far around its predicted place it is looked for
+MIN_CORRELATION = 0.55
+
+
+@lru_cache(maxsize=1)
+def _sift() -> cv2.SIFT:
+    return cv2.SIFT.create(nfeatures=600, contrastThreshold=0.02)
+
+
+def describe(grey: np.ndarray, mask: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """SIFT points (K,2) and descriptors of a frame, or of the part under a mask."""
+    keep = None if mask is None else 255 * cv2.dilate(mask.astype(np.uint8), np.ones((5, 5), np.uint8))
+    points, descriptors = _sift().detectAndCompute(grey, keep)  # type: ignore[arg-type]
+    places = np.array([point.pt for point in points], np.float32).reshape(-1, 2)
+    return places, np.zeros((0, 128), np.float32) if descriptors is None else descriptors
+
+
+@dataclass(frozen=True)
+class Found:
+    """The object in a frame: the mask of what agrees with the remembered view, and how well it does (0 to 1)."""
+
+    mask: np.ndarray
+    score: float
+
+
+class View:
+    """The object as it was seen whole in one frame."""
+
+    def __init__(self, image: np.ndarray, mask: np.ndarray):
+        self.image, self.mask = image, mask
+        self.lab = cv2.cvtColor(image, cv2.COLOR_RGB2LAB).astype(np.float32)
+        self.grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
+        self.colours = ColourModel(image, mask)
+        self.points, self.descriptors = describe(self.grey, mask)
+        self.area = int(mask.sum())
+
+    def by_features(self, image: np.ndarray, points: np.ndarray, descriptors: np.ndarray) -> Found | None:
+        """Where SIFT matches put it, anywhere in the frame."""
+        if len(self.points) < MIN_MATCHES or len(points) < 2:
+            return None
+        pairs = cv2.BFMatcher().knnMatch(self.descriptors, descriptors, k=2)
+        good = [pair[0] for pair in pairs if len(pair) == 2 and pair[0].distance < RATIO * pair[1].distance]
+        if len(good) < MIN_MATCHES:
+            return None
+        source = self.points[[match.queryIdx for match in good]]
+        target = points[[match.trainIdx for match in good]]
+        pose, inliers = cv2.estimateAffinePartial2D(source, target, method=cv2.RANSAC, ransacReprojThreshold=INLIER_PX)
+        if pose is None or int(inliers.sum()) < MIN_MATCHES:
+            return None
+        if not SCALES[0] < np.sqrt(abs(np.linalg.det(pose[:, :2]))) < SCALES[1]:
+            return None
+        return self._check(image, np.vstack([pose, [0, 0, 1]]))
+
+    def by_place(self, image: np.ndarray, motion: np.ndarray) -> Found | None:
+        """Where the camera's motion since then would put it, or near there."""
+        height, width = self.mask.shape
+        outline = cv2.warpPerspective(self.mask.astype(np.uint8), motion, (width, height), flags=cv2.INTER_NEAREST)
+        box = cv2.boundingRect(outline)
+        x, y, w, h = box
+        if outline.sum() < MIN_PIXELS or min(w, h) < 8 or not self._seen(outline > 0, motion) >= 0.5:
+            return None
+        looks = cv2.warpPerspective(self.grey, motion, (width, height), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        reach = max(3, round(SEARCH * max(w, h)))
+        grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
+        window = cv2.copyMakeBorder(grey, reach, reach, reach, reach, cv2.BORDER_REPLICATE)[y : y + h + 2 * reach, x : x + w + 2 * reach]
+        fit = cv2.matchTemplate(window, looks[y : y + h, x : x + w], cv2.TM_CCOEFF_NORMED, mask=outline[y : y + h, x : x + w])
+        fit = np.where(np.isfinite(fit), fit, -1.0)
+        top = np.unravel_index(int(np.argmax(fit)), fit.shape)
+        if fit[top] < MIN_CORRELATION:
+            return None
+        shift = np.array([[1, 0, top[1] - reach], [0, 1, top[0] - reach], [0, 0, 1]], np.float64)
+        return self._check(image, shift @ motion)
+
+    def _seen(self, outline: np.ndarray, motion: np.ndarray) -> float:
+        """Which share of the object's outline lies inside the picture."""
+        ys, xs = np.nonzero(self.mask)
+        corners = np.stack([xs, ys], 1).astype(np.float64)[:: max(1, len(xs) // 200)]
+        moved = cv2.perspectiveTransform(corners[None], motion)[0]
+        depth = np.c_[corners, np.ones(len(corners))] @ motion[2]
+        height, width = outline.shape
+        return float(((depth > 0) & (moved >= 0).all(1) & (moved < [width, height]).all(1)).mean())
+
+    def _check(self, image: np.ndarray, pose: np.ndarray) -> Found | None:
+        """Compare pixel by pixel with the remembered view laid over the frame; what is covered or elsewhere does not agree."""
+        height, width = self.mask.shape
+        outline = cv2.warpPerspective(self.mask.astype(np.uint8), pose, (width, height), flags=cv2.INTER_NEAREST) > 0
+        if outline.sum() < MIN_PIXELS or self._seen(outline, pose) < MIN_SEEN:
+            return None
+        looks = cv2.warpPerspective(self.lab, pose, (width, height), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        lab = cv2.cvtColor(image, cv2.COLOR_RGB2LAB).astype(np.float32)
+        offset = np.median((lab - looks)[outline], axis=0).clip(-20, 20)  # the light may have changed
+        offset[1:] = 0
+        away = np.linalg.norm(cv2.GaussianBlur(lab, (0, 0), 1.0) - cv2.GaussianBlur(looks, (0, 0), 1.0) - offset, axis=2)
+        agrees = (cv2.blur(away.astype(np.float32), (PATCH, PATCH)) < SAME_COLOUR) & outline
+        share = float(agrees.sum() / outline.sum())
+        if agrees.sum() < MIN_PIXELS or share < 0.25:
+            return None
+        whole = outline if share > 0.7 else agrees
+        return Found(whole, share * self.colours.explains(image, whole))
