@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 from cycler import cycler
 from matplotlib.figure import Figure
 
-from lookback.files import atomic_path
+from lookback.files import atomic_path, write_text
 
 # Okabe and Ito's eight colours, distinguishable with every common colour-vision deficiency
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
@@ -64,5 +64,6 @@ def save_figure(figure: Figure, folder: Path, name: str, caption: str) -> SavedF
     for suffix, metadata in without_dates.items():
         with atomic_path(folder / f"{name}{suffix}") as temporary, style():
             figure.savefig(temporary, metadata=metadata)
+    write_text(folder / f"{name}.txt", caption)  # the report reads figures back with their captions
     plt.close(figure)
     return SavedFigure(folder / f"{name}.png", caption)

@@ -1,5 +1,6 @@
 """What the clip inspector shows: a run's clips, their curves, overlays, answers and failures."""
 
+from lookback.inspector.links import deep_link
 from lookback.inspector.run import RunView
 
-__all__ = ["RunView"]
+__all__ = ["RunView", "deep_link"]

@@ -1,0 +1,213 @@
+"""The report's sections from a run's tables."""
+
+from __future__ import annotations
+
+import html
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lookback.clips import clips_from_frame
+from lookback.curation import composition, mbench_composition, trajectory_statistics
+from lookback.extraction.figures import coverage_table as artifact_coverage
+from lookback.figures import SavedFigure
+from lookback.metrics.aggregate import with_clip_facts
+from lookback.params import RunParams
+from lookback.report.page import Section
+from lookback.report.papers.main import mbench_2, memobench_2, mind_tables, wrbench_2
+from lookback.report.sheets import clip_of, failure_examples, sheet_html
+from lookback.report.table import PaperTable
+from lookback.scoring.defects import defects_table
+from lookback.scoring.figures import coverage_table
+from lookback.scoring.variants import only_chosen
+from lookback.tables import read_table
+
+READING = """Each number is a mean over clips; a cell without a number says why when you point at it. Bold on green is best,
+underlined second best, within the group the paper uses. Under every table stand the number of clips, what is missing and why, and
+which backend made the scores. A score made by an embedded stand-in is not the paper's score: compare it within this report only."""
+SIMULATED = """This run is the demo world: its models are simulated, their failures are injected with known severity, and its votes
+and judge's answers are simulated from that truth. It shows that the workbench works; it says nothing about any real model."""
+
+
+class ReportBuilder:
+    """Collects sections and tables of one run."""
+
+    def __init__(self, params: RunParams):
+        self.params = params
+        names = ("clips", "rejected", "screen", "truth", "ratings", "artifacts", "units", "gated", "judgements", "failures")
+        self.tables = {name: read_table(params.paths.tables, name) for name in names}
+        self.clips = {clip.key: clip for clip in clips_from_frame(self.tables["clips"])}
+        self.written: dict[str, PaperTable] = {}
+
+    def sections(self) -> list[Section]:
+        """Every section that has something to show."""
+        parts = [self.summary(), self.data(), *self.papers(), self.failures_of_the_world(), self.scores(), self.judging()]
+        parts += [self.agreement(), self.forensics(), self.audit(), self.provenance()]
+        return [part for part in parts if part.fragments]
+
+    def table(self, table: PaperTable) -> str:
+        self.written[table.id] = table
+        return table.to_html()
+
+    def plain(
+        self, table_id: str, title: str, frame: pd.DataFrame, labels: list[str], notes: list[str] | None = None, digits: int = 3
+    ) -> str:
+        if frame.empty:
+            return f'<p class="reading">{html.escape(title)}: none.</p>'
+        numbers = {name: digits for name in frame.columns if name not in labels}
+        return self.table(PaperTable(table_id, title, frame.reset_index(drop=True), labels, numbers, notes=notes or []))
+
+    def summary(self) -> Section:
+        clips, gated = self.tables["clips"], self.tables["gated"]
+        scored = int(gated["value"].notna().sum())
+        facts = {
+            "clips": len(clips),
+            "models": clips["model_id"].nunique(),
+            "metrics": gated["metric"].nunique(),
+            "scores": scored,
+            "scores missing, each with a reason": len(gated) - scored,
+            "judges' answers": len(self.tables["judgements"]),
+            "votes": len(self.tables["ratings"]),
+        }
+        cards = "".join(f'<div class="card"><b>{count:,}</b>{html.escape(name)}</div>' for name, count in facts.items())
+        section = Section("summary", "Summary", self.params.description, [f'<div class="cards">{cards}</div>'])
+        if len(self.tables["truth"]):
+            section.fragments.append(f'<p class="simulated">{SIMULATED}</p>')
+        section.fragments.append(f"<h3>How to read this</h3><p>{READING}</p>")
+        return section
+
+    def data(self) -> Section:
+        clips, screen = self.tables["clips"], self.tables["screen"]
+        section = Section("data", "Data", "What the run looked at.")
+        section.fragments.append(
+            self.plain(
+                "composition", "Clips by benchmark, setting and subset", composition(clips), ["benchmark", "setting", "subset"]
+            )
+        )
+        table4 = mbench_composition(clips)
+        section.fragments.append(self.plain("mbench-4", "MBench table 4: samples by subset", table4, [str(table4.columns[0])]))
+        paths = trajectory_statistics(clips, screen)
+        section.fragments.append(
+            self.plain(
+                "memobench-s2", "MemoBench table S2: trajectories", paths, [str(name) for name in paths.columns[:2]], digits=1
+            )
+        )
+        section.fragments.append(
+            self.plain("rejected", "Rejected items", self.tables["rejected"], list(self.tables["rejected"].columns))
+        )
+        return section
+
+    def papers(self) -> list[Section]:
+        items = with_clip_facts(only_chosen(self.tables["gated"], self.params), self.tables["clips"])
+        seed, resamples = self.params.seed, self.params.scoring.resamples
+        intervals = self.params.report.confidence_intervals
+        types = self.tables["clips"].groupby(["benchmark", "model_id"])["condition_type"].first()
+        made = {
+            "mbench": ("MBench", mbench_2(items, seed, resamples, intervals)),
+            "memobench": ("MemoBench", memobench_2(items, _of(types, "memobench"), seed, resamples, intervals)),
+            "wrbench": ("WRBench", wrbench_2(items, _of(types, "wrbench"), seed, resamples, intervals)),
+            "mind": ("MIND", mind_tables(items, seed, resamples, intervals)),
+        }
+        return [Section(name, title, "", [self.table(table) for table in tables]) for name, (title, tables) in made.items()]
+
+    def failures_of_the_world(self) -> Section:
+        section = Section("sheets", "Simulated failures", "One contact sheet per injected failure, from this run's clips.")
+        if self.params.report.sheets and len(self.tables["truth"]):
+            for failure, right, wrong in failure_examples(self.tables["truth"]):
+                rows = [
+                    ("faithful", clip_of(self.clips, right)),
+                    (f"{failure}, severity {wrong['severity']:g}", clip_of(self.clips, wrong)),
+                ]
+                section.fragments.append(sheet_html(failure, rows))
+        return section
+
+    def scores(self) -> Section:
+        section = Section(
+            "coverage", "Coverage and backends", "How many scores there are, why others are missing, and what made them."
+        )
+        coverage = coverage_table(self.tables["gated"])
+        section.fragments.append(
+            self.plain("coverage", "Scores by metric", coverage, ["metric", "variant", "missing because", "backend"])
+        )
+        made = artifact_coverage(self.tables["artifacts"])
+        section.fragments.append(self.plain("artifacts", "Artifacts by role", made, ["role", "backend", "why"]))
+        differences = defects_table(self.tables["gated"], self.params)
+        if len(differences):
+            labels = ["metric", "default", "variant", "what differs"]
+            section.fragments.append(
+                self.plain("defects", "Where paper, released code and sense differ, on this run's clips", differences, labels)
+            )
+        return section
+
+    def judging(self) -> Section:
+        section = Section("judging", "Judging", "Who answered which questions.")
+        answers = self.tables["judgements"]
+        if len(answers):
+            counts = (
+                answers.groupby(["judge", "task"])
+                .agg(answers=("value", "count"), asked=("value", "size"), mean=("value", "mean"))
+                .reset_index()
+            )
+            section.fragments.append(self.plain("judgements", "Answers by judge and task", counts, ["judge", "task"]))
+        section.fragments += self.saved("judging")
+        return section
+
+    def agreement(self) -> Section:
+        section = Section(
+            "agreement", "Agreement with people", "The declared plan's tables, each with what it supports and what it cannot."
+        )
+        folder = self.params.paths.tables / "agreement"
+        readings = folder / "readings.csv"
+        if readings.is_file():
+            for row in pd.read_csv(readings).fillna("").to_dict("records"):
+                frame = pd.read_csv(folder / f"{row['table']}.csv")
+                labels = [name for name in frame.columns if frame[name].dtype == object or str(frame[name].dtype) == "str"]
+                table = PaperTable(
+                    f"agreement-{row['table']}",
+                    row["title"],
+                    frame.head(30),
+                    labels,
+                    notes=[row["footnote"]],
+                    reading=row["reading"],
+                )
+                section.fragments.append(self.table(table))
+        section.fragments += self.saved("agreement")
+        return section
+
+    def forensics(self) -> Section:
+        section = Section("forensics", "Failures found", "What camera path, masks and shots show, by written rules.")
+        failures = self.tables["failures"]
+        if len(failures):
+            counts = failures.groupby(["benchmark", "label", "rule"]).size().rename("clips").reset_index()
+            section.fragments.append(self.plain("failures", "Failures by benchmark", counts, ["benchmark", "label", "rule"]))
+        return section
+
+    def audit(self) -> Section:
+        return Section("audit", "Metrics on trial", "Every metric against every injected failure.", self.saved("audit"))
+
+    def provenance(self) -> Section:
+        artifacts = self.tables["artifacts"]
+        used = artifacts.loc[artifacts["stored"] != "", ["role", "backend", "version", "weights"]].drop_duplicates()
+        section = Section("provenance", "Provenance", "What made these numbers; provenance.json beside this file holds the rest.")
+        section.fragments.append(self.plain("backends", "Backends", used, ["role", "backend", "version", "weights"]))
+        values = json.dumps(self.params.model_dump(mode="json"), indent=1)
+        section.fragments.append(f"<details><summary>Parameters</summary><pre>{html.escape(values)}</pre></details>")
+        return section
+
+    def saved(self, stage: str) -> list[str]:
+        """The figures a stage left, with the captions it wrote beside them."""
+        return [figure.to_html() for figure in saved_figures(self.params.paths.figures / stage)]
+
+
+def saved_figures(folder: Path) -> list[SavedFigure]:
+    return [
+        SavedFigure(png, png.with_suffix(".txt").read_text())
+        for png in sorted(folder.glob("*.png"))
+        if png.with_suffix(".txt").is_file()
+    ]
+
+
+def _of(types: pd.Series, benchmark: str) -> dict[str, Any]:
+    return {model: kind for (name, model), kind in types.items() if name == benchmark}

@@ -1,0 +1,1 @@
+"""The papers' tables from any run, in the papers' shape."""

@@ -1,0 +1,155 @@
+"""The main result table of each benchmark: MBench 2, MemoBench 2, WRBench 2, MIND's measures."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from lookback.errors import NotScorable
+from lookback.metrics.aggregate import aggregate, aggregate_triggered
+from lookback.metrics.wrbench.reobservation import dimension_average, is_sparse
+from lookback.report.papers.shape import Column, backend_note, model_table
+from lookback.report.table import PaperTable, mark_best
+
+MBENCH = (
+    ("Object geometry", "entity.object_geometry_consistency"),
+    ("Object texture", "entity.object_texture_consistency"),
+    ("Human identity", "entity.human_identity_consistency"),
+    ("Human appearance", "entity.human_appearance_consistency"),
+    ("Epipolar", "environment.spatial_epipolar"),
+    ("Reprojection", "environment.spatial_reprojection"),
+    ("Lighting", "environment.rendering_lighting"),
+    ("Style", "environment.rendering_style"),
+    ("State", "causal.state_progress"),
+    ("Correctness", "causal.progress_correctness"),
+    ("Text", "causal.prompt_interaction"),
+    ("Action", "causal.camera_interaction"),
+)
+
+
+def mbench_2(items: pd.DataFrame, seed: int, resamples: int, intervals: bool) -> list[PaperTable]:
+    """M-Score x 100 per dimension, one table per setting; A is never gated, so its M-Score is the reliability."""
+    tables = []
+    for setting, prefix, words in (("T", "mbencht", "text-conditioned"), ("A", "mbencha", "action-conditioned")):
+        own = items[(items["benchmark"] == "mbench") & (items["setting"] == setting)]
+        if own.empty:
+            continue
+        columns = [
+            Column(header, f"{prefix}.{name}", scale=100) for header, name in MBENCH if not (setting == "T" and header == "Action")
+        ]
+        if setting == "T":
+            summary, value = aggregate_triggered(own, seed=seed, resamples=resamples), "m_score"
+        else:
+            summary, value = aggregate(own, seed=seed, resamples=resamples), "mean"
+        title = f"MBench table 2, {words} models: {'M-Score' if setting == 'T' else 'reliability'} x 100"
+        table = model_table(f"mbench-2-{setting.lower()}", title, summary, columns, value, intervals=intervals)
+        table.notes.append(backend_note(own))
+        tables.append(table)
+    return tables
+
+
+def memobench_2(items: pd.DataFrame, categories: dict[str, str], seed: int, resamples: int, intervals: bool) -> list[PaperTable]:
+    """The automated metrics of MemoBench table 2."""
+    own = items[items["benchmark"] == "memobench"]
+    if own.empty:
+        return []
+    columns = [
+        Column("VisQual", "memobench.visual_quality", scale=100, digits=1),
+        Column("MotSmooth", "memobench.motion_smoothness", scale=100, digits=1),
+        Column("ObjConsist", "memobench.object_identity", scale=100, digits=1),
+        Column("3DConsist", "memobench.geo3d", scale=100, digits=1),
+        Column("ORS", "memobench.ors", digits=3),
+        Column("PSNR", "memobench.psnr"),
+        Column("SSIM", "memobench.ssim", digits=3),
+        Column("LPIPS", "memobench.lpips", digits=3),
+        Column("CamCtrl", "memobench.camera_controllability", scale=100, digits=1),
+        Column("ImgReward", "memobench.image_reward", scale=100, digits=1),
+    ]
+    summary = aggregate(own, seed=seed, resamples=resamples)
+    group = categories if any(categories.values()) else None
+    table = model_table("memobench-2", "MemoBench table 2: automated metrics", summary, columns, group=group, intervals=intervals)
+    table.notes.append(backend_note(own))
+    phases = [
+        Column(f"{name} {phase}", f"memobench.{metric}", phase, digits=digits)
+        for name, metric, digits in (("PSNR", "psnr", 2), ("SSIM", "ssim", 3), ("LPIPS", "lpips", 3))
+        for phase in ("V", "R")
+    ]
+    per_phase = model_table(
+        "memobench-s6", "MemoBench table S6: fidelity while visible (V) and after the return (R)", summary, phases
+    )
+    for name in ("PSNR", "SSIM", "LPIPS"):
+        per_phase.frame[f"{name} drop"] = per_phase.frame[f"{name} R"] - per_phase.frame[f"{name} V"]
+        per_phase.digits[f"{name} drop"] = per_phase.digits[f"{name} R"]
+    per_phase.notes.append("Drop is R minus V.")
+    return [table, per_phase]
+
+
+def wrbench_2(items: pd.DataFrame, types: dict[str, str], seed: int, resamples: int, intervals: bool) -> list[PaperTable]:
+    """The diagnostic profile of WRBench table 2, best and second within the viewpoint condition type."""
+    own = items[items["benchmark"] == "wrbench"]
+    if own.empty:
+        return []
+    columns = [
+        Column("CamPrec", "wrbench.cam_prec"),
+        Column("CamAlign", "wrbench.cam_align"),
+        Column("Integ.", "wrbench.visual_integrity"),
+        Column("Support %", "wrbench.support", scale=100, digits=1),
+        Column("Vis. spatial", "wrbench.visible_spatial"),
+        Column("Vis. state", "wrbench.visible_state"),
+        Column("Reobs. spatial", "wrbench.reobserved_spatial"),
+        Column("Reobs. state", "wrbench.reobserved_state"),
+    ]
+    summary = aggregate(own, seed=seed, resamples=resamples)
+    group = types if any(types.values()) else None
+    table = model_table("wrbench-2", "WRBench table 2: diagnostic profile", summary, columns, group=group, intervals=intervals)
+    table.frame["Avg"] = [_average(row) for _, row in table.frame.iterrows()]
+    better = {**{column.header: column.better_high for column in columns}, "Avg": True}
+    numbers = [*(column.header for column in columns), "Avg"]
+    table.marks = mark_best(table.frame, numbers, better, table.frame["type"] if group else None)
+    spatial = summary[summary["metric"] == "wrbench.reobserved_spatial"].set_index("model_id")
+    outputs = summary[summary["metric"] == "wrbench.support"].set_index("model_id")
+    assert table.suffixes is not None
+    for index, model in enumerate(table.frame["model"]):
+        judged = int(spatial["n"].get(model, 0))
+        if is_sparse(judged, int(outputs["n_items"].get(model, 0))):
+            for header in ("Reobs. spatial", "Reobs. state"):
+                table.suffixes.loc[index, header] = "†" + table.suffixes.loc[index, header]
+    table.notes += ["† sparse: fewer than 10 judgeable returns, or under 10 % of the outputs.", backend_note(own)]
+    return [table]
+
+
+def _average(row: pd.Series) -> float:
+    names = {
+        "cam_align": "CamAlign",
+        "visual_integrity": "Integ.",
+        "visible_spatial": "Vis. spatial",
+        "visible_state": "Vis. state",
+        "reobs_spatial": "Reobs. spatial",
+        "reobs_state": "Reobs. state",
+    }
+    try:
+        return dimension_average({name: row[header] for name, header in names.items()})
+    except NotScorable:
+        return float("nan")
+
+
+def mind_tables(items: pd.DataFrame, seed: int, resamples: int, intervals: bool) -> list[PaperTable]:
+    """MIND's measures per model: long context memory, scene consistency, features, actions."""
+    own = items[items["benchmark"] == "mind"]
+    if own.empty:
+        return []
+    summary = aggregate(own, seed=seed, resamples=resamples, by=("benchmark", "metric", "variant", "phase", "model_id"))
+    lower = {"mse", "lpips"}
+    measures = [("mse", 4), ("psnr", 2), ("ssim", 3), ("lpips", 3)]
+    columns = [
+        Column(f"{metric} {name}", f"mind.{metric}", name, digits=digits, higher_is_better=name not in lower)
+        for metric in ("lcm", "gsc")
+        for name, digits in measures
+    ]
+    columns += [
+        Column("dino mse", "mind.dino", digits=5),
+        Column("RPE trans", "mind.action", "__overall__:trans", digits=4),
+        Column("RPE rot (deg)", "mind.action", "__overall__:rot", digits=3),
+    ]
+    table = model_table("mind", "MIND: memory and action measures", summary, columns, intervals=intervals)
+    table.notes.append(backend_note(own))
+    return [table]

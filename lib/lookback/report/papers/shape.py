@@ -1,0 +1,97 @@
+"""From aggregated rows to a paper table: one row per model, one column per metric, with what stands behind every cell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from lookback.registry import METRICS
+from lookback.report.table import PaperTable, mark_best
+
+
+@dataclass(frozen=True)
+class Column:
+    """A table column: the metric (and phase) it shows, times `scale`."""
+
+    header: str
+    metric: str
+    phase: str = ""
+    scale: float = 1.0
+    digits: int = 2
+    higher_is_better: bool | None = None
+
+    @property
+    def better_high(self) -> bool:
+        return METRICS.get(self.metric).higher_is_better if self.higher_is_better is None else self.higher_is_better
+
+
+def model_table(
+    table_id: str,
+    title: str,
+    summary: pd.DataFrame,
+    columns: Sequence[Column],
+    value: str = "mean",
+    group: Mapping[str, str] | None = None,
+    intervals: bool = False,
+) -> PaperTable:
+    """Rows are models (in their group), cells the aggregated `value`; n, coverage, variants and missing reasons go to the notes."""
+    models = sorted(summary["model_id"].unique(), key=lambda model: ((group or {}).get(model, ""), model))
+    frame = pd.DataFrame({"model": models})
+    labels = ["model"]
+    if group is not None:
+        frame.insert(0, "type", [group.get(model, "") for model in models])
+        labels = ["type", "model"]
+    missing = pd.DataFrame("", index=frame.index, columns=[column.header for column in columns])
+    suffixes = missing.copy()
+    for column in columns:
+        rows = summary[(summary["metric"] == column.metric) & (summary["phase"] == column.phase)].set_index("model_id")
+        frame[column.header] = [rows[value].get(model, float("nan")) * column.scale for model in models]
+        for index, model in enumerate(models):
+            if model not in rows.index:
+                missing.loc[index, column.header] = "no such clips"
+            elif pd.isna(rows.loc[model, value]):
+                missing.loc[index, column.header] = reasons_text(rows.loc[model, "reasons"])
+            elif intervals and pd.notna(rows.loc[model, "ci_low"]):
+                low, high = (rows.loc[model, name] * column.scale for name in ("ci_low", "ci_high"))
+                suffixes.loc[index, column.header] = f" [{low:.{column.digits}f}, {high:.{column.digits}f}]"
+    numbers = [column.header for column in columns]
+    marks = mark_best(frame, numbers, {column.header: column.better_high for column in columns}, frame["type"] if group else None)
+    digits = {column.header: column.digits for column in columns}
+    return PaperTable(table_id, title, frame, labels, digits, marks, missing, suffixes, notes=notes(summary, columns))
+
+
+def notes(summary: pd.DataFrame, columns: Sequence[Column]) -> list[str]:
+    """n and coverage per column, the variants, and the reasons of what is missing."""
+    parts: list[str] = []
+    reasons: dict[str, int] = {}
+    variants: set[str] = set()
+    for column in columns:
+        rows = summary[(summary["metric"] == column.metric) & (summary["phase"] == column.phase)]
+        if rows.empty:
+            parts.append(f"{column.header} n 0")
+            continue
+        parts.append(f"{column.header} n {int(rows['n'].sum())} of {int(rows['n_items'].sum())}")
+        variants |= set(rows.get("variant", pd.Series(dtype=str)).unique())
+        for text in rows["reasons"]:
+            for reason, count in json.loads(text).items():
+                reasons[reason] = reasons.get(reason, 0) + count
+    found = [f"Scored clips: {'; '.join(parts)}."]
+    if variants:
+        found.append(f"Variants: {', '.join(sorted(variants))}.")
+    if reasons:
+        found.append("Missing: " + ", ".join(f"{reason} {count}" for reason, count in sorted(reasons.items())) + ".")
+    return found
+
+
+def reasons_text(text: str) -> str:
+    counts = json.loads(text)
+    return ", ".join(f"{reason} ({count})" for reason, count in sorted(counts.items())) or "no value"
+
+
+def backend_note(items: pd.DataFrame) -> str:
+    """Which backends made these scores; an embedded stand-in is never left unnamed."""
+    named = sorted({part for text in items["backend"].unique() for part in text.split(",") if part and part != "none"})
+    return f"Backends: {', '.join(named) or 'none'}."

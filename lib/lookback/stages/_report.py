@@ -1,0 +1,21 @@
+"""Stage 90: paper tables, figures and one self-contained HTML file."""
+
+from __future__ import annotations
+
+import lookback
+from lookback.params import RunParams
+from lookback.provenance import git_revision
+from lookback.report.build import ReportBuilder
+from lookback.report.page import write_page
+from lookback.report.table import PaperTable
+
+
+def report(params: RunParams) -> dict[str, PaperTable]:
+    """Write `report.html` and every table as CSV, LaTeX and HTML; returns the tables."""
+    builder = ReportBuilder(params)
+    sections = builder.sections()
+    for table in builder.written.values():
+        table.save(params.paths.tables / "report")
+    footer = f"lookback {lookback.__version__}, revision {git_revision() or 'unknown'}, run '{params.run}', seed {params.seed}."
+    write_page(params.paths.report, params.report.title, params.description, sections, footer)
+    return builder.written
