@@ -45,12 +45,11 @@ class Prompt:
 def load_prompt(name: str) -> Prompt:
     """The prompt `name` ("mbench_trigger_human.v1")."""
     text = _read(f"{name}.md")
-    match = re.fullmatch(r"---\n(.*?)\n---\n# system\n(.*?)\n# user\n(.*)", text, re.DOTALL)
+    match = re.fullmatch(r"---\nsource: (.*?)\n---\n# system\n(.*?)\n# user\n(.*)", text, re.DOTALL)
     if not match:
-        raise ContractError(f"Prompt file {name}.md must have a header between '---' lines, then '# system' and '# user'")
-    header = yaml.safe_load(match.group(1))
-    system, user = match.group(2).strip(), match.group(3).strip()
-    return Prompt(name, f"{name}+{sha256_json([system, user])[:8]}", header["source"], system, user)
+        raise ContractError(f"Prompt file {name}.md must have a 'source:' between '---' lines, then '# system' and '# user'")
+    source, system, user = (part.strip() for part in match.groups())
+    return Prompt(name, f"{name}+{sha256_json([system, user])[:8]}", source, system, user)
 
 
 @cache

@@ -126,6 +126,7 @@ def compose(
     parts: tuple[Part, ...],
     shown: Footage,
     frames: tuple[int, ...],
+    /,
     **values: str,
 ) -> Question:
     """A question from a prompt, its values and the frames that go with it."""
