@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from lookback.media import encode
 from lookback.world.clip import RenderedClip
 from lookback.world.plan import FPS, PlannedClip, Task
+from lookback.world.truth import SUBJECT_PART
 
 JPEG_QUALITY = 95
 
@@ -33,6 +34,16 @@ class Take:
     @property
     def model_id(self) -> str:
         return self.planned.model_id
+
+
+def subject_box(clip: RenderedClip, frame: int = 0) -> tuple[float, float, float, float] | None:
+    """Centre x, centre y, width, height of the subject in one frame, in pixels; None when it is not in view."""
+    rows, columns = np.nonzero(clip.parts[frame] == SUBJECT_PART)
+    if not len(rows):
+        return None
+    left, top = float(columns.min()), float(rows.min())
+    width, height = float(columns.max()) - left + 1, float(rows.max()) - top + 1
+    return left + width / 2, top + height / 2, width, height
 
 
 def write_video(path: Path, frames: NDArray[np.uint8], fps: float = FPS) -> None:

@@ -12,7 +12,7 @@ import yaml
 from lookback.camera.poses import inverse
 from lookback.world.captions import caption, caption_segments
 from lookback.world.clip import RenderedClip
-from lookback.world.datasets.common import Take, write_image, write_json, write_jsonl, write_video
+from lookback.world.datasets.common import Take, subject_box, write_image, write_json, write_jsonl, write_video
 from lookback.world.plan import PlannedClip, Task
 from lookback.world.scenes import load_scene
 
@@ -98,13 +98,11 @@ def _line(clip: PlannedClip, dataset_id: str) -> dict[str, Any]:
 
 def _sample(task: Task, right: RenderedClip) -> dict[str, Any]:
     scene = load_scene(task.scene)
-    rows, columns = np.nonzero(right.parts[0] == 1)
-    left, top = float(columns.min()), float(rows.min())
-    width, height = float(columns.max()) - left + 1, float(rows.max()) - top + 1
+    x, y, width, height = subject_box(right) or (0.0, 0.0, 0.0, 0.0)
     metadata: dict[str, Any] = {
         "scene": task.scene,
         "caption": caption(scene, task.event),
-        "object_anchor": {"center": [left + width / 2, top + height / 2], "width": width, "height": height},
+        "object_anchor": {"center": [x, y], "width": width, "height": height},
         "object_card": {"name": scene.subject.name, "attributes": list(scene.subject.attributes)},
     }
     if task.setting == "T":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import shutil
 from collections.abc import Sequence
 from itertools import groupby
@@ -12,6 +13,8 @@ import pandas as pd
 
 from lookback.clips import KEYS
 from lookback.errors import LookbackError
+from lookback.layouts.anchors import NAME as ANCHORS
+from lookback.layouts.anchors import NUMBERS
 from lookback.params.curation import Source
 from lookback.paths import portable
 from lookback.progress import track
@@ -19,7 +22,7 @@ from lookback.tables import check_table, write_table
 from lookback.workers import WorkerDied, run_tasks
 from lookback.world.clip import RenderedClip, render_clip
 from lookback.world.datasets import mbench, memobench, mind, wrbench
-from lookback.world.datasets.common import Take
+from lookback.world.datasets.common import Take, subject_box
 from lookback.world.plan import PlannedClip, Task
 from lookback.world.truth import record_path, truth_row, write_record
 
@@ -59,6 +62,7 @@ class Job(NamedTuple):
 class Done(NamedTuple):
     rows: list[dict[str, Any]]
     phases: list[str] | None
+    anchor: tuple[str, ...] | None  # the subject's box in the first generated frame
 
 
 def run_job(job: Job) -> Done:
@@ -75,7 +79,9 @@ def run_job(job: Job) -> Done:
         record = record_path(Path(TRUTH), planned)
         write_record(job.staging / record, clip, task.mark_time)
         rows.append(truth_row(planned, clip, job.root / record))
-    return Done(rows, memobench.phase_row(task, right) if task.benchmark == "memobench" else None)
+    box = subject_box(right, task.mark_time)
+    anchor = None if box is None else (task.clip_id, *(f"{value:g}" for value in box))
+    return Done(rows, memobench.phase_row(task, right) if task.benchmark == "memobench" else None, anchor)
 
 
 def write_datasets(plan: Sequence[PlannedClip], root: Path, workers: int = 2) -> pd.DataFrame:
@@ -97,20 +103,32 @@ def _write(plan: Sequence[PlannedClip], staging: Path, root: Path, workers: int)
     jobs.sort(key=lambda job: -len(job.clips) * job.clips[0].spec.frames)  # long ones first, so that workers end together
     rows: list[dict[str, Any]] = []
     phases: list[list[str]] = []
+    anchors: dict[str, list[tuple[str, ...]]] = {}
     for index, done in track(run_tasks(run_job, jobs, workers), "rendering the demo world", len(jobs), "task"):
         if isinstance(done, WorkerDied):
             raise LookbackError(f"Rendering {jobs[index].clips[0].task.clip_id} of the demo world failed: {done.message}")
         rows += done.rows
         phases += [done.phases] if done.phases is not None else []
+        task = jobs[index].clips[0].task
+        if done.anchor is not None and task.benchmark != "mbench":
+            anchors.setdefault(WRITERS[task.benchmark].folder(task), []).append(done.anchor)
     for name in LAYOUTS:
         part = [clip for clip in plan if WRITERS[clip.task.benchmark].folder(clip.task) == name]
         if part:
             WRITERS[part[0].task.benchmark].finish(staging / name, part)
+    for name, boxes in anchors.items():
+        _write_anchors(staging / name / ANCHORS, boxes)
     if phases:
         memobench.write_phase_sheet(staging / "memobench", phases)
     table = check_table("truth", _frame(rows))
     write_table(staging / TRUTH, "truth", table)
     return table
+
+
+def _write_anchors(path: Path, boxes: list[tuple[str, ...]]) -> None:
+    """The subject's box of each task: these layouts have no field for it, and the embedded masks need one."""
+    with path.open("w", newline="", encoding="utf-8") as handle:
+        csv.writer(handle, lineterminator="\n").writerows([("clip_id", *NUMBERS), *sorted(boxes)])
 
 
 def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
