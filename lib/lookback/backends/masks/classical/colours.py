@@ -35,3 +35,7 @@ class ColourModel:
     def explains(self, image: np.ndarray, mask: np.ndarray) -> float:
         """Mean chance, over the mask, that its colours are the object's; 0 for an empty mask."""
         return float(self.share[colour_index(image[mask][None])].mean()) if mask.any() else 0.0
+
+    def likely(self, image: np.ndarray) -> np.ndarray:
+        """Where the colours, averaged over a small patch, are the object's rather than the surroundings'."""
+        return np.asarray(cv2.blur(self.share[colour_index(image)].astype(np.float32), (5, 5)) > 0.5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import cv2
 import numpy as np
 
@@ -33,19 +35,33 @@ def background_motion(previous: np.ndarray, current: np.ndarray, mask: np.ndarra
     return np.asarray(motion, np.float64)
 
 
-class ObjectMotion:
-    """Carries a mask from one frame to another: the background's homography first, dense inverse search for the rest."""
+@lru_cache(maxsize=1)
+def _dense() -> cv2.DISOpticalFlow:
+    return cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_FAST)
 
-    def __init__(self) -> None:
-        self.flow = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_FAST)
 
-    def carry(self, mask: np.ndarray, source: np.ndarray, target: np.ndarray, motion: np.ndarray | None) -> np.ndarray:
-        """The mask of the grey frame `source` as it lies in `target`; `motion` takes source points to target points."""
-        height, width = mask.shape
-        motion = np.eye(3) if motion is None else motion
-        steady = cv2.warpPerspective(source, motion, (width, height), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-        rest = self.flow.calc(target, steady, None)  # type: ignore[call-overload]
-        x, y = np.meshgrid(np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32))
-        places = np.stack([x + rest[..., 0], y + rest[..., 1]], -1)
-        places = cv2.perspectiveTransform(places, np.linalg.inv(motion)).astype(np.float32)
-        return np.asarray(cv2.remap(mask.astype(np.float32), places, None, cv2.INTER_LINEAR) > 0.5)  # type: ignore[call-overload]
+def sources(source: np.ndarray, target: np.ndarray, motion: np.ndarray | None) -> np.ndarray:
+    """Where in the grey frame `source` each pixel of `target` comes from (h,w,2), x and y.
+
+    `motion` takes source points to target points and is laid under; dense inverse search finds what moves on top of it.
+    """
+    height, width = target.shape
+    motion = np.eye(3) if motion is None else motion
+    steady = cv2.warpPerspective(source, motion, (width, height), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    rest = _dense().calc(target, steady, None)  # type: ignore[call-overload]
+    x, y = np.meshgrid(np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32))
+    places = np.stack([x + rest[..., 0], y + rest[..., 1]], -1)
+    return np.asarray(cv2.perspectiveTransform(places, np.linalg.inv(motion)), np.float32)
+
+
+def carry(picture: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """A picture or mask fetched from `places`; what comes in over the border continues what was seen there."""
+    if picture.dtype == bool:
+        return carry(picture.astype(np.float32), places) > 0.5
+    return np.asarray(cv2.remap(picture, places, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE))  # type: ignore[call-overload]
+
+
+def from_inside(places: np.ndarray) -> np.ndarray:
+    """Which pixels come from inside the source frame."""
+    height, width = places.shape[:2]
+    return np.asarray(((places > -1) & (places < [width, height])).all(-1))

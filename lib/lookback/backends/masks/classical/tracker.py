@@ -13,7 +13,7 @@ import numpy as np
 
 from lookback.backends.masks.artifact import MaskRows
 from lookback.backends.masks.classical.cutting import cut_in_band, cut_in_box
-from lookback.backends.masks.classical.motion import ObjectMotion, background_motion
+from lookback.backends.masks.classical.motion import background_motion, carry, from_inside, sources
 from lookback.backends.masks.classical.views import Found, View, describe
 
 LOOK_BACK = 64  # frames of an absence that are kept to find out when the object really came back
@@ -22,6 +22,7 @@ MIN_PIXELS = 12
 STRANGE = 0.5  # of the first frame's colour agreement: what is followed is no longer the object
 SEARCH_STRIDE = 3  # frames between two searches of the whole picture
 ACCEPT = 0.3  # score from which a find counts
+CERTAIN = 0.7  # score from which it is beyond doubt
 
 
 @dataclass
@@ -39,7 +40,6 @@ class ObjectTracker:
 
     def __init__(self, rows: MaskRows, box: np.ndarray, seed: int, trust: float = 1.0):
         self.rows, self.box, self.seed, self.trust = rows, box, seed, trust
-        self.carrier = ObjectMotion()
         self.last: Frame | None = None
         self.mask = np.zeros(rows.size, bool)
         self.views: list[View] = []
@@ -49,6 +49,7 @@ class ObjectTracker:
         self.absence: deque[Frame] = deque(maxlen=LOOK_BACK)
         self.usual = 1.0  # how well the first view's colours explain itself
         self.found_score = 1.0
+        self.entering: Found | None = None  # while a found object is still cut by the border
         self.n_lost = self.n_found = self.blind = 0
 
     def push(self, index: int, image: np.ndarray) -> None:
@@ -64,6 +65,8 @@ class ObjectTracker:
         mask, confidence = np.zeros_like(self.mask), 0.0
         if self.mask.any():
             mask, confidence = self._step(self.last, frame, self.mask, motion)
+            if self.entering is not None:
+                mask, confidence = self._enter(frame, mask, confidence)
             if not mask.any():
                 self._lose()
         if not mask.any():
@@ -86,12 +89,33 @@ class ObjectTracker:
 
     def _step(self, source: Frame, target: Frame, mask: np.ndarray, motion: np.ndarray | None) -> tuple[np.ndarray, float]:
         """The mask carried from one frame to its neighbour, and how much it still looks like the object; empty when lost."""
-        carried = self.carrier.carry(mask, source.grey, target.grey, motion)
+        places = sources(source.grey, target.grey, motion)
+        carried = carry(mask, places)
+        carried &= from_inside(places) | self.views[-1].colours.likely(target.image)  # over the border: if it has the colours
         carried = cut_in_band(target.image, carried, self.seed)
         likeness = self._likeness(target.image, carried)
         if carried.sum() < max(MIN_PIXELS, GONE * self._whole_area()) or likeness < STRANGE:
             return np.zeros_like(mask), 0.0
         return carried, self.trust * min(1.0, likeness) * min(1.0, self.found_score)
+
+    def _enter(self, frame: Frame, mask: np.ndarray, confidence: float) -> tuple[np.ndarray, float]:
+        """While the object comes in over the border, the remembered view says how it goes on; until it is whole."""
+        assert self.entering is not None
+        known = [(self.entering.view, _chain(frame.motion, self.entering.pose)), *zip(self.views, self.places, strict=True)]
+        finds = [view.by_place(frame.image, place, seen=0.2, search=0.1) for view, place in known if place is not None]
+        best = _best(finds)
+        if best is None:
+            self.entering = None
+            return mask, confidence
+        mask = cut_in_band(frame.image, best.mask, self.seed)
+        self.found_score = max(self.found_score, min(1.0, best.score / CERTAIN))
+        self.entering = best if self._cut(mask) else None
+        return mask, self.trust * self.found_score * min(1.0, self._likeness(frame.image, mask))
+
+    def _cut(self, mask: np.ndarray) -> bool:
+        """Whether the border cuts the mask on a side that it did not touch in the first frame."""
+        sides = np.array([mask[:, 0].any(), mask[0].any(), mask[:, -1].any(), mask[-1].any()])
+        return bool((sides & ~self.rows.sides[0]).any())
 
     def _likeness(self, image: np.ndarray, mask: np.ndarray) -> float:
         return max(view.colours.explains(image, mask) for view in self.views) / self.usual
@@ -100,34 +124,31 @@ class ObjectTracker:
         return float(self.whole[1].sum()) if self.whole is not None else float(self.views[0].area)
 
     def _keep_whole(self, frame: Frame, mask: np.ndarray) -> None:
-        touched = self.rows.sides[frame.row] & ~self.rows.sides[0]
-        if not touched.any() and mask.sum() > 0.5 * self._whole_area():
+        if not self._cut(mask) and mask.sum() > 0.5 * self._whole_area():
             self.whole, self.whole_place = (frame.image, mask), np.eye(3)
 
     def _lose(self) -> None:
         """The object is gone: remember how it looked when it was last whole, beside the first view."""
         self.n_lost += 1
+        self.entering = None
         if self.whole is not None:
             self.views = [self.views[0], View(*self.whole)]
             self.places = [self.places[0], self.whole_place]
 
     def _search(self, frame: Frame) -> tuple[np.ndarray, float]:
         """Where it should be by the camera's motion first, then anywhere."""
-        finds = [view.by_place(frame.image, place) for view, place in zip(self.views, self.places, strict=True) if place is not None]
-        best = max((find for find in finds if find is not None), key=lambda find: find.score, default=None)
-        if (best is None or best.score < ACCEPT) and frame.row % SEARCH_STRIDE == 0:
-            best = self._anywhere(frame)
-        if best is None or best.score < ACCEPT:
+        known = zip(self.views, self.places, strict=True)
+        best = _best([view.by_place(frame.image, place) for view, place in known if place is not None])
+        if best is None and frame.row % SEARCH_STRIDE == 0:
+            points, descriptors = describe(frame.grey)
+            best = _best([view.by_features(frame.image, points, descriptors) for view in self.views])
+        if best is None:
             return np.zeros_like(self.mask), 0.0
         self.n_found += 1
-        self.found_score = min(1.0, best.score / 0.7)
+        self.found_score = min(1.0, best.score / CERTAIN)
+        self.entering = best
         mask = cut_in_band(frame.image, best.mask, self.seed)
         return mask, self.trust * self.found_score * min(1.0, self._likeness(frame.image, mask))
-
-    def _anywhere(self, frame: Frame) -> Found | None:
-        points, descriptors = describe(frame.grey)
-        finds = [view.by_features(frame.image, points, descriptors) for view in self.views]
-        return max((find for find in finds if find is not None), key=lambda find: find.score, default=None)
 
     def _look_back(self, frame: Frame, mask: np.ndarray) -> None:
         """Follow a found object backwards through the kept frames, to where it came in."""
@@ -145,3 +166,8 @@ class ObjectTracker:
 
 def _chain(motion: np.ndarray | None, place: np.ndarray | None) -> np.ndarray | None:
     return None if motion is None or place is None else motion @ place
+
+
+def _best(finds: list[Found | None]) -> Found | None:
+    """The best find that counts."""
+    return max((find for find in finds if find is not None and find.score >= ACCEPT), key=lambda find: find.score, default=None)

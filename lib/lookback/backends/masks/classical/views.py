@@ -9,16 +9,22 @@ import cv2
 import numpy as np
 
 from lookback.backends.masks.classical.colours import ColourModel
+from lookback.backends.masks.classical.motion import carry, from_inside, sources
 
 RATIO = 0.8  # Lowe's test
 MIN_MATCHES = 6
+MANY_MATCHES = 12.0
 INLIER_PX = 4.0
 SCALES = (0.25, 4.0)
 SAME_COLOUR = 22.0  # mean Lab distance below which a patch looks like the remembered one
 PATCH = 7
+MAX_LIGHT = 20.0  # in L: the light may have changed by so much
+# Share of the outline that looks as remembered: to be the object when features matched, by its place alone, and to be it whole.
+COVERED_AGREEMENT, LEAST_AGREEMENT, MOST = 0.15, 0.25, 0.6
 MIN_SEEN = 0.12  # of the object's outline must be in the picture
 MIN_PIXELS = 40
 SEARCH = 0.3  # of the object's size: how far around its predicted place it is looked for
+HALF = 0.5
 MIN_CORRELATION = 0.55
 
 
@@ -41,6 +47,8 @@ class Found:
 
     mask: np.ndarray
     score: float
+    view: View
+    pose: np.ndarray  # (3,3) from the view's frame to this one
 
 
 class View:
@@ -69,18 +77,18 @@ class View:
             return None
         if not SCALES[0] < np.sqrt(abs(np.linalg.det(pose[:, :2]))) < SCALES[1]:
             return None
-        return self._check(image, np.vstack([pose, [0, 0, 1]]))
+        evidence = 1 - np.exp(-int(inliers.sum()) / MANY_MATCHES)
+        return self._check(image, np.vstack([pose, [0, 0, 1]]), float(evidence))
 
-    def by_place(self, image: np.ndarray, motion: np.ndarray) -> Found | None:
-        """Where the camera's motion since then would put it, or near there."""
+    def by_place(self, image: np.ndarray, motion: np.ndarray, seen: float = HALF, search: float = SEARCH) -> Found | None:
+        """Where the camera's motion since then would put it, or near there; `seen` is the share of it that must be in view."""
         height, width = self.mask.shape
         outline = cv2.warpPerspective(self.mask.astype(np.uint8), motion, (width, height), flags=cv2.INTER_NEAREST)
-        box = cv2.boundingRect(outline)
-        x, y, w, h = box
-        if outline.sum() < MIN_PIXELS or min(w, h) < 8 or not self._seen(outline > 0, motion) >= 0.5:
+        x, y, w, h = cv2.boundingRect(outline)
+        if outline.sum() < MIN_PIXELS or min(w, h) < 8 or self._seen(motion) < seen:
             return None
         looks = cv2.warpPerspective(self.grey, motion, (width, height), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-        reach = max(3, round(SEARCH * max(w, h)))
+        reach = max(3, round(search * max(w, h)))
         grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
         window = cv2.copyMakeBorder(grey, reach, reach, reach, reach, cv2.BORDER_REPLICATE)[y : y + h + 2 * reach, x : x + w + 2 * reach]
         fit = cv2.matchTemplate(window, looks[y : y + h, x : x + w], cv2.TM_CCOEFF_NORMED, mask=outline[y : y + h, x : x + w])
@@ -91,29 +99,33 @@ class View:
         shift = np.array([[1, 0, top[1] - reach], [0, 1, top[0] - reach], [0, 0, 1]], np.float64)
         return self._check(image, shift @ motion)
 
-    def _seen(self, outline: np.ndarray, motion: np.ndarray) -> float:
+    def _seen(self, motion: np.ndarray) -> float:
         """Which share of the object's outline lies inside the picture."""
         ys, xs = np.nonzero(self.mask)
         corners = np.stack([xs, ys], 1).astype(np.float64)[:: max(1, len(xs) // 200)]
         moved = cv2.perspectiveTransform(corners[None], motion)[0]
         depth = np.c_[corners, np.ones(len(corners))] @ motion[2]
-        height, width = outline.shape
+        height, width = self.mask.shape
         return float(((depth > 0) & (moved >= 0).all(1) & (moved < [width, height]).all(1)).mean())
 
-    def _check(self, image: np.ndarray, pose: np.ndarray) -> Found | None:
-        """Compare pixel by pixel with the remembered view laid over the frame; what is covered or elsewhere does not agree."""
-        height, width = self.mask.shape
-        outline = cv2.warpPerspective(self.mask.astype(np.uint8), pose, (width, height), flags=cv2.INTER_NEAREST) > 0
-        if outline.sum() < MIN_PIXELS or self._seen(outline, pose) < MIN_SEEN:
+    def _check(self, image: np.ndarray, pose: np.ndarray, evidence: float = 0.0) -> Found | None:
+        """Compare pixel by pixel with the remembered view laid over the frame; what is covered or elsewhere does not agree.
+
+        The score is the share that agrees, or the `evidence` of feature matches if that is more (they also tell a covered object),
+        times how well the object's colours explain what was found.
+        """
+        grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
+        places = sources(self.grey, grey, pose)
+        outline = carry(self.mask, places) & from_inside(places)
+        if outline.sum() < MIN_PIXELS or self._seen(pose) < MIN_SEEN:
             return None
-        looks = cv2.warpPerspective(self.lab, pose, (width, height), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        looks = carry(self.lab, places)
         lab = cv2.cvtColor(image, cv2.COLOR_RGB2LAB).astype(np.float32)
-        offset = np.median((lab - looks)[outline], axis=0).clip(-20, 20)  # the light may have changed
-        offset[1:] = 0
-        away = np.linalg.norm(cv2.GaussianBlur(lab, (0, 0), 1.0) - cv2.GaussianBlur(looks, (0, 0), 1.0) - offset, axis=2)
-        agrees = (cv2.blur(away.astype(np.float32), (PATCH, PATCH)) < SAME_COLOUR) & outline
+        light = np.median((lab - looks)[outline, 0]).clip(-MAX_LIGHT, MAX_LIGHT)
+        away = np.linalg.norm(lab - looks - [light, 0, 0], axis=2).astype(np.float32)
+        agrees = (cv2.blur(away, (PATCH, PATCH)) < SAME_COLOUR) & outline
         share = float(agrees.sum() / outline.sum())
-        if agrees.sum() < MIN_PIXELS or share < 0.25:
+        if agrees.sum() < MIN_PIXELS or share < (COVERED_AGREEMENT if evidence else LEAST_AGREEMENT):
             return None
-        whole = outline if share > 0.7 else agrees
-        return Found(whole, share * self.colours.explains(image, whole))
+        whole = outline if share > MOST else agrees
+        return Found(whole, max(share, evidence) * self.colours.explains(image, whole), self, pose)
