@@ -20,7 +20,7 @@ def detector(path: Path, seed: int = 0) -> Path:
         for stride in STRIDES:
             name, count = f"{part}_{stride}", channels * ANCHORS
             weight = rng.normal(0, 0.3 / stride, (count, 3, stride, stride)).astype(np.float32)
-            bias = np.full(count, {"score": -1.0, "bbox": 2.0, "kps": 0.0}[part], np.float32)
+            bias = np.full(count, {"score": 0.0, "bbox": 2.0, "kps": 0.0}[part], np.float32)
             initializers += [numpy_helper.from_array(weight, f"w_{name}"), numpy_helper.from_array(bias, f"b_{name}")]
             initializers.append(numpy_helper.from_array(np.array([-1, channels]), f"shape_{name}"))
             kernel = {"kernel_shape": [stride, stride], "strides": [stride, stride]}

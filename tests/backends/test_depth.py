@@ -1,0 +1,87 @@
+"""Depth: files as they are, Depth-Anything against a direct forward of the library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+import tiny_checkpoints
+import torch
+from conftest import clip, options, run_job, shifting_clip, video_info
+
+from lookback.backends.depth.depth_anything_v2 import DepthAnythingV2
+from lookback.backends.depth.files import DepthFiles
+from lookback.errors import NotScorable, Reason
+
+FRAMES = np.zeros((9, 90, 160, 3), np.uint8)
+
+
+def read(**fields) -> object:
+    return run_job(DepthFiles(options()).start(clip(**fields), video_info(FRAMES), {}), FRAMES)
+
+
+def test_depth_anything_3_depth_is_spread_over_the_video(tmp_path: Path):
+    depth = np.linspace(1, 9, 5 * 18 * 32).reshape(5, 18, 32)
+    path = tmp_path / "results.npz"
+    np.savez(path, depth=depth, extrinsics=np.zeros((5, 3, 4)))
+    entry = read(poses=str(path), poses_format="da3")
+    assert entry.arrays["frame_index"].tolist() == [0, 2, 4, 6, 8] and entry.record["metric"] is True
+    assert np.allclose(entry.arrays["depth"], depth, rtol=1e-3) and "mapped linearly" in entry.record["notes"][0]
+
+
+def test_large_maps_are_thinned_without_averaging(tmp_path: Path):
+    depth = np.where(np.arange(640) < 320, 1.0, 9.0) * np.ones((9, 360, 1))
+    np.save(tmp_path / "depth.npy", depth)
+    entry = read(extras={"depth": str(tmp_path / "depth.npy")})
+    assert entry.arrays["depth"].shape == (9, 180, 320) and set(np.unique(entry.arrays["depth"])) == {1.0, 9.0}
+
+
+def test_a_folder_of_16_bit_maps_is_millimetres(tmp_path: Path):
+    for index in range(9):
+        cv2.imwrite(str(tmp_path / f"d.{index:04d}.png"), np.full((18, 32), 1500 + index, np.uint16))
+    entry = read(extras={"depth": str(tmp_path)})
+    assert np.allclose(entry.arrays["depth"][:, 0, 0], 1.5 + np.arange(9) / 1000, atol=1e-3)
+
+
+def test_the_ground_truths_depth_is_not_a_generated_clips(tmp_path: Path):
+    np.save(tmp_path / "depth.npy", np.ones((9, 18, 32)))
+    with pytest.raises(NotScorable) as raised:
+        read(gt_depth=str(tmp_path / "depth.npy"), ground_truth="truth.mp4")
+    assert raised.value.reason is Reason.NO_DEPTH
+    assert read(gt_depth=str(tmp_path / "depth.npy"), ground_truth="clip.mp4").arrays["depth"].shape == (9, 18, 32)
+
+
+@pytest.mark.parametrize(
+    ("write", "says"),
+    [
+        (lambda path: path.write_bytes(b"junk"), "cannot be read"),
+        (lambda path: np.save(path, np.ones((9, 4))), "no depth of shape"),
+        (lambda path: np.save(path, np.ones((20, 4, 4))), "only 9 frames"),
+    ],
+)
+def test_a_broken_depth_file_is_a_typed_reason(tmp_path: Path, write, says: str):
+    path = tmp_path / "depth.npy"
+    write(path)
+    with pytest.raises(NotScorable, match=says) as raised:
+        read(extras={"depth": str(path)})
+    assert raised.value.reason is Reason.INVALID_INPUT
+
+
+def test_depth_anything_equals_a_direct_forward(tmp_path: Path, astronaut: np.ndarray):
+    from transformers import AutoImageProcessor, AutoModelForDepthEstimation
+
+    folder = tiny_checkpoints.depth_anything(tmp_path / "depth")
+    frames = shifting_clip(astronaut, 6, 90, 160, 8)
+    backend = DepthAnythingV2(options(path=str(folder), max_side=1000))
+    entry = run_job(backend.start(clip(), video_info(frames), {}), frames)
+    picked = entry.arrays["frame_index"]
+    model, processor = AutoModelForDepthEstimation.from_pretrained(folder).eval(), AutoImageProcessor.from_pretrained(folder)
+    with torch.inference_mode():
+        expected = model(**processor(images=list(frames[picked]), return_tensors="pt")).predicted_depth.numpy()
+    assert entry.arrays["depth"].shape == (len(picked), 56, 98) == expected.shape  # 16:9, whole patches of 14
+    assert np.allclose(entry.arrays["depth"], expected, atol=1e-5)
+    assert entry.record["metric"] is False
+    small = run_job(DepthAnythingV2(options(path=str(folder), max_side=49)).start(clip(), video_info(frames), {}), frames)
+    assert small.arrays["depth"].shape[1:] == (28, 49)

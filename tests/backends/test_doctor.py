@@ -1,0 +1,51 @@
+"""The doctor reports every backend, and says of each unusable one why and what to do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lookback import doctor
+from lookback.registry import BACKENDS, Availability
+
+ROLES = {"faces", "people", "features", "object_features", "person_features", "perceptual", "flow", "depth", "clip", "quality", "image_reward"}
+
+
+def test_every_registered_backend_has_a_row_with_a_reason_and_a_remedy():
+    frame = doctor.report()
+    assert list(frame.columns) == doctor.COLUMNS
+    keys = {f"{row['role']}={row['backend']}" for row in frame.to_dict("records")}
+    assert keys >= {spec.key for spec in BACKENDS} and ROLES <= set(frame["role"])
+    unusable = frame[~frame["usable"]]
+    assert (unusable["why"] != "").all() and (unusable["remedy"] != "").all()
+
+
+def test_every_role_but_clip_and_image_reward_has_an_embedded_backend(embedded_weights: None):
+    frame = doctor.report()
+    for role in ROLES - {"clip", "image_reward"}:
+        rows = frame[(frame["role"] == role) & frame["embedded"]]
+        assert len(rows) and rows["usable"].all(), role
+
+
+def test_an_empty_weights_cache_shows_in_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LOOKBACK_WEIGHTS", str(tmp_path))
+    frame = doctor.report().set_index(["role", "backend"])
+    row = frame.loc[("features", "efficientnet-lite0")]
+    assert not row["usable"] and row["remedy"] == "Run: python -m lookback.weights" and str(tmp_path) in row["why"]
+    assert "f9e44c814b77203eaa57a6bdbbd535f21ede1415" in frame.loc[("features", "dinov2"), "remedy"]
+
+
+def test_the_report_is_plain_json_with_the_environment_apart():
+    values = json.loads(json.dumps(doctor.as_json()))
+    assert values["environment"]["python"].startswith("3.") and "libavcodec" in values["environment"]["av (FFmpeg)"]
+    assert all(isinstance(row["usable"], bool) and row["role"] != "environment" for row in values["backends"])
+
+
+def test_a_backend_that_fails_to_answer_does_not_silence_the_others():
+    def broken() -> Availability:
+        raise RuntimeError("no idea")
+
+    state = doctor._ask(broken)
+    assert not state.usable and "RuntimeError: no idea" in state.why
