@@ -1,0 +1,173 @@
+"""`lookback eval`, `validate` and `prepare`: a dataset in, scores out, with the flags MBench's users know."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lookback.errors import ContractError, UsageError
+from lookback.params import RunParams
+from lookback.params.load import validate as validate_params
+from lookback.paths import portable
+
+Csv = Annotated[str, typer.Option(help="Comma-separated names.")]
+Source = Annotated[str, typer.Argument(help="The dataset's folder.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("eval")(evaluate)
+    app.command()(validate)
+    app.command()(prepare)
+
+
+def evaluate(
+    source: Source,
+    output: Annotated[str, typer.Option(help="The run's folder.")],
+    metrics: Csv = "",
+    layout: Annotated[str, typer.Option(help="mbench, memobench, wrbench, mind or folder; detected when left out.")] = "auto",
+    gt_root: Annotated[str, typer.Option(help="Where the ground truth lies, when not below SOURCE.")] = "",
+    phases: Annotated[str, typer.Option(help="MemoBench's phase sheet (CSV or XLSX).")] = "",
+    pattern: Annotated[str, typer.Option(help="folder layout: e.g. '{model}/{clip}.mp4'.")] = "",
+    models: Csv = "",
+    subsets: Csv = "",
+    conditions: Csv = "",
+    sample_ids: Csv = "",
+    limit: Annotated[int, typer.Option(help="At most this many clips; 0 is all.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes.")] = 2,
+    backend: Annotated[list[str] | None, typer.Option(help="role=name, e.g. pose=classical. May be repeated.")] = None,
+    variant: Annotated[str, typer.Option(help="paper, official or corrected; each metric's own default when left out.")] = "",
+    constant: Annotated[list[str] | None, typer.Option(help="name=number, a metric's named constant. May be repeated.")] = None,
+    vlm_judge: Annotated[str, typer.Option(help="openai-compatible, transformers, geometric or replay; none when left out.")] = "",
+    vlm_base_url: Annotated[str, typer.Option(envvar="MBENCH_VLM_BASE_URL")] = "",
+    vlm_model: Annotated[str, typer.Option(envvar="MBENCH_VLM_MODEL")] = "",
+    vlm_n_frames: int = 8,
+    vlm_max_retries: int = 3,
+    ignore_trigger: Annotated[bool, typer.Option("--ignore-trigger", help="Score untriggered clips too.")] = False,
+) -> None:
+    """Score a dataset: bad items are skipped with a reason, the rest runs. Writes tables and MBench's run layout."""
+    from lookback import stages
+    from lookback.exports import export
+    from lookback.pipeline.lock import run_lock
+    from lookback.scoring.figures import coverage_table
+
+    judging: dict[str, Any] = {
+        "judge": _judge(vlm_judge),
+        "model": vlm_model,
+        "base_url": vlm_base_url,
+        "ignore_trigger": ignore_trigger,
+    }
+    judging |= {"n_frames": vlm_n_frames, "max_retries": vlm_max_retries}
+    scoring: dict[str, Any] = {
+        "metrics": _names(metrics),
+        "constants": {key: float(value) for key, value in _pairs(constant, "constant")},
+    }
+    if variant:
+        scoring["variant"] = variant
+    filters = {"models": models, "subsets": subsets, "conditions": conditions, "sample_ids": sample_ids}
+    params = _params(
+        output,
+        workers,
+        {
+            "curation": {
+                "sources": [_source(source, layout, gt_root, phases, pattern)],
+                "filters": {**{name: _names(text) for name, text in filters.items()}, "limit": limit or None},
+            },
+            "extraction": {"backends": dict(_pairs(backend, "backend"))},
+            "scoring": scoring,
+            "judging": judging,
+        },
+    )
+    with run_lock(params.paths.root):
+        for name in ("curation", "extraction", "scoring", "judging"):
+            tables = getattr(stages, name)(params)
+            if name == "curation" and len(tables["rejected"]):
+                print(f"{len(tables['rejected'])} rejected; see {portable(params.paths.tables / 'rejected.parquet')}")
+        export("mbench", params, params.paths.root)
+    summary = coverage_table(tables["gated"])[["metric", "variant", "scored", "items", "mean", "missing because"]]
+    print(summary.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
+    print(f"written to {portable(params.paths.root)}")
+
+
+def validate(
+    source: Source,
+    layout: str = "auto",
+    metrics: Csv = "",
+    gt_root: str = "",
+    phases: str = "",
+    pattern: str = "",
+) -> None:
+    """Check a dataset strictly: every violation on its own line with path, field, problem and remedy; exit 1 if there is one."""
+    from lookback.layouts import validate as check
+    from lookback.params.curation import Source as SourceParams
+
+    violations = check(SourceParams(**_source(source, layout, gt_root, phases, pattern)), _names(metrics))
+    for violation in violations:
+        print(violation.line)
+    if violations:
+        raise ContractError(f"{len(violations)} violation(s) in {source}")
+    print(f"{source}: no violation")
+
+
+def prepare(
+    source: Source,
+    producer: Annotated[str, typer.Option(help="The role to extract: pose, masks, faces, features, ...")],
+    output: Annotated[str, typer.Option(help="The run's folder.")],
+    layout: str = "auto",
+    workers: int = 2,
+    backend: Annotated[list[str] | None, typer.Option(help="role=name. May be repeated.")] = None,
+    allow_download: Annotated[bool, typer.Option("--allow-download", help="A pinned hub model may be fetched.")] = False,
+) -> None:
+    """Extract one role's artifacts of every clip into a run's store; `eval` and the notebooks find them there."""
+    from lookback import stages
+    from lookback.extraction.figures import coverage_table
+    from lookback.extraction.roles import with_requirements
+    from lookback.registry import BACKENDS
+
+    roles = {spec.role for spec in BACKENDS} | {"gt_pose"}
+    wanted = _names(producer)
+    unknown = [role for role in wanted if role not in roles]
+    if unknown:
+        raise UsageError(f"There is no role '{unknown[0]}'; roles: {', '.join(sorted(roles))}")
+    extraction = {
+        "roles": sorted(with_requirements(set(wanted))),
+        "backends": dict(_pairs(backend, "backend")),
+        "allow_download": allow_download,
+    }
+    params = _params(output, workers, {"curation": {"sources": [_source(source, layout, "", "", "")]}, "extraction": extraction})
+    stages.curation(params)
+    print(coverage_table(stages.extraction(params)["artifacts"]).to_string(index=False))
+
+
+def _params(output: str, workers: int, sections: dict[str, Any]) -> RunParams:
+    folder = Path(output).absolute()
+    run = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.name).strip("-.") or "run"
+    return validate_params({"run": run, "output": str(folder), "workers": workers, **sections}, "command line")
+
+
+def _source(root: str, layout: str, gt_root: str, phases: str, pattern: str) -> dict[str, Any]:
+    given = {"gt_root": gt_root, "phases": phases}
+    found: dict[str, Any] = {name: str(Path(path).absolute()) for name, path in given.items() if path}
+    if pattern:
+        found["pattern"] = pattern
+    return {"root": str(Path(root).absolute()), "layout": layout, **found}
+
+
+def _judge(name: str) -> str:
+    return {"": "none", "openai-compatible": "openai"}.get(name, name)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _pairs(given: list[str] | None, what: str) -> list[tuple[str, str]]:
+    pairs = []
+    for text in given or []:
+        name, separator, value = text.partition("=")
+        if not separator or not value:
+            raise UsageError(f"--{what} '{text}' is not name=value")
+        pairs.append((name.strip(), value.strip()))
+    return pairs
