@@ -100,9 +100,8 @@ def run(clips: int, workers: int, distinct: bool) -> None:
             row = json.loads(done.stdout.splitlines()[-1])
             kind = "distinct" if distinct else "linked"
             times = f"{row['seconds']:7.1f} s  processors {row['processor_s']:7.1f} s"
-            print(
-                f"{row['clips']:>7.0f}  {kind:<8} {label:<7} {times}  main {row['main_mib']:5.0f} MiB  worker {row['worker_mib']:5.0f} MiB"
-            )
+            memory = f"main {row['main_mib']:5.0f} MiB  worker {row['worker_mib']:5.0f} MiB"
+            print(f"{row['clips']:>7.0f}  {kind:<8} {label:<7} {times}  {memory}")
 
 
 def main() -> None:

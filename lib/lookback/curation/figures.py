@@ -23,7 +23,12 @@ def composition_figure(clips: pd.DataFrame) -> Drawn:
         figure, axes = plt.subplots(figsize=(7, 0.32 * len(table) + 1.2), layout="constrained")
         colours = [PALETTE[sorted(table["benchmark"].unique()).index(name)] for name in table["benchmark"]]
         bars = axes.barh(names, table["clips"], color=colours)
-        axes.bar_label(bars, labels=[f"{row.clips} ({row.models} models)" for row in table.itertuples()], padding=3, fontsize=8)
+        axes.bar_label(
+            bars,
+            labels=[f"{row.clips} ({row.models} model{'s' * (row.models > 1)})" for row in table.itertuples()],
+            padding=3,
+            fontsize=8,
+        )
         axes.invert_yaxis()
         axes.set_xlabel("generated clips")
         axes.margins(x=0.18)
@@ -78,7 +83,7 @@ def event_coverage_figure(clips: pd.DataFrame) -> Drawn:
     holes = int((table.to_numpy() == 0).sum())
     return figure, (
         f"Event factors: {int(table.to_numpy().sum())} clips by event level (none, spatial displacement, state change, both) "
-        f"and camera request; {holes} empty cells."
+        f"and camera request; empty cells: {holes}."
     )
 
 
@@ -108,7 +113,7 @@ def trajectory_figure(clips: pd.DataFrame, screen: pd.DataFrame) -> Drawn:
         axes.set_ylabel("mean gap (frames)")
         axes.margins(0.2)
         if len(table):
-            axes.legend(frameon=False, title="subset")
+            axes.legend(frameon=False, title="subset", markerscale=0.4)
     return (
         figure,
         f"Camera trajectories of {int(table['n_clips'].sum())} MemoBench clips: the further right and up, the longer out of view.",
@@ -161,7 +166,9 @@ def counterpart_figure(clips: pd.DataFrame) -> Drawn:
 
 
 def _names(table: pd.DataFrame, *columns: str) -> list[str]:
-    return [" / ".join(str(part) for part in row if part) for row in table[list(columns)].itertuples(index=False, name=None)]
+    """Row names; parts that are empty or repeat the one before (MemoBench's subset is its setting) are left out."""
+    rows = table[list(columns)].itertuples(index=False, name=None)
+    return [" / ".join(part for part in dict.fromkeys(map(str, row)) if part) for row in rows]
 
 
 def _histogram(axes: Axes, rows: pd.DataFrame, column: str) -> None:
@@ -170,7 +177,7 @@ def _histogram(axes: Axes, rows: pd.DataFrame, column: str) -> None:
         axes.text(0.5, 0.5, "no clip carries this", ha="center", va="center", transform=axes.transAxes)
         return
     every = np.concatenate(list(groups.values()))
-    edges = np.histogram_bin_edges(every, bins=min(30, max(5, len(np.unique(every)))))
+    edges = np.histogram_bin_edges(every, bins=min(30, max(15, len(np.unique(every)))))
     axes.hist(
         list(groups.values()),
         bins=list(edges),
