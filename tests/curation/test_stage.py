@@ -94,9 +94,8 @@ def test_mismatch_and_duplicates_are_told(project, tmp_path):
     found = run([{"root": str(root)}])
     wan = rows(found.screen, model_id="wan", clip_id="real_007").iloc[0]
     assert wan.mismatch == "12 frames, ground truth 20; 8 fps, ground truth 24"
-    copy = curation.duplicates(found.clips)
-    assert copy[["model_id", "clip_id", "same_as_model"]].values.tolist() == [["wan", "real_007", "svc"]]
-    assert wan.duplicate_of == "memobench/real/svc/real_007"
+    copies = curation.duplicates(found.screen)
+    assert copies[["model_id", "clip_id", "duplicate_of"]].values.tolist() == [["wan", "real_007", "memobench/real/svc/real_007"]]
     assert len(curation.ground_truth_mismatches(found.screen)) == 4
 
 

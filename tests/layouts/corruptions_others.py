@@ -327,4 +327,24 @@ OTHERS: dict[str, Case] = {
     "folder video empty": Case(
         "folder", lambda root: (root / "alpha/one.mp4").write_bytes(b""), "video", DECODE, "is empty (0 bytes)"
     ),
+    "anchor of no size": Case(
+        "folder",
+        lambda root: write_csv(root / "anchors.csv", ["clip_id", "centre_x", "centre_y", "width", "height"], [["one", 5, 5, 0, 9]]),
+        "anchor",
+        INVALID,
+        "has no finite size above 0",
+        "object_anchor",
+    ),
+    "anchors.csv outside the frame": Case(
+        "wrbench",
+        lambda root: write_csv(
+            root / "anchors.csv",
+            ["clip_id", "centre_x", "centre_y", "width", "height"],
+            [["kitchen_cat_cup_knock__T0__yaw_LR@yaw_LR", 900, 5, 4, 4]],
+        ),
+        "anchors.csv",
+        INVALID,
+        "outside the 64x48 frame",
+        "object_anchor",
+    ),
 }

@@ -321,3 +321,10 @@ def test_poses_of_another_length_map_to_frames(dataset):
         da3(path, turn(FRAMES // 2))
     assert validate(Source(root=str(root))) == []
     assert np.load(next(root.rglob("results.npz")))["extrinsics"].shape == (FRAMES // 2, 3, 4)
+
+
+def test_anchors_beside_a_dataset_give_the_subjects_box(dataset):
+    root = dataset("memobench")
+    write_csv(root / "anchors.csv", ["clip_id", "centre_x", "centre_y", "width", "height"], [["Study_001", 30, 20, 12, 10]])
+    boxes = {clip.clip_id: clip.object_anchor for clip in read(Source(root=str(root))).clips}
+    assert boxes["Study_001"].centre_x == 30 and boxes["real_007"] is None

@@ -37,11 +37,13 @@ def demo_sources(params: RunParams) -> list[Source]:
 
 
 def demo_tables(params: RunParams, clips: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The demo's truth, of the clips that were kept."""
+    """The demo's truth and its simulated annotators' votes, of the clips that were kept."""
     if params.curation.world is None:
         return {}
-    truth = read_table(params.paths.datasets / "truth", "truth")
-    return {"truth": truth.merge(clips[KEYS], on=KEYS, how="inner", validate="one_to_one")}
+    from lookback.world.annotators import simulate_votes
+
+    truth = read_table(params.paths.datasets / "truth", "truth").merge(clips[KEYS], on=KEYS, how="inner", validate="one_to_one")
+    return {"truth": truth, "ratings": simulate_votes(truth, params.seed)}
 
 
 def _recorded(mark: Path) -> dict[str, str]:

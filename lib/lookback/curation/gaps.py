@@ -45,14 +45,9 @@ def model_coverage(clips: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*GROUP, "model_id", "clips", "clips_in_setting", "missing"])
 
 
-def duplicates(clips: pd.DataFrame) -> pd.DataFrame:
+def duplicates(screen: pd.DataFrame) -> pd.DataFrame:
     """Clips whose videos are the same bytes: one row per copy, with the clip (first in key order) it repeats."""
-    ordered = clips[clips["content_hash"] != ""].sort_values(KEYS)
-    first = ordered.drop_duplicates("content_hash").set_index("content_hash")
-    copies = ordered[ordered.duplicated("content_hash")]
-    original = first.loc[copies["content_hash"], ["model_id", "clip_id"]].reset_index(drop=True)
-    table = copies[[*KEYS, "content_hash"]].reset_index(drop=True)
-    return table.assign(same_as_model=original["model_id"], same_as_clip=original["clip_id"])
+    return screen.loc[screen["duplicate_of"] != "", [*KEYS, "duplicate_of"]].reset_index(drop=True)
 
 
 def ground_truth_mismatches(screen: pd.DataFrame) -> pd.DataFrame:

@@ -14,7 +14,6 @@ from lookback.curation.segments import clipped
 from lookback.errors import ContractError
 from lookback.hashcache import HashCache
 from lookback.layouts import Reading, apply_filters, read
-from lookback.layouts.anchors import with_anchors
 from lookback.layouts.filters import segment_key
 from lookback.params import RunParams
 from lookback.params.curation import Source
@@ -37,7 +36,7 @@ class Collected:
 
 def collect(params: RunParams, sources: list[Source]) -> Collected:
     """Read all sources of a run and look at every clip once; unchanged files are neither hashed nor decoded again."""
-    readings = apply_filters([with_anchors(read(source), resolve(source.root)) for source in sources], params.curation.filters)
+    readings = apply_filters([read(source) for source in sources], params.curation.filters)
     _refuse_shared_keys(readings)
     jobs = [(reading, clip) for reading in readings for clip in reading.clips]
     hashes = HashCache.of_project()

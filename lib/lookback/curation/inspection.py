@@ -153,7 +153,8 @@ def _checked_anchor(clip: Clip, findings: Findings, item: Item) -> Clip:
         return clip.model_copy(update={"object_anchor": Anchor(**{name: value * size for name, value, size in values})})
     if anchor.centre_x >= clip.width or anchor.centre_y >= clip.height:
         problem = f"has its centre at {anchor.centre_x:g}, {anchor.centre_y:g}, outside the {clip.width}x{clip.height} frame"
-        breach = Breach(resolve(clip.video), "metadata.object_anchor", problem, "give the anchor in pixels of the first frame")
+        source = "metadata.object_anchor" if clip.benchmark == "mbench" else "anchors.csv"
+        breach = Breach(resolve(clip.video), source, problem, "give the anchor in pixels of the first frame")
         findings.add(breach, "object_anchor", item)
     return clip
 

@@ -24,9 +24,9 @@ def with_anchors(reading: Reading, root: Path) -> Reading:
         return reading
     anchors: dict[str, Anchor] = {}
     findings = Findings(reading.violations)
-    with findings.guard():
+    with findings.guard("object_anchor"):
         for where, row in read_rows(path):
-            with findings.guard():
+            with findings.guard("object_anchor"):
                 anchors[row.get("clip_id", "")] = _anchor(row, where)
     clips = [
         clip.model_copy(update={"object_anchor": anchors[clip.clip_id]})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lookback.errors import UsageError
+from lookback.layouts.anchors import with_anchors
 from lookback.layouts.reading import Reading
 from lookback.params.curation import Source
 from lookback.paths import resolve
@@ -42,6 +43,8 @@ def read(source: Source) -> Reading:
     """Read a source in its layout, detecting it when that is left to us; the notes begin with the reason."""
     name, why = (source.layout, "") if source.layout != "auto" else detect(resolve(source.root))
     reading = LAYOUTS.get(name).read(source)
+    root = resolve(source.root)
+    with_anchors(reading, root.parent if root.is_file() else root)
     if why:
         reading.notes.insert(0, why)
     return reading

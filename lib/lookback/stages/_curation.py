@@ -12,7 +12,7 @@ from lookback.tables import empty_table, write_table
 
 
 def curation(params: RunParams) -> dict[str, pd.DataFrame]:
-    """Read, check, probe and screen everything; writes clips, segments, rejected, screen, and the demo world's truth."""
+    """Read, check, probe and screen everything; writes the stage's tables, with the demo world's truth and ratings."""
     sources = [*params.curation.sources, *demo_sources(params)]
     if not sources:
         raise UsageError(f"The run '{params.run}' names no data; give curation.sources (or curation.world) in its parameter file")
