@@ -8,6 +8,8 @@ from scipy.ndimage import gaussian_filter
 
 BINS = (12, 16, 16)
 SMOOTHING = 0.6  # bins
+LIKELY = 0.6
+SMALLER, LARGER = 0.2, 3.0  # area of a region against the object's
 
 
 def colour_index(image: np.ndarray) -> np.ndarray:
@@ -24,17 +26,42 @@ def histogram(index: np.ndarray, weight: np.ndarray) -> np.ndarray:
     return np.asarray(smooth / max(smooth.sum(), 1e-12))
 
 
+def _share(fore: np.ndarray, back: np.ndarray) -> np.ndarray:
+    """The chance that a colour is the object's, at even odds."""
+    return np.asarray((fore + 1e-5) / (fore + back + 2e-5))
+
+
 class ColourModel:
     """The colours of an object against those around it, from one frame and its mask."""
 
     def __init__(self, image: np.ndarray, mask: np.ndarray):
         index = colour_index(image)
-        fore, back = histogram(index, mask), histogram(index, ~mask)
-        self.share = (fore + 1e-5) / (fore + back + 2e-5)  # the chance that a colour is the object's, at even odds
+        self.fore, self.back = histogram(index, mask), histogram(index, ~mask)
+        self.share = _share(self.fore, self.back)
+        self.area = int(mask.sum())
 
     def explains(self, image: np.ndarray, mask: np.ndarray) -> float:
         """Mean chance, over the mask, that its colours are the object's; 0 for an empty mask."""
         return float(self.share[colour_index(image[mask][None])].mean()) if mask.any() else 0.0
+
+    def regions(self, image: np.ndarray, elsewhere: np.ndarray) -> tuple[np.ndarray, float]:
+        """The region whose colours are most like the object's, and their Bhattacharyya coefficient; (empty, 0) when there is none.
+
+        `elsewhere` is the histogram of frames without the object: colours that are common there do not point to it.
+        """
+        index = colour_index(image)
+        share = _share(self.fore, np.maximum(self.back, elsewhere))[index].astype(np.float32)
+        likely = (cv2.blur(share, (5, 5)) > LIKELY).astype(np.uint8)
+        likely = cv2.morphologyEx(likely, cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8))
+        count, labels, stats, _ = cv2.connectedComponentsWithStats(likely)
+        best, coefficient = np.zeros(likely.shape, bool), 0.0
+        for part in range(1, count):
+            if SMALLER <= stats[part, cv2.CC_STAT_AREA] / self.area <= LARGER:
+                region = labels == part
+                alike = float(np.sqrt(histogram(index, region) * self.fore).sum())
+                if alike > coefficient:
+                    best, coefficient = region, alike
+        return best, coefficient
 
     def likely(self, image: np.ndarray) -> np.ndarray:
         """Where the colours, averaged over a small patch, are the object's rather than the surroundings'."""

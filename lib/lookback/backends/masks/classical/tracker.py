@@ -12,6 +12,7 @@ import cv2
 import numpy as np
 
 from lookback.backends.masks.artifact import MaskRows
+from lookback.backends.masks.classical.colours import colour_index, histogram
 from lookback.backends.masks.classical.cutting import cut_in_band, cut_in_box
 from lookback.backends.masks.classical.motion import background_motion, carry, from_inside, sources
 from lookback.backends.masks.classical.views import Found, View, describe
@@ -50,6 +51,9 @@ class ObjectTracker:
         self.usual = 1.0  # how well the first view's colours explain itself
         self.found_score = 1.0
         self.entering: Found | None = None  # while a found object is still cut by the border
+        self.elsewhere: np.ndarray | float = 0.0  # sum of the colour histograms of frames without the object
+        self.n_elsewhere = 0
+        self.by_colours = False  # the latest find rests on colours alone
         self.n_lost = self.n_found = self.blind = 0
 
     def push(self, index: int, image: np.ndarray) -> None:
@@ -71,10 +75,10 @@ class ObjectTracker:
                 self._lose()
         if not mask.any():
             mask, confidence = self._search(frame)
+        if mask.any() and self.absence and not self._look_back(frame, mask):
+            mask, confidence = np.zeros_like(mask), 0.0
         self.rows.add(index, mask, confidence)
         if mask.any():
-            if self.absence:
-                self._look_back(frame, mask)
             self._keep_whole(frame, mask)
         else:
             self.absence.append(frame)
@@ -142,26 +146,44 @@ class ObjectTracker:
         if best is None and frame.row % SEARCH_STRIDE == 0:
             points, descriptors = describe(frame.grey)
             best = _best([view.by_features(frame.image, points, descriptors) for view in self.views])
+            if best is None and self.n_elsewhere:
+                best = _best([view.by_colours(frame.image, self.elsewhere / self.n_elsewhere) for view in self.views])
+            if best is None:
+                self._note_elsewhere(frame)
         if best is None:
             return np.zeros_like(self.mask), 0.0
-        self.n_found += 1
+        self.by_colours = best.pose is None
         self.found_score = min(1.0, best.score / CERTAIN)
-        self.entering = best
+        self.entering = best if best.pose is not None else None
         mask = cut_in_band(frame.image, best.mask, self.seed)
         return mask, self.trust * self.found_score * min(1.0, self._likeness(frame.image, mask))
 
-    def _look_back(self, frame: Frame, mask: np.ndarray) -> None:
-        """Follow a found object backwards through the kept frames, to where it came in."""
-        later = frame
-        while self.absence:
-            earlier = self.absence.pop()
+    def _look_back(self, frame: Frame, mask: np.ndarray) -> bool:
+        """Follow a found object backwards through the kept frames, to where it came in.
+
+        False when only its colours were found and it was in view ever since the object left: then it is something else.
+        """
+        later, came = frame, []
+        for earlier in reversed(self.absence):
             motion = None if later.motion is None else np.linalg.inv(later.motion)
             mask, confidence = self._step(later, earlier, mask, motion)
             if not mask.any():
                 break
-            self.rows.replace(earlier.row, mask, confidence)
+            came.append((earlier.row, mask, confidence))
             later = earlier
+        if self.by_colours and len(came) == len(self.absence):
+            self._note_elsewhere(frame)
+            return False
+        for row, earlier_mask, confidence in came:
+            self.rows.replace(row, earlier_mask, confidence)
         self.absence.clear()
+        self.n_found += 1
+        return True
+
+    def _note_elsewhere(self, frame: Frame) -> None:
+        """Remember the colours of a frame without the object."""
+        self.elsewhere = self.elsewhere + histogram(colour_index(frame.image), np.ones(frame.grey.shape))
+        self.n_elsewhere += 1
 
 
 def _chain(motion: np.ndarray | None, place: np.ndarray | None) -> np.ndarray | None:

@@ -26,6 +26,8 @@ MIN_PIXELS = 40
 SEARCH = 0.3  # of the object's size: how far around its predicted place it is looked for
 HALF = 0.5
 MIN_CORRELATION = 0.55
+ALIKE = 0.7  # Bhattacharyya coefficient from which a region's colours are the object's
+COLOURS_ALONE = 0.7  # colours without structure are weaker evidence
 
 
 @lru_cache(maxsize=1)
@@ -48,7 +50,7 @@ class Found:
     mask: np.ndarray
     score: float
     view: View
-    pose: np.ndarray  # (3,3) from the view's frame to this one
+    pose: np.ndarray | None  # (3,3) from the view's frame to this one, where it is known
 
 
 class View:
@@ -98,6 +100,13 @@ class View:
             return None
         shift = np.array([[1, 0, top[1] - reach], [0, 1, top[0] - reach], [0, 0, 1]], np.float64)
         return self._check(image, shift @ motion)
+
+    def by_colours(self, image: np.ndarray, elsewhere: np.ndarray) -> Found | None:
+        """A region with its colours: for an object that came back tipped over, burnt down or turned around."""
+        region, alike = self.colours.regions(image, elsewhere)
+        if alike < ALIKE:
+            return None
+        return Found(region, COLOURS_ALONE * alike * self.colours.explains(image, region), self, None)
 
     def _seen(self, motion: np.ndarray) -> float:
         """Which share of the object's outline lies inside the picture."""
