@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import skimage.data
-
 from lookback.backends.base import BackendOptions
 from lookback.clips import Clip
 from lookback.media import VideoInfo
@@ -38,7 +37,9 @@ def options(**values: Any) -> BackendOptions:
 def video_info(frames: np.ndarray, fps: float | None = 8.0) -> VideoInfo:
     """The facts of a clip that exists only in memory."""
     n, height, width = frames.shape[:3]
-    return VideoInfo(Path("clip.mp4"), "video", n, fps, width, height, None if fps is None else n / fps, 0, "h264", "yuv420p", False)
+    return VideoInfo(
+        Path("clip.mp4"), "video", n, fps, width, height, None if fps is None else n / fps, 0, "h264", "yuv420p", False
+    )
 
 
 def clip(**values: Any) -> Clip:

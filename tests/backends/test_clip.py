@@ -9,10 +9,9 @@ import pytest
 import tiny_checkpoints
 import torch
 from conftest import clip, options, run_job, shifting_clip, video_info
-from PIL import Image
-
 from lookback.backends.clip.open_clip import OpenClip
 from lookback.errors import BackendUnavailable, NotScorable, Reason
+from PIL import Image
 
 CAPTIONS = ["a woman in an orange suit", "a space shuttle", "a flag " * 40]
 

@@ -6,18 +6,29 @@ import json
 from pathlib import Path
 
 import pytest
-
 from lookback import doctor
 from lookback.registry import BACKENDS, Availability
 
-ROLES = {"faces", "people", "features", "object_features", "person_features", "perceptual", "flow", "depth", "clip", "quality", "image_reward"}
+ROLES = {
+    "faces",
+    "people",
+    "features",
+    "object_features",
+    "person_features",
+    "perceptual",
+    "flow",
+    "depth",
+    "clip",
+    "quality",
+    "image_reward",
+}
 
 
 def test_every_registered_backend_has_a_row_with_a_reason_and_a_remedy():
     frame = doctor.report()
     assert list(frame.columns) == doctor.COLUMNS
     keys = {f"{row['role']}={row['backend']}" for row in frame.to_dict("records")}
-    assert keys >= {spec.key for spec in BACKENDS} and ROLES <= set(frame["role"])
+    assert keys >= {spec.key for spec in BACKENDS} and set(frame["role"]) >= ROLES
     unusable = frame[~frame["usable"]]
     assert (unusable["why"] != "").all() and (unusable["remedy"] != "").all()
 

@@ -12,8 +12,6 @@ import onnxruntime
 import pytest
 import tiny_faces
 from conftest import clip, options, run_job, video_info
-from PIL import Image
-
 from lookback.backends.faces.buffalo_l import BuffaloL
 from lookback.backends.faces.detection import face_frames
 from lookback.backends.faces.dlib_embedding import MATCH_THRESHOLD
@@ -21,6 +19,7 @@ from lookback.backends.faces.scrfd import Scrfd, suppress
 from lookback.backends.faces.scrfd_dlib import ScrfdDlib
 from lookback.errors import BackendUnavailable, NotScorable, Reason
 from lookback.weights import locate
+from PIL import Image
 
 PICTURES = {
     "six": Path(insightface.__file__).parent / "data" / "images" / "t1.jpg",
@@ -71,7 +70,7 @@ def test_the_astronaut_has_one_face(backend: ScrfdDlib, astronaut: np.ndarray):
 
 
 def test_cosines_tell_people_apart(backend: ScrfdDlib, astronaut: np.ndarray):
-    """The same person under change of light, size, blur and mirror; eight people (six, Hopper, the astronaut) against each other."""
+    """The same person in other light, size, blur and mirrored; eight people (six, Hopper, the astronaut) against each other."""
     portrait = astronaut[0:260, 100:360]
     changed = [
         np.clip(portrait * 0.6, 0, 255).astype(np.uint8),
@@ -90,7 +89,10 @@ def test_cosines_tell_people_apart(backend: ScrfdDlib, astronaut: np.ndarray):
 def test_a_face_that_leaves_and_returns_stays_one_track(backend: ScrfdDlib, astronaut: np.ndarray):
     """Two people; the astronaut is away in the middle and comes back darker; nobody else is in view then."""
     canvas = np.full((5, 260, 420, 3), 90, np.uint8)
-    portrait, other = astronaut[20:220, 130:330], cv2.resize(read("hopper")[40:340, 120:420], (200, 200), interpolation=cv2.INTER_AREA)
+    portrait, other = (
+        astronaut[20:220, 130:330],
+        cv2.resize(read("hopper")[40:340, 120:420], (200, 200), interpolation=cv2.INTER_AREA),
+    )
     canvas[0, 30:230, 5:205], canvas[0, 30:230, 215:415] = portrait, other
     canvas[1, 30:230, 215:415] = other
     canvas[3, 40:240, 210:410] = (portrait * 0.8).astype(np.uint8)

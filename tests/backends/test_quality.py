@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 import torch
 from conftest import clip, options, run_job, shifting_clip, video_info
-from scipy.ndimage import convolve
-from skimage.filters import gaussian
-
 from lookback.backends.quality import image_reward, pyiqa
 from lookback.backends.quality.image_reward import ImageReward
 from lookback.backends.quality.pyiqa import PyIqa
 from lookback.backends.quality.sharpness import Sharpness, sharpness
 from lookback.errors import NotScorable, Reason
+from scipy.ndimage import convolve
+from skimage.filters import gaussian
 
 
 def test_sharpness_is_the_variance_of_scipys_laplacian(astronaut: np.ndarray):
@@ -40,7 +39,9 @@ def test_pyiqa_scores_every_sampled_frame(tmp_path: Path, astronaut: np.ndarray,
 
     def create_metric(name: str, device: torch.device):
         built.append(name)
-        return lambda images: images.mean((1, 2, 3), keepdim=False)[:, None] * {"musiq-spaq": 100, "clipiqa+": 1, "laion_aes": 10}[name]
+        return lambda images: (
+            images.mean((1, 2, 3), keepdim=False)[:, None] * {"musiq-spaq": 100, "clipiqa+": 1, "laion_aes": 10}[name]
+        )
 
     stand_in = ModuleType("pyiqa")
     stand_in.create_metric = create_metric  # type: ignore[attr-defined]

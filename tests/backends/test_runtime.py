@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conftest import clip, options, video_info
-
 from lookback.backends.base import BackendOptions
 from lookback.backends.runtime import SAMPLING, FrameBatches, checkpoint, sampled_frames, settings, torch_device, usable
 from lookback.errors import BackendUnavailable, UsageError

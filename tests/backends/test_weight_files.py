@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-
 from lookback.errors import BackendUnavailable, ContractError, UsageError
 from lookback.paths import project_root
 from lookback.weights import embedded, fetch_embedded, fingerprint, locate, present, read_lock
@@ -79,7 +78,7 @@ def test_hub_models_are_pinned_to_a_commit_and_their_weights_to_a_hash():
 
 
 def test_an_absent_weight_names_the_command_that_fetches_it(project: Path):
-    with pytest.raises(BackendUnavailable, match="python -m lookback.weights"):
+    with pytest.raises(BackendUnavailable, match=r"python -m lookback\.weights"):
         locate("net")
     with pytest.raises(BackendUnavailable, match=r"model\.safetensors of a/b on the model hub at c{40} into"):
         locate("folder")
@@ -141,7 +140,7 @@ def test_pip_fetches_a_source_archive_without_running_its_setup(project: Path, m
 def test_a_package_the_index_does_not_have_is_one_sentence(project: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(project / "params"))
-    with pytest.raises(BackendUnavailable, match="offers no sdist of demo-net==1.0"):
+    with pytest.raises(BackendUnavailable, match=r"offers no sdist of demo-net==1\.0"):
         fetch_embedded(lambda line: None)
 
 
@@ -156,7 +155,7 @@ def test_a_member_with_another_hash_is_not_kept(project: Path):
 def test_an_archive_without_the_member_says_so(project: Path):
     with tarfile.open(project / "archives" / "demo-net-1.0.tar.gz", "w:gz") as sdist:
         _add(sdist, "demo-net-1.0/README", b"")
-    with pytest.raises(ContractError, match="lacks demo_net/net.bin"):
+    with pytest.raises(ContractError, match=r"lacks demo_net/net\.bin"):
         fetch_embedded(lambda line: None, archives=project / "archives")
 
 
@@ -193,5 +192,7 @@ def test_the_fingerprint_follows_content(project: Path, tmp_path: Path):
 def test_the_command_ends_with_the_error_as_one_sentence(project: Path):
     import sys
 
-    done = subprocess.run([sys.executable, "-m", "lookback.weights", "--from", str(project / "params")], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "lookback.weights", "--from", str(project / "params")], capture_output=True, text=True
+    )
     assert done.returncode == 1 and "holds no sdist of demo-net==1.0" in done.stderr and "Traceback" not in done.stderr

@@ -45,7 +45,9 @@ def depth_anything(folder: Path) -> Path:
     # The processor of the published checkpoints, with a smaller picture.
     mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
     size = {"height": 56, "width": 56}
-    DPTImageProcessor(size=size, keep_aspect_ratio=True, ensure_multiple_of=14, image_mean=mean, image_std=std).save_pretrained(folder)
+    DPTImageProcessor(size=size, keep_aspect_ratio=True, ensure_multiple_of=14, image_mean=mean, image_std=std).save_pretrained(
+        folder
+    )
     return folder
 
 
@@ -55,12 +57,15 @@ def sam2(folder: Path) -> Path:
 
     torch.manual_seed(4)
     hiera = Sam2HieraDetConfig(
-        hidden_size=8, num_attention_heads=1, image_size=[128, 128], blocks_per_stage=[1, 2, 2, 1], embed_dim_per_stage=[8, 16, 32, 64],
-        num_attention_heads_per_stage=[1, 1, 1, 1], window_size_per_stage=[8, 4, 4, 2], global_attention_blocks=[4],
+        hidden_size=8, num_attention_heads=1, image_size=[128, 128], blocks_per_stage=[1, 2, 2, 1],
+        embed_dim_per_stage=[8, 16, 32, 64], num_attention_heads_per_stage=[1, 1, 1, 1], window_size_per_stage=[8, 4, 4, 2], global_attention_blocks=[4],
         window_positional_embedding_background_size=[4, 4],
     )  # fmt: skip
     vision = Sam2VisionConfig(
-        backbone_config=hiera, backbone_channel_list=[64, 32, 16, 8], backbone_feature_sizes=[[32, 32], [16, 16], [8, 8]], fpn_hidden_size=32
+        backbone_config=hiera,
+        backbone_channel_list=[64, 32, 16, 8],
+        backbone_feature_sizes=[[32, 32], [16, 16], [8, 8]],
+        fpn_hidden_size=32,
     )
     prompt = {"hidden_size": 32, "image_size": 128, "patch_size": 16}
     decoder = {"hidden_size": 32, "mlp_dim": 64, "num_attention_heads": 2, "iou_head_hidden_dim": 32}

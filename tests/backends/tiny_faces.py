@@ -24,7 +24,9 @@ def detector(path: Path, seed: int = 0) -> Path:
             initializers += [numpy_helper.from_array(weight, f"w_{name}"), numpy_helper.from_array(bias, f"b_{name}")]
             initializers.append(numpy_helper.from_array(np.array([-1, channels]), f"shape_{name}"))
             kernel = {"kernel_shape": [stride, stride], "strides": [stride, stride]}
-            nodes.append(helper.make_node("Conv", ["input.1", f"w_{name}", f"b_{name}"], [f"conv_{name}"], name=f"Conv_{name}", **kernel))
+            nodes.append(
+                helper.make_node("Conv", ["input.1", f"w_{name}", f"b_{name}"], [f"conv_{name}"], name=f"Conv_{name}", **kernel)
+            )
             nodes.append(helper.make_node("Transpose", [f"conv_{name}"], [f"moved_{name}"], name=f"T_{name}", perm=[0, 2, 3, 1]))
             flat = f"flat_{name}" if part == "score" else name
             nodes.append(helper.make_node("Reshape", [f"moved_{name}", f"shape_{name}"], [flat], name=f"R_{name}"))

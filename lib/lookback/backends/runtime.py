@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lookback.backends.base import BackendOptions
-from lookback.clips import Clip
 from lookback.errors import BackendUnavailable, UsageError
-from lookback.media import VideoInfo, sample_fps, sample_uniform
 from lookback.registry import Availability
 from lookback.weights import locate
 
 if TYPE_CHECKING:
     import torch
+
+    from lookback.backends.base import BackendOptions
+    from lookback.clips import Clip
+    from lookback.media import VideoInfo
 
 PRECISIONS = ("fp32", "bf16", "fp16")
 # WRBench's sampler (appendix D.1): 3 fps, first and last frame kept, at most 24 frames.
@@ -93,6 +94,8 @@ def autocast(device: str, precision: str) -> AbstractContextManager[Any]:
 
 def sampled_frames(clip: Clip, info: VideoInfo, sample: Mapping[str, Any]) -> tuple[np.ndarray, str]:
     """The frames at `sample_fps`, at most `max_frames`, and in words how they were chosen."""
+    from lookback.media import sample_fps, sample_uniform
+
     fps = info.fps or clip.fps
     if fps is None:  # a frame folder: evenly spread, and the record says so
         return sample_uniform(info.n_frames, sample["max_frames"]), f"uniform {sample['max_frames']}: no frame rate known"

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from lookback.backends.base import BackendOptions
 from lookback.backends.features.encoders import EMBEDDED, LITE, PAPER, Encoder, encoder, encoder_available
 from lookback.backends.features.geometry import Grid, on_grid
 from lookback.backends.runtime import SAMPLING, FrameBatches, checkpoint, sampled_frames, settings, torch_device
-from lookback.clips import Clip
-from lookback.media import VideoInfo
 from lookback.registry import Availability, backend
 from lookback.store import Entry
 
 if TYPE_CHECKING:
     import torch
+
+    from lookback.backends.base import BackendOptions
+    from lookback.clips import Clip
+    from lookback.media import VideoInfo
 
 # `square` pads to a square canvas as WRBench's visual integrity does; False pads to whole patches only, which is cheaper.
 OPTIONS: dict[str, Any] = {**SAMPLING, "path": "", "precision": "fp32", "max_side": 448, "square": True}
