@@ -14,6 +14,7 @@ ROUNDS = 5  # of re-estimating the box's colour histograms
 COLOUR_WEIGHT, MAX_LOG_RATIO = 1.5, 3.0
 CENTRE, CORNER = 0.7, 0.35  # chance that a pixel of the box belongs to the object: at its centre, in its corners
 SURE, IMPOSSIBLE = 0.8, 0.03
+Models = tuple[np.ndarray, np.ndarray]  # GrabCut's colour models of background and object
 
 
 def cut_in_box(image: np.ndarray, box: np.ndarray, seed: int) -> np.ndarray:
@@ -27,25 +28,31 @@ def cut_in_box(image: np.ndarray, box: np.ndarray, seed: int) -> np.ndarray:
     labels[chance > 0.5], labels[chance > SURE], labels[chance < IMPOSSIBLE] = cv2.GC_PR_FGD, cv2.GC_FGD, cv2.GC_BGD
     crop = _around((x0, y0, x1, y1), SURROUNDINGS, image.shape)
     mask = np.zeros((height, width), bool)
-    mask[crop] = _cut(image[crop], labels[crop], 2, seed)
+    mask[crop], _ = _cut(image[crop], labels[crop], 2, seed)
     mask = main_part(cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)).astype(bool))
     return mask if mask.sum() >= 0.1 * inside.sum() else inside
 
 
-def cut_in_band(image: np.ndarray, predicted: np.ndarray, seed: int, band: int = BAND) -> np.ndarray:
-    """A predicted mask with its outline moved to the picture's edges, by at most `band` pixels."""
-    around = bounds(predicted)
-    if around is None:
-        return predicted
-    crop = _around(around, 4 * band, image.shape)
-    part = predicted[crop].astype(np.uint8)
-    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * band + 1, 2 * band + 1))
-    sure, possible = cv2.erode(part, kernel, borderValue=1), cv2.dilate(part, kernel)
-    labels = np.where(part > 0, cv2.GC_PR_FGD, cv2.GC_PR_BGD).astype(np.uint8)
-    labels[possible == 0], labels[sure > 0] = cv2.GC_BGD, cv2.GC_FGD
-    mask = np.zeros_like(predicted)
-    mask[crop] = _cut(image[crop], labels, 1, seed)
-    return mask
+class BandCut:
+    """Moves a predicted outline to the picture's edges, by at most BAND pixels; its colour models go on from frame to frame."""
+
+    def __init__(self, seed: int):
+        self.seed = seed
+        self.models: Models | None = None
+
+    def __call__(self, image: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+        around = bounds(predicted)
+        if around is None:
+            return predicted
+        crop = _around(around, 4 * BAND, image.shape)
+        part = predicted[crop].astype(np.uint8)
+        kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * BAND + 1, 2 * BAND + 1))
+        sure, possible = cv2.erode(part, kernel, borderValue=1), cv2.dilate(part, kernel)
+        labels = np.where(part > 0, cv2.GC_PR_FGD, cv2.GC_PR_BGD).astype(np.uint8)
+        labels[possible == 0], labels[sure > 0] = cv2.GC_BGD, cv2.GC_FGD
+        mask = np.zeros_like(predicted)
+        mask[crop], self.models = _cut(image[crop], labels, 1, self.seed, self.models)
+        return mask
 
 
 def main_part(mask: np.ndarray) -> np.ndarray:
@@ -77,15 +84,19 @@ def _object_chance(image: np.ndarray, inside: np.ndarray, box: tuple[int, int, i
     return np.asarray(chance)
 
 
-def _cut(image: np.ndarray, labels: np.ndarray, iterations: int, seed: int) -> np.ndarray:
-    """GrabCut where both sides have enough pixels for a colour model; else the labels as they are."""
+def _cut(
+    image: np.ndarray, labels: np.ndarray, iterations: int, seed: int, models: Models | None = None
+) -> tuple[np.ndarray, Models | None]:
+    """GrabCut where both sides have enough pixels for a colour model, else the labels as they are; and the colour models."""
     image, labels = np.ascontiguousarray(image), np.ascontiguousarray(labels)
     fore = np.isin(labels, (cv2.GC_FGD, cv2.GC_PR_FGD))
     if min(fore.sum(), (~fore).sum()) < 20:
-        return fore
+        return fore, None
+    how = cv2.GC_INIT_WITH_MASK if models is None else cv2.GC_EVAL
+    back, front = (np.zeros((1, 65)), np.zeros((1, 65))) if models is None else models
     cv2.setRNGSeed(seed)  # the clustering of the colour models starts at random
-    cv2.grabCut(image, labels, (0, 0, 1, 1), np.zeros((1, 65)), np.zeros((1, 65)), iterations, cv2.GC_INIT_WITH_MASK)
-    return np.isin(labels, (cv2.GC_FGD, cv2.GC_PR_FGD))
+    cv2.grabCut(image, labels, (0, 0, 1, 1), back, front, iterations, how)
+    return np.isin(labels, (cv2.GC_FGD, cv2.GC_PR_FGD)), (back, front)
 
 
 def _around(box: tuple[int, int, int, int], margin: int, shape: tuple[int, ...]) -> tuple[slice, slice]:

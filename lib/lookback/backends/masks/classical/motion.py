@@ -7,7 +7,7 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
-CORNERS = 160
+CORNERS = 120
 BACKWARD_PX = 1.0  # a track that does not lead back to its start within this is dropped
 INLIER_PX = 1.5
 MIN_INLIERS = 12
@@ -24,8 +24,8 @@ def background_motion(previous: np.ndarray, current: np.ndarray, mask: np.ndarra
     points = cv2.goodFeaturesToTrack(previous, CORNERS, 0.005, 5, mask=free)
     if points is None or len(points) < MIN_INLIERS:
         return None
-    moved, found, _ = cv2.calcOpticalFlowPyrLK(previous, current, points, None, winSize=(15, 15), maxLevel=4)  # type: ignore[call-overload]
-    back, returned, _ = cv2.calcOpticalFlowPyrLK(current, previous, moved, None, winSize=(15, 15), maxLevel=4)  # type: ignore[call-overload]
+    moved, found, _ = cv2.calcOpticalFlowPyrLK(previous, current, points, None, winSize=(13, 13), maxLevel=4)  # type: ignore[call-overload]
+    back, returned, _ = cv2.calcOpticalFlowPyrLK(current, previous, moved, None, winSize=(13, 13), maxLevel=4)  # type: ignore[call-overload]
     good = (found & returned).ravel().astype(bool) & (np.linalg.norm(back - points, axis=2).ravel() < BACKWARD_PX)
     if good.sum() < MIN_INLIERS:
         return None

@@ -13,7 +13,7 @@ import numpy as np
 
 from lookback.backends.masks.artifact import MaskRows
 from lookback.backends.masks.classical.colours import colour_index, histogram
-from lookback.backends.masks.classical.cutting import cut_in_band, cut_in_box
+from lookback.backends.masks.classical.cutting import BandCut, cut_in_box
 from lookback.backends.masks.classical.motion import background_motion, carry, from_inside, sources
 from lookback.backends.masks.classical.views import Found, View, describe
 
@@ -21,6 +21,7 @@ LOOK_BACK = 64  # frames of an absence that are kept to find out when the object
 GONE = 0.05  # of its area when it was last whole: less counts as out of view
 MIN_PIXELS = 12
 STRANGE = 0.5  # of the first frame's colour agreement: what is followed is no longer the object
+DISTRUST = 9  # frames without a search by colours after one that misled
 SEARCH_STRIDE = 3  # frames between two searches of the whole picture
 ACCEPT = 0.3  # score from which a find counts
 CERTAIN = 0.7  # score from which it is beyond doubt
@@ -42,6 +43,7 @@ class ObjectTracker:
     def __init__(self, rows: MaskRows, box: np.ndarray, seed: int, trust: float = 1.0):
         self.rows, self.box, self.seed, self.trust = rows, box, seed, trust
         self.last: Frame | None = None
+        self.cut = BandCut(seed)
         self.mask = np.zeros(rows.size, bool)
         self.views: list[View] = []
         self.places: list[np.ndarray | None] = []  # the background's motion from each view's frame to the last one
@@ -53,6 +55,7 @@ class ObjectTracker:
         self.entering: Found | None = None  # while a found object is still cut by the border
         self.elsewhere: np.ndarray | float = 0.0  # sum of the colour histograms of frames without the object
         self.n_elsewhere = 0
+        self.distrust = 0  # no search by colours before this row
         self.by_colours = False  # the latest find rests on colours alone
         self.n_lost = self.n_found = self.blind = 0
 
@@ -96,7 +99,7 @@ class ObjectTracker:
         places = sources(source.grey, target.grey, motion)
         carried = carry(mask, places)
         carried &= from_inside(places) | self.views[-1].colours.likely(target.image)  # over the border: if it has the colours
-        carried = cut_in_band(target.image, carried, self.seed)
+        carried = self.cut(target.image, carried)
         likeness = self._likeness(target.image, carried)
         if carried.sum() < max(MIN_PIXELS, GONE * self._whole_area()) or likeness < STRANGE:
             return np.zeros_like(mask), 0.0
@@ -111,12 +114,12 @@ class ObjectTracker:
         if best is None:
             self.entering = None
             return mask, confidence
-        mask = cut_in_band(frame.image, best.mask, self.seed)
+        mask = self.cut(frame.image, best.mask)
         self.found_score = max(self.found_score, min(1.0, best.score / CERTAIN))
-        self.entering = best if self._cut(mask) else None
+        self.entering = best if self._at_border(mask) else None
         return mask, self.trust * self.found_score * min(1.0, self._likeness(frame.image, mask))
 
-    def _cut(self, mask: np.ndarray) -> bool:
+    def _at_border(self, mask: np.ndarray) -> bool:
         """Whether the border cuts the mask on a side that it did not touch in the first frame."""
         sides = np.array([mask[:, 0].any(), mask[0].any(), mask[:, -1].any(), mask[-1].any()])
         return bool((sides & ~self.rows.sides[0]).any())
@@ -128,7 +131,7 @@ class ObjectTracker:
         return float(self.whole[1].sum()) if self.whole is not None else float(self.views[0].area)
 
     def _keep_whole(self, frame: Frame, mask: np.ndarray) -> None:
-        if not self._cut(mask) and mask.sum() > 0.5 * self._whole_area():
+        if not self._at_border(mask) and mask.sum() > 0.5 * self._whole_area():
             self.whole, self.whole_place = (frame.image, mask), np.eye(3)
 
     def _lose(self) -> None:
@@ -146,16 +149,17 @@ class ObjectTracker:
         if best is None and frame.row % SEARCH_STRIDE == 0:
             points, descriptors = describe(frame.grey)
             best = _best([view.by_features(frame.image, points, descriptors) for view in self.views])
-            if best is None and self.n_elsewhere:
+            if best is None and self.n_elsewhere and frame.row >= self.distrust:
                 best = _best([view.by_colours(frame.image, self.elsewhere / self.n_elsewhere) for view in self.views])
             if best is None:
                 self._note_elsewhere(frame)
         if best is None:
             return np.zeros_like(self.mask), 0.0
         self.by_colours = best.pose is None
+        self.cut = BandCut(self.seed)
         self.found_score = min(1.0, best.score / CERTAIN)
         self.entering = best if best.pose is not None else None
-        mask = cut_in_band(frame.image, best.mask, self.seed)
+        mask = self.cut(frame.image, best.mask)
         return mask, self.trust * self.found_score * min(1.0, self._likeness(frame.image, mask))
 
     def _look_back(self, frame: Frame, mask: np.ndarray) -> bool:
@@ -173,6 +177,7 @@ class ObjectTracker:
             later = earlier
         if self.by_colours and len(came) == len(self.absence):
             self._note_elsewhere(frame)
+            self.distrust = frame.row + DISTRUST
             return False
         for row, earlier_mask, confidence in came:
             self.rows.replace(row, earlier_mask, confidence)
