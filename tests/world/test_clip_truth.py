@@ -21,9 +21,9 @@ def test_scenes_cover_subsets_indoor_and_outdoor():
 
 @pytest.mark.parametrize("name", sorted(SCENES))
 def test_subject_leaves_and_returns_under_a_sixty_degree_yaw(name, spec):
-    clip = render_clip(spec(name, frames=20))
+    clip = render_clip(spec(name, frames=14))
     assert clip.visibility[0] > 0.6
-    assert clip.visibility[9:11].max() < VISIBLE
+    assert clip.visibility[6:8].max() < VISIBLE
     assert clip.returns and clip.visibility[-1] == pytest.approx(clip.visibility[0], abs=0.02)
     np.testing.assert_array_equal(clip.frames[0], clip.frames[-1])
 
@@ -71,7 +71,7 @@ EVENTS = [(name, level) for name in sorted(SCENES) for level in load_scene(name)
 
 @pytest.mark.parametrize(("name", "level"), EVENTS)
 def test_events_reach_their_recorded_end_state(name, level, spec):
-    clip = render_clip(spec(name, event=level, frames=12))
+    clip = render_clip(spec(name, event=level, frames=8))
     scene = load_scene(name)
     event = scene.events[level]
     assert clip.state[0] == 0 and clip.state[-1] == (1.0 if level in ("state", "full") else 0.0)

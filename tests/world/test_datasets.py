@@ -163,7 +163,7 @@ def test_a_second_write_by_two_workers_gives_the_same_bytes(demo, tmp_path):
     different = [name for name in second if first[name] != second[name]]
     listings = {"memobench/phases.csv", "memobench/synthetic_metadata.csv", "truth/truth.parquet"}
     assert set(different) <= listings, "only tables that list more clips, or name their folder, may differ"
-    assert sum(name.endswith(".mp4") for name in second) > 4
+    assert sum(name.endswith(".mp4") for name in second) >= 4
 
 
 def test_an_interrupted_write_leaves_the_old_datasets(tmp_path, monkeypatch):

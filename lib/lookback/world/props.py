@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
@@ -35,10 +36,12 @@ def thing(name: str, shape: Shape, forgotten: int) -> Thing:
     return Thing(name, shape, dict.fromkeys(used, other))
 
 
-def room_things(size: Sequence[float], walls: Sequence[Texture], floor: Texture, ceiling: Texture = PLASTER) -> list[Thing]:
-    """Four walls, floor and ceiling with darkened corners."""
-    shaded = [wall.edit("shade_edges", 0.35) for wall in walls]
-    shapes = room(size, shaded, floor.edit("shade_edges", 0.45), ceiling.tint(1.05, 1.05, 1.03))
+def room_things(size: Sequence[float], walls: Sequence[Texture], floor: Texture) -> list[Thing]:
+    """Four walls, floor and ceiling with darkened corners; the wall behind the camera is near, so its pattern is finer."""
+    front, right, back, left = walls
+    shaded = [wall.edit("shade_edges", 0.35) for wall in (front, right)] + [back, left.edit("shade_edges", 0.35)]
+    shapes = list(room(size, shaded, floor.edit("shade_edges", 0.45), Texture("ceiling")))
+    shapes[2] = Shape((replace(shapes[2].quads[0], repeat=(2.0, 2.0)),))
     names = ("front wall", "right wall", "back wall", "left wall", "floor", "ceiling")
     return [thing(name, shape, index) for index, (name, shape) in enumerate(zip(names, shapes, strict=True))]
 

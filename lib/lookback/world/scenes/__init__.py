@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 
 from lookback.errors import UsageError
-from lookback.world import patterns  # noqa: F401  (registers the drawn textures)
+from lookback.world import motifs, patterns  # noqa: F401  (they register the drawn textures)
 from lookback.world.scene import Scene
 from lookback.world.scenes.humans import office, study
 from lookback.world.scenes.objects import gallery, garage, playroom

@@ -49,7 +49,14 @@ def study() -> Scene:
     subject = _person(ASTRONAUT)
     things = [
         *room_things(
-            (4.6, 2.7, 4.6), [Texture("bookshelf"), Texture("wallpaper"), PLASTER, Texture("wallpaper").edit("hue", 25.0)], WOOD
+            (4.6, 2.7, 4.6),
+            [
+                Texture("bookshelf"),
+                Texture("wallpaper"),
+                Texture("tiles").edit("hue", 20.0),
+                Texture("wallpaper").edit("hue", 25.0),
+            ],
+            WOOD,
         ),
         thing("counter", table((2.6, _COUNTER, 0.3), (0, 0, -0.12), side=WOOD.tint(0.85, 0.8, 0.75)), 1),
         picture("galaxies", Texture("galaxies"), 1.3, 1.0, (2.29, -1.5, 0.4), 90),

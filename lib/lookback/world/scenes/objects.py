@@ -66,7 +66,7 @@ def garage() -> Scene:
     things = [
         *room_things(
             (6.0, 2.8, 6.0),
-            [Texture("brick"), Texture("metal").edit("tiled", 3, 2), PLASTER, Texture("brick").tint(0.9, 0.9, 1.0)],
+            [Texture("brick"), Texture("metal").edit("tiled", 3, 2), Texture("tiles"), Texture("brick").tint(0.9, 0.9, 1.0)],
             Texture("gravel"),
         ),
         thing("crates left", crates((-1.9, 0, 2.2), 4, 0.55), 3),
@@ -101,7 +101,7 @@ def _globe(state: float, _moved: Vector) -> Shape:
 
 
 def gallery() -> Scene:
-    walls = [PLASTER, PLASTER.tint(0.9, 0.75, 0.7), PLASTER.tint(0.75, 0.85, 0.95), PLASTER.tint(0.85, 0.9, 0.75)]
+    walls = [PLASTER, PLASTER.tint(0.9, 0.75, 0.7), Texture("brick").tint(1.1, 1.15, 1.2), PLASTER.tint(0.85, 0.9, 0.75)]
     hung = [
         ("astronaut", -2.0, 0),
         ("rocket", 0.0, 0),
@@ -119,13 +119,13 @@ def gallery() -> Scene:
         ("cameraman", 2.0, 270),
     ]
     where = {
-        0: lambda a: (a, -1.55, 3.49),
+        0: lambda a: (a, -1.55, 4.19),
         90: lambda a: (3.49, -1.55, a),
-        180: lambda a: (a, -1.55, -3.49),
+        180: lambda a: (a, -1.55, -4.19),
         270: lambda a: (-3.49, -1.55, a),
     }
     things = [
-        *room_things((7.0, 3.2, 7.0), walls, WOOD),
+        *room_things((7.0, 3.2, 8.4), walls, WOOD),
         *(picture(name, Texture(name), 1.5, 1.2, where[facing](along), facing) for name, along, facing in hung),
         thing("bench", box((1.6, 0.45, 0.5), CLOTH.tint(0.6, 0.6, 0.9), centre=(2.2, 0, 1.6)), 0),
         thing("bench left", box((1.6, 0.45, 0.5), CLOTH.tint(1.0, 0.6, 0.6), centre=(-2.3, 0, 1.2)), 2),

@@ -58,7 +58,7 @@ def _events(the: str, action: str, moved: str, changed: str, start: str, end: st
 
 def _kitchen_room(front: Texture, side: Texture, floor: Texture) -> list[Thing]:
     return [
-        *room_things((4.4, 2.6, 4.4), [front, side, PLASTER, side.tint(0.92, 0.95, 1.0)], floor),
+        *room_things((4.4, 2.6, 4.4), [front, side, Texture("wallpaper").edit("hue", 180.0), side.tint(0.92, 0.95, 1.0)], floor),
         thing("bookcase", shelf((-1.3, 0, -1.95), 180), 3),
         thing("sofa", sofa((0.8, 0, -1.7), 180), 0),
         thing("crates", crates((1.8, 0, 1.1), 4), 3),
