@@ -79,6 +79,7 @@ class MetricSpec:
     default_variant: str = "paper"
     settings: tuple[str, ...] = ()  # empty: every setting of the benchmark
     subsets: tuple[str, ...] = ()  # empty: every subset
+    tools: tuple[str, ...] = ()  # roles whose backend the metric calls itself
     judge_tasks: tuple[str, ...] = ()  # judging tasks whose answers it reads
     pixels: bool = False  # it looks at decoded frames itself
 

@@ -6,8 +6,7 @@ from lookback.clips import Clip
 from lookback.params import RunParams
 from lookback.registry import METRICS, backends_of
 
-ALWAYS = ("pose", "masks", "features")
-WITHOUT_ARTIFACT = ("flow",)  # used as a function by the metric itself, nothing is stored
+ALWAYS = ("pose", "masks")
 
 
 def roles_for(clip: Clip, params: RunParams) -> tuple[str, ...]:
@@ -18,7 +17,7 @@ def roles_for(clip: Clip, params: RunParams) -> tuple[str, ...]:
         chosen = not params.scoring.metrics or spec.name in params.scoring.metrics
         if applies and chosen and (not spec.subsets or clip.subset in spec.subsets):
             wanted |= set(spec.roles)
-    return tuple(sorted(with_requirements(wanted - set(WITHOUT_ARTIFACT))))
+    return tuple(sorted(with_requirements(wanted)))
 
 
 def with_requirements(roles: set[str]) -> set[str]:

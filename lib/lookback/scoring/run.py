@@ -123,9 +123,9 @@ def _identity(spec: MetricSpec, variant: str, task: Task) -> tuple[Producer, str
     """Who scores, and from what: code, variant, constants; the clip's row, its files and its artifacts."""
     settings = sha256_json([variant, dict(task.params.scoring.constants)])
     rows = {row["role"]: row for row in task.artifacts if row["role"] in spec.roles}
-    backends = ",".join(
-        f"{role}={rows[role]['backend'] or 'none' if role in rows else _tool_name(role, task.params)}" for role in spec.roles
-    )
+    named = {role: row["backend"] or "none" for role, row in rows.items()}
+    named |= {role: _tool_name(role, task.params) for role in spec.tools if role not in named}
+    backends = ",".join(f"{role}={name}" for role, name in sorted(named.items()))
     weights = ",".join(sorted({row["weights"] for row in rows.values() if row["weights"]}))
     producer = Producer("score", spec.name, _code(spec.score.__module__)[:16], settings, f"{backends or 'none'};{weights}")
     files = [file_hash(resolve(path)) for name in FILES if (path := getattr(task.clip, name))]

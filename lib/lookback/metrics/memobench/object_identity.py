@@ -42,6 +42,7 @@ def object_identity(patches: ArrayLike, patches_0: ArrayLike, *, top_fraction: f
     title="Object identity consistency",
     needs=("video", "d_start", "r_start"),
     roles=("features",),
+    tools=("features",),
     equation="0.7 mean + 0.3 min of the top 40 % patch cosines of R frames to frame 0",
     source="MemoBench section 3.4, eq. 4",
     variants=BOTH,
