@@ -13,7 +13,7 @@ STAGES := curation extraction scoring judging agreement forensics audit
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: help setup report $(STAGES) score test lint bench lab inspect annotate samples compare clean
+.PHONY: help setup report $(STAGES) score test lint bench lab inspect annotate samples clean
 
 help: ## Show this list
 	@grep -hE '^[a-z$$() A-Z]+:.*?## ' $(MAKEFILE_LIST) | sed 's/$$(STAGES)/<stage>/' | awk -F ':.*?## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -56,6 +56,16 @@ bench: $(READY) ## Run the benchmarks: a table of ratios, and outputs/bench.json
 
 lab: $(READY) ## Open JupyterLab on the notebooks (loopback only)
 	@$(BIN)/jupyter lab --ip=127.0.0.1 notebooks
+
+inspect: $(READY) ## Open the clip inspector of RUN (loopback only)
+	@LOOKBACK_RUN="$(RUN)" $(BIN)/voila --Voila.ip=127.0.0.1 --theme=light notebooks/inspect.ipynb
+
+annotate: $(READY) ## Open the annotation desk of RUN (loopback only)
+	@LOOKBACK_RUN="$(RUN)" $(BIN)/voila --Voila.ip=127.0.0.1 --theme=light notebooks/annotate.ipynb
+
+samples: $(READY) ## Fetch public sample clips (about 98 MB) and run the DAG over them
+	@$(BIN)/python -m lookback.curation.samples
+	@$(LOOKBACK) report --run samples
 
 clean: ## Remove outputs/ (keeps .venv)
 	rm -rf outputs
