@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+KEY = "sk-lookback-test-5f2c9e"  # a made-up key: the tests look for it in everything that is written
+
 
 @dataclass(frozen=True)
 class Sent:
@@ -75,12 +77,12 @@ class ChatServer:
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
-                headers = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
-                plain = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
+                pairs = (line.split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
+                headers = {name.lower(): value for name, value in pairs}
                 body = json.loads(await reader.readexactly(int(headers["content-length"])))
                 number = len(self.requests)
                 self.requests.append(body)
-                self.headers.append(plain)
+                self.headers.append(headers)
                 self._now += 1
                 self.most_at_once = max(self.most_at_once, self._now)
                 await asyncio.sleep(self.latency_s)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from chat_server import KEY
 from lookback.clips import Clip
 from lookback.judging.asking import Asker
 from lookback.judging.budget import Budget
@@ -18,8 +19,6 @@ from lookback.judging.waiting import Patience
 from lookback.media import content_hash, encode
 from lookback.params.stages import Judging
 
-KEY = "sk-lookback-test-5f2c9e"  # a made-up key: the tests look for it in everything that is written
-
 
 @pytest.fixture(autouse=True)
 def key_in_environment(monkeypatch: pytest.MonkeyPatch) -> str:
@@ -29,15 +28,24 @@ def key_in_environment(monkeypatch: pytest.MonkeyPatch) -> str:
     return KEY
 
 
+def _moving_square(path: Path, n_frames: int, fps: float) -> Path:
+    frames = np.full((n_frames, 96, 160, 3), 60, np.uint8)
+    for index in range(n_frames):
+        left = 120 * index // n_frames
+        frames[index, 30:60, left : left + 30] = (200, 80, 30)
+    return encode(path, frames, fps=fps)
+
+
 @pytest.fixture(scope="session")
 def video(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two seconds of a moving square."""
-    frames = np.full((16, 96, 160, 3), 60, np.uint8)
-    for index in range(16):
-        frames[index, 30:60, 5 * index : 5 * index + 30] = (200, 80, 30)
-    path = tmp_path_factory.mktemp("clip") / "clip.mp4"
-    encode(path, frames, fps=8)
-    return path
+    return _moving_square(tmp_path_factory.mktemp("clip") / "clip.mp4", 16, 8)
+
+
+@pytest.fixture(scope="session")
+def long_video(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four seconds of it."""
+    return _moving_square(tmp_path_factory.mktemp("clip") / "long.mp4", 64, 16)
 
 
 @pytest.fixture(scope="session")

@@ -62,11 +62,13 @@ class JudgedClip:
 
 def clip_verdicts(judgements: pd.DataFrame, counted: Mapping[str, str]) -> dict[tuple[str, ...], dict[str, dict[str, Verdict]]]:
     """Per clip key: task -> question -> verdict, of the judge that counts for the task (`counted`: task -> judge label)."""
-    found: dict[tuple[str, ...], dict[str, dict[str, Verdict]]] = {}
+    repeats: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     used = judgements[judgements["judge"] == judgements["task"].map(counted)] if len(judgements) else judgements
-    for key, rows in used.groupby([*KEYS, "task", "question_id"], sort=True):
-        *clip, task, question_id = key
-        found.setdefault(tuple(clip), {}).setdefault(task, {})[question_id] = _verdict(rows.to_dict("records"))
+    for row in used.sort_values([*KEYS, "task", "question_id", "repeat"]).to_dict("records"):
+        repeats.setdefault(tuple(row[name] for name in (*KEYS, "task", "question_id")), []).append(row)
+    found: dict[tuple[str, ...], dict[str, dict[str, Verdict]]] = {}
+    for (*clip, task, question_id), rows in repeats.items():
+        found.setdefault(tuple(clip), {}).setdefault(task, {})[question_id] = _verdict(rows)
     return found
 
 

@@ -6,6 +6,7 @@ from lookback.judging.quality.bias import polarity_bias, position_bias
 from lookback.judging.quality.calibration import calibration, calibration_table
 from lookback.judging.quality.cost import cost_per_clip
 from lookback.judging.quality.funnel import gate_funnel
+from lookback.judging.quality.report import judging_figures
 from lookback.judging.quality.retest import test_retest
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "gate_funnel",
     "human_triggers",
     "judge_agreement",
+    "judging_figures",
     "polarity_bias",
     "position_bias",
     "test_retest",

@@ -25,11 +25,15 @@ def human_triggers(ratings: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(human=frame["human"] == "yes")[[*KEYS, "human"]]
 
 
+def trigger_labels(judgements: pd.DataFrame, ratings: pd.DataFrame) -> pd.DataFrame:
+    """The trigger answers (first repeat) of clips with a human majority, with `human` beside them."""
+    rows = answered(judgements)
+    return rows[(rows["task"] == "trigger") & (rows["repeat"] == 0)].merge(human_triggers(ratings), on=KEYS)
+
+
 def trigger_accuracy(judgements: pd.DataFrame, ratings: pd.DataFrame, clips: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     """Accuracy, precision, recall and F1 per judge and subset, over clips with a human majority and an answer."""
-    rows = answered(judgements)
-    rows = rows[(rows["task"] == "trigger") & (rows["repeat"] == 0)]
-    joined = rows.merge(human_triggers(ratings), on=KEYS).merge(clips[[*KEYS, "subset"]], on=KEYS)
+    joined = trigger_labels(judgements, ratings).merge(clips[[*KEYS, "subset"]], on=KEYS)
     parts = []
     for judge, part in joined.groupby("judge", sort=True):
         table = trigger_validation(part["human"], part["answer"] == "yes", part["subset"], seed=seed)

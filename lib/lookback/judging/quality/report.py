@@ -1,4 +1,4 @@
-"""The quality tables and figures a run leaves behind."""
+"""The quality tables a run leaves behind, and its figures."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ from typing import Any
 
 import pandas as pd
 
+from lookback.figures import SavedFigure
 from lookback.files import write_text
+from lookback.judging.quality.accuracy import trigger_labels
 from lookback.judging.quality.agreement import disagreements, judge_agreement
 from lookback.judging.quality.bias import polarity_bias, position_bias
+from lookback.judging.quality.calibration import calibration_table
 from lookback.judging.quality.cost import cost_per_clip
-from lookback.judging.quality.figures import funnel_figure
+from lookback.judging.quality.figures import calibration_figure, funnel_figure
 from lookback.judging.quality.funnel import gate_funnel
 from lookback.judging.quality.retest import test_retest
 from lookback.params import RunParams
 
 
 def write_quality(params: RunParams, judgements: pd.DataFrame, calls: Sequence[dict[str, Any]]) -> None:
-    """CSV tables below `tables/judging`, figures below `figures/judging`, and the cost beside the recording."""
+    """CSV tables below `tables/judging`, and the cost beside the recording."""
     folder = params.paths.tables / "judging"
     tables = {
         "test_retest": test_retest(judgements),
@@ -27,12 +30,26 @@ def write_quality(params: RunParams, judgements: pd.DataFrame, calls: Sequence[d
         "judge_agreement": judge_agreement(judgements),
         "disagreements": disagreements(judgements),
     }
-    for judge in sorted(set(judgements.loc[judgements["task"] == "timeline", "judge"])):
-        funnel = gate_funnel(judgements, judge)
-        tables[f"gate_funnel_{judge.replace('/', '_')}"] = funnel
-        funnel_figure(funnel, params.paths.figures / "judging", judge)
+    for judge in measuring_judges(judgements):
+        tables[f"gate_funnel_{judge}"] = gate_funnel(judgements, judge)
     for name, table in tables.items():
         write_text(folder / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
     costs = cost_per_clip(calls)
     if len(costs):
         write_text(params.paths.root / "judge_cache" / "cost.csv", costs.to_csv(index=False, lineterminator="\n"))
+
+
+def judging_figures(params: RunParams, judgements: pd.DataFrame, ratings: pd.DataFrame | None = None) -> list[SavedFigure]:
+    """The gate funnel of every measuring judge, and the trigger judges' calibration where people voted."""
+    folder = params.paths.figures / "judging"
+    drawn = [funnel_figure(gate_funnel(judgements, judge), folder, judge) for judge in measuring_judges(judgements)]
+    labels = trigger_labels(judgements, ratings) if ratings is not None else pd.DataFrame()
+    if len(labels):
+        tables = {judge: calibration_table(part["value"], part["human"]) for judge, part in labels.groupby("judge", sort=True)}
+        drawn.append(calibration_figure(tables, folder, "the human majority"))
+    return drawn
+
+
+def measuring_judges(judgements: pd.DataFrame) -> list[str]:
+    """The judges that answered the timeline: geometric, simulated."""
+    return sorted(set(judgements.loc[judgements["task"] == "timeline", "judge"]))

@@ -1,0 +1,156 @@
+"""Judge quality: against themselves, each other, their own confidence, and people."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from lookback.errors import NotScorable
+from lookback.judging.quality import (
+    calibration,
+    calibration_table,
+    cost_per_clip,
+    disagreements,
+    gate_funnel,
+    human_triggers,
+    judge_agreement,
+    polarity_bias,
+    position_bias,
+    trigger_accuracy,
+)
+from lookback.judging.quality import test_retest as retest
+from lookback.judging.quality.figures import calibration_figure, funnel_figure
+from lookback.tables import SCHEMAS, check_table
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import brier_score_loss, cohen_kappa_score
+
+PHYSICS = "physics_adherence"
+KEYS = {"benchmark": "mbench", "setting": "T", "model_id": "m"}
+
+
+def rows(answers, task="trigger", judge="a", repeat=0, question_id="trigger", value=None, **keys):
+    """Judgements of clips 0, 1, ... from a string of y, n and ? (unread)."""
+    words = {"y": "yes", "n": "no", "?": ""}
+    made = []
+    for number, letter in enumerate(answers):
+        answer = words.get(letter, letter)
+        p = None if letter == "?" else (value[number] if value is not None else float(letter == "y"))
+        made.append(
+            {
+                **KEYS, "clip_id": f"c{number:03d}", **keys, "task": task, "question_id": question_id, "judge": judge,
+                "repeat": repeat, "frame": None, "question": "?", "answer": answer, "value": p, "confidence": None,
+                "value_from": "stated",
+                "reason": "judge_unparsed" if letter == "?" else "", "verbatim": letter, "prompt_version": "v", "simulated": False,
+                "backend": "", "version": "", "weights": "", "params_hash": "", "input_hash": "",
+            }
+        )  # fmt: skip
+    return made
+
+
+def table(*parts):
+    return check_table("judgements", pd.DataFrame([row for part in parts for row in part]))
+
+
+def test_test_retest_counts_repeats_that_agree():
+    judged = table(rows("yynny?"), rows("ynnny?", repeat=1))
+    found = retest(judged).set_index("measure")
+    assert found.loc["agreement", "value"] == pytest.approx(4 / 5)
+    assert found.loc["agreement", "n"] == 5
+    assert retest(table(rows("yyn"))).empty, "one answer per question says nothing"
+
+
+def test_agreement_between_judges_is_that_of_a_second_library():
+    first, second = "yynynnyyynynnyyn", "yynnnnyyyyynnyny"
+    found = judge_agreement(table(rows(first), rows(second, judge="b"))).set_index("measure")
+    equal = np.mean([x == y for x, y in zip(first, second, strict=True)])
+    assert found.loc["agreement", "value"] == pytest.approx(equal)
+    assert found.loc["kappa", "value"] == pytest.approx(cohen_kappa_score(list(first), list(second)))
+
+
+def test_disagreements_come_widest_first_with_both_replies():
+    judged = table(rows("yyy", value=[0.9, 0.6, 0.8]), rows("nyn", judge="b", value=[0.4, 0.7, 0.1]))
+    found = disagreements(judged)
+    assert found["clip_id"].tolist() == ["c002", "c000"]
+    assert found["gap"].tolist() == pytest.approx([0.7, 0.5])
+    assert found.loc[0, ["judge_a", "answer_a", "judge_b", "answer_b"]].tolist() == ["a", "yes", "b", "no"]
+
+
+def test_a_judge_that_always_says_yes_has_a_yes_bias_of_one():
+    yes_man = table(
+        rows("yyyy", "vqa", question_id=f"{PHYSICS}.positive.1"), rows("yyyy", "vqa", question_id=f"{PHYSICS}.negative.2")
+    )
+    found = polarity_bias(yes_man).set_index("measure")["value"]
+    assert (found["yes bias"], found["yes rate, negative"], found["pass rate, negative"]) == (1.0, 1.0, 0.0)
+    fair = table(rows("yyyn", "vqa", question_id=f"{PHYSICS}.positive.1"), rows("nnny", "vqa", question_id=f"{PHYSICS}.negative.2"))
+    assert polarity_bias(fair).set_index("measure").loc["yes bias", "value"] == 0
+
+
+def test_probe_polarity_is_known_from_the_catalogue():
+    judged = table(rows("yyn", "probe", question_id="D3_position"), rows("nny", "probe", question_id="D3_contradiction"))
+    assert polarity_bias(judged).set_index("measure").loc["pass rate, negative", "value"] == pytest.approx(2 / 3)
+
+
+def test_position_bias_is_the_rank_correlation_with_the_place_in_the_list():
+    judged = table(*(rows("y" if n < 12 else "n", "vqa", question_id=f"physics_adherence.positive.{n}") for n in range(1, 25)))
+    assert position_bias(judged)["value"].iat[0] < -0.8
+
+
+def test_calibration_is_that_of_scikit_learn():
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 2, 400)
+    p = np.clip(0.5 + 0.3 * (truth - 0.5) + rng.normal(0, 0.2, 400), 0.001, 0.999)
+    found = calibration_table(p, truth, bins=10)
+    share, mean = calibration_curve(truth, p, n_bins=10)
+    assert found["share_yes"].to_numpy() == pytest.approx(share)
+    assert found["mean_p_yes"].to_numpy() == pytest.approx(mean)
+    numbers = calibration(p, truth)
+    assert numbers["brier"] == pytest.approx(brier_score_loss(truth, p))
+    assert numbers["calibration_error"] == pytest.approx(float((found["n"] / 400 * np.abs(share - mean)).sum()))
+    with pytest.raises(NotScorable):
+        calibration([], [])
+    with pytest.raises(NotScorable):
+        calibration([0.5, 1.5], [0, 1])
+
+
+def ratings(votes):
+    about = {"task": "trigger", "benchmark": "mbench", "setting": "T", "dimension": "trigger_human", "model_a": "m"}
+    about |= {"clip_b": "", "model_b": "", "scene": "s", "time": 1.0, "simulated": True}
+    labels = {"y": "yes", "n": "no"}
+    made = [
+        {**about, "clip_a": f"c{n:03d}", "annotator": f"p{k}", "label": labels[vote]}
+        for n, item in enumerate(votes)
+        for k, vote in enumerate(item)
+    ]
+    return check_table("ratings", pd.DataFrame(made)[list(SCHEMAS["ratings"].columns)])
+
+
+def test_the_judge_is_held_to_the_human_majority_and_splits_are_left_out():
+    votes = ratings(["yyn", "nny", "yyy", "yn", "nnn", "yyy"])
+    assert human_triggers(votes)["clip_id"].tolist() == ["c000", "c001", "c002", "c004", "c005"]
+    clips = pd.DataFrame([{**KEYS, "clip_id": f"c{n:03d}", "subset": "human"} for n in range(6)])
+    found = trigger_accuracy(table(rows("ynnyy?")), votes, clips)
+    overall = found[found["subset"] == "overall"].set_index("measure")["value"]
+    # human yes no yes no, judge yes no no yes: one of two yes found, one of two right
+    assert overall[["accuracy", "precision", "recall"]].tolist() == [0.5, 0.5, 0.5]
+
+
+def test_cost_and_latency_are_counted_per_clip():
+    usage = {"latency_s": 0.2, "attempts": 2, "input_tokens": 100, "output_tokens": 10, "cost": 0.5}
+    calls = [{"judge": "j", "task": "probe", "clip": clip, "usage": usage} for clip in ("a", "a", "b")]
+    found = cost_per_clip([*calls, {"judge": "j", "task": "probe", "clip": "c", "usage": {}}]).iloc[0]
+    assert found[["clips", "calls", "retries", "input_tokens", "output_tokens"]].tolist() == [2, 3, 3, 300, 30]
+    assert found[["seconds_per_clip", "cost", "cost_per_clip"]].tolist() == pytest.approx([0.3, 1.5, 0.75])
+
+
+def test_the_funnel_counts_only_clips_that_passed_every_step_before(tmp_path):
+    said = {"camera_departed": "yyyn", "subject_hidden": "yy?y", "subject_returned": "ynyy", "return_judgeable": "yyyy"}
+    judged = table(*(rows(answers, "timeline", "geometric", question_id=name) for name, answers in said.items()))
+    funnel = gate_funnel(judged, "geometric").iloc[0]
+    assert funnel[["all", "departed", "hidden", "returned", "judgeable", "unknown"]].tolist() == [4, 3, 2, 1, 1, 1]
+    figure = funnel_figure(gate_funnel(judged, "geometric"), tmp_path, "geometric")
+    assert figure.png.is_file() and "4 clips, 1 judgeable, 1 undecided" in figure.caption
+
+
+def test_the_calibration_figure_is_drawn(tmp_path):
+    tables = {"openai/x": calibration_table([0.1, 0.8, 0.9, 0.4], [0, 1, 1, 1])}
+    assert calibration_figure(tables, tmp_path, "the human majority").png.is_file()
