@@ -10,6 +10,7 @@ BINS = (12, 16, 16)
 SMOOTHING = 0.6  # bins
 LIKELY = 0.6
 SMALLER, LARGER = 0.2, 3.0  # area of a region against the object's
+COMPACT = 0.4  # of its box that a region must fill
 
 
 def colour_index(image: np.ndarray) -> np.ndarray:
@@ -56,7 +57,8 @@ class ColourModel:
         count, labels, stats, _ = cv2.connectedComponentsWithStats(likely)
         best, coefficient = np.zeros(likely.shape, bool), 0.0
         for part in range(1, count):
-            if SMALLER <= stats[part, cv2.CC_STAT_AREA] / self.area <= LARGER:
+            area, frame = stats[part, cv2.CC_STAT_AREA], stats[part, cv2.CC_STAT_WIDTH] * stats[part, cv2.CC_STAT_HEIGHT]
+            if SMALLER <= area / self.area <= LARGER and area >= COMPACT * frame:
                 region = labels == part
                 alike = float(np.sqrt(histogram(index, region) * self.fore).sum())
                 if alike > coefficient:

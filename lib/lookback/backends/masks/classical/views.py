@@ -18,6 +18,7 @@ INLIER_PX = 4.0
 SCALES = (0.25, 4.0)
 SAME_COLOUR = 22.0  # mean Lab distance below which a patch looks like the remembered one
 PATCH = 7
+NEAR = 8  # pixels
 MAX_LIGHT = 20.0  # in L: the light may have changed by so much
 # Share of the outline that looks as remembered: to be the object when features matched, by its place alone, and to be it whole.
 COVERED_AGREEMENT, LEAST_AGREEMENT, MOST = 0.15, 0.25, 0.6
@@ -92,7 +93,9 @@ class View:
         looks = cv2.warpPerspective(self.grey, motion, (width, height), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
         reach = max(3, round(search * max(w, h)))
         grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
-        window = cv2.copyMakeBorder(grey, reach, reach, reach, reach, cv2.BORDER_REPLICATE)[y : y + h + 2 * reach, x : x + w + 2 * reach]
+        window = cv2.copyMakeBorder(grey, reach, reach, reach, reach, cv2.BORDER_REPLICATE)[
+            y : y + h + 2 * reach, x : x + w + 2 * reach
+        ]
         fit = cv2.matchTemplate(window, looks[y : y + h, x : x + w], cv2.TM_CCOEFF_NORMED, mask=outline[y : y + h, x : x + w])
         fit = np.where(np.isfinite(fit), fit, -1.0)
         top = np.unravel_index(int(np.argmax(fit)), fit.shape)
@@ -136,5 +139,12 @@ class View:
         share = float(agrees.sum() / outline.sum())
         if agrees.sum() < MIN_PIXELS or share < (COVERED_AGREEMENT if evidence else LEAST_AGREEMENT):
             return None
-        whole = outline if share > MOST else agrees
+        whole = outline if share > MOST else _grown(agrees, self.colours.likely(image), outline)
         return Found(whole, max(share, evidence) * self.colours.explains(image, whole), self, pose)
+
+
+def _grown(agrees: np.ndarray, likely: np.ndarray, outline: np.ndarray) -> np.ndarray:
+    """What agrees, and the pixels with the object's colours that are joined to it in or close to its outline."""
+    near = cv2.dilate(outline.astype(np.uint8), np.ones((2 * NEAR + 1, 2 * NEAR + 1), np.uint8)) > 0
+    _, labels = cv2.connectedComponents((agrees | (likely & near)).astype(np.uint8))
+    return np.isin(labels, np.unique(labels[agrees]))
