@@ -13,11 +13,10 @@ import numpy as np
 from lookback.backends.pose.formats import read_poses
 from lookback.backends.pose.formats.common import UNKNOWN_FOV_DEG, load_arrays, need, square
 from lookback.backends.pose.track import PoseTrack, travelled_rotation_deg
-from lookback.camera.intent import compile as compile_request
 from lookback.camera.poses import Poses, total_rotation_deg, validate_poses, yaw_deg
 from lookback.clips import Clip
 from lookback.curation.probing import Facts
-from lookback.curation.requests import request_of
+from lookback.curation.requests import request_of, target_path
 from lookback.curation.trajectory import UNKNOWN, Challenge, challenge_from_path, signed_peak, trajectory_class
 from lookback.errors import ContractError, MediaError, Reason
 from lookback.layouts.reading import Breach, Findings, Item
@@ -57,7 +56,7 @@ class CameraFiles:
         if self.target is not None:
             return "target_poses", self.target
         if (request := request_of(clip)) is not None:
-            return "camera", compile_request(request)
+            return "camera", target_path(request)
         return ("poses", self.own.c2w) if self.own is not None else ("", None)
 
     def _challenge(self, clip: Clip, facts: Facts, name: str, path: Poses | None) -> tuple[Challenge, str]:

@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lookback.camera.intent import to_grammar
-from lookback.camera.text import parse_action, parse_action_sequence
 from lookback.clips import KEYS, Anchor, Clip
 from lookback.curation.camera_files import CameraFiles, inspect_cameras
 from lookback.curation.probing import Cache, Facts, facts_of
+from lookback.curation.requests import action_request
 from lookback.curation.segments import segments_of
-from lookback.errors import MediaError, ParameterError, Reason
+from lookback.errors import MediaError, Reason
 from lookback.layouts.reading import Breach, Findings, Item, Violation, emptied
 from lookback.media import content_hash, probe
 from lookback.paths import resolve
@@ -171,11 +170,7 @@ def _with_camera(clip: Clip) -> Clip:
     if clip.camera or clip.benchmark != "mbench" or clip.setting != "A" or not clip.n_frames:
         return clip
     action = clip.extras.get("action") or clip.condition_id
-    try:
-        intent = parse_action(action, clip.n_frames) if isinstance(action, str) else parse_action_sequence(action)
-    except ParameterError:
-        return clip  # a condition of the user's own; metrics that need the request say so
-    return clip.model_copy(update={"camera": to_grammar(intent)})
+    return clip.model_copy(update={"camera": action_request(action if isinstance(action, str) else tuple(action), clip.n_frames)})
 
 
 def _screen(clip: Clip, facts: Facts, truth: Facts | None, cameras: CameraFiles, findings: Findings) -> dict[str, Any]:

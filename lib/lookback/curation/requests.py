@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from lookback.camera.intent import PRESETS, CameraIntent, parse, preset
+from functools import lru_cache
+
+from lookback.camera.intent import PRESETS, CameraIntent, parse, preset, to_grammar
+from lookback.camera.intent import compile as compile_request
+from lookback.camera.poses import Poses
+from lookback.camera.text import parse_action, parse_action_sequence
 from lookback.clips import Clip
 from lookback.errors import ParameterError
 
@@ -11,10 +16,31 @@ def request_of(clip: Clip) -> CameraIntent | None:
     """The request as an intent, a preset spread over the video's frames; None when there is none that can be read."""
     if not clip.camera or not clip.n_frames:
         return None
+    return _parsed(clip.camera, clip.n_frames, clip.extras.get("camera_degrees"))
+
+
+@lru_cache(maxsize=1024)
+def target_path(request: CameraIntent) -> Poses:
+    """The poses a request asks for; thousands of clips share a few requests. Not to be written to."""
+    path = compile_request(request)
+    path.flags.writeable = False
+    return path
+
+
+@lru_cache(maxsize=1024)
+def _parsed(camera: str, n_frames: int, degrees: float | None) -> CameraIntent | None:
     try:
-        degrees = clip.extras.get("camera_degrees")
-        if clip.camera in PRESETS:
-            return preset(clip.camera, clip.n_frames, **({"degrees": float(degrees)} if degrees else {}))
-        return parse(clip.camera)
+        if camera in PRESETS:
+            return preset(camera, n_frames, **({"degrees": float(degrees)} if degrees else {}))
+        return parse(camera)
     except ParameterError:
         return None
+
+
+@lru_cache(maxsize=1024)
+def action_request(action: str | tuple[str, ...], n_frames: int) -> str:
+    """MBench-A's action (`left_then_right`, or one word per frame) as a request in the grammar; empty when it has no such words."""
+    try:
+        return to_grammar(parse_action(action, n_frames) if isinstance(action, str) else parse_action_sequence(action))
+    except ParameterError:
+        return ""  # a condition of the user's own; metrics that need the request say so

@@ -23,6 +23,7 @@ class Root:
     def __init__(self, folder: Path):
         self.path = folder
         self.real = folder.resolve()
+        self._plain: set[Path] = {folder}  # folders that are reached without a link
 
     @classmethod
     def of(cls, text: str, what: str = "dataset") -> Root:
@@ -48,6 +49,8 @@ class Root:
 
     def confirm(self, target: Path, where: Path | str, field: str) -> None:
         """A Breach when a link on the way to `target` loops or leads out of the dataset."""
+        if self._reached_plainly(target):
+            return
         try:
             real = target.resolve()
         except (RuntimeError, OSError):
@@ -56,6 +59,17 @@ class Root:
         if not real.is_relative_to(self.real):
             problem = f"'{self.name(target)}' is a symbolic link out of the dataset"
             raise Breach(where, field, problem, "copy the file into the dataset folder")
+
+    def _reached_plainly(self, target: Path) -> bool:
+        """Whether no component below the root is a link; folders that were looked at once are remembered."""
+        steps = []
+        while target not in self._plain:
+            if target.is_symlink() or target == target.parent:
+                return False
+            steps.append(target)
+            target = target.parent
+        self._plain.update(steps[1:])
+        return True
 
     def name(self, path: Path) -> str:
         return path.relative_to(self.path).as_posix() if path.is_relative_to(self.path) else path.name
