@@ -52,9 +52,9 @@ class _BoundedStream(httpx2.AsyncByteStream):
 class _BoundedTransport(httpx2.AsyncBaseTransport):
     """Cuts every response off at MAX_BODY, errors' bodies included."""
 
-    def __init__(self, connections: int):
+    def __init__(self, connections: int, secure: bool):
         limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
-        self._inner = httpx2.AsyncHTTPTransport(limits=limits)
+        self._inner = httpx2.AsyncHTTPTransport(limits=limits, verify=secure)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await self._inner.handle_async_request(request)
@@ -69,7 +69,8 @@ def bounded_client(base_url: str, key: str, timeout_s: float, connections: int) 
     """The openai client without its own retries (ours are seeded and honour the budget) and with bounded responses."""
     from openai import AsyncOpenAI
 
-    http = httpx2.AsyncClient(transport=_BoundedTransport(connections), timeout=timeout_s)
+    secure = not base_url.lower().startswith("http://")  # a plain endpoint needs no certificates, and loading them takes a while
+    http = httpx2.AsyncClient(transport=_BoundedTransport(connections, secure), timeout=timeout_s)
     return AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=timeout_s, http_client=http)
 
 

@@ -76,7 +76,7 @@ class Recording:
         try:
             self._database = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
             self._database.execute("PRAGMA journal_mode=WAL")
-            self._database.execute("PRAGMA synchronous=FULL")
+            self._database.execute("PRAGMA synchronous=NORMAL")  # safe against a kill; a power cut may cost the last replies
             self._database.executescript(TABLES)
         except sqlite3.DatabaseError as error:
             raise ContractError(

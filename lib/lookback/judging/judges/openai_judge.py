@@ -89,6 +89,7 @@ class OpenAIJudge:
             self._client = None
 
     async def _post(self, messages: list[dict[str, Any]], body: dict[str, Any], question: Question) -> Reply:
+        import httpx2
         import openai
 
         if self._client is None:
@@ -96,12 +97,14 @@ class OpenAIJudge:
         try:
             # the client's own time-out counts between bytes: a server that drips is stopped by this one
             async with asyncio.timeout(self.params.timeout_s):
-                raw = await self._client.chat.completions.with_raw_response.create(model=self.model, messages=messages, **body)
+                # posted as it is: the client's typed methods walk through every image first, which costs more than sending it
+                sent = {"model": self.model, "messages": messages, **body}
+                response = await self._client.post("/chat/completions", cast_to=httpx2.Response, body=sent)
         except TimeoutError:
             raise JudgeError(Reason.JUDGE_FAILED, f"no reply within {self.params.timeout_s:g} s", retry=True) from None
         except (openai.OpenAIError, ValueError, RuntimeError) as error:
             raise failure(error) from None
-        reply = read_completion(raw.http_response.text, want_logprobs="logprobs" in body)
+        reply = read_completion(response.text, want_logprobs="logprobs" in body)
         if "logprobs" in body and reply.logprobs is None and not reply.usage.get("has_logprobs"):
             self._no_logprobs = True
         return reply
