@@ -24,33 +24,36 @@ Study = Callable[[np.random.Generator, int], tuple[float, list[tuple[str, Interv
 
 PREVALENCE = np.array([0.6, 0.25, 0.15])
 ACCURACY = 0.8
+EASY_HARD = (0.97, 0.55)
 HUMAN_TIE, METRIC_TIE = 0.5, 0.1
 HUMAN_NOISE, METRIC_NOISE = 1.0, 0.3
 SCENE_NOISE = 0.4
 
 
-def true_ac1() -> float:
-    """AC1 of raters who see the true category with probability 0.8 and otherwise one of the two others."""
-    votes = np.full((3, 3), (1 - ACCURACY) / 2) + np.eye(3) * (ACCURACY - (1 - ACCURACY) / 2)
-    agreement = float(PREVALENCE @ (votes**2).sum(axis=1))
-    shares = PREVALENCE @ votes
+def true_ac1(accuracies: tuple[float, ...]) -> float:
+    """AC1 of raters who see the true category with these (equally frequent) probabilities and otherwise one of the two others."""
+    votes = np.stack([np.full((3, 3), (1 - a) / 2) + np.eye(3) * (a - (1 - a) / 2) for a in accuracies])
+    agreement = float((PREVALENCE @ (votes**2).sum(axis=2).T).mean())
+    shares = PREVALENCE @ votes.mean(axis=0)
     chance = float((shares * (1 - shares)).sum() / 2)
     return (agreement - chance) / (1 - chance)
 
 
 def ac1_study(items: int, clustered: bool) -> Study:
-    """Three raters, three categories, a tenth of the votes missing; clustered: four items of a scene share their true category."""
+    """Three raters, three categories, a tenth of the votes missing; clustered: the items of a scene are easy or hard together."""
 
     def study(rng: np.random.Generator, _: int) -> tuple[float, list[tuple[str, Interval]]]:
-        scenes = np.repeat(np.arange(items // 4), 4) if clustered else np.arange(items)
-        truth = rng.choice(3, size=scenes.max() + 1, p=PREVALENCE)[scenes]
+        scenes = np.repeat(np.arange(items // 8), 8) if clustered else np.arange(items)
+        accuracies = EASY_HARD if clustered else (ACCURACY,)
+        accuracy = rng.choice(accuracies, size=scenes.max() + 1)[scenes]
+        truth = rng.choice(3, size=items, p=PREVALENCE)
         wrong = (truth[:, None] + rng.integers(1, 3, (items, 3))) % 3
-        votes = np.where(rng.random((items, 3)) < ACCURACY, truth[:, None], wrong).astype(float)
+        votes = np.where(rng.random((items, 3)) < accuracy[:, None], truth[:, None], wrong).astype(float)
         votes[rng.random(votes.shape) < 0.1] = np.nan
         results = [("AC1", gwet_ac1(votes, [0, 1, 2], clusters=scenes))]
         if clustered:
             results.append(("AC1, scenes ignored (for comparison)", gwet_ac1(votes, [0, 1, 2])))
-        return true_ac1(), [(name, (r.low, r.high)) for name, r in results]
+        return true_ac1(accuracies), [(name, (r.low, r.high)) for name, r in results]
 
     return study
 
@@ -162,7 +165,7 @@ class Design:
 
 DESIGNS = (
     Design("80 items x 3 raters", ac1_study(80, clustered=False)),
-    Design("160 items in 40 scenes x 3 raters", ac1_study(160, clustered=True)),
+    Design("320 items in 40 scenes x 3 raters", ac1_study(320, clustered=True)),
     Design("230 pairs, 46 scenes, weak", pair_spearman_study(46, 5, 0.4)),
     Design("230 pairs, 46 scenes, strong", pair_spearman_study(46, 5, 1.5)),
     Design("8 models, 30 scenes x 4 pairs", win_ratio_study(30, 4)),

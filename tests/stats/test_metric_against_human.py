@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pytest
 from lookback.errors import ContractError, NotScorable, UsageError
@@ -9,6 +11,9 @@ from lookback.stats import bridge, judgeability_agreement, spearman, trigger_val
 from scipy import stats as scipy_stats
 from sklearn import metrics as sk
 from statsmodels.stats.proportion import proportion_confint
+
+# the function of the same name hides the module in the package
+module = importlib.import_module("lookback.stats.spearman")
 
 
 @pytest.fixture
@@ -68,7 +73,7 @@ def test_clustered_spearman_bootstrap_equals_a_plain_loop(study):
     result = spearman(labels, delta, clusters=scenes, resamples=400, seed=3)
     # the same resamples, drawn and ranked one by one by scipy
     rng = np.random.default_rng(3)
-    order = list(dict.fromkeys(scenes))
+    order = sorted(set(scenes))
     members = [np.flatnonzero(scenes == s) for s in order]
     drawn = rng.integers(0, len(order), size=(400, len(order)))
     loop = []
@@ -80,6 +85,18 @@ def test_clustered_spearman_bootstrap_equals_a_plain_loop(study):
     tail = scipy_stats.norm.cdf(np.sqrt(g / (g - 1)) * scipy_stats.t.ppf(0.025, g - 1))
     levels = [tail, 1 - tail]
     np.testing.assert_allclose([result.low, result.high], np.quantile(loop, levels), atol=1e-12)
+
+
+@pytest.mark.parametrize("cells", [4_000_000, 60])
+def test_both_ways_of_resampling_ranks_agree(cells, monkeypatch):
+    # tied scores, three-way labels, uneven clusters; 60 cells at once force many small steps
+    rng = np.random.default_rng(4)
+    x, y = np.round(rng.normal(size=120), 1), rng.integers(-1, 2, 120).astype(float)
+    groups = np.sort(rng.integers(0, 12, 120))
+    monkeypatch.setattr(module, "CHUNK_CELLS", cells)
+    form = module.spearman_draws(x, y, groups, 300, 1)
+    monkeypatch.setattr(module, "FEW_CLUSTERS", 0)
+    np.testing.assert_allclose(form, module.spearman_draws(x, y, groups, 300, 1), atol=1e-12)
 
 
 def test_spearman_needs_three_varying_values():

@@ -40,23 +40,26 @@ class Analysis:
         return len(own) > 0 if kind is None else bool((own["kind"] == kind).any())
 
 
-def analyse(ratings: pd.DataFrame, scores: pd.DataFrame, plan: Plan, clips: pd.DataFrame | None = None) -> Tables:
+def analyse(ratings: pd.DataFrame, scores: pd.DataFrame | None, plan: Plan, clips: pd.DataFrame | None = None) -> Tables:
     """Tables by name; see the module's description. `clips` adds the check for unknown clips and the event-factor tables.
 
-    `ratings` are tidy votes (`read_ratings`), `scores` the tidy items table. Names: agreement, annotators, ranking, win_ratios,
-    strengths, bridge, trigger, judgeability, vqa, disagreements, power, correlations, event_factors, mixed_model, and the papers'
-    mbench_3, mbench_5, mbench_6, wrbench_5, wrbench_14, wrbench_15, wrbench_16, memobench_agreement.
+    `ratings` are tidy votes (`read_ratings`), `scores` the tidy items table; without scores only people are analysed. Names:
+    agreement, annotators, strengths, power, ranking, win_ratios, bridge, disagreements, trigger, judgeability, vqa, correlations,
+    event_factors, mixed_model, and the papers' mbench_3, mbench_5, mbench_6, wrbench_5, wrbench_14, wrbench_15, wrbench_16,
+    memobench_agreement.
     """
     votes = check_ratings(ratings, plan, clips)
-    checked = check_scores(scores)
-    units = attach_scores(analysis_units(votes, plan), checked, plan)
+    checked = None if scores is None else check_scores(scores)
+    units = analysis_units(votes, plan)
     result = Analysis(votes, plan)
-    _people(result)
-    _metrics(result, units)
-    _judges(result, units)
+    _people(result, units)
+    if checked is not None:
+        scored = attach_scores(units, checked, plan)
+        _metrics(result, scored)
+        _judges(result, scored)
+        if "design" in plan.estimands:
+            _design(result, checked, clips)
     _papers(result)
-    if "design" in plan.estimands:
-        _design(result, checked, clips)
     rows = [
         {"table": name, **{k: t.attrs[k] for k in ("title", "unit", "reading", "footnote")}} for name, t in result.tables.items()
     ]
@@ -65,7 +68,7 @@ def analyse(ratings: pd.DataFrame, scores: pd.DataFrame, plan: Plan, clips: pd.D
     return {**result.tables, "readings": readings}
 
 
-def _people(result: Analysis) -> None:
+def _people(result: Analysis, units: pd.DataFrame) -> None:
     votes, plan = result.votes, result.plan
     if "agreement" in plan.estimands:
         table = human.agreement_table(votes, plan)
@@ -73,6 +76,12 @@ def _people(result: Analysis) -> None:
     if "annotators" in plan.estimands:
         quality = human.annotators_table(votes, plan)
         result.add("annotators", "Quality of the annotators", "annotator", quality, lambda: reading.read_annotators(quality))
+    if "ranking" in plan.estimands:
+        strengths = models.strengths_table(votes, plan)
+        result.add("strengths", "Davidson strengths from every vote", "model", strengths, lambda: reading.read_strengths(strengths))
+    if "power" in plan.estimands:
+        needed = models.votes_table(units, plan)
+        result.add("power", "Pairs needed to tell two models apart", "pair", needed, lambda: reading.read_power(needed))
 
 
 def _metrics(result: Analysis, units: pd.DataFrame) -> None:
@@ -84,14 +93,9 @@ def _metrics(result: Analysis, units: pd.DataFrame) -> None:
         )
         ratios = models.win_ratio_table(units, plan)
         result.add("win_ratios", "Win ratios of people and metric", "model", ratios, lambda: reading.read_win_ratios(ratios))
-        strengths = models.strengths_table(votes, plan)
-        result.add("strengths", "Davidson strengths from every vote", "model", strengths, lambda: reading.read_strengths(strengths))
     if "bridge" in plan.estimands:
         pairs = metric.bridge_table(units, plan)
         result.add("bridge", "Pair-level bridge of metric and people", "pair", pairs, lambda: reading.read_bridge(pairs, plan))
-    if "power" in plan.estimands:
-        needed = models.votes_table(units, plan)
-        result.add("power", "Pairs needed to tell two models apart", "pair", needed, lambda: reading.read_power(needed))
     wrong = models.disagreements_table(units)
     result.add(
         "disagreements", "Where people and the automatic answer differ", "item", wrong, lambda: reading.read_disagreements(wrong)

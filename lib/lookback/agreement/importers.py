@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from lookback.agreement.label_studio import is_label_studio, read_label_studio
@@ -68,13 +69,15 @@ def _texts(values: pd.Series) -> pd.Series:
     """Text without surrounding blanks; whole numbers without a decimal point (1.0 is the label "1")."""
 
     def text(value: object) -> str:
-        if value is None or (isinstance(value, float) and value != value):
+        if pd.isna(value):
             return ""
         if isinstance(value, float) and value.is_integer():
             return str(int(value))
         return str(value).strip()
 
-    return values.map(text).astype(str)
+    codes, found = pd.factorize(values, use_na_sentinel=False)
+    texts = np.array([text(value) for value in found], dtype=object)
+    return pd.Series(texts[codes] if len(found) else texts, index=values.index, dtype=str)
 
 
 def _flags(values: pd.Series, where: str) -> pd.Series:

@@ -6,14 +6,31 @@ A metric may carry a question's id after "#", as dimensions do.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 
 from lookback.agreement.plan import Plan
-from lookback.errors import ContractError, Reason
+from lookback.errors import ContractError, Reason, UsageError
 from lookback.stats import threshold_decision
 
 KEY = ["benchmark", "setting", "model_id", "clip_id", "metric"]
+
+
+def read_scores(path: str | Path) -> pd.DataFrame:
+    """Scores from a .parquet, .csv or .jsonl file with the tidy columns."""
+    source = Path(path)
+    if not source.is_file():
+        raise UsageError(f"There is no scores file {source}")
+    texts = dict.fromkeys((*KEY, "reason", "phase", "variant"), str)
+    if source.suffix == ".parquet":
+        return pd.read_parquet(source)
+    if source.suffix == ".csv":
+        return pd.read_csv(source, dtype=texts, keep_default_na=False, na_values={"value": ["", "nan", "NaN"]})
+    if source.suffix in {".jsonl", ".ndjson"}:
+        return pd.read_json(source, lines=True, dtype=texts)
+    raise UsageError(f"{source.name}: unknown kind of scores file; use .parquet, .csv or .jsonl")
 
 
 def check_scores(scores: pd.DataFrame) -> pd.DataFrame:
@@ -32,7 +49,7 @@ def check_scores(scores: pd.DataFrame) -> pd.DataFrame:
     if doubled.any():
         row = table[doubled].iloc[0]
         raise ContractError(f"Two scores for {' / '.join(map(str, row[KEY]))}; keep one variant of each metric")
-    return table.reset_index(drop=True)
+    return table.sort_values(KEY, kind="stable", ignore_index=True)
 
 
 def judge_scores(judgements: pd.DataFrame) -> pd.DataFrame:
@@ -50,80 +67,49 @@ def judge_scores(judgements: pd.DataFrame) -> pd.DataFrame:
 
 
 def attach_scores(units: pd.DataFrame, scores: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Units with value_a, value_b, delta (better minus worse direction applied), decision and missing (why there is no delta)."""
-    parts = []
-    for (family, dimension, setting), own in units.groupby(["family", "dimension", "setting"], sort=True):
-        declared = plan.families[str(family)]
-        if declared.kind == "preference":
-            axis = declared.dimensions[str(dimension)]
-            parts.append(_pairs(own, scores, axis.metric_of(str(setting)), axis.higher_is_better, declared.tau_of(str(dimension))))
-        else:
-            parts.append(_answers(own, scores, declared.judge, declared.threshold))
-    return pd.concat(parts, ignore_index=True)
+    """Units with metric, tau, value_a, value_b, delta (positive: A better), decision and missing (why there is no decision).
+
+    The decision is the metric's sign outside the tie band (preferences) or the judge's yes/no (of a pair: yes to both clips).
+    """
+    units = units.merge(_declared(units, plan), on=["family", "dimension", "setting"], how="left", validate="many_to_one")
+    first, second = _looked_up(units, scores, "a"), _looked_up(units, scores, "b")
+    paired = (units["clip_b"] != "").to_numpy()
+    preference = (units["kind"] == "preference").to_numpy()
+    value_a, value_b = first["value"].to_numpy(dtype=float), second["value"].where(paired).to_numpy(dtype=float)
+    delta = np.where(preference, (value_a - value_b) * units["direction"].to_numpy(dtype=float), np.nan)
+    answer = np.where(paired, np.minimum(value_a, value_b), value_a)
+    missing = np.where((first["reason"] == "") & paired, second["reason"], first["reason"])
+    missing = np.where(units["metric"] == "", str(Reason.NOT_APPLICABLE), missing)
+    decision = np.full(len(units), None, dtype=object)
+    signed, judged = preference & np.isfinite(delta), ~preference & np.isfinite(answer)
+    band = units["tau"].to_numpy(dtype=float)
+    decision[signed] = threshold_decision(delta[signed], band[signed])
+    decision[judged] = np.where(answer[judged] >= units["threshold"].to_numpy(dtype=float)[judged], "yes", "no")
+    found = {"value_a": value_a, "value_b": value_b, "delta": delta, "decision": decision, "missing": missing}
+    return units.drop(columns=["direction", "threshold"]).assign(**found)
 
 
-def _looked_up(units: pd.DataFrame, scores: pd.DataFrame, metric: str, side: str) -> pd.DataFrame:
+def _declared(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """What the plan says about each family, dimension and setting: the score to look up, its direction, tie band and threshold."""
+    table = units[["family", "dimension", "setting"]].drop_duplicates().reset_index(drop=True)
+    rows = []
+    for row in table.itertuples():
+        family = plan.families[str(row.family)]
+        axis = family.dimensions[str(row.dimension)]
+        preference = family.kind == "preference"
+        metric = axis.metric_of(str(row.setting)) if preference else family.judge
+        tau = family.tau_of(str(row.dimension)) if preference else np.nan
+        direction = 1 if axis.higher_is_better else -1
+        rows.append({"metric": metric or "", "tau": tau, "direction": direction, "threshold": family.threshold})
+    return pd.concat([table, pd.DataFrame(rows, index=table.index)], axis=1)
+
+
+def _looked_up(units: pd.DataFrame, scores: pd.DataFrame, side: str) -> pd.DataFrame:
     """Value and reason of one side's clip, in the units' order."""
     questions = ("#" + units["question"]).where(units["question"] != "", "")
-    wanted = pd.DataFrame(
-        {
-            "benchmark": units["benchmark"].to_numpy(),
-            "setting": units["setting"].to_numpy(),
-            "model_id": units[f"model_{side}"].to_numpy(),
-            "clip_id": units[f"clip_{side}"].to_numpy(),
-            "metric": (metric + questions).to_numpy(),
-        }
+    wanted = units[["benchmark", "setting"]].assign(
+        model_id=units[f"model_{side}"], clip_id=units[f"clip_{side}"], metric=units["metric"] + questions
     )
     found = wanted.merge(scores, on=KEY, how="left", validate="many_to_one")
     found["reason"] = found["reason"].fillna(str(Reason.MISSING_INPUT))
     return found
-
-
-def _pairs(units: pd.DataFrame, scores: pd.DataFrame, metric: str | None, higher_is_better: bool, tau: float) -> pd.DataFrame:
-    if metric is None:
-        return _without(units, str(Reason.NOT_APPLICABLE), "")
-    first, second = _looked_up(units, scores, metric, "a"), _looked_up(units, scores, metric, "b")
-    delta = (first["value"] - second["value"]).to_numpy() * (1 if higher_is_better else -1)
-    missing = first["reason"].where(first["reason"] != "", second["reason"]).to_numpy()
-    decision = np.full(len(units), None, dtype=object)
-    known = np.isfinite(delta)
-    decision[known] = threshold_decision(delta[known], tau)
-    return units.assign(
-        metric=metric,
-        tau=tau,
-        value_a=first["value"].to_numpy(),
-        value_b=second["value"].to_numpy(),
-        delta=delta,
-        decision=decision,
-        missing=missing,
-    )
-
-
-def _answers(units: pd.DataFrame, scores: pd.DataFrame, judge: str | None, threshold: float) -> pd.DataFrame:
-    """The judge's yes or no; of a pair, yes only when it says yes to both clips."""
-    if judge is None:
-        return _without(units, str(Reason.NOT_APPLICABLE), "")
-    first = _looked_up(units, scores, judge, "a")
-    paired = (units["clip_b"] != "").to_numpy()
-    second = _looked_up(units, scores, judge, "b")
-    value_b = second["value"].where(paired).to_numpy()
-    value = np.where(paired, np.minimum(first["value"], second["value"]), first["value"])
-    missing = np.where((first["reason"] == "") & paired, second["reason"], first["reason"])
-    decision = np.full(len(units), None, dtype=object)
-    known = np.isfinite(value)
-    decision[known] = np.where(value[known] >= threshold, "yes", "no")
-    return units.assign(
-        metric=judge,
-        tau=np.nan,
-        value_a=first["value"].to_numpy(),
-        value_b=value_b,
-        delta=np.nan,
-        decision=decision,
-        missing=missing,
-    )
-
-
-def _without(units: pd.DataFrame, reason: str, metric: str) -> pd.DataFrame:
-    none = pd.Series([None] * len(units), index=units.index, dtype=object)
-    empty = {"tau": np.nan, "value_a": np.nan, "value_b": np.nan, "delta": np.nan}
-    return units.assign(metric=metric, **empty, decision=none, missing=reason)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from lookback.agreement.importers import tidy
 from lookback.agreement.plan import Plan
 from lookback.errors import ContractError
 from lookback.stats.preference import SIGNS
@@ -21,7 +22,7 @@ def check_ratings(ratings: pd.DataFrame, plan: Plan, clips: pd.DataFrame | None 
     Adds family, kind, role, question and item. `clips` (benchmark, setting, model_id, clip_id) makes unknown clips an error.
     Raises ContractError with every problem on its own line.
     """
-    votes = ratings.reset_index(drop=True).copy()
+    votes = tidy(ratings, "The ratings")
     split = votes["dimension"].str.partition("#")
     votes["dimension"], votes["question"] = split[0], split[2]
     votes["family"] = _families(votes, plan)

@@ -128,15 +128,14 @@ def model_ceiling(
     m = int(models.max()) + 1
     signs, voted, half = signs[kept], voted[kept], half[kept]
     rng = np.random.default_rng(seed)
-    values = []
-    for _ in range(splits):
+    played = np.bincount(a, minlength=m) + np.bincount(b, minlength=m)
+    halves = np.empty((2, splits, m))
+    for split in range(splits):
         rank = np.argsort(np.argsort(np.where(voted, rng.random(voted.shape), 2.0), axis=1), axis=1)
-        ratios = []
-        for chosen in (rank < half[:, None], (rank >= half[:, None]) & (rank < 2 * half[:, None])):
+        for side, chosen in enumerate((rank < half[:, None], (rank >= half[:, None]) & (rank < 2 * half[:, None]))):
             mean = (signs * chosen).sum(axis=1) / half
-            points = np.bincount(a, (1 + mean) / 2, m) + np.bincount(b, (1 - mean) / 2, m)
-            ratios.append(points / (np.bincount(a, minlength=m) + np.bincount(b, minlength=m)))
-        values.append(spearman_rows(ratios[0][None], ratios[1][None])[0])
+            halves[side, split] = (np.bincount(a, (1 + mean) / 2, m) + np.bincount(b, (1 - mean) / 2, m)) / played
+    values = spearman_rows(halves[0], halves[1])
     r = float(np.nanmean(values)) if np.isfinite(values).any() else np.nan
     if not r > 0:
         raise NotScorable(Reason.UNDEFINED, "the two halves of the votes do not rank the models alike: no ceiling above zero")

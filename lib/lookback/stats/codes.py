@@ -34,13 +34,14 @@ def check_categories(categories: Sequence[Any]) -> list[Any]:
 def code_labels(labels: ArrayLike, categories: Sequence[Any]) -> NDArray[np.int64]:
     """Labels of any shape as positions in `categories`; missing (None, NaN) becomes -1, anything else unknown is an error."""
     declared = check_categories(categories)
-    values = np.asarray(labels, dtype=object)
-    flat = pd.Series(values.ravel(), dtype=object)
-    codes = pd.Index(declared, dtype=object).get_indexer(pd.Index(flat, dtype=object))
-    codes = np.asarray(codes, dtype=np.int64)
-    unknown = (codes == MISSING) & flat.notna().to_numpy()
+    values = np.asarray(labels)
+    numeric = values.dtype.kind in "iuf" and all(isinstance(c, Real) for c in declared)
+    kind = float if numeric else object
+    flat = values.ravel().astype(kind)
+    codes = np.asarray(pd.Index(declared, dtype=kind).get_indexer(pd.Index(flat, dtype=kind)), dtype=np.int64)
+    unknown = (codes == MISSING) & ~pd.isna(flat)
     if unknown.any():
-        examples = sorted({repr(v) for v in flat[unknown].head(50)})[:5]
+        examples = sorted({repr(v) for v in flat[unknown][:50].tolist()})[:5]
         raise ContractError(
             f"{int(unknown.sum())} label(s) outside the declared scale {declared}: {', '.join(examples)}; "
             "correct the labels or declare the scale they were given on"
@@ -50,7 +51,7 @@ def code_labels(labels: ArrayLike, categories: Sequence[Any]) -> NDArray[np.int6
 
 def rating_codes(ratings: pd.DataFrame | ArrayLike, categories: Sequence[Any]) -> NDArray[np.int64]:
     """An items x raters table as codes, with -1 where a rater did not vote on an item."""
-    values = ratings.to_numpy(dtype=object) if isinstance(ratings, pd.DataFrame) else np.asarray(ratings, dtype=object)
+    values = ratings.to_numpy() if isinstance(ratings, pd.DataFrame) else np.asarray(ratings)
     if values.ndim != 2:
         raise UsageError(f"ratings must be a table of items x raters, got an array of shape {values.shape}")
     return code_labels(values, categories)
@@ -69,7 +70,7 @@ def category_values(categories: Sequence[Any]) -> NDArray[np.float64]:
 
 
 def cluster_codes(clusters: ArrayLike | None, n: int) -> NDArray[np.int64]:
-    """Cluster of each unit as 0..G-1; without clusters every unit is its own."""
+    """Cluster of each unit as 0..G-1 in the order of their names, so that resampling does not depend on the order of the rows."""
     if clusters is None:
         return np.arange(n)
     values = pd.Series(np.asarray(clusters, dtype=object))
@@ -77,4 +78,7 @@ def cluster_codes(clusters: ArrayLike | None, n: int) -> NDArray[np.int64]:
         raise UsageError(f"clusters must name one cluster per unit: {n} units, {len(values)} cluster labels")
     if values.isna().any():
         raise ContractError(f"{int(values.isna().sum())} unit(s) have no cluster; every unit must belong to one")
-    return np.asarray(pd.factorize(values)[0], dtype=np.int64)
+    try:
+        return np.asarray(pd.factorize(values, sort=True)[0], dtype=np.int64)
+    except TypeError:
+        return np.asarray(pd.factorize(values.astype(str), sort=True)[0], dtype=np.int64)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-SPREADS = 16
-CORRELATIONS = np.linspace(-0.99, 0.99, 41)
+SPREADS = 12
+CORRELATIONS = np.linspace(-0.98, 0.98, 25)
 JITTER = 1e-10
 # prior standard deviation of the two means on the win-ratio scale: flat in effect
 MEAN_SD = 1.0

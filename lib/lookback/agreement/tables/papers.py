@@ -77,7 +77,7 @@ def wrbench_5(agreement: pd.DataFrame, bridges: pd.DataFrame) -> pd.DataFrame:
         return table.assign(bridge_n=0, reversals=pd.NA, reversal_high=float("nan"), reason="no bridge computed").reset_index(
             drop=True
         )
-    chosen = bridges[["setting", "dimension", "n", "reversals", "reversal_rate_high", "reason"]]
+    chosen = bridges.reindex(columns=["setting", "dimension", "n", "reversals", "reversal_rate_high", "reason"])
     chosen = chosen.rename(columns={"n": "bridge_n", "reversal_rate_high": "reversal_high"})
     merged = table.merge(chosen, on=["setting", "dimension"], how="left")
     return merged.assign(bridge_n=merged["bridge_n"].fillna(0).astype(int), reversals=merged["reversals"].astype("Int64"))

@@ -1,0 +1,79 @@
+"""Figures have axis labels, n and captions, and show every row of their table."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from lookback.agreement.figures import (
+    agreement_forest,
+    agreement_heatmap,
+    correlation_matrix,
+    event_factor_boxes,
+    ranking_forest,
+    win_ratio_scatter,
+)
+from lookback.agreement.figures.scatter import LINE, label_sides
+from lookback.agreement.tables.design import event_scores
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def texts(figure) -> str:
+    return " | ".join(t.get_text() for axes in figure.axes for t in axes.findobj(plt.Text))
+
+
+def test_forest_shows_every_dimension_with_its_n(tables):
+    for figure, caption in (agreement_forest(tables["agreement"]), ranking_forest(tables["ranking"])):
+        axes = figure.axes[0]
+        assert axes.get_xlabel()
+        assert "interval" in axes.get_xlabel()
+        assert "(n " in texts(figure)
+        assert caption.endswith(".")
+    labels = [t.get_text() for t in agreement_forest(tables["agreement"])[0].axes[0].get_yticklabels()]
+    assert len(labels) == len(tables["agreement"])
+
+
+def test_forest_says_where_there_is_no_value(tables):
+    holes = tables["agreement"].copy()
+    holes.loc[0, ["ac1", "ac1_low", "ac1_high"]] = np.nan
+    assert "no value" in texts(agreement_forest(holes)[0])
+
+
+def test_scatter_names_every_model(tables):
+    own = tables["win_ratios"]
+    figure, caption = win_ratio_scatter(own, tables["ranking"])
+    shown = texts(figure)
+    assert all(model in shown for model in own["model"].unique())
+    assert "rho" in shown
+    assert "order" in caption
+
+
+def test_labels_of_two_points_at_one_place_do_not_cover_each_other():
+    sides = label_sides(np.array(["first", "second"]), np.array([0.5, 0.5]), np.array([0.5, 0.5 + LINE / 10]))
+    assert sides[0] != sides[1]
+
+
+def test_heat_map_prints_every_cell(tables):
+    table = tables["memobench_agreement"]
+    figure, caption = agreement_heatmap(table)
+    assert texts(figure).count("%") >= table.drop(columns=["scene", "n"]).notna().sum().sum()
+    assert "96 questions" in caption
+
+
+def test_correlation_matrix_has_intervals(tables):
+    own = tables["correlations"].query("benchmark == 'wrbench'")
+    figure, caption = correlation_matrix(own)
+    assert texts(figure).count(" to ") == len(own)
+    assert "6 models" in caption
+
+
+def test_factor_boxes_carry_stars(tables, study):
+    figure, caption = event_factor_boxes(event_scores(study[1], study[2]), tables["event_factors"])
+    assert "n.s." in texts(figure)
+    assert "n 6 models" in texts(figure)
+    assert "Wilcoxon" in caption

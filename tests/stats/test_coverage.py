@@ -1,0 +1,59 @@
+"""Nominal 95 % intervals cover the truth: a small version of benchmarks/stats_coverage.py, which prints the full table."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from functools import cache
+
+import pandas as pd
+import pytest
+from lookback.paths import project_root
+
+CLUSTERED = "320 items in 40 scenes x 3 raters"
+RANKED = "8 models, 40 scenes x 4 pairs, close"
+
+
+@pytest.fixture(scope="module")
+def benchmark():
+    path = project_root() / "benchmarks" / "stats_coverage.py"
+    spec = importlib.util.spec_from_file_location("stats_coverage", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["stats_coverage"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def covered(benchmark):
+    """Coverage of a design by its name, computed once."""
+    designs = {design.text: design for design in benchmark.DESIGNS}
+
+    @cache
+    def compute(text: str, studies: int) -> pd.DataFrame:
+        return benchmark.coverage(designs[text], studies, resamples=300, seed=1).set_index("estimator")
+
+    return compute
+
+
+@pytest.mark.parametrize(
+    ("design", "estimator", "studies"),
+    [
+        ("80 items x 3 raters", "AC1", 150),
+        (CLUSTERED, "AC1", 150),
+        ("230 pairs, 46 scenes, strong", "Spearman, pairs", 100),
+        ("8 models, 30 scenes x 4 pairs", "win-ratio difference", 150),
+        (RANKED, "Spearman, models", 50),
+    ],
+)
+def test_intervals_cover_the_truth(covered, design, estimator, studies):
+    own = covered(design, studies).loc[estimator]
+    # four standard errors below 95 %: chance cannot break it, an interval that is too narrow does
+    assert own["coverage"] > 0.95 - 4 * (0.95 * 0.05 / studies) ** 0.5
+    assert own["none"] == 0
+
+
+def test_ignoring_scenes_or_vote_noise_does_not_cover(covered):
+    # the check has teeth: intervals that ignore scenes, or bootstrap noisy win ratios as they are, fail it
+    assert covered(CLUSTERED, 150).filter(like="comparison", axis=0)["coverage"].iloc[0] < 0.85
+    assert covered(RANKED, 50).filter(like="comparison", axis=0)["coverage"].iloc[0] < 0.75
