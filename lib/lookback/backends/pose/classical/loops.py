@@ -33,7 +33,7 @@ class Loop:
 def find_loops(
     views: list[View],
     chain: np.ndarray,
-    broken: np.ndarray,
+    part: np.ndarray,
     fov_deg: float,
     focal: float,
     centre: np.ndarray,
@@ -42,17 +42,17 @@ def find_loops(
 ) -> list[Loop]:
     """Match each view to the first one and to the earlier ones that the chain of orientations (N,3,3) says look the same way.
 
-    `moves`: the clip shows parallax, so a view may match from a step aside. `broken` (N,) counts the cuts before each frame: across
-    a cut the chain knows nothing, so any earlier view may match.
+    `moves`: the clip shows parallax, so a view may match from a step aside. `part` (N,) numbers the parts that tracks hold
+    together: across parts the chain knows nothing, so any earlier view may match.
     """
     path = np.concatenate([[0.0], np.cumsum(rotation_angle_deg(chain[:-1], chain[1:]))])
     loops = []
     for number, view in enumerate(views):
-        for other in _candidates(views[:number], view, chain, broken, fov_deg):
+        for other in _candidates(views[:number], view, chain, part, fov_deg):
             loop = _measure(other, view, focal, centre, moves, generator)
             if loop is None:
                 continue
-            if broken[view.frame] == broken[other.frame]:
+            if part[view.frame] == part[other.frame]:
                 predicted = chain[other.frame].T @ chain[view.frame]
                 allowed = DRIFT_DEG + DRIFT_SHARE * (path[view.frame] - path[other.frame])
                 if rotation_angle_deg(predicted, loop.relative) > allowed:
@@ -61,11 +61,11 @@ def find_loops(
     return loops
 
 
-def _candidates(earlier: list[View], view: View, chain: np.ndarray, broken: np.ndarray, fov_deg: float) -> list[View]:
-    far = [other for other in earlier if view.frame - other.frame >= MIN_GAP or broken[other.frame] != broken[view.frame]]
+def _candidates(earlier: list[View], view: View, chain: np.ndarray, part: np.ndarray, fov_deg: float) -> list[View]:
+    far = [other for other in earlier if view.frame - other.frame >= MIN_GAP or part[other.frame] != part[view.frame]]
     if not far:
         return []
-    across = [other for other in far if broken[other.frame] != broken[view.frame]]
+    across = [other for other in far if part[other.frame] != part[view.frame]]
     if across:
         spread = np.unique(np.linspace(0, len(across) - 1, 2 * CANDIDATES).round().astype(int))
         return [across[k] for k in spread]

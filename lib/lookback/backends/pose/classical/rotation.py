@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 
 HYPOTHESES = 64
 OUTLIER_PX = 2.5
+VOTING_CELLS = (8, 5)  # columns, rows
 MIN_SCALE_PX = 0.25  # tracks are not more exact than this
 
 
@@ -43,24 +44,38 @@ def project(rays: np.ndarray, focal: float, centre: np.ndarray) -> np.ndarray:
 
 
 def fit_rotation(
-    first: np.ndarray, second: np.ndarray, focal: float, centre: np.ndarray, generator: np.random.Generator
+    first: np.ndarray,
+    second: np.ndarray,
+    focal: float,
+    centre: np.ndarray,
+    generator: np.random.Generator,
+    trust: np.ndarray | None = None,
 ) -> RotationFit:
-    """The rotation most points agree on: two-point hypotheses scored by truncated squares (MSAC), then reweighted least squares.
+    """The rotation the background agrees on: two-point hypotheses scored by truncated squares (MSAC), then reweighted steps.
 
-    The error is the distance in pixels between a point of view 2 and the rotated point of view 1.
+    Every part of the image has one vote, shared by its points according to their `trust` (how well they followed the background so
+    far). The error is the distance in pixels between a point of view 2 and the rotated point of view 1.
     """
     rays_1, rays_2 = bearings(first, focal, centre), bearings(second, focal, centre)
     pairs = generator.integers(0, len(first), (HYPOTHESES, 2))
     candidates = np.concatenate([np.eye(3)[None], wahba(rays_1[pairs], rays_2[pairs])])
     moved = rays_1 @ np.swapaxes(candidates, 1, 2)
     squared = ((project(moved, focal, centre) - second) ** 2).sum(axis=-1)
-    rotation = candidates[np.minimum(squared, OUTLIER_PX**2).sum(axis=1).argmin()]
+    votes = area_votes(second, centre) * (1.0 if trust is None else trust)
+    rotation = candidates[(np.minimum(squared, OUTLIER_PX**2) @ votes).argmin()]
     for _ in range(8):
         rotation, step = _reweighted_step(rotation, rays_1, second, focal, centre)
         if step < 1e-6:
             break
     error = np.linalg.norm(project(rays_1 @ rotation.T, focal, centre) - second, axis=1)
     return RotationFit(rotation, error, error < outlier_limit(error))
+
+
+def area_votes(points: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    """Weights by which every part of the image has one vote, however many points it holds: the background is what is wide."""
+    cells = np.clip((points / (2 * centre + 1) * VOTING_CELLS).astype(int), 0, np.array(VOTING_CELLS) - 1)
+    _, inverse, counts = np.unique(cells[:, 0] + VOTING_CELLS[0] * cells[:, 1], return_inverse=True, return_counts=True)
+    return 1.0 / np.maximum(counts[inverse], 2)
 
 
 def outlier_limit(error: np.ndarray) -> float:

@@ -14,9 +14,11 @@ from lookback.backends.pose.classical.tracking import Segment
 
 FEWEST = 6  # points below which no rotation is fitted
 REFERENCE_POINTS = 40
+LEARNING, NEW_POINT = 0.3, 0.5  # how fast trust follows the evidence, and the trust of a point not seen before
 # Moving is believed only when it explains the tracks well and turning does not: with few or wobbling tracks, or a wrong focal
 # length, a turn passes for a step aside, and a wrong step costs more than a missing one.
-MEDIAN_PX, UPPER_PX = 0.6, 1.0  # of the error at the reference frame: median, and third quartile
+MEDIAN_PX, UPPER_PX = 0.6, 1.6  # of the error at the reference frame: median, and third quartile
+TYPICAL_PX = 1.0  # third quartile of the error in the median frame
 BETTER = 0.6  # the median under moving over the median under turning
 UNKNOWN_FOCAL_PX = 6.0  # with an assumed focal length, turning must fail by this much
 
@@ -33,22 +35,37 @@ class Motion:
     inverse_depth: np.ndarray | None  # (M,) where the camera moved
     model: str
     end_rays: np.ndarray  # (M,3) the keyframe's normalised rays, turned into the last frame
+    trust: np.ndarray  # (M,) in [0,1]: how well each point followed the background
 
 
 def turning(
-    segment: Segment, focal: float, centre: np.ndarray, generator: np.random.Generator
+    segment: Segment, before: Motion | None, focal: float, centre: np.ndarray, generator: np.random.Generator
 ) -> tuple[Motion, list[RotationFit | None]]:
-    """The rotation of every frame, on its own."""
+    """The rotation of every frame, on its own; points that went their own way before, here or in the segment before, count less."""
     fits: list[RotationFit | None] = []
+    trust = _inherited(segment, before)
     for positions in segment.positions:
         valid = np.isfinite(positions[:, 0])
-        enough = valid.sum() >= FEWEST
-        fits.append(fit_rotation(segment.points[valid], positions[valid], focal, centre, generator) if enough else None)
+        if valid.sum() < FEWEST:
+            fits.append(None)
+            continue
+        fit = fit_rotation(segment.points[valid], positions[valid], focal, centre, generator, trust[valid])
+        trust[valid] += LEARNING * (fit.inliers - trust[valid])
+        fits.append(fit)
     rotation = _held([None if fit is None else fit.rotation for fit in fits])
     known = np.array([fit is not None for fit in fits], bool)
     quality = np.array([0.0 if fit is None else _quality(fit.inliers) for fit in fits])
     end_rays = _end_rays(segment, rotation, focal, centre)
-    return Motion(segment, rotation, np.zeros((len(fits), 3)), quality, known, None, "rotation", end_rays), fits
+    return Motion(segment, rotation, np.zeros((len(fits), 3)), quality, known, None, "rotation", end_rays, trust), fits
+
+
+def _inherited(segment: Segment, before: Motion | None) -> np.ndarray:
+    """Trust at the keyframe: what the points earned in the segment before; new points must earn theirs."""
+    trust = np.full(len(segment.points), NEW_POINT if before is not None else 1.0)
+    if before is not None:
+        known = segment.parent >= 0
+        trust[known] = before.trust[segment.parent[known]]
+    return np.maximum(trust, 0.02)
 
 
 def moving(
@@ -71,16 +88,20 @@ def moving(
     tracks = np.stack(segment.positions)
     solved = [(start.model, solve_structure(segment.points, tracks, reference, start, focal, centre)) for start in candidates]
     model, best = min(solved, key=lambda item: item[1].cost)
-    error = _errors(segment, best, reference, focal, centre)
-    limit = min(MEDIAN_PX, BETTER * float(np.median(fit.error)))
-    if not np.isfinite(best.translation).all() or np.median(error) > limit or np.percentile(error, 75) > UPPER_PX:
-        return None
-    share = np.array(
-        [np.mean(_errors(segment, best, t, focal, centre) < 2.0) if turn.known[t] else 0.0 for t in range(len(tracks))]
+    errors = [_errors(segment, best, t, focal, centre) for t in range(len(tracks))]
+    upper = np.array([np.percentile(error, 75) for error, known in zip(errors, turn.known, strict=True) if known])
+    believed = (
+        np.isfinite(best.translation).all()
+        and np.median(errors[reference]) <= min(MEDIAN_PX, BETTER * float(np.median(fit.error)))
+        and np.percentile(errors[reference], 75) <= UPPER_PX
+        and np.median(upper) <= TYPICAL_PX
     )
+    if not believed:
+        return None
+    share = np.array([np.mean(error < 2.0) if known else 0.0 for error, known in zip(errors, turn.known, strict=True)])
     quality = np.clip(np.isfinite(tracks[..., 0]).sum(axis=1) * share / 40.0, 0, 1) * np.clip((share - 0.2) / 0.4, 0, 1)
     end_rays = _end_rays(segment, best.rotation, focal, centre)
-    return Motion(segment, best.rotation, best.translation, quality, turn.known, best.inverse_depth, model, end_rays)
+    return Motion(segment, best.rotation, best.translation, quality, turn.known, best.inverse_depth, model, end_rays, turn.trust)
 
 
 def _carried(segment: Segment, reference: int, before: Motion | None, focal: float, centre: np.ndarray) -> Candidate | None:

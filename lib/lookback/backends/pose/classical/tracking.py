@@ -17,7 +17,7 @@ WORKING_WIDTH = 480
 MAX_POINTS = 220
 MANY_POINTS = 100  # with so many points, descriptors of a smaller image do
 MIN_POINTS = 12  # fewer tracks than this say nothing about the camera
-TEXTURED = 40  # corners a frame needs before lost tracks can mean a cut rather than a blank wall
+TEXTURED = 40  # features both frames need before lost tracks can mean a cut rather than a blank wall
 KEEP_SHARE = 0.5  # a new keyframe starts when fewer of its points are still followed
 MAX_SHIFT = 0.3  # ... or when they have moved by this share of the image's width
 MAX_LENGTH = 90  # ... or after this many frames
@@ -129,11 +129,11 @@ class PointTracker:
 
     def _lost(self, grey: np.ndarray, n_alive: int, n_points: int) -> bool:
         """True when the tracks ended here although both frames have texture: a jump that descriptors bridge, or a cut."""
-        if n_alive >= max(MIN_POINTS, 0.15 * n_points) or n_points < TEXTURED:
+        if n_alive >= max(MIN_POINTS, 0.15 * n_points) or n_points < MIN_POINTS:
             return False
         assert self._previous is not None
         before, after = describe(self._previous, self.n_frames - 1), describe(grey, self.n_frames)
-        if len(after.points) < TEXTURED:
+        if min(len(before.points), len(after.points)) < TEXTURED:
             return False
         first, second = match(before, after)
         if len(first) >= MIN_POINTS and _agree(first, second):

@@ -1,0 +1,204 @@
+"""Every pose format gives the same path; what is broken is refused in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from evo.tools import file_interface
+from lookback.backends.pose import read_poses
+from lookback.camera import from_yaw_pitch_roll, inverse
+from lookback.errors import ContractError
+from lookback.media import VideoInfo
+from scipy.spatial.transform import Rotation
+
+N = 9
+WIDTH, HEIGHT = 640, 384
+K = np.array([[500.0, 0.0, 320.0], [0.0, 500.0, 192.0], [0.0, 0.0, 1.0]])
+
+
+def video(n_frames: int = N) -> VideoInfo:
+    return VideoInfo(Path("clip.mp4"), "video", n_frames, 24.0, WIDTH, HEIGHT, n_frames / 24, 0, "h264", "yuv420p", False)
+
+
+@pytest.fixture
+def path() -> np.ndarray:
+    angle = np.linspace(0, 40, N)
+    return from_yaw_pitch_roll(angle, angle / 4, -angle / 8, np.stack([angle / 20, -angle / 50, angle / 10], axis=1))
+
+
+def write_da3(file: Path, c2w: np.ndarray) -> None:
+    """As Depth-Anything-3 exports: at half the video's size here."""
+    half = K.copy()
+    half[:2] /= 2
+    depth = np.ones((len(c2w), HEIGHT // 2, WIDTH // 2), np.float16)
+    np.savez(file, depth=depth, extrinsics=inverse(c2w)[:, :3].astype(np.float32), intrinsics=np.repeat(half[None], len(c2w), 0))
+
+
+def write_mapanything(file: Path, c2w: np.ndarray) -> None:
+    np.savez(file, cam_c2w=c2w.astype(np.float32), intrinsic=K, depth=np.ones((len(c2w), HEIGHT, WIDTH, 1), np.float16))
+
+
+def write_vggt(file: Path, c2w: np.ndarray) -> None:
+    quarter = K.copy()
+    quarter[:2] /= 4
+    np.savez(file, extrinsic=inverse(c2w)[None, :, :3], intrinsic=np.repeat(quarter[None, None], len(c2w), 1))
+
+
+def write_vipe(file: Path, c2w: np.ndarray) -> None:
+    file.parent.mkdir()
+    np.savez(file, data=c2w, inds=np.arange(len(c2w)))
+    beside = file.parent.parent / "intrinsics"
+    beside.mkdir()
+    np.savez(beside / file.name, data=np.tile([500.0, 500.0, 320.0, 192.0], (len(c2w), 1)), inds=np.arange(len(c2w)))
+
+
+def write_colmap(file: Path, c2w: np.ndarray) -> None:
+    """By COLMAP's documentation: q and t take world to camera, the camera's centre is -R^T t; a line of points after each image."""
+    lines = ["# Image list with two lines of data per image:"]
+    for number, pose in enumerate(inverse(c2w)):
+        x, y, z, w = Rotation.from_matrix(pose[:3, :3]).as_quat()
+        values = " ".join(f"{value:.12g}" for value in (w, x, y, z, *pose[:3, 3]))
+        lines += [f"{number + 1} {values} 1 frame_{number}.png", "10.5 20.5 -1 30.0 40.0 7 50 60 -1 70 80 9"]
+    file.write_text("\n".join(lines) + "\n")
+    file.with_name("cameras.txt").write_text(f"1 PINHOLE {WIDTH // 2} {HEIGHT // 2} 250 250 160 96\n")
+
+
+def write_c2w(file: Path, c2w: np.ndarray) -> None:
+    np.save(file, c2w)
+    np.save(file.with_name("intrinsics.npy"), np.tile([500.0, 500.0, 320.0, 192.0], (len(c2w), 1)))
+
+
+def write_tum(file: Path, c2w: np.ndarray) -> None:
+    quaternion = Rotation.from_matrix(c2w[:, :3, :3]).as_quat()
+    rows = np.concatenate([np.arange(len(c2w))[:, None] / 24, c2w[:, :3, 3], quaternion], axis=1)
+    np.savetxt(file, rows, header="timestamp tx ty tz qx qy qz qw")
+
+
+def write_kitti(file: Path, c2w: np.ndarray) -> None:
+    np.savetxt(file, c2w[:, :3].reshape(len(c2w), 12))
+
+
+WRITERS: dict[str, tuple[str, Callable[[Path, np.ndarray], None]]] = {
+    "da3": ("results.npz", write_da3),
+    "mapanything": ("001_mapanything.npz", write_mapanything),
+    "vggt": ("vggt.npz", write_vggt),
+    "vipe": ("pose/clip.npz", write_vipe),
+    "colmap": ("images.txt", write_colmap),
+    "c2w": ("poses.npy", write_c2w),
+    "tum": ("poses.tum", write_tum),
+    "kitti": ("poses.txt", write_kitti),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_file_gives_back_the_path_that_was_written(name: str, path: np.ndarray, tmp_path: Path) -> None:
+    file, write = WRITERS[name]
+    write(tmp_path / file, path)
+    track = read_poses(tmp_path / file, name, video())
+    assert np.allclose(track.c2w, path, atol=2e-6)
+    assert track.frame_index.tolist() == list(range(N)) and track.has_translation.all()
+    if name not in ("tum", "kitti"):
+        assert np.allclose(track.intrinsics, K, atol=1e-3) and track.focal_source == "file"
+    else:
+        assert "assumed" in track.focal_source
+
+
+@pytest.mark.parametrize(
+    ("name", "read"), [("tum", file_interface.read_tum_trajectory_file), ("kitti", file_interface.read_kitti_poses_file)]
+)
+def test_text_formats_are_read_as_evo_reads_them(name: str, read: Callable, path: np.ndarray, tmp_path: Path) -> None:
+    file, write = WRITERS[name]
+    write(tmp_path / file, path)
+    assert np.allclose(read_poses(tmp_path / file, name, video()).c2w, np.array(read(str(tmp_path / file)).poses_se3), atol=1e-9)
+
+
+def test_fewer_poses_than_frames_are_spread_linearly_and_the_record_says_so(path: np.ndarray, tmp_path: Path) -> None:
+    write_da3(tmp_path / "results.npz", path)
+    track = read_poses(tmp_path / "results.npz", "da3", video(81))
+    assert track.frame_index.tolist() == [0, 10, 20, 30, 40, 50, 60, 70, 80]
+    assert any("mapped linearly" in note for note in track.notes)
+
+
+def test_da3_accepts_square_extrinsics(path: np.ndarray, tmp_path: Path) -> None:
+    np.savez(tmp_path / "results.npz", extrinsics=inverse(path), intrinsics=np.repeat(K[None], N, 0))
+    assert np.allclose(read_poses(tmp_path / "results.npz", "da3", video()).c2w, path)
+
+
+def test_colmap_takes_frames_from_numbered_names(path: np.ndarray, tmp_path: Path) -> None:
+    write_colmap(tmp_path / "images.txt", path)
+    text = (tmp_path / "images.txt").read_text()
+    for number in reversed(range(N)):
+        text = text.replace(f"frame_{number}.png", f"frame_{number * 5 + 1:05d}.png")
+    (tmp_path / "images.txt").write_text(text)
+    track = read_poses(tmp_path / "images.txt", "colmap", video(50))
+    assert track.frame_index.tolist() == [number * 5 + 1 for number in range(N)]
+
+
+def _mirrored(c2w: np.ndarray) -> np.ndarray:
+    out = c2w.copy()
+    out[3, :3, 0] *= -1
+    return out
+
+
+def _stretched(c2w: np.ndarray) -> np.ndarray:
+    out = c2w.copy()
+    out[2, :3, :3] *= 1.1
+    return out
+
+
+def _not_finite(c2w: np.ndarray) -> np.ndarray:
+    out = c2w.copy()
+    out[5, 0, 3] = np.nan
+    return out
+
+
+@pytest.mark.parametrize(
+    ("break_it", "words"),
+    [
+        (_mirrored, "frame 3 is mirrored"),
+        (_stretched, "frame 2 is no rotation"),
+        (_not_finite, "frame 5 has a pose that is not finite"),
+    ],
+)
+def test_a_broken_pose_is_named_with_its_frame(break_it: Callable, words: str, path: np.ndarray, tmp_path: Path) -> None:
+    np.save(tmp_path / "poses.npy", break_it(path))
+    with pytest.raises(ContractError, match=words):
+        read_poses(tmp_path / "poses.npy", "c2w", video())
+
+
+def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:
+    np.save(tmp_path / "poses.npy", np.array([{"a": 1}], dtype=object))
+    with pytest.raises(ContractError, match="plain arrays"):
+        read_poses(tmp_path / "poses.npy", "c2w", video())
+
+
+@pytest.mark.parametrize(
+    ("content", "format", "words"),
+    [
+        (b"not a zip", "da3", "cannot be read as a numpy file"),
+        (b"1 2 3\n", "kitti", "line 1: expected 12 numbers, found 3"),
+        (b"0 0 0 0 0 0 0 2\n", "tum", "quaternion has length 2"),
+        (b"0 0 0 0 0 0 0 1\n0 0 0 0 0 0 0 1\n", "tum", "time stamp is not after"),
+        (b"0 a 0 0 0 0 0 1\n", "tum", "line 1: expected numbers only"),
+        (b"# nothing\n", "colmap", "holds no image line"),
+        (b"", "kitti", "holds no pose"),
+    ],
+)
+def test_a_damaged_file_is_one_sentence(content: bytes, format: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "poses").write_bytes(content)
+    with pytest.raises(ContractError, match=words) as caught:
+        read_poses(tmp_path / "poses", format, video())
+    assert str(tmp_path / "poses") in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_absent_file_unknown_format_and_too_many_poses(path: np.ndarray, tmp_path: Path) -> None:
+    with pytest.raises(ContractError, match="no such pose file"):
+        read_poses(tmp_path / "absent.npz", "da3", video())
+    with pytest.raises(ContractError, match="pose format 'blender' is not known"):
+        read_poses(tmp_path / "absent.npz", "blender", video())
+    write_kitti(tmp_path / "poses.txt", path)
+    with pytest.raises(ContractError, match="9 poses and the video only 5 frames"):
+        read_poses(tmp_path / "poses.txt", "kitti", video(5))
