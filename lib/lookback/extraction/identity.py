@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -29,12 +30,15 @@ def producer_of(role: str, spec: BackendSpec, params: RunParams) -> Producer:
     return Producer(role, spec.name, spec.version, settings[:16], weights)
 
 
-def input_hash(clip: Clip, role: str, requires: tuple[str, ...]) -> str:
-    """Hash of the video's content and of every field and file of the clip that a backend may look at."""
+def input_hash(clip: Clip, upstream: Mapping[str, str]) -> str:
+    """Hash of the video's content, of every field and file of the clip that a backend may look at, and of what it builds on.
+
+    `upstream` gives the key of each role it builds on: other masks make other features of the masked object.
+    """
     fields = {name: getattr(clip, name) for name in FIELDS}
     fields["object_anchor"] = clip.object_anchor.model_dump() if clip.object_anchor else None
     files = {name: file_hash(resolve(path)) for name in FILES if (path := getattr(clip, name))}
-    return sha256_json([clip.content_hash, fields, files, sorted(requires)])
+    return sha256_json([clip.content_hash, fields, files, dict(upstream)])
 
 
 def truth_as_clip(clip: Clip) -> Clip:

@@ -16,7 +16,7 @@ from lookback.paths import resolve
 from lookback.store import Entry
 
 BATCH = 8  # frames pushed together
-SHELF_BYTES = 256 * 2**20  # decoded frames kept for the jobs of later rounds; longer clips are read again at the wanted frames
+SHELF_BYTES = 512 * 2**20  # decoded frames kept for the jobs of later rounds; longer clips are read again at the wanted frames
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,17 @@ def extract_clip(clip: Clip, backends: Mapping[str, Backend], known: Mapping[str
     made: dict[str, Made] = {}
     try:
         with open_video(resolve(clip.video)) as reader:
-            shelf = _Shelf(reader)
-            for number, roles in enumerate(_rounds(backends, known)):
+            order = rounds(backends)
+            shelf = _Shelf(reader, needed=len(order) > 1)
+            for number, roles in enumerate(order):
                 artifacts = {**known, **{role: result.entry for role, result in made.items() if result.entry is not None}}
                 running = _start(roles, backends, clip, reader, artifacts, made)
                 if number == 0:
-                    _stream(reader, running, made, shelf)
+                    _stream(reader, running, shelf)
                 else:
-                    _feed(running, made, shelf)
+                    _feed(running, shelf)
                 for role, clock in running.items():
-                    made[role] = _finish(role, clock, made)
+                    made[role] = _finish(clock)
             return made, shelf.seconds
     except MediaError as error:
         failed = Made(None, str(error.reason), str(error))
@@ -72,10 +73,10 @@ class _Clocked:
 class _Shelf:
     """The decoded frames of a clip that is small enough to keep; else the reader fetches the wanted ones again."""
 
-    def __init__(self, reader: VideoReader):
+    def __init__(self, reader: VideoReader, needed: bool):
         info = reader.info
         self.reader = reader
-        self.keeps = info.n_frames * info.width * info.height * 3 <= SHELF_BYTES
+        self.keeps = needed and info.n_frames * info.width * info.height * 3 <= SHELF_BYTES
         self.frames: dict[int, np.ndarray] = {}
         self.seconds = 0.0
 
@@ -92,16 +93,21 @@ class _Shelf:
         return frames
 
 
-def _rounds(backends: Mapping[str, Backend], known: Mapping[str, Entry]) -> list[list[str]]:
-    """Roles in the order they can run: first those that build on nothing, then those whose roles are done."""
-    done = set(known)
+def rounds(backends: Mapping[str, Backend]) -> list[list[str]]:
+    """Roles in the order they can run: first those that build on nothing, then those whose roles are done.
+
+    A role whose need is not among `backends` (it is known already, or cannot be had) does not wait for it.
+    """
     waiting = {role: {need for need in backend.requires if need in backends} for role, backend in backends.items()}
-    rounds = [[role for role, backend in backends.items() if not backend.requires]]
-    while rounds[-1] or len(rounds) == 1:
-        done |= set(rounds[-1])
-        waiting = {role: needs for role, needs in waiting.items() if role not in done}
-        rounds.append([role for role, needs in waiting.items() if needs <= done])
-    return [*rounds[:-1], list(waiting)]
+    first = [role for role, backend in backends.items() if not backend.requires]
+    order, done = [first], set(first)
+    while len(done) < len(backends):
+        ready = [role for role, needs in waiting.items() if role not in done and needs <= done]
+        if not ready:
+            raise LookbackError(f"These roles build on each other in a circle: {', '.join(sorted(set(waiting) - done))}")
+        order.append(ready)
+        done |= set(ready)
+    return order
 
 
 def _start(
@@ -122,10 +128,9 @@ def _start(
     return running
 
 
-def _stream(reader: VideoReader, running: Mapping[str, _Clocked], made: dict[str, Made], shelf: _Shelf) -> None:
-    """The one decode: batches of consecutive frames, cut to what each job wants."""
-    later = shelf.keeps  # jobs of later rounds may want any frame
-    if not later and all(clock.job.wants is not None and not len(clock.job.wants) for clock in running.values()):
+def _stream(reader: VideoReader, running: Mapping[str, _Clocked], shelf: _Shelf) -> None:
+    """The one decode: batches of consecutive frames, cut to what each job wants. No job wants a frame: nothing is decoded."""
+    if all(clock.job.wants is not None and not len(clock.job.wants) for clock in running.values()):
         return
     started, waiting = time.perf_counter(), 0.0
     for indices, frames in reader.batches(BATCH):
@@ -135,10 +140,10 @@ def _stream(reader: VideoReader, running: Mapping[str, _Clocked], made: dict[str
             chosen = slice(None) if clock.job.wants is None else np.isin(indices, clock.job.wants)
             clock.push(indices[chosen], frames[chosen])
         started = time.perf_counter()
-    shelf.seconds += waiting
+    shelf.seconds += waiting + time.perf_counter() - started
 
 
-def _feed(running: Mapping[str, _Clocked], made: dict[str, Made], shelf: _Shelf) -> None:
+def _feed(running: Mapping[str, _Clocked], shelf: _Shelf) -> None:
     for clock in running.values():
         wants = clock.job.wants
         if wants is None:
@@ -148,13 +153,13 @@ def _feed(running: Mapping[str, _Clocked], made: dict[str, Made], shelf: _Shelf)
             clock.push(indices, shelf.get(indices))
 
 
-def _finish(role: str, clock: _Clocked, made: Mapping[str, Made]) -> Made:
+def _finish(clock: _Clocked) -> Made:
     if clock.failure is not None:
         return clock.failure
     started = time.perf_counter()
     try:
         entry = clock.job.finish()
-    except Exception as error:
+    except Exception as error:  # as in push
         return _failed(error)
     return Made(entry, seconds=clock.seconds + time.perf_counter() - started)
 

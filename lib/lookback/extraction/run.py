@@ -14,11 +14,11 @@ from lookback.backends.choose import availability, backend_options, choose_backe
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.errors import BackendUnavailable, Reason
 from lookback.extraction.identity import GT_ROLES, input_hash, producer_of, truth_as_clip
-from lookback.extraction.onepass import Made, extract_clip
-from lookback.extraction.roles import roles_for
+from lookback.extraction.onepass import Made, extract_clip, rounds
+from lookback.extraction.roles import roles_for, with_requirements
 from lookback.params import RunParams
 from lookback.progress import track
-from lookback.registry import BackendSpec, backends_of
+from lookback.registry import BACKENDS, BackendSpec, backends_of
 from lookback.store import ArtifactStore, Entry, Producer
 from lookback.workers import WorkerDied, run_tasks
 
@@ -44,7 +44,9 @@ class Extracted:
 
 def extract_run(params: RunParams, clips: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(artifacts, timings): one row per clip and role; timings are seconds per clip and role of what was not in the store."""
-    tasks = [Task(clip, tuple(params.extraction.roles or roles_for(clip, params)), params) for clip in clips_from_frame(clips)]
+    for role in params.extraction.backends:
+        BACKENDS.get(f"{role}={params.extraction.backends[role]}")  # a wrong name is the user's mistake: say so before any work
+    tasks = [Task(clip, _roles(clip, params), params) for clip in clips_from_frame(clips)]
     rows: list[dict[str, Any]] = []
     timings: list[dict[str, Any]] = []
     for index, result in track(run_tasks(extract_task, tasks, params.workers), "extracting", total=len(tasks)):
@@ -58,16 +60,25 @@ def extract_run(params: RunParams, clips: pd.DataFrame) -> tuple[pd.DataFrame, p
     return pd.DataFrame(rows), pd.DataFrame(timings, columns=[*KEYS, "role", "seconds"])
 
 
+def _roles(clip: Clip, params: RunParams) -> tuple[str, ...]:
+    if params.extraction.roles:
+        return tuple(sorted(with_requirements(set(params.extraction.roles))))
+    return roles_for(clip, params)
+
+
 def extract_task(task: Task) -> Extracted:
     """Rows for one clip; runs in a worker process, which keeps its backends from clip to clip."""
     own = [role for role in task.roles if role not in GT_ROLES]
     done = _extract(task.clip, own, task.params)
-    if task.clip.ground_truth or task.clip.gt_poses:
-        truth = truth_as_clip(task.clip)
-        for role in (role for role in task.roles if role in GT_ROLES):
-            part = _extract(truth, [role], task.params)
-            done.rows += [{**row, **dict(zip(KEYS, task.clip.key, strict=True))} for row in part.rows]
-            done.seconds |= part.seconds
+    truth = truth_as_clip(task.clip) if task.clip.ground_truth or task.clip.gt_poses else None
+    for role in (role for role in task.roles if role in GT_ROLES):
+        if truth is None:
+            absent = Made(None, str(Reason.MISSING_INPUT), "the dataset carries no ground truth for this clip")
+            done.rows.append(_row(task.clip, role, None, "", absent))
+            continue
+        part = _extract(truth, [role], task.params)
+        done.rows += [{**row, **dict(zip(KEYS, task.clip.key, strict=True))} for row in part.rows]
+        done.seconds |= {name if name == role else f"{role}:{name}": seconds for name, seconds in part.seconds.items()}
     return done
 
 
@@ -79,15 +90,17 @@ def _extract(clip: Clip, roles: Sequence[str], params: RunParams) -> Extracted:
     backends: dict[str, Backend] = {}
     for role in roles:
         try:
-            spec = backend_for(role, clip, params)
-            backend = _built(role, spec, params)
+            backends[role] = _built(role, backend_for(role, clip, params), params)
         except BackendUnavailable as error:
             rows[role] = _row(clip, role, None, "", Made(None, str(Reason.BACKEND_UNAVAILABLE), str(error)))
-            continue
-        producer, inputs = producer_of(role, spec, params), input_hash(clip, role, tuple(backend.requires))
+    keys: dict[str, str] = {}
+    for role in (role for rank in rounds(backends) for role in rank):
+        producer = producer_of(role, backend_for(role, clip, params), params)
+        inputs = input_hash(clip, {need: keys.get(need, "absent") for need in backends[role].requires})
+        keys[role] = producer.key(inputs)
         entry = store.load(producer, inputs)
         if entry is None:
-            missing[role], backends[role] = (producer, inputs), backend
+            missing[role] = (producer, inputs)
         elif reason := entry.record.get("missing"):
             rows[role] = _row(clip, role, producer, inputs, Made(None, reason["reason"], reason["detail"]))
         else:

@@ -1,0 +1,190 @@
+"""Extracting a run: finished work is not done again, changed inputs are, and the tables do not depend on who did what."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from extraction_scenes import Scene
+from lookback.artifacts import RunArtifacts
+from lookback.camera import inverse, relative_to_first, rotation_angle_deg
+from lookback.clips import Anchor, Clip, clips_to_frame
+from lookback.errors import Reason, UsageError
+from lookback.extraction import run as extraction_run
+from lookback.extraction.identity import input_hash
+from lookback.media import content_hash, encode
+from lookback.params import RunParams
+from lookback.stages import extraction
+from lookback.store import ArtifactStore
+from lookback.tables import write_table
+
+ROLES = ["pose", "gt_pose", "quality"]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = tmp_path / "project"
+    (root / "params").mkdir(parents=True)
+    (root / "notebooks").mkdir()
+    monkeypatch.setenv("LOOKBACK_ROOT", str(root))
+    return root
+
+
+@pytest.fixture
+def clips(project: Path, yaw_scene: Scene) -> list[Clip]:
+    """Two models and their common ground truth; the second model's poses come with it as a DA3 file."""
+    encode(project / "data" / "truth.mp4", yaw_scene.frames[:16], 16.0)
+    out = []
+    for number, model in enumerate(("one", "two")):
+        video = project / "data" / f"{model}.mp4"
+        encode(video, yaw_scene.frames[number : 16 + number], 16.0)
+        poses = {}
+        if model == "two":
+            np.savez(
+                project / "data" / "results.npz",
+                extrinsics=inverse(yaw_scene.c2w[1:17])[:, :3],
+                intrinsics=yaw_scene.intrinsics[None].repeat(16, 0),
+            )
+            poses = {"poses": "data/results.npz", "poses_format": "da3"}
+        facts = {"n_frames": 16, "fps": 16.0, "width": 320, "height": 192, "fov_deg": 60.0, "content_hash": content_hash(video)}
+        out.append(
+            Clip(
+                benchmark="memobench",
+                setting="real",
+                model_id=model,
+                clip_id="c",
+                video=f"data/{model}.mp4",
+                ground_truth="data/truth.mp4",
+                **facts,
+                **poses,
+            )
+        )
+    return out
+
+
+def make(project: Path, clips: list[Clip], workers: int = 1, run: str = "r", **extraction_params: object) -> RunParams:
+    params = RunParams(run=run, workers=workers, device="cpu", extraction={"roles": ROLES, **extraction_params})  # type: ignore[arg-type]
+    write_table(params.paths.tables, "clips", clips_to_frame(clips))
+    return params
+
+
+def rows(table: pd.DataFrame, role: str) -> dict[str, dict]:
+    return {row["model_id"]: row for row in table[table["role"] == role].to_dict("records")}
+
+
+def test_every_clip_and_role_has_an_artifact_or_a_reason(project: Path, clips: list[Clip], yaw_scene: Scene) -> None:
+    params = make(project, clips)
+    tables = extraction(params)
+    table = tables["artifacts"]
+    assert len(table) == 6 and (table["reason"] == "").all() and (table["n_frames"] > 0).all()
+    pose = rows(table, "pose")
+    assert pose["one"]["backend"] == "classical" and pose["two"]["backend"] == "files"
+    assert json.loads(pose["one"]["summary"])["total_rotation_deg"] == pytest.approx(37.5, abs=1.5)  # 15 steps of 2.5 deg
+    found = RunArtifacts(params.paths.artifacts, table).load(clips[1], "pose")
+    assert found is not None and np.allclose(found.arrays["c2w"], yaw_scene.c2w[1:17], atol=1e-6)
+    # the ground truth belongs to both models and is looked at once
+    truth = rows(table, "gt_pose")
+    assert truth["one"]["stored"] == truth["two"]["stored"] != "" and truth["one"]["backend"] == "classical"
+    timings = tables["timings"]
+    assert set(timings["role"]) == {"pose", "quality", "decode", "gt_pose", "gt_pose:decode"} and (timings["seconds"] >= 0).all()
+    assert len(timings[timings["role"] == "gt_pose"]) == 1
+    assert (params.paths.root / "timings" / "extraction.csv").is_file()
+    assert "seconds" not in table.columns
+
+
+def test_finished_work_is_not_done_again(project: Path, clips: list[Clip], monkeypatch: pytest.MonkeyPatch) -> None:
+    params = make(project, clips)
+    first = extraction(params)["artifacts"]
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a finished clip was opened again")
+
+    monkeypatch.setattr(extraction_run, "extract_clip", refuse)
+    assert extraction(params)["artifacts"].equals(first)
+
+
+def test_a_killed_run_resumes_with_what_is_missing(project: Path, clips: list[Clip], monkeypatch: pytest.MonkeyPatch) -> None:
+    params = make(project, clips)
+    first = extraction(params)["artifacts"]
+    store = ArtifactStore(params.paths.artifacts)
+    lost = next(store.root.glob("quality/*/*/*.json"))
+    lost.unlink()  # written last: without it the entry was never finished
+    damaged = next(store.root.glob("pose/classical/*/*.npz"))
+    damaged.write_bytes(damaged.read_bytes()[:-20])
+    asked: list[set[str]] = []
+    original = extraction_run.extract_clip
+
+    def watch(clip: Clip, backends: dict, known: dict) -> object:
+        asked.append(set(backends))
+        return original(clip, backends, known)
+
+    monkeypatch.setattr(extraction_run, "extract_clip", watch)
+    assert extraction(params)["artifacts"].equals(first)
+    assert sorted(role for roles in asked for role in roles) == ["pose", "quality"]
+
+
+def test_two_workers_write_the_same_bytes_as_one(project: Path, clips: list[Clip]) -> None:
+    alone, shared = make(project, clips, workers=1, run="alone"), make(project, clips, workers=2, run="shared")
+    extraction(alone), extraction(shared)
+    assert (alone.paths.tables / "artifacts.parquet").read_bytes() == (shared.paths.tables / "artifacts.parquet").read_bytes()
+    payloads = [
+        sorted((path.name, path.read_bytes()) for path in params.paths.artifacts.rglob("*.npz")) for params in (alone, shared)
+    ]
+    assert payloads[0] == payloads[1] and payloads[0]
+
+
+def test_a_named_backend_is_used_or_its_absence_is_the_reason(project: Path, clips: list[Clip]) -> None:
+    table = extraction(make(project, clips, backends={"pose": "files"}))["artifacts"]
+    pose = rows(table, "pose")
+    assert pose["one"]["reason"] == Reason.NO_POSES and pose["one"]["stored"] == "" and pose["two"]["reason"] == ""
+    table = extraction(make(project, clips, backends={"pose": "classical"}))["artifacts"]
+    assert {row["backend"] for row in rows(table, "pose").values()} == {"classical"}
+
+
+def test_a_wrong_backend_name_is_one_sentence_before_any_work(project: Path, clips: list[Clip]) -> None:
+    with pytest.raises(UsageError, match="did you mean 'pose=classical'"):
+        extraction(make(project, clips, backends={"pose": "clasical"}))
+
+
+def test_a_clip_without_ground_truth_says_so(project: Path, clips: list[Clip]) -> None:
+    alone = clips[0].model_copy(update={"ground_truth": None})
+    row = rows(extraction(make(project, [alone]))["artifacts"], "gt_pose")["one"]
+    assert row["reason"] == Reason.MISSING_INPUT and "ground truth" in row["detail"]
+
+
+def test_a_broken_pose_file_and_a_missing_video_are_typed(project: Path, clips: list[Clip]) -> None:
+    (project / "data" / "results.npz").write_bytes(b"nothing")
+    (project / "data" / "one.mp4").unlink()
+    table = extraction(make(project, clips))["artifacts"]
+    pose, quality = rows(table, "pose"), rows(table, "quality")
+    assert pose["two"]["reason"] == Reason.INVALID_INPUT and "results.npz" in pose["two"]["detail"]
+    assert pose["one"]["reason"] == quality["one"]["reason"] == Reason.MISSING_INPUT and quality["two"]["reason"] == ""
+
+
+def test_a_key_follows_everything_the_artifact_depends_on(project: Path, clips: list[Clip]) -> None:
+    clip = clips[1]
+    known = {input_hash(clip, {})}
+    anchor = Anchor(centre_x=10, centre_y=10, width=5, height=5)
+    for change in (
+        {"content_hash": "other"},
+        {"fov_deg": 61.0},
+        {"object_anchor": anchor},
+        {"object_name": "cup"},
+        {"poses": None},
+    ):
+        known.add(input_hash(clip.model_copy(update=change), {}))
+    known.add(input_hash(clip, {"masks": "key of one mask"}))
+    known.add(input_hash(clip, {"masks": "key of another"}))
+    assert len(known) == 8
+    assert input_hash(clip.model_copy(update={"model_id": "three"}), {}) == input_hash(clip, {})  # the same file under another name
+
+
+def test_poses_estimated_from_the_encoded_clip_are_right(project: Path, clips: list[Clip], yaw_scene: Scene) -> None:
+    params = make(project, clips[:1])
+    pose = RunArtifacts(params.paths.artifacts, extraction(params)["artifacts"]).load(clips[0], "pose")
+    assert pose is not None
+    errors = rotation_angle_deg(relative_to_first(pose.arrays["c2w"]), relative_to_first(yaw_scene.c2w[:16]))
+    assert errors.max() < 1.0
