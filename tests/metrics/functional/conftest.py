@@ -35,4 +35,9 @@ def memobench_clips() -> Path:
     folder = CLIPS / "memobench"
     if not folder.is_dir():
         pytest.skip("needs the third-party clips in ../shared/clips/memobench")
+    import av.logging
+
+    av.logging.set_level(
+        None
+    )  # torchvision, which torchmetrics imports, routes FFmpeg's log through Python: decoder threads then deadlock
     return folder
