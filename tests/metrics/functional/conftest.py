@@ -37,7 +37,6 @@ def memobench_clips() -> Path:
         pytest.skip("needs the third-party clips in ../shared/clips/memobench")
     import av.logging
 
-    av.logging.set_level(
-        None
-    )  # torchvision, which torchmetrics imports, routes FFmpeg's log through Python: decoder threads then deadlock
+    # torchmetrics imports torchvision, which routes FFmpeg's log through Python: decoder threads then deadlock
+    av.logging.set_level(None)
     return folder
