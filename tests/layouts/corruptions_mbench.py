@@ -171,6 +171,14 @@ MBENCH: dict[str, Case] = {
         "is a list, not a text",
         "prompt",
     ),
+    "caption with half a character": Case(
+        "mbench",
+        document(SAMPLE, lambda value: value["metadata"].update(caption="a \ud83d cup")),
+        "metadata.caption",
+        INVALID,
+        "not a text",
+        "prompt",
+    ),
     "caption segments of numbers": Case(
         "mbench",
         document(SAMPLE, lambda value: value["metadata"].update(caption_segments=[1, 2])),

@@ -1,5 +1,6 @@
 """Corruptions of the other layouts."""
 
+import os
 import shutil
 
 import numpy as np
@@ -87,6 +88,14 @@ OTHERS: dict[str, Case] = {
         "document",
         INVALID,
         "is no readable XLSX file",
+        "d_start",
+    ),
+    "phase sheet with an endless cell": Case(
+        "memobench",
+        lambda root: (root / "data/phases.csv").write_text('clip,d_start,r_start\n"' + "x" * 200_000),
+        "document",
+        INVALID,
+        "is no readable CSV file",
         "d_start",
     ),
     "sheet's length is wrong": Case(
@@ -323,6 +332,13 @@ OTHERS: dict[str, Case] = {
         "path",
         INVALID,
         "is a symbolic link out of the dataset",
+    ),
+    "file name is not UTF-8": Case(
+        "folder",
+        lambda root: (root / "alpha/one.mp4").rename(os.fsdecode(os.fsencode(root) + b"/alpha/\xff\xfe.mp4")),
+        "path",
+        INVALID,
+        "has a name that is not UTF-8",
     ),
     "folder video empty": Case(
         "folder", lambda root: (root / "alpha/one.mp4").write_bytes(b""), "video", DECODE, "is empty (0 bytes)"

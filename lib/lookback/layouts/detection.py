@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lookback.errors import UsageError
+from lookback.errors import ContractError, UsageError
 from lookback.layouts.anchors import with_anchors
-from lookback.layouts.reading import Reading
+from lookback.layouts.documents import is_unicode
+from lookback.layouts.reading import Breach, Findings, Reading
 from lookback.params.curation import Source
 from lookback.paths import resolve
 from lookback.registry import LAYOUTS
@@ -41,10 +42,21 @@ def detect(root: Path) -> tuple[str, str]:
 
 def read(source: Source) -> Reading:
     """Read a source in its layout, detecting it when that is left to us; the notes begin with the reason."""
-    name, why = (source.layout, "") if source.layout != "auto" else detect(resolve(source.root))
-    reading = LAYOUTS.get(name).read(source)
     root = resolve(source.root)
-    with_anchors(reading, root.parent if root.is_file() else root)
+    try:
+        name, why = (source.layout, "") if source.layout != "auto" else detect(root)
+        reading = LAYOUTS.get(name).read(source)
+    except OSError as error:
+        raise ContractError(f"{error.filename or root} cannot be read ({error.strerror}); check its permissions") from None
     if why:
         reading.notes.insert(0, why)
-    return reading
+    _refuse_unwritable_names(reading)
+    return with_anchors(reading, root.parent if root.is_file() else root)
+
+
+def _refuse_unwritable_names(reading: Reading) -> None:
+    """Clips whose ids or paths hold bytes that are no text: no table could store them."""
+    findings = Findings(reading.violations)
+    for clip in [clip for clip in reading.clips if not is_unicode(f"{clip.key}{clip.video}{clip.ground_truth}")]:
+        reading.clips.remove(clip)
+        findings.add(Breach(clip.video, "path", "has a name that is not UTF-8", "rename the file"))

@@ -45,7 +45,7 @@ class Document:
         value = self.get(field)
         if value is None and default is not _MISSING:
             return default
-        if not isinstance(value, str) or not value.strip():
+        if not isinstance(value, str) or not value.strip() or not is_unicode(value):
             raise self.breach(field, value, "a text")
         return value.strip()
 
@@ -82,7 +82,11 @@ class Document:
         value = self.get(field)
         if value is None and default is not _MISSING:
             return default
-        if not isinstance(value, list) or not value or not all(isinstance(part, str) and part.strip() for part in value):
+        if (
+            not isinstance(value, list)
+            or not value
+            or not all(isinstance(part, str) and part.strip() and is_unicode(part) for part in value)
+        ):
             raise self.breach(field, value, "a list of texts")
         return [part.strip() for part in value]
 
@@ -99,6 +103,11 @@ class Document:
         if value is None:
             return Breach(self.where, self.prefix + field, "is missing", f"add it as {wanted}", Reason.MISSING_INPUT)
         return Breach(self.where, self.prefix + field, f"is {_kind(value)}, not {wanted}", f"write {wanted}")
+
+
+def is_unicode(text: str) -> bool:
+    """Whether the text can be written as UTF-8: JSON can spell half a surrogate pair, and file names can hold any byte."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def int_or_none(value: float) -> int | None:
@@ -135,7 +144,7 @@ def read_rows(path: Path) -> list[tuple[str, dict[str, str]]]:
     """('file:row', {column: text}) of a CSV or XLSX file; column names are lower-case, empty rows are passed over."""
     from lookback.paths import portable
 
-    table = _xlsx(path) if path.suffix.lower() == ".xlsx" else list(csv.reader(io.StringIO(_text(path), newline="")))
+    table = _xlsx(path) if path.suffix.lower() == ".xlsx" else _csv(path)
     if not table or not any(cell.strip() for cell in table[0]):
         raise Breach(path, "header", "has no header row", "name the columns in the first row")
     header = [cell.strip().lower() for cell in table[0]]
@@ -148,6 +157,13 @@ def read_rows(path: Path) -> list[tuple[str, dict[str, str]]]:
         if any(cell.strip() for cell in cells):
             rows.append((f"{portable(path)}:{number}", {k: v.strip() for k, v in zip(header, cells, strict=False) if k}))
     return rows
+
+
+def _csv(path: Path) -> list[list[str]]:
+    try:
+        return list(csv.reader(io.StringIO(_text(path), newline="")))
+    except csv.Error as error:
+        raise Breach(path, "document", f"is no readable CSV file ({_short(error)})", "save it again as CSV") from None
 
 
 def _xlsx(path: Path) -> list[list[str]]:
@@ -164,7 +180,7 @@ def _xlsx(path: Path) -> list[list[str]]:
             return [[_cell(value) for value in row] for row in book.worksheets[0].iter_rows(values_only=True)]
         finally:
             book.close()
-    except (zipfile.BadZipFile, KeyError, OSError, ValueError, IndexError) as error:
+    except (zipfile.BadZipFile, KeyError, OSError, ValueError, IndexError, TypeError, SyntaxError) as error:  # SyntaxError: bad XML
         raise Breach(path, "document", f"is no readable XLSX file ({_short(error)})", "save it again as XLSX or CSV") from None
 
 

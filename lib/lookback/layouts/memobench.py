@@ -7,6 +7,7 @@ Generated: `{Scene}/{clip}/frames`, `{clip}/frames`, `samples-rgb`, images direc
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,6 +60,7 @@ class _Reader:
     def __init__(self, source: Source):
         self.root = Root.of(source.root)
         self.findings = Findings()
+        self.entered: set[str] = set()
         given = Root.of(source.gt_root, "ground-truth").path if source.gt_root else self.root.path
         found = ground_truth_root(given)
         self.truth = Root(found) if found else None
@@ -92,7 +94,10 @@ class _Reader:
         ]
 
     def _generated(self, folder: Path, model: str) -> Iterator[tuple[ClipName, Path]]:
-        """(clip, its entry) below a model's folder, through Synthetic/, Real/ and scene folders."""
+        """(clip, its entry) below a model's folder, through Synthetic/, Real/ and scene folders; no folder is entered twice."""
+        if (real := os.path.realpath(folder)) in self.entered:
+            return
+        self.entered.add(real)
         for entry in entries(folder):
             name = clip_name(entry.stem if is_video_file(entry) else entry.name)
             if is_video_file(entry):

@@ -76,7 +76,8 @@ class Findings:
 
     def add(self, breach: Breach, concerns: str = "", item: Item | None = None, kept: bool = False) -> None:
         place = portable(breach.path) if isinstance(breach.path, Path) else breach.path
-        found = Violation(place, breach.field, breach.problem, breach.remedy, breach.reason, concerns, kept, item or Item())
+        place, problem = _writable(place), _writable(breach.problem)
+        found = Violation(place, breach.field, problem, breach.remedy, breach.reason, concerns, kept, item or Item())
         if found not in self.violations[-50:]:  # a shared file (one sample.json for six models) is reported once per item in a row
             self.violations.append(found)
 
@@ -87,6 +88,11 @@ class Findings:
             yield
         except Breach as breach:
             self.add(breach, concerns, item)
+
+
+def _writable(text: str) -> str:
+    """Bytes of a file name that are no UTF-8 as escapes, so that the line can be printed and stored."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 @dataclass
