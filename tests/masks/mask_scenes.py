@@ -7,7 +7,6 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-
 from lookback.backends.base import Backend
 from lookback.camera.intent import parse
 from lookback.clips import Anchor, Clip

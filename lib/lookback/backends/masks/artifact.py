@@ -48,18 +48,23 @@ class MaskRows:
     def add(self, index: int, mask: np.ndarray, confidence: float) -> None:
         """The mask (h,w) of the next frame; an empty mask says that the object is out of view."""
         self.frame_index.append(int(index))
-        for rows in (self.packed, self.boxes, self.area, self.sides, self.confidence):
-            rows.append(None)  # type: ignore[attr-defined]
-        self.replace(len(self) - 1, mask, confidence)
+        for column, value in zip(self._columns(), self._row(mask, confidence), strict=True):
+            column.append(value)
 
     def replace(self, row: int, mask: np.ndarray, confidence: float) -> None:
+        """Another mask for an earlier frame."""
+        for column, value in zip(self._columns(), self._row(mask, confidence), strict=True):
+            column[row] = value
+
+    def _columns(self) -> tuple[list[Any], ...]:
+        return self.packed, self.boxes, self.area, self.sides, self.confidence
+
+    def _row(self, mask: np.ndarray, confidence: float) -> tuple[Any, ...]:
         around = bounds(mask)
         height, width = self.size
-        self.packed[row] = np.packbits(mask, axis=-1)
-        self.area[row] = float(mask.mean())
-        self.confidence[row] = float(np.clip(confidence, 0, 1))
-        self.boxes[row] = np.full(4, np.nan) if around is None else np.array(around) * self.scale
-        self.sides[row] = np.zeros(4, bool) if around is None else np.array(around) == [0, 0, width, height]
+        box = np.full(4, np.nan) if around is None else np.array(around) * self.scale
+        sides = np.zeros(4, bool) if around is None else np.array(around) == [0, 0, width, height]
+        return np.packbits(mask, axis=-1), box, float(mask.mean()), sides, float(np.clip(confidence, 0, 1))
 
     def finish(self, record: dict[str, Any]) -> Entry:
         """Arrays and record; NO_MASK when the object was found in no frame."""

@@ -62,13 +62,13 @@ def main_part(mask: np.ndarray) -> np.ndarray:
         return mask
     main = (labels == 1 + int(np.argmax(stats[1:, cv2.CC_STAT_AREA]))).astype(np.uint8)
     outlines, _ = cv2.findContours(main, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-    return cv2.drawContours(main, outlines, -1, 1, -1).astype(bool)  # type: ignore[call-overload]
+    return cv2.drawContours(main, outlines, -1, 1, -1).astype(bool)
 
 
 def _object_chance(image: np.ndarray, inside: np.ndarray, box: tuple[int, int, int, int]) -> np.ndarray:
     """How likely each pixel is the object: its colour in the box against that around it, and its place in the box.
 
-    GrabCut's five colours a side are too few for a bookshelf; histograms tell which colours the box has and its surroundings have not.
+    GrabCut's five colours a side are too few for a bookshelf; histograms tell which colours only the box has.
     """
     x0, y0, x1, y1 = box
     index = colour_index(cv2.GaussianBlur(image, (0, 0), 0.7))

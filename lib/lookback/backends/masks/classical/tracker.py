@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 
 from lookback.backends.masks.artifact import MaskRows
-from lookback.backends.masks.classical.colours import colour_index, histogram
+from lookback.backends.masks.classical.colours import BINS, colour_index, histogram
 from lookback.backends.masks.classical.cutting import BandCut, cut_in_box
 from lookback.backends.masks.classical.motion import background_motion, carry, from_inside, sources
 from lookback.backends.masks.classical.views import Found, View, describe
@@ -53,7 +53,7 @@ class ObjectTracker:
         self.usual = 1.0  # how well the first view's colours explain itself
         self.found_score = 1.0
         self.entering: Found | None = None  # while a found object is still cut by the border
-        self.elsewhere: np.ndarray | float = 0.0  # sum of the colour histograms of frames without the object
+        self.elsewhere = np.zeros(int(np.prod(BINS)))  # sum of the colour histograms of frames without the object
         self.n_elsewhere = 0
         self.distrust = 0  # no search by colours before this row
         self.by_colours = False  # the latest find rests on colours alone

@@ -39,7 +39,7 @@ def _sift() -> cv2.SIFT:
 def describe(grey: np.ndarray, mask: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """SIFT points (K,2) and descriptors of a frame, or of the part under a mask."""
     keep = None if mask is None else 255 * cv2.dilate(mask.astype(np.uint8), np.ones((5, 5), np.uint8))
-    points, descriptors = _sift().detectAndCompute(grey, keep)  # type: ignore[arg-type]
+    points, descriptors = _sift().detectAndCompute(grey, keep)
     places = np.array([point.pt for point in points], np.float32).reshape(-1, 2)
     return places, np.zeros((0, 128), np.float32) if descriptors is None else descriptors
 
