@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import av
+import av.logging
 import numpy as np
 from av.container import InputContainer
 from av.sidedata.sidedata import Type as SideDataType
@@ -28,6 +29,14 @@ from lookback.media.info import MAX_PIXELS, check_size
 # Containers only: playlists (hls, concat) would make libavformat open other files or addresses.
 FORMATS = "mov,mp4,matroska,webm,avi,mpegts,mpeg,mpegvideo,h264,hevc,obu,ivf,flv,asf,ogg,nut,mxf,m4v,mjpeg,yuv4mpegpipe,dv"
 MAX_THREADS = 4
+
+
+def quiet_ffmpeg() -> None:
+    """Keep FFmpeg's log out of Python: its decoder threads would wait for the interpreter that waits for them.
+
+    Importing torchvision turns that log on, so this is said again before every file.
+    """
+    av.logging.set_level(None)
 
 
 class Damage(Exception):
@@ -76,6 +85,7 @@ def open_stream(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     """Open the file's main video stream for decoding, with bounded threads and no access to anything but this file."""
     options = {"protocol_whitelist": "file", "format_whitelist": FORMATS, "max_pixels": str(MAX_PIXELS)}
     try:
+        quiet_ffmpeg()
         container = av.open(os.fspath(path.absolute()), options=options, metadata_errors="replace")
     except (av.FFmpegError, ValueError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)

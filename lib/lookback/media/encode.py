@@ -16,6 +16,7 @@ from av.video.reformatter import ColorPrimaries, ColorRange, Colorspace, ColorTr
 from av.video.stream import VideoStream
 
 from lookback.errors import ContractError, MediaError, Reason, UsageError
+from lookback.media.container import quiet_ffmpeg
 
 # Fixed, so that the bytes do not depend on the machine's cores.
 THREADS = 2
@@ -63,6 +64,7 @@ def _write(
     if pix_fmt == "yuv420p" and (height % 2 or width % 2):
         pix_fmt = "yuv444p"
     try:
+        quiet_ffmpeg()
         with av.open(
             os.fspath(temporary), "w", format=CONTAINERS[path.suffix.lower()], options={"fflags": "+bitexact"}
         ) as container:
