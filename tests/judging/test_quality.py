@@ -142,15 +142,20 @@ def test_cost_and_latency_are_counted_per_clip():
     assert found[["seconds_per_clip", "cost", "cost_per_clip"]].tolist() == pytest.approx([0.3, 1.5, 0.75])
 
 
-def test_the_funnel_counts_only_clips_that_passed_every_step_before(tmp_path):
+def test_the_funnel_counts_only_clips_that_passed_every_step_before():
     said = {"camera_departed": "yyyn", "subject_hidden": "yy?y", "subject_returned": "ynyy", "return_judgeable": "yyyy"}
     judged = table(*(rows(answers, "timeline", "geometric", question_id=name) for name, answers in said.items()))
     funnel = gate_funnel(judged, "geometric").iloc[0]
     assert funnel[["all", "departed", "hidden", "returned", "judgeable", "unknown"]].tolist() == [4, 3, 2, 1, 1, 1]
-    figure = funnel_figure(gate_funnel(judged, "geometric"), tmp_path, "geometric")
-    assert figure.png.is_file() and "4 clips, 1 judgeable, 1 undecided" in figure.caption
+    figure, caption = funnel_figure(gate_funnel(judged, "geometric"), "geometric")
+    assert "4 clips, 1 judgeable, 1 undecided" in caption
+    assert figure.axes[0].get_xlabel() == "clips"
+    assert gate_funnel(judged, "somebody else").empty
 
 
-def test_the_calibration_figure_is_drawn(tmp_path):
+def test_the_calibration_figure_shows_every_judge_with_its_n():
     tables = {"openai/x": calibration_table([0.1, 0.8, 0.9, 0.4], [0, 1, 1, 1])}
-    assert calibration_figure(tables, tmp_path, "the human majority").png.is_file()
+    figure, caption = calibration_figure(tables, "the human majority")
+    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert labels == ["perfect", "openai/x (n = 4)"]
+    assert "the human majority" in caption

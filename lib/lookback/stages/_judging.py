@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from lookback.clips import clips_from_frame
+from lookback.figures import save_figure
 from lookback.files import write_json, write_text
 from lookback.judging.artifacts import artifact_loader
 from lookback.judging.budget import Budget
@@ -13,7 +14,7 @@ from lookback.judging.gate import gate_items, trigger_verdicts
 from lookback.judging.items import judged_items
 from lookback.judging.judges.base import JudgeContext
 from lookback.judging.panel import build_panel
-from lookback.judging.quality.report import write_quality
+from lookback.judging.quality.report import judging_figures, write_quality
 from lookback.judging.recording import Recording
 from lookback.judging.run import Session
 from lookback.judging.verdicts import clip_verdicts
@@ -62,4 +63,6 @@ def judging(params: RunParams) -> dict[str, pd.DataFrame]:
     if session.banks:
         write_text(folder / "judging" / "vqa_banks.json", bank_records(session.banks))
     write_quality(params, judgements, calls)
+    for name, (figure, caption) in judging_figures(judgements).items():
+        save_figure(figure, params.paths.figures / "judging", name, caption)
     return {"judgements": judgements, "gated": gated}

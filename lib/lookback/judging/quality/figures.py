@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
-from lookback.figures import PALETTE, SavedFigure, save_figure, style
-from lookback.judging.quality.calibration import calibration
+from lookback.figures import PALETTE, style
 from lookback.judging.quality.funnel import STEPS
 
 LABELS = {"all": "all clips", "departed": "camera departed", "hidden": "subject hidden"}
 
 
-def funnel_figure(funnel: pd.DataFrame, folder: Path, judge: str) -> SavedFigure:
-    """How many clips reach each step of the re-observation gate, per model."""
+def funnel_figure(funnel: pd.DataFrame, judge: str) -> tuple[Figure, str]:
+    """How many clips reach each step of the re-observation gate, per model; the figure and its caption."""
     with style():
-        figure, axes = plt.subplots(figsize=(7, 0.5 + 0.42 * max(len(funnel), 3)))
+        figure, axes = plt.subplots(figsize=(7, 0.6 + 0.6 * max(len(funnel), 3)))
         height = 0.8 / len(STEPS)
         places = np.arange(len(funnel))
         for order, step in enumerate(STEPS):
@@ -33,10 +31,10 @@ def funnel_figure(funnel: pd.DataFrame, folder: Path, judge: str) -> SavedFigure
         axes.legend(fontsize=7, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(STEPS), frameon=False)
     lost = f"{int(funnel['all'].sum())} clips, {int(funnel['judgeable'].sum())} judgeable, {int(funnel['unknown'].sum())} undecided"
     caption = f"Gate funnel by the {judge} judge ({lost}). Each bar counts the clips that passed every step before it."
-    return save_figure(figure, folder, f"gate_funnel_{judge.replace('/', '_')}", caption)
+    return figure, caption
 
 
-def calibration_figure(tables: dict[str, pd.DataFrame], folder: Path, against: str) -> SavedFigure:
+def calibration_figure(tables: dict[str, pd.DataFrame], against: str) -> tuple[Figure, str]:
     """Stated probability against how often it was right; `tables` are `calibration_table`s by judge."""
     with style():
         figure, axes = plt.subplots(figsize=(4, 4))
@@ -48,10 +46,4 @@ def calibration_figure(tables: dict[str, pd.DataFrame], folder: Path, against: s
         axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), xlabel="probability of yes as stated", ylabel=f"share of yes in {against}")
         axes.legend(fontsize=7, frameon=False, loc="upper left")
     caption = f"Calibration against {against}: points on the diagonal are as right as they say; larger points hold more answers."
-    return save_figure(figure, folder, "calibration", caption)
-
-
-def calibration_line(probability: np.ndarray, truth: np.ndarray) -> str:
-    """The figure's numbers in words."""
-    numbers = calibration(probability, truth)
-    return f"Brier {numbers['brier']:.3f}, calibration error {numbers['calibration_error']:.3f}, n = {numbers['n']:.0f}"
+    return figure, caption

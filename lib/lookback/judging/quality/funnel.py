@@ -20,6 +20,8 @@ def gate_funnel(judgements: pd.DataFrame, judge: str, by: str = "model_id") -> p
     where they are and go no further.
     """
     rows = judgements[(judgements["task"] == "timeline") & (judgements["judge"] == judge) & (judgements["repeat"] == 0)]
+    if rows.empty:
+        return pd.DataFrame(columns=[by, *STEPS, "unknown"])
     said = answered(rows).pivot_table(index=KEYS, columns="question_id", values="answer", aggfunc="first")
     everything = rows[KEYS].drop_duplicates().set_index(KEYS).index
     said = said.reindex(everything)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
-from lookback.figures import SavedFigure
 from lookback.files import write_text
 from lookback.judging.quality.accuracy import trigger_labels
 from lookback.judging.quality.agreement import disagreements, judge_agreement
@@ -39,14 +39,13 @@ def write_quality(params: RunParams, judgements: pd.DataFrame, calls: Sequence[d
         write_text(params.paths.root / "judge_cache" / "cost.csv", costs.to_csv(index=False, lineterminator="\n"))
 
 
-def judging_figures(params: RunParams, judgements: pd.DataFrame, ratings: pd.DataFrame | None = None) -> list[SavedFigure]:
-    """The gate funnel of every measuring judge, and the trigger judges' calibration where people voted."""
-    folder = params.paths.figures / "judging"
-    drawn = [funnel_figure(gate_funnel(judgements, judge), folder, judge) for judge in measuring_judges(judgements)]
+def judging_figures(judgements: pd.DataFrame, ratings: pd.DataFrame | None = None) -> dict[str, tuple[Figure, str]]:
+    """By name: the gate funnel of every measuring judge, and the trigger judges' calibration where people voted."""
+    drawn = {f"gate_funnel_{judge}": funnel_figure(gate_funnel(judgements, judge), judge) for judge in measuring_judges(judgements)}
     labels = trigger_labels(judgements, ratings) if ratings is not None else pd.DataFrame()
     if len(labels):
         tables = {judge: calibration_table(part["value"], part["human"]) for judge, part in labels.groupby("judge", sort=True)}
-        drawn.append(calibration_figure(tables, folder, "the human majority"))
+        drawn["calibration"] = calibration_figure(tables, "the human majority")
     return drawn
 
 

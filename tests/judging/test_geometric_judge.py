@@ -1,0 +1,73 @@
+"""The geometric judge on films: the demo world, whose truth is known, and real clips, whose frames show it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lookback.backends.pose.classical.backend import PoseJob
+from lookback.judging.geometry import camera_path, trigger, visibility
+from lookback.media import open_video
+from lookback.metrics.functional import reobservation_pattern
+from lookback.world.clip import render_clip
+from lookback.world.plan import FPS, demo_plan
+
+REAL = Path(__file__).resolve().parents[3] / "shared" / "clips" / "memobench"
+WIDTH, HEIGHT = 128, 80
+# (start of the clip id, simulated model): what happens, by construction of the demo world
+WORLD = {
+    ("object:garage", "sim-faithful"): True,
+    ("object:garage", "sim-camera-inactivity-100"): False,
+    ("object:garage", "sim-object-vanishes-100"): False,
+    ("environment:plaza", "sim-faithful"): True,
+    ("environment:plaza", "sim-camera-inactivity-100"): False,
+    ("environment:plaza", "sim-object-vanishes-100"): True,  # the place is revisited, whatever stands there
+    ("causal:kitchen", "sim-camera-inactivity-100"): False,
+    ("office_officer_counter_sit__T2_div_b__yaw_RL", "sim-faithful"): True,
+    ("office_officer_counter_sit__T2_div_b__yaw_RL", "sim-subject-dragged-100"): False,
+    ("kitchen_cup_table_tip__T2_div_a__static", "sim-faithful"): False,
+}
+
+
+@pytest.fixture(scope="module")
+def films():
+    return {(clip.task.clip_id, clip.model_id): clip for clip in demo_plan(WIDTH, HEIGHT)}
+
+
+@pytest.mark.parametrize(("clip_id", "model"), WORLD)
+def test_trigger_and_support_follow_the_demo_worlds_truth(films, clip_id, model):
+    planned = next(clip for (name, who), clip in films.items() if name.startswith(clip_id) and who == model)
+    film = render_clip(planned.spec)
+    mask = film.parts == 1
+    area, n = mask.mean(axis=(1, 2)), len(mask)
+    cut = mask[:, [0, -1]].any(axis=(1, 2)) | mask[:, :, [0, -1]].any(axis=(1, 2))
+    state = np.where(area == 0, 0, np.where(cut, 2, 1))
+    seconds, sure = np.arange(n) / FPS, np.ones(n)
+    subject = visibility(state, area, sure, seconds)
+    if planned.task.benchmark == "wrbench":
+        assert reobservation_pattern(subject.per_second(int(np.ceil(n / FPS))))[0] == WORLD[(clip_id, model)], subject.describe()
+        return
+    camera = camera_path(film.c2w, film.intrinsics, (WIDTH, HEIGHT), seconds, sure, sure.astype(bool))
+    decision = trigger(planned.task.subset, camera, subject)
+    assert decision.yes == WORLD[(clip_id, model)], decision.because
+
+
+@pytest.mark.clips
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real clips are not in ../shared/clips")
+@pytest.mark.parametrize(
+    ("model", "inactive", "departed", "returned"),
+    [("ltxvideo", True, False, False), ("opensora", False, True, False), ("wan", False, True, True)],
+)
+def test_on_real_clips_the_camera_is_called_what_the_frames_show(model, inactive, departed, returned):
+    """Real_007, seen by eye: LTX-Video never moves, Open-Sora pans away for good, Wan pans away and back."""
+    with open_video(REAL / f"Real_007_{model}.mp4") as reader:
+        info = reader.info
+        job = PoseJob(info, None, 0)
+        for index, frame in reader:
+            job.push(np.array([index]), frame[None])
+    arrays = job.finish().arrays
+    seconds = arrays["frame_index"] / info.fps
+    size = (info.width, info.height)
+    camera = camera_path(arrays["c2w"], arrays["intrinsics"], size, seconds, arrays["confidence"], arrays["has_translation"])
+    assert (camera.inactive, camera.departed, camera.returned) == (inactive, departed, returned), camera.describe()
