@@ -9,6 +9,7 @@ from lookback.agreement.figures.draw import draw_figures
 from lookback.errors import UsageError
 from lookback.params import RunParams
 from lookback.paths import resolve
+from lookback.scoring.variants import only_chosen
 from lookback.tables import check_table, read_table
 
 
@@ -20,7 +21,8 @@ def agreement(params: RunParams) -> dict[str, pd.DataFrame]:
     if ratings.empty:
         return {}
     clips, gated, judgements = (read_table(folder, name) for name in ("clips", "gated", "judgements"))
-    scores = pd.concat([gated, judge_scores(judgements)], ignore_index=True)
+    counted = judgements[judgements["judge"] == params.judging.judge]  # judges asked for comparison do not stand for the run
+    scores = pd.concat([only_chosen(gated, params), judge_scores(counted)], ignore_index=True)
     tables = analyse(ratings, scores, plan, clips)
     save_tables(tables, folder / "agreement")
     draw_figures(tables, params.paths.figures / "agreement")

@@ -9,6 +9,7 @@ from lookback.audit.sensitivity import paired_drops, sensitivity
 from lookback.figures import save_figure
 from lookback.files import write_text
 from lookback.params import RunParams
+from lookback.scoring.variants import only_chosen
 from lookback.tables import read_table
 
 
@@ -18,7 +19,7 @@ def audit(params: RunParams) -> dict[str, pd.DataFrame]:
     truth = read_table(folder, "truth")
     if not params.audit.enabled or truth.empty:
         return {}
-    drops = paired_drops(read_table(folder, "gated"), truth)
+    drops = paired_drops(only_chosen(read_table(folder, "gated"), params), truth)
     table = sensitivity(drops)
     for name, frame in (("drops", drops), ("sensitivity", table)):
         write_text(folder / "audit" / f"{name}.csv", frame.to_csv(index=False))

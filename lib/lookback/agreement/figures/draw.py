@@ -8,9 +8,11 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
+from lookback.agreement.figures.factors import event_factor_boxes
 from lookback.agreement.figures.forest import agreement_forest, ranking_forest
 from lookback.agreement.figures.matrices import agreement_heatmap, correlation_matrix
 from lookback.agreement.figures.scatter import win_ratio_scatter
+from lookback.errors import NotScorable
 from lookback.figures import SavedFigure, save_figure
 
 Draw = Callable[[dict[str, pd.DataFrame]], tuple[Figure, str]]
@@ -19,6 +21,10 @@ FIGURES: dict[str, tuple[tuple[str, ...], Draw]] = {
     "ranking_forest": (("ranking",), lambda tables: ranking_forest(tables["ranking"])),
     "win_ratios": (("win_ratios", "ranking"), lambda tables: win_ratio_scatter(tables["win_ratios"], tables["ranking"])),
     "correlations": (("correlations",), lambda tables: correlation_matrix(tables["correlations"])),
+    "event_factors": (
+        ("event_cells", "event_factors"),
+        lambda tables: event_factor_boxes(tables["event_cells"], tables["event_factors"]),
+    ),
     "vqa_agreement": (("memobench_agreement",), lambda tables: agreement_heatmap(tables["memobench_agreement"])),
 }
 
@@ -28,6 +34,9 @@ def draw_figures(tables: dict[str, pd.DataFrame], folder: Path) -> list[SavedFig
     saved = []
     for name, (needs, draw) in FIGURES.items():
         if all(need in tables and len(tables[need]) for need in needs):
-            figure, caption = draw(tables)
+            try:
+                figure, caption = draw(tables)
+            except NotScorable:  # too few models or clips for this picture; its table says so
+                continue
             saved.append(save_figure(figure, folder, name, caption))
     return saved

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lookback.agreement.reading import span
+from lookback.errors import NotScorable, Reason
 from lookback.figures import PALETTE, style
 from lookback.stats import stars
 
@@ -18,9 +19,11 @@ CELLS = {"none": (0, 0), "spatial": (1, 0), "state": (0, 1), "full": (1, 1)}
 def event_factor_boxes(events: pd.DataFrame, factors: pd.DataFrame) -> tuple[Figure, str]:
     """Per metric: each model's mean in the four event cells (box and points), and the contrasts with intervals and stars.
 
-    `events` has model_id, metric, value, spatial, state (one row per clip); `factors` is the event-factor table.
+    `events` is the table of event cells (or scores per clip): model_id, metric, value, spatial, state; `factors` the contrasts.
     """
     metrics = [m for m in dict.fromkeys(factors["metric"]) if factors.loc[factors["metric"] == m, "p"].notna().any()]
+    if not metrics:
+        raise NotScorable(Reason.TOO_FEW_VALUES, "no metric has enough models in the four event cells for a test")
     with style():
         figure, grid = plt.subplots(2, len(metrics), figsize=(2.5 * len(metrics) + 0.8, 5.2), layout="constrained", squeeze=False)
         for column, metric in enumerate(metrics):
