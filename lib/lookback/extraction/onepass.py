@@ -34,7 +34,7 @@ def extract_clip(clip: Clip, backends: Mapping[str, Backend], known: Mapping[str
     made: dict[str, Made] = {}
     try:
         with open_video(resolve(clip.video)) as reader:
-            order = rounds(backends)
+            order = rounds({role: backend.requires for role, backend in backends.items()})
             shelf = _Shelf(reader, needed=len(order) > 1)
             for number, roles in enumerate(order):
                 artifacts = {**known, **{role: result.entry for role, result in made.items() if result.entry is not None}}
@@ -93,18 +93,19 @@ class _Shelf:
         return frames
 
 
-def rounds(backends: Mapping[str, Backend]) -> list[list[str]]:
-    """Roles in the order they can run: first those that build on nothing, then those whose roles are done.
+def rounds(requires: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """Roles in the order they can run, given what each builds on: those that build on nothing, then those whose needs are done.
 
-    A role whose need is not among `backends` (it is known already, or cannot be had) does not wait for it.
+    A need that is not among the roles (it is known already, or cannot be had) is not waited for.
     """
-    waiting = {role: {need for need in backend.requires if need in backends} for role, backend in backends.items()}
-    first = [role for role, backend in backends.items() if not backend.requires]
+    first = [role for role, needs in requires.items() if not needs]
     order, done = [first], set(first)
-    while len(done) < len(backends):
-        ready = [role for role, needs in waiting.items() if role not in done and needs <= done]
+    while len(done) < len(requires):
+        ready = [
+            role for role, needs in requires.items() if role not in done and {need for need in needs if need in requires} <= done
+        ]
         if not ready:
-            raise LookbackError(f"These roles build on each other in a circle: {', '.join(sorted(set(waiting) - done))}")
+            raise LookbackError(f"These roles build on each other in a circle: {', '.join(sorted(set(requires) - done))}")
         order.append(ready)
         done |= set(ready)
     return order

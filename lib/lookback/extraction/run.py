@@ -49,8 +49,15 @@ def extract_run(params: RunParams, clips: pd.DataFrame) -> tuple[pd.DataFrame, p
     tasks = [Task(clip, _roles(clip, params), params) for clip in clips_from_frame(clips)]
     rows: list[dict[str, Any]] = []
     timings: list[dict[str, Any]] = []
-    for index, result in track(run_tasks(extract_task, tasks, params.workers), "extracting", total=len(tasks)):
-        task = tasks[index]
+    waiting = []
+    for task in track(tasks, "looking up finished artifacts"):
+        finished = _rows_of(task, only_finished=True)
+        if finished is None:
+            waiting.append(task)
+        else:
+            rows += finished.rows
+    for index, result in track(run_tasks(extract_task, waiting, params.workers), "extracting", total=len(waiting)):
+        task = waiting[index]
         if isinstance(result, WorkerDied):
             rows += [_row(task.clip, role, None, "", Made(None, str(Reason.BACKEND_FAILED), result.message)) for role in task.roles]
             continue
@@ -68,52 +75,91 @@ def _roles(clip: Clip, params: RunParams) -> tuple[str, ...]:
 
 def extract_task(task: Task) -> Extracted:
     """Rows for one clip; runs in a worker process, which keeps its backends from clip to clip."""
-    own = [role for role in task.roles if role not in GT_ROLES]
-    done = _extract(task.clip, own, task.params)
-    truth = truth_as_clip(task.clip) if task.clip.ground_truth or task.clip.gt_poses else None
-    for role in (role for role in task.roles if role in GT_ROLES):
-        if truth is None:
-            absent = Made(None, str(Reason.MISSING_INPUT), "the dataset carries no ground truth for this clip")
-            done.rows.append(_row(task.clip, role, None, "", absent))
-            continue
-        part = _extract(truth, [role], task.params)
-        done.rows += [{**row, **dict(zip(KEYS, task.clip.key, strict=True))} for row in part.rows]
-        done.seconds |= {name if name == role else f"{role}:{name}": seconds for name, seconds in part.seconds.items()}
+    done = _rows_of(task, only_finished=False)
+    assert done is not None
     return done
 
 
-def _extract(clip: Clip, roles: Sequence[str], params: RunParams) -> Extracted:
-    store = ArtifactStore(params.paths.artifacts)
-    rows: dict[str, dict[str, Any]] = {}
-    known: dict[str, Entry] = {}
-    missing: dict[str, tuple[Producer, str]] = {}
-    backends: dict[str, Backend] = {}
+def _rows_of(task: Task, only_finished: bool) -> Extracted | None:
+    """The clip's rows; with `only_finished` nothing is made, and None says that the store lacks something."""
+    done = Extracted([], {})
+    for clip, roles in _looks(task):
+        if clip is None:
+            absent = Made(None, str(Reason.MISSING_INPUT), "the dataset carries no ground truth for this clip")
+            done.rows += [_row(task.clip, role, None, "", absent) for role in roles]
+            continue
+        found = _look_up(clip, roles, task.params)
+        if found.missing and only_finished:
+            return None
+        part = _make(clip, roles, found, task.params)
+        done.rows += [{**row, **dict(zip(KEYS, task.clip.key, strict=True))} for row in part.rows]
+        mark = "" if clip is task.clip else "gt_"
+        done.seconds |= {f"{mark}decode" if name == "decode" else name: seconds for name, seconds in part.seconds.items()}
+    return done
+
+
+def _looks(task: Task) -> list[tuple[Clip | None, list[str]]]:
+    """What is looked at for which roles: the generated video, and the ground truth (None where the dataset has none)."""
+    own = [role for role in task.roles if role not in GT_ROLES]
+    of_truth = [role for role in task.roles if role in GT_ROLES]
+    truth = truth_as_clip(task.clip) if task.clip.ground_truth or task.clip.gt_poses else None
+    return [(task.clip, own)] + ([(truth, of_truth)] if of_truth else [])
+
+
+@dataclass
+class _Found:
+    """What the store has of a clip: rows and entries; and who would make what it lacks, from which inputs."""
+
+    rows: dict[str, dict[str, Any]]
+    known: dict[str, Entry]
+    missing: dict[str, tuple[BackendSpec, Producer, str]]
+
+
+def _look_up(clip: Clip, roles: Sequence[str], params: RunParams) -> _Found:
+    """No backend is built for this, so a finished clip costs no model."""
+    store, found = ArtifactStore(params.paths.artifacts), _Found({}, {}, {})
+    specs: dict[str, BackendSpec] = {}
     for role in roles:
         try:
-            backends[role] = _built(role, backend_for(role, clip, params), params)
+            specs[role] = backend_for(role, clip, params)
         except BackendUnavailable as error:
-            rows[role] = _row(clip, role, None, "", Made(None, str(Reason.BACKEND_UNAVAILABLE), str(error)))
+            found.rows[role] = _row(clip, role, None, "", Made(None, str(Reason.BACKEND_UNAVAILABLE), str(error)))
     keys: dict[str, str] = {}
-    for role in (role for rank in rounds(backends) for role in rank):
-        producer = producer_of(role, backend_for(role, clip, params), params)
-        inputs = input_hash(clip, {need: keys.get(need, "absent") for need in backends[role].requires})
+    needs = {role: tuple(spec.build.requires) for role, spec in specs.items()}  # type: ignore[attr-defined]
+    for role in (role for rank in rounds(needs) for role in rank):
+        producer = producer_of(role, specs[role], params)
+        inputs = input_hash(clip, {need: keys.get(need, "absent") for need in needs[role]})
         keys[role] = producer.key(inputs)
         entry = store.load(producer, inputs)
         if entry is None:
-            missing[role] = (producer, inputs)
+            found.missing[role] = (specs[role], producer, inputs)
         elif reason := entry.record.get("missing"):
-            rows[role] = _row(clip, role, producer, inputs, Made(None, reason["reason"], reason["detail"]))
+            found.rows[role] = _row(clip, role, producer, inputs, Made(None, reason["reason"], reason["detail"]))
         else:
-            known[role] = entry
-            rows[role] = _row(clip, role, producer, inputs, Made(entry))
-    if not missing:
-        return Extracted([rows[role] for role in roles], {})
-    made, decoding = extract_clip(clip, {role: backends[role] for role in missing}, known)
-    for role, (producer, inputs) in missing.items():
+            found.known[role] = entry
+            found.rows[role] = _row(clip, role, producer, inputs, Made(entry))
+    return found
+
+
+def _make(clip: Clip, roles: Sequence[str], found: _Found, params: RunParams) -> Extracted:
+    """The rows of all roles; what the store lacked is made and kept."""
+    made: dict[str, Made] = {}
+    backends: dict[str, Backend] = {}
+    for role, (spec, _, _) in found.missing.items():
+        try:
+            backends[role] = _built(role, spec, params)
+        except BackendUnavailable as error:
+            made[role] = Made(None, str(Reason.BACKEND_UNAVAILABLE), str(error))
+    seconds: dict[str, float] = {}
+    if backends:
+        results, decoding = extract_clip(clip, backends, found.known)
+        made |= results
+        seconds = {**{role: result.seconds for role, result in results.items()}, "decode": decoding}
+    store, rows = ArtifactStore(params.paths.artifacts), dict(found.rows)
+    for role, (_, producer, inputs) in found.missing.items():
         _keep(store, producer, inputs, made[role])
         rows[role] = _row(clip, role, producer, inputs, made[role])
-    seconds = {role: made[role].seconds for role in missing}
-    return Extracted([rows[role] for role in roles], {**seconds, "decode": decoding})
+    return Extracted([rows[role] for role in roles], seconds)
 
 
 def backend_for(role: str, clip: Clip, params: RunParams) -> BackendSpec:
