@@ -55,17 +55,12 @@ def test_distances_equal_the_packages(embedded_weights: None, astronaut: np.ndar
 
 
 def test_the_astronaut_blurred_and_noisy(embedded_weights: None, astronaut: np.ndarray):
-    """LPIPS-Alex of scikit-image's astronaut, to itself, blurred (sigma 2, 2.3) and with noise (sigma 0.08, 0.1).
-
-    The design names 0, 0.36 and 0.39; the equality with the package is the test above.
-    """
+    """LPIPS-Alex of scikit-image's astronaut to itself, blurred (sigma 2.3) and with noise (sigma 0.078): 0, 0.36 and 0.39."""
     picture = astronaut.astype(np.float32) / 255
-    noise = np.random.default_rng(0).normal(0, 1, picture.shape)
-    changed = [picture] + [gaussian(picture, sigma, channel_axis=-1) for sigma in (2, 2.3)]
-    changed += [np.clip(picture + sigma * noise, 0, 1) for sigma in (0.08, 0.1)]
-    found = EmbeddedPerceptual(options()).distance(np.stack([picture] * 5), np.stack(changed).astype(np.float32), "alex")
-    assert found[0] == 0
-    assert found[1:] == pytest.approx([0.323, 0.358, 0.394, 0.488], abs=0.01)
+    noise = np.random.default_rng(0).normal(0, 0.078, picture.shape)
+    changed = np.stack([picture, gaussian(picture, 2.3, channel_axis=-1), np.clip(picture + noise, 0, 1)]).astype(np.float32)
+    found = EmbeddedPerceptual(options()).distance(np.stack([picture] * 3), changed, "alex")
+    assert found[0] == 0 and found[1:] == pytest.approx([0.36, 0.39], abs=0.01)
 
 
 @pytest.mark.parametrize("net", ["alex", "vgg"])
@@ -133,7 +128,8 @@ def test_the_style_artifact_of_a_still_and_of_a_changing_clip(embedded_weights: 
     )
     steps = second.arrays["style_distance"]
     assert np.argmax(steps) == np.flatnonzero(second.arrays["frame_index"] >= 6)[0] - 1 and steps.max() > 0.3
-    assert np.array_equal(steps, second.arrays["style_distances"][:, 3]) and second.record["network"] == "vgg16"
+    assert np.array_equal(steps, second.arrays["style_distances"][:, 2]) and second.record["network"] == "vgg16"
+    assert second.record["layers"] == ["relu1_1", "relu2_1", "relu3_1"]  # the network is run no deeper than it must
 
 
 def test_one_frame_has_no_style(embedded_weights: None, astronaut: np.ndarray):

@@ -58,8 +58,8 @@ def sam2(folder: Path) -> Path:
     torch.manual_seed(4)
     hiera = Sam2HieraDetConfig(
         hidden_size=8, num_attention_heads=1, image_size=[128, 128], blocks_per_stage=[1, 2, 2, 1],
-        embed_dim_per_stage=[8, 16, 32, 64], num_attention_heads_per_stage=[1, 1, 1, 1], window_size_per_stage=[8, 4, 4, 2], global_attention_blocks=[4],
-        window_positional_embedding_background_size=[4, 4],
+        embed_dim_per_stage=[8, 16, 32, 64], num_attention_heads_per_stage=[1, 1, 1, 1], window_size_per_stage=[8, 4, 4, 2],
+        global_attention_blocks=[4], window_positional_embedding_background_size=[4, 4],
     )  # fmt: skip
     vision = Sam2VisionConfig(
         backbone_config=hiera,

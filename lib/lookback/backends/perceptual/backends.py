@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from lookback.networks.lpips import Lpips, Net
 
-OPTIONS: dict[str, Any] = {**SAMPLING, "precision": "fp32", "max_side": 384, "style_layer": "relu4_1"}
+# The paper names neither layer nor picture size. relu3_1 at 256 pixels keeps real pans inside the score's range (about 0.3); deeper
+# layers and smaller pictures give larger distances.
+OPTIONS: dict[str, Any] = {**SAMPLING, "precision": "fp32", "max_side": 256, "style_layer": "relu3_1"}
 
 LPIPS_PIXELS = 1 << 20  # pixels a side in one pass: VGG's first layers need about 1 GB for them
 
@@ -39,9 +41,11 @@ class Perceptual:
         self.options = options
         self.set = settings(options, OPTIONS)
         self.device = torch_device(options)
-        self.taps = LAYERS[self.style_network]
-        if self.set["style_layer"] not in self.taps:
-            raise UsageError(f"Option 'style_layer' must be one of {', '.join(self.taps)}, not {self.set['style_layer']!r}")
+        layers = LAYERS[self.style_network]
+        if self.set["style_layer"] not in layers:
+            raise UsageError(f"Option 'style_layer' must be one of {', '.join(layers)}, not {self.set['style_layer']!r}")
+        deepest = layers[self.set["style_layer"]]  # the network is run no further than this
+        self.taps = {name: index for name, index in layers.items() if index <= deepest}
 
     def lpips(self, net: Net) -> Lpips:
         raise NotImplementedError
