@@ -1,15 +1,19 @@
-"""Artifacts to look at: coverage by role, camera paths, visibility timelines, seconds per role."""
+"""Artifacts to look at: coverage by role, camera paths, masks on frames, visibility timelines, seconds per role."""
 
 from __future__ import annotations
 
+import cv2
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from lookback.camera.poses import pitch_deg, relative_to_first, yaw_deg
 from lookback.clips import Clip
 from lookback.figures import PALETTE, style
+from lookback.media import open_video, sample_uniform
+from lookback.paths import resolve
 from lookback.store import Entry
 
 STATES = ("out", "in view", "leaving", "returned")
@@ -43,13 +47,15 @@ def paths_figure(paths: list[tuple[Clip, Entry]]) -> tuple[Figure, str]:
             colour = PALETTE[number % len(PALETTE)]
             yaw_axes.plot(frames, yaw_deg(c2w), color=colour, label=f"{clip.benchmark}: {clip.model_id}")
             pitch_axes.plot(frames, pitch_deg(c2w), color=colour)
-            place = relative_to_first(c2w)[:, :3, 3]
+            place = np.where(pose.arrays["has_translation"][:, None], relative_to_first(c2w)[:, :3, 3], np.nan)
             top.plot(place[:, 0], place[:, 2], color=colour, marker=".", markersize=3)
         yaw_axes.set(xlabel="frame", ylabel="yaw (deg, right is positive)")
         pitch_axes.set(xlabel="frame", ylabel="pitch (deg, up is positive)")
         top.set(xlabel="x, right (units)", ylabel="z, forward (units)", title="from above")
         figure.legend(*yaw_axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=7.5)
-    return figure, f"Camera paths of {len(paths)} clips relative to their first frame: yaw, pitch, and position seen from above."
+    seen = sum(bool(pose.arrays["has_translation"].any()) for _, pose in paths)
+    caption = f"Camera paths of {len(paths)} clips relative to their first frame: yaw, pitch, and position seen from above"
+    return figure, f"{caption} (where it was observed: {seen} clips; estimated positions have a unit of their own)."
 
 
 def visibility_figure(rows: list[tuple[str, np.ndarray]]) -> tuple[Figure, str]:
@@ -66,6 +72,40 @@ def visibility_figure(rows: list[tuple[str, np.ndarray]]) -> tuple[Figure, str]:
         handles = [plt.Rectangle((0, 0), 1, 1, color=colour) for colour in STATE_COLOURS]
         figure.legend(handles, STATES, loc="outside upper right", ncols=4, fontsize=8)
     return figure, f"Visibility of the subject in {len(rows)} clips, as the mask backend sees it."
+
+
+def mask_strip_figure(clip: Clip, masks: Entry, n: int = 8) -> tuple[Figure, str]:
+    """Frames spread over the clip with the outline of the mask, above the visibility timeline."""
+    frames, state = masks.arrays["frame_index"], masks.arrays["state"].astype(int)
+    rows = sample_uniform(len(frames), n)
+    with open_video(resolve(clip.video)) as reader:
+        pictures = reader.read(frames[rows])
+    with style():
+        figure = plt.figure(figsize=(11, 11 / len(rows) * pictures.shape[1] / pictures.shape[2] + 0.9), layout="constrained")
+        grid = figure.add_gridspec(2, len(rows), height_ratios=[5, 1])
+        for column, (row, picture) in enumerate(zip(rows, pictures, strict=True)):
+            axes = figure.add_subplot(grid[0, column])
+            axes.imshow(_outlined(picture, _unpacked(masks, int(row)), STATE_COLOURS[state[row]]))
+            axes.set_title(f"frame {frames[row]}: {STATES[state[row]]}", fontsize=7.5)
+            axes.axis("off")
+        timeline = figure.add_subplot(grid[1, :])
+        for code, colour in enumerate(STATE_COLOURS):
+            timeline.broken_barh(_spans(state == code), (0, 1), facecolors=colour)
+        timeline.set(xlim=(0, len(frames)), yticks=[], xlabel="frame")
+    away = int((state == 0).sum())
+    return figure, f"The subject of {clip.label} as the mask backend sees it: out of view in {away} of {len(frames)} frames."
+
+
+def _unpacked(masks: Entry, row: int) -> np.ndarray:
+    return np.unpackbits(masks.arrays["masks"][row], axis=-1, count=int(masks.record["shape"][2]))
+
+
+def _outlined(picture: np.ndarray, mask: np.ndarray, colour: str) -> np.ndarray:
+    """The picture with the mask's outline drawn two pixels wide at the picture's size."""
+    full = cv2.resize(mask, picture.shape[1::-1], interpolation=cv2.INTER_NEAREST)
+    outlines, _ = cv2.findContours(full, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    rgb = tuple(round(255 * channel) for channel in to_rgb(colour))
+    return cv2.drawContours(picture.copy(), outlines, -1, rgb, max(1, picture.shape[1] // 160))
 
 
 def timing_table(timings: pd.DataFrame) -> pd.DataFrame:
