@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
+import threading
 import time
 from pathlib import Path
 
@@ -97,6 +99,26 @@ def test_a_damaged_recording_is_a_sentence(tmp_path: Path):
     (tmp_path / FILE_NAME).write_bytes(b"not a database" * 100)
     with pytest.raises(ContractError, match="move"):
         Recording(tmp_path)
+
+
+def test_an_interrupt_stops_asking_at_once(make_asker, yes_no):
+    """Stopping a notebook's cell must not leave a thread behind that goes on asking."""
+    with ChatServer(lambda body, n: YES, latency_s=0.05) as server:
+        asker = make_asker(server.url, concurrency=4)
+
+        def interrupt() -> None:
+            while len(server.requests) < 12:
+                time.sleep(0.005)
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+        threading.Thread(target=interrupt, daemon=True).start()
+        with pytest.raises(KeyboardInterrupt):
+            asker.ask_all([yes_no(n) for n in range(400)])
+        asked = len(server.requests)
+        time.sleep(0.3)
+        assert 0 < asked == len(server.requests) < 400
+        recorded = len(asker.recording.calls())
+        assert recorded >= asked - 4, "what was answered is kept"
 
 
 def _ask_in_child(url: str, folder: Path, video: Path, results) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,7 +62,7 @@ class Asker:
     def ask_all(self, questions: Sequence[Question], repeats: int = 1) -> list[Asked]:
         """Every question's answers, in the order of the questions. Runs its own event loop, also inside a notebook's."""
         jobs = [(question, repeat) for question in questions for repeat in range(repeats)]
-        return _in_thread(lambda: asyncio.run(self._work(jobs)))
+        return _in_thread(self._work(jobs))
 
     async def _work(self, jobs: list[tuple[Question, int]]) -> list[Asked]:
         results: list[Asked | None] = [None] * len(jobs)
@@ -151,19 +151,29 @@ class Asker:
         return replace(reply, usage={**usage, "latency_s": round(seconds, 4), "attempts": attempts, "cost": price})
 
 
-def _in_thread(work: Callable[[], list[Asked]]) -> list[Asked]:
-    """Run in a thread of its own: a notebook already has an event loop in this one."""
+def _in_thread(work: Coroutine[Any, Any, list[Asked]]) -> list[Asked]:
+    """Run in a thread of its own, because a notebook already has an event loop in this one; an interrupt here stops it there."""
     outcome: dict[str, Any] = {}
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(work)
 
     def run() -> None:
         try:
-            outcome["value"] = work()
+            outcome["value"] = loop.run_until_complete(task)
         except BaseException as error:
             outcome["error"] = error
+        finally:
+            loop.run_until_complete(loop.shutdown_default_executor())
+            loop.close()
 
     thread = threading.Thread(target=run, name="judging", daemon=True)
     thread.start()
-    thread.join()
+    try:
+        thread.join()
+    except BaseException:  # the user stopped the cell: no further question may be asked
+        loop.call_soon_threadsafe(task.cancel)
+        thread.join()
+        raise
     if "error" in outcome:
         raise outcome["error"]
     return outcome["value"]

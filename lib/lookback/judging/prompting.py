@@ -16,7 +16,7 @@ import yaml
 from lookback.errors import ContractError
 from lookback.files import sha256_json
 
-FOLDER = files("lookback.judging") / "prompts"
+FOLDER = files("lookback.judging.prompts")
 PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 from typing import Any
 
 from lookback.errors import BackendUnavailable, Reason
@@ -107,7 +108,8 @@ class OpenAIJudge:
         reply = read_completion(response.text, want_logprobs="logprobs" in body)
         if "logprobs" in body and reply.logprobs is None and not reply.usage.get("has_logprobs"):
             self._no_logprobs = True
-        return reply
+        settings: dict[str, Any] = {name: body[name] for name in ("seed", "temperature") if name in body}
+        return replace(reply, usage={**reply.usage, **settings})
 
     def _messages(self, question: Question) -> list[dict[str, Any]]:
         content: list[dict[str, Any]] = [{"type": "text", "text": question.text}]

@@ -1,0 +1,1 @@
+"""The prompts, as versioned text files; `lookback.judging.prompting` reads them."""
