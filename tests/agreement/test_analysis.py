@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from lookback.agreement import analyse, check_ratings, judge_scores, read_scores, save_tables
+from lookback.agreement.figures.draw import FIGURES
 from lookback.agreement.scores import check_scores
 from lookback.agreement.tables.human import circular_triads
 from lookback.errors import ContractError, UsageError
@@ -223,6 +225,7 @@ def test_scores_must_be_typed_and_unique(study, plan):
 def test_two_runs_give_the_same_bytes_whatever_the_order_of_the_rows(study, plan, tmp_path):
     ratings, scores, clips = study
     own = ratings[(ratings["benchmark"] == "wrbench") & ratings["dimension"].isin(["visible_state", "reobserved_spatial"])]
+    scores = scores[scores["metric"].isin(["wrbench.visible_state", "wrbench.reobserved_spatial"])]
     quick = plan.model_copy(update={"resamples": 100})
     one = analyse(own, scores, quick, clips)
     save_tables(one, tmp_path / "one")
@@ -242,6 +245,8 @@ def test_without_scores_people_are_still_analysed(study, plan):
     assert {"agreement", "annotators", "strengths", "power", "wrbench_5", "wrbench_14", "wrbench_15"} <= set(tables)
     assert "ranking" not in tables
     assert (tables["wrbench_5"]["bridge_n"] == 0).all()
+    empty = study[1].head(0)
+    assert set(analyse(own, empty, plan.model_copy(update={"resamples": 100}))) == set(tables)
 
 
 def test_scores_are_read_from_csv_json_lines_and_parquet(study, tmp_path):
@@ -300,3 +305,36 @@ def test_a_judges_answers_become_scores():
     found = judge_scores(pd.DataFrame(rows)).set_index("metric")
     assert set(found.index) == {"judge.trigger@a", "judge.trigger@b", "judge.vqa#q7"}
     assert found.loc["judge.trigger@b", "reason"] == "judge_unparsed"
+
+
+def cut(ratings: pd.DataFrame, how: str) -> pd.DataFrame:
+    few = ["visible_state", "reobserved_spatial", "trigger_human", "physics_adherence#ph0", "action_interaction"]
+    ratings = ratings[ratings["dimension"].isin(few)]
+    by_task = ratings.groupby(["benchmark", "task", "dimension"], group_keys=False)
+    if how == "one vote each":
+        return by_task.head(1)
+    if how == "one item each":
+        return by_task.head(3)
+    if how == "one annotator":
+        return ratings[ratings["annotator"] == "ann"]
+    if how == "one scene":
+        return ratings[ratings["scene"].str.endswith("scene03")]
+    if how == "all ties":
+        return ratings[ratings["task"] == "pairwise"].assign(label="0")
+    return ratings[~ratings["label"].isin(["1", "0"])]
+
+
+@pytest.mark.parametrize("how", ["one vote each", "one item each", "one annotator", "one scene", "all ties", "one answer only"])
+def test_degenerate_studies_give_reasons_and_no_traceback(study, plan, how, tmp_path):
+    ratings, scores, clips = study
+    quick = plan.model_copy(update={"resamples": 100, "estimands": tuple(e for e in plan.estimands if e != "design")})
+    tables = analyse(cut(ratings, how), scores, quick, clips)
+    values = {"agreement": "ac1", "ranking": "rho", "bridge": "rho", "strengths": "log_strength", "annotators": "agreement"}
+    for name, value in values.items():
+        if name in tables:
+            table = tables[name]
+            assert (table.loc[table[value].isna(), "reason"] != "").all(), name
+    save_tables(tables, tmp_path)
+    for needs, draw in FIGURES.values():
+        if all(need in tables for need in needs):
+            plt.close(draw(tables)[0])

@@ -13,8 +13,8 @@ from lookback.agreement.figures import (
     ranking_forest,
     win_ratio_scatter,
 )
+from lookback.agreement.figures.draw import draw_figures
 from lookback.agreement.figures.scatter import LINE, label_sides
-from lookback.agreement.tables.design import event_scores
 
 
 @pytest.fixture(autouse=True)
@@ -66,14 +66,27 @@ def test_heat_map_prints_every_cell(tables):
 
 
 def test_correlation_matrix_has_intervals(tables):
-    own = tables["correlations"].query("benchmark == 'wrbench'")
+    own = tables["correlations"]
     figure, caption = correlation_matrix(own)
-    assert texts(figure).count(" to ") == len(own)
-    assert "6 models" in caption
+    assert texts(figure).count(" to ") == own["r"].notna().sum()
+    assert "4 to 8 models" in caption
+    panels = [axes.get_title(loc="left") for axes in figure.axes if axes.get_title(loc="left")]
+    assert panels == ["mbench A", "mbench T", "wrbench natural25"]
 
 
-def test_factor_boxes_carry_stars(tables, study):
-    figure, caption = event_factor_boxes(event_scores(study[1], study[2]), tables["event_factors"])
+def test_factor_boxes_carry_stars(tables):
+    figure, caption = event_factor_boxes(tables["event_cells"], tables["event_factors"])
     assert "n.s." in texts(figure)
     assert "n 6 models" in texts(figure)
     assert "Wilcoxon" in caption
+
+
+def test_figures_whose_tables_are_there_are_saved(tables, tmp_path):
+    few = {
+        "agreement": tables["agreement"].head(3),
+        "memobench_agreement": tables["memobench_agreement"],
+        "win_ratios": tables["win_ratios"],
+    }
+    saved = draw_figures(few, tmp_path)
+    assert {figure.png.stem for figure in saved} == {"agreement_forest", "vqa_agreement"}
+    assert all(figure.png.stat().st_size > 5000 and figure.caption for figure in saved)

@@ -7,6 +7,7 @@ import yaml
 from lookback.agreement import load_plan
 from lookback.errors import ParameterError
 from lookback.paths import project_root
+from lookback.registry import METRICS
 
 MINIMAL = {
     "scales": {"preference": {"categories": [-1, 0, 1], "level": "ordinal"}},
@@ -39,6 +40,16 @@ def test_the_shipped_plan_covers_the_papers(plan):
     }
     assert len(plan.families["mbench_preference"].dimensions) == 12
     assert plan.families["mbench_preference"].dimensions["action_interaction"].metric_of("T") is None
+
+
+def test_the_shipped_plan_names_registered_metrics_and_their_direction(plan):
+    for family in plan.families.values():
+        named = {axis.metric_of(s): axis.higher_is_better for axis in family.dimensions.values() for s in ("T", "A", "natural25")}
+        if family.judge and not family.judge.startswith("judge."):
+            named[family.judge] = True
+        for metric, higher in named.items():
+            if metric is not None:
+                assert METRICS.get(metric).higher_is_better == higher, metric
 
 
 def test_the_hash_follows_every_choice_and_nothing_else(tmp_path):

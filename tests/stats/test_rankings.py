@@ -205,6 +205,8 @@ def test_a_model_that_wins_everything_has_no_strength():
     table = pd.DataFrame({"model_a": list("xxy"), "model_b": list("yzz"), "label": ["a", "a", "tie"]})
     with pytest.raises(NotScorable, match="x won everything"):
         bradley_terry(table)
+    with pytest.raises(NotScorable, match="every comparison is a tie"):
+        bradley_terry(table.assign(label="tie"))
 
 
 def test_clustered_strengths_are_less_certain_when_scenes_repeat(pairs):

@@ -45,11 +45,11 @@ def analyse(ratings: pd.DataFrame, scores: pd.DataFrame | None, plan: Plan, clip
 
     `ratings` are tidy votes (`read_ratings`), `scores` the tidy items table; without scores only people are analysed. Names:
     agreement, annotators, strengths, power, ranking, win_ratios, bridge, disagreements, trigger, judgeability, vqa, correlations,
-    event_factors, mixed_model, and the papers' mbench_3, mbench_5, mbench_6, wrbench_5, wrbench_14, wrbench_15, wrbench_16,
-    memobench_agreement.
+    event_cells, event_factors, mixed_model, and the papers' mbench_3, mbench_5, mbench_6, wrbench_5, wrbench_14, wrbench_15,
+    wrbench_16, memobench_agreement.
     """
     votes = check_ratings(ratings, plan, clips)
-    checked = None if scores is None else check_scores(scores)
+    checked = None if scores is None or scores.empty else check_scores(scores)
     units = analysis_units(votes, plan)
     result = Analysis(votes, plan)
     _people(result, units)
@@ -181,6 +181,8 @@ def _design(result: Analysis, scores: pd.DataFrame, clips: pd.DataFrame | None) 
     if clips is None or "event_level" not in clips:
         return
     events = design.event_scores(scores, clips)
+    cells = design.cell_table(events)
+    result.add("event_cells", "Scores by event level and model", "model", cells, lambda: reading.read_cells(cells))
     factors = design.factor_table(events, plan)
     result.add("event_factors", "Event factors (2x2)", "model", factors, lambda: reading.read_factors(factors))
     mixed = design.mixed_table(events)

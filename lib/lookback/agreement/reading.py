@@ -53,6 +53,9 @@ def read_agreement(table: pd.DataFrame, plan: Plan) -> str:
         f"People agree beyond chance by AC1 {ends[0]} to {ends[1]} over {len(known)} rows; intervals treat {sample} as the sample"
     )
     text += " and the annotators as given."
+    open_rows = known[known["ac1_low"].isna()]
+    if len(open_rows):
+        text += f" {len(open_rows)} of them have no interval (one scene, or votes that do not vary) and carry no claim."
     skewed = known[(known["ac1"] - known["kappa"] > 0.3)]
     if len(skewed):
         names = listing(skewed["dimension"].tolist())
@@ -189,11 +192,10 @@ def read_power(table: pd.DataFrame) -> str:
     parts = []
     for (family, setting), own in table.groupby(["family", "setting"], sort=True):
         row = own.iloc[(own["win_ratio"] - 0.6).abs().argmin()]
-        parts.append(
-            f"{family} {setting}: {int(row['votes'])} pairs for one planned comparison at a win ratio of {row['win_ratio']:.2f}, "
-            f"{int(row['votes_corrected'])} when all {int(row['comparisons'])} pairs of models are tested; "
-            f"the median pair of models has {int(row['pairs_now'])} per dimension now"
-        )
+        text = f"{family} {setting}: {int(row['votes'])} pairs for one planned comparison at a win ratio of {row['win_ratio']:.2f}"
+        if row["comparisons"] > 1:
+            text += f", {int(row['votes_corrected'])} when all {int(row['comparisons'])} pairs of models are tested"
+        parts.append(text + f"; the median pair of models has {int(row['pairs_now'])} per dimension now")
     return "Pairs needed to tell two models apart (with this study's ties and clustering): " + "; ".join(parts) + "."
 
 
@@ -227,6 +229,10 @@ def read_correlations(table: pd.DataFrame) -> str:
         for _, r in strong.sort_values("r", key=abs, ascending=False).iterrows()
     ]
     return f"Model-level Pearson correlations over {models} models. Different from zero after Holm: {listing(shown, 6)}."
+
+
+def read_cells(table: pd.DataFrame) -> str:
+    return f"Mean scores of {table['model_id'].nunique()} models under the four event levels; a description, the tests are apart."
 
 
 def read_factors(table: pd.DataFrame) -> str:

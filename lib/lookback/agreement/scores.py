@@ -38,7 +38,8 @@ def check_scores(scores: pd.DataFrame) -> pd.DataFrame:
     lacking = [c for c in (*KEY, "value", "reason") if c not in scores]
     if lacking:
         raise ContractError(f"The scores lack the column(s) {', '.join(lacking)}; they are the items table of a run")
-    whole = scores[scores["phase"] == ""] if "phase" in scores else scores
+    # rows without a phase are about the whole clip; scores that come from judges have no such column
+    whole = scores[scores["phase"].fillna("") == ""] if "phase" in scores else scores
     table = whole[[*KEY, "value", "reason"]].copy()
     table["reason"] = table["reason"].fillna("").astype(str)
     untyped = table["value"].isna() != (table["reason"] != "")

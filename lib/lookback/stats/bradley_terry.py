@@ -54,6 +54,10 @@ def bradley_terry(
     if ties == "drop":
         pairs, signs = pairs[signs != 0], signs[signs != 0]
     codes = pair_codes(pairs, cluster)
+    if not (signs != 0).any():
+        raise NotScorable(
+            Reason.UNDEFINED, "every comparison is a tie: the tie parameter is infinite and no strength is told apart"
+        )
     _check_connected(codes, signs)
     has_ties = bool((signs == 0).any())
     design = _design(codes, has_ties)

@@ -103,7 +103,8 @@ def win_ratios(
             row["reason"] = f"{Reason.UNDEFINED}: every comparison of this model is a tie, and ties are dropped"
         else:
             low, high, note = interval_or_note(draws[:, k], codes.n_clusters, confidence)
-            row |= {"win_ratio": points[:, k].sum() / n, "low": low, "high": high, "reason": note}
+            bounds = {"low": np.nan if low is None else low, "high": np.nan if high is None else high}
+            row |= {"win_ratio": points[:, k].sum() / n, **bounds, "reason": note}
         rows.append(row)
     return pd.DataFrame(rows).sort_values(["win_ratio", "model"], ascending=[False, True], ignore_index=True)
 

@@ -6,6 +6,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from lookback.agreement.reading import span
@@ -34,33 +36,51 @@ def agreement_heatmap(table: pd.DataFrame) -> tuple[Figure, str]:
 
 
 def correlation_matrix(correlations: pd.DataFrame) -> tuple[Figure, str]:
-    """Correlations of one benchmark and setting: lower triangle r, with its interval under it; bold where Holm leaves p < 0.05."""
-    names = list(dict.fromkeys([*correlations["metric_a"], *correlations["metric_b"]]))
-    size = len(names)
-    values = np.full((size, size), np.nan)
-    texts: dict[tuple[int, int], tuple[str, bool]] = {}
-    for row in correlations.itertuples():
-        i, j = sorted((names.index(row.metric_a), names.index(row.metric_b)), reverse=True)
-        values[i, j] = row.r
-        if np.isfinite(row.r):
-            texts[i, j] = (f"{row.r:.2f}\n{row.low:.2f} to {row.high:.2f}", bool(row.p_holm < 0.05))
-    short = [name.split(".")[-1].replace("_", " ") for name in names]
+    """One panel per benchmark and setting: lower triangle of r with its interval; bold where Holm leaves p < 0.05."""
+    panels = [(key, own) for key, own in correlations.groupby(["benchmark", "setting"], sort=False)]
+    sizes = [len({*own["metric_a"], *own["metric_b"]}) for _, own in panels]
+    heights = [1.6 + 0.62 * size for size in sizes]
     with style():
-        figure, axes = plt.subplots(figsize=(1.9 + 0.95 * size, 1.4 + 0.75 * size), layout="constrained")
-        image = axes.imshow(values[1:, :-1], cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
-        for (i, j), (text, strong) in texts.items():
-            colour = "white" if abs(values[i, j]) > 0.6 else "black"
-            axes.text(j, i - 1, text, ha="center", va="center", fontsize=7, color=colour, fontweight="bold" if strong else "normal")
-        axes.set_xticks(range(size - 1), short[:-1], rotation=30, ha="right")
-        axes.set_yticks(range(size - 1), short[1:])
-        axes.set_xlabel("metric")
-        axes.set_ylabel("metric")
-        figure.colorbar(image, ax=axes, label="Pearson correlation over models (unitless)", shrink=0.8)
+        figure, grid = plt.subplots(
+            len(panels),
+            1,
+            figsize=(2.6 + 0.9 * max(sizes), sum(heights)),
+            height_ratios=heights,
+            layout="constrained",
+            squeeze=False,
+        )
+        for axes, (key, own) in zip(grid[:, 0], panels, strict=True):
+            _triangle(axes, own)
+            axes.set_title(" ".join(part for part in key if part), loc="left", fontsize=9)
+        colours = ScalarMappable(Normalize(-1, 1), "RdBu_r")
+        figure.colorbar(colours, ax=list(grid[:, 0]), label="Pearson correlation over models (unitless)", shrink=0.8)
     models = span(correlations["n"].min(), correlations["n"].max())
     caption = (
         f"Model-level correlations between metrics over {models} models, with intervals. Bold: different from zero after Holm's "
     )
     return figure, caption + "correction; blocks of one colour move together."
+
+
+def _triangle(axes: Axes, own: pd.DataFrame) -> None:
+    names = list(dict.fromkeys([*own["metric_a"], *own["metric_b"]]))
+    size = len(names)
+    values = np.full((size, size), np.nan)
+    for row in own.itertuples():
+        i, j = sorted((names.index(row.metric_a), names.index(row.metric_b)), reverse=True)
+        values[i, j] = row.r
+        if np.isfinite(row.r):
+            colour = "white" if abs(row.r) > 0.6 else "black"
+            weight = "bold" if row.p_holm < 0.05 else "normal"
+            text = f"{row.r:.2f}\n{row.low:.2f} to {row.high:.2f}"
+            axes.text(j, i - 1, text, ha="center", va="center", fontsize=6.5, color=colour, fontweight=weight)
+        else:
+            axes.text(j, i - 1, "no value", ha="center", va="center", fontsize=6.5, color="#666666")
+    axes.imshow(values[1:, :-1], cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
+    short = [name.split(".")[-1].replace("_", " ") for name in names]
+    axes.set_xticks(range(size - 1), short[:-1], rotation=30, ha="right")
+    axes.set_yticks(range(size - 1), short[1:])
+    axes.set_xlabel("metric")
+    axes.set_ylabel("metric")
 
 
 def _cells(axes: Axes, values: np.ndarray, text: object, dark: object) -> None:

@@ -19,7 +19,7 @@ def win_ratio_scatter(win_ratios: pd.DataFrame, ranking: pd.DataFrame) -> tuple[
     """One panel per family, setting and dimension of the win-ratio table; models named beside their points."""
     keys = ["family", "setting", "dimension"]
     panels = list(win_ratios.groupby(keys, sort=False))
-    columns = min(COLUMNS, len(panels))
+    columns = min(COLUMNS if len(panels) <= COLUMNS**2 else COLUMNS + 1, len(panels))
     lines = int(np.ceil(len(panels) / columns))
     known = ranking.set_index(keys)
     with style():
@@ -27,10 +27,9 @@ def win_ratio_scatter(win_ratios: pd.DataFrame, ranking: pd.DataFrame) -> tuple[
         for axes, (key, own) in zip(grid.flat, panels, strict=False):
             _panel(axes, own)
             row = known.loc[key]
+            rho = f"rho {row['rho']:.2f}" if np.isfinite(row["rho"]) else "no rho"
             setting = f" [{key[1]}]" if key[1] else ""
-            axes.set_title(
-                f"{key[2]}{setting}\nrho {row['rho']:.2f}, {int(row['n_models'])} models, {int(row['n_pairs'])} pairs", fontsize=9
-            )
+            axes.set_title(f"{key[2]}{setting}\n{rho}, {len(own)} models, {int(row['n_pairs'])} pairs", fontsize=9)
         for axes in list(grid.flat)[len(panels) :]:
             axes.set_visible(False)
         figure.supxlabel("metric win ratio (share of comparisons won, ties half)", fontsize=9)

@@ -41,7 +41,13 @@ def event_scores(scores: pd.DataFrame, clips: pd.DataFrame) -> pd.DataFrame:
     facts = clips.loc[clips["event_level"].isin(FACTORS), [*KEYS, "scene", "event_level"]]
     table = scores.merge(facts, on=KEYS, how="inner")
     levels = table["event_level"].map(FACTORS)
-    return table.assign(spatial=levels.map(lambda f: f[0]), state=levels.map(lambda f: f[1]))
+    return table.assign(spatial=levels.map(lambda f: f[0]).astype(int), state=levels.map(lambda f: f[1]).astype(int))
+
+
+def cell_table(events: pd.DataFrame) -> pd.DataFrame:
+    """Mean score per metric, model and event level, with n (WRBench table 8 by model)."""
+    groups = events.groupby(["metric", "model_id", "event_level", "spatial", "state"], sort=True)["value"]
+    return groups.agg(value="mean", n="count").reset_index()
 
 
 def factor_table(events: pd.DataFrame, plan: Plan) -> pd.DataFrame:

@@ -51,19 +51,17 @@ def _counts(votes: pd.DataFrame) -> dict[str, int]:
 def mbench_6(trigger: pd.DataFrame) -> pd.DataFrame:
     """Rows: subsets and overall; accuracy, precision, recall, F1, each with its interval."""
     order = ["human", "object", "environment", "causal"]
-    wide = trigger.pivot(index="subset", columns="measure", values=["value", "low", "high"])
-    columns = {}
-    for measure in ("accuracy", "precision", "recall", "f1"):
-        for part, suffix in (("value", ""), ("low", "_low"), ("high", "_high")):
-            if (part, measure) in wide:
-                columns[f"{measure}{suffix}"] = wide[(part, measure)]
-    table = pd.DataFrame(columns)
-    counts = trigger[trigger["measure"].isin(["accuracy", "all"])].set_index("subset")["n"]
-    reasons = trigger[trigger["reason"] != ""].groupby("subset").apply(_reasons, include_groups=False)
-    table.insert(0, "n", counts.reindex(table.index))
-    table["reason"] = reasons.reindex(table.index).fillna("") if len(reasons) else ""
-    known = [*[s for s in order if s in table.index], *sorted(set(table.index) - set(order) - {"overall"}), "overall"]
-    return table.loc[known].rename_axis("subset").reset_index()
+    found = trigger["subset"].unique()
+    subsets = [*[s for s in order if s in found], *sorted(set(found) - set(order) - {"overall"}), "overall"]
+    rows = []
+    for subset in subsets:
+        own = trigger[trigger["subset"] == subset].set_index("measure")
+        row: dict[str, object] = {"subset": subset, "n": int(own["n"].max())}
+        for measure in ("accuracy", "precision", "recall", "f1"):
+            parts = own.loc[measure] if measure in own.index else dict.fromkeys(("value", "low", "high"), np.nan)
+            row |= {measure: parts["value"], f"{measure}_low": parts["low"], f"{measure}_high": parts["high"]}
+        rows.append({**row, "reason": _reasons(own[own["reason"] != ""].reset_index())})
+    return pd.DataFrame(rows)
 
 
 def _reasons(rows: pd.DataFrame) -> str:
@@ -145,4 +143,4 @@ def memobench_agreement(vqa: pd.DataFrame) -> pd.DataFrame:
     dimensions = [*[d for d in wide.columns if d != "all"], *(["all"] if "all" in wide else [])]
     table = wide.loc[scenes, dimensions]
     counts = vqa[vqa["dimension"] != "all"].groupby("scene")["n"].sum()
-    return table.assign(n=counts.reindex(scenes)).rename_axis(columns=None).reset_index()
+    return table.assign(n=counts.reindex(scenes).fillna(0).astype(int)).rename_axis(columns=None).reset_index()
