@@ -4,7 +4,6 @@ import subprocess
 import sys
 
 import numpy as np
-
 from lookback.media import encode
 
 OPEN_OFTEN = """
