@@ -11,6 +11,7 @@ from lookback.camera.poses import Poses, net_rotation_deg, rotation_angle_deg, y
 from lookback.store import Entry
 
 DEAD_BAND_DEG = 0.5  # rotations below this are estimation noise and do not add to the path length
+LOOK_AHEAD = 32  # frames compared with an anchor at a time
 
 
 @dataclass(frozen=True)
@@ -57,13 +58,16 @@ def travelled_rotation_deg(c2w: Poses, dead_band_deg: float = DEAD_BAND_DEG) -> 
     from the last one. A camera that trembles within the dead band has travelled nothing; a plain sum of the angles between
     consecutive frames would count the tremble once per frame.
     """
-    total, anchor = 0.0, c2w[0]
-    angles = rotation_angle_deg(anchor, c2w)
-    start = 0
-    while len(beyond := np.flatnonzero(angles[start:] > dead_band_deg)):
-        start += int(beyond[0])
-        total += float(angles[start])
-        angles = rotation_angle_deg(c2w[start], c2w)
+    total, anchor, start = 0.0, 0, 1
+    while start < len(c2w):
+        angles = rotation_angle_deg(c2w[anchor], c2w[start : start + LOOK_AHEAD])
+        beyond = np.flatnonzero(angles > dead_band_deg)
+        if len(beyond):
+            total += float(angles[beyond[0]])
+            anchor = start + int(beyond[0])
+            start = anchor + 1
+        else:
+            start += len(angles)
     return total
 
 
