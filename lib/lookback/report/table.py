@@ -58,7 +58,10 @@ class PaperTable:
 
     def to_html(self) -> str:
         """The table as an HTML fragment."""
-        head = "".join(f'<th scope="col">{html.escape(self.header(column))}</th>' for column in self.frame.columns)
+        head = "".join(
+            f'<th scope="col"{" class=label" if column in self.labels else ""}>{html.escape(self.header(column))}</th>'
+            for column in self.frame.columns
+        )
         body = "\n".join(f"<tr>{self._html_row(row)}</tr>" for row in range(len(self.frame)))
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
         reading = f'<p class="reading">{html.escape(self.reading)}</p>' if self.reading else ""
