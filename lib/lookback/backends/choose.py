@@ -25,10 +25,15 @@ def choose_backend(role: str, params: RunParams) -> BackendSpec:
     refusals = []
     for spec in candidates:
         state = availability(spec)
-        if state.usable:
+        if state.usable or (named is not None and _is_provided(role, params)):
             return spec
         refusals.append(f"{spec.name}: {state.why}" + (f" ({state.remedy})" if state.remedy else ""))
     raise BackendUnavailable(f"No backend of the role '{role}' is usable here: {'; '.join(refusals) or 'none exists'}")
+
+
+def _is_provided(role: str, params: RunParams) -> bool:
+    """The run names a checkpoint, or allows the pinned one to be fetched: building the backend says what is wrong, if anything."""
+    return params.extraction.allow_download or bool(params.extraction.options.get(role, {}).get("path"))
 
 
 @cache

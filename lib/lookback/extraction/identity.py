@@ -17,7 +17,7 @@ from lookback.store import Producer
 from lookback.weights import fingerprint
 
 GT_ROLES = {"gt_pose": "pose"}  # roles that look at the ground truth with another role's backend
-FIELDS = ("benchmark", "setting", "object_name", "fov_deg", "caption_segments", "prompt", "poses_format", "n_frames")
+FIELDS = ("benchmark", "fps", "setting", "object_name", "fov_deg", "caption_segments", "prompt", "poses_format", "n_frames")
 FILES = ("poses", "gt_depth", "gt_intrinsics")
 
 

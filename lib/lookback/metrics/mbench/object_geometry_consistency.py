@@ -57,6 +57,8 @@ def score(context: ScoringClip):
         depth: Entry | None = context.artifact("depth")
     except NotScorable:
         depth = None
+    if depth is not None and not depth.record.get("metric", False):
+        depth = None  # relative depth cannot warp
     images = yield Frames(np.unique(pairs.frames))
     units = []
     for row_i, row_j, first, second in pairs:
