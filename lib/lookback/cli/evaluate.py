@@ -62,7 +62,7 @@ def evaluate(
     judging |= {"n_frames": vlm_n_frames, "max_retries": vlm_max_retries}
     scoring: dict[str, Any] = {
         "metrics": _names(metrics),
-        "constants": {key: float(value) for key, value in _pairs(constant, "constant")},
+        "constants": dict(_pairs(constant, "constant")),
     }
     if variant:
         scoring["variant"] = variant
@@ -98,12 +98,21 @@ def validate(
     gt_root: str = "",
     phases: str = "",
     pattern: str = "",
+    models: Csv = "",
+    subsets: Csv = "",
+    conditions: Csv = "",
+    sample_ids: Csv = "",
+    limit: Annotated[int, typer.Option(help="At most this many clips; 0 is all.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes.")] = 2,
 ) -> None:
     """Check a dataset strictly: every violation on its own line with path, field, problem and remedy; exit 1 if there is one."""
     from lookback.layouts import validate as check
-    from lookback.params.curation import Source as SourceParams
 
-    violations = check(SourceParams(**_source(source, layout, gt_root, phases, pattern)), _names(metrics))
+    wanted = {"models": models, "subsets": subsets, "conditions": conditions, "sample_ids": sample_ids}
+    filters = {**{name: _names(text) for name, text in wanted.items()}, "limit": limit or None}
+    sources = [_source(source, layout, gt_root, phases, pattern)]
+    curation = _params("validate", workers, {"curation": {"sources": sources, "filters": filters}}).curation
+    violations = check(curation.sources[0], _names(metrics), curation.filters, workers)
     for violation in violations:
         print(violation.line)
     if violations:

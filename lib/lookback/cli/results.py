@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from lookback.errors import UsageError
-
 
 def register(app: typer.Typer) -> None:
     app.command()(agreement)
@@ -22,21 +20,12 @@ def agreement(
     scores: Annotated[str, typer.Option(help="Items of a run (Parquet or CSV); without it only the people are compared.")] = "",
 ) -> None:
     """Analyse human votes, and how far scores agree with them, under a declared plan."""
-    import pandas as pd
-
-    from lookback.agreement import analyse, load_plan, read_ratings, save_tables
+    from lookback.agreement import analyse, load_plan, read_ratings, read_scores, save_tables
     from lookback.agreement.figures.draw import draw_figures
-    from lookback.tables import empty_table
 
     declared = load_plan(Path(plan))
     votes = read_ratings(Path(ratings))
-    items = empty_table("items")
-    if scores:
-        path = Path(scores)
-        if not path.is_file():
-            raise UsageError(f"There is no scores file {path}")
-        items = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path, keep_default_na=False, na_values=[""])
-    tables = analyse(votes, items, declared)
+    tables = analyse(votes, read_scores(Path(scores)) if scores else None, declared)
     save_tables(tables, Path(output))
     draw_figures(tables, Path(output) / "figures")
     for name, table in tables.items():
