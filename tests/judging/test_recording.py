@@ -101,6 +101,15 @@ def test_a_damaged_recording_is_a_sentence(tmp_path: Path):
         Recording(tmp_path)
 
 
+@pytest.fixture
+def interruptible():
+    """SIGINT as in a notebook: a process that was started in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_stops_asking_at_once(make_asker, yes_no):
     """Stopping a notebook's cell must not leave a thread behind that goes on asking."""
     with ChatServer(lambda body, n: YES, latency_s=0.05) as server:
