@@ -9,7 +9,7 @@ from lookback.camera.poses import from_yaw_pitch_roll
 from lookback.errors import NotScorable, Reason
 from lookback.judging.geometry import camera_path, reobserved_predicates, trigger, visibility
 from lookback.judging.geometry.camera_path import view_overlap
-from lookback.judging.geometry.visibility import IN_VIEW, LEAVING, OUT, RETURNED
+from lookback.judging.geometry.visibility import IN_VIEW, LEAVING, OUT, RETURNED, detections_timeline
 from lookback.metrics.functional import reobservation_pattern
 
 SIZE = (640, 360)
@@ -87,14 +87,15 @@ TIMELINES = {  # seconds of four letters each; WRBench's sequences yyny, nnyy, y
     "oooo oooo rrrr rrrr": ("nnyy", False, Reason.NO_INITIAL_JUDGEABLE),
     "iiii iiii oooo oooo": ("yynn", False, Reason.NO_RETURN),
     "iiii iiii iiii iiii": ("yyyy", False, Reason.NO_OOV),
-    "iiil looo oooo ffri": ("ynny", True, None),
+    "iiil looo oooo fiii": ("ynny", True, None),
     "iiii ffff ffff iiii": ("ynny", True, None),
-    "iiii ooii iiii iiii": ("yyyy", False, Reason.NO_OOV),
+    "iiii oiii iiii iiii": ("yyyy", False, Reason.NO_OOV),
+    "iiii iioo ooii iiii": ("ynny", True, None),  # half a second in each of two
 }
 
 
 @pytest.mark.parametrize("pattern", TIMELINES)
-def test_seconds_are_judgeable_when_half_of_their_frames_are(pattern):
+def test_seconds_are_judgeable_when_most_of_their_frames_are(pattern):
     seconds, applicable, reason = TIMELINES[pattern]
     flags = timeline_of(pattern.replace(" ", "")).per_second(4)
     assert "".join("y" if flag else "n" for flag in flags) == seconds
@@ -120,6 +121,35 @@ def test_hidden_returned_and_identifiable_are_told_apart_for_place_and_state():
     gone = said("iiiioooooooo")
     assert (gone["D5_hidden"], gone["D5_returned"]) == (True, False)
     assert not any(said("iiiiiiiiiiii")[name] for name in ("D5_hidden", "D5_returned"))
+
+
+def test_detections_become_a_timeline_where_long_gaps_are_absences():
+    """People are listed only where they were found: every third frame of the first and the last second of four."""
+    found = np.r_[0:16:3, 48:64:3]
+    area = np.full(len(found), 0.1)
+    subject = detections_timeline(found, np.full(len(found), IN_VIEW), area, np.full(len(found), 0.9), 64, 16)
+    assert subject.per_second(4) == [True, False, False, True]
+    assert subject.back_at is not None
+    steady = np.arange(0, 64, 3)
+    ones = np.ones(len(steady))
+    assert detections_timeline(steady, ones, 0.1 * ones, ones, 64, 16).hidden is None
+    crowd = detections_timeline(np.array([0, 0, 20, 40]), np.ones(4), np.array([0.02, 0.1, 0.1, 0.1]), np.ones(4), 41, 16)
+    assert crowd.relative_area[0] == 1, "the largest person of a frame counts"
+    with pytest.raises(NotScorable):
+        detections_timeline(np.array([], int), np.array([]), np.array([]), np.array([]), 64, 16)
+
+
+def test_a_sliver_at_the_border_is_no_reappearance():
+    assert timeline_of("iiiioooorrrr").reappears
+    assert not timeline_of("iiiioooogggg", g=(LEAVING, 0.015)).reappears
+    assert timeline_of("iiiioooollll").reappears, "cut by the border, but more than half of it"
+
+
+def test_two_trackers_together_see_what_either_sees():
+    lost, found = timeline_of("iiiioooooooo"), timeline_of("ooooooooiiii")
+    assert lost.joined(found).per_second(3) == [True, False, True]
+    with pytest.raises(NotScorable):
+        lost.joined(timeline_of("iiii"))
 
 
 def test_a_missed_detection_is_no_absence():

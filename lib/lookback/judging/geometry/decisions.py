@@ -37,7 +37,7 @@ def trigger(subset: str, camera: CameraPath | None, subject: Visibility | None) 
     human, causal: the subject (what goes on) is hidden for a while and reappears. object: it leaves or the view changes, and it is
     seen again. environment: the camera moves away and revisits. A causal clip without a mask track is decided by the camera.
     """
-    left_and_back = subject is not None and subject.back_at is not None
+    left_and_back = subject is not None and subject.reappears
     away_and_back = camera is not None and camera.returned
     if subset in ("human", "object") and subject is None:
         raise NotScorable(Reason.NO_MASK, "the subject has no mask track, so that nobody can say whether it left")

@@ -14,6 +14,7 @@ SMALLEST = 0.0005  # share of the image below which nothing can be told of a sub
 FRAGMENT = 0.25  # of its usual area: less is a fragment whose place or state cannot be told
 WHOLE = 0.5  # of its usual area: enough to tell its state
 HIDDEN_S = 0.25  # a shorter gap is a missed detection, not a hidden interval
+JUDGEABLE_SHARE = 2 / 3  # of a second's frames; with half of them an absence that spans two seconds would hide in neither
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,32 @@ class Visibility:
         back = None if gap is None else _first(self.judgeable[gap[1] :])
         return None if gap is None or back is None else gap[1] + back
 
+    @property
+    def reappears(self) -> bool:
+        """It comes back as itself, not as a sliver at the border: whole in view, or at least half of its usual area."""
+        back = self.back_at
+        return back is not None and bool((self.judgeable & (~self.touching | (self.relative_area >= WHOLE)))[back:].any())
+
+    def joined(self, other: Visibility) -> Visibility:
+        """Seen by either of two trackers over the same frames; where both see it, what this one says counts."""
+        if len(self.seconds) != len(other.seconds):
+            raise NotScorable(Reason.LENGTH_MISMATCH, f"timelines of {len(self.seconds)} and {len(other.seconds)} frames")
+        own = self.visible
+        return Visibility(
+            self.seconds,
+            own | other.visible,
+            self.judgeable | other.judgeable,
+            np.where(own, self.relative_area, other.relative_area),
+            np.where(own, self.touching, other.touching),
+            max(self.confidence, other.confidence),
+            self.step_s,
+        )
+
     def per_second(self, n_seconds: int) -> list[bool]:
-        """Judgeable in each whole second: at least half of its frames are."""
+        """Judgeable in each whole second: at least two thirds of its frames are."""
         whole = np.minimum(self.seconds.astype(int), n_seconds - 1)
         counts = [(int(self.judgeable[whole == second].sum()), int((whole == second).sum())) for second in range(n_seconds)]
-        return [2 * judgeable >= frames > 0 for judgeable, frames in counts]
+        return [frames > 0 and judgeable >= JUDGEABLE_SHARE * frames for judgeable, frames in counts]
 
     def describe(self) -> str:
         """What can be seen of the subject, in a sentence."""
@@ -86,6 +108,35 @@ def visibility(
     step = float(np.median(np.diff(seconds)))
     sure = float(np.mean(np.asarray(confidence, np.float64)[visible]))
     return Visibility(seconds, visible, visible & (relative >= FRAGMENT), relative, state == LEAVING, sure, step)
+
+
+def detections_timeline(
+    frame_index: NDArray[np.integer],
+    state: NDArray[np.integer],
+    area: NDArray[np.floating],
+    confidence: NDArray[np.floating],
+    n_frames: int,
+    fps: float,
+) -> Visibility:
+    """The timeline of detections: frames where somebody was found, the others not listed (the people artifact).
+
+    A frame shows the nearest detection within half of HIDDEN_S or one sampling step; farther from any, the subject is out. Of
+    several people in a frame the largest counts.
+    """
+    if len(frame_index) == 0:
+        raise NotScorable(Reason.NO_MASK, "nobody was found in any frame")
+    order = np.lexsort((-np.asarray(area, np.float64), frame_index))
+    found, first = np.unique(np.asarray(frame_index)[order], return_index=True)
+    chosen = order[first]
+    step = float(np.median(np.diff(found))) if len(found) > 1 else 1.0
+    reach = max(step, HIDDEN_S * fps / 2)
+    frames = np.arange(n_frames)
+    nearest = np.abs(frames[:, None] - found[None, :]).argmin(axis=1)
+    near = np.abs(frames - found[nearest]) <= reach
+    taken = chosen[nearest]
+    states = np.where(near, np.asarray(state)[taken], OUT)
+    areas = np.where(near, np.asarray(area, np.float64)[taken], 0.0)
+    return visibility(states, areas, np.where(near, np.asarray(confidence, np.float64)[taken], 0.0), frames / fps)
 
 
 def _first(flags: NDArray[np.bool_]) -> int | None:

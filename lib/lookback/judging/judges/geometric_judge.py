@@ -10,7 +10,7 @@ from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.judging.geometry.camera_path import CameraPath, camera_path
 from lookback.judging.geometry.decisions import Decision, decide, reobserved_predicates, trigger
-from lookback.judging.geometry.visibility import Visibility, visibility
+from lookback.judging.geometry.visibility import Visibility, detections_timeline, visibility
 from lookback.judging.judges.base import JudgeContext
 from lookback.judging.question import Question, Reply, Stated
 from lookback.judging.recording import Identity
@@ -82,19 +82,29 @@ def evidence(clip: Clip, entries: Mapping[str, Entry]) -> tuple[CameraPath | Non
     """The camera path and the subject's visibility of a clip, from whichever artifacts it has."""
     if clip.fps is None:
         raise NotScorable(Reason.MISSING_INPUT, "the clip carries no frame rate; give its fps in the dataset")
-    camera = subject = None
+    camera = None
     if "pose" in entries and clip.width and clip.height:
         arrays = entries["pose"].arrays
         seconds = arrays["frame_index"] / clip.fps
         size = (clip.width, clip.height)
         camera = camera_path(arrays["c2w"], arrays["intrinsics"], size, seconds, arrays["confidence"], arrays["has_translation"])
-    roles = ("people", "masks") if clip.subset == "human" else ("masks", "people")
-    role = next((name for name in roles if name in entries), None)
-    if role is not None:
-        arrays = entries[role].arrays
-        seconds = np.asarray(arrays["frame_index"], np.float64) / clip.fps
-        subject = visibility(arrays["state"], arrays["area"], arrays["confidence"], seconds)
-    return camera, subject
+    return camera, _subject(clip, entries)
+
+
+def _subject(clip: Clip, entries: Mapping[str, Entry]) -> Visibility | None:
+    """The mask track; for people also where anybody was found, because a person who returns changed is still a person."""
+    fps, track, found = float(clip.fps or 0), None, None
+    if "masks" in entries:
+        arrays = entries["masks"].arrays
+        seconds = np.asarray(arrays["frame_index"], np.float64) / fps
+        track = visibility(arrays["state"], arrays["area"], arrays["confidence"], seconds)
+    if "people" in entries and clip.n_frames and (clip.subset == "human" or track is None):
+        arrays = entries["people"].arrays
+        detections = (arrays["frame_index"], arrays["state"], arrays["area"], arrays["confidence"])
+        found = detections_timeline(*detections, clip.n_frames, fps)
+    if track is not None and found is not None and len(track.seconds) == len(found.seconds):
+        return track.joined(found)
+    return track or found
 
 
 def timeline(camera: CameraPath | None, subject: Visibility | None) -> dict[str, Decision]:
