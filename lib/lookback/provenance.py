@@ -12,7 +12,6 @@ import lookback
 from lookback.files import sha256_json, write_json
 from lookback.params import RunParams
 from lookback.paths import project_root
-from lookback.tables import read_table
 
 # fmt: off
 PACKAGES = (
@@ -73,6 +72,8 @@ def _backends(params: RunParams) -> list[dict[str, str]]:
     """Every (role, backend, version, weights) that made an artifact of this run."""
     if not (params.paths.tables / "artifacts.parquet").is_file():
         return []
+    from lookback.tables import read_table
+
     artifacts = read_table(params.paths.tables, "artifacts")
     used = artifacts.loc[artifacts["stored"] != "", ["role", "backend", "version", "weights"]].drop_duplicates()
     return used.sort_values(["role", "backend"]).to_dict("records")

@@ -65,12 +65,14 @@ def _file(name: str) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
-def _imports(name: str) -> Iterator[str]:
+@cache
+def _imports(name: str) -> tuple[str, ...]:
     path = _file(name)
     assert path is not None
+    found: list[str] = []
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return tuple(found)

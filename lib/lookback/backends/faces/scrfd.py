@@ -1,7 +1,8 @@
 """SCRFD (Guo et al. 2021) through onnxruntime: preprocessing, decoding of its anchors, non-maximum suppression.
 
-The network sees a square picture of (pixel - 127.5) / 128 in RGB. At each stride (8, 16, 32) every cell has two anchors at its
-corner; it gives a score, the distances to the box's four sides and the offsets of five landmarks, both in units of the stride.
+The network sees (pixel - 127.5) / 128 in RGB, the longer side scaled to `side`. At each stride (8, 16, 32) every cell has two anchors
+at its corner; it gives a score, the distances to the box's four sides and the offsets of five landmarks, both in units of the stride.
+The published file is drawn for 640 x 640 only; `drawn_for` redraws it, so that a wide frame is not paid for as a square.
 """
 
 from __future__ import annotations
@@ -16,31 +17,31 @@ STRIDES = (8, 16, 32)
 ANCHORS = 2
 SIDE = 640
 OVERLAP = 0.4
+OUTPUTS = [f"{part}_{stride}" for stride in STRIDES for part in ("score", "bbox", "kps")]
 
 
 class Scrfd:
     """The detector of one onnx file with outputs score_*, bbox_* and kps_* per stride."""
 
-    def __init__(self, path: Path, providers: list[str], threads: int = 0):
-        import onnxruntime
+    def __init__(self, path: Path, providers: list[str], threads: int = 0, side: int = SIDE):
+        import onnx
 
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.log_severity_level = 3
-        self.session: Any = onnxruntime.InferenceSession(path, options, providers=providers)
-        self.input = self.session.get_inputs()[0].name
+        self.model = onnx.load(path)
+        self.providers, self.threads, self.side = providers, threads, side
+        self.sessions: dict[tuple[int, int], Any] = {}
 
     def detect(self, frame: np.ndarray, threshold: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Boxes (K,4), landmarks (K,5,2) in pixels of the frame uint8 (H,W,3), and scores (K,), best first."""
-        scale = SIDE / max(frame.shape[:2])
+        scale = self.side / max(frame.shape[:2])
         height, width = (max(1, int(side * scale)) for side in frame.shape[:2])
-        canvas = np.zeros((SIDE, SIDE, 3), np.uint8)
+        grid = (-(-height // STRIDES[-1]) * STRIDES[-1], -(-width // STRIDES[-1]) * STRIDES[-1])
+        canvas = np.zeros((*grid, 3), np.uint8)
         canvas[:height, :width] = cv2.resize(frame, (width, height), interpolation=cv2.INTER_LINEAR)
         blob = ((canvas.astype(np.float32) - 127.5) / 128).transpose(2, 0, 1)[None]
-        names = [f"{part}_{stride}" for stride in STRIDES for part in ("score", "bbox", "kps")]
-        outputs = dict(zip(names, self.session.run(names, {self.input: blob}), strict=True))
+        session = self._session(grid)
+        outputs = dict(zip(OUTPUTS, session.run(OUTPUTS, {session.get_inputs()[0].name: blob}), strict=True))
         levels = [
-            decode(outputs[f"score_{stride}"], outputs[f"bbox_{stride}"], outputs[f"kps_{stride}"], stride, threshold)
+            decode(outputs[f"score_{stride}"], outputs[f"bbox_{stride}"], outputs[f"kps_{stride}"], stride, grid, threshold)
             for stride in STRIDES
         ]
         boxes, landmarks, scores = (np.concatenate(parts) for parts in zip(*levels, strict=True))
@@ -48,13 +49,50 @@ class Scrfd:
         shrink = np.array([width / frame.shape[1], height / frame.shape[0]])
         return boxes[keep] / np.tile(shrink, 2), landmarks[keep] / shrink, scores[keep]
 
+    def _session(self, size: tuple[int, int]) -> Any:
+        """The network for pictures of (height, width), built when first wanted."""
+        import onnxruntime
+
+        if size not in self.sessions:
+            options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = self.threads
+            options.log_severity_level = 3
+            drawn = drawn_for(self.model, size).SerializeToString()
+            self.sessions[size] = onnxruntime.InferenceSession(drawn, options, providers=self.providers)
+        return self.sessions[size]
+
+
+def drawn_for(model: Any, size: tuple[int, int]) -> Any:
+    """A copy of the onnx model for an input of (height, width), multiples of 32.
+
+    Only two things of the published graph know its size: the declared shapes, and the targets (1, C, 640/s, 640/s) of the two
+    enlargements in its feature pyramid.
+    """
+    import onnx
+
+    drawn = onnx.ModelProto()
+    drawn.CopyFrom(model)
+    side = drawn.graph.input[0].type.tensor_type.shape.dim[2].dim_value
+    for axis, length in zip((2, 3), size, strict=True):
+        drawn.graph.input[0].type.tensor_type.shape.dim[axis].dim_value = length
+    targets = {node.input[3] for node in drawn.graph.node if node.op_type == "Resize" and len(node.input) == 4}
+    for tensor in drawn.graph.initializer:
+        if tensor.name in targets:
+            batch, channels, cells, _ = onnx.numpy_helper.to_array(tensor)
+            target = np.array([batch, channels, *(length * cells // side for length in size)], np.int64)
+            tensor.CopyFrom(onnx.numpy_helper.from_array(target, tensor.name))
+    del drawn.graph.value_info[:]
+    for output in drawn.graph.output:
+        output.type.tensor_type.ClearField("shape")
+    return drawn
+
 
 def decode(
-    score: np.ndarray, bbox: np.ndarray, kps: np.ndarray, stride: int, threshold: float
+    score: np.ndarray, bbox: np.ndarray, kps: np.ndarray, stride: int, size: tuple[int, int], threshold: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """One stride's outputs to boxes, landmarks and scores in pixels of the square picture, from the threshold up."""
-    cells = SIDE // stride
-    corner = np.stack(np.meshgrid(np.arange(cells), np.arange(cells)), -1).reshape(-1, 2) * float(stride)
+    """One stride's outputs to boxes, landmarks and scores in pixels of the (height, width) picture, from the threshold up."""
+    rows, columns = (length // stride for length in size)
+    corner = np.stack(np.meshgrid(np.arange(columns), np.arange(rows)), -1).reshape(-1, 2) * float(stride)
     corner = np.repeat(corner, ANCHORS, axis=0)
     scores = score.reshape(-1)
     hit = scores >= threshold

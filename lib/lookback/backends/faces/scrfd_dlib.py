@@ -12,14 +12,14 @@ import numpy as np
 from lookback.backends.base import BackendOptions
 from lookback.backends.faces.detection import FaceJob, Faces, face_frames
 from lookback.backends.faces.dlib_embedding import MATCH_THRESHOLD, DlibEmbedding
-from lookback.backends.faces.scrfd import Scrfd
+from lookback.backends.faces.scrfd import SIDE, Scrfd
 from lookback.backends.runtime import checkpoint, onnx_providers, settings, usable
 from lookback.clips import Clip
 from lookback.media import VideoInfo
 from lookback.registry import Availability, backend
 from lookback.store import Entry
 
-OPTIONS: dict[str, Any] = {"min_score": 0.5, "tracker_threshold": MATCH_THRESHOLD}
+OPTIONS: dict[str, Any] = {"min_score": 0.5, "tracker_threshold": MATCH_THRESHOLD, "side": SIDE}
 WEIGHTS = ("scrfd", "dlib-landmarks", "dlib-resnet")
 
 
@@ -28,7 +28,7 @@ WEIGHTS = ("scrfd", "dlib-landmarks", "dlib-resnet")
     name="scrfd-dlib",
     title="SCRFD faces, dlib ResNet identities (in place of ArcFace)",
     embedded=True,
-    version="1",
+    version="2",
     weights=WEIGHTS,
 )
 class ScrfdDlib:
@@ -47,7 +47,7 @@ class ScrfdDlib:
 
     def find(self, frame: np.ndarray) -> Faces:
         """The faces of one frame uint8 (H,W,3)."""
-        detector, identity = _models(*self.paths, tuple(onnx_providers(self.options)))
+        detector, identity = _models(*self.paths, tuple(onnx_providers(self.options)), self.set["side"])
         box, landmarks, score = detector.detect(frame, self.set["min_score"])
         return Faces(box, landmarks, score, identity.embed(frame, box))
 
@@ -58,6 +58,6 @@ class ScrfdDlib:
 
 
 @lru_cache(maxsize=2)
-def _models(scrfd: Path, landmarks: Path, network: Path, providers: tuple[str, ...]) -> tuple[Scrfd, DlibEmbedding]:
+def _models(scrfd: Path, landmarks: Path, network: Path, providers: tuple[str, ...], side: int) -> tuple[Scrfd, DlibEmbedding]:
     """One instance per process; one thread, because workers are processes."""
-    return Scrfd(scrfd, list(providers), threads=1), DlibEmbedding(landmarks, network)
+    return Scrfd(scrfd, list(providers), threads=1, side=side), DlibEmbedding(landmarks, network)

@@ -1,0 +1,5 @@
+"""`python -m lookback` is the `lookback` command."""
+
+from lookback.cli import main
+
+main()

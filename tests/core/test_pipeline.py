@@ -1,0 +1,155 @@
+"""The DAG for real: a small demo world through every notebook, then what is redone when, and what a kill leaves behind."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+from lookback.errors import StageError
+from lookback.hashcache import HashCache
+from lookback.params import RunParams, load_run
+from lookback.paths import project_root
+from lookback.pipeline import STAGES, Pipeline, stage_named
+from lookback.pipeline.freshness import changed
+
+SMALL = ["curation.world.scale=0.05", "curation.world.width=160", "curation.world.height=96", "curation.filters.limit=4"]
+
+
+def settings(folder: Path, *more: str) -> list[str]:
+    return [*SMALL, "run=small", f"output={folder}", *more]
+
+
+def stale(params: RunParams) -> set[str]:
+    hashes = HashCache.of_project()
+    return {stage.name for stage in STAGES if changed(stage, params, hashes)}
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((folder / "tables").glob("*.parquet"))}
+
+
+def command(folder: Path, *more: str) -> list[str]:
+    chosen = [part for setting in settings(folder) for part in ("--set", setting)]
+    return [sys.executable, "-m", "lookback", "report", *more, *chosen]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A whole run."""
+    folder = tmp_path_factory.mktemp("runs") / "small"
+    overrides = settings(folder)
+    assert set(Pipeline(load_run("demo", overrides), "demo", overrides).run()) == {stage.name for stage in STAGES}
+    return folder
+
+
+def test_every_stage_leaves_its_notebook_and_tables(finished: Path):
+    for stage in STAGES:
+        copy = nbformat.read(finished / "notebooks" / f"{stage.notebook}.ipynb", as_version=4)
+        assert any(cell.outputs for cell in copy.cells if cell.cell_type == "code")
+        for table in stage.writes:
+            assert (finished / "tables" / f"{table}.parquet").is_file()
+    assert "<title>lookback" in (finished / "report.html").read_text()
+    assert (finished / "provenance.json").is_file()
+
+
+def test_a_second_call_does_nothing(finished: Path):
+    before = (finished / "report.html").stat().st_mtime_ns
+    overrides = settings(finished)
+    assert Pipeline(load_run("demo", overrides), "demo", overrides).run() == []
+    assert (finished / "report.html").stat().st_mtime_ns == before
+
+
+def test_another_seed_redoes_everything_a_report_parameter_only_the_report(finished: Path):
+    assert stale(load_run("demo", settings(finished))) == set()
+    assert stale(load_run("demo", settings(finished, "seed=8"))) == {stage.name for stage in STAGES}
+    assert stale(load_run("demo", settings(finished, "report.title=Another"))) == {"report"}
+    assert stale(load_run("demo", settings(finished, "agreement.resamples=17"))) == {"agreement"}
+
+
+def test_content_counts_not_timestamps(finished: Path):
+    params = load_run("demo", settings(finished))
+    table = finished / "tables" / "artifacts.parquet"
+    os.utime(table, (1, 1))
+    assert stale(params) == set()
+    original = table.read_bytes()
+    table.write_bytes(original[:-1])
+    try:
+        assert {"extraction", "scoring", "judging"} <= stale(params)
+    finally:
+        table.write_bytes(original)
+
+
+def test_two_runs_write_the_same_bytes(finished: Path, tmp_path: Path):
+    once = tables(finished)
+    aside = tmp_path / "aside"
+    shutil.move(finished, aside)
+    try:
+        overrides = settings(finished)
+        Pipeline(load_run("demo", overrides), "demo", overrides).run(stage_named("judging"))
+        again = tables(finished)
+        assert {"clips.parquet", "truth.parquet", "artifacts.parquet", "units.parquet", "gated.parquet"} <= set(again)
+        assert [name for name in again if again[name] != once[name]] == []
+    finally:
+        shutil.rmtree(finished, ignore_errors=True)
+        shutil.move(aside, finished)
+
+
+def test_a_killed_stage_goes_on_where_it_was(finished: Path, tmp_path: Path):
+    """Killed with all its workers in the middle of extraction; the next call finishes and the table is the undisturbed run's."""
+    aside = tmp_path / "aside"
+    shutil.copytree(finished, aside)
+    try:
+        shutil.rmtree(finished / "artifacts")
+        for name in ("extraction", "scoring"):
+            (finished / "stages" / f"{name}.json").unlink()
+        running = subprocess.Popen(
+            command(finished, "--stage", "extraction"), start_new_session=True, cwd=project_root(), stderr=subprocess.DEVNULL
+        )
+        deadline = time.monotonic() + 120
+        while not list((finished / "artifacts").rglob("*.json")):
+            assert running.poll() is None, "the stage ended before it could be killed"
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        os.killpg(running.pid, signal.SIGKILL)
+        running.wait()
+        assert not (finished / "stages" / "extraction.json").exists()
+        kept = {path: path.stat().st_mtime_ns for path in (finished / "artifacts").rglob("*.json")}
+        subprocess.run(command(finished, "--stage", "extraction"), cwd=project_root(), check=True, capture_output=True)
+        assert tables(finished)["artifacts.parquet"] == tables(aside)["artifacts.parquet"]
+        assert all(path.stat().st_mtime_ns == stamp for path, stamp in kept.items()), "finished artifacts were made again"
+    finally:
+        shutil.rmtree(finished)
+        shutil.move(aside, finished)
+
+
+def test_a_failing_cell_names_stage_cell_and_error(finished: Path, tmp_path: Path):
+    folder = tmp_path / "broken"
+    shutil.copytree(finished / "tables", folder / "tables")
+    overrides = [*SMALL, "run=small", f"output={folder}", "curation.filters.models=[nobody]"]
+    with pytest.raises(StageError, match="10_curation failed in the cell '.+': .*nobody"):
+        Pipeline(load_run("demo", overrides), "demo", overrides).run(stage_named("curation"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--run", "dmeo"], "did you mean 'demo'?"),
+        (["--set", "sede=8"], "unknown key 'sede' (value 8); did you mean 'seed'?"),
+        (["--set", "seed=-1"], "'seed' has the bad value -1"),
+        (["--stage", "extracton"], "did you mean 'extraction'?"),
+        (["--run", "folder", "--stage", "curation", "--set", "curation.sources=[{root: not/here}]"], "not/here"),
+    ],
+)
+def test_a_wrong_call_gets_one_sentence(arguments: list[str], sentence: str, tmp_path: Path):
+    output = tmp_path / "out"
+    call = [sys.executable, "-m", "lookback", "report", *arguments, "--set", f"output={output}"]
+    done = subprocess.run(call, cwd=project_root(), capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 2)
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(output.rglob("*.parquet"))
