@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import resources
 
+import numpy as np
 import pandas as pd
 
 from lookback.errors import UsageError
+from lookback.published import data
 
-__all__ = ["load", "names"]
+__all__ = ["half_digits", "load", "names"]
+
+# not tables of results: the registers of model names and of dimensions, and what MemoBench underlines
+REGISTERS = ("dimensions", "memobench_underlined", "models")
+# integer columns are counts, and exact, unless their name says that they are rounded measurements
+ROUNDED_INTEGERS = ("_pct", "_deg")
 
 
 def names() -> list[str]:
     """The tables that `load` knows."""
-    return sorted(entry.name.removesuffix(".csv") for entry in _folder().iterdir() if entry.name.endswith(".csv"))
+    return sorted(entry.name.removesuffix(".csv") for entry in resources.files(data).iterdir() if entry.name.endswith(".csv"))
 
 
 def load(name: str) -> pd.DataFrame:
@@ -22,11 +30,40 @@ def load(name: str) -> pd.DataFrame:
     >>> load("wrbench_table2").shape
     (23, 13)
     """
+    return _read(name).copy()
+
+
+@cache
+def half_digits(name: str) -> pd.DataFrame:
+    """Half a unit of the last printed digit of every number, 0 where a count is exact: the most that printing can have moved it.
+
+    >>> float(half_digits("wrbench_table2").loc[0, "cam_prec"])
+    0.0005
+    """
+    numbers, printed = _read(name), _read(name, dtype=str)
+    halves = pd.DataFrame(0.0, index=numbers.index, columns=numbers.columns)
+    for column in numbers.columns:
+        if not pd.api.types.is_numeric_dtype(numbers[column]) or pd.api.types.is_bool_dtype(numbers[column]):
+            continue
+        texts = printed[column].fillna("")
+        if not texts.str.contains(".", regex=False).any() and not column.endswith(ROUNDED_INTEGERS):
+            continue
+        halves[column] = [0.0 if text == "" else half_digit(text) for text in texts]
+    return halves
+
+
+def half_digit(text: str) -> float:
+    """Half a unit of the last digit of a printed number.
+
+    >>> half_digit("0.97"), half_digit("-5")
+    (0.005, 0.5)
+    """
+    return float(np.round(0.5 * 10.0 ** -len(text.partition(".")[2]), 12))
+
+
+@cache
+def _read(name: str, dtype: type[str] | None = None) -> pd.DataFrame:
     if name not in names():
         raise UsageError(f"no printed table {name!r}; known are {', '.join(names())}")
-    with (_folder() / f"{name}.csv").open("r", encoding="utf-8") as stream:
-        return pd.read_csv(stream)
-
-
-def _folder() -> resources.abc.Traversable:
-    return resources.files("lookback.published") / "data"
+    with (resources.files(data) / f"{name}.csv").open("r", encoding="utf-8") as stream:
+        return pd.read_csv(stream, dtype=dtype)

@@ -1,0 +1,44 @@
+"""One sentence of a paper that says something its tables can confirm."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, model_validator
+
+PAPERS = ("mbench", "memobench", "wrbench", "mind")
+
+
+class Claim(BaseModel):
+    """What is quoted, and how to recompute it: `compute` names a registered function and its arguments."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    paper: str = ""
+    where: str  # section of the paper
+    sentence: str  # the words that say it, shortened
+    quoted: str  # as printed, so that its digits count
+    relation: Literal["equals", "at most", "at least", "above"] = "equals"
+    implied: bool = False  # the sentence says it without printing the number
+    compute: dict[str, Any] | None = None
+    why: str = ""  # why it cannot be recomputed
+    note: str = ""  # what a reader should know about the comparison
+
+    @model_validator(mode="after")
+    def _computed_or_explained(self) -> Claim:
+        if (self.compute is None) == (self.why == ""):
+            raise ValueError(f"claim '{self.id}' needs either `compute` or the reason `why` it cannot be recomputed")
+        return self
+
+
+def load_claims() -> list[Claim]:
+    """Every claim, paper by paper, in the order of the papers' text."""
+    claims = []
+    for paper in PAPERS:
+        text = (resources.files("lookback.published.claims") / f"{paper}.yaml").read_text(encoding="utf-8")
+        content = yaml.safe_load(text)
+        claims += [Claim(**{"paper": content["paper"], **entry}) for entry in content["claims"]]
+    return claims
