@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 import pandas as pd
 from IPython.display import HTML, display
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
+
+
+def asked_run(run: str) -> str:
+    """The run that `make inspect RUN=name` and `make annotate RUN=name` ask for, else the notebook's own."""
+    return os.environ.get("LOOKBACK_RUN") or run
 
 
 def show(drawn: tuple[Figure, str]) -> None:

@@ -1,6 +1,7 @@
 """What the clip inspector shows: a run's clips, their curves, overlays, answers and failures."""
 
 from lookback.inspector.links import deep_link
+from lookback.inspector.opening import open_inspector, open_row
 from lookback.inspector.run import RunView
 
-__all__ = ["RunView", "deep_link"]
+__all__ = ["RunView", "deep_link", "open_inspector", "open_row"]

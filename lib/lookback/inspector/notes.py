@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from lookback.files import write_json
 
 
 class NoteBook:
-    """One JSON file: clip label -> note. Read anew before each write, so that two inspectors do not lose each other's notes."""
+    """One JSON file: clip label -> note. Written under a lock after reading anew: two inspectors keep each other's notes."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -28,9 +29,13 @@ class NoteBook:
         return self._all().get(label, "")
 
     def write(self, label: str, text: str) -> None:
-        notes = self._all()
-        if text.strip():
-            notes[label] = text
-        else:
-            notes.pop(label, None)
-        write_json(self.path, notes)
+        """Save a note; an empty one is removed."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.with_name(f".{self.path.name}.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            notes = self._all()
+            if text.strip():
+                notes[label] = text
+            else:
+                notes.pop(label, None)
+            write_json(self.path, notes)

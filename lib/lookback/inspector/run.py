@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +13,13 @@ import pandas as pd
 from lookback.artifacts import RunArtifacts
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.errors import UsageError
+from lookback.inspector.curves import Curve, metric_curves, visibility_spans, yaw_curve
 from lookback.params import RunParams
 from lookback.store import Entry
 from lookback.tables import empty_table, read_table
+
+KEEP_ARTIFACTS = 12
+MARK_KINDS = ("phase", "caption", "camera", "action")  # what divides a clip in time, the most telling first
 
 
 @dataclass(frozen=True)
@@ -39,9 +44,14 @@ class RunView:
         self.clips = {clip.key: clip for clip in clips_from_frame(read_table(folder, "clips"))}
         names = ("artifacts", "units", "gated", "items", "judgements", "failures", "segments")
         self.tables = {name: self._table(name) for name in names}
-        self.items = self.tables["gated"] if len(self.tables["gated"]) else self.tables["items"]
+        items = self.tables["gated"] if len(self.tables["gated"]) else self.tables["items"]
+        self.tables["scores"] = items.assign(
+            shown=[_shown(*row) for row in items[["metric", "variant", "phase"]].itertuples(index=False)]
+        )
         self._rows = {name: frame.groupby(KEYS, sort=False).indices for name, frame in self.tables.items()}
+        self._by_label = {clip.label: clip for clip in self.clips.values()}
         self._artifacts = RunArtifacts(params.paths.artifacts, self.tables["artifacts"])
+        self._loaded: OrderedDict[tuple[str, ...], Entry | None] = OrderedDict()
 
     def _table(self, name: str) -> pd.DataFrame:
         """A table that a later stage has not written yet is empty, not an error: the inspector shows what there is."""
@@ -58,8 +68,9 @@ class RunView:
         if filters.failure:
             frame = self.tables["failures"]
             allowed &= {tuple(row) for row in frame.loc[frame["label"] == filters.failure, KEYS].to_numpy()}
-        if filters.metric and (filters.low is not None or filters.high is not None):
-            frame = self.items[(self.items["metric"] == filters.metric) & self.items["value"].notna()]
+        if filters.metric:
+            frame = self.tables["scores"]
+            frame = frame[(frame["shown"] == filters.metric) & frame["value"].notna()]
             low = -np.inf if filters.low is None else filters.low
             high = np.inf if filters.high is None else filters.high
             allowed &= {tuple(row) for row in frame.loc[frame["value"].between(low, high), KEYS].to_numpy()}
@@ -74,19 +85,19 @@ class RunView:
 
     def choices(self) -> dict[str, list[str]]:
         """What the filters can be set to."""
+        scores = self.tables["scores"]
         return {
             "model": sorted({clip.model_id for clip in self.clips.values()}),
             "scene": sorted({clip.scene for clip in self.clips.values() if clip.scene}),
             "failure": sorted(self.tables["failures"]["label"].unique()),
-            "metric": sorted(self.items["metric"].unique()),
+            "metric": sorted(scores.loc[scores["value"].notna(), "shown"].unique()),
         }
 
     def clip(self, label: str) -> Clip:
         """A clip by its label `benchmark/setting/model/clip` (deep links carry it)."""
-        found = [clip for clip in self.clips.values() if clip.label == label]
-        if not found:
+        if label not in self._by_label:
             raise UsageError(f"There is no clip '{label}' in the run '{self.params.run}'")
-        return found[0]
+        return self._by_label[label]
 
     def counterparts(self, clip: Clip) -> list[Clip]:
         """The same task by other models."""
@@ -94,45 +105,53 @@ class RunView:
         return [other for other in self.clips.values() if (other.benchmark, other.setting, other.clip_id) == same and other != clip]
 
     def artifact(self, clip: Clip, role: str) -> Entry | None:
-        """A stored artifact, or None."""
-        return self._artifacts.load(clip, role)
+        """A stored artifact, or None; the last few stay loaded, as every frame of a clip asks for the same ones."""
+        key = (*clip.key, role)
+        if key not in self._loaded:
+            self._loaded[key] = self._artifacts.load(clip, role)
+            while len(self._loaded) > KEEP_ARTIFACTS:
+                self._loaded.popitem(last=False)
+        self._loaded.move_to_end(key)
+        return self._loaded[key]
 
-    def curves(self, clip: Clip) -> list[dict[str, Any]]:
-        """Per-frame curves: every metric with at least three frame units, and the camera's yaw."""
-        units = self.of_clip("units", clip.key)
-        units = units[units["frame"].notna() & units["value"].notna()]
-        curves = []
-        for (metric, variant), rows in units.groupby(["metric", "variant"], sort=True):
-            rows = rows.drop_duplicates("frame").sort_values("frame")
-            if len(rows) >= 3:
-                values = rows["value"].to_numpy(float)
-                curves.append(
-                    {"name": f"{metric} ({variant})", "frames": rows["frame"].tolist(), "values": values.round(5).tolist()}
-                )
-        if (pose := self.artifact(clip, "pose")) is not None:
-            from lookback.camera.poses import yaw_deg
+    def marks(self, clip: Clip, n_frames: int) -> list[int]:
+        """First frames of the clip's phases (or captions, camera moves, actions) and its end."""
+        segments = self.of_clip("segments", clip.key)
+        for kind in MARK_KINDS:
+            starts = sorted(int(start) for start in segments.loc[segments["kind"] == kind, "start"])
+            if len(starts) > 1 and starts[0] == 0 and starts[-1] < n_frames:
+                return [*starts, n_frames]
+        return [0, n_frames]
 
-            yaw = yaw_deg(pose.arrays["c2w"])
-            curves.append(
-                {"name": "camera yaw (deg)", "frames": pose.arrays["frame_index"].tolist(), "values": np.round(yaw, 3).tolist()}
-            )
-        return curves
+    def curves(self, clip: Clip) -> list[Curve]:
+        """The camera's yaw, and every metric that has values for single frames."""
+        return yaw_curve(self.artifact(clip, "pose")) + metric_curves(self.of_clip("units", clip.key))
+
+    def visibility(self, clip: Clip) -> list[tuple[int, int, int]]:
+        return visibility_spans(self.artifact(clip, "masks"))
 
     def facts(self, clip: Clip) -> dict[str, Any]:
         """Scores, answers, failures and segments of one clip, as plain values."""
-        items = self.items[(self.items[KEYS] == list(clip.key)).all(axis=1)]
-        answers = self.of_clip("judgements", clip.key)
         return {
-            "label": clip.label,
-            "prompt": clip.prompt,
             "captions": clip.caption_segments,
-            "scores": _records(items, ["metric", "phase", "value", "reason", "detail"]),
-            "answers": _records(answers, ["task", "question", "answer", "value", "judge", "verbatim", "frame"]),
+            "camera": clip.camera,
+            "scores": _records(
+                self.of_clip("scores", clip.key), ["metric", "variant", "phase", "value", "reason", "detail", "backend"]
+            ),
+            "answers": _records(
+                self.of_clip("judgements", clip.key),
+                ["task", "question_id", "frame", "question", "answer", "value", "judge", "reason", "verbatim"],
+            ),
             "failures": _records(
                 self.of_clip("failures", clip.key), ["label", "confidence", "frame_start", "frame_end", "evidence"]
             ),
             "segments": _records(self.of_clip("segments", clip.key), ["kind", "segment_id", "start", "end", "text"]),
         }
+
+
+def _shown(metric: str, variant: str, phase: str) -> str:
+    """A score's name in the filter: a metric may be scored in several variants and phases."""
+    return f"{metric} ({variant})" + (f" {phase}" if phase else "")
 
 
 def _records(frame: pd.DataFrame, columns: list[str]) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,23 +14,26 @@ from lookback.clips import Clip
 from lookback.desk.questions import JUDGEABILITY
 from lookback.desk.tasks import DeskTask, order_for
 from lookback.desk.votes import VoteBook
-from lookback.errors import LookbackError
-from lookback.paths import resolve
-from lookback.widgets.frames import FrameServer
+from lookback.errors import LookbackError, MediaError
+from lookback.paths import portable, resolve
+from lookback.widgets.frames import FrameServer, encode_image, shown_size
 
 ASSETS = files("lookback.widgets")
+DEFAULT_FPS = 24.0
 YES_NO = [{"label": "yes", "text": "Yes", "key": "y"}, {"label": "no", "text": "No", "key": "n"}]
 PREFERENCE = [
     {"label": "left", "text": "Left is better", "key": "1"},
     {"label": "tie", "text": "No difference", "key": "0"},
     {"label": "right", "text": "Right is better", "key": "2"},
 ]
+# what is stored: 1 when A is better, -1 when B is; A stands on the right where the sides are swapped
+SIGNS = {False: {"left": "1", "tie": "0", "right": "-1"}, True: {"left": "-1", "tie": "0", "right": "1"}}
 
 
 class AnnotationDesk(anywidget.AnyWidget):
     """Blind annotation of clips. Model names and file names never reach the browser."""
 
-    _esm = ASSETS.joinpath("player.js").read_text() + ASSETS.joinpath("desk.js").read_text()
+    _esm = "".join(ASSETS.joinpath(name).read_text() for name in ("player.js", "desk.js"))
     _css = ASSETS.joinpath("desk.css").read_text()
     view = traitlets.Dict().tag(sync=True)
 
@@ -42,89 +45,129 @@ class AnnotationDesk(anywidget.AnyWidget):
         self._frames = FrameServer()
         self._annotator = ""
         self._order: list[tuple[DeskTask, bool]] = []
+        self._unreadable: set[str] = set()
         self._paths: list[Path] = []
         self._version = 0
         super().__init__(view={"stage": "name", "message": "", "answers": [], "slots": [], "context": []})
         self.on_msg(self._receive)
 
     def _receive(self, _: Any, message: dict[str, Any], __: Any) -> None:
-        kind = message.get("type")
+        handlers: dict[str, Callable[[dict[str, Any]], None]] = {
+            "frames": self._send_frames,
+            "start": self._start,
+            "vote": self._vote,
+            "undo": self._undo,
+            "export": self._export,
+        }
+        handler = handlers.get(str(message.get("type")))
+        if handler is None or (not self._annotator and message["type"] != "start"):
+            return
         try:
-            if kind == "frames":
-                self._send_frames(message)
-            elif kind == "start":
-                self._annotator = str(message["annotator"]).strip()[:80]
-                self._order = order_for(self._annotator, self._tasks, self._seed)
-                self._show()
-            elif kind == "vote":
-                self._vote(message)
-            elif kind == "undo":
-                undone = self._votes.undo(self._annotator)
-                self._show("The last answer was taken back." if undone else "There is nothing to undo.")
+            handler(message)
         except LookbackError as error:
             self._show(str(error))
+
+    def _start(self, message: dict[str, Any]) -> None:
+        name = " ".join(str(message["annotator"]).split())[:80]
+        if name:
+            self._annotator, self._order = name, order_for(name, self._tasks, self._seed)
+            self._show()
+
+    def _undo(self, _: dict[str, Any]) -> None:
+        undone = self._votes.undo(self._annotator)
+        self._show("The last answer was taken back." if undone else "There is nothing to undo.")
+
+    def _export(self, _: dict[str, Any]) -> None:
+        path = self._votes.path.with_name("ratings.csv")
+        count = self._votes.export(path)
+        self._show(
+            f"{count} answers of all annotators are in {portable(path)}; name that file under agreement.ratings to analyse it."
+        )
 
     def _send_frames(self, message: dict[str, Any]) -> None:
         if message.get("version") != self._version:
             return
-        path = self._paths[message["slot"]]
-        images = [self._frames.encoded(path, int(index)) for index in message["indices"]]
-        self.send(
-            {"type": "frames", "slot": message["slot"], "indices": message["indices"], "version": self._version}, buffers=images
-        )
+        path = self._paths[int(message["slot"])]
+        images = [encode_image(self._frames.pixels(path, int(index)), bool(message["exact"])) for index in message["indices"]]
+        answer = {name: message[name] for name in ("slot", "indices", "version", "exact")}
+        self.send({"type": "frames", **answer}, buffers=images)
 
     def _vote(self, message: dict[str, Any]) -> None:
         current = self._current()
-        if current is None or message.get("token") != self._token(*current):
+        if current is None or message.get("token") != _token(current[0], current[2]):
             return  # a second click on a question that is already answered
         task, swapped, stage = current
         label = str(message["label"])
         if stage == "vote" and task.task == "pairwise":
-            label = {"left": "-1", "tie": "0", "right": "1"}.get(label, label)
-            label = {"-1": "1", "1": "-1"}.get(label, label) if swapped else label
+            label = SIGNS[swapped].get(label, label)
         self._votes.add(self._annotator, task, label, "judgeability" if stage == "judgeability" else None)
         self._show()
 
-    def _current(self) -> tuple[DeskTask, bool, str] | None:
-        """The first open question in this annotator's order."""
+    def _open_tasks(self) -> list[tuple[DeskTask, bool, str]]:
+        """The questions without an answer, in this annotator's order, each with its stage: judgeability or vote."""
         answered, closed = self._votes.answered(self._annotator), self._votes.not_judgeable(self._annotator)
+        left = []
         for task, swapped in self._order:
             kinds = answered.get(task.id, set())
-            if task.id in closed or task.task in kinds:
-                continue
-            return task, swapped, "judgeability" if task.asks_judgeability and "judgeability" not in kinds else "vote"
-        return None
+            if task.id not in closed and task.id not in self._unreadable and task.task not in kinds:
+                first = task.asks_judgeability and "judgeability" not in kinds
+                left.append((task, swapped, "judgeability" if first else "vote"))
+        return left
 
-    def _token(self, task: DeskTask, swapped: bool, stage: str) -> str:
-        return f"{task.id}:{stage}"
+    def _current(self) -> tuple[DeskTask, bool, str] | None:
+        return next(iter(self._open_tasks()), None)
 
     def _show(self, message: str = "") -> None:
-        current = self._current()
-        answered, closed = self._votes.answered(self._annotator), self._votes.not_judgeable(self._annotator)
-        done = sum(task.id in closed or task.task in answered.get(task.id, set()) for task, _ in self._order)
-        view: dict[str, Any] = {"annotator": self._annotator, "done": done, "total": len(self._order), "message": message}
-        if current is None:
-            self.view = {**view, "stage": "finished", "answers": [], "slots": [], "context": []}
-            return
-        task, swapped, stage = current
+        shown: dict[str, Any] = {"stage": "finished", "answers": [], "slots": [], "context": []}
+        while (current := self._current()) is not None:
+            try:
+                shown = self._question(*current)
+                break
+            except MediaError:
+                self._unreadable.add(current[0].id)  # its message would name the file, and so the model
+        total = len(self._order) - len(self._unreadable)
+        if self._unreadable:
+            message = f"{message} {len(self._unreadable)} questions are left out: a video cannot be read.".strip()
+        progress = {"annotator": self._annotator, "done": total - len(self._open_tasks()), "total": total, "message": message}
+        self.view = {**progress, **shown}
+
+    def _question(self, task: DeskTask, swapped: bool, stage: str) -> dict[str, Any]:
+        """One question as the browser shows it."""
         clips = [self._clips[task.benchmark, task.setting, task.model_a, task.clip_a]]
         if task.task == "pairwise":
             clips.append(self._clips[task.benchmark, task.setting, task.model_b, task.clip_b])
-        clips = clips[::-1] if swapped else clips
-        self._paths = [resolve(clip.video) for clip in clips]
+        paths = [resolve(clip.video) for clip in (clips[::-1] if swapped else clips)]
         self._version += 1
-        self.view = {
-            **view,
+        slots = [self._slot(path) for path in paths]
+        self._paths = paths
+        return {
             "stage": stage,
             "question": JUDGEABILITY if stage == "judgeability" else task.question,
             "answers": PREFERENCE if stage == "vote" and task.task == "pairwise" else YES_NO,
-            "context": clips[0].caption_segments or ([clips[0].prompt] if clips[0].prompt else []),
-            "slots": [self._facts(path) for path in self._paths],
-            "token": self._token(task, swapped, stage),
+            "context": _context(clips[0]),
+            "slots": slots,
+            "token": _token(task, stage),
         }
 
-    def _facts(self, path: Path) -> dict[str, Any]:
+    def _slot(self, path: Path) -> dict[str, Any]:
         info = self._frames.info(path)
-        scale = min(1.0, 1280 / info.width)
-        size = {"width": round(info.width * scale), "height": round(info.height * scale)}
-        return {"n_frames": info.n_frames, "fps": info.fps or 24.0, "version": self._version, **size}
+        width, height = shown_size(info)
+        return {
+            "n_frames": info.n_frames,
+            "fps": info.fps or DEFAULT_FPS,
+            "version": self._version,
+            "width": width,
+            "height": height,
+        }
+
+
+def _token(task: DeskTask, stage: str) -> str:
+    return f"{task.id}:{stage}"
+
+
+def _context(clip: Clip) -> list[dict[str, Any]]:
+    """What the models were asked for: captions, camera, object (MBench figure 4)."""
+    captions = clip.caption_segments or ([clip.prompt] if clip.prompt else [])
+    lines = [("Captions" if len(captions) > 1 else "Prompt", captions)]
+    lines += [("Camera", [clip.camera] if clip.camera else []), ("Object", [clip.object_name] if clip.object_name else [])]
+    return [{"title": title, "lines": texts} for title, texts in lines if texts]

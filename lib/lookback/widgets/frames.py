@@ -1,4 +1,4 @@
-"""Exact frames for the browser: decoded on demand by index, a few kept, sent as JPEG or PNG bytes."""
+"""Exact frames for the browser: decoded on demand by index, a few kept, sent as PNG (exact) or JPEG (while playing)."""
 
 from __future__ import annotations
 
@@ -10,36 +10,37 @@ import numpy as np
 
 from lookback.media import VideoInfo, VideoReader, open_video
 
-AHEAD = 12  # frames decoded together: playing forward costs one seek per dozen frames
 MAX_WIDTH = 1280
+KEEP_BYTES = 256 * 2**20
+BACKWARD = 8  # frames decoded together when stepping back: one run from the keyframe serves that many steps
+JPEG_QUALITY = 92
 
 
 class FrameServer:
-    """Frames of a few clips; memory is bounded by `keep` encoded frames and `open_clips` readers."""
+    """Frames of a few clips, scaled down to MAX_WIDTH; memory is bounded, however long the clips are."""
 
-    def __init__(self, keep: int = 600, open_clips: int = 6):
-        self.keep = keep
+    def __init__(self, keep_bytes: int = KEEP_BYTES, open_clips: int = 6):
+        self.keep_bytes = keep_bytes
         self.open_clips = open_clips
         self._readers: OrderedDict[Path, VideoReader] = OrderedDict()
-        self._encoded: OrderedDict[tuple[Path, int, str], bytes] = OrderedDict()
+        self._frames: OrderedDict[tuple[Path, int], np.ndarray] = OrderedDict()
+        self._bytes = 0
 
     def info(self, path: Path) -> VideoInfo:
         return self._reader(path).info
 
     def pixels(self, path: Path, index: int) -> np.ndarray:
-        """One frame, uint8 RGB."""
-        return self._reader(path).read([index])[0]
-
-    def encoded(self, path: Path, index: int, kind: str = "jpeg") -> bytes:
-        """One frame as image bytes; the following frames are decoded and kept with it."""
-        if (path, index, kind) not in self._encoded:
-            count = self._reader(path).info.n_frames
-            indices = list(range(index, min(index + AHEAD, count)))
+        """One frame at full size, uint8 RGB."""
+        if (path, index) not in self._frames:
+            first = max(0, index - BACKWARD + 1) if (path, index + 1) in self._frames else index
+            indices = [number for number in range(first, index + 1) if (path, number) not in self._frames]
             for number, frame in zip(indices, self._reader(path).read(indices), strict=True):
-                self._encoded[path, number, kind] = encode_image(frame, kind)
-            while len(self._encoded) > self.keep:
-                self._encoded.popitem(last=False)
-        return self._encoded[path, index, kind]
+                self._frames[path, number] = frame
+                self._bytes += frame.nbytes
+            while self._bytes > self.keep_bytes and len(self._frames) > BACKWARD:
+                self._bytes -= self._frames.popitem(last=False)[1].nbytes
+        self._frames.move_to_end((path, index))
+        return self._frames[path, index]
 
     def _reader(self, path: Path) -> VideoReader:
         if path not in self._readers:
@@ -50,10 +51,16 @@ class FrameServer:
         return self._readers[path]
 
 
-def encode_image(frame: np.ndarray, kind: str = "jpeg") -> bytes:
-    """RGB to JPEG (quality 90) or PNG bytes, scaled down to at most MAX_WIDTH."""
+def shown_size(info: VideoInfo) -> tuple[int, int]:
+    """(width, height) of the pictures sent for a clip."""
+    scale = min(1.0, MAX_WIDTH / info.width)
+    return round(info.width * scale), round(info.height * scale)
+
+
+def encode_image(frame: np.ndarray, exact: bool) -> bytes:
+    """RGB to PNG, which keeps every pixel, or to JPEG; both at most MAX_WIDTH wide."""
     if frame.shape[1] > MAX_WIDTH:
         height = round(frame.shape[0] * MAX_WIDTH / frame.shape[1])
         frame = cv2.resize(frame, (MAX_WIDTH, height), interpolation=cv2.INTER_AREA)
-    suffix, options = (".png", [cv2.IMWRITE_PNG_COMPRESSION, 1]) if kind == "png" else (".jpg", [cv2.IMWRITE_JPEG_QUALITY, 90])
+    suffix, options = (".png", [cv2.IMWRITE_PNG_COMPRESSION, 1]) if exact else (".jpg", [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
     return cv2.imencode(suffix, cv2.cvtColor(frame, cv2.COLOR_RGB2BGR), options)[1].tobytes()

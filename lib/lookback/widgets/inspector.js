@@ -1,36 +1,44 @@
-// The clip inspector: synchronised clips, overlays made in Python, curves that follow the cursor.
-const OVERLAYS = [["mask", "Mask"], ["track", "Track"], ["faces", "Faces"], ["depth", "Depth"], ["difference", "Difference"], ["epipolar", "Epipolar"]];
-const COLOURS = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#8a7d00", "#000000"];
-const PHASES = { V: "rgba(0,158,115,.14)", D: "rgba(120,120,120,.20)", R: "rgba(0,114,178,.14)" };
+// The clip inspector: synchronised clips, overlays painted in Python, curves that follow the cursor.
+const OVERLAYS = [["mask", "Mask"], ["track", "Track"], ["faces", "Faces"], ["depth", "Depth"], ["difference", "Difference"], ["epipolar", "Epipolar line"]];
+const MAX_COMPARED = 3, NOTE_PAUSE = 600;
 
 function render({ model, el }) {
   el.classList.add("lookback-inspector");
-  let players = [], clock = null, chart = null, overlays = new Set(), curvesOn = new Set();
-  const act = (message) => model.send(message);
+  let players = [], clock = null, chart = null, overlays = new Set(), curvesOn = new Set(), open = new Set(["failures"]);
+  const act = (message) => model.send({ frame: clock ? clock.position : 0, ...message });
   const side = element("aside", { "aria-label": "clips" });
   const stage = element("div", { class: "stage" });
   el.replaceChildren(side, stage);
 
-  function option(value, current) {
-    const node = element("option", { value, text: value || "all" });
+  function option(value, current, text = value || "all") {
+    const node = element("option", { value, text });
     if (value === current) node.selected = true;
     return node;
   }
-  function drawSide() {
+
+  // the list of clips and its filters
+
+  function drawFilters() {
+    const list = model.get("listing");
+    const picks = ["model", "scene", "failure", "metric"].map((name) => element("label", {}, element("span", { text: name }),
+      element("select", { "data-filter": name, "aria-label": name, onchange: filter }, ...["", ...list.choices[name]].map((value) => option(value, list.filters[name])))));
+    const number = (name, text) => element("input", { type: "number", step: "any", "data-filter": name, "aria-label": text, title: text, value: list.filters[name] ?? "", onchange: filter });
+    const text = element("input", { type: "search", "data-filter": "text", "aria-label": "name contains", value: list.filters.text, oninput: filter });
+    side.replaceChildren(...picks, element("label", { class: "range" }, element("span", { text: "metric from" }), number("low", "at least"), "to", number("high", "at most")),
+      element("label", {}, element("span", { text: "name has" }), text), element("p", { class: "count" }), element("ul", { class: "listing" }));
+    drawListing();
+  }
+  function drawListing() {
     const list = model.get("listing"), current = model.get("view").label;
-    const picks = ["model", "scene", "failure", "metric"].map((name) => {
-      const select = element("select", { "data-filter": name, "aria-label": name, onchange: () => filter() }, ...["", ...list.choices[name]].map((value) => option(value, list.filters[name])));
-      return element("label", {}, name, select);
-    });
-    const low = element("input", { type: "number", step: "any", "data-filter": "low", "aria-label": "at least", value: list.filters.low ?? "", onchange: () => filter() });
-    const high = element("input", { type: "number", step: "any", "data-filter": "high", "aria-label": "at most", value: list.filters.high ?? "", onchange: () => filter() });
-    const clips = element("ul", { class: "listing" }, ...list.clips.map((label) => {
-      const button = element("button", { text: label, "data-clip": label, onclick: () => act({ type: "open", label }) });
+    side.querySelector(".count").textContent = `${list.clips.length} of ${list.total} clips (n next, p previous)`;
+    const listing = side.querySelector(".listing");
+    listing.replaceChildren(...list.clips.map((label) => {
+      const button = element("button", { text: label.replaceAll("/", "/\u200b"), "data-clip": label, onclick: () => act({ type: "open", label }) });
       if (label === current) button.setAttribute("aria-current", "true");
       return element("li", {}, button);
     }));
-    side.replaceChildren(...picks, element("div", { class: "range" }, "value from", low, "to", high), element("p", { class: "count", text: `${list.clips.length} of ${list.total} clips` }), clips);
-    clips.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+    const here = listing.querySelector("[aria-current]");
+    if (here) listing.scrollTop = here.offsetTop - listing.offsetTop - listing.clientHeight / 3;
   }
   function filter() {
     const values = {};
@@ -38,123 +46,162 @@ function render({ model, el }) {
     act({ type: "filter", values });
   }
 
+  // the clip on the stage
+
   function draw() {
     const view = model.get("view");
-    if (clock) clock.pause();
+    if (clock) clock.playing = false;
+    if (chart) chart.close();
+    players = []; clock = null; chart = null;
     stage.replaceChildren();
     if (view.message) stage.append(element("p", { class: "message", role: "status", text: view.message }));
-    if (!view.label) return;
-    players = view.slots.map((facts, slot) => new Player(model, slot, facts));
-    players.forEach((player) => player.canvas.addEventListener("click", (event) => clicked(event, player)));
-    const slider = element("input", { type: "range", min: 0, step: 1, value: 0, class: "slider", "aria-label": "frame" });
-    const label = element("span", { class: "position" });
-    clock = new Clock(players, view.slots[0].fps, (at) => { slider.value = at; label.textContent = `frame ${at} of ${clock.length}`; if (chart) chart.cursor(at); });
-    slider.max = clock.length - 1;
-    slider.addEventListener("input", () => { clock.pause(); clock.seek(Number(slider.value)); });
-    const row = element("div", { class: "clips" }, ...players.map((player) => element("figure", {}, player.canvas, element("figcaption", { text: player.facts.label }))));
-    const toggles = element("div", { class: "toggles" }, ...OVERLAYS.map(([name, text]) => {
-      const box = element("input", { type: "checkbox", "data-overlay": name, onchange: (event) => { event.target.checked ? overlays.add(name) : overlays.delete(name); act({ type: "overlays", names: [...overlays] }); } });
-      box.checked = overlays.has(name);
-      return element("label", { title: view.overlays[name] || "" }, box, text);
-    }), element("label", {}, "Compare", element("select", { "data-compare": "", "aria-label": "compare with", onchange: (event) => act({ type: "compare", labels: [...event.target.selectedOptions].map((each) => each.value) }) },
-      ...["", ...view.counterparts].map((value) => option(value, view.compared[0] || "")))),
-      element("label", {}, "Sync", element("select", { "data-sync": "", "aria-label": "synchronise by", onchange: (event) => act({ type: "sync", by: event.target.value }) }, ...["frame", "phase"].map((value) => option(value, view.sync)))));
-    const transport = element("div", { class: "transport" }, element("button", { class: "play", text: "Play / pause", title: "space", onclick: () => clock.toggle() }), slider, label);
-    stage.append(element("h3", { text: view.label }), element("p", { class: "prompt", text: view.prompt }), row, transport, toggles, curves(view), facts(view));
-    clock.seek(Math.min(view.frame || 0, clock.length - 1));
+    if (!view.label) { stage.append(element("p", { class: "hint", text: "This run has no clips." })); return; }
+    stage.append(element("h3", { text: view.label.replaceAll("/", "/\u200b") }), prompt(view));
+    if (view.slots.length) {
+      players = view.slots.map((facts, slot) => new Player(model, slot, facts));
+      players.forEach((player) => player.canvas.addEventListener("click", (event) => clicked(event, player)));
+      const length = view.slots[0].n_frames, bar = transport(() => clock, length);
+      clock = new Clock(players, length, view.slots[0].fps, (at) => { bar.update(at); chart?.cursor(at); captions(at); link(at); });
+      const speed = element("select", { "aria-label": "speed", onchange: (event) => { clock.speed = Number(event.target.value); } },
+        ...["0.25", "0.5", "1", "2"].map((value) => option(value, "1", `${value}x`)));
+      stage.append(element("div", { class: `clips of${players.length}` }, ...players.map(figure)),
+        element("div", { class: "transport" }, bar.play, bar.slider, bar.label, speed), toggles(view), curves(view));
+    }
+    stage.append(facts(view));
+    if (clock) clock.seek(Math.min(view.frame || 0, clock.length - 1));
+    refocus(el);
   }
+  function prompt(view) {
+    const parts = [view.prompt, view.facts.camera && `Camera: ${view.facts.camera}`].filter(Boolean);
+    return element("p", { class: "prompt", text: parts.join("  ·  ") });
+  }
+  function figure(player) {
+    const shown = element("span", { class: "shown", "data-slot": player.slot });
+    const caption = element("figcaption", {}, element("b", { text: player.facts.label }), ` ${player.facts.size}, ${player.facts.n_frames} frames `, shown);
+    if (model.get("view").compared.includes(player.facts.clip)) caption.append(element("button", { class: "remove", title: "stop comparing", "aria-label": `remove ${player.facts.label}`,
+      text: "×", onclick: () => compare(model.get("view").compared.filter((label) => label !== player.facts.clip)) }));
+    return element("figure", {}, player.canvas, caption);
+  }
+  function captions(at) {
+    for (const player of players) {
+      const node = stage.querySelector(`.shown[data-slot="${player.slot}"]`);
+      if (node) node.textContent = player.slot ? `· shows frame ${clock.frameOf(player, at)}` : "";
+    }
+  }
+  function compare(labels) { act({ type: "compare", labels }); }
 
+  function toggles(view) {
+    const boxes = OVERLAYS.map(([name, text]) => {
+      const box = element("input", { type: "checkbox", "data-overlay": name, onchange: () => { box.checked ? overlays.add(name) : overlays.delete(name); act({ type: "overlays", names: [...overlays] }); hint(view); } });
+      box.checked = overlays.has(name);
+      box.disabled = name in view.missing;
+      return element("label", { title: view.missing[name] || "", class: box.disabled ? "off" : "" }, box, text);
+    });
+    const others = view.counterparts.filter((other) => !view.compared.includes(other.label));
+    const add = element("select", { "data-compare": "", "aria-label": "compare with", onchange: (event) => event.target.value && compare([...view.compared, event.target.value]) },
+      option("", "", others.length ? "add a model" : "no other model"), ...others.map((other) => option(other.label, "", other.model)));
+    add.disabled = !others.length || view.compared.length >= MAX_COMPARED;
+    const sync = element("select", { "data-sync": "", "aria-label": "synchronise by", onchange: (event) => act({ type: "sync", by: event.target.value }) }, ...["frame", "phase"].map((value) => option(value, view.sync)));
+    setTimeout(() => hint(view));
+    return element("div", {}, element("div", { class: "toggles" }, element("b", { text: "Overlays" }), ...boxes, element("label", {}, element("b", { text: "Compare" }), add), element("label", {}, element("b", { text: "Side by side by" }), sync)),
+      element("p", { class: "hint overlay-hint" }));
+  }
+  function hint(view) {
+    const said = { difference: `Difference: to ${view.reference}; black is equal, bright differs.`, depth: "Depth: bright is near.", epipolar: "Epipolar line: click a point, then move through the frames; a ring stands where the camera only turned.",
+      mask: "Mask: orange the subject, pink people.", faces: "Faces: boxes of the nearest sampled frame.", track: "Track: the path of the subject's centre so far." };
+    const missing = OVERLAYS.filter(([name]) => name in view.missing).map(([name, text]) => `${text}: ${view.missing[name].trim()}.`);
+    const node = stage.querySelector(".overlay-hint");
+    if (node) node.textContent = [...[...overlays].filter((name) => !(name in view.missing)).map((name) => said[name]), ...missing].join(" ");
+  }
   function clicked(event, player) {
     if (!overlays.has("epipolar")) return;
     const box = player.canvas.getBoundingClientRect();
-    const x = (event.clientX - box.left) / box.width, y = (event.clientY - box.top) / box.height;
-    act({ type: "point", slot: player.slot, frame: player.index, x, y });
+    clock.pause();
+    act({ type: "point", slot: player.slot, frame: player.index, x: (event.clientX - box.left) / box.width, y: (event.clientY - box.top) / box.height });
   }
 
   function curves(view) {
-    if (!view.curves.length) { chart = null; return element("p", { class: "hint", text: "No per-frame curve for this clip." }); }
-    if (![...curvesOn].some((name) => view.curves.some((curve) => curve.name === name))) curvesOn = new Set(view.curves.slice(-1).concat(view.curves.slice(0, 3)).map((curve) => curve.name));
-    const canvas = element("canvas", { class: "curves", width: 1000, height: 230, role: "img", "aria-label": "per-frame curves; click to seek" });
-    const legend = element("div", { class: "legend" });
-    chart = new Chart(canvas, view, () => curvesOn);
-    legend.append(...view.curves.map((curve, k) => {
-      const box = element("input", { type: "checkbox", "data-curve": curve.name, onchange: (event) => { event.target.checked ? curvesOn.add(curve.name) : curvesOn.delete(curve.name); chart.paint(); } });
+    if (!view.curves.length) return element("p", { class: "hint", text: "No per-frame curve for this clip: no camera path, and no metric with values for single frames." });
+    if (!view.curves.some((curve) => curvesOn.has(curve.name))) curvesOn = new Set(view.curves.slice(0, 3).map((curve) => curve.name));
+    chart = new Chart(view, () => curvesOn);
+    chart.canvas.addEventListener("click", (event) => { clock.playing = false; clock.seek(chart.frameAt(event)); });
+    const legend = element("details", { class: "legend" }, element("summary", { text: `Curves (${view.curves.length})` }), ...view.curves.map((curve) => {
+      const box = element("input", { type: "checkbox", "data-curve": curve.name, onchange: () => { box.checked ? curvesOn.add(curve.name) : curvesOn.delete(curve.name); chart.resize(); } });
       box.checked = curvesOn.has(curve.name);
-      return element("label", { style: `color:${COLOURS[k % COLOURS.length]}` }, box, curve.name);
+      return element("label", { style: `color:${chart.colour(curve)}` }, box, curve.name);
     }));
-    canvas.addEventListener("click", (event) => { clock.pause(); clock.seek(chart.frameAt(event)); });
-    return element("div", {}, canvas, legend);
+    remember(legend, "curves");
+    return element("div", {}, chart.canvas, chart.key(), legend);
   }
 
-  function table(rows, columns, onRow) {
-    const head = element("tr", {}, ...columns.map((name) => element("th", { text: name })));
-    return element("table", {}, head, ...rows.map((row) => element("tr", onRow ? { class: "link", onclick: () => onRow(row) } : {}, ...columns.map((name) => element("td", { text: typeof row[name] === "number" ? Math.round(row[name] * 10000) / 10000 : row[name] ?? "" })))));
+  // what is known of the clip
+
+  function remember(details, name) {
+    details.open = open.has(name);
+    details.addEventListener("toggle", () => { details.open ? open.add(name) : open.delete(name); });
+    return details;
+  }
+  function table(rows, columns, frameOf) {
+    if (!rows.length) return element("p", { class: "hint", text: "None." });
+    const cell = (value) => element("td", { text: typeof value === "number" ? short(value) : value ?? "" });
+    const line = (row) => {
+      const frame = frameOf?.(row) ?? null;
+      const node = element("tr", {}, ...columns.map((name) => cell(row[name])));
+      if (frame !== null && clock) { node.className = "link"; node.title = `go to frame ${frame}`; node.addEventListener("click", () => { clock.playing = false; clock.seek(frame); }); }
+      return node;
+    };
+    return element("div", { class: "scroll" }, element("table", {}, element("tr", {}, ...columns.map((name) => element("th", { text: name.replaceAll("_", " ") }))), ...rows.map(line)));
   }
   function facts(view) {
-    const part = (title, node, open) => { const box = element("details", {}, element("summary", { text: title }), node); box.open = open; return box; };
-    const note = element("textarea", { rows: 2, "aria-label": "note", placeholder: "A note on this clip, saved with the run" });
-    note.value = view.note || "";
-    note.addEventListener("keydown", (event) => event.stopPropagation());
-    note.addEventListener("change", () => act({ type: "note", text: note.value }));
+    const part = (name, title, node) => remember(element("details", { "data-part": name }, element("summary", { text: title }), node), name);
+    const { failures, scores, answers, segments } = view.facts;
     return element("div", { class: "facts" },
-      part(`Failures (${view.facts.failures.length})`, table(view.facts.failures, ["label", "confidence", "frame_start", "frame_end", "evidence"], (row) => row.frame_start !== null && clock.seek(row.frame_start)), true),
-      part(`Scores (${view.facts.scores.length})`, table(view.facts.scores, ["metric", "phase", "value", "reason", "detail"]), false),
-      part(`Questions and answers (${view.facts.answers.length})`, table(view.facts.answers, ["task", "question", "answer", "value", "judge", "verbatim"], (row) => row.frame !== null && clock.seek(row.frame)), false),
-      part("Note", note, Boolean(view.note)), element("p", { class: "hint" }, "Link to this frame: ", element("code", { class: "deeplink", text: view.link })));
+      part("failures", `Failures (${failures.length})`, table(failures, ["label", "confidence", "frame_start", "frame_end", "evidence"], (row) => row.frame_start)),
+      part("scores", `Scores (${scores.length})`, table(scores, ["metric", "variant", "phase", "value", "reason", "detail", "backend"])),
+      part("answers", `Judge's questions and answers (${answers.length})`, table(answers, ["task", "frame", "question", "answer", "value", "judge", "verbatim", "reason"], (row) => row.frame)),
+      part("segments", `Captions, phases, camera (${segments.length})`, table(segments, ["kind", "segment_id", "start", "end", "text"], (row) => row.start)),
+      note(view), element("p", { class: "hint" }, "Link to this frame: ", element("a", { class: "deeplink", target: "_blank" })));
+  }
+  function note(view) {
+    const area = element("textarea", { rows: 2, "aria-label": "note", placeholder: "A note on this clip, saved with the run" });
+    const state = element("span", { class: "hint saved", role: "status" });
+    area.value = view.note || "";
+    let timer = null, sent = area.value;
+    const save = () => { clearTimeout(timer); if (area.value !== sent) { sent = area.value; act({ type: "note", label: view.label, text: area.value }); } };
+    area.addEventListener("input", () => { state.textContent = "…"; clearTimeout(timer); timer = setTimeout(save, NOTE_PAUSE); });
+    area.addEventListener("change", save);
+    area.addEventListener("keydown", (event) => { event.stopPropagation(); if (event.key === "Escape") { area.blur(); refocus(el, true); } });
+    return element("label", { class: "note" }, element("b", { text: "Note" }), area, state);
+  }
+  function link(at) {
+    // a Voila page links to itself; JupyterLab to the page that its Voila extension makes of the same notebook
+    const node = stage.querySelector(".deeplink"), query = `?${model.get("view").link}&frame=${at}`;
+    if (!node) return;
+    const lab = location.pathname.match(/^(.*?\/)(lab|notebooks|doc|tree)(\/|$)/);
+    node.href = lab ? `${lab[1]}voila/render/inspect.ipynb${query}` : query;
+    node.textContent = query;
   }
 
-  const keys = (event) => {
-    if (/^(TEXTAREA|SELECT)$/.test(event.target.tagName) || (event.target.tagName === "INPUT" && event.target.type === "number")) return;
+  keyboard(el, (event) => {
     const list = model.get("listing").clips, at = list.indexOf(model.get("view").label);
     if (event.key === " " && clock) clock.toggle();
-    else if (event.key === "ArrowRight" && clock) { clock.pause(); clock.seek(clock.position + (event.shiftKey ? 10 : 1)); }
-    else if (event.key === "ArrowLeft" && clock) { clock.pause(); clock.seek(clock.position - (event.shiftKey ? 10 : 1)); }
+    else if (event.key === "ArrowRight" && clock) clock.step(event.shiftKey ? 10 : 1);
+    else if (event.key === "ArrowLeft" && clock) clock.step(event.shiftKey ? -10 : -1);
+    else if (event.key === "Home" && clock) clock.step(-clock.length);
+    else if (event.key === "End" && clock) clock.step(clock.length);
     else if (event.key === "n" && at < list.length - 1) act({ type: "open", label: list[at + 1] });
     else if (event.key === "p" && at > 0) act({ type: "open", label: list[at - 1] });
-    else return;
-    event.preventDefault(); event.stopPropagation();
-  };
+    else return false;
+    return true;
+  });
   const receive = (message, buffers) => {
-    if (message.type === "frames" && players[message.slot]) players[message.slot].receive(message.indices, buffers, message.version);
-    if (message.type === "refresh") players.forEach((player) => { player.facts.version = message.version; player.clear(); player.seek(player.index); });
+    if (message.type === "frames") players[message.slot]?.receive(message, buffers);
+    else if (message.type === "refresh") players.forEach((player) => player.refresh(message.version));
+    else if (message.type === "noted") { const state = stage.querySelector(".saved"); if (state && model.get("view").label === message.label) state.textContent = "saved"; }
   };
-  el.tabIndex = 0;
-  el.addEventListener("keydown", keys);
-  model.on("change:view", draw); model.on("change:view", drawSide); model.on("change:listing", drawSide); model.on("msg:custom", receive);
-  drawSide(); draw();
-  return () => { model.off("change:view", draw); model.off("change:view", drawSide); model.off("change:listing", drawSide); model.off("msg:custom", receive); };
-}
-
-// Curves on one time axis: V/D/R shading, visibility strip, each curve scaled to its own range (written in its legend).
-class Chart {
-  constructor(canvas, view, shown) { this.canvas = canvas; this.view = view; this.shown = shown; this.at = 0; this.frames = view.slots[0].n_frames; this.paint(); }
-  x(frame) { return 46 + (frame / Math.max(1, this.frames - 1)) * (this.canvas.width - 60); }
-  frameAt(event) { const box = this.canvas.getBoundingClientRect(); return Math.round((((event.clientX - box.left) / box.width) * this.canvas.width - 46) / (this.canvas.width - 60) * (this.frames - 1)); }
-  cursor(at) { this.at = at; this.paint(); }
-  paint() {
-    const pen = this.canvas.getContext("2d"), bottom = this.canvas.height - 34;
-    pen.clearRect(0, 0, this.canvas.width, this.canvas.height);
-    pen.font = "12px system-ui, sans-serif";
-    for (const segment of this.view.facts.segments) if (PHASES[segment.segment_id]) {
-      pen.fillStyle = PHASES[segment.segment_id];
-      pen.fillRect(this.x(segment.start), 8, this.x(Math.min(segment.end, this.frames) - 1) - this.x(segment.start), bottom - 8);
-      pen.fillStyle = "#57606a"; pen.fillText(segment.segment_id, this.x(segment.start) + 4, 20);
-    }
-    this.view.curves.forEach((curve, k) => {
-      if (!this.shown().has(curve.name)) return;
-      const low = Math.min(...curve.values), high = Math.max(...curve.values), span = high - low || 1;
-      pen.strokeStyle = COLOURS[k % COLOURS.length]; pen.lineWidth = 2; pen.beginPath();
-      curve.frames.forEach((frame, j) => { const x = this.x(frame), y = bottom - 6 - ((curve.values[j] - low) / span) * (bottom - 26); j ? pen.lineTo(x, y) : pen.moveTo(x, y); });
-      pen.stroke();
-      pen.fillStyle = COLOURS[k % COLOURS.length];
-      const row = [...this.shown()].indexOf(curve.name);
-      if (row === 0) { pen.fillText(high.toPrecision(3), 2, 22); pen.fillText(low.toPrecision(3), 2, bottom - 4); }
-    });
-    this.view.visibility.forEach((state, frame) => { pen.fillStyle = ["#d0d7de", "#009E73", "#E69F00", "#0072B2"][state]; pen.fillRect(this.x(frame), bottom + 2, Math.max(1, (this.canvas.width - 60) / this.frames), 7); });
-    pen.fillStyle = "#57606a"; pen.fillText("frame 0", 40, this.canvas.height - 4); pen.fillText(String(this.frames - 1), this.canvas.width - 30, this.canvas.height - 4);
-    pen.fillText("subject: grey out, green in view, orange leaving, blue returned", 320, this.canvas.height - 4);
-    pen.strokeStyle = "#1b1f24"; pen.lineWidth = 1; pen.beginPath(); pen.moveTo(this.x(this.at), 4); pen.lineTo(this.x(this.at), bottom + 10); pen.stroke();
-    this.canvas.dataset.frame = String(this.at);
-  }
+  const viewed = () => { draw(); drawListing(); };
+  model.on("change:view", viewed); model.on("change:listing", drawListing); model.on("msg:custom", receive);
+  drawFilters(); draw();
+  return () => { if (chart) chart.close(); if (clock) clock.playing = false; model.off("change:view", viewed); model.off("change:listing", drawListing); model.off("msg:custom", receive); };
 }
 export default { render };

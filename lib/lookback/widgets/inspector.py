@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import anywidget
-import numpy as np
 import traitlets
 
 from lookback.clips import Clip
 from lookback.errors import LookbackError, MediaError
-from lookback.inspector import overlays
 from lookback.inspector.notes import NoteBook
+from lookback.inspector.painting import ROLES, Clicked, missing, paint
 from lookback.inspector.run import Filters, RunView
+from lookback.inspector.sync import by_frame, by_phase
 from lookback.paths import resolve
-from lookback.widgets.frames import FrameServer, encode_image
+from lookback.widgets.frames import FrameServer, encode_image, shown_size
 
 ASSETS = files("lookback.widgets")
-ROLES = {"mask": "masks", "track": "masks", "faces": "faces", "depth": "depth", "epipolar": "pose"}
 MAX_COMPARED = 3
+DEFAULT_FPS = 24.0
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One video on the stage. `frames[i]` is its frame beside frame i of the opened clip."""
+
+    clip: Clip
+    path: Path
+    truth: bool
+    frames: list[int]
 
 
 class ClipInspector(anywidget.AnyWidget):
     """Shows one clip of a run at a time; opens at `clip` (its label) and `frame` when given."""
 
-    _esm = ASSETS.joinpath("player.js").read_text() + ASSETS.joinpath("inspector.js").read_text()
+    _esm = "".join(ASSETS.joinpath(name).read_text() for name in ("player.js", "chart.js", "inspector.js"))
     _css = ASSETS.joinpath("inspector.css").read_text()
     view = traitlets.Dict().tag(sync=True)
     listing = traitlets.Dict().tag(sync=True)
@@ -38,20 +49,24 @@ class ClipInspector(anywidget.AnyWidget):
         self._server = FrameServer()
         self._notes = NoteBook(run.params.paths.root / "notes.json")
         self._filters = Filters()
-        self._overlays: list[str] = []
+        self._overlays: set[str] = set()
         self._compared: list[str] = []
-        self._sync = "frame"
-        self._point: tuple[int, int, float, float] | None = None  # slot, frame, x, y (as shares of the picture)
-        self._slots: list[tuple[Clip, Path]] = []
+        self._sync = "phase"
+        self._clicked: Clicked | None = None
+        self._slots: list[Slot] = []
         self._version = 0
         super().__init__(view={"label": "", "message": "", "slots": []}, listing=self._listing())
         self.on_msg(self._receive)
-        first = clip or next(iter(self.listing["clips"]), "")
-        if first:
-            self._open(first, frame)
+        first = next(iter(self.listing["clips"]), "")
+        try:
+            if clip or first:
+                self._open(clip or first, frame)
+        except LookbackError as error:  # a link to a clip that is not in this run
+            self._open(first)
+            self.view = {**self.view, "message": str(error)}
 
     def _receive(self, _: Any, message: dict[str, Any], __: Any) -> None:
-        handlers = {
+        handlers: dict[str, Callable[[dict[str, Any]], None]] = {
             "frames": self._send_frames,
             "open": lambda said: self._open(said["label"]),
             "filter": self._filter,
@@ -59,7 +74,7 @@ class ClipInspector(anywidget.AnyWidget):
             "compare": self._compare,
             "sync": self._synchronise,
             "point": self._mark,
-            "note": lambda said: self._notes.write(self.view["label"], str(said["text"])),
+            "note": self._note,
         }
         handler = handlers.get(str(message.get("type")))
         if handler is None:
@@ -67,7 +82,7 @@ class ClipInspector(anywidget.AnyWidget):
         try:
             handler(message)
         except LookbackError as error:
-            self.view = {**self.view, "message": str(error)}
+            self.view = {**self.view, "message": str(error), "frame": int(message.get("frame", 0))}
 
     # what is listed
 
@@ -78,105 +93,94 @@ class ClipInspector(anywidget.AnyWidget):
     def _filter(self, message: dict[str, Any]) -> None:
         values = message["values"]
         low, high = (float(values[name]) if values.get(name) not in (None, "") else None for name in ("low", "high"))
-        model, scene, failure, metric = (str(values.get(name, "")) for name in ("model", "scene", "failure", "metric"))
-        self._filters = Filters(model, scene, failure, metric, low, high)
+        names = ("model", "scene", "failure", "metric", "text")
+        self._filters = Filters(low=low, high=high, **{name: str(values.get(name, "")) for name in names})
         self.listing = self._listing()
 
     # what is shown
 
     def _open(self, label: str, frame: int = 0) -> None:
         clip = self._run.clip(label)
-        if not self.view.get("label") or self._run.clip(self.view["label"]).clip_id != clip.clip_id:
-            self._compared = []
-        self._point = None
-        shown = [(clip, resolve(clip.video), clip.label)]
-        if clip.ground_truth:
-            shown.append((clip, resolve(clip.ground_truth), "ground truth"))
-        for other in self._compared[:MAX_COMPARED]:
-            shown.append((self._run.clip(other), resolve(self._run.clip(other).video), other))
+        counterparts = {other.label: other.model_id for other in self._run.counterparts(clip)}
+        self._compared = [label for label in self._compared if label in counterparts]
+        self._clicked = None
         self._version += 1
-        slots, message = [], ""
-        self._slots = []
-        for each, path, name in shown:
+        slots, message, self._slots = [], "", []
+        for each, path, name in self._videos(clip):
             try:
-                slots.append(self._facts(each, path, name))
-                self._slots.append((each, path))
+                slot = Slot(each, path, name == "ground truth", self._frame_map(clip, each, path, name == "ground truth"))
+                slots.append(self._slot_facts(slot, name))
+                self._slots.append(slot)
             except MediaError as error:
                 message = str(error)
+                if not self._slots:
+                    break  # nothing to lay the others beside
         self.view = {
             "label": clip.label,
+            "run": self._run.params.run,
             "message": message,
             "prompt": clip.prompt,
             "slots": slots,
             "frame": frame,
             "curves": self._run.curves(clip),
-            "visibility": self._visibility(clip),
+            "visibility": self._run.visibility(clip),
             "facts": self._run.facts(clip),
-            "overlays": self._overlay_hints(clip),
-            "counterparts": [other.label for other in self._run.counterparts(clip)],
+            "missing": missing(self._run, clip),
+            "reference": "its ground truth" if clip.ground_truth else "the clip's first frame",
+            "overlays": sorted(self._overlays),
+            "counterparts": [{"label": label, "model": model} for label, model in counterparts.items()],
             "compared": self._compared,
             "sync": self._sync,
             "note": self._notes.read(clip.label),
-            "link": f"?clip={quote(clip.label, safe='')}&frame={frame}",
+            "link": f"run={quote(self._run.params.run, safe='')}&clip={quote(clip.label, safe='')}",
         }
 
-    def _facts(self, clip: Clip, path: Path, label: str) -> dict[str, Any]:
-        info = self._server.info(path)
-        scale = min(1.0, 1280 / info.width)
-        facts = {"n_frames": info.n_frames, "fps": info.fps or 24.0, "version": self._version, "label": label}
-        facts |= {"width": round(info.width * scale), "height": round(info.height * scale)}
-        if label == "ground truth":
-            facts["frame_map"] = self._frame_map(clip, info.n_frames)
-        return facts
+    def _videos(self, clip: Clip) -> list[tuple[Clip, Path, str]]:
+        videos = [(clip, resolve(clip.video), clip.model_id)]
+        if clip.ground_truth:
+            videos.append((clip, resolve(clip.ground_truth), "ground truth"))
+        others = [self._run.clip(label) for label in self._compared]
+        return videos + [(other, resolve(other.video), other.model_id) for other in others]
 
-    def _frame_map(self, clip: Clip, truth_frames: int) -> list[int]:
-        """Ground-truth frame shown with each frame of the clip: linear, or linear within each phase."""
-        count = self._server.info(resolve(clip.video)).n_frames
-        bounds = [(0, count, 0, truth_frames)]
-        phases = self._run.of_clip("segments", clip.key)
-        phases = phases[phases["kind"] == "phase"].sort_values("start")
-        if self._sync == "phase" and len(phases) == 3 and clip.d_start is not None and clip.r_start is not None:
-            scale = truth_frames / (clip.gt_frames or truth_frames)
-            marks = [0, round(clip.d_start * scale), round(clip.r_start * scale), truth_frames]
-            bounds = [(int(row.start), int(row.end), marks[k], marks[k + 1]) for k, row in enumerate(phases.itertuples())]
-        frames: list[int] = []
-        for start, end, first, last in bounds:
-            frames += np.linspace(first, max(first, last - 1), max(0, end - start)).round().astype(int).tolist()
-        return frames or [0]
+    def _slot_facts(self, slot: Slot, name: str) -> dict[str, Any]:
+        info = self._server.info(slot.path)
+        width, height = shown_size(info)
+        facts = {"n_frames": info.n_frames, "fps": info.fps or DEFAULT_FPS, "version": self._version, "label": name}
+        facts |= {"width": width, "height": height, "size": f"{info.width}x{info.height}", "clip": slot.clip.label}
+        return facts | ({"frame_map": slot.frames} if self._slots else {})
 
-    def _visibility(self, clip: Clip) -> list[int]:
-        masks = self._run.artifact(clip, "masks")
-        return [] if masks is None else masks.arrays["state"].astype(int).tolist()
-
-    def _overlay_hints(self, clip: Clip) -> dict[str, str]:
-        rows = self._run.of_clip("artifacts", clip.key).set_index("role")
-        hints = {
-            "difference": "difference to the ground truth (or to the first frame)",
-            "epipolar": "click a point, then move through the frames",
-        }
-        for name, role in ROLES.items():
-            if role not in rows.index:
-                hints[name] = f"not extracted: {role}"
-            elif rows.loc[role, "reason"]:
-                hints[name] = f"missing: {rows.loc[role, 'reason']} {rows.loc[role, 'detail']}"
-        return hints
+    def _frame_map(self, clip: Clip, other: Clip, path: Path, truth: bool) -> list[int]:
+        """Which frame of a video stands beside each frame of the opened clip."""
+        count, others = self._server.info(resolve(clip.video)).n_frames, self._server.info(path).n_frames
+        offset = clip.mark_time or 0 if truth else 0
+        if self._sync == "frame" or (truth and offset):
+            return by_frame(count, others, offset)
+        if not truth:
+            return by_phase(self._run.marks(clip, count), self._run.marks(other, others))
+        if clip.d_start is None or clip.r_start is None:
+            return by_phase([0, count], [0, others])
+        return by_phase(self._run.marks(clip, count), [0, clip.d_start, clip.r_start, min(clip.gt_frames or others, others)])
 
     # what the browser asks for
 
+    def _note(self, message: dict[str, Any]) -> None:
+        self._notes.write(self._run.clip(str(message["label"])).label, str(message["text"]))
+        self.send({"type": "noted", "label": message["label"]})
+
     def _set_overlays(self, message: dict[str, Any]) -> None:
-        self._overlays = [name for name in message["names"] if name in {*ROLES, "difference"}]
+        self._overlays = {name for name in message["names"] if name in ROLES}
         self._refresh()
 
     def _compare(self, message: dict[str, Any]) -> None:
-        self._compared = [label for label in message["labels"] if label][:MAX_COMPARED]
-        self._open(self.view["label"])
+        self._compared = [str(label) for label in message["labels"]][:MAX_COMPARED]
+        self._open(self.view["label"], int(message["frame"]))
 
     def _synchronise(self, message: dict[str, Any]) -> None:
         self._sync = "phase" if message["by"] == "phase" else "frame"
-        self._open(self.view["label"])
+        self._open(self.view["label"], int(message["frame"]))
 
     def _mark(self, message: dict[str, Any]) -> None:
-        self._point = (int(message["slot"]), int(message["frame"]), float(message["x"]), float(message["y"]))
+        self._clicked = Clicked(int(message["slot"]), int(message["frame"]), float(message["x"]), float(message["y"]))
         self._refresh()
 
     def _refresh(self) -> None:
@@ -187,43 +191,24 @@ class ClipInspector(anywidget.AnyWidget):
     def _send_frames(self, message: dict[str, Any]) -> None:
         if message.get("version") != self._version:
             return
-        slot = int(message["slot"])
-        clip, path = self._slots[slot]
-        images = []
-        for index in message["indices"]:
-            if self._overlays and path == resolve(clip.video):
-                images.append(encode_image(self._painted(slot, clip, path, int(index)), "png"))
-            else:
-                images.append(self._server.encoded(path, int(index)))
-        self.send({"type": "frames", "slot": slot, "indices": message["indices"], "version": self._version}, buffers=images)
+        number = int(message["slot"])
+        images = [encode_image(self._picture(number, int(index)), bool(message["exact"])) for index in message["indices"]]
+        answer = {name: message[name] for name in ("slot", "indices", "version", "exact")}
+        self.send({"type": "frames", **answer}, buffers=images)
 
-    def _painted(self, slot: int, clip: Clip, path: Path, index: int) -> np.ndarray:
-        frame = self._server.pixels(path, index)
-        original = frame
-        for name in self._overlays:
-            entry = self._run.artifact(clip, ROLES[name]) if name in ROLES else None
-            if name == "difference":
-                frame = overlays.difference_picture(original, self._reference(clip, index))
-            elif entry is None:
-                continue
-            elif name == "mask":
-                frame = overlays.draw_mask(frame, entry, index)
-            elif name == "track":
-                frame = overlays.draw_track(frame, entry, index)
-            elif name == "faces":
-                frame = overlays.draw_faces(frame, entry, index)
-            elif name == "depth":
-                frame = overlays.depth_picture(frame, entry, index)
-            elif name == "epipolar" and self._point is not None and self._point[0] == slot:
-                _, start, x, y = self._point
-                point = (x * original.shape[1], y * original.shape[0])
-                frame = overlays.draw_epipolar(frame, entry, point, start, index)
-        return frame
+    def _picture(self, number: int, index: int) -> Any:
+        slot = self._slots[number]
+        frame = self._server.pixels(slot.path, index)
+        if not self._overlays or slot.truth:
+            return frame
+        clicked = self._clicked if self._clicked is not None and self._clicked.slot == number else None
+        return paint(self._run, slot.clip, frame, index, self._overlays, lambda: self._reference(number, index), clicked)
 
-    def _reference(self, clip: Clip, index: int) -> np.ndarray:
-        """What a frame is compared with: its ground-truth counterpart, else the clip's first frame."""
-        if not clip.ground_truth:
-            return self._server.pixels(resolve(clip.video), 0)
-        truth = resolve(clip.ground_truth)
-        frames = self._frame_map(clip, self._server.info(truth).n_frames)
-        return self._server.pixels(truth, frames[min(index, len(frames) - 1)])
+    def _reference(self, number: int, index: int) -> Any:
+        """What a frame is compared with: the ground-truth frame shown beside it, else the clip's own first frame."""
+        truth = next((slot for slot in self._slots if slot.truth), None)
+        if truth is None:
+            return self._server.pixels(self._slots[number].path, 0)
+        beside = self._slots[number].frames
+        position = index if number == 0 else min(range(len(beside)), key=lambda place: abs(beside[place] - index))
+        return self._server.pixels(truth.path, truth.frames[min(position, len(truth.frames) - 1)])

@@ -1,54 +1,63 @@
 // A frame-accurate player: every frame is asked for by its index and drawn on a canvas; nothing is guessed from time codes.
+// One request at a time: when an answer is in, the newest wish is sent, so that dragging a slider never queues up.
+// Standing still, a frame is asked for exactly (PNG); while playing, in a hurry (JPEG).
+const PICTURE_BYTES = 200e6, BATCH = 6, AHEAD = 18;
+
 class Player {
   constructor(model, slot, facts) {
     this.model = model; this.slot = slot; this.facts = facts;
-    this.images = new Map(); this.asked = new Set(); this.index = 0; this.shown = -1;
-    this.canvas = document.createElement("canvas");
-    this.canvas.width = facts.width; this.canvas.height = facts.height;
-    this.canvas.className = "lookback-frame"; this.canvas.dataset.slot = slot;
-    this.canvas.setAttribute("role", "img"); this.canvas.setAttribute("aria-label", facts.label || `clip ${slot + 1}`);
+    this.images = new Map(); this.busy = false; this.index = 0; this.playing = false; this.upcoming = [];
+    this.canvas = element("canvas", { class: "lookback-frame", "data-slot": slot, width: facts.width, height: facts.height, role: "img",
+      "aria-label": facts.label || `clip ${slot + 1}` });
     this.context = this.canvas.getContext("2d");
-    this.afterDraw = () => {};
+    this.keep = Math.max(2 * AHEAD, Math.floor(PICTURE_BYTES / (4 * facts.width * facts.height)));
   }
-  seek(index) {
+  // show a frame; `upcoming` are the frames that will be wanted next when playing
+  seek(index, playing = false, upcoming = []) {
     this.index = Math.max(0, Math.min(this.facts.n_frames - 1, Math.round(index)));
-    this.request(this.index, 8);
+    this.playing = playing; this.upcoming = upcoming;
     this.draw();
+    this.ask();
   }
   ready(index) { return this.images.has(index); }
-  request(from, count) {
-    const wanted = [];
-    for (let i = from; i < Math.min(from + count, this.facts.n_frames); i++)
-      if (!this.images.has(i) && !this.asked.has(i)) { wanted.push(i); this.asked.add(i); }
-    if (wanted.length) this.model.send({ type: "frames", slot: this.slot, indices: wanted, version: this.facts.version });
+  ask() {
+    if (this.busy) return;
+    const shown = this.images.get(this.index), exact = !this.playing;
+    let wanted = [];
+    if (!shown || (exact && !shown.exact)) wanted = [this.index];
+    else if (this.playing) wanted = this.upcoming.filter((index) => !this.images.has(index)).slice(0, BATCH);
+    if (!wanted.length) return;
+    this.busy = true;
+    this.model.send({ type: "frames", slot: this.slot, indices: wanted, version: this.facts.version, exact });
   }
-  async receive(indices, buffers, version) {
-    if (version !== this.facts.version) return;
-    await Promise.all(indices.map(async (index, k) => {
-      this.images.set(index, await createImageBitmap(new Blob([buffers[k]])));
-      this.asked.delete(index);
-    }));
-    if (this.images.size > 400) this.forget();
+  async receive(message, buffers) {
+    if (message.version !== this.facts.version) return;
+    const pictures = await Promise.all(buffers.map((bytes) => createImageBitmap(new Blob([bytes]), { colorSpaceConversion: "none" })));
+    if (message.version !== this.facts.version) return;
+    message.indices.forEach((index, k) => { this.images.get(index)?.picture.close(); this.images.set(index, { picture: pictures[k], exact: message.exact }); });
+    this.busy = false;
+    this.forget();
     this.draw();
+    this.ask();
   }
   forget() {
-    for (const index of [...this.images.keys()]) if (Math.abs(index - this.index) > 150) { this.images.get(index).close(); this.images.delete(index); }
+    if (this.images.size <= this.keep) return;
+    const far = [...this.images.keys()].sort((a, b) => Math.abs(b - this.index) - Math.abs(a - this.index)).slice(0, this.images.size - this.keep);
+    for (const index of far) { this.images.get(index).picture.close(); this.images.delete(index); }
   }
-  clear() { this.images.clear(); this.asked.clear(); this.shown = -1; }
+  refresh(version) { this.images.clear(); this.busy = false; this.facts.version = version; this.ask(); }
   draw() {
     const image = this.images.get(this.index);
     if (!image) return;
-    this.context.drawImage(image, 0, 0, this.canvas.width, this.canvas.height);
-    this.shown = this.index; this.canvas.dataset.frame = String(this.index);
-    this.afterDraw();
+    this.context.drawImage(image.picture, 0, 0, this.canvas.width, this.canvas.height);
+    Object.assign(this.canvas.dataset, { frame: this.index, exact: image.exact, version: this.facts.version });
   }
 }
 
 // Several players on one clock: the clock only moves on when every player has the next frame.
 class Clock {
-  constructor(players, fps, onFrame) {
-    this.players = players; this.fps = fps || 24; this.onFrame = onFrame; this.position = 0; this.playing = false; this.speed = 1;
-    this.length = Math.max(1, ...players.map((player) => player.facts.n_frames));
+  constructor(players, length, fps, onFrame) {
+    this.players = players; this.length = length; this.fps = fps; this.onFrame = onFrame; this.position = 0; this.playing = false; this.speed = 1;
   }
   frameOf(player, position) {
     const map = player.facts.frame_map;
@@ -56,28 +65,64 @@ class Clock {
   }
   seek(position) {
     this.position = Math.max(0, Math.min(this.length - 1, Math.round(position)));
-    for (const player of this.players) player.seek(this.frameOf(player, this.position));
+    for (const player of this.players) {
+      const next = this.playing ? Array.from({ length: AHEAD }, (_, k) => this.frameOf(player, Math.min(this.position + 1 + k, this.length - 1))) : [];
+      player.seek(this.frameOf(player, this.position), this.playing, [...new Set(next)]);
+    }
     this.onFrame(this.position);
   }
+  step(by) { this.playing = false; this.seek(this.position + by); }
   toggle() { this.playing ? this.pause() : this.play(); }
-  pause() { this.playing = false; }
+  pause() { if (this.playing) { this.playing = false; this.seek(this.position); } }
   play() {
     if (this.playing) return;
     this.playing = true;
-    if (this.position >= this.length - 1) this.seek(0);
+    this.seek(this.position >= this.length - 1 ? 0 : this.position);
     let due = performance.now();
     const tick = (now) => {
       if (!this.playing) return;
-      if (now >= due) {
-        const next = this.position + 1;
-        if (next >= this.length) { this.playing = false; this.onFrame(this.position); return; }
-        for (const player of this.players) player.request(this.frameOf(player, next), 24);
-        if (this.players.every((player) => player.ready(this.frameOf(player, next)))) { this.seek(next); due = Math.max(due + 1000 / (this.fps * this.speed), now - 50); }
+      const next = this.position + 1;
+      if (next >= this.length) { this.pause(); return; }
+      if (now >= due && this.players.every((player) => player.ready(this.frameOf(player, next)))) {
+        this.seek(next);
+        due = Math.max(due + 1000 / (this.fps * this.speed), now - 50);
       }
       requestAnimationFrame(tick);
     };
     requestAnimationFrame(tick);
   }
+}
+
+// Play button, slider and frame number of a clock; `update(position)` is called by the clock.
+function transport(clockOf, length) {
+  const play = element("button", { class: "play", text: "Play", title: "space", onclick: () => clockOf().toggle() });
+  const slider = element("input", { type: "range", class: "slider", min: 0, max: length - 1, step: 1, value: 0, "aria-label": "frame" });
+  const label = element("span", { class: "position" });
+  slider.addEventListener("input", () => { clockOf().playing = false; clockOf().seek(Number(slider.value)); });
+  const update = (position) => {
+    slider.value = position;
+    label.textContent = `frame ${position} of 0–${length - 1}`;
+    play.textContent = clockOf()?.playing ? "Pause" : "Play";
+  };
+  return { play, slider, label, update };
+}
+
+// Keys work wherever the mouse was last: what a click focused gives the focus back, fields for typing keep it.
+function keyboard(el, keys) {
+  el.tabIndex = 0;
+  el.dataset.lmSuppressShortcuts = "true"; // JupyterLab's own single-letter shortcuts stay out
+  const typing = (node) => node.matches?.("textarea, select, input[type=text], input[type=search], input[type=number]");
+  el.addEventListener("keydown", (event) => {
+    if (typing(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === " " && event.target.matches("button, summary, input[type=checkbox], a")) return;
+    if (keys(event)) { event.preventDefault(); event.stopPropagation(); }
+  });
+  el.addEventListener("pointerup", (event) => { if (!typing(event.target)) setTimeout(() => refocus(el, true)); });
+}
+function refocus(el, force = false) {
+  const active = document.activeElement;
+  if (force ? !el.contains(active) || active.matches("button, canvas, input[type=range], input[type=checkbox], summary") : !active || active === document.body)
+    el.focus({ preventScroll: true });
 }
 
 function element(tag, attributes = {}, ...children) {

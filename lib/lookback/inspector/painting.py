@@ -1,0 +1,84 @@
+"""The overlays by name: which artifacts each needs, whether a clip has them, and painting them onto a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from lookback.clips import Clip
+from lookback.inspector import overlays
+from lookback.inspector.epipolar import Point, draw_epipolar
+from lookback.inspector.run import RunView
+
+# in the order of painting: what replaces the picture first, what is drawn onto it after
+ROLES = {
+    "depth": ("depth",),
+    "difference": (),
+    "mask": ("masks", "people"),
+    "track": ("masks",),
+    "faces": ("faces",),
+    "epipolar": ("pose",),
+}
+
+
+@dataclass(frozen=True)
+class Clicked:
+    """A point on a clip's frame, as shares of width and height."""
+
+    slot: int
+    frame: int
+    x: float
+    y: float
+
+    def pixels(self, frame: np.ndarray) -> Point:
+        return self.x * frame.shape[1], self.y * frame.shape[0]
+
+
+def missing(run: RunView, clip: Clip) -> dict[str, str]:
+    """Overlay -> why this clip has none."""
+    rows = run.of_clip("artifacts", clip.key).set_index("role")
+    why = {}
+    for name, roles in ROLES.items():
+        stored = [role for role in roles if role in rows.index and rows.loc[role, "stored"]]
+        if roles and not stored:
+            first = roles[0]
+            why[name] = (
+                f"missing ({rows.loc[first, 'reason']}) {rows.loc[first, 'detail']}"
+                if first in rows.index
+                else f"this run extracted no {first} for this clip"
+            )
+    return why
+
+
+def paint(
+    run: RunView,
+    clip: Clip,
+    frame: np.ndarray,
+    index: int,
+    names: Collection[str],
+    reference: Callable[[], np.ndarray],
+    clicked: Clicked | None,
+) -> np.ndarray:
+    """The frame with the named overlays; `reference` gives the frame it is compared with."""
+    original = frame
+    for name in (name for name in ROLES if name in names):
+        if name == "difference":
+            frame = overlays.difference_picture(original, reference())
+        for role in ROLES[name]:
+            if (entry := run.artifact(clip, role)) is None:
+                continue
+            if name == "depth":
+                frame = overlays.depth_picture(original, entry, index)
+            elif name == "mask":
+                frame = overlays.draw_mask(
+                    frame, entry, index, overlays.PERSON_COLOUR if role == "people" else overlays.MASK_COLOUR
+                )
+            elif name == "track":
+                frame = overlays.draw_track(frame, entry, index)
+            elif name == "faces":
+                frame = overlays.draw_faces(frame, entry, index)
+            elif clicked is not None:
+                frame = draw_epipolar(frame, entry, clicked.pixels(original), clicked.frame, index)
+    return frame
