@@ -89,6 +89,7 @@ class Audit(Section):
 
 class Report(Section):
     title: str = "lookback report"
+    published: bool = False  # report the papers' printed tables; the run has no dataset and no other stage
     sheets: bool = True  # contact sheets of the demo world's failures
     confidence_intervals: bool = True
     thumbnails: int = Field(default=8, ge=0, le=24)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from lookback.errors import UsageError
+from lookback.params import RunParams
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,15 @@ def stage_named(name: str) -> Stage:
         hint = f"did you mean '{near[0]}'?" if near else f"stages: {', '.join(BY_NAME)}"
         raise UsageError(f"There is no stage '{name}'; {hint}")
     return aliases[name]
+
+
+def stages_of(params: RunParams, target: Stage | None = None) -> list[Stage]:
+    """What a run goes through to bring `target` (default: everything) up to date; a run of printed tables is its report alone."""
+    if params.report.published:
+        if target is not None and target.name != "report":
+            raise UsageError(f"Run '{params.run}' reports printed tables and has no stage '{target.name}'; leave --stage out")
+        return [BY_NAME["report"]]
+    return list(STAGES) if target is None else [*upstream(target), target]
 
 
 def upstream(stage: Stage) -> list[Stage]:

@@ -20,7 +20,7 @@ from lookback.files import sha256_json
 from lookback.hashcache import HashCache
 from lookback.params import RunParams
 from lookback.paths import project_root
-from lookback.pipeline.dag import STAGES, Stage, upstream
+from lookback.pipeline.dag import STAGES, Stage, stages_of, upstream
 from lookback.pipeline.freshness import changed, fingerprint, record
 from lookback.pipeline.lock import run_lock
 from lookback.progress import PROGRESS_FILE, read_progress
@@ -51,12 +51,14 @@ class Pipeline:
         self.overrides = overrides
         self.console = console or Console(stderr=True, highlight=False)
         self.hashes = HashCache.of_project()
+        self.wanted: set[str] = set()
         self.done: set[str] = set()
         self.redone: list[str] = []
 
     def run(self, target: Stage | None = None) -> list[str]:
         """Bring `target` (default: the whole DAG) up to date; returns the stages that had to be redone."""
-        wanted = list(STAGES) if target is None else [*upstream(target), target]
+        wanted = stages_of(self.params, target)
+        self.wanted = {stage.name for stage in wanted}
         with run_lock(self.params.paths.root), tempfile.TemporaryDirectory() as scratch:
             self._loop(wanted, Path(scratch))
             self.hashes.save()
@@ -94,7 +96,8 @@ class Pipeline:
 
     def _start_ready(self, waiting: list[Stage], running: list[Running], scratch: Path, bar: Progress) -> bool:
         for stage in list(waiting):
-            if len(running) >= AT_ONCE or not {other.name for other in upstream(stage)} <= self.done:
+            needed = {other.name for other in upstream(stage)} & self.wanted
+            if len(running) >= AT_ONCE or not needed <= self.done:
                 continue
             waiting.remove(stage)
             if why := changed(stage, self.params, self.hashes):

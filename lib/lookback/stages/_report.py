@@ -7,12 +7,13 @@ from lookback.params import RunParams
 from lookback.provenance import git_revision
 from lookback.report.build import ReportBuilder
 from lookback.report.page import write_page
+from lookback.report.published import PublishedReport
 from lookback.report.table import PaperTable
 
 
 def report(params: RunParams) -> dict[str, PaperTable]:
     """Write `report.html` and every table as CSV, LaTeX and HTML; returns the tables."""
-    builder = ReportBuilder(params)
+    builder = PublishedReport(params) if params.report.published else ReportBuilder(params)
     sections = builder.sections()
     for table in builder.written.values():
         table.save(params.paths.tables / "report")

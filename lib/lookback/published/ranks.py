@@ -1,0 +1,83 @@
+"""How firm is a place in a printed table? Three honest answers from what is printed.
+
+Rounding: a printed number stands for everything within half its last digit, so a place is a range of places. Dimensions: an overall
+order depends on which dimensions were averaged; resampling them shows how much. Clips: where a paper prints what the sampling error
+follows from (a share with its n, a mean with sd and n), places are drawn again. The papers print no other spread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from lookback.errors import NotScorable, Reason
+
+CONFIDENCE = 0.95
+SLACK = 1e-9
+
+
+def rounding_ranges(values: Sequence[float], halves: Sequence[float]) -> pd.DataFrame:
+    """Place (1 is the largest) and the range of places that rounding leaves open; missing numbers get none.
+
+    Best place: 1 + how many are surely larger; worst place: how many may be as large.
+
+    >>> rounding_ranges([0.90, 0.80, 0.80], [0.005] * 3).to_numpy().tolist()
+    [[1.0, 1.0, 1.0], [2.0, 2.0, 3.0], [2.0, 2.0, 3.0]]
+    """
+    centre, half = np.asarray(values, dtype=float), np.asarray(halves, dtype=float)
+    table = pd.DataFrame(np.nan, index=range(len(centre)), columns=["rank", "best", "worst"])
+    present = np.flatnonzero(np.isfinite(centre))
+    low, high = centre - half, centre + half
+    for i in present:
+        others = present[present != i]
+        table.loc[i] = [
+            1 + (centre[others] > centre[i]).sum(),
+            1 + (low[others] > high[i] + SLACK).sum(),
+            1 + (high[others] >= low[i] - SLACK).sum(),
+        ]
+    return table
+
+
+def overall_ranks(scores: pd.DataFrame, *, resamples: int = 2000, seed: int = 0, confidence: float = CONFIDENCE) -> pd.DataFrame:
+    """Overall place by mean rank over the dimensions, with a percentile interval from resampling dimensions (not clips).
+
+    Mean rank, because dimensions have different scales. Dimensions with a missing model are left out, so that every model is
+    averaged over the same ones.
+    """
+    complete = scores.dropna(axis=1)
+    if complete.shape[1] < 2 or len(complete) < 2:
+        raise NotScorable(Reason.TOO_FEW_VALUES, "an overall order needs two models and two dimensions without gaps")
+    places = rankdata(-complete.to_numpy(), axis=0)
+    drawn = np.random.default_rng(seed).integers(places.shape[1], size=(resamples, places.shape[1]))
+    again = rankdata(places[:, drawn].mean(axis=2), axis=0)
+    low, high = np.quantile(again, [(1 - confidence) / 2, (1 + confidence) / 2], axis=1, method="closest_observation")
+    means = places.mean(axis=1)
+    return pd.DataFrame(
+        {"rank": rankdata(means, method="min"), "low": np.floor(low), "high": np.ceil(high), "mean_rank": means},
+        index=scores.index,
+    ).astype({"rank": int, "low": int, "high": int})
+
+
+def sampling_ranks(draws: NDArray[np.float64], *, confidence: float = CONFIDENCE) -> pd.DataFrame:
+    """Percentile interval of each model's place over draws (draws x models; more is better)."""
+    places = rankdata(-draws, axis=1)
+    low, high = np.quantile(places, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0, method="closest_observation")
+    return pd.DataFrame({"low": np.floor(low).astype(int), "high": np.ceil(high).astype(int)})
+
+
+def share_draws(percent: Sequence[float], n: Sequence[int], *, draws: int = 4000, seed: int = 0) -> NDArray[np.float64]:
+    """Shares drawn again from what k of n leaves open: Beta(k + 1/2, n - k + 1/2) (Jeffreys)."""
+    counts = np.round(np.asarray(percent) * np.asarray(n) / 100)
+    return np.random.default_rng(seed).beta(counts + 0.5, np.asarray(n) - counts + 0.5, size=(draws, len(counts)))
+
+
+def mean_draws(
+    mean: Sequence[float], sd: Sequence[float], n: Sequence[int], *, draws: int = 4000, seed: int = 0
+) -> NDArray[np.float64]:
+    """Means drawn again with their standard error sd / sqrt(n), models independent (the clips they share would narrow this)."""
+    error = np.asarray(sd) / np.sqrt(np.asarray(n))
+    return np.asarray(mean) + error * np.random.default_rng(seed).standard_normal((draws, len(error)))

@@ -1,0 +1,74 @@
+"""The claims: what does not agree first, then what cannot be recomputed, then what agrees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from lookback.published.claims import AGREES, CANNOT, DISAGREES, Verdict
+from lookback.report.page import Section
+from lookback.report.published.figures import claims_figure
+from lookback.report.table import PaperTable
+
+if TYPE_CHECKING:
+    from lookback.report.published.build import PublishedReport
+
+TITLES = {
+    DISAGREES: ("claims-disagree", "Sentences that do not agree with the paper's own tables"),
+    CANNOT: ("claims-open", "Sentences that cannot be recomputed from what is printed, and why"),
+    AGREES: ("claims-agree", "Sentences that agree"),
+}
+READINGS = {
+    DISAGREES: "None of these changes a paper's main result; each is a sentence to correct, to narrow, or to explain.",
+    CANNOT: "These would need the votes, the per-model values of a figure, or a table body that is not in the text at hand.",
+    AGREES: "Within the rounding of print. A name or an order agrees when it is the same.",
+}
+
+
+def section(report: PublishedReport) -> Section:
+    """Figure and three tables."""
+    verdicts = report.verdicts
+    fragments = [
+        report.figure(
+            claims_figure(verdicts),
+            "claims",
+            f"{len(verdicts)} claims of the four papers by outcome. Red does not agree with the paper's own table; grey cannot "
+            f"be recomputed.",
+        )
+    ]
+    for status in (DISAGREES, CANNOT, AGREES):
+        fragment = report.wide(claims_table(verdicts, status))
+        fragments.append(fragment if status != AGREES else f"<details open><summary>What agrees</summary>{fragment}</details>")
+    return Section(
+        "claims",
+        "Claims checked against the papers' own tables",
+        "Each sentence with a number (or an order) that printed tables can confirm: quoted, recomputed, tolerance. A number marked "
+        "(implied) follows from the sentence without being printed in it.",
+        fragments,
+    )
+
+
+def claims_table(verdicts: list[Verdict], status: str) -> PaperTable:
+    """The claims of one outcome."""
+    table_id, title = TITLES[status]
+    chosen = [verdict for verdict in verdicts if verdict.status == status]
+    frame = pd.DataFrame([_row(verdict) for verdict in chosen])
+    if status == CANNOT:
+        frame = frame[["paper", "where", "sentence", "quoted", "remark"]].rename(columns={"remark": "why"})
+    return PaperTable(table_id, f"{title} (n = {len(chosen)})", frame, list(frame.columns), reading=READINGS[status])
+
+
+def _row(verdict: Verdict) -> dict[str, str]:
+    claim = verdict.claim
+    quoted = claim.quoted if claim.relation == "equals" else f"{claim.relation} {claim.quoted}"
+    return {
+        "paper": claim.paper,
+        "where": claim.where,
+        "sentence": claim.sentence,
+        "quoted": f"{quoted} (implied)" if claim.implied else quoted,
+        "recomputed": verdict.recomputed_text,
+        "tolerance": "" if not verdict.tolerance else f"± {verdict.tolerance:.2g}",
+        "outcome": verdict.status,
+        "remark": claim.why or claim.note,
+    }
