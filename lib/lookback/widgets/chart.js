@@ -16,7 +16,7 @@ class Chart {
   get bands() { return this.view.curves.filter((curve) => this.shown().has(curve.name)); }
   resize() {
     this.width = this.canvas.clientWidth || 1000;
-    this.height = TOP + this.bands.length * (BAND + GAP) + (this.view.visibility.length ? STRIP + 4 : 0) + AXIS;
+    this.height = TOP + this.bands.length * (BAND + GAP) + (this.view.visibility.length ? STRIP + 8 : 0) + AXIS;
     const scale = window.devicePixelRatio || 1;
     this.canvas.width = Math.round(this.width * scale); this.canvas.height = Math.round(this.height * scale);
     this.canvas.style.height = `${this.height}px`;
@@ -43,7 +43,7 @@ class Chart {
       pen.fillStyle = "#3d444d"; pen.fillText(to - from > 90 ? phase[1] : segment.segment_id, from + 4, 13);
     }
     this.bands.forEach((curve, k) => this.band(curve, TOP + k * (BAND + GAP)));
-    this.strip(bottom + 2);
+    this.strip(bottom + 6);
     pen.fillStyle = "#3d444d";
     const ticks = Math.min(this.frames, 9);
     for (let k = 0; k < ticks; k++) {

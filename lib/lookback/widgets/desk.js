@@ -37,7 +37,7 @@ function render({ model, el }) {
     players = []; clock = null;
     el.replaceChildren();
     if (view.stage === "name") { el.append(nameForm()); el.querySelector("input").focus({ preventScroll: true }); return; }
-    el.append(element("div", { class: "progress" }, element("progress", { max: Math.max(1, view.total), value: view.done, "aria-label": "progress" }),
+    el.append(element("div", { class: "standing" }, element("progress", { max: Math.max(1, view.total), value: view.done, "aria-label": "progress" }),
       element("span", { class: "count", text: `${view.done} of ${view.total} answered by ${view.annotator}` }),
       element("button", { class: "undo", text: "Undo last (u)", onclick: () => act({ type: "undo" }) }),
       element("button", { class: "export", text: "Export all answers", onclick: () => act({ type: "export" }) })));

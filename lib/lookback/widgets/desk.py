@@ -10,11 +10,13 @@ from typing import Any
 import anywidget
 import traitlets
 
+from lookback.camera.intent import parse
+from lookback.camera.text import to_text
 from lookback.clips import Clip
 from lookback.desk.questions import JUDGEABILITY
 from lookback.desk.tasks import DeskTask, order_for
 from lookback.desk.votes import VoteBook
-from lookback.errors import LookbackError, MediaError
+from lookback.errors import LookbackError, MediaError, ParameterError
 from lookback.paths import portable, resolve
 from lookback.widgets.frames import FrameServer, encode_image, shown_size
 
@@ -169,5 +171,15 @@ def _context(clip: Clip) -> list[dict[str, Any]]:
     """What the models were asked for: captions, camera, object (MBench figure 4)."""
     captions = clip.caption_segments or ([clip.prompt] if clip.prompt else [])
     lines = [("Captions" if len(captions) > 1 else "Prompt", captions)]
-    lines += [("Camera", [clip.camera] if clip.camera else []), ("Object", [clip.object_name] if clip.object_name else [])]
+    lines += [("Camera", _camera(clip)), ("Object", [clip.object_name] if clip.object_name else [])]
     return [{"title": title, "lines": texts} for title, texts in lines if texts]
+
+
+def _camera(clip: Clip) -> list[str]:
+    """The camera request in words where it is in the grammar, else as it was given."""
+    if not clip.camera:
+        return []
+    try:
+        return [to_text(parse(clip.camera))]
+    except ParameterError:
+        return [clip.camera]

@@ -24,7 +24,7 @@ function render({ model, el }) {
       element("select", { "data-filter": name, "aria-label": name, onchange: filter }, ...["", ...list.choices[name]].map((value) => option(value, list.filters[name])))));
     const number = (name, text) => element("input", { type: "number", step: "any", "data-filter": name, "aria-label": text, title: text, value: list.filters[name] ?? "", onchange: filter });
     const text = element("input", { type: "search", "data-filter": "text", "aria-label": "name contains", value: list.filters.text, oninput: filter });
-    side.replaceChildren(...picks, element("label", { class: "range" }, element("span", { text: "metric from" }), number("low", "at least"), "to", number("high", "at most")),
+    side.replaceChildren(...picks, element("label", { class: "range" }, element("span", { text: "its value" }), number("low", "at least"), "to", number("high", "at most")),
       element("label", {}, element("span", { text: "name has" }), text), element("p", { class: "count" }), element("ul", { class: "listing" }));
     drawListing();
   }
@@ -33,7 +33,7 @@ function render({ model, el }) {
     side.querySelector(".count").textContent = `${list.clips.length} of ${list.total} clips (n next, p previous)`;
     const listing = side.querySelector(".listing");
     listing.replaceChildren(...list.clips.map((label) => {
-      const button = element("button", { text: label.replaceAll("/", "/\u200b"), "data-clip": label, onclick: () => act({ type: "open", label }) });
+      const button = element("button", { text: label.replaceAll("/", "/\u200b"), "data-clip": label, onclick: () => label === model.get("view").label || act({ type: "open", label }) });
       if (label === current) button.setAttribute("aria-current", "true");
       return element("li", {}, button);
     }));
@@ -99,7 +99,7 @@ function render({ model, el }) {
     });
     const others = view.counterparts.filter((other) => !view.compared.includes(other.label));
     const add = element("select", { "data-compare": "", "aria-label": "compare with", onchange: (event) => event.target.value && compare([...view.compared, event.target.value]) },
-      option("", "", others.length ? "add a model" : "no other model"), ...others.map((other) => option(other.label, "", other.model)));
+      option("", "", others.length ? "add a model" : view.compared.length ? "all are shown" : "no other model"), ...others.map((other) => option(other.label, "", other.model)));
     add.disabled = !others.length || view.compared.length >= MAX_COMPARED;
     const sync = element("select", { "data-sync": "", "aria-label": "synchronise by", onchange: (event) => act({ type: "sync", by: event.target.value }) }, ...["frame", "phase"].map((value) => option(value, view.sync)));
     setTimeout(() => hint(view));

@@ -1,7 +1,7 @@
 // A frame-accurate player: every frame is asked for by its index and drawn on a canvas; nothing is guessed from time codes.
 // One request at a time: when an answer is in, the newest wish is sent, so that dragging a slider never queues up.
-// Standing still, a frame is asked for exactly (PNG); while playing, in a hurry (JPEG).
-const PICTURE_BYTES = 200e6, BATCH = 6, AHEAD = 18;
+// Standing still, a frame is shown exactly (PNG), a large one first in a hurry (JPEG), as all are while playing.
+const PICTURE_BYTES = 200e6, BATCH = 6, AHEAD = 18, SMALL = 410000;
 
 class Player {
   constructor(model, slot, facts) {
@@ -22,7 +22,7 @@ class Player {
   ready(index) { return this.images.has(index); }
   ask() {
     if (this.busy) return;
-    const shown = this.images.get(this.index), exact = !this.playing;
+    const shown = this.images.get(this.index), exact = !this.playing && (Boolean(shown) || this.canvas.width * this.canvas.height <= SMALL);
     let wanted = [];
     if (!shown || (exact && !shown.exact)) wanted = [this.index];
     else if (this.playing) wanted = this.upcoming.filter((index) => !this.images.has(index)).slice(0, BATCH);
