@@ -6,7 +6,8 @@ that more is better (`register.scores`); all correlations are Spearman's, becaus
 
 from __future__ import annotations
 
-from itertools import combinations, permutations, product
+from functools import cache
+from itertools import combinations, combinations_with_replacement, permutations, product
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ def shared(paper_a: str, paper_b: str) -> list[str]:
     return [model for model in scores(paper_a).index if model in second]
 
 
+@cache
 def order_agreement() -> pd.DataFrame:
     """Per pair of papers and construct: the orders of their shared models by mean rank, rho, tau, p, the smallest possible p."""
     rows = []
@@ -76,20 +78,23 @@ def _order(places: pd.Series) -> str:
 
 def dimension_matrix() -> pd.DataFrame:
     """Every pair of dimensions: rho over the models both have, n, the smallest possible p, and what kind of cell it is."""
-    listed = dimensions().to_dict("records")
-    values = {paper: scores(paper) for paper in PAPERS}
     rows = []
-    for a, b in combinations(listed, 2):
-        within = a["paper"] == b["paper"]
-        both = pd.concat(
-            [values[part["paper"]][part["column"]].rename(side) for part, side in ((a, "a"), (b, "b"))], axis=1, join="inner"
-        ).dropna()
-        n = len(both)
-        rho = float(spearman_rows(both[["a"]].T.to_numpy(), both[["b"]].T.to_numpy())[0]) if n >= LEAST_MODELS else np.nan
-        kind = WITHIN if within else CONVERGENT if a["construct"] == b["construct"] else DISCRIMINANT
-        row = {f"{name}_{side}": part[name] for part, side in ((a, "a"), (b, "b")) for name in ("paper", "column", "construct")}
-        rows.append({**row, "kind": kind, "n": n, "rho": rho, "smallest_p": smallest_attainable_p(n) if n >= 2 else np.nan})
+    for paper_a, paper_b in combinations_with_replacement(PAPERS, 2):
+        models = shared(paper_a, paper_b)
+        first, second = (scores(paper).loc[models] for paper in (paper_a, paper_b))
+        listed_a, listed_b = (dimensions(paper).to_dict("records") for paper in (paper_a, paper_b))
+        pairs = combinations(listed_a, 2) if paper_a == paper_b else product(listed_a, listed_b)
+        rows += [_cell(a, b, first[a["column"]].to_numpy(), second[b["column"]].to_numpy()) for a, b in pairs]
     return pd.DataFrame(rows)
+
+
+def _cell(a: dict[str, Any], b: dict[str, Any], x: NDArray[np.float64], y: NDArray[np.float64]) -> dict[str, Any]:
+    both = np.isfinite(x) & np.isfinite(y)
+    n = int(both.sum())
+    kind = WITHIN if a["paper"] == b["paper"] else CONVERGENT if a["construct"] == b["construct"] else DISCRIMINANT
+    row = {f"{name}_{side}": part[name] for part, side in ((a, "a"), (b, "b")) for name in ("paper", "column", "construct")}
+    rho = float(spearman_rows(x[None, both], y[None, both])[0]) if n >= LEAST_MODELS else np.nan
+    return {**row, "kind": kind, "n": n, "rho": rho, "smallest_p": smallest_attainable_p(n) if n >= 2 else np.nan}
 
 
 def convergence(matrix: pd.DataFrame) -> pd.DataFrame:
@@ -106,6 +111,7 @@ def convergence(matrix: pd.DataFrame) -> pd.DataFrame:
     return summary.rename(columns={"mean": "mean_rho", "min": "smallest_rho", "max": "largest_rho", "size": "cells"})
 
 
+@cache
 def convergence_test() -> dict[str, float | int]:
     """Is agreement larger between dimensions of the same construct? Exact test over all relabellings of the shared models.
 

@@ -23,7 +23,8 @@ SLACK = 1e-9
 def rounding_ranges(values: Sequence[float], halves: Sequence[float]) -> pd.DataFrame:
     """Place (1 is the largest) and the range of places that rounding leaves open; missing numbers get none.
 
-    Best place: 1 + how many are surely larger; worst place: how many may be as large.
+    Best place: 1 + how many cannot be smaller; worst place: 1 + how many may be larger. Numbers one unit of the last digit apart
+    cannot have swapped, so only equal prints (or columns with mixed digits) leave a place open.
 
     >>> rounding_ranges([0.90, 0.80, 0.80], [0.005] * 3).to_numpy().tolist()
     [[1.0, 1.0, 1.0], [2.0, 2.0, 3.0], [2.0, 2.0, 3.0]]
@@ -36,8 +37,8 @@ def rounding_ranges(values: Sequence[float], halves: Sequence[float]) -> pd.Data
         others = present[present != i]
         table.loc[i] = [
             1 + (centre[others] > centre[i]).sum(),
-            1 + (low[others] > high[i] + SLACK).sum(),
-            1 + (high[others] >= low[i] - SLACK).sum(),
+            1 + (low[others] >= high[i] - SLACK).sum(),
+            1 + (high[others] > low[i] + SLACK).sum(),
         ]
     return table
 

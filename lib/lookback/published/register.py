@@ -45,7 +45,10 @@ def dimensions(paper: str | None = None) -> pd.DataFrame:
 
 
 def scores(paper: str) -> pd.DataFrame:
-    """A paper's main table with canonical model names as index and its dimensions as columns, turned so that more is better."""
+    """A paper's main table with canonical model names as index and its dimensions as columns, turned so that more is better.
+
+    MBench scores its two settings differently, and only its action-conditioned models stand in other papers: its table is theirs.
+    """
     return _scores(paper).copy()
 
 
@@ -53,6 +56,8 @@ def scores(paper: str) -> pd.DataFrame:
 def _scores(paper: str) -> pd.DataFrame:
     listed = dimensions(paper)
     frame = load(str(listed["table"].iloc[0]))
+    if paper == "MBench":
+        frame = frame[frame["setting"] == "action"]
     frame.index = pd.Index([canonical(paper, name) for name in frame["model"]], name="model")
     values = frame[list(listed["column"])].astype(float)
     sign = listed.set_index("column")["higher_is_better"].map({True: 1.0, False: -1.0})

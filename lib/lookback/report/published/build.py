@@ -19,7 +19,9 @@ from lookback.report.table import PaperTable
 from lookback.stats.correlation import correlation_structure
 
 WIDE_TEXT = """<style>.prose th, .prose td { white-space: normal; text-align: left; vertical-align: top; max-width: 44ch; }
-.prose thead th { text-align: left; }</style>"""
+.prose thead th { text-align: left; }
+.claims tbody th:nth-child(3) { min-width: 34ch; }
+figure.table thead th { white-space: normal; }</style>"""
 READING = """Every number below is copied from a paper's printed table or computed from such numbers; nothing was measured again.
 Bold on green is best, underlined second best, within the group the paper uses. A recomputed number may differ from the quoted one
 by what rounding in print can explain, and by no more: each claim shows that tolerance."""
@@ -79,9 +81,7 @@ class PublishedReport:
         cards = "".join(f'<div class="card"><b>{number:,}</b>{html.escape(name)}</div>' for name, number in facts.items())
         findings = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.findings())
         fragments = [WIDE_TEXT, f'<div class="cards">{cards}</div>', f"<h3>What the numbers say</h3><ol>{findings}</ol>"]
-        return Section(
-            "summary", "Summary", self.params.description, [*fragments, f"<h3>How to read this</h3><p>{html.escape(READING)}</p>"]
-        )
+        return Section("summary", "Summary", "", [*fragments, f"<h3>How to read this</h3><p>{html.escape(READING)}</p>"])
 
     def findings(self) -> list[str]:
         """Three sentences, each from computed numbers."""
@@ -90,7 +90,7 @@ class PublishedReport:
         by_paper = Counter(verdict.claim.paper for verdict in wrong)
         listed = ", ".join(f"{paper} {number}" for paper, number in by_paper.items())
         return [
-            f"{len(wrong)} of {tested} sentences that can be recomputed do not agree with the paper's own tables ({listed}).",
+            f"{len(wrong)} of {tested} claims that can be recomputed do not agree with the paper's own tables ({listed}).",
             ranks.finding(),
             crossing.finding(),
         ]
@@ -115,6 +115,7 @@ class PublishedReport:
             f"{values['cam_prec'].count()}). "
             "The visible pair and the re-observed pair form blocks; support stands apart.",
         )
+        lowest = structure.loc[structure["r"].idxmin()]
         frame = structure[["metric_a", "metric_b", "r", "low", "high", "p", "p_holm", "n"]]
         digits = dict.fromkeys(("r", "low", "high", "p", "p_holm"), 3)
         table = PaperTable(
@@ -126,9 +127,10 @@ class PublishedReport:
             notes=[
                 "n models per pair. Models are treated as a sample; several share a base model, so the intervals are too narrow."
             ],
-            reading="With so many models, correlations weaker than about 0.4 cannot be told from none: the small negative ones "
-            "between "
-            "support and the other metrics mean 'no clear relation', not 'an inverse one'.",
+            reading=f"The strongest negative correlation, which the text leaves out, is between {lowest['metric_a']} and "
+            f"{lowest['metric_b']} ({lowest['r']:.2f}): models that move the camera as asked look worse while visible. The "
+            f"small negative "
+            "ones of support have intervals across zero: no clear relation, rather than an inverse one.",
         )
         return [picture, f"<details><summary>The correlations as a table</summary>{self.table(table)}</details>"]
 

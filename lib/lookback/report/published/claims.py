@@ -20,7 +20,7 @@ TITLES = {
     AGREES: ("claims-agree", "Sentences that agree"),
 }
 READINGS = {
-    DISAGREES: "None of these changes a paper's main result; each is a sentence to correct, to narrow, or to explain.",
+    DISAGREES: "Each is a sentence to correct, to narrow, or to explain; the remark says what the tables have.",
     CANNOT: "These would need the votes, the per-model values of a figure, or a table body that is not in the text at hand.",
     AGREES: "Within the rounding of print. A name or an order agrees when it is the same.",
 }
@@ -38,8 +38,10 @@ def section(report: PublishedReport) -> Section:
         )
     ]
     for status in (DISAGREES, CANNOT, AGREES):
-        fragment = report.wide(claims_table(verdicts, status))
-        fragments.append(fragment if status != AGREES else f"<details open><summary>What agrees</summary>{fragment}</details>")
+        fragment = f'<div class="claims">{report.wide(claims_table(verdicts, status))}</div>'
+        fragments.append(
+            fragment if status != AGREES else f"<details><summary>Every claim that agrees</summary>{fragment}</details>"
+        )
     return Section(
         "claims",
         "Claims checked against the papers' own tables",
@@ -69,6 +71,5 @@ def _row(verdict: Verdict) -> dict[str, str]:
         "quoted": f"{quoted} (implied)" if claim.implied else quoted,
         "recomputed": verdict.recomputed_text,
         "tolerance": "" if not verdict.tolerance else f"± {verdict.tolerance:.2g}",
-        "outcome": verdict.status,
         "remark": claim.why or claim.note,
     }

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pandas as pd
+from matplotlib.figure import Figure
 
-from lookback.published import load
 from lookback.published.crossing import WITHIN, convergence, convergence_test, dimension_matrix, order_agreement
 from lookback.published.ranks import overall_ranks
 from lookback.published.register import CONSTRUCTS, PAPERS, dimensions, scores, shared_models
@@ -27,10 +27,12 @@ def section(report: PublishedReport) -> Section:
         report.figure(
             matrix_figure(matrix),
             "dimension_matrix",
-            "Every printed dimension against every other (less-is-better turned round). Within a paper n is its number of models "
-            "(MBench 8 or 6 or 14, MemoBench 10, WRBench 23 or 16); across papers only 3 (MBench / MemoBench) or 4 (MemoBench / "
-            "WRBench) models are shared. "
-            "Outlined cells should be red if the papers' dimensions of the same construct measured the same thing.",
+            "Every printed dimension against every other (less-is-better turned round). Within a paper n is its number of "
+            "models (MBench: "
+            "its 6 action-conditioned ones, MemoBench 10, WRBench 23, CamPrec 16); across papers only 3 (MBench / MemoBench) or 4 "
+            "(MemoBench / WRBench) models are shared. Outlined cells should be red if dimensions of the same construct measured "
+            "the same "
+            "thing.",
         )
     )
     fragments.append(
@@ -83,13 +85,11 @@ def shared_table() -> PaperTable:
     )
 
 
-def shared_places() -> tuple[object, str, str]:
+def shared_places() -> tuple[Figure, str, str]:
     """The figure of the shared models' overall places."""
     places = {}
     for paper in PAPERS:
-        values = scores(paper)
-        if paper == "MBench":  # its shared models are all action-conditioned
-            values = values[load("mbench_table2_mscore")["setting"].to_numpy() == "action"].dropna(axis=1, how="all")
+        values = scores(paper).dropna(axis=1, how="all")
         ranked = overall_ranks(values)["mean_rank"]
         shares = pd.Series([float((ranked > own).sum()) / (len(ranked) - 1) for own in ranked], index=ranked.index)
         places[paper] = shares[[model for model in shares.index if model in set(shared_models()["model"])]]

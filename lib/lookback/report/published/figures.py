@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 
 from lookback.figures import PALETTE, style
@@ -19,7 +20,7 @@ COLOURS = {DISAGREES: PALETTE[3], CANNOT: "#999999", AGREES: PALETTE[2]}
 
 def claims_figure(verdicts: list[Verdict]) -> Figure:
     """Claims by paper and outcome."""
-    papers = list(dict.fromkeys(verdict.claim.paper for verdict in sorted(verdicts, key=lambda v: v.claim.paper)))
+    papers = [paper for paper in (*PAPERS, "MIND") if any(verdict.claim.paper == paper for verdict in verdicts)]
     with style():
         figure, axes = plt.subplots(figsize=(7, 0.5 * len(papers) + 1))
         left = np.zeros(len(papers))
@@ -30,6 +31,7 @@ def claims_figure(verdicts: list[Verdict]) -> Figure:
                 if number:
                     axes.text(left[index] + number / 2, index, str(number), ha="center", va="center", color="white", fontsize=8)
             left += counts
+        axes.invert_yaxis()
         axes.set_xlabel("claims (n)")
         axes.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
         return figure
@@ -117,7 +119,7 @@ def blocks_figure(matrix: pd.DataFrame) -> Figure:
     across = matrix[(matrix["kind"] != WITHIN) & matrix["rho"].notna()]
     pairs = list(dict.fromkeys(zip(across["paper_a"], across["paper_b"], strict=True)))
     with style():
-        figure, grid = plt.subplots(1, len(pairs), figsize=(14, 6.6), layout="constrained")
+        figure, grid = plt.subplots(1, len(pairs), figsize=(14, 6.2), gridspec_kw={"wspace": 0.35})
         for axes, (a, b) in zip(np.atleast_1d(grid), pairs, strict=True):
             own = across[(across["paper_a"] == a) & (across["paper_b"] == b)]
             upright, left, top = ("column_a", a, b), "column_a", "column_b"
@@ -141,7 +143,7 @@ def blocks_figure(matrix: pd.DataFrame) -> Figure:
         return figure
 
 
-def _heat(axes: Axes, matrix: pd.DataFrame, rows: list[str], columns: list[str], text: str = "") -> object:
+def _heat(axes: Axes, matrix: pd.DataFrame, rows: list[str], columns: list[str], text: str = "") -> AxesImage:
     image = axes.imshow(np.ma.masked_invalid(matrix.to_numpy(dtype=float)), cmap="RdBu_r", vmin=-1, vmax=1)
     axes.set_xticks(range(len(columns)), columns, rotation=60, ha="right", fontsize=7.5)
     axes.set_yticks(range(len(rows)), rows, fontsize=7.5)

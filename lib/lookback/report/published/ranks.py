@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lookback.report.published.build import PublishedReport
 
 # (id, title, paper, rows): places are given among the models the paper compares with each other
-GROUPS = (
+GROUPS: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("mbench-text", "MBench, text-conditioned", "MBench", {"setting": "text"}),
     ("mbench-action", "MBench, action-conditioned", "MBench", {"setting": "action"}),
     ("memobench", "MemoBench", "MemoBench", {}),
@@ -58,7 +58,7 @@ def finding() -> str:
     tables = [overall_table(paper, where) for _, _, paper, where in GROUPS]
     firm = sum(int((table["low"] == table["high"]).sum()) for table in tables)
     return (
-        f"Of {sum(map(len, tables))} overall places only {firm} stay the same whatever dimensions are drawn; most intervals "
+        f"Of {sum(map(len, tables))} overall places only {firm} stay the same in 95 % of draws of the dimensions; most intervals "
         f"span several "
         "places, so an overall order is a choice of dimensions more than a result."
     )
@@ -84,7 +84,9 @@ def per_dimension(name: str, title: str, paper: str, where: dict[str, str]) -> P
         f"{title}: place per dimension, with the range rounding leaves open",
         frame,
         ["model"],
-        notes=["One number: the place is certain as far as printing goes. Sampling of clips is not in these ranges."],
+        notes=[
+            "Only numbers printed alike leave a place open: rounding moves no model past another. Sampling of clips is not in these ranges."
+        ],
     )
 
 

@@ -201,10 +201,13 @@ def paper_table(printed: Printed) -> PaperTable:
     numbers = [column for column in printed.columns or source.select_dtypes("number").columns if column not in flags]
     numbers = [column for column in numbers if source[column].notna().any()]
     frame = source[[*printed.labels, *numbers]].reset_index(drop=True)
-    frame = frame.astype({column: str for column in printed.labels if column in flags})
+    for column in (column for column in printed.labels if column in flags):
+        frame[column] = frame[column].map({True: "yes", False: "no"})
     digits = {column: _digits(halves.loc[source.index, column]) for column in numbers}
     register = dimensions().set_index("column")
-    headers = {column: str(register["header"].get(column, column.replace("_", " "))) for column in frame.columns}
+    headers = {
+        column: str(register["header"].get(column, column.replace("_pct", " %").replace("_", " "))) for column in frame.columns
+    }
     table = PaperTable(printed.id, printed.title, frame, list(printed.labels), digits, headers={**headers, **printed.headers})
     if printed.marked:
         better = {
