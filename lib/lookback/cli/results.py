@@ -35,7 +35,7 @@ def agreement(
 
 
 def export(
-    format: Annotated[str, typer.Argument(help="mbench, mind, wrbench or memobench.")],
+    format: Annotated[str, typer.Argument(help="mbench, mind, wrbench, memobench or preferences.")],
     run: Annotated[str, typer.Argument(help="Run name: params/NAME.yaml, or a path to a YAML file.")],
     output: Annotated[str, typer.Option(help="File or folder to write.")],
 ) -> None:

@@ -1,4 +1,5 @@
-"""Exports that the benchmarks' own users can read: MBench's run folder, MIND's Result.json, WRBench's and MemoBench's tables."""
+"""Exports that the benchmarks' own users can read: MBench's run folder, MIND's Result.json, WRBench's table and preference pairs,
+MemoBench's table."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from lookback.errors import UsageError
 from lookback.exports.main_tables import export_memobench, export_wrbench
 from lookback.exports.mbench_run import export_mbench
 from lookback.exports.mind_result import export_mind
+from lookback.exports.preferences import export_preferences
 from lookback.params import RunParams
 
 FORMATS: dict[str, Callable[[RunParams, Path], Path]] = {
@@ -16,6 +18,7 @@ FORMATS: dict[str, Callable[[RunParams, Path], Path]] = {
     "mind": export_mind,
     "wrbench": export_wrbench,
     "memobench": export_memobench,
+    "preferences": export_preferences,
 }
 
 
