@@ -44,11 +44,8 @@ def missing(run: RunView, clip: Clip) -> dict[str, str]:
         stored = [role for role in roles if role in rows.index and rows.loc[role, "stored"]]
         if roles and not stored:
             first = roles[0]
-            why[name] = (
-                f"missing ({rows.loc[first, 'reason']}) {rows.loc[first, 'detail']}"
-                if first in rows.index
-                else f"this run extracted no {first} for this clip"
-            )
+            known = first in rows.index
+            why[name] = " ".join(rows.loc[first, ["reason", "detail"]]) if known else "not extracted for this clip"
     return why
 
 

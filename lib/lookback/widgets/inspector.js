@@ -109,7 +109,9 @@ function render({ model, el }) {
   function hint(view) {
     const said = { difference: `Difference: to ${view.reference}; black is equal, bright differs.`, depth: "Depth: bright is near.", epipolar: "Epipolar line: click a point, then move through the frames; a ring stands where the camera only turned.",
       mask: "Mask: orange the subject, pink people.", faces: "Faces: boxes of the nearest sampled frame.", track: "Track: the path of the subject's centre so far." };
-    const missing = OVERLAYS.filter(([name]) => name in view.missing).map(([name, text]) => `${text}: ${view.missing[name].trim()}.`);
+    const absent = new Map();
+    for (const [name, text] of OVERLAYS) if (name in view.missing) absent.set(view.missing[name], [...(absent.get(view.missing[name]) ?? []), text]);
+    const missing = [...absent].map(([why, names]) => `Off: ${names.join(", ")} (${why}).`);
     const node = stage.querySelector(".overlay-hint");
     if (node) node.textContent = [...[...overlays].filter((name) => !(name in view.missing)).map((name) => said[name]), ...missing].join(" ");
   }
