@@ -27,7 +27,7 @@ Bold on green is best, underlined second best, within the group the paper uses. 
 by what rounding in print can explain, and by no more: each claim shows that tolerance."""
 INTROS = {
     "MBench": "14 models, 12 dimensions. The bodies of its tables 3, 4 and 6 are not in the text at hand and are left out.",
-    "MemoBench": "Ten models in the main tables, eight in most supplementary ones. Every printed table is here.",
+    "MemoBench": "Ten models in the main tables, eight in most supplementary ones. Every table of results is here.",
     "WRBench": "23 models. Of its tables 3 to 9 and 13 to 17 only the cells that sentences quote are in the text at hand; the "
     "rest is left "
     "out.",

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from lookback.report.published.build import PublishedReport
 
 TITLES = {
-    DISAGREES: ("claims-disagree", "Sentences that do not agree with the paper's own tables"),
-    CANNOT: ("claims-open", "Sentences that cannot be recomputed from what is printed, and why"),
-    AGREES: ("claims-agree", "Sentences that agree"),
+    DISAGREES: ("claims-disagree", "Claims that do not agree with the paper's own tables"),
+    CANNOT: ("claims-open", "Claims that cannot be recomputed from what is printed, and why"),
+    AGREES: ("claims-agree", "Claims that agree"),
 }
 READINGS = {
     DISAGREES: "Each is a sentence to correct, to narrow, or to explain; the remark says what the tables have.",
@@ -33,7 +33,7 @@ def section(report: PublishedReport) -> Section:
         report.figure(
             claims_figure(verdicts),
             "claims",
-            f"{len(verdicts)} claims of the four papers by outcome. Red does not agree with the paper's own table; grey cannot "
+            f"{len(verdicts)} claims of the four papers by outcome. Orange does not agree with the paper's own table; grey cannot "
             f"be recomputed.",
         )
     ]

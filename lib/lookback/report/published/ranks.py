@@ -84,9 +84,7 @@ def per_dimension(name: str, title: str, paper: str, where: dict[str, str]) -> P
         f"{title}: place per dimension, with the range rounding leaves open",
         frame,
         ["model"],
-        notes=[
-            "Only numbers printed alike leave a place open: rounding moves no model past another. Sampling of clips is not in these ranges."
-        ],
+        notes=["Only numbers printed alike leave a place open. Sampling of clips is not in these ranges."],
     )
 
 
@@ -118,9 +116,7 @@ def support_table() -> PaperTable:
             "Jeffreys interval of k of n outputs, taken as independent; outputs of one scene are not, so the intervals are too "
             "narrow."
         ],
-        reading="The access ladder is firm at the top and loose at the bottom: the first five places are nearly certain, the "
-        "prompt-only rows can swap "
-        "freely.",
+        reading="At the top of the access ladder a place moves by one at most; below, many models share one range of places.",
     )
 
 

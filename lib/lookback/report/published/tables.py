@@ -121,6 +121,11 @@ TABLES: dict[str, tuple[Printed, ...]] = {
             "MemoBench table S6: fidelity while visible (V), after the return (R), and the drop",
             marked=True,
             lower=("psnr_delta", "ssim_delta", "lpips_v", "lpips_r", "lpips_delta"),
+            headers={
+                f"{name}_{part}": f"{name.upper()} {'drop' if part == 'delta' else part.upper()}"
+                for name in ("psnr", "ssim", "lpips")
+                for part in ("v", "r", "delta")
+            },
             reading="Every model loses fidelity between V and R, and every printed drop recomputes from its two columns within "
             "rounding.",
             notes=("Best and second best are marked by us.",),
@@ -137,6 +142,11 @@ TABLES: dict[str, tuple[Printed, ...]] = {
             "MemoBench table S8: camera pose validation",
             marked=True,
             lower=("ate_rotation_deg_mean", "ate_rotation_deg_sd"),
+            headers={
+                "ate_rotation_deg_mean": "ATE rotation (deg), mean",
+                "ate_rotation_deg_sd": "ATE rotation (deg), sd",
+                "gt_rotation_deg": "true rotation (deg)",
+            },
             reading="Over these rows rotation error and camera controllability go together far more closely than the text says; "
             "see the claims.",
             notes=("Best and second best are marked by us.",),
