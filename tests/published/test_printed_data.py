@@ -11,6 +11,24 @@ from lookback.paths import project_root
 from lookback.published import REGISTERS, half_digits, load, names
 
 SHARED = project_root().parent / "shared" / "published"
+PAPERS = project_root().parent / "shared" / "seeds"
+# table: the columns that stand in one line of the paper's text, in this order (marks, units and citations stand between them)
+LINES = {
+    "wrbench_table2": "model cam_prec cam_align visual_integrity reobs_support_pct visible_spatial visible_state "
+    "reobs_spatial reobs_state avg",
+    "memobench_table2_3": "model visual_quality motion_smoothness object_consistency geo3d_consistency ors psnr ssim lpips "
+    "camera_controllability image_reward",
+    "memobench_tableS1_configurations": "model type ability fps length_s frames",
+    "memobench_tableS2_trajectories": "n_clips rotation_deg gap_frames",
+    "memobench_tableS3_coverage": "cov_min_pct cov_max_pct lingbot_mean lingbot_sd svc_mean svc_sd",
+    "memobench_tableS4_prompts": "lingbot_mean lingbot_sd svc_mean svc_sd",
+    "memobench_tableS5_motion_gated": "model n camera_controllability ors psnr ssim object_consistency geo3d_consistency",
+    "memobench_tableS6_phase_fidelity": "model psnr_v psnr_r psnr_delta ssim_v ssim_r ssim_delta lpips_v lpips_r lpips_delta",
+    "memobench_tableS7_sensitivity": "kendall_tau",
+    "memobench_tableS8_camera": "model n ate_rotation_deg_mean ate_rotation_deg_sd camera_controllability gt_rotation_deg",
+    "memobench_tableS9_conditioning": "variant psnr lpips ors object_consistency motion_smoothness geo3d_consistency",
+    "memobench_tableS10_failures": "object_vanish identity_drift state_reset teleport background_hallucination camera_drift",
+}
 
 
 def test_the_register_names_every_table_and_no_other():
@@ -29,6 +47,21 @@ def test_reference_transcriptions_are_there():
     if not SHARED.is_dir():
         pytest.skip("no ../shared/published beside this checkout: the shipped tables cannot be compared with it")
     assert {path.stem for path in SHARED.glob("*.csv")} <= set(names())
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_every_row_stands_in_the_papers_text(name):
+    paper = PAPERS / f"{name.partition('_')[0]}_paper.txt"
+    if not paper.is_file():
+        pytest.skip(
+            f"no ../shared/seeds/{paper.name} beside this checkout: the transcription cannot be compared with the paper's text"
+        )
+    lines = paper.read_text().splitlines()
+    with (resources.files("lookback.published") / "data" / f"{name}.csv").open() as stream:
+        rows = pd.read_csv(stream, dtype=str)[LINES[name].split()]
+    for row in rows.itertuples(index=False):
+        pattern = r"(?!\d).*?(?<![\d.])".join(re.escape(value) for value in row if not pd.isna(value)) + r"(?!\d)"
+        assert any(re.search(pattern, line) for line in lines), f"{name}: no line of {paper.name} has {row}"
 
 
 def test_half_a_digit_follows_the_print():

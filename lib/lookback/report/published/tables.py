@@ -179,6 +179,7 @@ TABLES: dict[str, tuple[Printed, ...]] = {
             notes=(
                 "Best and second best within the viewpoint condition type, sparse rows included.",
                 "† sparse support: fewer than 10 judgeable returns, or under 10 % of the outputs.",
+                "The number of outputs is not printed in the table; it gives the totals of the paper's section 4.",
             ),
         ),
         Printed(
