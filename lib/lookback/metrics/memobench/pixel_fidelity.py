@@ -45,7 +45,7 @@ def score_fidelity(context: ScoringClip, name: str, measure_key: str, measure: M
     """
     variant = variant_of(context)
     matched, without_phases = _frame_pairs(context, variant)
-    sampled = {phase: (frames[::every], truth[::every]) for phase, (frames, truth) in matched.items()}
+    sampled = {phase: _thinned(frames, truth, every) for phase, (frames, truth) in matched.items()}
     own = _own_pairs(sampled)
     answers = yield [
         Paired(
@@ -66,6 +66,17 @@ def score_fidelity(context: ScoringClip, name: str, measure_key: str, measure: M
         units += rows
     items += [Item(phase=phase, reason=without_phases.reason, detail=without_phases.detail) for phase in PHASES if without_phases]
     return Scored(items, units)
+
+
+def _thinned(frames: np.ndarray, truth: np.ndarray, every: int) -> tuple[np.ndarray, np.ndarray]:
+    """Every `every`th frame, counted alike in all phases so that they share pairs with the whole clip; never none of a phase.
+
+    The first is half a step in: frame 0 is the picture the model was given.
+    """
+    chosen = frames % every == every // 2
+    if len(frames) and not chosen.any():
+        chosen[len(frames) // 2] = True
+    return frames[chosen], truth[chosen]
 
 
 def _own_pairs(sampled: dict[str, tuple[np.ndarray, np.ndarray]]) -> dict[str, np.ndarray]:

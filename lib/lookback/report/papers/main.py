@@ -10,6 +10,7 @@ from lookback.metrics.wrbench.reobservation import dimension_average, is_sparse
 from lookback.report.papers.shape import Column, backend_note, model_table
 from lookback.report.table import PaperTable, mark_best
 
+POOLED = ("benchmark", "metric", "variant", "phase", "model_id")  # over the settings: real and synthetic, first and third person
 MBENCH = (
     ("Object geometry", "entity.object_geometry_consistency"),
     ("Object texture", "entity.object_texture_consistency"),
@@ -64,7 +65,7 @@ def memobench_2(items: pd.DataFrame, categories: dict[str, str], seed: int, resa
         Column("CamCtrl", "memobench.camera_controllability", scale=100, digits=1),
         Column("ImgReward", "memobench.image_reward", scale=100, digits=1),
     ]
-    summary = aggregate(own, seed=seed, resamples=resamples)
+    summary = aggregate(own, seed=seed, resamples=resamples, by=POOLED)
     group = categories if any(categories.values()) else None
     table = model_table("memobench-2", "MemoBench table 2: automated metrics", summary, columns, group=group, intervals=intervals)
     table.notes.append(backend_note(own))
@@ -98,7 +99,7 @@ def wrbench_2(items: pd.DataFrame, types: dict[str, str], seed: int, resamples: 
         Column("Reobs. spatial", "wrbench.reobserved_spatial"),
         Column("Reobs. state", "wrbench.reobserved_state"),
     ]
-    summary = aggregate(own, seed=seed, resamples=resamples)
+    summary = aggregate(own, seed=seed, resamples=resamples, by=POOLED)
     group = types if any(types.values()) else None
     table = model_table("wrbench-2", "WRBench table 2: diagnostic profile", summary, columns, group=group, intervals=intervals)
     table.frame["Avg"] = [_average(row) for _, row in table.frame.iterrows()]
@@ -137,7 +138,7 @@ def mind_tables(items: pd.DataFrame, seed: int, resamples: int, intervals: bool)
     own = items[items["benchmark"] == "mind"]
     if own.empty:
         return []
-    summary = aggregate(own, seed=seed, resamples=resamples, by=("benchmark", "metric", "variant", "phase", "model_id"))
+    summary = aggregate(own, seed=seed, resamples=resamples, by=POOLED)
     lower = {"mse", "lpips"}
     measures = [("mse", 4), ("psnr", 2), ("ssim", 3), ("lpips", 3)]
     columns = [
