@@ -1,6 +1,8 @@
 """The vote book and the order of questions: nothing is lost, nothing is asked twice, sides are fair."""
 
 import multiprocessing
+import os
+import signal
 from collections import Counter
 
 import pytest
@@ -115,3 +117,21 @@ def test_two_annotators_at_once_lose_nothing(tmp_path):
         assert person.exitcode == 0
     counts = VoteBook(path).ratings().groupby("annotator").size()
     assert counts.to_dict() == {"ann": len(build_tasks(clips())), "ben": len(build_tasks(clips()))}
+
+
+def _vote_and_die(path):
+    book = VoteBook(path)
+    for task in build_tasks(clips())[:3]:
+        book.add("ann", task, "yes" if task.task == "trigger" else "0")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_killed_desk_keeps_every_vote(tmp_path):
+    path = tmp_path / "votes.sqlite"
+    person = multiprocessing.get_context("spawn").Process(target=_vote_and_die, args=(path,))
+    person.start()
+    person.join(60)
+    assert person.exitcode == -signal.SIGKILL
+    book = VoteBook(path)
+    assert len(book.ratings()) == 3
+    assert book.undo("ann") == build_tasks(clips())[2].id
