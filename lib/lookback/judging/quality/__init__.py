@@ -1,6 +1,7 @@
 """How good the judges are: against themselves, each other, their own confidence, and people."""
 
 from lookback.judging.quality.accuracy import human_triggers, trigger_accuracy
+from lookback.judging.quality.against_truth import decisions_against_truth, truth_agreement
 from lookback.judging.quality.agreement import disagreements, judge_agreement
 from lookback.judging.quality.bias import polarity_bias, position_bias
 from lookback.judging.quality.calibration import calibration, calibration_table
@@ -13,6 +14,7 @@ __all__ = [
     "calibration",
     "calibration_table",
     "cost_per_clip",
+    "decisions_against_truth",
     "disagreements",
     "gate_funnel",
     "human_triggers",
@@ -22,4 +24,5 @@ __all__ = [
     "position_bias",
     "test_retest",
     "trigger_accuracy",
+    "truth_agreement",
 ]
