@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lookback.backends.base import BackendOptions
-from lookback.backends.faces.detection import FaceJob, Faces, face_frames
+from lookback.backends.faces.detection import N_FRAMES, FaceJob, Faces, face_frames
 from lookback.backends.runtime import checkpoint, onnx_providers, settings, usable
 from lookback.clips import Clip
 from lookback.errors import BackendUnavailable
@@ -19,7 +19,7 @@ from lookback.metrics.shared.tracks import MATCH_THRESHOLD
 from lookback.registry import Availability, backend
 from lookback.store import Entry
 
-OPTIONS: dict[str, Any] = {"path": "", "min_score": 0.5, "tracker_threshold": MATCH_THRESHOLD}
+OPTIONS: dict[str, Any] = {"path": "", "min_score": 0.5, "frames": N_FRAMES, "tracker_threshold": MATCH_THRESHOLD}
 DETECTION_SIZE = (640, 640)
 
 
@@ -57,7 +57,7 @@ class BuffaloL:
         )
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> FaceJob:
-        wants, sampling = face_frames(clip, info)
+        wants, sampling = face_frames(clip, info, self.set["frames"])
         return FaceJob(self.find, wants, self.set["tracker_threshold"], {"sampling": sampling, "embedding": "ArcFace, unit length"})
 
 

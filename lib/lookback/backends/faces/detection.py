@@ -27,14 +27,14 @@ class Faces:
     embedding: np.ndarray  # (K,D)
 
 
-def face_frames(clip: Clip, info: VideoInfo) -> tuple[np.ndarray, str]:
-    """32 frames spread evenly; for MBench-T about as many, spread evenly inside each caption segment."""
+def face_frames(clip: Clip, info: VideoInfo, count: int = N_FRAMES) -> tuple[np.ndarray, str]:
+    """`count` frames (the paper: 32) spread evenly; for MBench-T about as many, spread evenly inside each caption segment."""
     segments = len(clip.caption_segments)
     if clip.benchmark == "mbench" and clip.setting == "T" and segments > 1:
-        per_segment = -(-N_FRAMES // segments)
+        per_segment = -(-count // segments)
         frames = np.concatenate(sample_segments(info.n_frames, segments, per_segment))
         return frames, f"{per_segment} per caption segment"
-    return sample_uniform(info.n_frames, N_FRAMES), f"uniform {N_FRAMES}"
+    return sample_uniform(info.n_frames, count), f"uniform {count}"
 
 
 class FaceJob:

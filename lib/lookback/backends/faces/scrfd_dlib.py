@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lookback.backends.base import BackendOptions
-from lookback.backends.faces.detection import FaceJob, Faces, face_frames
+from lookback.backends.faces.detection import N_FRAMES, FaceJob, Faces, face_frames
 from lookback.backends.faces.dlib_embedding import MATCH_THRESHOLD, DlibEmbedding
 from lookback.backends.faces.scrfd import SIDE, Scrfd
 from lookback.backends.runtime import checkpoint, onnx_providers, settings, usable
@@ -19,7 +19,7 @@ from lookback.media import VideoInfo
 from lookback.registry import Availability, backend
 from lookback.store import Entry
 
-OPTIONS: dict[str, Any] = {"min_score": 0.5, "tracker_threshold": MATCH_THRESHOLD, "side": SIDE}
+OPTIONS: dict[str, Any] = {"min_score": 0.5, "frames": N_FRAMES, "tracker_threshold": MATCH_THRESHOLD, "side": SIDE}
 WEIGHTS = ("scrfd", "dlib-landmarks", "dlib-resnet")
 
 
@@ -52,7 +52,7 @@ class ScrfdDlib:
         return Faces(box, landmarks, score, identity.embed(frame, box))
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> FaceJob:
-        wants, sampling = face_frames(clip, info)
+        wants, sampling = face_frames(clip, info, self.set["frames"])
         record = {"sampling": sampling, "embedding": "dlib descriptor minus a fixed centre"}
         return FaceJob(self.find, wants, self.set["tracker_threshold"], record)
 
