@@ -126,10 +126,9 @@ def shown(page, slot: int = 0) -> np.ndarray:
     return np.frombuffer(base64.b64decode(text), np.uint8).reshape(height, width, 4)[..., :3]
 
 
-def wait_for_frame(page, index: int, slot: int = 0, exact: bool = True) -> None:
-    """Until the canvas says that it shows this frame, in every pixel unless `exact` is off."""
-    extra = "[data-exact='true']" if exact else ""
-    page.wait_for_selector(f"canvas.lookback-frame[data-slot='{slot}'][data-frame='{index}']{extra}", timeout=20_000)
+def wait_for_frame(page, index: int, slot: int = 0) -> None:
+    """Until the canvas says that it shows this frame in every pixel."""
+    page.wait_for_selector(f"canvas.lookback-frame[data-slot='{slot}'][data-frame='{index}'][data-exact='true']", timeout=20_000)
 
 
 def scrub(page, index: int) -> None:

@@ -1,9 +1,7 @@
 """The annotation desk in a real browser: votes, undo, export, two annotators at once, and nothing that names a model."""
 
-import sqlite3
-
 import pytest
-from conftest import wait_for_frame
+from conftest import SHOWN_WITHIN, wait_for_frame
 from lookback.agreement import read_ratings
 from lookback.desk import VoteBook, build_tasks, order_for
 
@@ -36,84 +34,85 @@ def stage(page) -> str:
     return "pair" if "left" in labels else "yes/no"
 
 
-@pytest.fixture
-def book(little):
-    path = little.folder / "votes.sqlite"
-    VoteBook(path)
-    with sqlite3.connect(path) as votes:
-        votes.execute("DELETE FROM votes")
-    return VoteBook(path)
-
-
-def test_votes_undo_restart_and_export_without_a_model_name(open_page, voila, little, book, screenshot):
+@pytest.fixture(scope="module")
+def pages(open_page, voila):
+    """Two annotators at once, and everything that the first one's page hears."""
     heard = []
-    page = open_page(f"{voila}/annotate.ipynb", FORM, heard)
-    start(page, "ann")
+    opened = [open_page(f"{voila}/annotate.ipynb", None, heard), open_page(f"{voila}/annotate.ipynb", None)]
+    for page, name in zip(opened, ("ann", "eli"), strict=True):
+        page.wait_for_selector(FORM, timeout=SHOWN_WITHIN)
+        start(page, name)
+    yield *opened, heard
+    for page in opened:
+        page.close()
+
+
+def test_an_answer_is_taken_back_by_undo(pages, little, screenshot):
+    page, _, _ = pages
     wait_for_frame(page, 0)
     screenshot(page, "desk_first_question")
+    question = page.locator(".question").inner_text()
+    answer(page, "1" if stage(page) == "pair" else "y")
+    assert len(VoteBook(little.folder / "votes.sqlite").ratings()) == 1
+    page.keyboard.press("u")
+    page.wait_for_function("document.querySelector('.message')?.textContent.includes('taken back')")
+    assert page.locator(".question").inner_text() == question and done(page) == 0
+    assert VoteBook(little.folder / "votes.sqlite").ratings().empty
+
+
+def test_a_reload_goes_on_where_it_stopped(pages):
+    page, _, _ = pages
     for _ in range(2):
         answer(page, "1" if stage(page) == "pair" else "y")
     before, question = done(page), page.locator(".question").inner_text()
-
     page.reload()
-    page.wait_for_selector(FORM, timeout=60_000)
+    page.wait_for_selector(FORM, timeout=SHOWN_WITHIN)
     start(page, "ann")
     assert (done(page), page.locator(".question").inner_text()) == (before, question)
 
+
+def test_two_annotators_at_once_lose_nothing(pages, little, screenshot):
+    ann, eli, _ = pages
     kept = set()
-    while page.locator(".finished").count() == 0:
-        asked = "judgeability" if JUDGEABLE in page.locator(".question").inner_text() else stage(page)
-        if asked in ("judgeability", "pair") and asked not in kept:
-            wait_for_frame(page, 0, slot=1)
-            screenshot(page, f"desk_{asked}")
-        if asked == "pair" and asked not in kept:
-            answer(page, "1")
-            before = done(page)
-            page.keyboard.press("u")
-            page.wait_for_function("document.querySelector('.message')?.textContent.includes('taken back')")
-            assert done(page) == before - 1
-        kept.add(asked)
-        answer(page, "1" if stage(page) == "pair" else "y")
-    assert done(page) == TOTAL
-
-    page.click(".export")
-    page.wait_for_function("document.querySelector('.message')?.textContent.includes('ratings.csv')")
-    screenshot(page, "desk_finished")
-    ratings = read_ratings(little.folder / "ratings.csv")
-    assert ratings["task"].value_counts().to_dict() == {"pairwise": TOTAL - 2, "trigger": 2, "judgeability": 2}
-    # the left clip was always preferred: A, the first model by name, wins exactly where the sides were not swapped
-    run_clips = list(little.clips.values())
-    order = order_for("ann", build_tasks(run_clips, ("trigger", "pairwise"), 60, 1), 1)
-    expected = {(task.benchmark, task.dimension): "-1" if swapped else "1" for task, swapped in order if task.task == "pairwise"}
-    pairs = ratings[ratings["task"] == "pairwise"]
-    assert {(row.benchmark, row.dimension): str(row.label) for row in pairs.itertuples()} == expected
-    assert set(expected.values()) == {"1", "-1"}
-    assert page.errors == []
-    everything = page.content().encode() + b"".join(part if isinstance(part, bytes) else part.encode() for part in heard)
-    assert b"A ball in a playroom." in everything  # the captions came this way
-    assert not any(name in everything for name in (b"aldermoor", b"birkdale", b"calderbrook"))
-    page.close()
-
-
-def test_two_annotators_at_once_lose_nothing(open_page, voila, book):
-    pages = {name: open_page(f"{voila}/annotate.ipynb", None) for name in ("dee", "eli")}
-    for name, page in pages.items():
-        page.wait_for_selector(FORM, timeout=60_000)
-        start(page, name)
     for _ in range(TOTAL + 2):
-        for name, page in pages.items():
-            if page.locator(".finished").count() == 0:
-                judgeable = "n" if name == "eli" and JUDGEABLE in page.locator(".question").inner_text() else "y"
-                answer(page, "2" if stage(page) == "pair" else judgeable)
-    assert all(page.locator(".finished").count() == 1 for page in pages.values())
-    votes = book.ratings().groupby(["annotator", "task"]).size().to_dict()
+        for page in (ann, eli):
+            if page.locator(".finished").count():
+                continue
+            asked = "judgeability" if JUDGEABLE in page.locator(".question").inner_text() else stage(page)
+            if page is ann and asked not in kept:
+                wait_for_frame(page, 0)
+                screenshot(page, f"desk_{asked.replace('/', '_')}")
+                kept.add(asked)
+            judgeable = "n" if page is eli and asked == "judgeability" else "y"
+            answer(page, "1" if asked == "pair" else judgeable)
+    assert done(ann) == done(eli) == TOTAL
+    votes = VoteBook(little.folder / "votes.sqlite").ratings().groupby(["annotator", "task"]).size().to_dict()
     assert votes == {
-        ("dee", "judgeability"): 2,
-        ("dee", "pairwise"): TOTAL - 2,
-        ("dee", "trigger"): 2,
+        ("ann", "judgeability"): 2,
+        ("ann", "pairwise"): TOTAL - 2,
+        ("ann", "trigger"): 2,
         ("eli", "judgeability"): 2,  # what cannot be judged is not compared
         ("eli", "pairwise"): TOTAL - 4,
         ("eli", "trigger"): 2,
     }
-    for page in pages.values():
-        page.close()
+
+
+def test_the_export_says_which_model_won_on_either_side(pages, little, screenshot):
+    page, _, _ = pages
+    page.click(".export")
+    page.wait_for_function("document.querySelector('.message')?.textContent.includes('ratings.csv')")
+    screenshot(page, "desk_finished")
+    ratings = read_ratings(little.folder / "ratings.csv").query("annotator == 'ann' and task == 'pairwise'")
+    # the left clip was always preferred: A, the first model by name, wins exactly where the sides were not swapped
+    order = order_for("ann", build_tasks(list(little.clips.values()), ("trigger", "pairwise"), 60, 1), 1)
+    expected = {(task.benchmark, task.dimension): "-1" if swapped else "1" for task, swapped in order if task.task == "pairwise"}
+    assert {(row.benchmark, row.dimension): str(row.label) for row in ratings.itertuples()} == expected
+    assert set(expected.values()) == {"1", "-1"}
+
+
+def test_no_model_name_reached_the_browser(pages):
+    page, _, heard = pages
+    everything = page.content().encode() + b"".join(part if isinstance(part, bytes) else part.encode() for part in heard)
+    assert b"A ball in a playroom." in everything  # the captions came this way
+    assert not any(name in everything for name in (b"aldermoor", b"birkdale", b"calderbrook"))
+    assert page.errors == []

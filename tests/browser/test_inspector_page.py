@@ -2,6 +2,7 @@
 
 import json
 import time
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -14,10 +15,23 @@ FAITHFUL, VANISHING, LONGER_CLIP = (
     f"memobench/synthetic/{model}/Playroom_001" for model in ("aldermoor", "birkdale", "calderbrook")
 )
 
+# move the slider and wait, within the page, until the canvas shows the frame; seconds
+TIMED_SEEK = """index => new Promise((resolve) => {
+  const canvas = document.querySelector("canvas.lookback-frame"), slider = document.querySelector(".slider");
+  const started = performance.now();
+  const observer = new MutationObserver(() => {
+    if (canvas.dataset.frame === String(index)) { observer.disconnect(); resolve((performance.now() - started) / 1000); }
+  });
+  observer.observe(canvas, { attributes: true });
+  slider.value = index;
+  slider.dispatchEvent(new Event("input", { bubbles: true }));
+})"""
+
 
 @pytest.fixture(scope="module")
 def page(voila, open_page):
-    opened = open_page(f"{voila}/inspect.ipynb", ".lookback-inspector canvas.lookback-frame[data-frame]")
+    link = f"?clip={quote(VANISHING, safe='')}&frame=17"
+    opened = open_page(f"{voila}/inspect.ipynb{link}", ".lookback-inspector canvas.lookback-frame[data-frame]")
     yield opened
     assert opened.errors == []
     opened.close()
@@ -42,9 +56,13 @@ def overlay(page, name: str, on: bool = True) -> None:
     )
 
 
-def test_the_run_named_by_make_inspect_is_open(page, little):
+def test_a_link_opens_the_clip_at_its_frame_in_the_run_that_make_inspect_names(page, little):
+    assert page.locator("[aria-current]").get_attribute("data-clip") == VANISHING
+    wait_for_frame(page, 17)
+    np.testing.assert_array_equal(shown(page), little.frame(VANISHING, 17))
     assert page.locator(".listing [data-clip]").count() == len(little.clips)
-    assert f"run={RUN}" in page.locator(".deeplink").inner_text()
+    scrub(page, 18)
+    assert page.locator(".deeplink").get_attribute("href") == f"?run={RUN}&clip={quote(VANISHING, safe='')}&frame=18"
 
 
 @pytest.mark.parametrize("index", [0, 7, 13, FRAMES - 1, 4])
@@ -182,54 +200,55 @@ def test_answers_are_verbatim_and_failures_lead_to_their_frame(page, screenshot)
     screenshot(page, "inspector_answers")
 
 
-def test_filters_by_model_failure_metric_range_and_name(page):
-    def listed(**values):
+def test_filters_by_model_failure_metric_range_and_name(page, little):
+    def lists(expected, **values):
         for name in ("model", "scene", "failure", "metric"):
             page.select_option(f"[data-filter='{name}']", values.get(name, ""))
         for name in ("low", "high", "text"):
             page.fill(f"[data-filter='{name}']", str(values.get(name, "")))
             page.dispatch_event(f"[data-filter='{name}']", "change")
-        wanted = values.pop("expect")
-        page.wait_for_function("n => document.querySelectorAll('.listing [data-clip]').length === n", arg=wanted)
-        return set(page.eval_on_selector_all("[data-clip]", "nodes => nodes.map(node => node.dataset.clip)"))
+        labels = "[...document.querySelectorAll('.listing [data-clip]')].map(node => node.dataset.clip)"
+        page.wait_for_function(f"wanted => {labels}.sort().join() === wanted", arg=",".join(sorted(expected)))
 
-    assert listed(model="calderbrook", expect=1) == {LONGER_CLIP}
-    assert listed(failure="object_vanishes", expect=1) == {VANISHING}
-    assert listed(metric="memobench.psnr (paper)", expect=2) == {FAITHFUL, VANISHING}
-    assert listed(metric="memobench.psnr (paper)", high=55, expect=1) == {VANISHING}
-    assert listed(text="long", expect=1) == {LONG_LABEL}
-    listed(expect=8)
+    lists([LONGER_CLIP], model="calderbrook")
+    lists([VANISHING], failure="object_vanishes")
+    lists([FAITHFUL, VANISHING], metric="memobench.psnr (paper)")
+    lists([VANISHING], metric="memobench.psnr (paper)", high=55)
+    lists([FAITHFUL], metric="memobench.psnr (paper)", low=55)
+    lists([LONG_LABEL], text="long")
+    lists(little.clips)
 
 
-def test_a_note_is_saved_to_the_run_and_a_link_opens_clip_and_frame(page, voila, open_page, little):
+def test_a_note_is_saved_to_the_run_and_comes_back_with_the_clip(page, little):
     open_clip(page, VANISHING)
-    scrub(page, 17)
     page.fill("textarea", "the ball is gone")
     page.wait_for_function("document.querySelector('.saved').textContent === 'saved'")
     assert json.loads((little.folder / "notes.json").read_text()) == {VANISHING: "the ball is gone"}
-    wait_for_frame(page, 17)
-    linked = open_page(
-        f"{voila}/inspect.ipynb{page.locator('.deeplink').get_attribute('href')}", "[data-slot='0'][data-frame='17']"
-    )
-    assert linked.locator("[aria-current]").get_attribute("data-clip") == VANISHING
-    assert linked.input_value("textarea") == "the ball is gone"
-    linked.close()
+    open_clip(page, FAITHFUL)
+    assert page.input_value("textarea") == ""
+    open_clip(page, VANISHING)
+    assert page.input_value("textarea") == "the ball is gone"
+
+
+def crowding(seconds: float = 0.1) -> float:
+    """How much slower than alone this machine works right now: wall time over processor time of a little work."""
+    wall, own = time.perf_counter(), time.process_time()
+    while time.process_time() - own < seconds:
+        pass
+    return (time.perf_counter() - wall) / seconds
 
 
 def test_a_quarter_of_an_hour_opens_at_once_and_seeks_within_half_a_second(page, screenshot):
     started = time.perf_counter()
     open_clip(page, LONG_LABEL)
-    assert time.perf_counter() - started < 5
+    assert (time.perf_counter() - started) / crowding() < 5
     assert f"0–{LONG_FRAMES - 1}" in page.locator(".position").inner_text()
     seconds = []
     for index in np.random.default_rng(3).integers(0, LONG_FRAMES, 9).tolist():
-        started = time.perf_counter()
-        scrub(page, index)
-        wait_for_frame(page, index, exact=False)
-        seconds.append(time.perf_counter() - started)
+        seconds.append((page.evaluate(TIMED_SEEK, index), crowding()))
         wait_for_frame(page, index)
         expected = long_frame(index)[400, ::3, 0].astype(int)  # shown at 1280 of 1920 pixels
         assert np.abs(shown(page)[267, ::2, 0].astype(int) - expected).mean() < 4
-    print("random seeks in a 1080p clip of 15 minutes:", " ".join(f"{value:.2f}" for value in seconds), "s")
-    assert np.median(seconds) < 0.5
+    print("random seeks in a 1080p clip of 15 minutes, seconds (crowding):", " ".join(f"{s:.2f} ({c:.1f})" for s, c in seconds))
+    assert sorted(taken / crowded for taken, crowded in seconds)[-2] < 0.5
     screenshot(page, "inspector_long_clip")
