@@ -93,13 +93,16 @@ class _Pool(Generic[Task, Result]):
         )
 
 
-def _start(setup: Callable[..., None] | None, arguments: tuple[Any, ...], workers: int) -> None:
-    """Share the cores: without this every worker starts a thread per core."""
-    threads = str(max(1, (os.cpu_count() or 1) // workers))
+def share_cores(threads: int) -> None:
+    """Without this every worker starts a thread per core."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ.setdefault(name, threads)
+        os.environ.setdefault(name, str(threads))
     import cv2
 
-    cv2.setNumThreads(int(threads))
+    cv2.setNumThreads(threads)
+
+
+def _start(setup: Callable[..., None] | None, arguments: tuple[Any, ...], workers: int) -> None:
+    share_cores(max(1, (os.cpu_count() or 1) // workers))
     if setup is not None:
         setup(*arguments)

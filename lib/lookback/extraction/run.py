@@ -13,6 +13,7 @@ from lookback.backends.base import Backend
 from lookback.backends.choose import availability, backend_options, choose_backend
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.errors import BackendUnavailable, Reason
+from lookback.executors import WorkerDied, executor_of
 from lookback.extraction.identity import GT_ROLES, input_hash, producer_of, truth_as_clip
 from lookback.extraction.onepass import Made, extract_clip, rounds
 from lookback.extraction.roles import roles_for, with_requirements
@@ -20,7 +21,6 @@ from lookback.params import RunParams
 from lookback.progress import track
 from lookback.registry import BACKENDS, BackendSpec, backends_of
 from lookback.store import ArtifactStore, Entry, Producer
-from lookback.workers import WorkerDied, run_tasks
 
 FROM_FILES = {"pose": "poses", "depth": "poses"}  # roles that a file beside the clip serves better than any estimate
 
@@ -56,7 +56,7 @@ def extract_run(params: RunParams, clips: pd.DataFrame) -> tuple[pd.DataFrame, p
             waiting.append(task)
         else:
             rows += finished.rows
-    for index, result in track(run_tasks(extract_task, waiting, params.workers), "extracting", total=len(waiting)):
+    for index, result in track(executor_of(params).run(extract_task, waiting), "extracting", total=len(waiting)):
         task = waiting[index]
         if isinstance(result, WorkerDied):
             rows += [_row(task.clip, role, None, "", Made(None, str(Reason.BACKEND_FAILED), result.message)) for role in task.roles]

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from lookback.errors import ParameterError
 from lookback.params.curation import Curation
+from lookback.params.executor import Ray
 from lookback.params.section import Section
 from lookback.params.stages import Agreement, Audit, Extraction, Forensics, Judging, Report, Scoring
 from lookback.paths import RunPaths, project_root, resolve
@@ -25,6 +26,8 @@ class RunParams(Section):
     output: str | None = None  # another folder than outputs/<run>
     seed: int = Field(default=7, ge=0)
     workers: int = Field(default=2, ge=1, le=256)
+    executor: Literal["local", "ray"] = "local"  # who does the clips' work: processes here, or Ray actors; the tables are the same
+    ray: Ray = Ray()
     device: Literal["auto", "cpu", "cuda"] = "auto"
     curation: Curation = Curation()
     extraction: Extraction = Extraction()

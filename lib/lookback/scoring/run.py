@@ -13,6 +13,7 @@ from lookback.artifacts import entry_of
 from lookback.backends.choose import build_backend, choose_backend
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.errors import BackendUnavailable, NotScorable, Reason, UsageError
+from lookback.executors import WorkerDied, executor_of
 from lookback.extraction.identity import file_hash
 from lookback.files import sha256_json
 from lookback.params import RunParams
@@ -26,7 +27,6 @@ from lookback.scoring.results import Item, Scored, Unit
 from lookback.scoring.variants import scored_variants
 from lookback.store import ArtifactStore, Entry, Producer
 from lookback.tables import PROVENANCE
-from lookback.workers import WorkerDied, run_tasks
 
 FILES = ("ground_truth", "target_poses", "actions")  # files beside the video that a metric may read
 Results = dict[tuple[str, str], tuple[Scored, Producer, str]]
@@ -74,7 +74,7 @@ def score_run(
         )
     units: list[dict[str, Any]] = []
     items: list[dict[str, Any]] = []
-    for index, result in track(run_tasks(score_task, tasks, params.workers), "scoring", total=len(tasks)):
+    for index, result in track(executor_of(params).run(score_task, tasks), "scoring", total=len(tasks)):
         rows = _dead(tasks[index], result.message) if isinstance(result, WorkerDied) else result
         units += rows[0]
         items += rows[1]
