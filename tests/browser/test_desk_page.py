@@ -13,7 +13,8 @@ STANDING = "['.answers', '.count', '.question'].map(part => document.querySelect
 
 
 def start(page, name: str) -> None:
-    page.fill(FORM, name)
+    page.wait_for_selector(f"{FORM}:focus")  # ready to type
+    page.keyboard.type(name)
     page.keyboard.press("Enter")
     page.wait_for_selector(".lookback-desk .answers")
 

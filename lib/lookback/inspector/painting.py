@@ -45,7 +45,11 @@ def missing(run: RunView, clip: Clip) -> dict[str, str]:
         if roles and not stored:
             first = roles[0]
             known = first in rows.index
-            why[name] = " ".join(rows.loc[first, ["reason", "detail"]]) if known else "not extracted for this clip"
+            why[name] = (
+                ": ".join(part for part in rows.loc[first, ["reason", "detail"]] if part)
+                if known
+                else "not extracted for this clip"
+            )
     return why
 
 

@@ -5,15 +5,15 @@ const STATES = [["#c3c9d0", "out of view"], ["#009E73", "in view"], ["#E69F00", 
 const LEFT = 64, RIGHT = 14, TOP = 20, BAND = 62, GAP = 20, STRIP = 10, AXIS = 22;
 
 class Chart {
-  constructor(view, shown) {
-    this.view = view; this.shown = shown; this.at = 0; this.frames = view.slots[0].n_frames; this.width = 1000;
+  constructor(view, isShown) {
+    this.view = view; this.isShown = isShown; this.at = 0; this.frames = view.slots[0].n_frames; this.width = 1000;
     this.canvas = element("canvas", { class: "curves", role: "img", "aria-label": "per-frame curves; click to go to a frame" });
     this.resized = new ResizeObserver(() => this.resize());
     this.resized.observe(this.canvas);
     this.resize();
   }
   close() { this.resized.disconnect(); }
-  get bands() { return this.view.curves.filter((curve) => this.shown().has(curve.name)); }
+  get bands() { return this.view.curves.filter(this.isShown); }
   resize() {
     this.width = this.canvas.clientWidth || 1000;
     this.height = TOP + this.bands.length * (BAND + GAP) + (this.view.visibility.length ? STRIP + 8 : 0) + AXIS;

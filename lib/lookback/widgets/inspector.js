@@ -1,10 +1,10 @@
 // The clip inspector: synchronised clips, overlays painted in Python, curves that follow the cursor.
 const OVERLAYS = [["mask", "Mask"], ["track", "Track"], ["faces", "Faces"], ["depth", "Depth"], ["difference", "Difference"], ["epipolar", "Epipolar line"]];
-const MAX_COMPARED = 3, NOTE_PAUSE = 600;
+const MAX_COMPARED = 3, NOTE_PAUSE = 600, DEFAULT_CURVES = 3;
 
 function render({ model, el }) {
   el.classList.add("lookback-inspector");
-  let players = [], clock = null, chart = null, overlays = new Set(), curvesOn = new Set(), open = new Set(["failures"]);
+  let players = [], clock = null, chart = null, overlays = new Set(), picked = new Map(), open = new Set(["failures"]);
   const act = (message) => model.send({ frame: clock ? clock.position : 0, ...message });
   const side = element("aside", { "aria-label": "clips" });
   const stage = element("div", { class: "stage" });
@@ -124,12 +124,12 @@ function render({ model, el }) {
 
   function curves(view) {
     if (!view.curves.length) return element("p", { class: "hint", text: "No per-frame curve for this clip: no camera path, and no metric with values for single frames." });
-    if (!view.curves.some((curve) => curvesOn.has(curve.name))) curvesOn = new Set(view.curves.slice(0, 3).map((curve) => curve.name));
-    chart = new Chart(view, () => curvesOn);
+    const on = (curve) => picked.get(curve.name) ?? view.curves.indexOf(curve) < DEFAULT_CURVES; // what was ticked stays ticked on the next clip
+    chart = new Chart(view, on);
     chart.canvas.addEventListener("click", (event) => { clock.playing = false; clock.seek(chart.frameAt(event)); });
     const legend = element("details", { class: "legend" }, element("summary", { text: `Curves (${view.curves.length})` }), ...view.curves.map((curve) => {
-      const box = element("input", { type: "checkbox", "data-curve": curve.name, onchange: () => { box.checked ? curvesOn.add(curve.name) : curvesOn.delete(curve.name); chart.resize(); } });
-      box.checked = curvesOn.has(curve.name);
+      const box = element("input", { type: "checkbox", "data-curve": curve.name, onchange: () => { picked.set(curve.name, box.checked); chart.resize(); } });
+      box.checked = on(curve);
       return element("label", { style: `color:${chart.colour(curve)}` }, box, curve.name);
     }));
     remember(legend, "curves");

@@ -117,12 +117,18 @@ function keyboard(el, keys) {
     if (event.key === " " && event.target.matches("button, summary, input[type=checkbox], a")) return;
     if (keys(event)) { event.preventDefault(); event.stopPropagation(); }
   });
+  const attached = new ResizeObserver(() => { // a page of its own starts with the keys at hand; a notebook keeps its focus
+    if (!el.isConnected) return;
+    attached.disconnect();
+    refocus(el);
+  });
+  attached.observe(el);
   el.addEventListener("pointerup", (event) => { if (!typing(event.target)) setTimeout(() => refocus(el, true)); });
 }
 function refocus(el, force = false) {
   const active = document.activeElement;
   if (force ? !el.contains(active) || active.matches("button, canvas, input[type=range], input[type=checkbox], summary") : !active || active === document.body)
-    el.focus({ preventScroll: true });
+    (el.querySelector("input[type=text]") ?? el).focus({ preventScroll: true });
 }
 
 function element(tag, attributes = {}, ...children) {
