@@ -82,9 +82,13 @@ class Forensics(Section):
 
 
 class Audit(Section):
+    """Metrics on trial: controls and nuisances applied to sound clips, beside the failures of the demo world."""
+
     enabled: bool = False
-    severities: list[float] = [0.25, 0.5, 1.0]
-    clips: int = Field(default=4, ge=1)
+    severities: list[float] = Field(default=[0.25, 0.5, 1.0], min_length=1)  # of the nuisances; controls have one strength
+    clips: int = Field(default=4, ge=0)  # sound clips to corrupt, spread over benchmarks and settings; 0 leaves controls out
+    benchmarks: list[str] = []  # only clips of these; empty: all
+    false_alarms: float = Field(default=0.05, gt=0, lt=1)
 
 
 class Report(Section):

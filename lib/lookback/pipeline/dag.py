@@ -62,7 +62,14 @@ STAGES = (
         ("failures",),
         ("forensics",),
     ),
-    Stage("audit", "70_audit", ("clips", "truth", "gated"), (), ("audit",)),
+    Stage(
+        "audit",
+        "70_audit",
+        ("clips", "segments", "truth", "gated"),
+        (),
+        ("audit", "extraction", "scoring"),
+        ("lookback.backends", "lookback.metrics"),
+    ),
     Stage(
         "report",
         "90_report",

@@ -185,7 +185,17 @@ class ReportBuilder:
         return section
 
     def audit(self) -> Section:
-        return Section("audit", "Metrics on trial", "Every metric against every injected failure.", self.saved("audit"))
+        section = Section(
+            "audit", "Metrics on trial", "Every metric against every injected failure, and against corruptions that should not matter."
+        )
+        folder = self.params.paths.tables / "audit"
+        for name, title in (("failures", "Who catches what"), ("metrics", "What to trust a metric for")):
+            path = folder / f"{name}.csv"
+            if path.is_file() and len(frame := pd.read_csv(path).fillna("")):
+                labels = [column for column in frame.columns if frame[column].dtype == object or str(frame[column].dtype) == "str"]
+                section.fragments.append(self.plain(f"audit-{name}", title, frame, labels))
+        section.fragments += self.saved("audit")
+        return section
 
     def provenance(self) -> Section:
         artifacts = self.tables["artifacts"]

@@ -1,11 +1,14 @@
-"""Stage 70: the metrics on trial, on failures whose severity is known."""
+"""Stage 70: the metrics on trial: failures whose severity is known, controls that break memory, nuisances that must not matter."""
 
 from __future__ import annotations
 
 import pandas as pd
+from matplotlib.figure import Figure
 
-from lookback.audit.figures import sensitivity_figure
-from lookback.audit.sensitivity import paired_drops, sensitivity
+from lookback.audit.figures import dose_figure, invariance_figure, sensitivity_figure
+from lookback.audit.reading import failure_readings, metric_readings
+from lookback.audit.sensitivity import invariance, paired_drops, reactions, sensitivity, thresholds
+from lookback.audit.trial import run_trials
 from lookback.figures import save_figure
 from lookback.files import write_text
 from lookback.params import RunParams
@@ -14,16 +17,37 @@ from lookback.tables import read_table
 
 
 def audit(params: RunParams) -> dict[str, pd.DataFrame]:
-    """Metric x failure on the demo world's clips; a run without known failures has nothing to try."""
-    folder = params.paths.tables
-    truth = read_table(folder, "truth")
-    if not params.audit.enabled or truth.empty:
+    """Drops per injected failure (demo world), reactions to corruptions (any run), and what both say; nothing unless enabled."""
+    if not params.audit.enabled:
         return {}
-    drops = paired_drops(only_chosen(read_table(folder, "gated"), params), truth)
-    table = sensitivity(drops)
-    for name, frame in (("drops", drops), ("sensitivity", table)):
-        write_text(folder / "audit" / f"{name}.csv", frame.to_csv(index=False))
-    if len(table):
-        figure, caption = sensitivity_figure(table)
-        save_figure(figure, params.paths.figures / "audit", "sensitivity", caption)
-    return {"drops": drops, "sensitivity": table}
+    folder = params.paths.tables
+    clips, segments, truth, gated = (read_table(folder, name) for name in ("clips", "segments", "truth", "gated"))
+    trials = run_trials(params, clips, segments, truth)
+    reacted = reactions(only_chosen(trials, params) if len(trials) else trials)
+    drops = paired_drops(only_chosen(gated, params), truth)
+    table = sensitivity(drops, thresholds(reacted, params.audit.false_alarms))
+    invariances = invariance(reacted)
+    tables = {
+        "drops": drops,
+        "sensitivity": table,
+        "reactions": reacted,
+        "invariance": invariances,
+        "failures": failure_readings(table),
+        "metrics": metric_readings(table, invariances),
+    }
+    for name, frame in tables.items():
+        write_text(folder / "audit" / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
+    for name, (figure, caption) in audit_figures(tables).items():
+        save_figure(figure, params.paths.figures / "audit", name, caption)
+    return tables
+
+
+def audit_figures(tables: dict[str, pd.DataFrame]) -> dict[str, tuple[Figure, str]]:
+    """The pictures of what there is."""
+    drawn: dict[str, tuple[Figure, str]] = {}
+    if len(tables["sensitivity"]):
+        drawn["sensitivity"] = sensitivity_figure(tables["sensitivity"])
+        drawn["dose_response"] = dose_figure(tables["drops"], tables["sensitivity"])
+    if len(tables["invariance"]):
+        drawn["invariance"] = invariance_figure(tables["invariance"])
+    return drawn

@@ -1,8 +1,8 @@
 """SCRFD (Guo et al. 2021) through onnxruntime: preprocessing, decoding of its anchors, non-maximum suppression.
 
-The network sees (pixel - 127.5) / 128 in RGB, the longer side scaled to `side`. At each stride (8, 16, 32) every cell has two anchors
-at its corner; it gives a score, the distances to the box's four sides and the offsets of five landmarks, both in units of the stride.
-The published file is drawn for 640 x 640 only; `drawn_for` redraws it, so that a wide frame is not paid for as a square.
+The network sees (pixel - 127.5) / 128 in RGB, the longer side scaled to `side`. At each stride (8, 16, 32) every cell has two
+anchors at its corner; it gives a score, the distances to the box's four sides and the offsets of five landmarks, both in units of
+the stride. The published file is drawn for 640 x 640 only; `drawn_for` redraws it, so that a wide frame does not cost a square.
 """
 
 from __future__ import annotations

@@ -1,0 +1,138 @@
+"""The trial of metrics: corruptions do what their names say, and drops, thresholds and readings follow from constructed scores."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from lookback.audit.controls import CONTROLS
+from lookback.audit.reading import failure_readings, metric_readings
+from lookback.audit.sensitivity import invariance, measures, paired_drops, reactions, sensitivity, thresholds
+from lookback.audit.trial import _trials, run_trials, sound_clips
+from lookback.clips import Clip, clips_to_frame
+from lookback.media import encode
+from lookback.params import load_run
+from lookback.tables import empty_table
+from skimage.metrics import peak_signal_noise_ratio
+
+BY_NAME = {control.name: control for control in CONTROLS}
+
+
+@pytest.fixture(scope="module")
+def frames() -> np.ndarray:
+    """A bright square that walks over a smooth picture: every frame differs from every other."""
+    ramp = np.linspace(40, 120, 64)[None, :, None] + np.linspace(0, 60, 48)[:, None, None]
+    video = np.repeat(np.repeat(ramp[None], 12, 0), 3, -1).astype(np.uint8)
+    for index, frame in enumerate(video):
+        frame[10:20, 4 * index : 4 * index + 8] = 250
+    return video
+
+
+def corrupted(name: str, frames: np.ndarray, strength: float = 1.0) -> np.ndarray:
+    return BY_NAME[name].apply(frames, strength, np.random.default_rng(3), frames[:, ::-1])
+
+
+@pytest.mark.parametrize("name", sorted(BY_NAME))
+def test_a_corruption_keeps_the_shape_and_changes_something(name: str, frames: np.ndarray):
+    out = corrupted(name, frames)
+    assert (out.shape, out.dtype) == (frames.shape, np.uint8)
+    assert (out != frames).any()
+
+
+def test_controls_are_what_they_are_called(frames: np.ndarray):
+    assert (corrupted("frozen", frames) == frames[0]).all()
+    assert (corrupted("reversed", frames) == frames[::-1]).all()
+    order = corrupted("shuffled", frames)
+    assert sorted(frame.tobytes() for frame in order) == sorted(frame.tobytes() for frame in frames)
+    late = corrupted("swapped", frames)
+    assert (late[:6] == frames[:6]).all()
+    assert (late[-1] == frames[-1, ::-1]).all()
+    assert (corrupted("frame_rate", frames)[3] == frames[0]).all()
+
+
+@pytest.mark.parametrize("name", ["noise", "compression", "resize"])
+def test_nuisances_grow_with_their_strength(name: str, frames: np.ndarray):
+    """PSNR by scikit-image falls from strength to strength."""
+    values = [peak_signal_noise_ratio(frames, corrupted(name, frames, strength)) for strength in (0.25, 0.5, 1.0)]
+    assert values[0] > values[1] > values[2]
+
+
+def item(model: str, metric: str, value: float, benchmark: str = "mbench", phase: str = "") -> dict:
+    keys = {"benchmark": benchmark, "setting": "A", "model_id": model, "clip_id": "c", "metric": metric, "variant": "paper"}
+    return {**keys, "phase": phase, "value": value}
+
+
+STYLE = "mbencha.environment.rendering_style"
+LIGHT = "mbencha.environment.rendering_lighting"
+
+
+def trial_of_two() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Style falls by 0.2 and 0.4 with a style shift; lighting does not move."""
+    rows = [item(model, STYLE, value) for model, value in (("right", 0.9), ("half", 0.7), ("full", 0.5))]
+    rows += [item(model, LIGHT, 0.8) for model in ("right", "half", "full")]
+    truth = [("right", "none", 0.0), ("half", "style_shift", 0.5), ("full", "style_shift", 1.0)]
+    keys = {"benchmark": "mbench", "setting": "A", "clip_id": "c"}
+    return pd.DataFrame(rows), pd.DataFrame(
+        [{**keys, "model_id": model, "failure": failure, "severity": severity} for model, failure, severity in truth]
+    )
+
+
+def test_drops_and_their_order():
+    drops = paired_drops(*trial_of_two())
+    style = drops[drops["measure"] == STYLE].set_index("severity")["drop"]
+    assert style.to_dict() == pytest.approx({0.5: 0.2, 1.0: 0.4})
+    table = sensitivity(drops, {STYLE: 0.3, LIGHT: 0.0}).set_index("measure")
+    assert table.loc[STYLE, "rank_correlation"] > 0.9
+    assert table.loc[STYLE, "detected_from"] == 1.0, "0.2 is within what nuisances do, 0.4 is not"
+    assert table.loc[LIGHT, "rank_correlation"] == 0.0
+    assert np.isnan(table.loc[LIGHT, "detected_from"])
+    assert table["meant"].to_dict() == {STYLE: True, LIGHT: False}
+
+
+def test_a_lower_is_better_part_counts_the_other_way():
+    scored = measures(pd.DataFrame([item("m", "mind.lcm", 1.0, "mind", "mse"), item("m", "mind.lcm", 1.0, "mind", "psnr")]))
+    assert scored.set_index("measure")["sign"].to_dict() == {"mind.lcm mse": -1.0, "mind.lcm psnr": 1.0}
+
+
+def test_the_threshold_is_the_nuisances_quantile():
+    rows = pd.DataFrame({"measure": ["m"] * 101, "kind": ["nuisance"] * 101, "drop": np.linspace(0, 1, 101)})
+    assert thresholds(rows, 0.05)["m"] == pytest.approx(0.95)
+    assert thresholds(rows.assign(drop=-1.0), 0.05)["m"] == 0.0
+
+
+def test_readings_say_who_catches_what_and_who_does_not():
+    drops = paired_drops(*trial_of_two())
+    table = sensitivity(drops, {})
+    assert failure_readings(table)["verdict"].tolist() == ["caught by its metric"]
+    blind = table.assign(rank_correlation=table["rank_correlation"].where(table["measure"] != STYLE, 0.1))
+    told = failure_readings(blind).iloc[0]
+    assert told["verdict"] == "missed by its metrics"
+    assert "missed" in told["reading"]
+    words = metric_readings(table, invariance(pd.DataFrame())).set_index("measure")
+    assert words.loc[STYLE, "sees"] == "style_shift"
+    assert words.loc[LIGHT, "sees"] == ""
+
+
+def test_reactions_compare_with_the_sound_clip_of_the_same_task():
+    rows = [
+        {**item("m+sound", STYLE, 0.9), "sound_model": "m", "control": "sound", "kind": "sound", "strength": 0.0},
+        {**item("m+frozen-100", STYLE, 0.6), "sound_model": "m", "control": "frozen", "kind": "control", "strength": 1.0},
+    ]
+    found = reactions(pd.DataFrame(rows))
+    assert found["drop"].tolist() == pytest.approx([0.3])
+    assert invariance(found)["relative_drop"].tolist() == pytest.approx([1 / 3])
+
+
+def test_a_users_own_clips_are_corrupted_and_scored(tmp_path, frames: np.ndarray):
+    """No truth is known: the clips are taken as they are. A frozen camera is not aligned with the turn that was asked for."""
+    params = load_run("demo", [f"output={tmp_path / 'run'}", "workers=1", "audit.clips=1", "audit.severities=[1.0]"])
+    params = params.model_copy(update={"scoring": params.scoring.model_copy(update={"metrics": ["wrbench.visual_integrity"]})})
+    video = encode(tmp_path / "clip.mp4", np.repeat(frames, 3, 0), 16)
+    facts = {"n_frames": 36, "fps": 16.0, "width": 64, "height": 48, "camera": "static", "video": str(video)}
+    clip = Clip(benchmark="wrbench", setting="s", model_id="m", clip_id="c", scene="x", content_hash="0" * 64, **facts)
+    table, nothing = clips_to_frame([clip]), empty_table("truth")
+    assert sound_clips(table, nothing, params) == [clip]
+    assert len(_trials(clip, [0.5, 1.0])) == 1 + 4 + 2 * 4
+    items = run_trials(params, table, empty_table("segments"), nothing)
+    assert set(items["control"]) == {"sound", *BY_NAME}
+    assert items["value"].notna().all()
+    values = items.set_index("control")["value"]
+    assert values["shuffled"] < values["sound"], "jumping pictures have less integrity than the sound clip"
