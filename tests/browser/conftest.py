@@ -1,31 +1,17 @@
-"""The real pages: Voila (or JupyterLab) serves the project's notebooks over a little run, headless Chromium drives them."""
+"""The real pages: Voila serves the project's notebooks over a little run, headless Chromium drives them."""
 
-import base64
-import os
 import shutil
-import socket
-import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from little_run import RUN, LittleRun, write_little_run
+from browser_pages import PROJECT, SHOWN_WITHIN, server
+from little_run import LittleRun, write_little_run
 
-PROJECT = Path(__file__).resolve().parents[2]
 SCREENSHOTS = PROJECT / "outputs" / "browser"
-STARTED_WITHIN, SHOWN_WITHIN = 60, 60_000
-PIXELS = """canvas => {
-  const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
-  let text = ""; for (let i = 0; i < data.length; i += 32768) text += String.fromCharCode(...data.subarray(i, i + 32768));
-  return [canvas.height, canvas.width, btoa(text)];
-}"""
 
 
 def pytest_collection_modifyitems(items):
@@ -39,38 +25,6 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def little(tmp_path_factory) -> LittleRun:
     return write_little_run(tmp_path_factory.mktemp("project"))
-
-
-@contextmanager
-def server(command: list[str], root: Path, ready: str) -> Iterator[str]:
-    """A Jupyter server on a free port of the loopback, ended with the test."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
-    keep = {name: value for name, value in os.environ.items() if not name.startswith("LOOKBACK_")}
-    homes = {name: str(root / "jupyter") for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")}
-    env = keep | homes | {"LOOKBACK_ROOT": str(root), "LOOKBACK_RUN": RUN, "OMP_NUM_THREADS": "1"}
-    log = root / f"{Path(command[0]).name}.log"
-    with log.open("w") as output:
-        process = subprocess.Popen([*command, f"--port={port}"], env=env, cwd=root, stdout=output, stderr=subprocess.STDOUT)
-        try:
-            deadline = time.monotonic() + STARTED_WITHIN
-            while time.monotonic() < deadline and process.poll() is None:
-                try:
-                    urllib.request.urlopen(address + ready, timeout=5).close()
-                    break
-                except OSError:
-                    time.sleep(0.2)
-            else:
-                pytest.fail(f"{command[0]} did not start: {log.read_text()[-2000:]}")
-            yield address
-        finally:
-            process.terminate()
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
 
 
 @pytest.fixture(scope="session")
@@ -118,21 +72,3 @@ def open_page(browser) -> Callable:
 def screenshot() -> Callable:
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     return lambda page, name: page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
-
-
-def shown(page, slot: int = 0) -> np.ndarray:
-    """The pixels on a clip's canvas, RGB."""
-    height, width, text = page.eval_on_selector(f"canvas.lookback-frame[data-slot='{slot}']", PIXELS)
-    return np.frombuffer(base64.b64decode(text), np.uint8).reshape(height, width, 4)[..., :3]
-
-
-def wait_for_frame(page, index: int, slot: int = 0) -> None:
-    """Until the canvas says that it shows this frame in every pixel."""
-    page.wait_for_selector(f"canvas.lookback-frame[data-slot='{slot}'][data-frame='{index}'][data-exact='true']", timeout=20_000)
-
-
-def scrub(page, index: int) -> None:
-    """Move the slider as a person dragging it does."""
-    page.eval_on_selector(
-        ".slider", "(slider, at) => { slider.value = at; slider.dispatchEvent(new Event('input', { bubbles: true })); }", index
-    )

@@ -1,7 +1,7 @@
 """The annotation desk in a real browser: votes, undo, export, two annotators at once, and nothing that names a model."""
 
 import pytest
-from conftest import SHOWN_WITHIN, wait_for_frame
+from browser_pages import SHOWN_WITHIN, wait_for_frame
 from lookback.agreement import read_ratings
 from lookback.desk import VoteBook, build_tasks, order_for
 

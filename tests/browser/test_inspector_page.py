@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-from conftest import scrub, shown, wait_for_frame
+from browser_pages import scrub, shown, wait_for_frame
 from little_run import FRAMES, LONG_FRAMES, LONG_LABEL, LONGER, RUN, VERBATIM, long_frame
 from lookback.inspector.sync import by_phase
 

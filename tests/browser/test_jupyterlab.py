@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import PROJECT, SHOWN_WITHIN, server, shown, wait_for_frame
+from browser_pages import PROJECT, SHOWN_WITHIN, server, shown, wait_for_frame
 
 pytestmark = pytest.mark.browser
 

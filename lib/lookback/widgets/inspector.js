@@ -21,10 +21,13 @@ function render({ model, el }) {
   function drawFilters() {
     const list = model.get("listing");
     const picks = ["model", "scene", "failure", "metric"].map((name) => element("label", {}, element("span", { text: name }),
-      element("select", { "data-filter": name, "aria-label": name, onchange: filter }, ...["", ...list.choices[name]].map((value) => option(value, list.filters[name])))));
-    const number = (name, text) => element("input", { type: "number", step: "any", "data-filter": name, "aria-label": text, title: text, value: list.filters[name] ?? "", onchange: filter });
+      element("select", { "data-filter": name, "aria-label": name, onchange: filter },
+        ...["", ...list.choices[name]].map((value) => option(value, list.filters[name])))));
+    const number = (name, text) => element("input", { type: "number", step: "any", "data-filter": name, "aria-label": text, title: text,
+      value: list.filters[name] ?? "", onchange: filter });
     const text = element("input", { type: "search", "data-filter": "text", "aria-label": "name contains", value: list.filters.text, oninput: filter });
-    side.replaceChildren(...picks, element("label", { class: "range" }, element("span", { text: "its value" }), number("low", "at least"), "to", number("high", "at most")),
+    side.replaceChildren(...picks,
+      element("label", { class: "range" }, element("span", { text: "its value" }), number("low", "at least"), "to", number("high", "at most")),
       element("label", {}, element("span", { text: "name has" }), text), element("p", { class: "count" }), element("ul", { class: "listing" }));
     drawListing();
   }
@@ -33,7 +36,8 @@ function render({ model, el }) {
     side.querySelector(".count").textContent = `${list.clips.length} of ${list.total} clips (n next, p previous)`;
     const listing = side.querySelector(".listing");
     listing.replaceChildren(...list.clips.map((label) => {
-      const button = element("button", { text: label.replaceAll("/", "/\u200b"), "data-clip": label, onclick: () => label === model.get("view").label || act({ type: "open", label }) });
+      const button = element("button", { text: label.replaceAll("/", "/\u200b"), "data-clip": label,
+        onclick: () => label === model.get("view").label || act({ type: "open", label }) });
       if (label === current) button.setAttribute("aria-current", "true");
       return element("li", {}, button);
     }));
@@ -78,8 +82,9 @@ function render({ model, el }) {
   function figure(player) {
     const shown = element("span", { class: "shown", "data-slot": player.slot });
     const caption = element("figcaption", {}, element("b", { text: player.facts.label }), ` ${player.facts.size}, ${player.facts.n_frames} frames `, shown);
-    if (model.get("view").compared.includes(player.facts.clip)) caption.append(element("button", { class: "remove", title: "stop comparing", "aria-label": `remove ${player.facts.label}`,
-      text: "×", onclick: () => compare(model.get("view").compared.filter((label) => label !== player.facts.clip)) }));
+    const { compared } = model.get("view");
+    if (compared.includes(player.facts.clip)) caption.append(element("button", { class: "remove", title: "stop comparing", text: "×",
+      "aria-label": `remove ${player.facts.label}`, onclick: () => compare(compared.filter((label) => label !== player.facts.clip)) }));
     return element("figure", {}, player.canvas, caption);
   }
   function captions(at) {
@@ -92,43 +97,65 @@ function render({ model, el }) {
 
   function toggles(view) {
     const boxes = OVERLAYS.map(([name, text]) => {
-      const box = element("input", { type: "checkbox", "data-overlay": name, onchange: () => { box.checked ? overlays.add(name) : overlays.delete(name); act({ type: "overlays", names: [...overlays] }); hint(view); } });
+      const box = element("input", { type: "checkbox", "data-overlay": name, onchange: () => {
+        box.checked ? overlays.add(name) : overlays.delete(name);
+        act({ type: "overlays", names: [...overlays] });
+        hint(view);
+      } });
       box.checked = overlays.has(name);
       box.disabled = name in view.missing;
       return element("label", { title: view.missing[name] || "", class: box.disabled ? "off" : "" }, box, text);
     });
     const others = view.counterparts.filter((other) => !view.compared.includes(other.label));
-    const add = element("select", { "data-compare": "", "aria-label": "compare with", onchange: (event) => event.target.value && compare([...view.compared, event.target.value]) },
-      option("", "", others.length ? "add a model" : view.compared.length ? "all are shown" : "no other model"), ...others.map((other) => option(other.label, "", other.model)));
+    const invitation = others.length ? "add a model" : view.compared.length ? "all are shown" : "no other model";
+    const add = element("select", { "data-compare": "", "aria-label": "compare with",
+      onchange: (event) => event.target.value && compare([...view.compared, event.target.value]) },
+      option("", "", invitation), ...others.map((other) => option(other.label, "", other.model)));
     add.disabled = !others.length || view.compared.length >= MAX_COMPARED;
-    const sync = element("select", { "data-sync": "", "aria-label": "synchronise by", onchange: (event) => act({ type: "sync", by: event.target.value }) }, ...["frame", "phase"].map((value) => option(value, view.sync)));
+    const sync = element("select", { "data-sync": "", "aria-label": "synchronise by", onchange: (event) => act({ type: "sync", by: event.target.value }) },
+      ...["frame", "phase"].map((value) => option(value, view.sync)));
     setTimeout(() => hint(view));
-    return element("div", {}, element("div", { class: "toggles" }, element("b", { text: "Overlays" }), ...boxes, element("label", {}, element("b", { text: "Compare" }), add), element("label", {}, element("b", { text: "Side by side by" }), sync)),
+    return element("div", {}, element("div", { class: "toggles" }, element("b", { text: "Overlays" }), ...boxes,
+      element("label", {}, element("b", { text: "Compare" }), add), element("label", {}, element("b", { text: "Side by side by" }), sync)),
       element("p", { class: "hint overlay-hint" }));
   }
+  // what the ticked overlays show, and why others are off
   function hint(view) {
-    const said = { difference: `Difference: to ${view.reference}; black is equal, bright differs.`, depth: "Depth: bright is near.", epipolar: "Epipolar line: click a point, then move through the frames; a ring stands where the camera only turned.",
-      mask: "Mask: orange the subject, pink people.", faces: "Faces: boxes of the nearest sampled frame.", track: "Track: the path of the subject's centre so far." };
+    const said = {
+      mask: "Mask: orange the subject, pink people.",
+      track: "Track: the path of the subject's centre so far.",
+      faces: "Faces: boxes of the nearest sampled frame.",
+      depth: "Depth: bright is near.",
+      difference: `Difference: to ${view.reference}; black is equal, bright differs.`,
+      epipolar: "Epipolar line: click a point, then move through the frames; a ring stands where the camera only turned.",
+    };
     const absent = new Map();
-    for (const [name, text] of OVERLAYS) if (name in view.missing) absent.set(view.missing[name], [...(absent.get(view.missing[name]) ?? []), text]);
-    const missing = [...absent].map(([why, names]) => `Off: ${names.join(", ")} (${why}).`);
+    for (const [name, text] of OVERLAYS) {
+      const why = view.missing[name];
+      if (why !== undefined) absent.set(why, [...(absent.get(why) ?? []), text]);
+    }
+    const shown = [...overlays].filter((name) => !(name in view.missing)).map((name) => said[name]);
     const node = stage.querySelector(".overlay-hint");
-    if (node) node.textContent = [...[...overlays].filter((name) => !(name in view.missing)).map((name) => said[name]), ...missing].join(" ");
+    if (node) node.textContent = [...shown, ...[...absent].map(([why, names]) => `Off: ${names.join(", ")} (${why}).`)].join(" ");
   }
   function clicked(event, player) {
     if (!overlays.has("epipolar")) return;
     const box = player.canvas.getBoundingClientRect();
     clock.pause();
-    act({ type: "point", slot: player.slot, frame: player.index, x: (event.clientX - box.left) / box.width, y: (event.clientY - box.top) / box.height });
+    const x = (event.clientX - box.left) / box.width, y = (event.clientY - box.top) / box.height;
+    act({ type: "point", slot: player.slot, frame: player.index, x, y });
   }
 
   function curves(view) {
-    if (!view.curves.length) return element("p", { class: "hint", text: "No per-frame curve for this clip: no camera path, and no metric with values for single frames." });
-    const on = (curve) => picked.get(curve.name) ?? view.curves.indexOf(curve) < DEFAULT_CURVES; // what was ticked stays ticked on the next clip
+    const none = "No per-frame curve for this clip: no camera path, and no metric with values for single frames.";
+    if (!view.curves.length) return element("p", { class: "hint", text: none });
+    // what was ticked stays ticked on the next clip
+    const on = (curve) => picked.get(curve.name) ?? view.curves.indexOf(curve) < DEFAULT_CURVES;
     chart = new Chart(view, on);
     chart.canvas.addEventListener("click", (event) => { clock.playing = false; clock.seek(chart.frameAt(event)); });
     const legend = element("details", { class: "legend" }, element("summary", { text: `Curves (${view.curves.length})` }), ...view.curves.map((curve) => {
-      const box = element("input", { type: "checkbox", "data-curve": curve.name, onchange: () => { picked.set(curve.name, box.checked); chart.resize(); } });
+      const box = element("input", { type: "checkbox", "data-curve": curve.name,
+        onchange: () => { picked.set(curve.name, box.checked); chart.resize(); } });
       box.checked = on(curve);
       return element("label", { style: `color:${chart.colour(curve)}` }, box, curve.name);
     }));
@@ -149,19 +176,25 @@ function render({ model, el }) {
     const line = (row) => {
       const frame = frameOf?.(row) ?? null;
       const node = element("tr", {}, ...columns.map((name) => cell(row[name])));
-      if (frame !== null && clock) { node.className = "link"; node.title = `go to frame ${frame}`; node.addEventListener("click", () => { clock.playing = false; clock.seek(frame); }); }
+      if (frame === null || !clock) return node;
+      node.className = "link"; node.title = `go to frame ${frame}`;
+      node.addEventListener("click", () => { clock.playing = false; clock.seek(frame); });
       return node;
     };
-    return element("div", { class: "scroll" }, element("table", {}, element("tr", {}, ...columns.map((name) => element("th", { text: name.replaceAll("_", " ") }))), ...rows.map(line)));
+    const head = element("tr", {}, ...columns.map((name) => element("th", { text: name.replaceAll("_", " ") })));
+    return element("div", { class: "scroll" }, element("table", {}, head, ...rows.map(line)));
   }
   function facts(view) {
     const part = (name, title, node) => remember(element("details", { "data-part": name }, element("summary", { text: title }), node), name);
     const { failures, scores, answers, segments } = view.facts;
     return element("div", { class: "facts" },
-      part("failures", `Failures (${failures.length})`, table(failures, ["label", "confidence", "frame_start", "frame_end", "evidence"], (row) => row.frame_start)),
+      part("failures", `Failures (${failures.length})`,
+        table(failures, ["label", "confidence", "frame_start", "frame_end", "evidence"], (row) => row.frame_start)),
       part("scores", `Scores (${scores.length})`, table(scores, ["metric", "variant", "phase", "value", "reason", "detail", "backend"])),
-      part("answers", `Judge's questions and answers (${answers.length})`, table(answers, ["task", "frame", "question", "answer", "value", "judge", "verbatim", "reason"], (row) => row.frame)),
-      part("segments", `Captions, phases, camera (${segments.length})`, table(segments, ["kind", "segment_id", "start", "end", "text"], (row) => row.start)),
+      part("answers", `Judge's questions and answers (${answers.length})`,
+        table(answers, ["task", "frame", "question", "answer", "value", "judge", "verbatim", "reason"], (row) => row.frame)),
+      part("segments", `Captions, phases, camera (${segments.length})`,
+        table(segments, ["kind", "segment_id", "start", "end", "text"], (row) => row.start)),
       note(view), element("p", { class: "hint" }, "Link to this frame: ", element("a", { class: "deeplink", target: "_blank" })));
   }
   function note(view) {
@@ -169,10 +202,18 @@ function render({ model, el }) {
     const state = element("span", { class: "hint saved", role: "status" });
     area.value = view.note || "";
     let timer = null, sent = area.value;
-    const save = () => { clearTimeout(timer); if (area.value !== sent) { sent = area.value; act({ type: "note", label: view.label, text: area.value }); } };
+    const save = () => {
+      clearTimeout(timer);
+      if (area.value === sent) return;
+      sent = area.value;
+      act({ type: "note", label: view.label, text: sent });
+    };
     area.addEventListener("input", () => { state.textContent = "…"; clearTimeout(timer); timer = setTimeout(save, NOTE_PAUSE); });
     area.addEventListener("change", save);
-    area.addEventListener("keydown", (event) => { event.stopPropagation(); if (event.key === "Escape") { area.blur(); refocus(el, true); } });
+    area.addEventListener("keydown", (event) => {
+      event.stopPropagation();
+      if (event.key === "Escape") { area.blur(); refocus(el, true); }
+    });
     return element("label", { class: "note" }, element("b", { text: "Note" }), area, state);
   }
   function link(at) {
@@ -199,11 +240,15 @@ function render({ model, el }) {
   const receive = (message, buffers) => {
     if (message.type === "frames") players[message.slot]?.receive(message, buffers);
     else if (message.type === "refresh") players.forEach((player) => player.refresh(message.version));
-    else if (message.type === "noted") { const state = stage.querySelector(".saved"); if (state && model.get("view").label === message.label) state.textContent = "saved"; }
+    else if (message.type === "noted" && model.get("view").label === message.label) stage.querySelector(".saved").textContent = "saved";
   };
   const viewed = () => { draw(); drawListing(); };
   model.on("change:view", viewed); model.on("change:listing", drawListing); model.on("msg:custom", receive);
   drawFilters(); draw();
-  return () => { if (chart) chart.close(); if (clock) clock.playing = false; model.off("change:view", viewed); model.off("change:listing", drawListing); model.off("msg:custom", receive); };
+  return () => {
+    if (chart) chart.close();
+    if (clock) clock.playing = false;
+    model.off("change:view", viewed); model.off("change:listing", drawListing); model.off("msg:custom", receive);
+  };
 }
 export default { render };

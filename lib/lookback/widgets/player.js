@@ -22,7 +22,8 @@ class Player {
   ready(index) { return this.images.has(index); }
   ask() {
     if (this.busy) return;
-    const shown = this.images.get(this.index), exact = !this.playing && (Boolean(shown) || this.canvas.width * this.canvas.height <= SMALL);
+    const shown = this.images.get(this.index), small = this.canvas.width * this.canvas.height <= SMALL;
+    const exact = !this.playing && (small || Boolean(shown));
     let wanted = [];
     if (!shown || (exact && !shown.exact)) wanted = [this.index];
     else if (this.playing) wanted = this.upcoming.filter((index) => !this.images.has(index)).slice(0, BATCH);
@@ -34,7 +35,10 @@ class Player {
     if (message.version !== this.facts.version) return;
     const pictures = await Promise.all(buffers.map((bytes) => createImageBitmap(new Blob([bytes]), { colorSpaceConversion: "none" })));
     if (message.version !== this.facts.version) return;
-    message.indices.forEach((index, k) => { this.images.get(index)?.picture.close(); this.images.set(index, { picture: pictures[k], exact: message.exact }); });
+    message.indices.forEach((index, k) => {
+      this.images.get(index)?.picture.close();
+      this.images.set(index, { picture: pictures[k], exact: message.exact });
+    });
     this.busy = false;
     this.forget();
     this.draw();
@@ -42,8 +46,9 @@ class Player {
   }
   forget() {
     if (this.images.size <= this.keep) return;
-    const far = [...this.images.keys()].sort((a, b) => Math.abs(b - this.index) - Math.abs(a - this.index)).slice(0, this.images.size - this.keep);
-    for (const index of far) { this.images.get(index).picture.close(); this.images.delete(index); }
+    const distance = (index) => Math.abs(index - this.index);
+    const far = [...this.images.keys()].sort((a, b) => distance(b) - distance(a));
+    for (const index of far.slice(0, this.images.size - this.keep)) { this.images.get(index).picture.close(); this.images.delete(index); }
   }
   refresh(version) { this.images.clear(); this.busy = false; this.facts.version = version; this.ask(); }
   draw() {
@@ -66,8 +71,9 @@ class Clock {
   seek(position) {
     this.position = Math.max(0, Math.min(this.length - 1, Math.round(position)));
     for (const player of this.players) {
-      const next = this.playing ? Array.from({ length: AHEAD }, (_, k) => this.frameOf(player, Math.min(this.position + 1 + k, this.length - 1))) : [];
-      player.seek(this.frameOf(player, this.position), this.playing, [...new Set(next)]);
+      const next = new Set();
+      for (let k = 1; this.playing && k <= AHEAD; k++) next.add(this.frameOf(player, Math.min(this.position + k, this.length - 1)));
+      player.seek(this.frameOf(player, this.position), this.playing, [...next]);
     }
     this.onFrame(this.position);
   }
@@ -126,8 +132,9 @@ function keyboard(el, keys) {
   el.addEventListener("pointerup", (event) => { if (!typing(event.target)) setTimeout(() => refocus(el, true)); });
 }
 function refocus(el, force = false) {
-  const active = document.activeElement;
-  if (force ? !el.contains(active) || active.matches("button, canvas, input[type=range], input[type=checkbox], summary") : !active || active === document.body)
+  const active = document.activeElement, idle = !active || active === document.body;
+  const spent = force && (!el.contains(active) || active.matches("button, canvas, input[type=range], input[type=checkbox], summary"));
+  if (idle || spent)
     (el.querySelector("input[type=text]") ?? el).focus({ preventScroll: true });
 }
 
