@@ -21,7 +21,7 @@ def atomic_path(target: Path) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:60]}.", suffix=target.suffix)
     except OSError as error:
-        raise LookbackError(f"Cannot write {target}: {error.strerror}; check the folder's permissions and free space") from error
+        raise _unwritable(target, error) from error
     os.close(handle)
     temporary = Path(name)
     try:
@@ -31,9 +31,14 @@ def atomic_path(target: Path) -> Iterator[Path]:
         temporary.chmod(0o644)
         temporary.replace(target)
     except OSError as error:
-        raise LookbackError(f"Cannot write {target}: {error.strerror}; check the folder's permissions and free space") from error
+        raise _unwritable(target, error) from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _unwritable(target: Path, error: OSError) -> LookbackError:
+    # errors of pyarrow carry no strerror
+    return LookbackError(f"Cannot write {target}: {error.strerror or error}; check the folder's permissions and free space")
 
 
 def write_bytes(target: Path, content: bytes) -> None:

@@ -64,7 +64,7 @@ class ArtifactStore:
     def load(self, producer: Producer, input_hash: str) -> Entry | None:
         """The entry, or None when it is absent or damaged (a damaged one is removed)."""
         path = self.path(producer, producer.key(input_hash))
-        head = self._head(path)
+        head = self._head(path, producer, input_hash)
         if head is None:
             return None
         payload = path.with_suffix(".npz")
@@ -78,19 +78,20 @@ class ArtifactStore:
 
     def record(self, producer: Producer, input_hash: str) -> dict[str, Any] | None:
         """Only the record: cheap, the payload is not read."""
-        head = self._head(self.path(producer, producer.key(input_hash)))
+        head = self._head(self.path(producer, producer.key(input_hash)), producer, input_hash)
         return None if head is None else head["record"]
 
-    def _head(self, path: Path) -> dict[str, Any] | None:
+    def _head(self, path: Path, producer: Producer, input_hash: str) -> dict[str, Any] | None:
         try:
             head = json.loads(path.read_bytes())
             checksum = head.pop("checksum")
         except FileNotFoundError:
             return None
-        except (ValueError, KeyError, AttributeError):
+        except (ValueError, KeyError, AttributeError, TypeError):
             self._discard(path)
             return None
-        if checksum != sha256_json(head):
+        mine = head.get("producer") == asdict(producer) and head.get("input") == input_hash  # no other entry under this name
+        if checksum != sha256_json(head) or not mine or not {"payload", "record"} <= head.keys():
             self._discard(path)
             return None
         return head

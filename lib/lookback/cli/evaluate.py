@@ -133,6 +133,7 @@ def prepare(
     from lookback import stages
     from lookback.extraction.figures import coverage_table
     from lookback.extraction.roles import with_requirements
+    from lookback.pipeline.lock import run_lock
     from lookback.registry import BACKENDS
 
     roles = {spec.role for spec in BACKENDS} | {"gt_pose"}
@@ -146,8 +147,9 @@ def prepare(
         "allow_download": allow_download,
     }
     params = _params(output, workers, {"curation": {"sources": [_source(source, layout, "", "", "")]}, "extraction": extraction})
-    stages.curation(params)
-    print(coverage_table(stages.extraction(params)["artifacts"]).to_string(index=False))
+    with run_lock(params.paths.root):
+        stages.curation(params)
+        print(coverage_table(stages.extraction(params)["artifacts"]).to_string(index=False))
 
 
 def _params(output: str, workers: int, sections: dict[str, Any]) -> RunParams:

@@ -7,11 +7,11 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from lookback.errors import BackendUnavailable, LookbackError
 from lookback.params.executor import Ray
-from lookback.paths import project_root
 
 LOOPBACK = "127.0.0.2"  # Ray takes 127.0.0.1 for a mistake and listens on the machine's outer address instead
 OBJECT_STORE_BYTES = 256 * 1024**2  # results are table rows; arrays go to the artifact store, not through Ray
@@ -44,6 +44,7 @@ def connect(workers: int, settings: Ray) -> Any:
 
 def _start(ray: Any, cpus: int) -> None:
     """Ray gives its helper processes 15 s to come up, too little on a busy machine's first start: try again then."""
+    os.environ.setdefault("RAY_worker_niceness", "0")  # Ray's 15 starves its workers on a machine that does other things too
     where = {"_node_ip_address": LOOPBACK} if sys.platform == "linux" else {}
     for attempt in range(1, STARTS + 1):
         try:
@@ -71,7 +72,7 @@ def _bytecode() -> Iterator[None]:
     if not sys.dont_write_bytecode:
         yield
         return
-    names = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(project_root() / "outputs" / ".bytecode")}
+    names = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(Path.home() / ".cache" / "lookback" / "bytecode")}
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(names)
     try:

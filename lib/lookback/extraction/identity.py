@@ -10,6 +10,7 @@ from lookback.backends.choose import backend_options
 from lookback.clips import Clip
 from lookback.files import sha256_json
 from lookback.hashcache import HashCache
+from lookback.media.hashing import content_hash
 from lookback.params import RunParams
 from lookback.paths import resolve
 from lookback.registry import BackendSpec
@@ -58,10 +59,16 @@ def truth_as_clip(clip: Clip) -> Clip:
     )
 
 
+def changed_since_curation(clip: Clip) -> str:
+    """A sentence when the video is no longer the one that curation hashed; empty when it is, or when it is gone altogether."""
+    video = resolve(clip.video)
+    if not clip.content_hash or not video.exists() or content_hash(video) == clip.content_hash:
+        return ""
+    return f"{clip.video} is not the file that curation saw (its content changed); run the curation stage again"
+
+
 @cache
 def _content_hash(path: str) -> str:
-    from lookback.media import content_hash
-
     return content_hash(resolve(path))
 
 

@@ -14,7 +14,7 @@ from lookback.backends.choose import availability, backend_options, choose_backe
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.errors import BackendUnavailable, Reason
 from lookback.executors import WorkerDied, executor_of
-from lookback.extraction.identity import GT_ROLES, input_hash, producer_of, truth_as_clip
+from lookback.extraction.identity import GT_ROLES, changed_since_curation, input_hash, producer_of, truth_as_clip
 from lookback.extraction.onepass import Made, extract_clip, rounds
 from lookback.extraction.roles import roles_for, with_requirements
 from lookback.params import RunParams
@@ -151,13 +151,17 @@ def _make(clip: Clip, roles: Sequence[str], found: _Found, params: RunParams) ->
         except BackendUnavailable as error:
             made[role] = Made(None, str(Reason.BACKEND_UNAVAILABLE), str(error))
     seconds: dict[str, float] = {}
-    if backends:
+    changed = changed_since_curation(clip) if backends else ""
+    if changed:
+        made |= {role: Made(None, str(Reason.INVALID_INPUT), changed) for role in backends}
+    elif backends:
         results, decoding = extract_clip(clip, backends, found.known)
         made |= results
         seconds = {**{role: result.seconds for role, result in results.items()}, "decode": decoding}
     store, rows = ArtifactStore(params.paths.artifacts), dict(found.rows)
     for role, (_, producer, inputs) in found.missing.items():
-        _keep(store, producer, inputs, made[role])
+        if not changed:
+            _keep(store, producer, inputs, made[role])
         rows[role] = _row(clip, role, producer, inputs, made[role])
     return Extracted([rows[role] for role in roles], seconds)
 

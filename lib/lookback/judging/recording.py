@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from lookback.errors import ContractError, Reason
+from lookback.errors import ContractError, LookbackError, Reason
 from lookback.files import sha256_json
 from lookback.judging.frames import Encoding, frame_hashes
 from lookback.judging.question import Question, Reply, Stated
@@ -70,7 +71,10 @@ class Recording:
         path = folder / FILE_NAME
         if read_only and not path.is_file():
             raise ContractError(f"No recorded answers at {path}; set judging.recordings to the judge_cache folder of a judged run")
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LookbackError(f"Cannot write to {folder}: {error.strerror}; check its permissions and free space") from error
         self.path = path
         self.read_only = read_only
         try:
@@ -89,9 +93,20 @@ class Recording:
     def __exit__(self, *exception: object) -> None:
         self._database.close()
 
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
+        """A full disk or a damaged file as a sentence; a transaction that could not end is undone when the file is closed."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise LookbackError(
+                f"The recorded answers at {self.path} cannot be used ({error}); check free space, or move the file away"
+            ) from error
+
     def get(self, key: str) -> Reply | Failure | None:
         """What is recorded under the key."""
-        row = self._database.execute("SELECT reason, body FROM replies WHERE key = ?", (key,)).fetchone()
+        with self._in_words():
+            row = self._database.execute("SELECT reason, body FROM replies WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
         reason, body = row
@@ -103,19 +118,22 @@ class Recording:
             return
         rows = [_row(*entry) for entry in entries]
         marks = ", ".join("?" * 11)
-        self._database.execute("BEGIN IMMEDIATE")
-        self._database.executemany(
-            f"INSERT INTO replies VALUES ({marks}) ON CONFLICT (key) DO UPDATE SET reason = excluded.reason, body = excluded.body, "
-            "usage = excluded.usage WHERE excluded.reason = '' OR replies.reason <> ''",
-            rows,
-        )
-        self._database.execute("COMMIT")
+        with self._in_words():
+            self._database.execute("BEGIN IMMEDIATE")
+            self._database.executemany(
+                f"INSERT INTO replies VALUES ({marks}) ON CONFLICT (key) DO UPDATE SET reason = excluded.reason, "
+                "body = excluded.body, usage = excluded.usage WHERE excluded.reason = '' OR replies.reason <> ''",
+                rows,
+            )
+            self._database.execute("COMMIT")
 
     def set_judge(self, role: str, identity: Identity) -> None:
         """Note who answered in a role (scorer, gate, ...), so that a replay can name them."""
         if self.read_only:
             return
-        self._database.execute("INSERT OR REPLACE INTO judges VALUES (?, ?)", (role, json.dumps(asdict(identity), sort_keys=True)))
+        with self._in_words():
+            text = json.dumps(asdict(identity), sort_keys=True)
+            self._database.execute("INSERT OR REPLACE INTO judges VALUES (?, ?)", (role, text))
 
     def judges(self) -> dict[str, Identity]:
         """Who answered, by role."""

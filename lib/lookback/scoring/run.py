@@ -14,7 +14,7 @@ from lookback.backends.choose import build_backend, choose_backend
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.errors import BackendUnavailable, NotScorable, Reason, UsageError
 from lookback.executors import WorkerDied, executor_of
-from lookback.extraction.identity import file_hash
+from lookback.extraction.identity import changed_since_curation, file_hash
 from lookback.files import sha256_json
 from lookback.params import RunParams
 from lookback.paths import resolve
@@ -111,9 +111,13 @@ def score_task(task: Task) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
             results[name, variant] = (_from_record(record), producer, inputs)
         else:
             fresh.append((spec, _context(variant, task, store, shared), producer, inputs))
-    scored = score_clip([(spec, context) for spec, context, _, _ in fresh])
+    changed = changed_since_curation(task.clip) if fresh else ""
+    if changed:
+        scored = [missing(Reason.INVALID_INPUT, changed) for _ in fresh]
+    else:
+        scored = score_clip([(spec, context) for spec, context, _, _ in fresh])
     for result, (spec, context, producer, inputs) in zip(scored, fresh, strict=True):
-        if not any(item.reason == Reason.BACKEND_FAILED for item in result.items):
+        if not changed and not any(item.reason == Reason.BACKEND_FAILED for item in result.items):
             store.save(producer, inputs, {}, asdict(result))
         results[spec.name, context.variant] = (result, producer, inputs)
     return _rows(task, results)

@@ -1,0 +1,149 @@
+"""A full disk, read-only outputs and damaged entries: one sentence, nothing half-written, and damage is noticed and mended."""
+
+import errno
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lookback.errors import LookbackError
+from lookback.files import sha256_json, write_json, write_text
+from lookback.hashcache import HashCache
+from lookback.judging.recording import Recording
+from lookback.pipeline.lock import run_lock
+from lookback.store import ArtifactStore, Producer
+from lookback.tables import empty_table, write_table
+
+PRODUCER = Producer(role="pose", backend="classical", version="1")
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+import numpy as np
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+from lookback.errors import LookbackError
+folder = Path(sys.argv[2])
+def store():
+    from lookback.store import ArtifactStore, Producer
+    ArtifactStore(folder).save(Producer("pose", "classical", "1"), "input", {"a": np.random.default_rng(0).random(100_000)}, {})
+def table():
+    import pandas as pd
+    from lookback.tables import write_table
+    noise = np.random.default_rng(0).bytes(200_000).hex()  # does not compress below the limit
+    same = {"layout": "l", "field": "f", "reason": "decode_failed", "remedy": ""}
+    rows = [{**same, "path": str(i), "problem": noise[200 * i : 200 * i + 200]} for i in range(2000)]
+    write_table(folder, "rejected", pd.DataFrame(rows))
+def text():
+    from lookback.files import write_text
+    write_text(folder / "page.html", "x" * 100_000)
+try:
+    {"store": store, "table": table, "text": text}[sys.argv[1]]()
+except LookbackError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("what", ["store", "table", "text"])
+def test_a_disk_that_takes_no_more_bytes_is_one_sentence_and_leaves_nothing(tmp_path: Path, what: str):
+    """The limit on a file's size stands for the full disk: the kernel refuses the write in the middle of the file."""
+    done = subprocess.run([sys.executable, "-c", FULL, what, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Cannot write ") and "free space" in done.stdout and done.stdout.count("\n") == 1
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_no_space_left_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(LookbackError, match="No space left on device"):
+        ArtifactStore(tmp_path).save(PRODUCER, "input", {"a": np.zeros(3)}, {})
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert ArtifactStore(tmp_path).load(PRODUCER, "input") is None
+
+
+def test_read_only_outputs_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Root may write anywhere, so the kernel's answer is played."""
+
+    def read_only(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(tempfile, "mkstemp", read_only)
+    for write in (
+        lambda: write_text(tmp_path / "a.txt", "x"),
+        lambda: write_json(tmp_path / "a.json", {}),
+        lambda: write_table(tmp_path, "rejected", empty_table("rejected")),
+    ):
+        with pytest.raises(LookbackError, match="Read-only file system; check the folder's permissions"):
+            write()
+
+
+def test_an_output_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    inside = tmp_path / "file" / "run"
+    with pytest.raises(LookbackError, match="Not a directory"):
+        write_text(inside / "a.txt", "x")
+    with pytest.raises(LookbackError, match="Not a directory"), run_lock(inside):
+        pass
+    with pytest.raises(LookbackError, match="Not a directory"):
+        Recording(inside)
+
+
+def test_a_damaged_recording_of_answers_is_one_sentence(tmp_path: Path):
+    (tmp_path / "replies.sqlite").write_bytes(b"SQLite format 3\0" + os.urandom(5000))
+    with pytest.raises(LookbackError, match="move the file away"):
+        Recording(tmp_path)
+
+
+@pytest.mark.parametrize("where", [0.02, 0.3, 0.5, 0.7, 0.98])
+@pytest.mark.parametrize("suffix", [".npz", ".json"])
+def test_one_flipped_bit_anywhere_is_noticed(tmp_path: Path, where: float, suffix: str):
+    store = ArtifactStore(tmp_path)
+    path = store.path(PRODUCER, store.save(PRODUCER, "input", {"a": np.arange(100)}, {"n": 1})).with_suffix(suffix)
+    content = bytearray(path.read_bytes())
+    content[int(where * len(content))] ^= 4
+    path.write_bytes(content)
+    assert store.load(PRODUCER, "input") is None
+    store.save(PRODUCER, "input", {"a": np.arange(100)}, {"n": 1})
+    assert store.load(PRODUCER, "input") is not None
+
+
+def test_another_entry_under_this_name_is_not_taken_for_it(tmp_path: Path):
+    """Each file is whole and its checksum right, yet it speaks of another clip."""
+    store = ArtifactStore(tmp_path)
+    mine, other = (
+        store.path(PRODUCER, store.save(PRODUCER, name, {"a": np.full(3, len(name))}, {})) for name in ("mine", "other one")
+    )
+    mine.write_bytes(other.read_bytes())
+    mine.with_suffix(".npz").write_bytes(other.with_suffix(".npz").read_bytes())
+    assert store.load(PRODUCER, "mine") is None
+    assert store.record(PRODUCER, "mine") is None
+
+
+def test_an_entry_that_is_no_mapping_is_forgotten(tmp_path: Path):
+    store = ArtifactStore(tmp_path)
+    path = store.path(PRODUCER, store.save(PRODUCER, "input", {}, {}))
+    body = {"producer": asdict(PRODUCER), "input": "input"}
+    for content in ({"checksum": 1}, [1, 2], "text", {**body, "checksum": sha256_json(body)}):
+        write_json(path, content)
+        assert store.load(PRODUCER, "input") is None
+
+
+@pytest.mark.parametrize("jump_s", [-10 * 365 * 86400, 10 * 365 * 86400])
+def test_time_stamps_of_another_decade_do_not_matter(tmp_path: Path, jump_s: int):
+    """The clock jumped between two writes: content decides, whatever the file's times say."""
+    path, hashes = tmp_path / "clip.mp4", HashCache(tmp_path / "hashes.json")
+    seen = set()
+    for content in (b"one", b"two", b"six"):  # as long as each other
+        path.write_bytes(content)
+        stamp = path.stat().st_mtime + jump_s
+        os.utime(path, (stamp, stamp))
+        seen.add(hashes.file(path))
+        hashes.save()
+        hashes = HashCache(tmp_path / "hashes.json")
+    assert len(seen) == 3
