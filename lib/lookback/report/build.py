@@ -16,7 +16,9 @@ from lookback.figures import SavedFigure
 from lookback.metrics.aggregate import with_clip_facts
 from lookback.params import RunParams
 from lookback.report.page import Section
-from lookback.report.papers.main import mbench_2, memobench_2, mind_tables, wrbench_2
+from lookback.report.papers.main import MEMOBENCH, mbench_2, memobench_2, mind_tables, wrbench_2
+from lookback.report.papers.memobench import camera_errors, coverage_sweep, failure_counts, strong_motion, vqa_table
+from lookback.report.papers.wrbench import wrbench_tables
 from lookback.report.sheets import clip_of, failure_examples, sheet_html
 from lookback.report.table import PaperTable
 from lookback.scoring.defects import defects_table
@@ -104,10 +106,21 @@ class ReportBuilder:
         seed, resamples = self.params.seed, self.params.scoring.resamples
         intervals = self.params.report.confidence_intervals
         types = self.tables["clips"].groupby(["benchmark", "model_id"])["condition_type"].first()
+        units, artifacts = self.tables["units"], self.tables["artifacts"]
+        memobench = [
+            *memobench_2(items, _of(types, "memobench"), seed, resamples, intervals),
+            *vqa_table(items, seed, resamples, intervals),
+            *coverage_sweep(units),
+            *strong_motion(items, artifacts, MEMOBENCH, seed, resamples),
+            *camera_errors(items, units, artifacts),
+            *failure_counts(self.tables["failures"], self.tables["clips"]),
+        ]
+        interfaces = _of(types, "wrbench")
+        wrbench = [*wrbench_2(items, interfaces, seed, resamples, intervals), *wrbench_tables(items, interfaces)]
         made = {
             "mbench": ("MBench", mbench_2(items, seed, resamples, intervals)),
-            "memobench": ("MemoBench", memobench_2(items, _of(types, "memobench"), seed, resamples, intervals)),
-            "wrbench": ("WRBench", wrbench_2(items, _of(types, "wrbench"), seed, resamples, intervals)),
+            "memobench": ("MemoBench", memobench),
+            "wrbench": ("WRBench", wrbench),
             "mind": ("MIND", mind_tables(items, seed, resamples, intervals)),
         }
         return [Section(name, title, "", [self.table(table) for table in tables]) for name, (title, tables) in made.items()]
@@ -186,7 +199,9 @@ class ReportBuilder:
 
     def audit(self) -> Section:
         section = Section(
-            "audit", "Metrics on trial", "Every metric against every injected failure, and against corruptions that should not matter."
+            "audit",
+            "Metrics on trial",
+            "Every metric against every injected failure, and against corruptions that should not matter.",
         )
         folder = self.params.paths.tables / "audit"
         for name, title in (("failures", "Who catches what"), ("metrics", "What to trust a metric for")):

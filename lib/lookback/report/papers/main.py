@@ -7,10 +7,9 @@ import pandas as pd
 from lookback.errors import NotScorable
 from lookback.metrics.aggregate import aggregate, aggregate_triggered
 from lookback.metrics.wrbench.reobservation import dimension_average, is_sparse
-from lookback.report.papers.shape import Column, backend_note, model_table
+from lookback.report.papers.shape import POOLED, Column, backend_note, model_table
 from lookback.report.table import PaperTable, mark_best
 
-POOLED = ("benchmark", "metric", "variant", "phase", "model_id")  # over the settings: real and synthetic, first and third person
 MBENCH = (
     ("Object geometry", "entity.object_geometry_consistency"),
     ("Object texture", "entity.object_texture_consistency"),
@@ -25,6 +24,19 @@ MBENCH = (
     ("Text", "causal.prompt_interaction"),
     ("Action", "causal.camera_interaction"),
 )
+
+MEMOBENCH = [
+    Column("VisQual", "memobench.visual_quality", scale=100, digits=1),
+    Column("MotSmooth", "memobench.motion_smoothness", scale=100, digits=1),
+    Column("ObjConsist", "memobench.object_identity", scale=100, digits=1),
+    Column("3DConsist", "memobench.geo3d", scale=100, digits=1),
+    Column("ORS", "memobench.ors", digits=3),
+    Column("PSNR", "memobench.psnr"),
+    Column("SSIM", "memobench.ssim", digits=3),
+    Column("LPIPS", "memobench.lpips", digits=3),
+    Column("CamCtrl", "memobench.camera_controllability", scale=100, digits=1),
+    Column("ImgReward", "memobench.image_reward", scale=100, digits=1),
+]
 
 
 def mbench_2(items: pd.DataFrame, seed: int, resamples: int, intervals: bool) -> list[PaperTable]:
@@ -53,21 +65,9 @@ def memobench_2(items: pd.DataFrame, categories: dict[str, str], seed: int, resa
     own = items[items["benchmark"] == "memobench"]
     if own.empty:
         return []
-    columns = [
-        Column("VisQual", "memobench.visual_quality", scale=100, digits=1),
-        Column("MotSmooth", "memobench.motion_smoothness", scale=100, digits=1),
-        Column("ObjConsist", "memobench.object_identity", scale=100, digits=1),
-        Column("3DConsist", "memobench.geo3d", scale=100, digits=1),
-        Column("ORS", "memobench.ors", digits=3),
-        Column("PSNR", "memobench.psnr"),
-        Column("SSIM", "memobench.ssim", digits=3),
-        Column("LPIPS", "memobench.lpips", digits=3),
-        Column("CamCtrl", "memobench.camera_controllability", scale=100, digits=1),
-        Column("ImgReward", "memobench.image_reward", scale=100, digits=1),
-    ]
     summary = aggregate(own, seed=seed, resamples=resamples, by=POOLED)
     group = categories if any(categories.values()) else None
-    table = model_table("memobench-2", "MemoBench table 2: automated metrics", summary, columns, group=group, intervals=intervals)
+    table = model_table("memobench-2", "MemoBench table 2: automated metrics", summary, MEMOBENCH, group=group, intervals=intervals)
     table.notes.append(backend_note(own))
     phases = [
         Column(f"{name} {phase}", f"memobench.{metric}", phase, digits=digits)

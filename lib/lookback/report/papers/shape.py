@@ -11,6 +11,8 @@ import pandas as pd
 from lookback.registry import METRICS
 from lookback.report.table import PaperTable, mark_best
 
+POOLED = ("benchmark", "metric", "variant", "phase", "model_id")  # over the settings: real and synthetic, first and third person
+
 
 @dataclass(frozen=True)
 class Column:

@@ -1,0 +1,133 @@
+"""WRBench's further tables: access by interface (3), relocation and in place (4), high support (7), event levels (8), actions (9),
+directions (13). Table 17 is the summary that the preference export writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lookback.report.table import PaperTable, mark_best
+
+NAMES = {
+    "wrbench.support": "Support %",
+    "wrbench.cam_prec": "CamPrec",
+    "wrbench.cam_align": "CamAlign",
+    "wrbench.visual_integrity": "Integ.",
+    "wrbench.visible_spatial": "Vis. spatial",
+    "wrbench.visible_state": "Vis. state",
+    "wrbench.reobserved_spatial": "Reobs. spatial",
+    "wrbench.reobserved_state": "Reobs. state",
+}
+LEVELS = ("none", "spatial", "state", "full")
+RELOCATED, IN_PLACE = ("spatial", "full"), ("state",)  # does the event move the subject, or change it where it is?
+HIGH_SUPPORT = 0.5  # share of outputs from which a model counts as having high support
+
+
+def wrbench_tables(items: pd.DataFrame, types: Mapping[str, str]) -> list[PaperTable]:
+    """The tables that these items can fill."""
+    own = items[(items["benchmark"] == "wrbench") & items["metric"].isin(NAMES)]
+    if own.empty:
+        return []
+    tables = [access(own, types), relocation(own), high_support(own), by_event_level(own), by_action(own), directions(own)]
+    return [table for table in tables if len(table.frame)]
+
+
+def means(items: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Means of the values per group and metric, columns in the paper's words and order; support in per cent."""
+    table = items.pivot_table(index=list(by), columns="metric", values="value", aggfunc="mean", observed=True, dropna=False)
+    table = table.dropna(how="all").rename(columns=NAMES).rename_axis(None, axis=1)
+    if "Support %" in table:
+        table["Support %"] *= 100
+    return table[[name for name in NAMES.values() if name in table.columns]]
+
+
+def counts_note(items: pd.DataFrame) -> str:
+    """How many values stand behind the columns."""
+    found = items.groupby("metric")["value"].agg(["count", "size"])
+    parts = [f"{NAMES[metric]} {row['count']} of {row['size']}" for metric, row in found.iterrows()]
+    return f"Values: {'; '.join(parts)}."
+
+
+def _table(
+    name: str, title: str, frame: pd.DataFrame, labels: list[str], items: pd.DataFrame, notes: Sequence[str] = ()
+) -> PaperTable:
+    digits = {column: 1 for column in frame.columns if column.endswith("%")}
+    numbers = [column for column in frame.columns if column not in labels]
+    marks = mark_best(frame, numbers, dict.fromkeys(numbers, True))
+    written = [*notes, counts_note(items)]
+    return PaperTable(f"wrbench-{name}", f"WRBench table {name}: {title}", frame, labels, digits, marks, notes=written)
+
+
+def access(items: pd.DataFrame, types: Mapping[str, str]) -> PaperTable:
+    """Table 3: who gives access to a return at all, ranked by support."""
+    table = means(items, ["model_id"])
+    visible = [name for name in ("Vis. spatial", "Vis. state") if name in table]
+    frame = pd.DataFrame(
+        {
+            "interface": table.index,
+            "subtype": [types.get(model, "") for model in table.index],
+            "Support %": table.get("Support %", np.nan),
+            "CamAlign": table.get("CamAlign", np.nan),
+            "Visible mean": table[visible].mean(axis=1) if visible else np.nan,
+        }
+    ).sort_values(["Support %", "interface"], ascending=[False, True], ignore_index=True)
+    return _table("3", "access to a return, ranked by support", frame, ["interface", "subtype"], items)
+
+
+def relocation(items: pd.DataFrame) -> PaperTable:
+    """Table 4: re-observed state where the event moves the subject and where it changes it in place, and their difference."""
+    own = items[items["metric"] == "wrbench.reobserved_state"]
+    kind = own["event_level"].map({**dict.fromkeys(RELOCATED, "Relocation"), **dict.fromkeys(IN_PLACE, "In place")})
+    table = own.assign(kind=kind).pivot_table(index="model_id", columns="kind", values="value", aggfunc="mean")
+    frame = pd.DataFrame({"interface": table.index}).assign(
+        **{name: table[name].to_numpy() if name in table else np.nan for name in ("Relocation", "In place")}
+    )
+    frame["Gap"] = frame["Relocation"] - frame["In place"]
+    note = f"Relocation: event levels {', '.join(RELOCATED)}; in place: {', '.join(IN_PLACE)}."
+    return _table("4", "re-observed state, relocation against in place", frame.reset_index(drop=True), ["interface"], own, [note])
+
+
+def high_support(items: pd.DataFrame) -> PaperTable:
+    """Table 7: models that often return, and whether what returns is right."""
+    chosen = items[items["metric"].isin(["wrbench.support", "wrbench.reobserved_spatial", "wrbench.reobserved_state"])]
+    table = means(chosen, ["model_id"])
+    if "Support %" not in table:
+        return _table("7", "models with high support", pd.DataFrame({"model": []}), ["model"], chosen)
+    often = table[table["Support %"] >= 100 * HIGH_SUPPORT].sort_values("Support %", ascending=False)
+    frame = often.rename_axis("model").reset_index()
+    note = f"Models whose support is at least {100 * HIGH_SUPPORT:.0f} %."
+    return _table("7", "models with high support", frame, ["model"], chosen, [note])
+
+
+def by_event_level(items: pd.DataFrame) -> PaperTable:
+    """Table 8: means by event level, in the order none, spatial, state-only, full."""
+    ordered = items.assign(level=pd.Categorical(items["event_level"], LEVELS, ordered=True)).dropna(subset="level")
+    frame = means(ordered, ["level"]).reset_index()
+    frame["level"] = frame["level"].astype(str).replace({"state": "state-only"})
+    return _table("8", "means by event level", frame, ["level"], ordered)
+
+
+def by_action(items: pd.DataFrame) -> PaperTable:
+    """Table 9: means by what happens."""
+    own = items[items["event_action"] != ""]
+    frame = means(own, ["event_action"]).rename_axis("action").reset_index()
+    return _table("9", "means by action", frame, ["action"], own)
+
+
+def directions(items: pd.DataFrame) -> PaperTable:
+    """Table 13: support of left-to-right and right-to-left turns, and the retention LR / RL."""
+    own = items[(items["metric"] == "wrbench.support") & items["camera"].isin(["yaw_LR", "yaw_RL"])]
+    rows = []
+    for model, group in own.groupby("model_id", sort=True):
+        row: dict[str, Any] = {"model": model}
+        for way in ("LR", "RL"):
+            values = group.loc[group["camera"] == f"yaw_{way}", "value"].dropna()
+            share = 100 * values.mean() if len(values) else np.nan
+            row |= {f"{way} count": int(values.sum()), f"{way} n": len(values), f"{way} %": share}
+        row["Retention LR/RL"] = row["LR %"] / row["RL %"] if row["RL %"] > 0 else np.nan
+        rows.append(row)
+    frame = pd.DataFrame(rows, columns=["model", "LR count", "LR n", "LR %", "RL count", "RL n", "RL %", "Retention LR/RL"])
+    return _table("13", "support by direction of the turn", frame, ["model"], own)
