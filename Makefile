@@ -13,7 +13,7 @@ STAGES := curation extraction scoring judging agreement forensics audit
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: help setup report $(STAGES) score test lint bench lab inspect annotate samples clean
+.PHONY: help setup report $(STAGES) score compare test lint bench lab inspect annotate samples clean
 
 help: ## Show this list
 	@grep -hE '^[a-z$$() A-Z]+:.*?## ' $(MAKEFILE_LIST) | sed 's/$$(STAGES)/<stage>/' | awk -F ':.*?## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -44,6 +44,9 @@ $(STAGES): $(READY) ## Run one stage and what it needs
 	@$(LOOKBACK) report --run "$(RUN)" --stage $@ $(foreach s,$(SET),--set "$(s)")
 
 score: scoring
+
+compare: $(READY) ## Compare two finished runs: make compare RUNS="a b"
+	@$(LOOKBACK) compare $(RUNS)
 
 test: $(READY) ## Run the test suite
 	@$(BIN)/python -m pytest -q

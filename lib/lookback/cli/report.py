@@ -11,6 +11,7 @@ from lookback.params import load_run
 
 def register(app: typer.Typer) -> None:
     app.command()(report)
+    app.command()(compare)
 
 
 def report(
@@ -29,3 +30,21 @@ def report(
     goal = paths.tables if target is not None and target.name != "report" else paths.report
     state = f"redone: {', '.join(redone)}" if redone else "nothing to do, everything is up to date"
     print(f"{goal.relative_to(paths.root.parents[1])}: {state}")
+
+
+def compare(
+    first: Annotated[str, typer.Argument(help="Run name or YAML file: what to compare with.")],
+    second: Annotated[str, typer.Argument(help="Run name or YAML file.")],
+    output: Annotated[str, typer.Option(help="Folder for the tables and the page.")] = "",
+) -> None:
+    """Compare two finished runs: paired differences, rank changes, and what changed in parameters, backends and code."""
+    from pathlib import Path
+
+    from lookback.paths import project_root
+    from lookback.report.compare import compare_runs
+
+    before, after = load_run(first), load_run(second)
+    folder = Path(output) if output else project_root() / "outputs" / f"compare-{before.run}-{after.run}"
+    for table in compare_runs(before, after, folder):
+        print(f"{table.title}: {len(table.frame)} rows. {table.reading}".strip())
+    print(f"written to {folder / 'report.html'}")

@@ -19,7 +19,7 @@ from lookback.errors import StageError
 from lookback.files import sha256_json
 from lookback.hashcache import HashCache
 from lookback.params import RunParams
-from lookback.paths import project_root
+from lookback.paths import portable, project_root
 from lookback.pipeline.dag import STAGES, Stage, stages_of, upstream
 from lookback.pipeline.freshness import changed, fingerprint, record
 from lookback.pipeline.lock import run_lock
@@ -128,7 +128,7 @@ class Pipeline:
 
     def _finish(self, job: Running, bar: Progress) -> None:
         seconds = time.monotonic() - job.started
-        notebook = f"outputs/{self.params.run}/notebooks/{job.stage.notebook}.ipynb"
+        notebook = portable(self.params.paths.notebooks / f"{job.stage.notebook}.ipynb")
         if not job.result.is_file():
             tail = job.log.read_text(errors="replace").strip().splitlines()[-1:] or ["no output"]
             raise StageError(f"Stage {job.stage.notebook} ended without a result (exit {job.process.returncode}): {tail[0]}")

@@ -16,12 +16,7 @@ from lookback.params import RunParams, load_run
 from lookback.paths import project_root
 from lookback.pipeline import STAGES, Pipeline, stage_named
 from lookback.pipeline.freshness import changed
-
-SMALL = ["curation.world.scale=0.05", "curation.world.width=160", "curation.world.height=96", "curation.filters.limit=4"]
-
-
-def settings(folder: Path, *more: str) -> list[str]:
-    return [*SMALL, "run=small", f"output={folder}", *more]
+from small_run import settings
 
 
 def stale(params: RunParams) -> set[str]:
@@ -36,15 +31,6 @@ def tables(folder: Path) -> dict[str, bytes]:
 def command(folder: Path, *more: str) -> list[str]:
     chosen = [part for setting in settings(folder) for part in ("--set", setting)]
     return [sys.executable, "-m", "lookback", "report", *more, *chosen]
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A whole run."""
-    folder = tmp_path_factory.mktemp("runs") / "small"
-    overrides = settings(folder)
-    assert set(Pipeline(load_run("demo", overrides), "demo", overrides).run()) == {stage.name for stage in STAGES}
-    return folder
 
 
 def test_every_stage_leaves_its_notebook_and_tables(finished: Path):
@@ -130,8 +116,8 @@ def test_a_killed_stage_goes_on_where_it_was(finished: Path, tmp_path: Path):
 def test_a_failing_cell_names_stage_cell_and_error(finished: Path, tmp_path: Path):
     folder = tmp_path / "broken"
     shutil.copytree(finished / "tables", folder / "tables")
-    overrides = [*SMALL, "run=small", f"output={folder}", "curation.filters.models=[nobody]"]
-    with pytest.raises(StageError, match="10_curation failed in the cell '.+': .*nobody"):
+    overrides = settings(folder, "curation.filters.models=[nobody]")
+    with pytest.raises(StageError, match=r"10_curation failed in the cell '.+': .*nobody"):
         Pipeline(load_run("demo", overrides), "demo", overrides).run(stage_named("curation"))
 
 

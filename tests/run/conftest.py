@@ -1,0 +1,25 @@
+"""One whole run of the DAG, through papermill, for every test that looks at what a run leaves behind."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from lookback.params import RunParams, load_run
+from lookback.pipeline import STAGES, Pipeline
+
+sys.path.insert(0, str(Path(__file__).parent))
+from small_run import settings
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished run; who changes something in it puts it back."""
+    folder = tmp_path_factory.mktemp("runs") / "small"
+    overrides = settings(folder)
+    assert set(Pipeline(load_run("demo", overrides), "demo", overrides).run()) == {stage.name for stage in STAGES}
+    return folder
+
+
+@pytest.fixture(scope="session")
+def params(finished: Path) -> RunParams:
+    return load_run("demo", settings(finished))

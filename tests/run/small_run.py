@@ -1,0 +1,17 @@
+"""The overrides of a small demo run: one task and two models of every dataset, small pictures, one corrupted clip."""
+
+from pathlib import Path
+
+SMALL = (
+    "run=small",
+    "curation.world.scale=0.05",
+    "curation.world.width=160",
+    "curation.world.height=96",
+    "scoring.resamples=200",
+    "audit.clips=1",
+    "audit.benchmarks=[wrbench]",
+)
+
+
+def settings(folder: Path, *more: str) -> list[str]:
+    return [*SMALL, f"output={folder}", *more]

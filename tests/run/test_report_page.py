@@ -1,0 +1,55 @@
+"""The report in headless Chromium: it opens offline without a complaint, its links lead somewhere, every section can be seen."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from lookback.paths import project_root
+
+SCREENSHOTS = project_root() / "outputs" / "browser"
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("chromium") is None, reason="Chromium is not installed (Debian package chromium): the page cannot be opened"
+)
+
+
+@pytest.fixture(scope="module")
+def page(finished: Path):
+    from playwright.sync_api import sync_playwright
+
+    with (
+        sync_playwright() as playwright,
+        playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"]) as browser,
+    ):
+        opened = browser.new_page(viewport={"width": 1280, "height": 900})
+        opened.said, opened.asked = [], []
+        opened.on("console", lambda message: opened.said.append(message.text))
+        opened.on("pageerror", lambda error: opened.said.append(str(error)))
+        opened.on("request", lambda request: opened.asked.append(request.url))
+        opened.goto((finished / "report.html").as_uri())
+        yield opened
+
+
+def test_it_opens_offline_and_silently(page):
+    assert page.said == []
+    assert [url for url in page.asked if not url.startswith(("file:", "data:"))] == []
+
+
+def test_every_link_leads_to_a_place_in_the_page(page):
+    targets = page.eval_on_selector_all("a[href^='#']", "links => links.map(link => link.getAttribute('href').slice(1))")
+    assert targets
+    missing = [target for target in set(targets) if page.query_selector(f"[id='{target}']") is None]
+    assert missing == []
+
+
+def test_pictures_say_what_they_show(page):
+    assert page.eval_on_selector_all("img", "all => all.filter(image => !image.alt || !image.naturalWidth).length") == 0
+
+
+def test_every_section_is_shown(page):
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    sections = page.query_selector_all("section[id]")
+    assert len(sections) >= 10
+    for section in sections:
+        assert section.bounding_box()["height"] > 50
+        section.screenshot(path=SCREENSHOTS / f"report_{section.get_attribute('id')}.png")

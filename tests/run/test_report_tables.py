@@ -1,0 +1,135 @@
+"""Every table of the report: the same numbers in HTML, CSV and LaTeX, and the numbers of the Parquet they came from."""
+
+import io
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from lookback.params import RunParams
+from lookback.report.build import ReportBuilder
+from lookback.report.papers.main import MEMOBENCH
+from lookback.report.table import DASH, PaperTable
+from lookback.scoring.variants import only_chosen
+from lookback.tables import read_table
+
+
+@pytest.fixture(scope="module")
+def tables(params: RunParams) -> dict[str, PaperTable]:
+    builder = ReportBuilder(params)
+    builder.sections()
+    return builder.written
+
+
+class Cells(HTMLParser):
+    """The text of a table's body cells, row by row; what stands small behind a number is left out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.inside = self.small = self.body = False
+
+    def handle_starttag(self, tag, attributes):
+        self.body |= tag == "tbody"
+        if tag == "tr" and self.body:
+            self.rows.append([])
+        elif tag in ("td", "th") and self.body:
+            self.inside = True
+            self.rows[-1].append("")
+        elif tag == "small":
+            self.small = True
+
+    def handle_endtag(self, tag):
+        if tag in ("td", "th"):
+            self.inside = False
+        elif tag == "small":
+            self.small = False
+
+    def handle_data(self, text):
+        if self.inside and not self.small:
+            self.rows[-1][-1] += text
+
+
+def as_number(text: str) -> float:
+    bare = re.sub(r"\\(textbf|underline)\{(.*)\}", r"\2", text.strip()).replace(",", "").replace("\u2013", "--")
+    return np.nan if bare in ("--", DASH, "") else float(re.match(r"-?[\d.]+(e-?\d+)?", bare)[0])
+
+
+def test_html_csv_and_latex_say_the_same(tables: dict[str, PaperTable]):
+    assert len(tables) > 20
+    for name, table in tables.items():
+        csv = pd.read_csv(io.StringIO(table.to_csv()))
+        parser = Cells()
+        parser.feed(table.to_html())
+        latex = [line for line in table.to_latex().splitlines() if line.endswith(r"\\")][1:]
+        assert len(csv) == len(parser.rows) == len(latex) == len(table.frame), name
+        for column in table.numbers:
+            place = list(table.frame.columns).index(column)
+            if not pd.api.types.is_numeric_dtype(table.frame[column].dtype):
+                continue
+            exact = csv[column].to_numpy(float)
+            half = 0.5 * 10.0 ** -table.digits.get(column, 2) + 1e-9
+            shown = [as_number(row[place]) for row in parser.rows]
+            printed = [as_number(re.split(r"(?<!\\)&", line)[place]) for line in latex]
+            np.testing.assert_allclose(shown, exact, atol=half, rtol=0, err_msg=f"{name}, {column}: HTML")
+            np.testing.assert_allclose(printed, exact, atol=half, rtol=0, err_msg=f"{name}, {column}: LaTeX")
+
+
+def test_memobench_cells_are_means_of_the_parquet(tables: dict[str, PaperTable], params: RunParams):
+    """Recomputed with plain pandas from gated.parquet."""
+    items = only_chosen(read_table(params.paths.tables, "gated"), params)
+    frame = tables["memobench-2"].frame.set_index("model")
+    for column in MEMOBENCH:
+        own = items[(items["metric"] == column.metric) & (items["phase"] == "")]
+        expected = own.groupby("model_id")["value"].mean() * column.scale
+        np.testing.assert_allclose(frame[column.header], expected.reindex(frame.index), err_msg=column.header)
+    drop = tables["memobench-s6"].frame.set_index("model")
+    own = items[items["metric"] == "memobench.psnr"].pivot_table(index="model_id", columns="phase", values="value")
+    np.testing.assert_allclose(drop["PSNR drop"], (own["R"] - own["V"]).reindex(drop.index))
+
+
+def test_wrbench_cells_are_means_of_the_parquet(tables: dict[str, PaperTable], params: RunParams):
+    items = only_chosen(read_table(params.paths.tables, "gated"), params)
+    clips = read_table(params.paths.tables, "clips")
+    joined = items.merge(clips[["benchmark", "setting", "model_id", "clip_id", "event_level", "camera"]])
+    main = tables["wrbench-2"].frame.set_index("model")
+    integrity = items[items["metric"] == "wrbench.visual_integrity"].groupby("model_id")["value"].mean()
+    np.testing.assert_allclose(main["Integ."], integrity.reindex(main.index))
+    support = joined[joined["metric"] == "wrbench.support"]
+    access = tables["wrbench-3"].frame
+    assert access["Support %"].is_monotonic_decreasing
+    np.testing.assert_allclose(
+        access.set_index("interface")["Support %"], 100 * support.groupby("model_id")["value"].mean().reindex(access["interface"])
+    )
+    levels = tables["wrbench-8"].frame.set_index("level")
+    np.testing.assert_allclose(
+        levels["Support %"], 100 * support.groupby("event_level")["value"].mean().reindex(levels.index.str.replace("-only", ""))
+    )
+    turns = tables["wrbench-13"].frame.set_index("model")
+    right_to_left = support[support["camera"] == "yaw_RL"].groupby("model_id")["value"].sum()
+    assert turns["RL count"].to_dict() == right_to_left.reindex(turns.index).astype(int).to_dict()
+
+
+def test_mbench_cells_are_m_scores(tables: dict[str, PaperTable], params: RunParams):
+    """T: the triggered clips' mean times their share, over all clips of the dimension; A: the plain mean."""
+    items = only_chosen(read_table(params.paths.tables, "gated"), params)
+    for setting, prefix in (("t", "mbencht"), ("a", "mbencha")):
+        frame = tables[f"mbench-2-{setting}"].frame.set_index("model")
+        own = items[items["metric"] == f"{prefix}.entity.human_identity_consistency"]
+        if setting == "t":
+            fired = own["reason"] != "not_triggered"
+            expected = own.assign(kept=own["value"].where(fired, 0.0)).groupby("model_id")["kept"].mean()
+        else:
+            expected = own.groupby("model_id")["value"].mean()
+        np.testing.assert_allclose(frame["Human identity"], 100 * expected.reindex(frame.index))
+
+
+def test_the_page_holds_the_tables_and_no_outside_address(finished: Path, tables: dict[str, PaperTable]):
+    page = (finished / "report.html").read_text()
+    assert all(f'id="{name}"' in page for name in tables)
+    assert not re.search(r"""(src|href)=["']https?://""", page)
+    assert len(page) < 30e6
+    for name, table in tables.items():
+        assert (finished / "tables" / "report" / f"{name}.csv").read_text() == table.to_csv()
