@@ -36,7 +36,7 @@ def read_ratings(path: str | Path) -> pd.DataFrame:
     elif suffix == ".json":
         table = _read_json(source)
     elif suffix == ".parquet":
-        table = pd.read_parquet(source)
+        table = _read_parquet(source)
     else:
         raise UsageError(f"{source.name}: unknown kind of ratings file; use .csv, .jsonl, .json (Label Studio) or .parquet")
     return tidy(table, source.name)
@@ -93,6 +93,13 @@ def _read_csv(source: Path) -> pd.DataFrame:
         return pd.read_csv(source, dtype=str, keep_default_na=False, encoding="utf-8-sig")
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise ContractError(f"{source.name} is not a readable CSV file: {' '.join(str(error).split())}") from None
+
+
+def _read_parquet(source: Path) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(source)
+    except (OSError, ValueError, ArithmeticError, NotImplementedError) as error:  # pyarrow's errors are among these
+        raise ContractError(f"{source.name} is not a readable Parquet file: {' '.join(str(error).split())[:200]}") from None
 
 
 def _read_lines(source: Path) -> list[dict]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import reprlib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -194,7 +195,7 @@ def load_plan(path: str | Path) -> Plan:
         values = yaml.safe_load(source.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ParameterError(f"There is no plan {source}; copy params/agreement.yaml and adapt it") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: bad UTF-8, an impossible date, endless digits
         raise ParameterError(f"{source.name} is not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(values, dict):
         raise ParameterError(f"{source.name}: expected a mapping with scales and families, found {type(values).__name__}")
@@ -209,5 +210,5 @@ def load_plan(path: str | Path) -> Plan:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    text = reprlib.repr(value)  # bounded, whatever aliases in the YAML make of it
     return text if len(text) <= 60 else text[:57] + "..."

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import reprlib
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,7 +75,7 @@ class Document:
         value = self.get(field)
         if value is None and default is not _MISSING:
             return default
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not is_finite(value) or value <= 0:
             raise self.breach(field, value, "a number above 0")
         return float(value)
 
@@ -111,7 +112,12 @@ def is_unicode(text: str) -> bool:
 
 
 def int_or_none(value: float) -> int | None:
-    return int(value) if math.isfinite(value) else None
+    return int(value) if is_finite(value) else None
+
+
+def is_finite(value: float) -> bool:
+    """Also of whole numbers, of which JSON can hold more digits than a float."""
+    return abs(value) < 2**63 if isinstance(value, int) else math.isfinite(value)
 
 
 def read_json(path: Path) -> Any:
@@ -136,7 +142,7 @@ def read_jsonl(path: Path) -> Iterator[tuple[str, Any]]:
 def read_yaml(path: Path) -> Any:
     try:
         return yaml.safe_load(_text(path))
-    except (yaml.YAMLError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: the 45th of a 13th month
         raise Breach(path, "document", f"is not valid YAML ({_short(error)})", "correct it at that place") from None
 
 
@@ -217,7 +223,7 @@ def _parse_json(text: str, where: Path | str) -> Any:
 
 def _kind(value: Any) -> str:
     kinds = {dict: "a mapping", list: "a list", bool: "true or false", type(None): "empty"}
-    return kinds.get(type(value), repr(value)[:60])
+    return kinds.get(type(value)) or reprlib.repr(value)[:60]
 
 
 def _short(error: Exception) -> str:

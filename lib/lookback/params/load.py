@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import reprlib
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
@@ -53,7 +54,7 @@ def load_run(run: str = "demo", overrides: list[str] | tuple[str, ...] = ()) -> 
         raise ParameterError(f"There is no parameter file {path}; {hint}")
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: bad UTF-8, an impossible date, endless digits
         raise ParameterError(f"{path.name} is not valid YAML: {_one_line(error)}") from None
     if not isinstance(values, dict):
         raise ParameterError(f"{path.name}: expected a mapping of parameters, found {type(values).__name__}")
@@ -83,7 +84,7 @@ def apply_overrides(values: dict[str, Any], overrides: list[str] | tuple[str, ..
             target = target[section]
         try:
             target[name] = yaml.safe_load(text)
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
             raise ParameterError(f"Override '{override}': the value is not valid YAML: {_one_line(error)}") from None
     return values
 
@@ -99,10 +100,15 @@ def _sentence(where: str, problem: Any) -> str:
         valid = _valid_keys(problem["loc"][:-1])
         near = get_close_matches(str(problem["loc"][-1]), valid, n=1, cutoff=0.4)
         hint = f"did you mean '{near[0]}'?" if near else f"valid keys: {', '.join(valid)}"
-        return f"{where}: unknown key '{key}' (value {value!r}); {hint}"
+        return f"{where}: unknown key '{key}' (value {_short(value)}); {hint}"
     if problem["type"] == "missing":
         return f"{where}: key '{key}' is missing"
-    return f"{where}: '{key}' has the bad value {value!r}: {problem['msg'][0].lower()}{problem['msg'][1:]}"
+    return f"{where}: '{key}' has the bad value {_short(value)}: {problem['msg'][0].lower()}{problem['msg'][1:]}"
+
+
+def _short(value: Any) -> str:
+    """A few words of it: aliases in YAML can make a small file into a value that no memory holds written out."""
+    return reprlib.repr(value)
 
 
 def _valid_keys(location: tuple[Any, ...]) -> list[str]:

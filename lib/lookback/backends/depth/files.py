@@ -13,12 +13,14 @@ from typing import Any, ClassVar
 import cv2
 import numpy as np
 
+from lookback.array_files import array_names
 from lookback.backends.base import BackendOptions
 from lookback.backends.pose.formats.common import frame_rows, load_arrays
 from lookback.backends.runtime import settings
 from lookback.clips import Clip
-from lookback.errors import ContractError, NotScorable, Reason
+from lookback.errors import ContractError, MediaError, NotScorable, Reason
 from lookback.media import VideoInfo
+from lookback.media.frames import image_size
 from lookback.paths import resolve
 from lookback.registry import Availability, backend
 from lookback.store import Entry
@@ -75,7 +77,7 @@ def depth_source(clip: Clip) -> Path | None:
         return resolve(str(given))
     if clip.poses is not None and clip.poses_format == "da3":
         path = resolve(clip.poses)
-        return path if "depth" in _names(path) else None
+        return path if "depth" in array_names(path) else None
     if clip.gt_depth is not None and clip.video == clip.ground_truth:
         return resolve(clip.gt_depth)
     return None
@@ -95,17 +97,13 @@ def read_depth(path: Path, max_side: int) -> np.ndarray:
     return np.stack([_thin(each, max_side) for each in depth.reshape(-1, *depth.shape[-2:])])
 
 
-def _names(path: Path) -> set[str]:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return set(archive.files)
-    except (OSError, ValueError):
-        return set()
-
-
 def _read_map(path: Path) -> np.ndarray:
     if path.suffix.lower() == ".npy":
         return load_arrays(path)["array"]
+    try:
+        image_size(path)  # before anything is allocated for what a header declares
+    except MediaError as error:
+        raise ContractError(str(error)) from None
     image = cv2.imread(str(path), cv2.IMREAD_UNCHANGED)
     if image is None or image.dtype != np.uint16 or image.ndim != 2:
         raise ContractError(f"{path}: is not a 16-bit depth map in millimetres")

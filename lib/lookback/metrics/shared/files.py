@@ -6,14 +6,18 @@ from pathlib import Path
 
 import numpy as np
 
-from lookback.errors import NotScorable, Reason
+from lookback.array_files import read_arrays
+from lookback.errors import ContractError, NotScorable, Reason
 
 
 def load_array(path: Path) -> np.ndarray:
     """A .npy file without pickles, or NotScorable that names it."""
+    if not path.is_file():
+        raise NotScorable(Reason.MISSING_INPUT, f"{path.name} is not there")
     try:
-        return np.load(path, allow_pickle=False)
-    except FileNotFoundError:
-        raise NotScorable(Reason.MISSING_INPUT, f"{path.name} is not there") from None
-    except (OSError, ValueError, EOFError) as error:
-        raise NotScorable(Reason.INVALID_INPUT, f"{path.name} cannot be read: {error}") from None
+        arrays = read_arrays(path)
+    except ContractError as error:
+        raise NotScorable(Reason.INVALID_INPUT, str(error)) from None
+    if "array" not in arrays:
+        raise NotScorable(Reason.INVALID_INPUT, f"{path.name} is an archive of arrays, not one array")
+    return arrays["array"]

@@ -33,4 +33,8 @@ def read_poses(path: Path, format: str, info: VideoInfo) -> PoseTrack:
     """The camera path in a file of one of `FORMATS`, or a ContractError that says what is wrong with it."""
     if format not in FORMATS:
         raise ContractError(f"{path}: pose format '{format}' is not known; use one of {', '.join(FORMATS)}")
-    return FORMATS[format](path, info)
+    try:
+        return FORMATS[format](path, info)
+    except (ValueError, TypeError, IndexError, ArithmeticError) as error:  # arrays of a shape or kind that no estimator writes
+        message = " ".join(str(error).split())[:200]
+        raise ContractError(f"{path}: does not hold poses as {format} writes them ({message}); estimate them again") from None

@@ -69,13 +69,14 @@ def _is_number(text: str) -> bool:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """frame_10 after frame_9."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+    """frame_10 after frame_9; by length first, because a number may have more digits than fit an integer."""
+    parts = re.split(r"([0-9]+)", name)
+    return [(len(part.lstrip("0")), part.lstrip("0")) if place % 2 else (-1, part) for place, part in enumerate(parts)]
 
 
 def _frames(names: list[str], info: VideoInfo, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
     """The frame of each image: the number in its name when the names number the video's frames, else as in every format."""
-    numbers = [re.findall(r"\d+", Path(name).stem) for name in names]
+    numbers = [re.findall(r"[0-9]{1,18}", Path(name).stem) for name in names]
     if len(names) < info.n_frames and all(numbers):
         index = np.array([int(found[-1]) for found in numbers])
         for first in (0, 1):
@@ -87,7 +88,11 @@ def _frames(names: list[str], info: VideoInfo, path: Path) -> tuple[np.ndarray, 
 def _cameras(path: Path, info: VideoInfo) -> dict[int, np.ndarray]:
     """CAMERA_ID MODEL WIDTH HEIGHT PARAMS[]; distortion is ignored."""
     cameras = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ContractError(f"{path}: cannot be read as text ({error})") from None
+    for line in lines:
         if not line.strip() or line.startswith("#"):
             continue
         parts = line.split()

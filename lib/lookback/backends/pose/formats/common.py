@@ -1,4 +1,4 @@
-"""What the pose readers share: safe loading, the mapping of rows to video frames, and default intrinsics."""
+"""What the pose readers share: safe loading (`read_arrays`), the mapping of rows to video frames, and default intrinsics."""
 
 from __future__ import annotations
 
@@ -7,30 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
+from lookback.array_files import read_arrays as load_arrays
 from lookback.backends.pose.track import PoseTrack
 from lookback.camera.poses import validate_poses
 from lookback.errors import ContractError
 from lookback.media import VideoInfo
 
 UNKNOWN_FOV_DEG = 60.0  # assumed horizontal field of view where a file carries no intrinsics
-
-
-def load_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Arrays of an .npz, or of an .npy under the name "array"; nothing is unpickled."""
-    try:
-        with path.open("rb") as handle:
-            loaded = np.load(handle, allow_pickle=False)
-            if isinstance(loaded, np.ndarray):
-                return {"array": loaded}
-            return {name: loaded[name] for name in loaded.files}
-    except FileNotFoundError:
-        raise ContractError(f"{path}: there is no such pose file; check the path in the dataset") from None
-    except (ValueError, OSError, EOFError, KeyError, MemoryError) as error:
-        raise ContractError(
-            f"{path}: cannot be read as a numpy file of plain arrays ({error}); write it again with np.savez"
-        ) from None
-    except Exception as error:  # zipfile.BadZipFile and zlib.error share no base class with the others
-        raise ContractError(f"{path}: cannot be read as a numpy file ({type(error).__name__}: {error}); write it again") from None
 
 
 def load_rows(path: Path, columns: int | None = None, comment: str = "#") -> np.ndarray:
@@ -95,6 +78,8 @@ def rescaled(matrices: np.ndarray, size: tuple[float, float], info: VideoInfo, p
         or (matrices[:, [0, 1], [0, 1]] <= 0).any()
     ):
         raise ContractError(f"{path}: intrinsics must be finite (N,3,3) with positive focal lengths, not {matrices.shape}")
+    if not (np.isfinite(size).all() and min(size) > 0):
+        raise ContractError(f"{path}: its intrinsics belong to a picture of {size[0]:g}x{size[1]:g}; give its size in pixels")
     scale = np.diag([info.width / size[0], info.height / size[1], 1.0])
     return scale @ matrices
 
@@ -147,5 +132,18 @@ def track(
         notes=notes,
     )
 
+
+__all__ = [
+    "UNKNOWN_FOV_DEG",
+    "Reader",
+    "assumed_intrinsics",
+    "frame_rows",
+    "load_arrays",
+    "load_rows",
+    "need",
+    "rescaled",
+    "square",
+    "track",
+]
 
 Reader = Callable[[Path, VideoInfo], PoseTrack]

@@ -1,0 +1,70 @@
+"""Numpy files from outside: plain arrays only, and no more memory than the file itself can account for."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from lookback.errors import ContractError
+
+MAX_BYTES = 4 << 30  # unpacked; the depth of 1,000 frames at 640x480 is 1.2 GB
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Arrays of an .npz, or of an .npy under the name "array"; nothing is unpickled, and a header that lies is refused."""
+    try:
+        with path.open("rb") as handle:
+            if zipfile.is_zipfile(handle):
+                _check_archive(handle)
+            else:
+                handle.seek(0)
+                _check_header(handle, path.stat().st_size)
+            handle.seek(0)
+            loaded = np.load(handle, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return {"array": loaded}
+            return {name: loaded[name] for name in loaded.files}
+    except FileNotFoundError:
+        raise ContractError(f"{path}: there is no such file; check the path in the dataset") from None
+    except Exception as error:  # the errors of zipfile, zlib and numpy share no base class
+        message = " ".join(str(error).split())[:200] or type(error).__name__
+        raise ContractError(f"{path}: cannot be read as a numpy file of plain arrays ({message}); write it again") from None
+
+
+def array_names(path: Path) -> set[str]:
+    """The names in an .npz, read from its directory; none when it is no such file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {name.removesuffix(".npy") for name in archive.namelist()}
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+        return set()
+
+
+def _check_archive(handle: IO[bytes]) -> None:
+    with zipfile.ZipFile(handle) as archive:
+        members = archive.infolist()
+        unpacked = sum(member.file_size for member in members)
+        if unpacked > MAX_BYTES:
+            raise ValueError(f"it unpacks to {unpacked >> 20} MB")
+        for member in members:
+            if member.filename.endswith(".npy"):
+                with archive.open(member) as inner:
+                    _check_header(inner, member.file_size)
+
+
+def _check_header(handle: IO[bytes], size: int) -> None:
+    """A ValueError when the header declares more than the file holds: numpy allocates what it declares."""
+    version = np.lib.format.read_magic(handle)
+    if version not in _HEADERS:
+        raise ValueError(f"its format version is {version[0]}.{version[1]}")
+    shape, _, dtype = _HEADERS[version](handle)
+    if dtype.hasobject:
+        raise ValueError("it holds pickled objects")
+    declared = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or declared > min(size, MAX_BYTES):
+        raise ValueError(f"its header declares {declared} bytes in a file of {size}")
