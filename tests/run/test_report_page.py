@@ -43,7 +43,18 @@ def test_every_link_leads_to_a_place_in_the_page(page):
 
 
 def test_pictures_say_what_they_show(page):
-    assert page.eval_on_selector_all("img", "all => all.filter(image => !image.alt || !image.naturalWidth).length") == 0
+    assert page.eval_on_selector_all("img", "all => all.filter(image => !image.alt).length") == 0
+    assert page.eval_on_selector_all("figure img", "all => all.filter(image => image.complete && !image.naturalWidth).length") == 0
+
+
+def test_a_number_leads_to_the_frames_behind_it(page):
+    cell = page.query_selector("#memobench-2 td a")
+    target = cell.get_attribute("href").removeprefix("#")
+    cell.click()
+    fold = page.query_selector(f"[id='{target}']")
+    assert fold.evaluate("part => part.open")
+    assert fold.query_selector(".clip img").bounding_box()["height"] > 20
+    assert "memobench.psnr" in fold.inner_text()
 
 
 def test_every_section_is_shown(page):

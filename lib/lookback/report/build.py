@@ -15,6 +15,8 @@ from lookback.extraction.figures import coverage_table as artifact_coverage
 from lookback.figures import SavedFigure
 from lookback.metrics.aggregate import with_clip_facts
 from lookback.params import RunParams
+from lookback.report.behind import behind_the_numbers
+from lookback.report.findings import findings
 from lookback.report.page import Section
 from lookback.report.papers.main import MEMOBENCH, mbench_2, memobench_2, mind_tables, wrbench_2
 from lookback.report.papers.memobench import camera_errors, coverage_sweep, failure_counts, strong_motion, vqa_table
@@ -41,12 +43,15 @@ class ReportBuilder:
         names = ("clips", "rejected", "screen", "truth", "ratings", "artifacts", "units", "gated", "judgements", "failures")
         self.tables = {name: read_table(params.paths.tables, name) for name in names}
         self.clips = {clip.key: clip for clip in clips_from_frame(self.tables["clips"])}
+        self.items = only_chosen(self.tables["gated"], params)
         self.written: dict[str, PaperTable] = {}
 
     def sections(self) -> list[Section]:
         """Every section that has something to show."""
-        parts = [self.summary(), self.data(), *self.papers(), self.failures_of_the_world(), self.scores(), self.judging()]
-        parts += [self.agreement(), self.forensics(), self.audit(), self.provenance()]
+        summary = self.summary()
+        parts = [summary, self.data(), *self.papers(), self.failures_of_the_world(), self.scores(), self.judging()]
+        parts += [self.agreement(), self.forensics(), self.audit(), self.behind(), self.provenance()]
+        summary.fragments += findings(self.items, self.written, self.params.paths.tables)
         return [part for part in parts if part.fragments]
 
     def table(self, table: PaperTable) -> str:
@@ -102,7 +107,7 @@ class ReportBuilder:
         return section
 
     def papers(self) -> list[Section]:
-        items = with_clip_facts(only_chosen(self.tables["gated"], self.params), self.tables["clips"])
+        items = with_clip_facts(self.items, self.tables["clips"])
         seed, resamples = self.params.seed, self.params.scoring.resamples
         intervals = self.params.report.confidence_intervals
         types = self.tables["clips"].groupby(["benchmark", "model_id"])["condition_type"].first()
@@ -210,6 +215,20 @@ class ReportBuilder:
                 labels = [column for column in frame.columns if frame[column].dtype == object or str(frame[column].dtype) == "str"]
                 section.fragments.append(self.plain(f"audit-{name}", title, frame, labels))
         section.fragments += self.saved("audit")
+        return section
+
+    def behind(self) -> Section:
+        section = Section(
+            "behind",
+            "Behind the numbers",
+            "Every number of the benchmarks' main tables leads here: the model's clips, their frames, scores, worst units and what "
+            "judges said. `make inspect` opens a clip at a frame with the address shown.",
+        )
+        run, moments = self.params.run, self.params.report.thumbnails
+        units = only_chosen(self.tables["units"], self.params)
+        section.fragments = behind_the_numbers(
+            list(self.clips.values()), self.items, units, self.tables["judgements"], run, moments
+        )
         return section
 
     def provenance(self) -> Section:

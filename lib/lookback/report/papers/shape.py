@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from lookback.registry import METRICS
+from lookback.report.behind import anchor
 from lookback.report.table import PaperTable, mark_best
 
 POOLED = ("benchmark", "metric", "variant", "phase", "model_id")  # over the settings: real and synthetic, first and third person
@@ -62,7 +63,9 @@ def model_table(
     numbers = [column.header for column in columns]
     marks = mark_best(frame, numbers, {column.header: column.better_high for column in columns}, frame["type"] if group else None)
     digits = {column.header: column.digits for column in columns}
-    return PaperTable(table_id, title, frame, labels, digits, marks, missing, suffixes, notes=notes(summary, columns))
+    leads = [f"#{anchor(summary['benchmark'].iloc[0], model)}" for model in models]
+    links = pd.DataFrame(dict.fromkeys(numbers, leads))
+    return PaperTable(table_id, title, frame, labels, digits, marks, missing, suffixes, links, notes(summary, columns))
 
 
 def notes(summary: pd.DataFrame, columns: Sequence[Column]) -> list[str]:
