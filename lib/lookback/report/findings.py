@@ -54,12 +54,16 @@ def _returns(items: pd.DataFrame) -> Iterator[tuple[str, str]]:
 
 
 def _agreement(folder: Path) -> Iterator[tuple[str, str]]:
+    """What the first of the telling agreement tables says of itself."""
     path = folder / "readings.csv"
-    if path.is_file() and len(readings := pd.read_csv(path).fillna("")):
-        wanted = readings[readings["table"] == "mbench_3"]
-        chosen = (wanted if len(wanted) else readings).iloc[0]
-        if chosen["reading"]:
-            yield chosen["reading"].split(". ")[0].rstrip(".") + ".", f"agreement-{chosen['table']}"
+    if not path.is_file():
+        return
+    readings = pd.read_csv(path).fillna("").set_index("table")["reading"]
+    for name in ("mbench_6", "agreement"):
+        if text := readings.get(name, ""):
+            votes = " (These votes are simulated.)" if "simulated" in text else ""
+            yield text.split(". ")[0].rstrip(".") + "." + votes, f"agreement-{name}"
+            return
 
 
 def _lead(items: pd.DataFrame) -> Iterator[tuple[str, str]]:
