@@ -212,12 +212,11 @@ def stored(folder: Path) -> Iterator[Reader]:
     """Our own files, damaged: taken for absent or refused, never believed."""
     write_table(folder, "rejected", empty_table("rejected"))
     yield Reader("table parquet", folder / "rejected.parquet", partial(read_table, folder, "rejected"))
-    store, producer = ArtifactStore(folder / "store"), Producer("pose", "classical", "1")
-    path = store.path(producer, store.save(producer, "input", {"a": np.arange(9)}, {"n": 1}))
-    original = {suffix: path.with_suffix(suffix).read_bytes() for suffix in (".json", ".npz")}
-    for suffix in original:
-        for name, content in original.items():
-            path.with_suffix(name).write_bytes(content)
+    producer = Producer("pose", "classical", "1")
+    for suffix in (".json", ".npz"):
+        store = ArtifactStore(folder / f"store{suffix}")
+        path = store.path(producer, store.save(producer, "input", {"a": np.arange(9)}, {"n": 1}))
+        original = {name: path.with_suffix(name).read_bytes() for name in (".json", ".npz")}
         yield Reader(f"store {suffix[1:]}", path.with_suffix(suffix), partial(from_store, store, producer, path, suffix, original))
     hashes = folder / "hashes.json"
     hashes.write_text(json.dumps({str(folder / "clip.mp4"): [1, 2, 3, 4, "x"]}))

@@ -6,7 +6,9 @@ it as one sentence. `NotScorable` is no mistake: a clip cannot be scored, and th
 
 from __future__ import annotations
 
+import reprlib
 from enum import StrEnum
+from typing import Any
 
 
 class Reason(StrEnum):
@@ -40,6 +42,13 @@ class Reason(StrEnum):
     BACKEND_FAILED = "backend_failed"  # the model is there and raised an error
     UNDEFINED = "undefined"  # the formula has no value here (0/0, constant input)
     TOO_FEW_VALUES = "too_few_values"  # a statistic of fewer values than it needs
+
+
+def brief(value: Any) -> str:
+    """A value in an error's sentence: a few words, whatever it holds (aliases can make a small YAML file into an endless value)."""
+    short = reprlib.Repr()
+    short.maxlevel, short.maxstring, short.maxother, short.maxlong = 2, 60, 60, 60
+    return short.repr(value)
 
 
 class LookbackError(Exception):

@@ -68,7 +68,7 @@ class HashCache:
 
     def _lookup(self, name: str, mark: list[object]) -> str | None:
         known = self._new.get(name) or self._known.get(name)
-        return str(known[-1]) if known is not None and known[:-1] == mark else None
+        return str(known[-1]) if isinstance(known, list) and known[:-1] == mark else None
 
     def _keep(self, name: str, mark: list[object], digest: str) -> None:
         changed = max(value for value in mark[1:3] if isinstance(value, int))

@@ -84,14 +84,14 @@ class ArtifactStore:
     def _head(self, path: Path, producer: Producer, input_hash: str) -> dict[str, Any] | None:
         try:
             head = json.loads(path.read_bytes())
-            checksum = head.pop("checksum")
+            whole = head.pop("checksum") == sha256_json(head)
         except FileNotFoundError:
             return None
         except (ValueError, KeyError, AttributeError, TypeError):
             self._discard(path)
             return None
         mine = head.get("producer") == asdict(producer) and head.get("input") == input_hash  # no other entry under this name
-        if checksum != sha256_json(head) or not mine or not {"payload", "record"} <= head.keys():
+        if not whole or not mine or not {"payload", "record"} <= head.keys():
             self._discard(path)
             return None
         return head

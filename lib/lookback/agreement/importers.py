@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from lookback.agreement.label_studio import is_label_studio, read_label_studio
-from lookback.errors import ContractError, UsageError
+from lookback.errors import ContractError, UsageError, brief
 from lookback.tables import SCHEMAS
 
 COLUMNS = list(SCHEMAS["ratings"].columns)
@@ -28,18 +28,23 @@ def read_ratings(path: str | Path) -> pd.DataFrame:
     source = Path(path)
     if not source.is_file():
         raise UsageError(f"There is no ratings file {source}")
+    try:
+        return tidy(_read(source), source.name)
+    except UnicodeEncodeError:  # JSON can spell half a surrogate pair
+        raise ContractError(f"{source.name}: a vote holds half a character; write the file as UTF-8") from None
+
+
+def _read(source: Path) -> pd.DataFrame:
     suffix = source.suffix.lower()
     if suffix == ".csv":
-        table = _read_csv(source)
-    elif suffix in {".jsonl", ".ndjson"}:
-        table = pd.DataFrame(_read_lines(source))
-    elif suffix == ".json":
-        table = _read_json(source)
-    elif suffix == ".parquet":
-        table = _read_parquet(source)
-    else:
-        raise UsageError(f"{source.name}: unknown kind of ratings file; use .csv, .jsonl, .json (Label Studio) or .parquet")
-    return tidy(table, source.name)
+        return _read_csv(source)
+    if suffix in {".jsonl", ".ndjson"}:
+        return pd.DataFrame(_read_lines(source))
+    if suffix == ".json":
+        return _read_json(source)
+    if suffix == ".parquet":
+        return _read_parquet(source)
+    raise UsageError(f"{source.name}: unknown kind of ratings file; use .csv, .jsonl, .json (Label Studio) or .parquet")
 
 
 def tidy(table: pd.DataFrame, where: str) -> pd.DataFrame:
@@ -57,7 +62,7 @@ def tidy(table: pd.DataFrame, where: str) -> pd.DataFrame:
         elif column == "simulated":
             result["simulated"] = _flags(result["simulated"], where)
         else:
-            result[column] = _texts(result[column])
+            result[column] = _texts(result[column], where)
     empty = [c for c in REQUIRED if (result[c] == "").any()]
     if empty:
         row = int((result[empty[0]] == "").to_numpy().argmax())
@@ -65,7 +70,7 @@ def tidy(table: pd.DataFrame, where: str) -> pd.DataFrame:
     return result[COLUMNS].reset_index(drop=True)
 
 
-def _texts(values: pd.Series) -> pd.Series:
+def _texts(values: pd.Series, where: str) -> pd.Series:
     """Text without surrounding blanks; whole numbers without a decimal point (1.0 is the label "1")."""
 
     def text(value: object) -> str:
@@ -75,13 +80,16 @@ def _texts(values: pd.Series) -> pd.Series:
             return str(int(value))
         return str(value).strip()
 
+    nested = [value for value in values if isinstance(value, list | dict)]
+    if nested:
+        raise ContractError(f"{where}: a vote holds {brief(nested[0])} where one text or number belongs")
     codes, found = pd.factorize(values, use_na_sentinel=False)
     texts = np.array([text(value) for value in found], dtype=object)
     return pd.Series(texts[codes] if len(found) else texts, index=values.index, dtype=str)
 
 
 def _flags(values: pd.Series, where: str) -> pd.Series:
-    words = _texts(values).str.lower()
+    words = _texts(values, where).str.lower()
     odd = sorted(set(words) - TRUE - FALSE)
     if odd:
         raise ContractError(f"{where}: column simulated must be true or false, found {', '.join(odd[:3])}")
@@ -102,15 +110,22 @@ def _read_parquet(source: Path) -> pd.DataFrame:
         raise ContractError(f"{source.name} is not a readable Parquet file: {' '.join(str(error).split())[:200]}") from None
 
 
+def _text(source: Path) -> str:
+    try:
+        return source.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ContractError(f"{source.name} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
+
+
 def _read_lines(source: Path) -> list[dict]:
     records = []
-    for number, line in enumerate(source.read_text(encoding="utf-8-sig").splitlines(), start=1):
+    for number, line in enumerate(_text(source).splitlines(), start=1):
         if not line.strip():
             continue
         try:
             record = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise ContractError(f"{source.name}, line {number}: not JSON ({error.msg})") from None
+        except (ValueError, RecursionError) as error:
+            raise ContractError(f"{source.name}, line {number}: not JSON ({str(error)[:100]})") from None
         if not isinstance(record, dict):
             raise ContractError(f"{source.name}, line {number}: expected one vote as a JSON object")
         records.append(record)
@@ -119,11 +134,17 @@ def _read_lines(source: Path) -> list[dict]:
 
 def _read_json(source: Path) -> pd.DataFrame:
     try:
-        content = json.loads(source.read_text(encoding="utf-8-sig"))
+        content = json.loads(_text(source))
     except json.JSONDecodeError as error:
         raise ContractError(f"{source.name}, line {error.lineno}: not JSON ({error.msg})") from None
+    except (ValueError, RecursionError) as error:
+        raise ContractError(f"{source.name}: not JSON ({str(error)[:100]})") from None
     if is_label_studio(content):
-        return read_label_studio(content, source.name)
+        try:
+            return read_label_studio(content, source.name)
+        except (AttributeError, TypeError, KeyError, ValueError, OverflowError) as error:
+            problem = f"{type(error).__name__}: {str(error)[:100]}"
+            raise ContractError(f"{source.name}: not as Label Studio exports annotations ({problem}); export it again") from None
     if isinstance(content, list) and all(isinstance(entry, dict) for entry in content):
         return pd.DataFrame(content)
     raise ContractError(f"{source.name}: neither a Label Studio export nor a list of votes")

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import reprlib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from lookback.errors import ContractError, ParameterError
+from lookback.errors import ContractError, ParameterError, brief
 from lookback.params.section import Section
 from lookback.stats import preference_sign
+from lookback.yaml_files import parse_yaml
 
 Kind = Literal["preference", "trigger", "judgeability", "vqa"]
 Estimand = Literal["agreement", "ranking", "bridge", "trigger", "judgeability", "vqa", "annotators", "power", "design"]
@@ -192,10 +191,10 @@ def load_plan(path: str | Path) -> Plan:
     """Read and check a plan; a mistake is a ParameterError that names file, key and problem."""
     source = Path(path)
     try:
-        values = yaml.safe_load(source.read_text(encoding="utf-8"))
+        values = parse_yaml(source.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ParameterError(f"There is no plan {source}; copy params/agreement.yaml and adapt it") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: bad UTF-8, an impossible date, endless digits
+    except ValueError as error:  # also bad UTF-8
         raise ParameterError(f"{source.name} is not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(values, dict):
         raise ParameterError(f"{source.name}: expected a mapping with scales and families, found {type(values).__name__}")
@@ -210,5 +209,5 @@ def load_plan(path: str | Path) -> Plan:
 
 
 def _short(value: Any) -> str:
-    text = reprlib.repr(value)  # bounded, whatever aliases in the YAML make of it
+    text = brief(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -82,7 +82,7 @@ class Recording:
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=NORMAL")  # safe against a kill; a power cut may cost the last replies
             self._database.executescript(TABLES)
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise ContractError(
                 f"The recorded answers at {path} cannot be read ({error}); move the file away and run again"
             ) from None
@@ -98,7 +98,7 @@ class Recording:
         """A full disk or a damaged file as a sentence; a transaction that could not end is undone when the file is closed."""
         try:
             yield
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise LookbackError(
                 f"The recorded answers at {self.path} cannot be used ({error}); check free space, or move the file away"
             ) from error
@@ -137,13 +137,15 @@ class Recording:
 
     def judges(self) -> dict[str, Identity]:
         """Who answered, by role."""
-        rows = self._database.execute("SELECT role, identity FROM judges ORDER BY role").fetchall()
+        with self._in_words():
+            rows = self._database.execute("SELECT role, identity FROM judges ORDER BY role").fetchall()
         return {role: Identity(**json.loads(identity)) for role, identity in rows}
 
     def calls(self) -> list[dict[str, Any]]:
         """Every recorded call with its usage, for the cost and latency of judging."""
         names = ["key", "judge", "clip", "task", "question_ids", "prompt_version", "sample", "repeat", "reason", "usage"]
-        rows = self._database.execute(f"SELECT {', '.join(names)} FROM replies ORDER BY key").fetchall()
+        with self._in_words():
+            rows = self._database.execute(f"SELECT {', '.join(names)} FROM replies ORDER BY key").fetchall()
         return [{**dict(zip(names, row, strict=True)), "usage": json.loads(row[-1])} for row in rows]
 
 

@@ -6,16 +6,14 @@ import csv
 import io
 import json
 import math
-import reprlib
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from lookback.errors import Reason
+from lookback.errors import Reason, brief
 from lookback.layouts.reading import Breach
+from lookback.yaml_files import parse_yaml
 
 # Far above any real document (an action.json of 15 minutes is 6 MB), far below what would fill the memory.
 MAX_BYTES = {".json": 64 << 20, ".yaml": 1 << 20, ".yml": 1 << 20, ".jsonl": 256 << 20, ".csv": 64 << 20, ".xlsx": 32 << 20}
@@ -141,8 +139,8 @@ def read_jsonl(path: Path) -> Iterator[tuple[str, Any]]:
 
 def read_yaml(path: Path) -> Any:
     try:
-        return yaml.safe_load(_text(path))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: the 45th of a 13th month
+        return parse_yaml(_text(path))
+    except ValueError as error:
         raise Breach(path, "document", f"is not valid YAML ({_short(error)})", "correct it at that place") from None
 
 
@@ -223,7 +221,7 @@ def _parse_json(text: str, where: Path | str) -> Any:
 
 def _kind(value: Any) -> str:
     kinds = {dict: "a mapping", list: "a list", bool: "true or false", type(None): "empty"}
-    return kinds.get(type(value)) or reprlib.repr(value)[:60]
+    return kinds.get(type(value)) or brief(value)
 
 
 def _short(error: Exception) -> str:

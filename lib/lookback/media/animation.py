@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 
 from lookback.errors import MediaError, Reason
+from lookback.media.frames import DAMAGED
 from lookback.media.info import VideoInfo, check_size
 from lookback.media.reader import VideoReader
 
@@ -42,7 +43,7 @@ class AnimationReader(VideoReader):
                 for _ in _images(image):
                     milliseconds = float(image.info.get("duration", 0))
                     durations.append(milliseconds if milliseconds > BROWSER_FLOOR_MS else BROWSER_DEFAULT_MS)
-            except (OSError, SyntaxError, ValueError):
+            except DAMAGED:
                 complete = False
         if not durations:
             raise MediaError(f"{path}: no frame of this animation can be decoded; copy or generate it again")
@@ -77,7 +78,7 @@ def _opened(path: Path) -> Image.Image:
         return Image.open(path)
     except Image.DecompressionBombError as error:
         raise MediaError(f"{path}: its header declares an absurd image size; {error}", Reason.INVALID_INPUT) from None
-    except (OSError, SyntaxError, ValueError) as error:
+    except DAMAGED as error:
         raise MediaError(f"{path}: cannot be read as an animation ({error}); copy or generate it again") from None
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import struct
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +18,8 @@ from lookback.media.reader import VideoReader
 SUFFIXES = {".png", ".jpg", ".jpeg"}
 EXIF_ORIENTATION = 274
 TRANSPOSED = {5, 6, 7, 8}
+# what Pillow's plug-ins raise on spoilt bytes; its own base class is OSError
+DAMAGED = (OSError, SyntaxError, ValueError, LookupError, ArithmeticError, EOFError, TypeError, struct.error, zlib.error)
 
 
 def natural_key(path: Path) -> tuple[object, ...]:
@@ -38,7 +42,7 @@ def image_size(path: Path) -> tuple[int, int]:
             size = image.size[::-1] if turned else image.size
     except Image.DecompressionBombError as error:
         raise MediaError(f"{path}: its header declares an absurd image size; {error}", Reason.INVALID_INPUT) from None
-    except (OSError, SyntaxError, ValueError) as error:
+    except DAMAGED as error:
         raise MediaError(f"{path}: cannot be read as an image ({error}); copy or generate it again") from None
     check_size(path, *size)
     return size
@@ -56,7 +60,7 @@ def read_image(path: str | Path) -> np.ndarray:
                 grey = np.clip(np.rint(np.asarray(upright, np.float64) / 257), 0, 255).astype(np.uint8)
                 return np.repeat(grey[..., None], 3, axis=2)
             return np.array(upright.convert("RGB"))
-    except (OSError, SyntaxError, ValueError) as error:
+    except DAMAGED as error:
         raise MediaError(f"{path}: cannot be decoded ({error}); copy or generate it again") from None
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-import reprlib
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import BaseModel, Field, ValidationError
 
-from lookback.errors import ParameterError
+from lookback.errors import ParameterError, brief
 from lookback.params.curation import Curation
 from lookback.params.executor import Ray
 from lookback.params.section import Section
 from lookback.params.stages import Agreement, Audit, Extraction, Forensics, Judging, Report, Scoring
 from lookback.paths import RunPaths, project_root, resolve
+from lookback.yaml_files import parse_yaml
 
 
 class RunParams(Section):
@@ -53,8 +52,8 @@ def load_run(run: str = "demo", overrides: list[str] | tuple[str, ...] = ()) -> 
         hint = f"did you mean '{near[0]}'?" if near else f"runs here: {', '.join(known)}"
         raise ParameterError(f"There is no parameter file {path}; {hint}")
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: bad UTF-8, an impossible date, endless digits
+        values = parse_yaml(path.read_text(encoding="utf-8")) or {}
+    except ValueError as error:  # also bad UTF-8
         raise ParameterError(f"{path.name} is not valid YAML: {_one_line(error)}") from None
     if not isinstance(values, dict):
         raise ParameterError(f"{path.name}: expected a mapping of parameters, found {type(values).__name__}")
@@ -83,8 +82,8 @@ def apply_overrides(values: dict[str, Any], overrides: list[str] | tuple[str, ..
             target[section] = {**inner} if isinstance(inner, dict) else {}
             target = target[section]
         try:
-            target[name] = yaml.safe_load(text)
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            target[name] = parse_yaml(text)
+        except ValueError as error:
             raise ParameterError(f"Override '{override}': the value is not valid YAML: {_one_line(error)}") from None
     return values
 
@@ -100,15 +99,10 @@ def _sentence(where: str, problem: Any) -> str:
         valid = _valid_keys(problem["loc"][:-1])
         near = get_close_matches(str(problem["loc"][-1]), valid, n=1, cutoff=0.4)
         hint = f"did you mean '{near[0]}'?" if near else f"valid keys: {', '.join(valid)}"
-        return f"{where}: unknown key '{key}' (value {_short(value)}); {hint}"
+        return f"{where}: unknown key '{key}' (value {brief(value)}); {hint}"
     if problem["type"] == "missing":
         return f"{where}: key '{key}' is missing"
-    return f"{where}: '{key}' has the bad value {_short(value)}: {problem['msg'][0].lower()}{problem['msg'][1:]}"
-
-
-def _short(value: Any) -> str:
-    """A few words of it: aliases in YAML can make a small file into a value that no memory holds written out."""
-    return reprlib.repr(value)
+    return f"{where}: '{key}' has the bad value {brief(value)}: {problem['msg'][0].lower()}{problem['msg'][1:]}"
 
 
 def _valid_keys(location: tuple[Any, ...]) -> list[str]:

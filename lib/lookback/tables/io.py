@@ -60,6 +60,6 @@ def read_table(folder: Path, name: str) -> pd.DataFrame:
         raise ContractError(f"Table '{name}' is not there: {path}; run the stage that writes it first (make report does all)")
     try:
         frame = parquet.read_table(path).to_pandas()
-    except (OSError, arrow.ArrowInvalid) as error:
+    except (OSError, ValueError, LookupError, TypeError, arrow.ArrowException) as error:  # also broken metadata
         raise ContractError(f"Table '{name}' cannot be read: {path} ({error}); delete it and run its stage again") from None
     return check_table(name, frame, where=path.name)
