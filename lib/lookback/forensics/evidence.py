@@ -1,19 +1,25 @@
-"""What the rules look at: one clip's request, camera path, masks and shots, as plain arrays."""
+"""What the rules look at: one clip's request, camera path, masks, shots and pixel evidence, as plain arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from lookback.camera.poses import rotation_angle_deg, yaw_deg
+from lookback.camera.intent import compile
+from lookback.camera.poses import Poses, rotation_angle_deg, yaw_deg
+from lookback.camera.text import parse_captions
 from lookback.clips import Clip
 from lookback.errors import LookbackError
 from lookback.metrics.shared.requested import compile_request
+from lookback.metrics.shared.resample import poses_at
 from lookback.store import Entry
 
-Load = Callable[[str], Entry | None]
+JUMP_DEG = 8.0  # a turn between neighbouring frames below this is motion
+JUMP_RATIO = 4.0  # how far a jump exceeds the fourth largest turn
+EVENTS = ("spatial", "state", "full")
 
 
 @dataclass(frozen=True)
@@ -21,47 +27,125 @@ class Path:
     """A camera path, reduced to what turns."""
 
     frames: np.ndarray
-    yaw: np.ndarray  # degrees, relative to the first frame
-    away: np.ndarray  # degrees from the first orientation
+    c2w: Poses
 
-    @classmethod
-    def of(cls, c2w: np.ndarray, frames: np.ndarray) -> Path:
-        return cls(frames, yaw_deg(c2w), rotation_angle_deg(c2w[0], c2w))
+    @property
+    def yaw(self) -> np.ndarray:
+        """Degrees, relative to the first frame."""
+        return yaw_deg(self.c2w)
+
+    @property
+    def away(self) -> np.ndarray:
+        """Degrees from the first orientation."""
+        return rotation_angle_deg(self.c2w[0], self.c2w)
 
     @property
     def farthest(self) -> float:
         return float(self.away.max())
 
+    def jump(self) -> int | None:
+        """The frame before which the camera jumps: one turn stands out from all others."""
+        steps = rotation_angle_deg(self.c2w[:-1], self.c2w[1:])
+        if len(steps) < 8:
+            return None
+        largest = int(steps.argmax())
+        usual = float(np.sort(steps)[-4])
+        return int(self.frames[largest + 1]) if steps[largest] > max(JUMP_DEG, JUMP_RATIO * usual) else None
+
 
 @dataclass(frozen=True)
 class Evidence:
-    """One clip's evidence; what was not extracted is None."""
+    """One clip's evidence; what was not extracted is None or empty."""
 
     clip: Clip
-    path: Path | None
-    requested: Path | None  # what the camera was asked for, or what the ground truth's camera did
-    frames: np.ndarray | None  # of the mask rows
-    state: np.ndarray | None  # 0 out, 1 in view, 2 leaving, 3 returned
-    cuts: int
+    path: Path | None = None
+    requested: Path | None = None  # what the camera was asked for, or what the ground truth's camera did
+    frames: np.ndarray | None = None  # of the mask rows
+    state: np.ndarray | None = None  # 0 out, 1 in view, 2 leaving, 3 returned
+    boxes: np.ndarray | None = None  # (N,4) of the subject, NaN when out
+    intrinsics: np.ndarray | None = None
+    turns_only: bool = False  # the camera was found to turn without moving
+    shots: Sequence[int] = ()  # frames where a new shot starts
+    pairs: Sequence[Mapping[str, Any]] = field(default_factory=tuple)  # pixel evidence, one record per frame pair
+    answers: Mapping[str, float] = field(default_factory=dict)  # a real judge's answers by question (never simulated ones)
+
+    @property
+    def returns(self) -> list[Mapping[str, Any]]:
+        return [record for record in self.pairs if not record["departure"]]
+
+    @property
+    def departure(self) -> Mapping[str, Any] | None:
+        return next((record for record in self.pairs if record["departure"]), None)
+
+    def typical(self, name: str) -> float:
+        """Median of a measure over the return pairs, NaN when none has it."""
+        values = [float(record[name]) for record in self.returns if name in record]
+        return float(np.median(values)) if values else float("nan")
+
+    def light(self) -> float:
+        """Median over the pairs of the mean channel gain."""
+        gains = [float(np.mean(record["gain"])) for record in self.returns if "gain" in record]
+        return float(np.median(gains)) if gains else float("nan")
+
+    def span(self) -> tuple[int, int]:
+        """First and last late frame that was looked at."""
+        frames = [int(record["frame"]) for record in self.returns]
+        return min(frames), max(frames)
+
+    @property
+    def event_asked(self) -> bool:
+        """The task asks for an event: WRBench's level, MBench's causal subset, or a ground truth that changes."""
+        return self.clip.event_level in EVENTS or self.clip.subset == "causal" or self.typical("event_share") >= 0.004
 
 
-def gather(clip: Clip, load: Load, cuts: int) -> Evidence:
+def gather(
+    clip: Clip,
+    pose: Entry | None,
+    masks: Entry | None,
+    truth_pose: Entry | None,
+    shots: Sequence[int] = (),
+    pairs: Sequence[Mapping[str, Any]] = (),
+    answers: Mapping[str, float] | None = None,
+) -> Evidence:
     """The evidence of one clip from its artifacts."""
-    pose, masks = load("pose"), load("masks")
-    path = None if pose is None else Path.of(pose.arrays["c2w"], pose.arrays["frame_index"])
-    state = None if masks is None else masks.arrays["state"].astype(int)
-    frames = None if masks is None else masks.arrays["frame_index"]
-    return Evidence(clip, path, _requested(clip, load), frames, state, cuts)
+    path = None if pose is None else Path(pose.arrays["frame_index"], pose.arrays["c2w"])
+    return Evidence(
+        clip,
+        path,
+        requested_path(clip, truth_pose),
+        None if masks is None else masks.arrays["frame_index"],
+        None if masks is None else masks.arrays["state"].astype(int),
+        None if masks is None else masks.arrays["boxes"],
+        None if pose is None else pose.arrays["intrinsics"][0],
+        pose is not None and _turns_only(pose) and (truth_pose is None or _turns_only(truth_pose)),
+        shots,
+        pairs,
+        answers or {},
+    )
 
 
-def _requested(clip: Clip, load: Load) -> Path | None:
-    truth = load("gt_pose")
-    if truth is not None:
-        return Path.of(truth.arrays["c2w"], truth.arrays["frame_index"])
-    if not clip.camera or not clip.n_frames:
+def _turns_only(pose: Entry) -> bool:
+    """No parallax was found, or the positions never change."""
+    positions = pose.arrays["c2w"][:, :3, 3]
+    return not pose.arrays["has_translation"].any() or float(np.ptp(positions, axis=0).max()) < 1e-3
+
+
+def requested_path(clip: Clip, truth_pose: Entry | None) -> Path | None:
+    """The ground truth's camera, else the request compiled from its grammar or from the captions' camera sentences."""
+    if truth_pose is not None:
+        rows = truth_pose.arrays["frame_index"]
+        first = clip.mark_time or 0
+        wanted = np.arange(first, first + clip.n_frames) if clip.mark_time is not None and clip.n_frames else rows
+        return Path(wanted - first, poses_at(truth_pose.arrays["c2w"], np.interp(wanted, rows, np.arange(len(rows)))))
+    if not clip.n_frames:
         return None
     try:
-        poses = compile_request(clip.camera, clip.n_frames)
+        if clip.camera:
+            poses = compile_request(clip.camera, clip.n_frames)
+        elif clip.caption_segments:
+            poses = compile(parse_captions(clip.caption_segments, clip.n_frames))
+        else:
+            return None
     except LookbackError:
         return None
-    return Path.of(poses, np.arange(len(poses)))
+    return Path(np.arange(len(poses)), poses)

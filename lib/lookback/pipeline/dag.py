@@ -58,9 +58,9 @@ STAGES = (
     Stage(
         "forensics",
         "60_forensics",
-        ("clips", "artifacts", "screen"),
+        ("clips", "segments", "artifacts", "units", "gated", "judgements", "ratings", "truth"),
         ("failures",),
-        ("forensics",),
+        ("forensics", "agreement"),
     ),
     Stage(
         "audit",

@@ -34,6 +34,14 @@ which backend made the scores. A score made by an embedded stand-in is not the p
 SIMULATED = """This run is the demo world: its models are simulated, their failures are injected with known severity, and its votes
 and judge's answers are simulated from that truth. It shows that the workbench works; it says nothing about any real model."""
 
+FORENSICS = (
+    ("counts", "Failures by model and split (non-exclusive)", ["benchmark", "setting", "model_id"]),
+    ("confusion", "Injected failures (severity 0.5 or more) against failures found", ["injected"]),
+    ("scores", "Precision and recall by label; thresholds were chosen on these clips", ["label"]),
+    ("rules", "The rules", ["failure", "label", "when"]),
+    ("cases", "Cases", ["kind", "benchmark", "setting", "clip_a", "model_a", "clip_b", "model_b", "axis", "other_axis", "words"]),
+)
+
 
 class ReportBuilder:
     """Collects sections and tables of one run."""
@@ -195,11 +203,16 @@ class ReportBuilder:
         return section
 
     def forensics(self) -> Section:
-        section = Section("forensics", "Failures found", "What camera path, masks and shots show, by written rules.")
-        failures = self.tables["failures"]
-        if len(failures):
-            counts = failures.groupby(["benchmark", "label", "rule"]).size().rename("clips").reset_index()
-            section.fragments.append(self.plain("failures", "Failures by benchmark", counts, ["benchmark", "label", "rule"]))
+        section = Section(
+            "forensics",
+            "Failures found",
+            "Fourteen failures found by written rules in camera paths, masks and frames; cases to look at.",
+        )
+        for name, title, labels in FORENSICS:
+            path = self.params.paths.tables / "forensics" / f"{name}.csv"
+            if path.is_file():
+                section.fragments.append(self.plain(f"forensics-{name}", title, pd.read_csv(path).fillna(""), labels))
+        section.fragments += self.saved("forensics")
         return section
 
     def audit(self) -> Section:

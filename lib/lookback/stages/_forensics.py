@@ -1,34 +1,50 @@
-"""Stage 60: failures that camera path, masks and shots show, with the frames behind them."""
+"""Stage 60: the failure taxonomy with the frames behind it, timelines, and cases worth looking at."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import pandas as pd
 
-from lookback.artifacts import RunArtifacts
-from lookback.clips import KEYS, clips_from_frame
-from lookback.forensics.evidence import gather
-from lookback.forensics.rules import RULES
+from lookback.clips import KEYS
+from lookback.files import write_text
+from lookback.forensics.cases import mine_cases
+from lookback.forensics.collect import collect
+from lookback.forensics.drawing import draw
+from lookback.forensics.evidence import Evidence
+from lookback.forensics.rules import RULES, find_failures
+from lookback.forensics.score import confusion, counts, label_scores, with_truth
 from lookback.params import RunParams
-from lookback.progress import track
 from lookback.tables import empty_table, read_table, write_table
+
+READS = ("clips", "segments", "artifacts", "units", "gated", "judgements", "ratings", "truth")
 
 
 def forensics(params: RunParams) -> dict[str, pd.DataFrame]:
-    """Apply every rule to every clip; writes `failures`."""
+    """Label every clip by the written rules, mine cases, draw both; writes `failures` and `tables/forensics/*.csv`."""
     folder = params.paths.tables
-    clips, artifacts, screen = (read_table(folder, name) for name in ("clips", "artifacts", "screen"))
-    cuts = {tuple(row[name] for name in KEYS): int(row["n_cuts"]) for row in screen.dropna(subset=["n_cuts"]).to_dict("records")}
-    stored = RunArtifacts(params.paths.artifacts, artifacts)
+    tables = {name: read_table(folder, name) for name in READS}
+    seen = collect(params, tables)
+    tables["failures"] = write_table(folder, "failures", _failures(seen))
+    cases = mine_cases(tables, params.agreement.plan)
+    written = {
+        "rules": pd.DataFrame([{"failure": rule.title, "label": rule.label, "when": rule.when} for rule in RULES]),
+        "counts": counts(tables["failures"], tables["clips"]),
+        "cases": cases,
+    }
+    if len(tables["truth"]):
+        clips = with_truth(tables["failures"], tables["truth"])
+        written |= {"confusion": confusion(clips), "scores": label_scores(clips)}
+    for name, frame in written.items():
+        write_text(folder / "forensics" / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
+    draw(params, tables, seen, cases)
+    return {"failures": tables["failures"], **written}
+
+
+def _failures(seen: list[Evidence]) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
-    for clip in track(clips_from_frame(clips), "looking for failures"):
-        seen = gather(clip, partial(stored.load, clip), cuts.get(clip.key, 0))
-        for rule in RULES:
-            found = rule.find(seen)
-            if found is not None:
-                rows.append({**dict(zip(KEYS, clip.key, strict=True)), "rule": rule.when, **found.__dict__})
+    for clip in seen:
+        for rule, found in find_failures(clip):
+            rows.append({**dict(zip(KEYS, clip.clip.key, strict=True)), "rule": rule.when, **found.__dict__})
     columns = list(empty_table("failures").columns)
-    frame = pd.DataFrame(rows)[columns] if rows else empty_table("failures")
-    return {"failures": write_table(folder, "failures", frame)}
+    return pd.DataFrame(rows)[columns] if rows else empty_table("failures")

@@ -1,0 +1,179 @@
+"""Failures of the camera: it stays, drifts or turns the wrong way, drags the subject along, cuts or leaves echoes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lookback.camera.poses import rotation_angle_deg
+from lookback.forensics.evidence import Evidence, Path
+from lookback.forensics.finding import Finding, Rule, sure
+from lookback.metrics.shared.resample import poses_at
+
+MOVES_DEG = 10.0  # a request below this asks for no turn
+INACTIVE_SHARE = 0.65  # of the requested turn
+DIRECTION_DEG = 5.0  # a smaller peak has no direction
+DRIFT_DEG = 6.0  # at the end, away from where the camera was asked to be
+DRAGGED_SLOPE = 0.75  # of the motion that a thing at rest would have in the image
+DRAGGED_STAYS = 0.9  # share of the frames in which a thing at rest would be out of view
+ECHO = 0.15  # weight of an earlier picture
+ECHO_DETAIL = 0.85  # echoes wash the fine detail out
+ECHO_BENT = 0.28  # weight that an echo must have where the surroundings also look bent
+BENT = 0.012  # of the width
+ECHO_COLOURS = 0.65  # intersection of the background's palettes
+
+
+def camera_inactivity(seen: Evidence) -> Finding | None:
+    if seen.path is None or seen.requested is None or seen.requested.farthest < MOVES_DEG or _reversed(seen):
+        return None
+    share = seen.path.farthest / seen.requested.farthest
+    if share >= INACTIVE_SHARE:
+        return None
+    words = f"the camera turned {seen.path.farthest:.1f} of {seen.requested.farthest:.1f} deg"
+    frames = seen.path.frames
+    return Finding("camera_inactivity", sure(-share, -INACTIVE_SHARE, -0.1), int(frames[0]), int(frames[-1]), words)
+
+
+def _peak(path: Path) -> tuple[int, float]:
+    index = int(np.abs(path.yaw).argmax())
+    return int(path.frames[index]), float(path.yaw[index])
+
+
+def _reversed(seen: Evidence) -> bool:
+    if seen.path is None or seen.requested is None:
+        return False
+    made, wanted = _peak(seen.path)[1], _peak(seen.requested)[1]
+    return abs(wanted) >= MOVES_DEG and abs(made) >= DIRECTION_DEG and np.sign(made) != np.sign(wanted)
+
+
+def camera_drift(seen: Evidence) -> Finding | None:
+    """Wrong direction: the yaw peaks on the other side. Drift: the camera ends elsewhere than asked, without a jump."""
+    if seen.path is None or seen.requested is None:
+        return None
+    if _reversed(seen):
+        (frame, made), (_, wanted) = _peak(seen.path), _peak(seen.requested)
+        words = f"wrong direction: yaw peaks at {made:.1f}, asked {wanted:.1f} deg"
+        return Finding("camera_drift", sure(abs(made), DIRECTION_DEG, 0.5 * abs(wanted)), frame, frame, words)
+    if seen.path.jump() is not None or camera_inactivity(seen) is not None or _path_in_doubt(seen):
+        return None
+    off = _deviation(seen.path, seen.requested)
+    last = max(1, len(off) // 10)
+    end = float(np.median(off[-last:]))
+    if end < DRIFT_DEG:
+        return None
+    beyond = np.flatnonzero(off >= DRIFT_DEG)
+    words = f"the camera ends {end:.1f} deg from where it was asked to be"
+    return Finding(
+        "camera_drift", sure(end, DRIFT_DEG, 3 * DRIFT_DEG), int(seen.path.frames[beyond[0]]), int(seen.path.frames[-1]), words
+    )
+
+
+def _path_in_doubt(seen: Evidence) -> bool:
+    """Echoes and a world that changed in between mislead the pose estimate itself."""
+    return bool(ghost_weight(seen)) or (seen.typical("low_blocks") >= 0.5 and seen.typical("changed") >= 0.2)
+
+
+def _deviation(made: Path, wanted: Path) -> np.ndarray:
+    """Degrees between the made and the requested orientation at every frame, both relative to their first."""
+    target = poses_at(wanted.c2w, np.linspace(0, len(wanted.c2w) - 1, len(made.c2w)))
+    a, b = (poses[0, :3, :3].T @ poses[:, :3, :3] for poses in (made.c2w, target))
+    return rotation_angle_deg(a, b)
+
+
+def subject_dragged(seen: Evidence) -> Finding | None:
+    if seen.path is None or seen.boxes is None or seen.state is None or seen.intrinsics is None or not seen.turns_only:
+        return None
+    n = min(len(seen.boxes), len(seen.path.c2w))
+    if n < 4 or not np.isfinite(seen.boxes[0]).all() or seen.path.farthest < MOVES_DEG:
+        return None
+    centre = (seen.boxes[:n, :2] + seen.boxes[:n, 2:]) / 2
+    rest, ahead = _at_rest(seen, centre[0], n)
+    width, height = float(seen.clip.width or 0), float(seen.clip.height or 0)
+    gone = ~ahead | (rest < 0).any(axis=1) | (rest[:, 0] > width) | (rest[:, 1] > height)
+    if gone.mean() < 0.1:
+        return None
+    first = int(np.argmax(gone))
+    usable = (np.arange(n) < first) & np.isfinite(centre).all(axis=1) & (seen.state[:n] == 1)
+    usable &= np.abs(rest - centre[0]).max(axis=1) > 0.015 * width
+    if usable.sum() < 3:
+        return None
+    expected, made = (rest - centre[0])[usable], (centre - centre[0])[usable]
+    slope = float((expected * made).sum() / (expected * expected).sum())
+    stays = float((seen.state[:n][gone] > 0).mean())
+    if slope > DRAGGED_SLOPE or stays < DRAGGED_STAYS:
+        return None
+    words = (
+        f"the subject made {slope:.0%} of the image motion of a thing at rest, and stayed in {stays:.0%} of the frames without it"
+    )
+    frames = np.flatnonzero(gone)
+    return Finding("subject_dragged", sure(-slope, -DRAGGED_SLOPE, -0.2), int(frames[0]), int(frames[-1]), words)
+
+
+def _at_rest(seen: Evidence, point: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where a far thing at `point` of the first frame would be seen in every frame, and whether it is ahead."""
+    assert seen.path is not None and seen.intrinsics is not None
+    ray = np.linalg.inv(seen.intrinsics) @ np.append(point, 1.0)
+    turned = np.einsum("nji,jk,k->ni", seen.path.c2w[:n, :3, :3], seen.path.c2w[0, :3, :3], ray)
+    image = turned @ seen.intrinsics.T
+    return image[:, :2] / np.where(np.abs(image[:, 2:]) < 1e-6, 1e-6, image[:, 2:]), turned[:, 2] > 0.05
+
+
+def cut_ghosting(seen: Evidence) -> Finding | None:
+    jump = seen.path.jump() if seen.path is not None else None
+    if jump is not None:
+        return Finding("cut_ghosting", 1.0 if jump in seen.shots else 0.8, jump, jump, f"cut: the camera jumps before frame {jump}")
+    if seen.path is None and len(seen.shots) > 1:
+        return Finding(
+            "cut_ghosting", 0.8, int(seen.shots[1]), int(seen.shots[1]), f"cut: a new shot starts at frame {seen.shots[1]}"
+        )
+    weight = ghost_weight(seen)
+    if not weight >= ECHO:
+        return None
+    worst = max(seen.returns, key=lambda record: record.get("echo", -1.0))
+    words = f"ghosting: pictures from some frames before hang over the late ones with a weight of {weight:.2f}"
+    return Finding("cut_ghosting", sure(weight, ECHO, 3 * ECHO), int(worst["frame"]), int(worst["frame"]), words)
+
+
+def ghost_weight(seen: Evidence) -> float:
+    """Weight of the echo where the fine detail is washed out too; 0 when there is none."""
+    weight, detail = seen.typical("echo"), seen.typical("detail")
+    enough = ECHO_BENT if seen.typical("bend") >= BENT else ECHO
+    kept = seen.typical("palette_kept") >= ECHO_COLOURS  # echoes are made of the same colours, a new world is not
+    return weight if weight >= enough and detail <= ECHO_DETAIL and kept else 0.0
+
+
+RULES = (
+    Rule(
+        "camera_drift",
+        "camera drift / wrong direction",
+        f"the yaw peaks on the other side than requested, by {DIRECTION_DEG:g} deg or more; or the camera ends {DRIFT_DEG:g} "
+        f"deg or more "
+        "from where it was asked to be, without a jump and after having moved",
+        camera_drift,
+    ),
+    Rule(
+        "camera_inactivity",
+        "camera inactivity",
+        f"the camera turns less than {INACTIVE_SHARE:.0%} of a requested turn of {MOVES_DEG:g} deg or more, and not the wrong way",
+        camera_inactivity,
+    ),
+    Rule(
+        "subject_dragged",
+        "subject dragged with the camera",
+        f"under a camera that only turns, the subject makes at most {DRAGGED_SLOPE:.0%} of the image motion of a thing at "
+        f"rest, and is "
+        f"still in view in {DRAGGED_STAYS:.0%} of the frames in which such a thing would be out",
+        subject_dragged,
+    ),
+    Rule(
+        "cut_ghosting",
+        "cut / ghosting",
+        "cut: one turn between neighbouring frames exceeds 8 deg and four times the fourth largest (a shot boundary through "
+        "which the "
+        f"camera path runs on is a changed world, not a cut); ghosting: an earlier picture has a weight of {ECHO:g} or more in "
+        f"the late "
+        f"one (least squares on gradients; {ECHO_BENT:g} where the surroundings also look bent), the fine detail falls to "
+        f"{ECHO_DETAIL:g} or "
+        f"less and {ECHO_COLOURS:.0%} of the colours are kept",
+        cut_ghosting,
+    ),
+)

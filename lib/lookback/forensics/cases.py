@@ -1,0 +1,217 @@
+"""Cases worth looking at: pairs of clips whose scores say something that a mean hides (WRBench appendix E's way of reading).
+
+A clip's standing on an axis is its rank among all clips scored on that metric in that setting, from 0 (worst) to 1 (best).
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lookback.agreement.plan import load_plan
+from lookback.clips import KEYS
+from lookback.errors import LookbackError
+from lookback.registry import METRICS
+
+TOP_PER_KIND = 2
+MIN_SPREAD = 0.03  # standard deviation over the metric's scale: below it, all clips score the same
+MIN_CLIPS = 4  # fewer scores give no standing
+COLUMNS = ["kind", "benchmark", "setting", "clip_a", "model_a", "clip_b", "model_b", "axis", "score_a", "score_b"]
+COLUMNS += ["other_axis", "other_a", "other_b", "strength", "words"]
+OPPOSITE = ("yaw_LR", "yaw_RL")
+TASK = ["benchmark", "setting", "clip_id"]
+
+
+def standings(gated: pd.DataFrame) -> pd.DataFrame:
+    """Score and standing of every clip on every axis: default variants, the return phase where a metric has phases."""
+    frame = gated[gated["value"].notna() & gated["phase"].isin(["", "R"])].copy()
+    frame = frame[frame["variant"] == frame["metric"].map({spec.name: spec.default_variant for spec in METRICS})]
+    frame["axis"] = frame["metric"].str.split(".").str[-1]
+    up = frame["metric"].map({spec.name: bool(spec.higher_is_better) for spec in METRICS})
+    frame["oriented"] = np.where(up, frame["value"], -frame["value"])
+    groups = frame.groupby(["benchmark", "setting", "metric", "phase"])["oriented"]
+    frame = frame[groups.transform("size") >= MIN_CLIPS].copy()
+    ranks = frame.groupby(["benchmark", "setting", "metric", "phase"])["oriented"]
+    size = ranks.transform("size")
+    frame["standing"] = (ranks.rank(method="average") - 1) / (size - 1)
+    frame = frame[ranks.transform("std") >= MIN_SPREAD * frame["metric"].map(_scale).fillna(ranks.transform("mean").abs())]
+    return frame[[*KEYS, "metric", "axis", "value", "standing"]].reset_index(drop=True)
+
+
+def _scale(metric: str) -> float | None:
+    """Width of a metric's declared range; None where it has no end (its mean then sets the scale)."""
+    low, high = METRICS.get(metric).range
+    return float(high - low) if low is not None and high is not None and np.isfinite([low, high]).all() else None
+
+
+def mine_cases(tables: dict[str, pd.DataFrame], plan: str) -> pd.DataFrame:
+    """The strongest case of every kind, then the second strongest."""
+    stands = standings(tables["gated"])
+    kinds = [
+        _top(matched_contrasts(stands)),
+        _top(direction_cases(stands, tables["clips"])),
+        _top(paradoxes(stands)),
+        _top(hardest(stands)),
+        _top(disagreements(stands, tables["ratings"], plan)),
+    ]
+    ranked = [kind[place] for place in range(TOP_PER_KIND) for kind in kinds if place < len(kind)]
+    return pd.DataFrame(ranked, columns=COLUMNS)
+
+
+def _top(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The strongest, no two of the same task."""
+    chosen: list[dict[str, Any]] = []
+    for case in sorted(cases, key=lambda case: (-case["strength"], case["clip_a"], case["model_a"], case["model_b"])):
+        if all(case["clip_a"] != other["clip_a"] for other in chosen):
+            chosen.append(case)
+    return chosen[:TOP_PER_KIND]
+
+
+def matched_contrasts(stands: pd.DataFrame) -> list[dict[str, Any]]:
+    """Two models on one task that differ on one axis and hardly on the others."""
+    cases = []
+    for key, task in stands.groupby(TASK):
+        wide = task.pivot_table(index="model_id", columns="axis", values="standing")
+        for a, b in combinations(wide.index, 2):
+            gap = (wide.loc[a] - wide.loc[b]).dropna()
+            if len(gap) < 3:
+                continue
+            axis = str(gap.abs().idxmax())
+            others = gap.drop(axis)
+            strength = abs(float(gap[axis])) - float(others.abs().max())
+            better, worse = (a, b) if gap[axis] > 0 else (b, a)
+            nearest = str(others.abs().idxmin())
+            words = f"same task, {len(others)} other axes within {others.abs().max():.2f}, but {axis} apart by {abs(gap[axis]):.2f}"
+            cases.append(_case("matched contrast", key, (key[2], worse), (key[2], better), axis, nearest, task, strength, words))
+    return cases
+
+
+def paradoxes(stands: pd.DataFrame) -> list[dict[str, Any]]:
+    """Top on one axis, bottom on another; shown beside the task's best clip on the latter."""
+    cases = []
+    for key, task in stands.groupby(TASK):
+        for model, clip in task.groupby("model_id"):
+            best, worst = clip.loc[clip["standing"].idxmax()], clip.loc[clip["standing"].idxmin()]
+            rivals = task[(task["axis"] == worst["axis"]) & (task["model_id"] != model)]
+            if rivals.empty or best["axis"] == worst["axis"]:
+                continue
+            rival = rivals.loc[rivals["standing"].idxmax(), "model_id"]
+            words = f"standing {best['standing']:.2f} on {best['axis']} but {worst['standing']:.2f} on {worst['axis']}"
+            strength = float(best["standing"] - worst["standing"])
+            cases.append(
+                _case(
+                    "metric paradox",
+                    key,
+                    (key[2], str(model)),
+                    (key[2], str(rival)),
+                    worst["axis"],
+                    best["axis"],
+                    task,
+                    strength,
+                    words,
+                )
+            )
+    return cases
+
+
+def direction_cases(stands: pd.DataFrame, clips: pd.DataFrame) -> list[dict[str, Any]]:
+    """One model and scene, the camera turned left-to-right against right-to-left: the axis on which they differ most."""
+    yaws = clips[clips["condition_id"].isin(OPPOSITE)][[*KEYS, "scene", "event_level", "condition_id"]]
+    cases = []
+    for (benchmark, setting, model, _), group in yaws.groupby(["benchmark", "setting", "model_id", "scene"]):
+        left, right = (group[group["condition_id"] == name] for name in OPPOSITE)
+        own = stands[(stands["benchmark"] == benchmark) & (stands["setting"] == setting) & (stands["model_id"] == model)]
+        for a, b in ((a, b) for a in left.itertuples() for b in right.itertuples()):
+            wide = own.pivot_table(index="axis", columns="clip_id", values="standing")
+            if a.clip_id not in wide.columns or b.clip_id not in wide.columns:
+                continue
+            gap = (wide[a.clip_id] - wide[b.clip_id]).dropna()
+            if gap.empty or gap.abs().max() == 0:
+                continue
+            axis, same = str(gap.abs().idxmax()), a.event_level == b.event_level
+            event = f"event {a.event_level}" if same else f"events {a.event_level} and {b.event_level}"
+            words = f"one model and scene ({event}), opposite yaw: {axis} apart by {abs(gap[axis]):.2f}"
+            strength = abs(float(gap[axis])) + (1.0 if same else 0.0)
+            pair = ((a.clip_id, str(model)), (b.clip_id, str(model)))
+            cases.append(_case("direction contrast", (benchmark, setting), *pair, axis, "", own, strength, words))
+    return cases
+
+
+def hardest(stands: pd.DataFrame) -> list[dict[str, Any]]:
+    """Tasks on which even the models' mean standing is low; shown with their best and worst model."""
+    cases = []
+    for key, task in stands.groupby(TASK):
+        means = task.groupby("model_id")["standing"].mean().sort_values(kind="stable")
+        if len(means) < 2:
+            continue
+        apart = task.pivot_table(index="axis", columns="model_id", values="standing")
+        axis = str((apart[means.index[-1]] - apart[means.index[0]]).fillna(-1).idxmax())
+        words = f"mean standing {means.mean():.2f} over {len(means)} models"
+        pair = ((key[2], str(means.index[0])), (key[2], str(means.index[-1])))
+        cases.append(_case("hardest task", key, *pair, axis, "", task, 1 - float(means.mean()), words))
+    return cases
+
+
+def disagreements(stands: pd.DataFrame, ratings: pd.DataFrame, plan: str) -> list[dict[str, Any]]:
+    """Pairs on which most people prefer one clip and the metric clearly the other (by the declared plan)."""
+    try:
+        families = load_plan(plan).families.values()
+    except LookbackError:
+        return []
+    pairs = ratings[ratings["task"] == "pairwise"]
+    columns = ["benchmark", "setting", "dimension", "clip_a", "model_a", "clip_b", "model_b"]
+    votes = pairs.assign(vote=pd.to_numeric(pairs["label"], errors="coerce")).dropna(subset=["vote"]).groupby(columns)["vote"]
+    standing = stands.set_index([*KEYS, "metric"])["standing"].to_dict()
+    cases = []
+    for key, ballot in votes:
+        benchmark, setting, dimension, clip_a, model_a, clip_b, model_b = key
+        metric = next(
+            (
+                f.dimensions[dimension].metric_of(setting)
+                for f in families
+                if f.benchmark == benchmark and dimension in f.dimensions
+            ),
+            None,
+        )
+        sides = [standing.get((benchmark, setting, model, clip, metric)) for model, clip in ((model_a, clip_a), (model_b, clip_b))]
+        preference = float(ballot.mean())
+        if None in sides or abs(preference) < 0.5:
+            continue
+        gap = float(sides[0] - sides[1])
+        if np.sign(gap) * np.sign(preference) >= 0:
+            continue
+        words = (
+            f"{len(ballot)} people prefer {'the first' if preference > 0 else 'the second'} ({abs(preference):.0%}) for {dimension}"
+        )
+        task = stands[(stands["benchmark"] == benchmark) & (stands["setting"] == setting)]
+        axis = str(metric).split(".")[-1]
+        key3 = (benchmark, setting, clip_a)
+        strength = abs(gap) * abs(preference)
+        cases.append(_case("metric against people", key3, (clip_a, model_a), (clip_b, model_b), axis, "", task, strength, words))
+    return cases
+
+
+def _case(
+    kind: str,
+    key: Any,
+    a: tuple[str, str],
+    b: tuple[str, str],
+    axis: str,
+    other: str,
+    task: pd.DataFrame,
+    strength: float,
+    words: str,
+) -> dict[str, Any]:
+    value = {(row.clip_id, row.model_id, row.axis): row.value for row in task.itertuples()}
+    scores = {
+        "score_a": value.get((*a, axis)),
+        "score_b": value.get((*b, axis)),
+        "other_a": value.get((*a, other)),
+        "other_b": value.get((*b, other)),
+    }
+    ends = {"clip_a": a[0], "model_a": a[1], "clip_b": b[0], "model_b": b[1]}
+    place = {"kind": kind, "benchmark": key[0], "setting": key[1]}
+    return {**place, **ends, "axis": axis, "other_axis": other, **scores, "strength": strength, "words": words}

@@ -1,0 +1,234 @@
+"""Light pixel evidence of one clip: its frame pairs and what each shows. Computed once and kept in the store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from lookback.clips import Clip
+from lookback.files import sha256_json
+from lookback.forensics import measures, subject
+from lookback.forensics.align import Aligned, align, as_float, rotation_homography
+from lookback.forensics.pairs import Pair, nearest_early, revisit_pairs, truth_pairs
+from lookback.media import open_video
+from lookback.metrics.shared.resample import poses_at
+from lookback.paths import resolve
+from lookback.store import Entry, Producer
+
+VERSION = "1"
+MAX_WIDTH = 320  # frames are looked at no larger than this
+LAGS = (4, 8)  # frames back where an echo is looked for
+BENT = 0.5 / MAX_WIDTH  # residual displacement (share of the width) from which the alignment is corrected
+PRODUCER = Producer("forensics", "pixels", VERSION, sha256_json([MAX_WIDTH, LAGS]))
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A clip with the artifacts its probe reads."""
+
+    clip: Clip
+    pose: Entry
+    masks: Entry | None
+    truth_pose: Entry | None
+
+
+class Frames:
+    """The frames a probe needs, small, by number; masks at the same size."""
+
+    def __init__(self, inputs: Inputs, wanted: set[int], truth_wanted: set[int]):
+        clip = inputs.clip
+        self.own = _read(clip.video, wanted)
+        self.truth = _read(clip.ground_truth, truth_wanted) if clip.ground_truth and truth_wanted else {}
+        self.height, self.width = next(iter(self.own.values())).shape[:2] if self.own else (0, 0)
+        self.masks = inputs.masks
+        scale = self.width / float(clip.width or self.width)
+        self.intrinsics = np.diag([scale, scale, 1.0]) @ inputs.pose.arrays["intrinsics"][0]
+        self.truth = {
+            index: np.asarray(cv2.resize(frame, (self.width, self.height)), np.uint8) for index, frame in self.truth.items()
+        }
+
+    def mask(self, frame: int) -> NDArray[np.bool_]:
+        if self.masks is None:
+            return np.zeros((self.height, self.width), bool)
+        rows = np.flatnonzero(self.masks.arrays["frame_index"] == frame)
+        if not len(rows):
+            return np.zeros((self.height, self.width), bool)
+        _, height, width = self.masks.record["shape"]
+        mask = np.unpackbits(self.masks.arrays["masks"][rows[0]], axis=-1)[..., :width].reshape(height, width)
+        return cv2.resize(mask, (self.width, self.height), interpolation=cv2.INTER_NEAREST).astype(bool)
+
+
+def _read(video: str, wanted: set[int]) -> dict[int, NDArray[np.uint8]]:
+    frames: dict[int, NDArray[np.uint8]] = {}
+    with open_video(resolve(video)) as reader:
+        scale = min(1.0, MAX_WIDTH / reader.info.width)
+        inside = sorted(index for index in wanted if 0 <= index < reader.info.n_frames)
+        for start in range(0, len(inside), 16):
+            for index, frame in zip(inside[start : start + 16], reader.read(inside[start : start + 16]), strict=True):
+                small = cv2.resize(frame, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else frame
+                frames[index] = np.asarray(small, np.uint8)
+    return frames
+
+
+def choose_pairs(inputs: Inputs) -> list[Pair]:
+    """The pairs of one clip; against the ground truth where there is one."""
+    clip, c2w = inputs.clip, inputs.pose.arrays["c2w"]
+    if clip.ground_truth:
+        with open_video(resolve(clip.ground_truth)) as reader:
+            n_truth = reader.info.n_frames
+        frames = np.arange(len(c2w))
+        match = frames + clip.mark_time if clip.mark_time is not None else np.linspace(0, n_truth - 1, len(c2w)).round().astype(int)
+        truth = None
+        if inputs.truth_pose is not None:
+            rows = inputs.truth_pose.arrays["frame_index"]
+            truth = poses_at(inputs.truth_pose.arrays["c2w"], np.interp(match, rows, np.arange(len(rows))))
+        seen = match >= clip.r_start if clip.r_start is not None else np.ones(len(c2w), bool)
+        if pairs := truth_pairs(c2w, truth, match, n_truth, seen):
+            return pairs
+    return revisit_pairs(c2w, inputs.pose.arrays["has_translation"])
+
+
+def probe(inputs: Inputs) -> list[dict[str, Any]]:
+    """One record per pair: which frames, and the measures that could be taken; then one for the last frame before leaving."""
+    return [{name: value for name, value in record.items() if np.isfinite(value).all()} for record in _records(inputs)]
+
+
+def _records(inputs: Inputs) -> list[dict[str, Any]]:
+    pairs = choose_pairs(inputs)
+    c2w = inputs.pose.arrays["c2w"]
+    before = {
+        pair.frame: nearest_early(c2w, inputs.pose.arrays["has_translation"], pair.frame) for pair in pairs if pair.from_truth
+    }
+    parting = _last_before_leaving(inputs)
+    wanted = {0, parting} | {pair.frame for pair in pairs} | {early for early in before.values() if early is not None}
+    wanted |= {pair.reference for pair in pairs if not pair.from_truth} | {pair.frame - lag for pair in pairs for lag in LAGS}
+    frames = Frames(inputs, wanted, {pair.reference for pair in pairs if pair.from_truth})
+    if not frames.own:
+        return []
+    records = [_look(pair, frames, c2w, before.get(pair.frame)) for pair in pairs]
+    if parting > 0:
+        pair = Pair(parting, 0, False, c2w[0, :3, :3].T @ c2w[parting, :3, :3])
+        aligned, _, _ = _aligned(pair, frames, frames.own[0], frames.mask(0))
+        records.append({"departure": True, "frame": parting, "reference": 0, **subject.subject_terms(aligned, aligned.late)})
+    return records
+
+
+def _last_before_leaving(inputs: Inputs) -> int:
+    """The last frame of the first stretch with the whole subject in view; 0 when it leaves at once or never."""
+    if inputs.masks is None:
+        return 0
+    state, rows = inputs.masks.arrays["state"], inputs.masks.arrays["frame_index"]
+    gone = np.flatnonzero(state != 1)
+    return int(rows[gone[0] - 1]) if len(gone) and gone[0] > 1 else 0
+
+
+def _aligned(
+    pair: Pair, frames: Frames, reference: NDArray[np.uint8], mask: NDArray[np.bool_]
+) -> tuple[Aligned, float, NDArray[np.float64]]:
+    """The pair in one view, corrected by the rigid part of what the poses left, and the bend that remains."""
+    late = frames.own[pair.frame]
+    matrix = rotation_homography(frames.intrinsics, pair.turn)
+    aligned = align(reference, late, mask, frames.mask(pair.frame), matrix)
+    flow = measures.residual_flow(aligned, measures.relit(aligned.late, measures.channel_gain(aligned)))
+    rigid, bend = measures.rigid_part(aligned, flow)
+    if rigid is not None and _displacement(rigid, frames) > BENT:
+        matrix = np.linalg.inv(rigid) @ matrix
+        aligned = align(reference, late, mask, frames.mask(pair.frame), matrix)
+    return aligned, bend, matrix
+
+
+def _displacement(matrix: NDArray[np.float64], frames: Frames) -> float:
+    """How far a homography moves the corners at most, in shares of the width; absurd corrections count as none."""
+    corners = np.array([[[0, 0], [frames.width, 0], [0, frames.height], [frames.width, frames.height]]], np.float32)
+    moved = float(np.linalg.norm(cv2.perspectiveTransform(corners, matrix) - corners, axis=-1).max()) / frames.width
+    return moved if moved < 0.15 else 0.0
+
+
+def _look(pair: Pair, frames: Frames, c2w: NDArray[np.float64], early: int | None) -> dict[str, Any]:
+    reference = frames.truth[pair.reference] if pair.from_truth else frames.own[pair.reference]
+    mask = frames.mask(pair.frame if pair.from_truth else pair.reference)
+    past: Aligned | None = None
+    if early is not None:
+        truth_view = c2w[pair.frame, :3, :3] @ pair.turn.T  # the reference camera, in the clip's own coordinates
+        back = rotation_homography(frames.intrinsics, truth_view.T @ c2w[early, :3, :3])
+        past = align(reference, frames.own[early], mask, frames.mask(early), back)
+        mask = past.subject_late
+    aligned, bend, matrix = _aligned(pair, frames, reference, mask)
+    gain = measures.channel_gain(aligned)
+    late = measures.relit(aligned.late, gain)
+    blocks = measures.block_correlation(aligned, late, aligned.background)
+    record: dict[str, Any] = {
+        "departure": False,
+        "frame": pair.frame,
+        "reference": pair.reference,
+        "from_truth": pair.from_truth,
+        "gain": [float(value) for value in gain],
+        "saturation": measures.saturation_gain(aligned),
+        "detail": measures.detail_gain(aligned, late),
+        "bend": bend,
+        "low_blocks": float((blocks < measures.LOW_CORRELATION).mean()) if len(blocks) else float("nan"),
+        "palette_kept": measures.palette_kept(aligned, late),
+        "echo": _echo(pair, frames, aligned, late, gain, matrix),
+        **subject.subject_terms(aligned, late),
+        **subject.palette_terms(aligned, late),
+        **subject.change_terms(aligned, late),
+    }
+    if past is not None:
+        record |= subject.truth_terms(aligned, late, past.late, past.valid)
+    return record
+
+
+def _echo(
+    pair: Pair,
+    frames: Frames,
+    aligned: Aligned,
+    late: NDArray[np.float32],
+    gain: NDArray[np.float64],
+    matrix: NDArray[np.float64],
+) -> float:
+    """The largest weight of a picture some frames back, laid over the late one as it was."""
+    size = (frames.width, frames.height)
+    found = []
+    for lag in LAGS:
+        if pair.frame - lag in frames.own:
+            earlier = as_float(cv2.warpPerspective(frames.own[pair.frame - lag], matrix, size))
+            found.append(measures.echo_weight(aligned, late, measures.relit(earlier, gain)))
+    usable = [weight for weight in found if np.isfinite(weight)]
+    return max(usable) if usable else float("nan")
+
+
+def frame_masks(inputs: Inputs, frames: NDArray[np.int64]) -> list[NDArray[np.bool_] | None]:
+    """The subject's mask in each frame, at the mask's own size; None without masks."""
+    if inputs.masks is None:
+        return [None] * len(frames)
+    _, height, width = inputs.masks.record["shape"]
+    found: list[NDArray[np.bool_] | None] = []
+    for frame in frames.tolist():
+        rows = np.flatnonzero(inputs.masks.arrays["frame_index"] == frame)
+        packed = inputs.masks.arrays["masks"][rows[0]] if len(rows) else None
+        found.append(None if packed is None else np.unpackbits(packed, axis=-1)[..., :width].reshape(height, width).astype(bool))
+    return found
+
+
+def compared(inputs: Inputs, records: Any) -> tuple[Any, Any, Any, tuple[str, str]] | None:
+    """The pair that changed most: reference, late frame in its view, their difference, and what to call the two."""
+    returns = [record for record in records if not record["departure"]]
+    if not returns:
+        return None
+    worst = max(returns, key=lambda record: record.get("changed", 0.0))
+    pair = next((pair for pair in choose_pairs(inputs) if pair.frame == worst["frame"]), None)
+    if pair is None:
+        return None
+    frames = Frames(
+        inputs, {pair.frame} | (set() if pair.from_truth else {pair.reference}), {pair.reference} if pair.from_truth else set()
+    )
+    reference = frames.truth[pair.reference] if pair.from_truth else frames.own[pair.reference]
+    aligned, _, _ = _aligned(pair, frames, reference, frames.mask(pair.frame))
+    late = np.where(aligned.valid[..., None], aligned.late, 1.0)
+    difference = np.abs(aligned.late - aligned.reference).max(axis=2) * aligned.valid
+    source = "ground truth" if pair.from_truth else "before leaving"
+    return aligned.reference, late, difference, (f"{source}, frame {pair.reference}", f"on return, frame {pair.frame} (aligned)")
