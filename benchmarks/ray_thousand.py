@@ -44,16 +44,16 @@ def main() -> int:
         os.environ["LOOKBACK_ROOT"] = str(project)
         started = time.perf_counter()
         write_dataset(Path(temporary) / "data", arguments.clips, distinct=True)
-        figures = both(Path(temporary), arguments.clips, arguments.workers, arguments.batch)
+        figures = both(Path(temporary), arguments.clips, arguments.workers, arguments.batch, arguments.workers)
         figures["all_s"] = time.perf_counter() - started
     for name, value in figures.items():
         print(f"{name:<22} {value:.1f}" if isinstance(value, float) else f"{name:<22} {value}")
     return 0 if figures["tables_differ"] == 0 and figures["missing"] == 0 and figures["killed"] == 2 else 1
 
 
-def both(folder: Path, clips: int, workers: int, batch: int) -> dict[str, Any]:
+def both(folder: Path, clips: int, workers: int, batch: int, local_workers: int) -> dict[str, Any]:
     """Local, then Ray with a kill in each stage; what it took and whether the tables are the same."""
-    local = parameters(folder, "local", workers)
+    local = parameters(folder, "local", local_workers)
     stages.curation(local)
     spread = parameters(folder, "ray", workers, {"batch": batch})
     shutil.copytree(local.paths.tables, spread.paths.tables)

@@ -1,13 +1,17 @@
 """Ray actors do what local processes do: the same tables byte for byte, also with one killed half-way; a killer task is typed."""
 
+import asyncio
 import os
 import signal
 import sys
 from pathlib import Path
 
 import pytest
-from lookback.errors import BackendUnavailable, LookbackError
+from lookback.errors import BackendUnavailable, LookbackError, Reason
 from lookback.executors import WorkerDied, executor_of
+from lookback.executors.judge import SpreadJudge
+from lookback.judging.question import JudgeError, Reply
+from lookback.judging.recording import Identity
 from lookback.params import RunParams
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -26,6 +30,7 @@ def refuse(number: int) -> int:
 @pytest.fixture(scope="module")
 def local_ray():
     ray = pytest.importorskip("ray", reason="the extra lookback[ray] is not installed")
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # no package: the workers cannot import it
     yield ray
     ray.shutdown()
 
@@ -53,7 +58,7 @@ def test_clips_scored_by_ray_with_a_killed_worker_give_the_local_tables(
     (project / "notebooks").mkdir()
     monkeypatch.setenv("LOOKBACK_ROOT", str(project))
     write_dataset(tmp_path / "data", 20, distinct=True)
-    figures = both(tmp_path, clips=20, workers=2, batch=2)
+    figures = both(tmp_path, clips=20, workers=2, batch=2, local_workers=1)
     assert figures["killed"] >= 1
     assert figures["tables_differ"] == 0
     assert figures["missing"] == 0
@@ -73,6 +78,49 @@ def test_an_error_of_a_task_is_raised_as_it_is(local_ray: object):
     params = RunParams(run="r", executor="ray", workers=1)
     with pytest.raises(LookbackError, match="task 5 is wrong"):
         list(executor_of(params).run(refuse, [5]))
+
+
+class SlowJudge:
+    """Answers with the process that did; dies on the first question about a file it finds, and cannot answer "refuse"."""
+
+    identity, costs = Identity("transformers", "transformers/tiny"), True
+
+    def unable(self, question: object) -> str:
+        return ""
+
+    def samples(self, question: object, first: object) -> int:
+        return 0
+
+    async def ask(self, question: str, sample: int, repeat: int) -> Reply:
+        if question == "refuse":
+            raise JudgeError(Reason.JUDGE_FAILED, "no", retry=True, wait_s=2.0)
+        if question == "broken":
+            raise BackendUnavailable("no model")
+        if Path(question).exists():
+            Path(question).unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if question == "poison":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Reply(f"{question} {sample} {repeat}", usage={"process": os.getpid()})
+
+    async def close(self) -> None: ...
+
+
+def test_a_local_judge_model_is_asked_in_actors_and_a_dead_one_is_replaced(local_ray: object, tmp_path: Path):
+    trap = tmp_path / "trap"
+    trap.write_text("")
+    judge = SpreadJudge(SlowJudge(), SlowJudge, workers=2, settings=RunParams(run="r").ray)
+
+    async def ask(*questions: str) -> list[object]:
+        return await asyncio.gather(*(judge.ask(question, 0, 1) for question in questions), return_exceptions=True)  # type: ignore[arg-type]
+
+    one, two, three = asyncio.run(ask("a", "b", str(trap)))
+    assert [reply.text for reply in (one, two, three)] == ["a 0 1", "b 0 1", f"{trap} 0 1"]  # type: ignore[attr-defined]
+    assert os.getpid() not in {reply.usage["process"] for reply in (one, two, three)}  # type: ignore[attr-defined]
+    refused, broken, poison = asyncio.run(ask("refuse", "broken", "poison"))
+    assert isinstance(refused, JudgeError) and (refused.reason, refused.wait_s, refused.retry) == (Reason.JUDGE_FAILED, 2.0, True)
+    assert isinstance(broken, BackendUnavailable)
+    assert isinstance(poison, JudgeError) and poison.reason == Reason.BACKEND_FAILED
 
 
 def test_workers_that_find_no_room_end_in_a_sentence(local_ray: object):

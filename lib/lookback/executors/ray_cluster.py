@@ -131,10 +131,7 @@ class _Crew(Generic[Task, Result]):
         except (*self.deaths, self.ray.exceptions.RayTaskError) as error:
             self.failed_starts += 1
             if self.failed_starts > 2 * self.workers:
-                cause = next((line for line in reversed(str(error).splitlines()) if line.strip()), type(error).__name__)
-                raise LookbackError(
-                    f"Ray workers do not start: {cause.strip()}; lookback must be installed on every node, at the same version"
-                ) from error
+                raise _unfit(error) from error
             self._hire()
             return
         self.failed_starts = 0
@@ -169,6 +166,8 @@ class _Crew(Generic[Task, Result]):
             else:
                 self.suspects.extend(flight.indices)
             return
+        except self.ray.exceptions.RayTaskError as error:  # not the task's own: that one comes back as a result
+            raise _unfit(error) from error
         flight.member.batches -= 1
         flight.member.careful = False
         for index, (result, error) in zip(flight.indices, done, strict=False):
@@ -194,3 +193,8 @@ class _Crew(Generic[Task, Result]):
                 f"and {asked.num_gpus:g} GPUs, the cluster has {there.get('CPU', 0):g} and {there.get('GPU', 0):g}; "
                 "ask for less in ray.num_cpus and ray.num_gpus, or add nodes"
             )
+
+
+def _unfit(error: Exception) -> LookbackError:
+    cause = next((line for line in reversed(str(error).splitlines()) if line.strip()), type(error).__name__)
+    return LookbackError(f"Ray workers do not work: {cause.strip()}; lookback must be installed on every node, at the same version")

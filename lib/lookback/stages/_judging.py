@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from lookback.clips import clips_from_frame
+from lookback.executors.judge import spread_panel
 from lookback.figures import save_figure
 from lookback.files import write_json, write_text
 from lookback.judging.artifacts import artifact_loader
@@ -49,7 +50,8 @@ def judging(params: RunParams) -> dict[str, pd.DataFrame]:
     source = resolve(wanted.recordings) if replayed and wanted.recordings else params.paths.root / CACHE
     everything = clips_from_frame(clips)
     with Recording(source, read_only=replayed) as recording:
-        session = Session(wanted, build_panel(wanted, context, recording, encoding), recording, budget, encoding, params.seed)
+        panel = spread_panel(build_panel(wanted, context, recording, encoding), params, context)
+        session = Session(wanted, panel, recording, budget, encoding, params.seed)
         judgements = write_table(folder, "judgements", session.judge(everything))
         usage = {"calls": budget.calls, "cost": round(budget.cost, 6), "recorded_calls": len(recording.calls())}
         calls = recording.calls()
