@@ -77,7 +77,7 @@ MODELS = (
 
 def write_clip(root: Path, take: Take) -> None:
     """The generated clip, in its model's spelling; every second model leaves out the scene folder and the word `real`."""
-    task, order = take.task, MODELS.index(take.model_id)
+    task, order = take.task, MODELS.index(take.model_id) if take.model_id in MODELS else 0
     scene, number = _name(task)
     base = root / "generated" / take.model_id / task.setting.capitalize()
     terse = order % 2 == 1
