@@ -37,7 +37,8 @@ def standings(gated: pd.DataFrame) -> pd.DataFrame:
     ranks = frame.groupby(["benchmark", "setting", "metric", "phase"])["oriented"]
     size = ranks.transform("size")
     frame["standing"] = (ranks.rank(method="average") - 1) / (size - 1)
-    frame = frame[ranks.transform("std") >= MIN_SPREAD * frame["metric"].map(_scale).fillna(ranks.transform("mean").abs())]
+    scale = frame["metric"].map(_scale).astype("float64").fillna(ranks.transform("mean").abs())
+    frame = frame[ranks.transform("std") >= MIN_SPREAD * scale]
     return frame[[*KEYS, "metric", "axis", "value", "standing"]].reset_index(drop=True)
 
 

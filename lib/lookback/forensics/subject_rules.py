@@ -57,12 +57,14 @@ def teleport(seen: Evidence) -> Finding | None:
         return None
     if any(record["from_truth"] for record in seen.returns):
         off, beyond = seen.typical("off_truth"), seen.typical("outside_event")
+        certain = 0.7
         if off != off:  # never back at an early view: any compact difference from the ground truth counts
             off, beyond = seen.typical("changed"), min(1.0, seen.typical("blob") / COMPACT * BEYOND_EVENT)
+            certain = 5.0  # it may be a moved thing's reset as well
         if not (off >= OFF_TRUTH and beyond >= BEYOND_EVENT):
             return None
         words = f"{off:.1%} of the view differ from the ground truth, {beyond:.0%} of that where nothing should have happened"
-        return Finding("teleport", sure(beyond, BEYOND_EVENT, 0.7), *seen.span(), words)
+        return Finding("teleport", sure(beyond, BEYOND_EVENT, certain), *seen.span(), words)
     elsewhere, here = seen.typical("own_colour"), seen.typical("own_colour_here")
     moved = elsewhere >= OWN_ELSEWHERE and here < 0.5 and seen.typical("blob") >= SOMETHING_NEW
     if seen.event_asked or not _differs(seen) or not moved:
@@ -116,7 +118,7 @@ def state_reset(seen: Evidence) -> Finding | None:
         progress, off = seen.typical("event_progress"), seen.typical("off_truth")
         if not (progress <= PROGRESS and off >= OFF_TRUTH / 2):
             return None
-        words = f"on return the event is at {progress:.0%} of the ground truth's"
+        words = f"on return the event is at {max(progress, 0.0):.0%} of the ground truth's"
         return Finding("state_reset", sure(-progress, -PROGRESS, -0.3), *seen.span(), words)
     if not (_unchanged(seen) and _began(seen)):
         return None
@@ -139,8 +141,7 @@ RULES = (
     Rule(
         "object_vanishes",
         "object vanishes",
-        HOLD
-        + f"no event asked: its place differs (colour {DIFFERENT_COLOUR:g}, structure below {DIFFERENT_STRUCTURE:g}) and "
+        HOLD + f"no event asked: its place differs (colour {DIFFERENT_COLOUR:g}, structure below {DIFFERENT_STRUCTURE:g}) and "
         f"either has the "
         f"colours around it ({LIKE_SURROUNDINGS:.0%}, own colours below {OWN_LEFT:.0%}) or the same outlines at "
         f"{FADED_STRENGTH:.0%} of their "
@@ -168,8 +169,7 @@ RULES = (
     Rule(
         "event_never_starts",
         "event never started",
-        HOLD
-        + f"event asked, no ground truth: the subject's place correlates {UNCHANGED:g} or more with the first frame both when "
+        HOLD + f"event asked, no ground truth: the subject's place correlates {UNCHANGED:g} or more with the first frame both when "
         f"it leaves "
         "and on return (a real judge that sees the event's endpoint overrules this; a simulated one is not asked)",
         event_never_starts,
@@ -177,8 +177,7 @@ RULES = (
     Rule(
         "teleport",
         "teleport",
-        HOLD
-        + f"against a ground truth {OFF_TRUTH:.0%} or more of the view differ, {BEYOND_EVENT:.0%} of that beyond the event's "
+        HOLD + f"against a ground truth {OFF_TRUTH:.0%} or more of the view differ, {BEYOND_EVENT:.0%} of that beyond the event's "
         f"place (or, when the "
         f"camera never comes back to an early view, in one blob of {COMPACT:.0%}, a moved thing's reset included); without "
         f"one and no event asked, {OWN_ELSEWHERE:.0%} of its own colours are in view but less than half at its place",
@@ -187,8 +186,7 @@ RULES = (
     Rule(
         "duplicate",
         "duplicate",
-        HOLD
-        + f"something new of {NOTHING_NEW:.1%} of the view or more, and the late subject is found at a second place of the "
+        HOLD + f"something new of {NOTHING_NEW:.1%} of the view or more, and the late subject is found at a second place of the "
         f"same frame "
         f"(correlation {COPY:g} or more) or the view holds {TWICE:g} times its own colours or more",
         duplicate,

@@ -19,6 +19,7 @@ from lookback.forensics.strips import FAILING, Span, chosen_frames, outlined, re
 STATES = ("out", "in view", "leaving", "returned")
 STATE_COLOURS = ("#d9d9d9", PALETTE[2], PALETTE[5], PALETTE[0])
 MAX_CURVES = 3
+MIN_YAW = 8.0  # degrees shown at least: the noise of a camera at rest is not blown up
 
 
 @dataclass(frozen=True)
@@ -101,8 +102,9 @@ def _curves(axes: Axes, what: Timeline) -> None:
         values = (rows["value"] - low) / scale if scale != 1.0 else rows["value"]
         name = str(metric).split(".", 1)[1] + (f" ({low:.2g} to {high:.2g})" if scale != 1.0 else "")
         axes.plot(rows["frame"], values, marker=".", ms=4, lw=1.2, color=colour, label=name)
-    axes.set_ylim(-0.05, 1.12)
-    axes.set_ylabel("metric value")
+    axes.set_ylim(-0.05, 1.28)
+    axes.set_ylabel("metric")
+    axes.set_yticks([0, 0.5, 1])
     if len(what.curves):
         axes.legend(fontsize=7, loc="lower left", ncols=MAX_CURVES, framealpha=0.9)
     else:
@@ -123,10 +125,12 @@ def _yaw(axes: Axes, seen: Evidence) -> None:
         )
     if seen.path is not None:
         axes.plot(seen.path.frames, seen.path.yaw, color=PALETTE[5], lw=2.6, label="made")
-    axes.set_ylabel("camera yaw (deg)")
-    axes.margins(y=0.15)
+    axes.set_ylabel("yaw (deg)")
+    axes.margins(y=0.18)
+    low, high = axes.get_ylim()
+    axes.set_ylim(min(low, -MIN_YAW), max(high, MIN_YAW))
     if axes.has_data():
-        axes.legend(fontsize=7, loc="lower left", ncols=2, framealpha=0.9)
+        axes.legend(fontsize=7, loc="best", ncols=2, framealpha=0.9)
 
 
 def _visibility(axes: Axes, seen: Evidence) -> None:

@@ -1,0 +1,114 @@
+"""Every measure on pictures whose answer is known because they were made so."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+from forensics_evidence import HEIGHT, WIDTH, pair_of
+from lookback.forensics import measures, subject
+from lookback.forensics.align import align, as_float, rotation_homography
+
+NOBODY = np.zeros((HEIGHT, WIDTH), bool)
+
+
+def with_figure(room: np.ndarray, figure: tuple[np.ndarray, np.ndarray], dx: int = 0, opacity: float = 1.0) -> np.ndarray:
+    picture, mask = (np.roll(plane, dx, axis=1) for plane in figure)
+    return np.where(mask[..., None], opacity * picture + (1 - opacity) * room, room).astype(np.float32)
+
+
+def test_light_is_the_factor_by_which_the_background_was_dimmed(room):
+    factors = np.array([0.6, 0.7, 0.9], np.float32)
+    gain = measures.channel_gain(pair_of(room, room * factors, NOBODY))
+    assert gain == pytest.approx(factors, abs=0.01)
+    assert measures.relit(room * factors, gain) == pytest.approx(room, abs=0.02)
+
+
+def test_detail_and_saturation_follow_sharpening_and_colour(room):
+    sharp = np.clip(room + 1.5 * (room - cv2.GaussianBlur(room, (0, 0), 1.0)), 0, 1)
+    assert measures.detail_gain(pair_of(room, sharp, NOBODY), sharp) > 1.5
+    assert measures.detail_gain(pair_of(room, room, NOBODY), room) == pytest.approx(1.0)
+    grey = np.repeat(room.mean(axis=2, keepdims=True), 3, axis=2)
+    assert measures.saturation_gain(pair_of(room, 0.5 * room + 0.5 * grey, NOBODY)) < 0.7
+
+
+def test_a_bend_is_found_and_a_homography_is_not(room):
+    y, x = np.mgrid[0:HEIGHT, 0:WIDTH].astype(np.float32)
+    bent = cv2.remap(room, x + 7 * np.sin(y / 20), y + 7 * np.sin(x / 25), cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)
+    shifted = cv2.warpPerspective(
+        room, np.array([[1, 0, 4.0], [0, 1, -3.0], [0, 0, 1]]), (WIDTH, HEIGHT), borderMode=cv2.BORDER_REFLECT
+    )
+    for late, low, high in ((bent, 0.008, 0.05), (shifted, 0.0, 0.004)):
+        pair = pair_of(room, late, NOBODY)
+        _, left = measures.rigid_part(pair, measures.residual_flow(pair, late))
+        assert low <= left <= high
+
+
+def test_a_new_world_correlates_nowhere_and_keeps_few_colours(room):
+    other = np.ascontiguousarray(np.rot90(room, 2))[..., ::-1] ** 2
+    pair = pair_of(room, np.ascontiguousarray(other), NOBODY)
+    assert (measures.block_correlation(pair, pair.late, pair.background) < 0.5).mean() > 0.9
+    assert measures.palette_kept(pair, pair.late) < 0.5
+    same = pair_of(room, room, NOBODY)
+    assert measures.block_correlation(same, room, same.background).min() > 0.999
+    assert measures.palette_kept(same, room) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.2, 0.5])
+def test_an_echo_weighs_what_was_mixed_in(room, weight):
+    earlier = np.roll(room, 40, axis=1)
+    late = ((1 - weight) * room + weight * earlier).astype(np.float32)
+    assert measures.echo_weight(pair_of(room, late, NOBODY), late, earlier) == pytest.approx(weight, abs=0.03)
+
+
+def test_an_echo_of_the_same_view_is_not_judged(room):
+    assert np.isnan(measures.echo_weight(pair_of(room, room, NOBODY), room, room))
+
+
+@pytest.mark.parametrize("opacity", [1.0, 0.5, 0.0])
+def test_a_faded_subject_keeps_its_outlines_at_its_opacity(room, figure, opacity):
+    flat = np.full_like(room, 0.4)
+    pair = pair_of(with_figure(flat, figure), with_figure(flat, figure, opacity=opacity), figure[1])
+    terms = subject.subject_terms(pair, pair.late)
+    assert terms["subject_strength"] == pytest.approx(opacity, abs=0.02)
+    if opacity:
+        assert terms["subject_structure"] > 0.99
+
+
+def test_colours_tell_gone_from_moved_and_doubled(room, figure):
+    before = with_figure(room, figure)
+    mask = figure[1]
+    gone, moved, doubled = room, with_figure(room, figure, dx=110), with_figure(before, figure, dx=110)
+    terms = [subject.palette_terms(pair_of(before, late, mask), late) for late in (gone, moved, doubled)]
+    assert [round(term["own_colour"]) for term in terms] == [0, 1, 2]
+    assert [round(term["own_colour_here"]) for term in terms] == [0, 0, 1]
+    assert terms[0]["like_surroundings"] > 0.9 > 0.5 > terms[0]["like_surroundings_before"]
+
+
+def test_a_twin_is_found_a_second_time(room, figure):
+    before, mask = with_figure(room, figure), figure[1]
+    assert subject.second_copy(with_figure(before, figure, dx=112), mask) > 0.9
+    assert subject.second_copy(before, mask) < 0.5
+
+
+def test_progress_of_an_event_between_before_and_truth(room, figure):
+    before, truth = room, with_figure(room, figure)
+    everywhere = np.ones(figure[1].shape, bool)
+    for late, progress in ((before, 0.0), (truth, 1.0), (0.5 * before + 0.5 * truth, 0.5)):
+        terms = subject.truth_terms(pair_of(truth, late.astype(np.float32), figure[1]), late.astype(np.float32), before, everywhere)
+        assert terms["event_progress"] == pytest.approx(progress, abs=0.01)
+    elsewhere = with_figure(room, figure, dx=110)
+    assert subject.truth_terms(pair_of(truth, elsewhere, figure[1]), elsewhere, before, everywhere)["outside_event"] > 0.4
+
+
+def test_a_turned_view_is_brought_back(room):
+    intrinsics = np.array([[277.0, 0, 160], [0, 277.0, 96], [0, 0, 1]])
+    angle = np.radians(6)
+    turn = np.array([[np.cos(angle), 0, np.sin(angle)], [0, 1, 0], [-np.sin(angle), 0, np.cos(angle)]])
+    matrix = rotation_homography(intrinsics, turn)
+    picture = (room * 255).astype(np.uint8)
+    late = cv2.warpPerspective(picture, np.linalg.inv(matrix), (WIDTH, HEIGHT))
+    pair = align(picture, late, NOBODY, NOBODY, matrix)
+    inner = cv2.erode(pair.valid.astype(np.uint8), np.ones((9, 9), np.uint8)).astype(bool)
+    assert inner.mean() > 0.7
+    assert np.abs(pair.late - as_float(picture))[inner].mean() < 0.03
