@@ -49,7 +49,7 @@ compare: $(READY) ## Compare two finished runs: make compare RUNS="a b"
 	@$(LOOKBACK) compare $(RUNS)
 
 test: $(READY) ## Run the test suite
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
 lint: $(READY) ## Check style and types
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
