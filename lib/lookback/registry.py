@@ -83,6 +83,19 @@ class MetricSpec:
     judge_tasks: tuple[str, ...] = ()  # judging tasks whose answers it reads
     pixels: bool = False  # it looks at decoded frames itself
 
+    def applies_to(self, benchmark: str, setting: str, subset: str) -> bool:
+        """Whether it is defined for clips of this benchmark, setting and subset.
+
+        Clips of no benchmark (layout `folder`) get the metrics that need nothing but the video and belong to no part of theirs.
+        """
+        if benchmark == "folder":
+            return set(self.needs) <= {"video"} and not (self.settings or self.subsets or self.judge_tasks)
+        return (
+            self.benchmark == benchmark
+            and (not self.settings or setting in self.settings)
+            and (not self.subsets or subset in self.subsets)
+        )
+
 
 @dataclass(frozen=True)
 class Availability:

@@ -13,9 +13,8 @@ def roles_for(clip: Clip, params: RunParams) -> tuple[str, ...]:
     """The roles to extract for one clip, in a stable order, with the roles they build on."""
     wanted = set(ALWAYS)
     for spec in METRICS:
-        applies = spec.benchmark == clip.benchmark and (not spec.settings or clip.setting in spec.settings)
         chosen = not params.scoring.metrics or spec.name in params.scoring.metrics
-        if applies and chosen and (not spec.subsets or clip.subset in spec.subsets):
+        if chosen and spec.applies_to(clip.benchmark, clip.setting, clip.subset):
             wanted |= set(spec.roles)
     return tuple(sorted(with_requirements(wanted)))
 

@@ -26,10 +26,8 @@ def judged_metrics(clip: Clip, wanted: Iterable[str]) -> list[MetricSpec]:
         spec
         for spec in METRICS
         if spec.judge_tasks
-        and spec.benchmark == clip.benchmark
         and (not chosen or spec.name in chosen)
-        and (not spec.settings or clip.setting in spec.settings)
-        and (not spec.subsets or clip.subset in spec.subsets)
+        and spec.applies_to(clip.benchmark, clip.setting, clip.subset)
     ]
 
 

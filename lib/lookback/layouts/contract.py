@@ -47,21 +47,12 @@ def validate(source: Source, metrics: Sequence[str] = (), filters: Filters | Non
     return [lines[line] for line in sorted(lines)]
 
 
-def applies(spec: MetricSpec, clip: Clip) -> bool:
-    """Whether a metric is defined for the clip's benchmark, setting and subset."""
-    return (
-        spec.benchmark == clip.benchmark
-        and (not spec.settings or clip.setting in spec.settings)
-        and (not spec.subsets or clip.subset in spec.subsets)
-    )
-
-
 def _needed(specs: list[MetricSpec], clips: list[Clip], found: list[Violation]) -> list[Violation]:
     """A violation for every field that a metric needs and a clip has not; fields already complained about are passed over."""
     known = {(violation.item, violation.concerns) for violation in found}
     missing: dict[tuple[Item, str], Violation] = {}
     for spec in specs:
-        concerned = [clip for clip in clips if applies(spec, clip)]
+        concerned = [clip for clip in clips if spec.applies_to(clip.benchmark, clip.setting, clip.subset)]
         if clips and not concerned:
             kinds = ", ".join(sorted({f"{clip.benchmark} {clip.setting} {clip.subset}".strip() for clip in clips}))
             raise UsageError(f"The metric {spec.name} applies to none of these clips ({kinds}); see lookback list-metrics")

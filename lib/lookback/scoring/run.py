@@ -48,11 +48,9 @@ def applicable(clip: Clip, wanted: Sequence[str]) -> list[MetricSpec]:
     return [
         spec
         for spec in METRICS
-        if spec.benchmark == clip.benchmark
-        and not spec.judge_tasks
+        if not spec.judge_tasks
         and (not wanted or spec.name in wanted)
-        and (not spec.settings or clip.setting in spec.settings)
-        and (not spec.subsets or clip.subset in spec.subsets)
+        and spec.applies_to(clip.benchmark, clip.setting, clip.subset)
     ]
 
 
