@@ -170,9 +170,9 @@ class _Crew(Generic[Task, Result]):
             raise _unfit(error) from error
         flight.member.batches -= 1
         flight.member.careful = False
-        for index, (result, error) in zip(flight.indices, done, strict=False):
-            if error is not None:
-                raise error
+        for index, (result, raised) in zip(flight.indices, done, strict=False):
+            if raised is not None:
+                raise raised
             yield index, result
 
     def _dismiss(self, member: _Member) -> None:

@@ -1,4 +1,4 @@
-"""What the pose readers share: safe loading (`read_arrays`), the mapping of rows to video frames, and default intrinsics."""
+"""What the pose readers share: safe loading, the mapping of rows to video frames, and default intrinsics."""
 
 from __future__ import annotations
 
@@ -7,13 +7,20 @@ from pathlib import Path
 
 import numpy as np
 
-from lookback.array_files import read_arrays as load_arrays
+from lookback.array_files import read_arrays
 from lookback.backends.pose.track import PoseTrack
 from lookback.camera.poses import validate_poses
 from lookback.errors import ContractError
 from lookback.media import VideoInfo
 
 UNKNOWN_FOV_DEG = 60.0  # assumed horizontal field of view where a file carries no intrinsics
+
+
+def load_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Arrays of an .npz, or of an .npy under the name "array"; nothing is unpickled."""
+    if not path.is_file():
+        raise ContractError(f"{path}: there is no such pose file; check the path in the dataset")
+    return read_arrays(path)
 
 
 def load_rows(path: Path, columns: int | None = None, comment: str = "#") -> np.ndarray:
@@ -132,18 +139,5 @@ def track(
         notes=notes,
     )
 
-
-__all__ = [
-    "UNKNOWN_FOV_DEG",
-    "Reader",
-    "assumed_intrinsics",
-    "frame_rows",
-    "load_arrays",
-    "load_rows",
-    "need",
-    "rescaled",
-    "square",
-    "track",
-]
 
 Reader = Callable[[Path, VideoInfo], PoseTrack]
