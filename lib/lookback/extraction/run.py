@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -56,12 +57,16 @@ def extract_run(params: RunParams, clips: pd.DataFrame) -> tuple[pd.DataFrame, p
             waiting.append(task)
         else:
             rows += finished.rows
-    for index, result in track(executor_of(params).run(extract_task, waiting), "extracting", total=len(waiting)):
+    spent: Counter[str] = Counter()  # seconds by producer, shown beside the bar
+    costliest = lambda: ", ".join(f"{role} {seconds:.0f} s" for role, seconds in spent.most_common(3))  # noqa: E731
+    results = executor_of(params).run(extract_task, waiting)
+    for index, result in track(results, "extracting", total=len(waiting), note=costliest):
         task = waiting[index]
         if isinstance(result, WorkerDied):
             rows += [_row(task.clip, role, None, "", Made(None, str(Reason.BACKEND_FAILED), result.message)) for role in task.roles]
             continue
         rows += result.rows
+        spent.update(result.seconds)
         keys = dict(zip(KEYS, task.clip.key, strict=True))
         timings += [{**keys, "role": role, "seconds": seconds} for role, seconds in result.seconds.items()]
     return pd.DataFrame(rows), pd.DataFrame(timings, columns=[*KEYS, "role", "seconds"])
