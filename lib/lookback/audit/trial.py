@@ -64,7 +64,7 @@ def run_trials(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, t
     renamed = [(trial.clip.model_id, clip.model_id) for trial, clip in zip(trials, written, strict=True)]
     own_segments = _segments(segments, renamed)
     artifacts, _ = extract_run(params, table)
-    _, items = score_run(params, table, own_segments, artifacts)
+    _, items, _ = score_run(params, table, own_segments, artifacts)
     facts = pd.DataFrame(
         [
             {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -43,6 +44,16 @@ class Task:
     params: RunParams
 
 
+@dataclass(frozen=True)
+class Done:
+    """One clip's rows, how many metrics were scored anew, and how long that took."""
+
+    units: list[dict[str, Any]]
+    items: list[dict[str, Any]]
+    fresh: int
+    seconds: float
+
+
 def applicable(clip: Clip, wanted: Sequence[str]) -> list[MetricSpec]:
     """The metrics of the clip's benchmark, setting and subset that look at pixels or artifacts (judged ones come later)."""
     return [
@@ -62,8 +73,8 @@ def check_names(names: Sequence[str]) -> None:
 
 def score_run(
     params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """(units, items) of every clip and applicable metric."""
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """(units, items, timings) of every clip and applicable metric; timings: seconds of each clip that was not all in the store."""
     check_names(params.scoring.metrics)
     tasks = list(_tasks(params, clips, segments, artifacts))
     if params.scoring.metrics and not any(task.metrics for task in tasks):
@@ -72,11 +83,15 @@ def score_run(
         )
     units: list[dict[str, Any]] = []
     items: list[dict[str, Any]] = []
+    timings: list[dict[str, Any]] = []
     for index, result in track(executor_of(params).run(score_task, tasks), "scoring", total=len(tasks)):
-        rows = _dead(tasks[index], result.message) if isinstance(result, WorkerDied) else result
-        units += rows[0]
-        items += rows[1]
-    return pd.DataFrame(units), pd.DataFrame(items)
+        done = _dead(tasks[index], result.message) if isinstance(result, WorkerDied) else result
+        units += done.units
+        items += done.items
+        if done.fresh:
+            keys = dict(zip(KEYS, tasks[index].clip.key, strict=True))
+            timings.append({**keys, "metrics": done.fresh, "seconds": done.seconds})
+    return pd.DataFrame(units), pd.DataFrame(items), pd.DataFrame(timings, columns=[*KEYS, "metrics", "seconds"])
 
 
 def _tasks(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame) -> Iterator[Task]:
@@ -95,8 +110,9 @@ def _by_clip(frame: pd.DataFrame) -> dict[tuple[Any, ...], tuple[dict[str, Any],
     return {key: tuple(rows) for key, rows in found.items()}
 
 
-def score_task(task: Task) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def score_task(task: Task) -> Done:
     """Rows of units and items for one clip; metrics the store already holds are not scored again."""
+    started = time.perf_counter()
     store = ArtifactStore(task.params.paths.artifacts)
     results: Results = {}
     fresh: list[tuple[MetricSpec, ScoringClip, Producer, str]] = []
@@ -118,7 +134,7 @@ def score_task(task: Task) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         if not changed and not any(item.reason == Reason.BACKEND_FAILED for item in result.items):
             store.save(producer, inputs, {}, asdict(result))
         results[spec.name, context.variant] = (result, producer, inputs)
-    return _rows(task, results)
+    return Done(*_rows(task, results), len(fresh), time.perf_counter() - started)
 
 
 def _identity(spec: MetricSpec, variant: str, task: Task) -> tuple[Producer, str]:
@@ -205,6 +221,7 @@ def _rows(task: Task, results: Results) -> tuple[list[dict[str, Any]], list[dict
     return units, items
 
 
-def _dead(task: Task, message: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _dead(task: Task, message: str) -> Done:
     nobody = Producer("score", "", "")
-    return _rows(task, {chosen: (missing(Reason.BACKEND_FAILED, message), nobody, "") for chosen in task.metrics})
+    rows = _rows(task, {chosen: (missing(Reason.BACKEND_FAILED, message), nobody, "") for chosen in task.metrics})
+    return Done(*rows, 0, 0.0)

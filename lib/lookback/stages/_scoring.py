@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import pandas as pd
 
+from lookback.files import write_text
 from lookback.params import RunParams
 from lookback.scoring.run import score_run
 from lookback.tables import SCHEMAS, empty_table, read_table, write_table
 
 
 def scoring(params: RunParams) -> dict[str, pd.DataFrame]:
-    """Score every clip with every metric that applies; writes `units` and `items`."""
+    """Score every clip with every metric that applies; writes `units` and `items`, and the seconds it took beside the tables."""
     folder = params.paths.tables
     clips, segments, artifacts = (read_table(folder, name) for name in ("clips", "segments", "artifacts"))
-    results = score_run(params, clips, segments, artifacts)
-    tables = {}
-    for name, frame in zip(("units", "items"), results, strict=True):
+    units, items, timings = score_run(params, clips, segments, artifacts)
+    tables = {"timings": timings}
+    for name, frame in (("units", units), ("items", items)):
         complete = frame[list(SCHEMAS[name].columns)] if len(frame) else empty_table(name)
         tables[name] = write_table(folder, name, complete)
+    if len(timings):
+        write_text(params.paths.root / "timings" / "scoring.csv", timings.to_csv(index=False))
     return tables
