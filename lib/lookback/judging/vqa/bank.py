@@ -92,8 +92,9 @@ def read_question_file(path: Path) -> QuestionFile:
     try:
         start, final = (parse_bank(row[name] or "", complete=False) for name in (START, FINAL))
         truth, failure, revised = (answers_of(json.loads(row[name] or "[]")) for name in EVALUATIONS)
+        int(row["video_id"])  # the file's key
         return QuestionFile(row["scene"], row["video_id"], start, truth, failure, revised, final)
-    except (NotScorable, ValueError) as error:
+    except (NotScorable, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ContractError(f"{path}: {error}; the columns hold JSON lists of questions and answers") from None
 
 
