@@ -8,6 +8,7 @@ SMALL = (
     "curation.world.width=160",
     "curation.world.height=96",
     "scoring.resamples=200",
+    "scoring.sweeps=true",
     "audit.clips=1",
     "audit.benchmarks=[wrbench]",
 )

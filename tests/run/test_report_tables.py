@@ -90,6 +90,20 @@ def test_memobench_cells_are_means_of_the_parquet(tables: dict[str, PaperTable],
     np.testing.assert_allclose(drop["PSNR drop"], (own["R"] - own["V"]).reindex(drop.index))
 
 
+def test_the_sweep_of_a_constant_keeps_what_it_compares(tables: dict[str, PaperTable], params: RunParams):
+    """Table S7: two models agree or disagree about their order; a wider tau never makes motion look less smooth (exp(-e / tau))."""
+    frame = tables["memobench-s7"].frame
+    smooth = frame[frame["constant"] == "smoothness_tau"].sort_values("value")
+    assert smooth["kendall_tau"].isin([-1.0, 1.0]).all()
+    assert smooth["mean"].is_monotonic_increasing
+    items = only_chosen(read_table(params.paths.tables, "items"), params)
+    own = items[(items["metric"] == "memobench.motion_smoothness") & (items["phase"] == "")]
+    assert smooth["default_mean"].to_numpy() == pytest.approx(own.groupby("model_id")["value"].mean().mean())
+    assert (frame.loc[frame["constant"] == "depth_samples", "why"] != "").all(), (
+        "no depth in the demo's generated clips: it says so"
+    )
+
+
 def test_wrbench_cells_are_means_of_the_parquet(tables: dict[str, PaperTable], params: RunParams):
     items = only_chosen(read_table(params.paths.tables, "gated"), params)
     clips = read_table(params.paths.tables, "clips")

@@ -19,7 +19,7 @@ from lookback.report.behind import behind_the_numbers
 from lookback.report.findings import findings
 from lookback.report.page import Section
 from lookback.report.papers.main import MEMOBENCH, mbench_2, memobench_2, mind_tables, wrbench_2
-from lookback.report.papers.memobench import camera_errors, coverage_sweep, failure_counts, strong_motion, vqa_table
+from lookback.report.papers.memobench import camera_errors, constant_sweep, coverage_sweep, failure_counts, strong_motion, vqa_table
 from lookback.report.papers.wrbench import wrbench_tables
 from lookback.report.sheets import clip_of, failure_examples, sheet_html
 from lookback.report.table import PaperTable
@@ -124,6 +124,7 @@ class ReportBuilder:
             *memobench_2(items, _of(types, "memobench"), seed, resamples, intervals),
             *vqa_table(items, seed, resamples, intervals),
             *coverage_sweep(units),
+            *constant_sweep(self.params.paths.tables / "scoring" / "sweeps.csv"),
             *strong_motion(items, artifacts, MEMOBENCH, seed, resamples),
             *camera_errors(items, units, artifacts),
             *failure_counts(self.tables["failures"], self.tables["clips"]),

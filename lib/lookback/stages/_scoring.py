@@ -7,6 +7,7 @@ import pandas as pd
 from lookback.files import write_text
 from lookback.params import RunParams
 from lookback.scoring.run import score_run
+from lookback.scoring.sweeps import constant_sweeps
 from lookback.tables import SCHEMAS, empty_table, read_table, write_table
 
 
@@ -21,4 +22,7 @@ def scoring(params: RunParams) -> dict[str, pd.DataFrame]:
         tables[name] = write_table(folder, name, complete)
     if len(timings):
         write_text(params.paths.root / "timings" / "scoring.csv", timings.to_csv(index=False))
+    if params.scoring.sweeps:
+        tables["sweeps"] = constant_sweeps(params, clips, segments, artifacts)
+        write_text(folder / "scoring" / "sweeps.csv", tables["sweeps"].to_csv(index=False, lineterminator="\n"))
     return tables

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -56,6 +57,15 @@ def coverage_sweep(units: pd.DataFrame) -> list[PaperTable]:
 
 def _ors(frames: pd.DataFrame) -> float:
     return object_reappearance(frames.loc[frames["fits"], "value"].to_numpy(float), len(frames))
+
+
+def constant_sweep(path: Path) -> list[PaperTable]:
+    """Table S7: does the models' order hold under other constants? Only where the run asked for it (`scoring.sweeps`)."""
+    if not path.is_file() or (frame := pd.read_csv(path, keep_default_na=False, na_values=[""])).empty:
+        return []
+    title = "MemoBench table S7: Kendall's tau of the models' order against the default constants"
+    digits = {"value": 2, "kendall_tau": 3, "mean": 4, "default_mean": 4}
+    return [PaperTable("memobench-s7", title, frame.fillna({"why": ""}), ["metric", "constant", "why"], digits)]
 
 
 def strong_motion(
