@@ -34,8 +34,10 @@ class Aligned:
 
 
 def grown(mask: Mask, pixels: int) -> Mask:
-    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * pixels + 1, 2 * pixels + 1))
-    return np.asarray(cv2.dilate(mask.astype(np.uint8), kernel)).astype(bool)
+    """The mask and everything within `pixels` of it."""
+    if not mask.any():
+        return mask.copy()
+    return np.asarray(cv2.distanceTransform((~mask).astype(np.uint8), cv2.DIST_L2, 3) <= pixels)
 
 
 def rotation_homography(intrinsics: NDArray[np.float64], turn: NDArray[np.float64]) -> NDArray[np.float64]:

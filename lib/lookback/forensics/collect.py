@@ -14,10 +14,11 @@ from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.errors import LookbackError
 from lookback.files import sha256_json
 from lookback.forensics.evidence import Evidence, gather
-from lookback.forensics.probe import PRODUCER, Inputs, probe
+from lookback.forensics.probe import Inputs, per_frame, probe
 from lookback.params import RunParams
+from lookback.pipeline.code import code_hash
 from lookback.progress import track
-from lookback.store import ArtifactStore
+from lookback.store import ArtifactStore, Producer
 from lookback.workers import WorkerDied, run_tasks
 
 ROLES = ("pose", "masks", "gt_pose")
@@ -31,12 +32,15 @@ class ProbeTask:
     clip: Clip
     rows: tuple[dict[str, Any], ...]
     root: Path
+    producer: Producer
 
     def inputs(self) -> Inputs | None:
         """The clip with its artifacts loaded; None without a camera path."""
         stored = RunArtifacts(self.root, pd.DataFrame(list(self.rows), columns=None if self.rows else [*KEYS, "role"]))
         pose, masks, truth = (stored.load(self.clip, role) for role in ROLES)
-        return None if pose is None else Inputs(self.clip, pose, masks, truth)
+        if pose is None or not self.clip.n_frames:
+            return None
+        return Inputs(self.clip, per_frame(pose, self.clip.n_frames), masks, truth)
 
 
 def tasks_of(clips: Sequence[Clip], artifacts: pd.DataFrame, root: Path) -> list[ProbeTask]:
@@ -44,14 +48,15 @@ def tasks_of(clips: Sequence[Clip], artifacts: pd.DataFrame, root: Path) -> list
     rows: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in artifacts[artifacts["role"].isin(ROLES)].to_dict("records"):
         rows.setdefault(tuple(row[name] for name in KEYS), []).append({str(name): value for name, value in row.items()})
-    return [ProbeTask(clip, tuple(rows.get(clip.key, ())), root) for clip in clips]
+    producer = Producer("forensics", "pixels", code_hash(("lookback.forensics.probe",))[:16])
+    return [ProbeTask(clip, tuple(rows.get(clip.key, ())), root, producer) for clip in clips]
 
 
 def probe_task(task: ProbeTask) -> list[dict[str, Any]]:
     """The clip's records from the store, or made now; a clip that cannot be read has none."""
     made_from = [task.clip.model_dump(mode="json"), sorted((row["role"], row["stored"]) for row in task.rows)]
     store, key = ArtifactStore(task.root), sha256_json(made_from)
-    known = store.load(PRODUCER, key)
+    known = store.load(task.producer, key)
     if known is not None:
         return list(known.record["pairs"])
     inputs = task.inputs()
@@ -59,7 +64,7 @@ def probe_task(task: ProbeTask) -> list[dict[str, Any]]:
         pairs = [] if inputs is None else probe(inputs)
     except LookbackError:
         return []
-    store.save(PRODUCER, key, {}, {"pairs": pairs})
+    store.save(task.producer, key, {}, {"pairs": pairs})
     return pairs
 
 
@@ -70,20 +75,17 @@ def collect(params: RunParams, tables: dict[str, pd.DataFrame]) -> list[Evidence
     found: dict[int, list[dict[str, Any]]] = {}
     for index, result in track(run_tasks(probe_task, tasks, params.workers), "comparing frames", total=len(tasks)):
         found[index] = [] if isinstance(result, WorkerDied) else result
-    stored = RunArtifacts(params.paths.artifacts, tables["artifacts"])
     shots, answers = _shots(tables["segments"]), real_answers(tables["judgements"])
     return [
-        gather(
-            clip,
-            stored.load(clip, "pose"),
-            stored.load(clip, "masks"),
-            stored.load(clip, "gt_pose"),
-            shots.get(clip.key, ()),
-            found[index],
-            answers.get(clip.key),
-        )
-        for index, clip in enumerate(clips)
+        _evidence(task, shots.get(task.clip.key, ()), found[index], answers.get(task.clip.key)) for index, task in enumerate(tasks)
     ]
+
+
+def _evidence(task: ProbeTask, shots: Sequence[int], pairs: list[dict[str, Any]], answers: dict[str, float] | None) -> Evidence:
+    inputs = task.inputs()
+    if inputs is None:
+        return Evidence(task.clip, shots=shots, answers=answers or {})
+    return gather(task.clip, inputs.pose, inputs.masks, inputs.truth_pose, shots, pairs, answers)
 
 
 def _shots(segments: pd.DataFrame) -> dict[Any, list[int]]:

@@ -23,6 +23,7 @@ from lookback.registry import METRICS
 from lookback.workers import run_tasks
 
 Tables = dict[str, pd.DataFrame]
+FIGURES_PER_WORKER = 10  # a worker process starts as slowly as it draws a few figures
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ def draw(params: RunParams, tables: Tables, seen: list[Evidence], cases: pd.Data
     for old in folder.glob("*"):
         if old.stem not in {task.name for task in tasks}:
             old.unlink()
-    for _ in track(run_tasks(draw_task, tasks, params.workers), "drawing", total=len(tasks), unit="figure"):
+    workers = min(params.workers, len(tasks) // FIGURES_PER_WORKER)
+    for _ in track(run_tasks(draw_task, tasks, workers), "drawing", total=len(tasks), unit="figure"):
         pass
     return [folder / f"{task.name}.png" for task in tasks]
 

@@ -26,11 +26,11 @@ def grey(image: Image) -> Image:
 
 def channel_gain(pair: Aligned) -> NDArray[np.float64]:
     """Per channel, the median of late / reference over the background: 1 when the light is the same."""
-    where = pair.background & (pair.reference.min(axis=2) > 0.06)
-    if where.sum() < MIN_PIXELS:
+    before, after = (cv2.blur(image, (5, 5))[::2, ::2] for image in (pair.reference, pair.late))
+    where = pair.background[::2, ::2] & (before.min(axis=2) > 0.06)
+    if where.sum() < MIN_PIXELS / 4:
         return np.full(3, np.nan)
-    smooth = [cv2.GaussianBlur(image, (0, 0), 2.0) for image in (pair.reference, pair.late)]
-    return np.median(smooth[1][where] / np.maximum(smooth[0][where], 0.02), axis=0).astype(np.float64)
+    return np.asarray(np.median(after[where] / before[where], axis=0), np.float64)
 
 
 def relit(image: Image, gain: NDArray[np.float64]) -> Image:

@@ -10,20 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookback.clips import Clip
-from lookback.files import sha256_json
 from lookback.forensics import measures, subject
 from lookback.forensics.align import Aligned, align, as_float, rotation_homography
 from lookback.forensics.pairs import Pair, nearest_early, revisit_pairs, truth_pairs
 from lookback.media import open_video
 from lookback.metrics.shared.resample import poses_at
 from lookback.paths import resolve
-from lookback.store import Entry, Producer
+from lookback.store import Entry
 
-VERSION = "1"
 MAX_WIDTH = 320  # frames are looked at no larger than this
 LAGS = (4, 8)  # frames back where an echo is looked for
 BENT = 0.5 / MAX_WIDTH  # residual displacement (share of the width) from which the alignment is corrected
-PRODUCER = Producer("forensics", "pixels", VERSION, sha256_json([MAX_WIDTH, LAGS]))
 
 
 @dataclass(frozen=True)
@@ -34,6 +31,17 @@ class Inputs:
     pose: Entry
     masks: Entry | None
     truth_pose: Entry | None
+
+
+def per_frame(pose: Entry, n_frames: int) -> Entry:
+    """A camera path with one pose per frame: where only some frames were solved, the others are interpolated."""
+    rows = pose.arrays["frame_index"]
+    if np.array_equal(rows, np.arange(n_frames)):
+        return pose
+    place = np.interp(np.arange(n_frames), rows, np.arange(len(rows)))
+    nearest = place.round().astype(int)
+    made = {"c2w": poses_at(pose.arrays["c2w"], place), "frame_index": np.arange(n_frames)}
+    return Entry({**made, **{name: pose.arrays[name][nearest] for name in ("intrinsics", "has_translation")}}, pose.record)
 
 
 class Frames:
@@ -50,6 +58,10 @@ class Frames:
         self.truth = {
             index: np.asarray(cv2.resize(frame, (self.width, self.height)), np.uint8) for index, frame in self.truth.items()
         }
+
+    def source(self, pair: Pair) -> dict[int, NDArray[np.uint8]]:
+        """Where a pair's reference comes from."""
+        return self.truth if pair.from_truth else self.own
 
     def mask(self, frame: int) -> NDArray[np.bool_]:
         if self.masks is None:
@@ -107,10 +119,9 @@ def _records(inputs: Inputs) -> list[dict[str, Any]]:
     wanted = {0, parting} | {pair.frame for pair in pairs} | {early for early in before.values() if early is not None}
     wanted |= {pair.reference for pair in pairs if not pair.from_truth} | {pair.frame - lag for pair in pairs for lag in LAGS}
     frames = Frames(inputs, wanted, {pair.reference for pair in pairs if pair.from_truth})
-    if not frames.own:
-        return []
+    pairs = [pair for pair in pairs if pair.frame in frames.own and pair.reference in frames.source(pair)]
     records = [_look(pair, frames, c2w, before.get(pair.frame)) for pair in pairs]
-    if parting > 0:
+    if parting > 0 and {0, parting} <= set(frames.own):
         pair = Pair(parting, 0, False, c2w[0, :3, :3].T @ c2w[parting, :3, :3])
         aligned, _, _ = _aligned(pair, frames, frames.own[0], frames.mask(0))
         records.append({"departure": True, "frame": parting, "reference": 0, **subject.subject_terms(aligned, aligned.late)})
@@ -149,7 +160,7 @@ def _displacement(matrix: NDArray[np.float64], frames: Frames) -> float:
 
 
 def _look(pair: Pair, frames: Frames, c2w: NDArray[np.float64], early: int | None) -> dict[str, Any]:
-    reference = frames.truth[pair.reference] if pair.from_truth else frames.own[pair.reference]
+    reference = frames.source(pair)[pair.reference]
     mask = frames.mask(pair.frame if pair.from_truth else pair.reference)
     past: Aligned | None = None
     if early is not None:
@@ -226,7 +237,7 @@ def compared(inputs: Inputs, records: Any) -> tuple[Any, Any, Any, tuple[str, st
     frames = Frames(
         inputs, {pair.frame} | (set() if pair.from_truth else {pair.reference}), {pair.reference} if pair.from_truth else set()
     )
-    reference = frames.truth[pair.reference] if pair.from_truth else frames.own[pair.reference]
+    reference = frames.source(pair)[pair.reference]
     aligned, _, _ = _aligned(pair, frames, reference, frames.mask(pair.frame))
     late = np.where(aligned.valid[..., None], aligned.late, 1.0)
     difference = np.abs(aligned.late - aligned.reference).max(axis=2) * aligned.valid

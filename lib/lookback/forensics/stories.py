@@ -37,7 +37,7 @@ def quality_does_not_certify(tables: Tables) -> Story:
     """E.1: a clean picture, a right camera and a returned subject, and yet the wrong state."""
     title = "Visual quality does not certify a correct return"
     scores = _scores(tables)
-    if "reobserved_state" not in scores:
+    if not {"reobserved_state", "visual_integrity"} <= set(scores.columns):
         return title, pd.DataFrame(), NO_DATA
     returned = scores.dropna(subset=["reobserved_state"])
     returned = returned[returned["visual_integrity"] >= scores["visual_integrity"].median()].sort_values("reobserved_state")
@@ -79,6 +79,8 @@ def access_set_by_the_camera(tables: Tables) -> Story:
         return title, pd.DataFrame(), NO_DATA
     columns = {name: (name, "mean") for name in ("support", "reobserved_spatial", "reobserved_state") if name in scores}
     table = scores.groupby("condition_id").agg(clips=("clip_id", "size"), **columns).reset_index()
+    if table["support"].isna().all():
+        return title, table, NO_DATA
     most, least = table.loc[table["support"].idxmax()], table.loc[table["support"].idxmin()]
     words = (
         f"Support is {most['support']:.0%} under {most['condition_id']} and {least['support']:.0%} under {least['condition_id']}."
