@@ -78,7 +78,7 @@ class Agreement(Section):
 
 
 class Forensics(Section):
-    max_cases: int = Field(default=6, ge=0)  # timelines drawn, and case cards drawn
+    max_cases: int = Field(default=5, ge=0)  # timelines drawn, and case cards drawn
     frames_per_montage: int = Field(default=8, ge=3, le=24)
 
 
