@@ -16,7 +16,7 @@ from lookback.forensics.collect import real_answers
 from lookback.forensics.drawing import chosen_failures, frame_curves
 from lookback.forensics.evidence import Evidence
 from lookback.forensics.stories import STORIES
-from lookback.forensics.strips import FAILING, Span, chosen_frames
+from lookback.forensics.strips import FAILING, Span, chosen_frames, outlined, trail
 from lookback.forensics.timeline import Timeline, phases, timeline_figure
 from lookback.media import encode
 from matplotlib.colors import to_rgba
@@ -154,6 +154,18 @@ def test_phases_follow_the_subject():
     state = np.array([1] * 10 + [2] * 3 + [0] * 12 + [2] * 3 + [3] * 12)
     seen = Evidence(make_clip(), frames=np.arange(N), state=state)
     assert phases(seen) == [("V", 0, 13), ("D", 13, 25), ("R", 25, 40)]
+
+
+def test_mask_and_track_are_drawn_where_they_are():
+    picture, mask = np.zeros((96, 160, 3), np.uint8), np.zeros((48, 80), bool)
+    mask[10:30, 20:40] = True
+    boxes = np.array([[k, 40.0, k + 20, 60.0] for k in range(0, 120, 10)])
+    track = trail(boxes, 11, 320)
+    assert track[-1] == pytest.approx([120 / 320, 50 / 320])
+    assert len(track) == 9
+    drawn = outlined(picture, mask, track).any(axis=2)
+    assert drawn[20:60, 40:42].all()  # the outline's left side, at the picture's size
+    assert drawn[25, 60]  # the track's last point
 
 
 def test_a_short_failure_is_always_among_the_frames():

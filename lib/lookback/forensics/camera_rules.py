@@ -128,9 +128,9 @@ def cut_ghosting(seen: Evidence) -> Finding | None:
     weight = ghost_weight(seen)
     if not weight >= ECHO:
         return None
-    worst = max(seen.returns, key=lambda record: record.get("echo", -1.0))
+    frames = [int(record["frame"]) for record in seen.returns if record.get("echo", 0.0) >= ECHO]
     words = f"ghosting: pictures from some frames before hang over the late ones with a weight of {weight:.2f}"
-    return Finding("cut_ghosting", sure(weight, ECHO, 3 * ECHO), int(worst["frame"]), int(worst["frame"]), words)
+    return Finding("cut_ghosting", sure(weight, ECHO, 3 * ECHO), min(frames), max(frames), words)
 
 
 def ghost_weight(seen: Evidence) -> float:

@@ -122,7 +122,8 @@ def _timeline_caption(seen: Evidence, row: dict[str, Any], own: pd.DataFrame) ->
         f"{seen.clip.label}: {TITLES[row['label']]} (confidence {row['confidence']:.2f}, frames {row['frame_start']} to "
         f"{row['frame_end']}, "
         f"framed and hatched): {row['evidence']}. Phases by the subject's mask: {where}.{also} "
-        "Below: the return against its reference, in the reference's view."
+        "Yellow outlines the subject's mask, pink its track over the last frames. Below: a late frame against its reference, "
+        "in the reference's view."
     )
 
 

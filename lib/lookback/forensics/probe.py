@@ -241,5 +241,5 @@ def compared(inputs: Inputs, records: Any) -> tuple[Any, Any, Any, tuple[str, st
     aligned, _, _ = _aligned(pair, frames, reference, frames.mask(pair.frame))
     late = np.where(aligned.valid[..., None], aligned.late, 1.0)
     difference = np.abs(aligned.late - aligned.reference).max(axis=2) * aligned.valid
-    source = "ground truth" if pair.from_truth else "before leaving"
-    return aligned.reference, late, difference, (f"{source}, frame {pair.reference}", f"on return, frame {pair.frame} (aligned)")
+    source = "ground truth" if pair.from_truth else "early"
+    return aligned.reference, late, difference, (f"{source}, frame {pair.reference}", f"late, frame {pair.frame} (aligned)")

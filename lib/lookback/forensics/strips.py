@@ -16,7 +16,8 @@ from lookback.figures import PALETTE
 from lookback.media import open_video, sample_uniform
 from lookback.paths import resolve
 
-FAILING, OUTLINE = PALETTE[3], PALETTE[6]
+FAILING, OUTLINE, TRACK = PALETTE[3], PALETTE[6], PALETTE[4]
+TRAIL = 8  # frames of the subject's track that are drawn
 THUMBNAIL = 240  # width in pixels
 
 
@@ -49,8 +50,21 @@ def read_small(clip: Clip, frames: NDArray[np.int64]) -> list[NDArray[np.uint8]]
     return [cv2.resize(p, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else p for p in pictures]
 
 
-def outlined(picture: NDArray[np.uint8], mask: NDArray[np.bool_] | None) -> NDArray[np.uint8]:
-    """The picture with the mask's outline drawn in."""
+def trail(boxes: NDArray[np.floating] | None, frame: int, width: int) -> NDArray[np.float64]:
+    """Centres of the subject's box in the last frames up to this one, in shares of the video's width."""
+    if boxes is None or frame >= len(boxes):
+        return np.empty((0, 2))
+    recent = boxes[max(0, frame - TRAIL) : frame + 1]
+    recent = recent[np.isfinite(recent).all(axis=1)]
+    return np.asarray((recent[:, :2] + recent[:, 2:]) / 2 / width, np.float64)
+
+
+def outlined(picture: NDArray[np.uint8], mask: NDArray[np.bool_] | None, track: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """The picture with the mask's outline and the subject's recent track drawn in."""
+    if len(track) > 1:
+        points = np.rint(track * picture.shape[1]).astype(np.int32)
+        tint = tuple(round(255 * part) for part in to_rgb(TRACK))
+        picture = np.asarray(cv2.polylines(picture.copy(), [points[:, None]], False, tint, 2, cv2.LINE_AA), np.uint8)
     if mask is None or not mask.any():
         return picture
     full = cv2.resize(mask.astype(np.uint8), (picture.shape[1], picture.shape[0]), interpolation=cv2.INTER_NEAREST)

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from lookback.figures import PALETTE, PHASE_COLOURS, style
 from lookback.forensics.evidence import Evidence
 from lookback.forensics.probe import Inputs, compared, frame_masks
-from lookback.forensics.strips import FAILING, Span, chosen_frames, outlined, read_small, show_strip
+from lookback.forensics.strips import FAILING, Span, chosen_frames, outlined, read_small, show_strip, trail
 
 STATES = ("out", "in view", "leaving", "returned")
 STATE_COLOURS = ("#d9d9d9", PALETTE[2], PALETTE[5], PALETTE[0])
@@ -80,7 +80,8 @@ def timeline_figure(what: Timeline, count: int) -> Figure:
 def _strip(axes: Axes, what: Timeline, frames: np.ndarray) -> None:
     pictures = read_small(what.seen.clip, frames)
     masks = frame_masks(what.inputs, frames) if what.inputs is not None else [None] * len(frames)
-    drawn = [outlined(picture, mask) for picture, mask in zip(pictures, masks, strict=True)]
+    tracks = [trail(what.seen.boxes, frame, what.seen.clip.width or 1) for frame in frames.tolist()]
+    drawn = [outlined(picture, mask, track) for picture, mask, track in zip(pictures, masks, tracks, strict=True)]
     show_strip(axes, drawn, frames, what.spans, what.seen.clip.fps)
 
 
