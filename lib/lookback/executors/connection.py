@@ -23,6 +23,8 @@ def connect(workers: int, settings: Ray) -> Any:
     """The `ray` module, connected. A connection of this process that already exists is used as it is."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else Ray warns of its next version's default
+    if settings.address and _has_token():
+        os.environ.setdefault("RAY_AUTH_MODE", "token")  # Ray looks for its token by itself only for the address `auto`
     try:
         import ray
     except ImportError:
@@ -40,6 +42,12 @@ def connect(workers: int, settings: Ray) -> Any:
     else:
         _start(ray, math.ceil(workers * settings.num_cpus))
     return ray
+
+
+def _has_token() -> bool:
+    """Whether this user holds a token: `ray start --head` makes one and asks every client for it."""
+    given = os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH")
+    return bool(given) or (Path.home() / ".ray" / "auth_token").is_file()
 
 
 def _start(ray: Any, cpus: int) -> None:
