@@ -21,6 +21,7 @@ from lookback.hashcache import HashCache
 from lookback.judging.recording import Recording
 from lookback.judging.vqa.bank import DIMENSIONS, EVALUATIONS, FINAL, START, read_question_files
 from lookback.layouts import validate
+from lookback.layouts.documents import read_rows
 from lookback.media import VideoInfo, encode, open_video
 from lookback.media.frames import read_image
 from lookback.metrics.shared.files import load_array
@@ -167,6 +168,8 @@ def settings(folder: Path) -> Iterator[Reader]:
 
 
 def votes(folder: Path) -> Iterator[Reader]:
+    pd.DataFrame({"clip": ["Kitchen_001"], "d_start": [3], "r_start": [5]}).to_excel(folder / "phases.xlsx", index=False)
+    yield Reader("sheet xlsx", folder / "phases.xlsx", partial(read_rows, folder / "phases.xlsx"))
     rows = [
         {
             "task": "trigger",

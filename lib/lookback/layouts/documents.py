@@ -184,7 +184,9 @@ def _xlsx(path: Path) -> list[list[str]]:
             return [[_cell(value) for value in row] for row in book.worksheets[0].iter_rows(values_only=True)]
         finally:
             book.close()
-    except (zipfile.BadZipFile, KeyError, OSError, ValueError, IndexError, TypeError, SyntaxError) as error:  # SyntaxError: bad XML
+    except Breach:
+        raise
+    except Exception as error:  # zipfile, zlib, XML parser and openpyxl share no base class
         raise Breach(path, "document", f"is no readable XLSX file ({_short(error)})", "save it again as XLSX or CSV") from None
 
 
