@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookback.camera.poses import rotation_angle_deg
 from lookback.forensics.evidence import Evidence, Path
 from lookback.forensics.finding import Finding, Rule, sure
-from lookback.metrics.shared.resample import poses_at
 
 MOVES_DEG = 10.0  # a request below this asks for no turn
 INACTIVE_SHARE = 0.65  # of the requested turn
@@ -47,7 +45,8 @@ def _reversed(seen: Evidence) -> bool:
 
 def camera_drift(seen: Evidence) -> Finding | None:
     """Wrong direction: the yaw peaks on the other side. Drift: the camera ends elsewhere than asked, without a jump."""
-    if seen.path is None or seen.requested is None:
+    off = seen.deviation
+    if seen.path is None or seen.requested is None or off is None:
         return None
     if _reversed(seen):
         (frame, made), (_, wanted) = _peak(seen.path), _peak(seen.requested)
@@ -55,7 +54,6 @@ def camera_drift(seen: Evidence) -> Finding | None:
         return Finding("camera_drift", sure(abs(made), DIRECTION_DEG, 0.5 * abs(wanted)), frame, frame, words)
     if seen.path.jump() is not None or camera_inactivity(seen) is not None or _path_in_doubt(seen):
         return None
-    off = _deviation(seen.path, seen.requested)
     last = max(1, len(off) // 10)
     end = float(np.median(off[-last:]))
     if end < DRIFT_DEG:
@@ -70,13 +68,6 @@ def camera_drift(seen: Evidence) -> Finding | None:
 def _path_in_doubt(seen: Evidence) -> bool:
     """Echoes and a world that changed in between mislead the pose estimate itself."""
     return bool(ghost_weight(seen)) or (seen.typical("low_blocks") >= 0.5 and seen.typical("changed") >= 0.2)
-
-
-def _deviation(made: Path, wanted: Path) -> np.ndarray:
-    """Degrees between the made and the requested orientation at every frame, both relative to their first."""
-    target = poses_at(wanted.c2w, np.linspace(0, len(wanted.c2w) - 1, len(made.c2w)))
-    a, b = (poses[0, :3, :3].T @ poses[:, :3, :3] for poses in (made.c2w, target))
-    return rotation_angle_deg(a, b)
 
 
 def subject_dragged(seen: Evidence) -> Finding | None:

@@ -23,7 +23,7 @@ from lookback.registry import METRICS
 from lookback.workers import run_tasks
 
 Tables = dict[str, pd.DataFrame]
-FIGURES_PER_WORKER = 5  # a worker process starts about as slowly as it draws this many figures
+FIGURES_PER_WORKER = 10  # fewer are drawn sooner than another process starts
 
 
 @dataclass(frozen=True)

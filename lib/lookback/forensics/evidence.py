@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,12 +30,12 @@ class Path:
     frames: np.ndarray
     c2w: Poses
 
-    @property
+    @cached_property
     def yaw(self) -> np.ndarray:
         """Degrees, relative to the first frame."""
         return yaw_deg(self.c2w)
 
-    @property
+    @cached_property
     def away(self) -> np.ndarray:
         """Degrees from the first orientation."""
         return rotation_angle_deg(self.c2w[0], self.c2w)
@@ -91,6 +92,16 @@ class Evidence:
         """First and last late frame that was looked at."""
         frames = [int(record["frame"]) for record in self.returns]
         return min(frames), max(frames)
+
+    @cached_property
+    def deviation(self) -> np.ndarray | None:
+        """Degrees between the made and the requested orientation at every frame, both relative to their first."""
+        if self.path is None or self.requested is None:
+            return None
+        made, wanted = self.path.c2w, self.requested.c2w
+        target = poses_at(wanted, np.linspace(0, len(wanted) - 1, len(made)))
+        a, b = (poses[0, :3, :3].T @ poses[:, :3, :3] for poses in (made, target))
+        return rotation_angle_deg(a, b)
 
     @property
     def event_asked(self) -> bool:

@@ -80,6 +80,7 @@ class Agreement(Section):
 class Forensics(Section):
     max_cases: int = Field(default=5, ge=0)  # timelines drawn, and case cards drawn
     frames_per_montage: int = Field(default=8, ge=3, le=24)
+    plan: str = "params/agreement.yaml"  # says which metric is held against which of people's questions
 
 
 class Audit(Section):

@@ -60,7 +60,7 @@ STAGES = (
         "60_forensics",
         ("clips", "segments", "artifacts", "units", "gated", "judgements", "ratings", "truth"),
         ("failures",),
-        ("forensics", "agreement"),
+        ("forensics",),
     ),
     Stage(
         "audit",

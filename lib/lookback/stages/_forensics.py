@@ -26,7 +26,7 @@ def forensics(params: RunParams) -> dict[str, pd.DataFrame]:
     tables = {name: read_table(folder, name) for name in READS}
     seen = collect(params, tables)
     tables["failures"] = write_table(folder, "failures", _failures(seen))
-    cases = mine_cases(tables, params.agreement.plan)
+    cases = mine_cases(tables, params.forensics.plan)
     written = {
         "rules": pd.DataFrame([{"failure": rule.title, "label": rule.label, "when": rule.when} for rule in RULES]),
         "counts": counts(tables["failures"], tables["clips"]),
