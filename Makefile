@@ -28,11 +28,12 @@ $(READY): requirements.lock pyproject.toml params/weights.lock.yaml
 	@echo "[2/4] packages from requirements.lock (about 2 GB; minutes on a first run)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep -i '^uv==' requirements.lock)"
 	@export SAM2_BUILD_CUDA=0; \
-	  VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --build-constraint requirements.lock -r requirements.lock \
+	  VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --compile-bytecode --build-constraint requirements.lock -r requirements.lock \
 	  || { echo "uv could not install; trying pip"; sed 's/ --hash=.*//' requirements.lock > $(VENV)/pins.txt; \
 	       PIP_CONSTRAINT=$(VENV)/pins.txt PIP_BUILD_CONSTRAINT=$(VENV)/pins.txt $(BIN)/python -m pip install -r $(VENV)/pins.txt; }
 	@echo "[3/4] lookback itself"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q lib
 	@echo "[4/4] embedded model weights"
 	@$(BIN)/python -m lookback.weights
 	@touch $@

@@ -47,6 +47,7 @@ def audit_figures(tables: dict[str, pd.DataFrame]) -> dict[str, tuple[Figure, st
     drawn: dict[str, tuple[Figure, str]] = {}
     if len(tables["sensitivity"]):
         drawn["sensitivity"] = sensitivity_figure(tables["sensitivity"])
+    if tables["sensitivity"]["meant"].any():
         drawn["dose_response"] = dose_figure(tables["drops"], tables["sensitivity"])
     if len(tables["invariance"]):
         drawn["invariance"] = invariance_figure(tables["invariance"])
