@@ -11,7 +11,7 @@ from pathlib import Path
 from lookback.files import write_json
 
 HERE = Path(__file__).parent
-SCRIPTS = (["media_memory.py"], ["curation_scale.py"], ["stats_speed.py"], ["judging_throughput.py"])
+SCRIPTS = (["ratios.py"], ["media_memory.py"], ["curation_scale.py"], ["stats_speed.py"], ["judging_throughput.py"])
 
 
 def main() -> int:
