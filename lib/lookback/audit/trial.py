@@ -63,8 +63,11 @@ def run_trials(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, t
     table = clips_to_frame(written)
     renamed = [(trial.clip.model_id, clip.model_id) for trial, clip in zip(trials, written, strict=True)]
     own_segments = _segments(segments, renamed)
-    artifacts, _ = extract_run(params, table)
-    _, items, _ = score_run(params, table, own_segments, artifacts)
+    needed = {role for clip in sound for spec in applicable(clip, params.scoring.metrics) for role in spec.roles}
+    extraction = params.extraction.model_copy(update={"roles": sorted(needed)})  # no judge and no rule looks at these clips
+    trial_params = params.model_copy(update={"extraction": extraction})
+    artifacts, _ = extract_run(trial_params, table)
+    _, items, _ = score_run(trial_params, table, own_segments, artifacts)
     facts = pd.DataFrame(
         [
             {

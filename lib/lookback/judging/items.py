@@ -25,9 +25,7 @@ def judged_metrics(clip: Clip, wanted: Iterable[str]) -> list[MetricSpec]:
     return [
         spec
         for spec in METRICS
-        if spec.judge_tasks
-        and (not chosen or spec.name in chosen)
-        and spec.applies_to(clip.benchmark, clip.setting, clip.subset)
+        if spec.judge_tasks and (not chosen or spec.name in chosen) and spec.applies_to(clip.benchmark, clip.setting, clip.subset)
     ]
 
 

@@ -45,7 +45,7 @@ def score_fidelity(context: ScoringClip, name: str, measure_key: str, measure: M
     """
     variant = variant_of(context)
     matched, without_phases = _frame_pairs(context, variant)
-    sampled = {phase: _thinned(frames, truth, every) for phase, (frames, truth) in matched.items()}
+    sampled = _thinned(matched, every)
     own = _own_pairs(sampled)
     answers = yield [
         Paired(
@@ -68,15 +68,25 @@ def score_fidelity(context: ScoringClip, name: str, measure_key: str, measure: M
     return Scored(items, units)
 
 
-def _thinned(frames: np.ndarray, truth: np.ndarray, every: int) -> tuple[np.ndarray, np.ndarray]:
-    """Every `every`th frame, counted alike in all phases so that they share pairs with the whole clip; never none of a phase.
+def _thinned(matched: dict[str, Any], every: int) -> dict[str, Any]:
+    """Every `every`th frame of each phase, from half a step in (frame 0 is the picture the model was given), never none.
 
-    The first is half a step in: frame 0 is the picture the model was given.
+    The whole clip is seen at the frames of its phases, so that they share their pairs.
     """
-    chosen = frames % every == every // 2
-    if len(frames) and not chosen.any():
-        chosen[len(frames) // 2] = True
-    return frames[chosen], truth[chosen]
+    if every == 1:
+        return matched
+    kept = {}
+    for phase, (frames, truth) in matched.items():
+        if phase or len(matched) == 1:
+            chosen = frames % every == every // 2
+            if len(frames) and not chosen.any():
+                chosen[len(frames) // 2] = True
+            kept[phase] = frames[chosen], truth[chosen]
+    if len(matched) > 1:
+        frames, truth = matched[""]
+        chosen = np.isin(frames, np.concatenate([frames for frames, _ in kept.values()]))
+        kept[""] = frames[chosen], truth[chosen]
+    return {phase: kept[phase] for phase in matched}
 
 
 def _own_pairs(sampled: dict[str, tuple[np.ndarray, np.ndarray]]) -> dict[str, np.ndarray]:
