@@ -11,6 +11,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # each process has one core
         os.environ.setdefault(name, "1")
 
 
+@pytest.hookimpl(tryfirst=True)  # before the names of the groups are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         folder = item.path.parent.name

@@ -54,6 +54,7 @@ def dose_figure(drops: pd.DataFrame, table: pd.DataFrame) -> tuple[Figure, str]:
                 axes.plot([0, *means.index], [0, *means], marker="o", markersize=3, color=colour, label=measure.split(".", 1)[1])
             axes.axhline(0, color="#999999", linewidth=0.6)
             axes.set_title(failure.replace("_", " "), fontsize=9)
+            axes.set_ylim(-0.3, 1.5)  # room for the legend
             axes.legend(fontsize=6, frameon=False, loc="upper left")
         for axes in grid.flat[len(failures) :]:
             axes.set_visible(False)
