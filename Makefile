@@ -50,7 +50,7 @@ compare: $(READY) ## Compare two finished runs: make compare RUNS="a b"
 	@$(LOOKBACK) compare $(RUNS)
 
 test: $(READY) ## Run the test suite
-	@$(BIN)/python -m pytest -q -n 2 --dist loadgroup
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 lint: $(READY) ## Check style and types
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

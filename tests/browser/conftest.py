@@ -36,7 +36,7 @@ def voila(little) -> Iterator[str]:
         yield f"{address}/voila/render"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # closed with its file: playwright keeps an event loop running, which others' tests cannot use
 def browser():
     from playwright.sync_api import sync_playwright
 
@@ -46,7 +46,7 @@ def browser():
             yield chromium
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def open_page(browser) -> Callable:
     """A new page at an address, once `selector` (if any) is there.
 

@@ -8,13 +8,11 @@ from lookback.paths import project_root
 
 SCREENSHOTS = project_root() / "outputs" / "browser"
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("chromium") is None, reason="Chromium is not installed (Debian package chromium): the page cannot be opened"
-)
-
 
 @pytest.fixture(scope="module")
 def page(finished: Path):
+    if shutil.which("chromium") is None:
+        pytest.skip("Chromium is not installed (Debian package chromium): the page cannot be opened")
     from playwright.sync_api import sync_playwright
 
     with (
