@@ -8,8 +8,9 @@ from lookback.params import RunParams, load_run
 from lookback.pipeline import STAGES, Pipeline
 
 sys.path.insert(0, str(Path(__file__).parent))
-pytest.register_assert_rewrite("run_exports", "run_pipeline", "run_report_page", "run_report_tables")
 from small_run import settings
+
+pytest.register_assert_rewrite("run_exports", "run_pipeline", "run_report_page", "run_report_tables")
 
 
 @pytest.fixture(scope="session")
