@@ -50,7 +50,7 @@ def test_every_hostile_answer_ends_in_a_value_or_a_typed_reason(name, make_asker
         started = time.monotonic()
         asker = make_asker(server.url, timeout_s=0.5, max_retries=2, samples=2, max_wait_s=1)
         answer = asker.ask_all([yes_no()])[0].answers[0]
-        assert time.monotonic() - started < 6
+        assert time.monotonic() - started < 20
     if reason is None:
         assert answer.value is not None
     else:

@@ -54,7 +54,7 @@ def test_another_seed_redoes_everything_a_report_parameter_only_the_report(finis
     assert stale(load_run("demo", settings(finished))) == set()
     assert stale(load_run("demo", settings(finished, "seed=8"))) == {stage.name for stage in STAGES}
     assert stale(load_run("demo", settings(finished, "report.title=Another"))) == {"report"}
-    assert stale(load_run("demo", settings(finished, "agreement.resamples=17"))) == {"agreement"}
+    assert stale(load_run("demo", settings(finished, "forensics.max_cases=3"))) == {"forensics"}
 
 
 def test_content_counts_not_timestamps(finished: Path):
