@@ -63,7 +63,7 @@ def test_html_csv_and_latex_say_the_same(tables: dict[str, PaperTable]):
         csv = pd.read_csv(io.StringIO(table.to_csv()))
         parser = Cells()
         parser.feed(table.to_html())
-        latex = [line for line in table.to_latex().splitlines() if line.endswith(r"\\")][1:]
+        latex = [line.removesuffix(r" \\") for line in table.to_latex().splitlines() if line.endswith(r"\\")][1:]
         assert len(csv) == len(parser.rows) == len(latex) == len(table.frame), name
         for column in table.numbers:
             place = list(table.frame.columns).index(column)
@@ -127,16 +127,15 @@ def test_wrbench_cells_are_means_of_the_parquet(tables: dict[str, PaperTable], p
 
 
 def test_mbench_cells_are_m_scores(tables: dict[str, PaperTable], params: RunParams):
-    """T: the triggered clips' mean times their share, over all clips of the dimension; A: the plain mean."""
+    """T: the root of the triggered clips' mean times their share (MBench eq. 3); A: the plain mean."""
     items = only_chosen(read_table(params.paths.tables, "gated"), params)
     for setting, prefix in (("t", "mbencht"), ("a", "mbencha")):
         frame = tables[f"mbench-2-{setting}"].frame.set_index("model")
         own = items[items["metric"] == f"{prefix}.entity.human_identity_consistency"]
+        expected = own.groupby("model_id")["value"].mean()
         if setting == "t":
-            fired = own["reason"] != "not_triggered"
-            expected = own.assign(kept=own["value"].where(fired, 0.0)).groupby("model_id")["kept"].mean()
-        else:
-            expected = own.groupby("model_id")["value"].mean()
+            fired = (own["reason"] != "not_triggered").groupby(own["model_id"]).mean()
+            expected = np.sqrt(expected.fillna(0.0) * fired)
         np.testing.assert_allclose(frame["Human identity"], 100 * expected.reindex(frame.index))
 
 
