@@ -127,7 +127,7 @@ def test_wrbench_cells_are_means_of_the_parquet(tables: dict[str, PaperTable], p
 
 
 def test_mbench_cells_are_m_scores(tables: dict[str, PaperTable], params: RunParams):
-    """T: the root of the triggered clips' mean times their share (MBench eq. 3); A: the plain mean."""
+    """T: the harmonic mean of the triggered clips' mean and their share (MBench eq. 3); A: the plain mean."""
     items = only_chosen(read_table(params.paths.tables, "gated"), params)
     for setting, prefix in (("t", "mbencht"), ("a", "mbencha")):
         frame = tables[f"mbench-2-{setting}"].frame.set_index("model")
@@ -135,7 +135,8 @@ def test_mbench_cells_are_m_scores(tables: dict[str, PaperTable], params: RunPar
         expected = own.groupby("model_id")["value"].mean()
         if setting == "t":
             fired = (own["reason"] != "not_triggered").groupby(own["model_id"]).mean()
-            expected = np.sqrt(expected.fillna(0.0) * fired)
+            expected = expected.fillna(0.0)
+            expected = (2 * expected * fired / (expected + fired)).fillna(0.0)
         np.testing.assert_allclose(frame["Human identity"], 100 * expected.reindex(frame.index))
 
 
