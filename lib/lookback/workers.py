@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -104,5 +106,13 @@ def share_cores(threads: int) -> None:
 
 def _start(setup: Callable[..., None] | None, arguments: tuple[Any, ...], workers: int) -> None:
     share_cores(max(1, (os.cpu_count() or 1) // workers))
+    threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
     if setup is not None:
         setup(*arguments)
+
+
+def _leave_with(parent: int) -> None:
+    """A worker whose parent was killed would wait for work for ever."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
