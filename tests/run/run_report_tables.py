@@ -54,7 +54,7 @@ class Cells(HTMLParser):
 
 def as_number(text: str) -> float:
     bare = re.sub(r"\\(textbf|underline)\{(.*)\}", r"\2", text.strip()).replace(",", "").replace("\u2013", "--")
-    return np.nan if bare in ("--", DASH, "") else float(re.match(r"-?[\d.]+(e-?\d+)?", bare)[0])
+    return np.nan if bare == "" or bare.startswith(("--", DASH)) else float(re.match(r"-?[\d.]+(e-?\d+)?", bare)[0])
 
 
 def test_html_csv_and_latex_say_the_same(tables: dict[str, PaperTable]):
