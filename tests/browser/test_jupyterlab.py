@@ -9,6 +9,17 @@ import pytest
 from browser_pages import PROJECT, SHOWN_WITHIN, server, shown, wait_for_frame
 
 pytestmark = pytest.mark.browser
+RUN_ALL = """async () => {  // as a person does: once the page stands, the widget manager is there and the kernel has answered
+  const lab = window.jupyterapp;
+  await lab.restored;
+  await lab.activatePlugin("@jupyter-widgets/jupyterlab-manager:plugin");
+  const notebook = lab.shell.currentWidget;
+  await notebook.context.ready;
+  await notebook.sessionContext.ready;
+  await notebook.sessionContext.session.kernel.info;
+  lab.shell.activateById(notebook.id);
+  void lab.commands.execute("notebook:run-all-cells");
+}"""
 
 
 def test_the_notebook_shows_the_inspector_and_its_keys_stay_with_it(little, open_page, screenshot):
@@ -17,9 +28,7 @@ def test_the_notebook_shows_the_inspector_and_its_keys_stay_with_it(little, open
     command += ["--IdentityProvider.token=", "--LabApp.expose_app_in_browser=True", str(little.root / "notebooks")]
     with server(command, little.root, "/lab") as address:
         page = open_page(f"{address}/lab/tree/inspect.ipynb", ".jp-Notebook .jp-Cell")
-        page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", timeout=SHOWN_WITHIN)  # the kernel is up
-        page.wait_for_load_state("networkidle")  # and the widget manager is loaded
-        page.evaluate("void window.jupyterapp.commands.execute('notebook:run-all-cells')")
+        page.evaluate(RUN_ALL)
         page.wait_for_selector("canvas.lookback-frame[data-frame='0']", timeout=SHOWN_WITHIN)
         cells = page.locator(".jp-Cell").count()
         page.click("[data-clip='memobench/synthetic/aldermoor/Playroom_001']")

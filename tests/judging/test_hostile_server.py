@@ -51,6 +51,7 @@ def test_every_hostile_answer_ends_in_a_value_or_a_typed_reason(name, make_asker
         asker = make_asker(server.url, timeout_s=0.5, max_retries=2, samples=2, max_wait_s=1)
         answer = asker.ask_all([yes_no()])[0].answers[0]
         assert time.monotonic() - started < 20
+        assert len(server.requests) <= 2 * 3, "two samples, each tried once and again twice"
     if reason is None:
         assert answer.value is not None
     else:

@@ -41,6 +41,8 @@ TRIALS = [
     ("real_001", "camera_inactivity", "memobench.camera_controllability", "", -1, 0.3),
     ("real_001", "camera_inactivity", "memobench.camera_activity", "", -1, 0.5),
     ("office_officer_counter_sit__T0__yaw_LR", "wrong_direction", "wrbench.cam_align", "", -1, 0.5),
+    ("office_officer_counter_sit__T0__yaw_LR", "camera_drift", "wrbench.cam_prec", "", -1, 0.1),
+    ("office_officer_counter_sit__T0__yaw_LR", "camera_inactivity", "wrbench.cam_prec", "", -1, 0.5),
     ("1st_data/mem_test/gallery_001", "ghosting", "mind.lcm", "ssim", -1, 0.05),
     ("1st_data/mem_test/gallery_001", "camera_drift", "mind.action", "__overall__:rot", +1, 0.05),
 ]
@@ -51,6 +53,7 @@ AT_THE_TOP = {  # what a perfect return scores at least
     "memobench.camera_controllability": 0.9,
     "memobench.camera_activity": 0.9,
     "wrbench.cam_align": 0.95,
+    "wrbench.cam_prec": 0.9,
 }
 
 

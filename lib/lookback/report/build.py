@@ -59,7 +59,7 @@ class ReportBuilder:
         summary = self.summary()
         parts = [summary, self.data(), *self.papers(), self.failures_of_the_world(), self.scores(), self.judging()]
         parts += [self.agreement(), self.forensics(), self.audit(), self.behind(), self.provenance()]
-        summary.fragments += findings(self.items, self.written, self.params.paths.tables)
+        summary.fragments += findings(self.items, self.params.paths.tables)
         return [part for part in parts if part.fragments]
 
     def table(self, table: PaperTable) -> str:

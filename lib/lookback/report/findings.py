@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pandas as pd
 
-from lookback.registry import METRICS
-from lookback.report.table import PaperTable
-
 MOST = 3
+ALIKE = 0.1  # visual integrity closer than this says little about a return
+Finding = tuple[str, str]  # the sentence, and the id of its evidence in the page
 
 
-def findings(items: pd.DataFrame, tables: dict[str, PaperTable], folder: Path) -> list[str]:
+def findings(items: pd.DataFrame, folder: Path) -> list[str]:
     """HTML of at most three findings, the most telling kind first."""
-    told = [*_audit(folder / "audit" / "failures.csv"), *_returns(items), *_agreement(folder / "agreement"), *_lead(items)]
-    rows = "".join(
-        f'<li>{html.escape(sentence)} <a href="#{place}">Evidence.</a></li>'
-        for sentence, place in told
-        if place in tables or place in ("judging", "agreement", "audit", "coverage")
-    )
-    shown = rows.split("</li>")[:MOST]
-    return [f"<h3>What the data support</h3><ol>{'</li>'.join(shown)}</li></ol>"] if rows else []
+    told = islice(_all(items, folder), MOST)
+    rows = "".join(f'<li>{html.escape(sentence)} <a href="#{place}">Evidence.</a></li>' for sentence, place in told)
+    return [f"<h3>What the data support</h3><ol>{rows}</ol>"] if rows else []
 
 
-def _audit(path: Path) -> Iterator[tuple[str, str]]:
+def _all(items: pd.DataFrame, folder: Path) -> Iterator[Finding]:
+    yield from _audit(folder / "audit" / "failures.csv")
+    yield from _returns(items)
+    yield from _agreement(folder / "agreement" / "readings.csv")
+    yield from _coverage(items)
+
+
+def _audit(path: Path) -> Iterator[Finding]:
+    """How many injected failures are seen by a metric meant for them."""
     if not path.is_file() or (table := pd.read_csv(path)).empty:
         return
     caught = table["verdict"] != "missed by its metrics"
@@ -35,27 +38,26 @@ def _audit(path: Path) -> Iterator[tuple[str, str]]:
     yield text + (f"; missed: {missed}." if missed else "."), "audit-failures"
 
 
-def _returns(items: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    own = items.loc[items["metric"] == "wrbench.support", "value"].dropna()
-    quality = items.loc[items["metric"] == "wrbench.visual_integrity"].set_index(["model_id", "clip_id"])["value"]
-    if own.empty:
+def _returns(items: pd.DataFrame) -> Iterator[Finding]:
+    """How many WRBench clips return, and whether their quality would have told."""
+    wide = items.pivot_table(index=["model_id", "clip_id"], columns="metric", values="value")
+    if "wrbench.support" not in wide:
         return
-    text = f"In {int(own.sum())} of {len(own)} WRBench clips the subject is hidden and comes back so that it can be judged"
-    support = items[items["metric"] == "wrbench.support"].set_index(["model_id", "clip_id"])["value"]
-    joined = pd.concat({"support": support, "quality": quality}, axis=1).dropna()
-    with_return, without = (joined.loc[joined["support"] == flag, "quality"] for flag in (1.0, 0.0))
-    if len(with_return) > 1 and len(without) > 1:
-        text += (
-            f"; their visual integrity ({with_return.mean():.2f}) says little about it (the others: {without.mean():.2f})"
-            if abs(with_return.mean() - without.mean()) < 0.1
-            else f"; their visual integrity is {with_return.mean():.2f}, the others' {without.mean():.2f}"
-        )
-    yield text + ".", "judging"
+    returned = wide["wrbench.support"].dropna()
+    share = f"In {int(returned.sum())} of {len(returned)} WRBench clips"
+    text = f"{share} the subject is hidden and comes back so that it can be judged"
+    if "wrbench.visual_integrity" in wide:
+        quality = wide["wrbench.visual_integrity"].groupby(wide["wrbench.support"]).mean()
+        if len(quality) == 2:
+            without, with_return = quality.sort_index()
+            little = abs(with_return - without) < ALIKE
+            says = "says little about it" if little else "differs"
+            text += f"; their visual integrity ({with_return:.2f}) {says} (the others: {without:.2f})"
+    yield f"{text}.", "judging"
 
 
-def _agreement(folder: Path) -> Iterator[tuple[str, str]]:
+def _agreement(path: Path) -> Iterator[Finding]:
     """What the first of the telling agreement tables says of itself."""
-    path = folder / "readings.csv"
     if not path.is_file():
         return
     readings = pd.read_csv(path).fillna("").set_index("table")["reading"]
@@ -66,11 +68,11 @@ def _agreement(folder: Path) -> Iterator[tuple[str, str]]:
             return
 
 
-def _lead(items: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """Coverage: how much of what was asked could be scored at all."""
-    if len(items):
-        scored = items["value"].notna()
-        worst = items.loc[~scored, "reason"].value_counts()
-        because = f"; the commonest reason is {worst.index[0]} ({worst.iloc[0]})" if len(worst) else ""
-        metrics = sum(spec.name in set(items["metric"]) for spec in METRICS)
-        yield f"{int(scored.sum())} of {len(items)} scores of {metrics} metrics exist{because}.", "coverage"
+def _coverage(items: pd.DataFrame) -> Iterator[Finding]:
+    """How much of what was asked could be scored at all."""
+    if items.empty:
+        return
+    scored = items["value"].notna()
+    reasons = items.loc[~scored, "reason"].value_counts()
+    because = f"; the commonest reason is {reasons.index[0]} ({reasons.iloc[0]})" if len(reasons) else ""
+    yield f"{int(scored.sum())} of {len(items)} scores of {items['metric'].nunique()} metrics exist{because}.", "coverage"

@@ -74,7 +74,7 @@ def _manifest_row(clip: PlannedClip) -> dict[str, Any]:
         "camera_type": task.condition_id,
         "variant_id": task.clip_id,
         "family_id": FAMILIES[task.scene],
-        "viewpoint_condition_type": CONDITION_TYPES.get(clip.spec.failure, "prompt-only"),
+        "viewpoint_condition_type": CONDITION_TYPES.get(clip.spec.failure, "geometry-cache"),
         "prompt": prompt(load_scene(task.scene), task.event, task.camera),
     }
 
