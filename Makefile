@@ -59,7 +59,7 @@ bench: $(READY) ## Run the benchmarks: a table of ratios, and outputs/bench.json
 	@$(BIN)/python benchmarks/run.py
 
 lab: $(READY) ## Open JupyterLab on the notebooks (loopback only)
-	@$(BIN)/jupyter lab --ip=127.0.0.1 notebooks
+	@$(BIN)/jupyter lab --ip=127.0.0.1 --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --LabApp.news_url= notebooks
 
 inspect: $(READY) ## Open the clip inspector of RUN (loopback only)
 	@LOOKBACK_RUN="$(RUN)" $(BIN)/voila --Voila.ip=127.0.0.1 --theme=light notebooks/inspect.ipynb

@@ -22,10 +22,10 @@ from lookback.files import atomic_path, write_text
 # Okabe and Ito's eight colours, distinguishable with every common colour-vision deficiency
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
 PHASE_COLOURS = {"V": "#009E73", "D": "#999999", "R": "#0072B2"}
+MARGIN = 0.1  # inches around a saved figure
 STYLE: Any = {
     "figure.dpi": 110,
     "savefig.dpi": 150,
-    "savefig.bbox": "tight",
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -50,20 +50,28 @@ class SavedFigure:
     png: Path
     caption: str
 
-    def to_html(self) -> str:
+    def image(self) -> str:
         """Embedded, with the caption as alternative text."""
         data = base64.b64encode(self.png.read_bytes()).decode()
-        text = html.escape(self.caption)
-        image = f'<img src="data:image/png;base64,{data}" alt="{text}">'
-        return f'<figure id="{html.escape(self.png.stem)}">{image}<figcaption>{text}</figcaption></figure>'
+        return f'<img src="data:image/png;base64,{data}" alt="{html.escape(self.caption)}">'
+
+    def to_html(self) -> str:
+        """The image above its caption."""
+        return (
+            f'<figure id="{html.escape(self.png.stem)}">{self.image()}<figcaption>{html.escape(self.caption)}</figcaption></figure>'
+        )
 
 
 def save_figure(figure: Figure, folder: Path, name: str, caption: str) -> SavedFigure:
     """Write PNG, SVG and PDF, and close the figure."""
+    with style():  # laid out and measured once, not for every format again
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        paper = figure.get_tightbbox().padded(MARGIN)
     without_dates = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     for suffix, metadata in without_dates.items():
         with atomic_path(folder / f"{name}{suffix}") as temporary, style():
-            figure.savefig(temporary, metadata=metadata)
+            figure.savefig(temporary, metadata=metadata, bbox_inches=paper)
     write_text(folder / f"{name}.txt", caption)  # the report reads figures back with their captions
     plt.close(figure)
     return SavedFigure(folder / f"{name}.png", caption)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from lookback.errors import MediaError, Reason, UsageError
-from lookback.media import pad_to_grid, resize, scale_and_centre_crop
+from lookback.media import pad_to_grid, resize, scale_and_centre_crop, shrink
 from media_clips import moving_texture
 from PIL import Image
 from torch.nn.functional import interpolate
@@ -108,6 +108,13 @@ def test_without_a_side_only_the_last_patches_are_filled_up() -> None:
     assert padded.shape == (1, 98, 140, 3)
     assert np.array_equal(padded[:, :96, :128], frames)
     assert valid.all()
+
+
+def test_shrink_bounds_the_longer_side_and_never_enlarges() -> None:
+    frame = moving_texture(1, 96, 160)[0]
+    np.testing.assert_array_equal(shrink(frame, 80), cv2.resize(frame, (80, 48), interpolation=cv2.INTER_AREA))
+    assert shrink(frame.transpose(1, 0, 2), 80).shape == (80, 48, 3)
+    assert shrink(frame, 160) is frame and shrink(frame, 400) is frame
 
 
 def test_wrong_calls_are_refused() -> None:

@@ -55,6 +55,19 @@ def test_a_number_leads_to_the_frames_behind_it(page):
     assert "memobench.psnr" in fold.inner_text()
 
 
+def test_figures_draw_themselves_when_they_come_into_sight_and_stay_pictures_in_print(page):
+    figures = page.query_selector_all("figure.drawn")
+    assert len(figures) >= 5
+    for figure in figures:
+        figure.scroll_into_view_if_needed()
+        figure.wait_for_selector(".plot .main-svg", state="attached")
+        assert figure.query_selector(".plot").bounding_box()["height"] > 300 and not figure.query_selector("img").is_visible()
+    page.emulate_media(media="print")
+    assert all(figure.query_selector("img").is_visible() and not figure.query_selector(".plot").is_visible() for figure in figures)
+    page.emulate_media(media="screen")
+    assert page.said == [] and [url for url in page.asked if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
 def test_every_section_is_shown(page):
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     sections = page.query_selector_all("section[id]")

@@ -7,7 +7,6 @@ from pathlib import Path
 from lookback.errors import ContractError
 from lookback.files import write_text
 from lookback.params import RunParams
-from lookback.report.build import ReportBuilder
 
 
 def export_wrbench(params: RunParams, output: Path) -> Path:
@@ -19,6 +18,8 @@ def export_memobench(params: RunParams, output: Path) -> Path:
 
 
 def _write(params: RunParams, output: Path, table: str, benchmark: str) -> Path:
+    from lookback.report.build import ReportBuilder  # the report counts this package's preference pairs, so it loads first
+
     builder = ReportBuilder(params)
     builder.papers()
     if table not in builder.written:

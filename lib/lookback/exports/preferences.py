@@ -99,8 +99,18 @@ class Candidate:
 
 def export_preferences(params: RunParams, output: Path) -> Path:
     """Write `<dimension>.jsonl` for every dimension and `summary.json` (rules, and what was dropped why) into a folder."""
-    groups = _candidates(params)
     summary: dict[str, Any] = {"run": params.run, "rules": RULES, "dimensions": {}}
+    for dimension, records, counts in preference_pairs(params):
+        lines = "".join(json.dumps(record, ensure_ascii=False, allow_nan=False, sort_keys=True) + "\n" for record in records)
+        write_text(output / f"{dimension.name}.jsonl", lines)
+        summary["dimensions"][dimension.name] = {"metric": dimension.metric, "tie_band": dimension.tie_band, **counts}
+    write_json(output / "summary.json", summary)
+    return output
+
+
+def preference_pairs(params: RunParams) -> Iterator[tuple[Dimension, list[dict[str, Any]], dict[str, Any]]]:
+    """Each dimension's records, and how many candidates were dropped why."""
+    groups = _candidates(params)
     for dimension in DIMENSIONS:
         records, dropped = [], Counter(dict.fromkeys(list(RULES)[1:], 0))
         for first, second in _pairs(groups):
@@ -108,12 +118,7 @@ def export_preferences(params: RunParams, output: Path) -> Path:
                 dropped[why] += 1
             else:
                 records.append(_record(dimension, first, second))
-        lines = "".join(json.dumps(record, ensure_ascii=False, allow_nan=False, sort_keys=True) + "\n" for record in records)
-        write_text(output / f"{dimension.name}.jsonl", lines)
-        counts = {"pairs": len(records), "candidates": len(records) + dropped.total(), "dropped": dict(dropped)}
-        summary["dimensions"][dimension.name] = {"metric": dimension.metric, "tie_band": dimension.tie_band, **counts}
-    write_json(output / "summary.json", summary)
-    return output
+        yield dimension, records, {"pairs": len(records), "candidates": len(records) + dropped.total(), "dropped": dict(dropped)}
 
 
 def _candidates(params: RunParams) -> list[list[Candidate]]:

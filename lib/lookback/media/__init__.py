@@ -11,7 +11,7 @@ from lookback.media.hashing import content_hash
 from lookback.media.info import VideoInfo
 from lookback.media.opening import open_video, probe
 from lookback.media.reader import VideoReader
-from lookback.media.resize import pad_to_grid, resize, scale_and_centre_crop
+from lookback.media.resize import pad_to_grid, resize, scale_and_centre_crop, shrink
 from lookback.media.sampling import sample_fps, sample_segments, sample_uniform
 
 __all__ = [
@@ -29,5 +29,6 @@ __all__ = [
     "sample_uniform",
     "scale_and_centre_crop",
     "shot_cuts",
+    "shrink",
     "write_frames",
 ]

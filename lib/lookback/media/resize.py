@@ -40,6 +40,13 @@ def resize(frames: np.ndarray, height: int, width: int, policy: Policy) -> np.nd
     return resized if frames.ndim == 4 else resized[0]
 
 
+def shrink(frames: np.ndarray, max_side: int) -> np.ndarray:
+    """Bring the longer side down to max_side, proportions kept, "area"; smaller frames stay as they are."""
+    height, width = frames.shape[-3:-1]
+    scale = max_side / max(height, width)
+    return frames if scale >= 1 else resize(frames, max(1, round(height * scale)), max(1, round(width * scale)), "area")
+
+
 def scale_and_centre_crop(frames: np.ndarray, height: int = 720, width: int = 1280) -> np.ndarray:
     """MIND's preprocessing: scale until the frame covers height x width, "bilinear", then cut the centre out."""
     batch = _batch(frames)

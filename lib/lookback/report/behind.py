@@ -6,6 +6,7 @@ import base64
 import html
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
 import cv2
@@ -22,6 +23,7 @@ from lookback.registry import METRICS
 WIDTH = 112  # of a moment in pixels
 WORST = 3  # units shown per metric
 ANSWERS = 4  # judges' answers shown per clip
+DECODERS = 2  # clips read at the same time
 MOST = 400  # clips with pictures; a larger run keeps to its first ones, so that the file stays small
 
 
@@ -37,16 +39,14 @@ def behind_the_numbers(
     scores, worst, answers = (dict(list(frame.groupby(KEYS))) for frame in (items, units, judgements))
     order = sorted(clips, key=lambda clip: (clip.benchmark, clip.model_id, clip.setting, clip.clip_id))
     parts: dict[tuple[str, str], list[str]] = {}
-    for number, clip in enumerate(track(order, "clip cards")):
-        shown = moments if number < MOST else 0
-        card = _card(
-            clip,
-            scores.get(clip.key, items.head(0)),
-            worst.get(clip.key, units.head(0)),
-            answers.get(clip.key, judgements.head(0)),
-            run,
-            shown,
+    with ThreadPoolExecutor(max_workers=DECODERS) as pool:  # decoding lets go of the interpreter
+        pictured = pool.map(lambda clip: _strip(clip, moments), order[:MOST] if moments else [])
+        strips = dict(zip([clip.key for clip in order], track(pictured, "clip cards", total=min(len(order), MOST)), strict=False))
+    for clip in order:
+        scored, measured, said = (
+            frames.get(clip.key, whole.head(0)) for frames, whole in ((scores, items), (worst, units), (answers, judgements))
         )
+        card = _card(clip, scored, measured, said, run, strips.get(clip.key, ""))
         parts.setdefault((clip.benchmark, clip.model_id), []).append(card)
     folds = [
         f'<details class="model" id="{anchor(*key)}"><summary>{html.escape(key[0])} · {html.escape(key[1])} '
@@ -57,11 +57,11 @@ def behind_the_numbers(
     return ([f'<p class="reading">The last {left} clips are listed without pictures.</p>'] if left > 0 else []) + folds
 
 
-def _card(clip: Clip, items: pd.DataFrame, units: pd.DataFrame, answers: pd.DataFrame, run: str, moments: int) -> str:
+def _card(clip: Clip, items: pd.DataFrame, units: pd.DataFrame, answers: pd.DataFrame, run: str, strip: str) -> str:
     link = f"?run={quote(run)}&clip={quote(clip.label)}"
     return (
         f'<div class="clip"><b>{html.escape(clip.label)}</b> <small>inspector: <code>{html.escape(link)}&amp;frame=0</code></small>'
-        f"{_strip(clip, moments) if moments else ''}{_scores(items, units)}{_answers(answers)}</div>"
+        f"{strip}{_scores(items, units)}{_answers(answers)}</div>"
     )
 
 

@@ -4,27 +4,39 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
+from plotly import graph_objects as go
 
+from lookback.artifacts import RunArtifacts
 from lookback.clips import clips_from_frame
 from lookback.curation import composition, mbench_composition, trajectory_statistics
+from lookback.exports.preferences import preference_pairs
 from lookback.extraction.figures import coverage_table as artifact_coverage
 from lookback.figures import SavedFigure
 from lookback.metrics.aggregate import with_clip_facts
 from lookback.params import RunParams
 from lookback.report.behind import behind_the_numbers
+from lookback.report.figures.access import camera_access
+from lookback.report.figures.drawn import fragment
+from lookback.report.figures.paths import camera_paths
+from lookback.report.figures.phases import phase_fidelity
+from lookback.report.figures.profiles import profile
+from lookback.report.figures.series import series_diagnostics
+from lookback.report.figures.statistics import interactive_statistics
 from lookback.report.findings import findings
 from lookback.report.page import Section
 from lookback.report.papers.main import MEMOBENCH, mbench_2, memobench_2, mind_tables, wrbench_2
 from lookback.report.papers.memobench import camera_errors, constant_sweep, coverage_sweep, failure_counts, strong_motion, vqa_table
-from lookback.report.papers.wrbench import wrbench_tables
+from lookback.report.papers.wrbench import preference_table, wrbench_tables
 from lookback.report.sheets import clip_of, failure_examples, sheet_html
 from lookback.report.table import PaperTable
 from lookback.scoring.defects import defects_table
-from lookback.scoring.figures import coverage_table
+from lookback.scoring.figures import coverage_table, runtime_table
 from lookback.scoring.variants import only_chosen
 from lookback.tables import read_table
 
@@ -34,6 +46,12 @@ which backend made the scores. A score made by an embedded stand-in is not the p
 SIMULATED = """This run is the demo world: its models are simulated, their failures are injected with known severity, and its votes
 and judge's answers are simulated from that truth. It shows that the workbench works; it says nothing about any real model."""
 
+PROFILED = {
+    "mbench": ("mbench-2-t", "mbench-2-a"),
+    "memobench": ("memobench-2", "memobench-3"),
+    "wrbench": ("wrbench-2",),
+    "mind": ("mind",),
+}
 FORENSICS = (
     ("counts", "Failures by model and split (non-exclusive)", ["benchmark", "setting", "model_id"]),
     ("confusion", "Injected failures (severity 0.5 or more) against failures found", ["injected"]),
@@ -57,7 +75,9 @@ class ReportBuilder:
     def sections(self) -> list[Section]:
         """Every section that has something to show."""
         summary = self.summary()
-        parts = [summary, self.data(), *self.papers(), self.failures_of_the_world(), self.scores(), self.judging()]
+        papers = self.papers()
+        self.illustrate(papers)
+        parts = [summary, self.data(), *papers, self.failures_of_the_world(), self.scores(), self.judging()]
         parts += [self.agreement(), self.forensics(), self.audit(), self.behind(), self.provenance()]
         summary.fragments += findings(self.items, self.params.paths.tables)
         return [part for part in parts if part.fragments]
@@ -131,6 +151,8 @@ class ReportBuilder:
         ]
         interfaces = _of(types, "wrbench")
         wrbench = [*wrbench_2(items, interfaces, seed, resamples, intervals), *wrbench_tables(items, interfaces)]
+        if wrbench:
+            wrbench.append(preference_table({pairs.name: counts for pairs, _, counts in preference_pairs(self.params)}))
         made = {
             "mbench": ("MBench", mbench_2(items, seed, resamples, intervals)),
             "memobench": ("MemoBench", memobench),
@@ -138,6 +160,20 @@ class ReportBuilder:
             "mind": ("MIND", mind_tables(items, seed, resamples, intervals)),
         }
         return [Section(name, title, "", [self.table(table) for table in tables]) for name, (title, tables) in made.items()]
+
+    def illustrate(self, papers: list[Section]) -> None:
+        """The papers' figures, below the tables of their section."""
+        items = with_clip_facts(self.items, self.tables["clips"])
+        artifacts = RunArtifacts(self.params.paths.artifacts, self.tables["artifacts"])
+        for section in papers:
+            profiled = [table for name, table in self.written.items() if name in PROFILED[section.id]]
+            figures = [profile(table) for table in profiled]
+            if section.id == "memobench":
+                figures.append(phase_fidelity(items))
+            if section.id == "wrbench":
+                figures += [camera_access(items), series_diagnostics(items, self.params.report.series)]
+            figures.append(camera_paths(section.id, self.clips.values(), artifacts))
+            section.fragments += [figure.save(self.params.paths.figures / "report") for figure in figures if figure is not None]
 
     def failures_of_the_world(self) -> Section:
         section = Section("sheets", "Simulated failures", "One contact sheet per injected failure, from this run's clips.")
@@ -200,7 +236,7 @@ class ReportBuilder:
                     reading=row["reading"],
                 )
                 section.fragments.append(self.table(table))
-        section.fragments += self.saved("agreement")
+        section.fragments += self.saved("agreement", interactive_statistics(folder))
         return section
 
     def forensics(self) -> Section:
@@ -229,6 +265,12 @@ class ReportBuilder:
                 labels = [column for column in frame.columns if frame[column].dtype == object or str(frame[column].dtype) == "str"]
                 section.fragments.append(self.plain(f"audit-{name}", title, frame, labels))
         section.fragments += self.saved("audit")
+        timings = self.params.paths.root / "timings" / "scoring.csv"
+        if timings.is_file():
+            seconds = runtime_table(pd.read_csv(timings))
+            note = "From timings/scoring.csv: the clips scored anew on this machine; it differs from run to run."
+            table = PaperTable("runtime", "Runtime by metric", seconds, ["metric and variant"], notes=[note])
+            section.fragments.append(f"<details><summary>Runtime by metric</summary>{table.to_html()}</details>")
         return section
 
     def behind(self) -> Section:
@@ -254,9 +296,13 @@ class ReportBuilder:
         section.fragments.append(f"<details><summary>Parameters</summary><pre>{html.escape(values)}</pre></details>")
         return section
 
-    def saved(self, stage: str) -> list[str]:
-        """The figures a stage left, with the captions it wrote beside them."""
-        return [figure.to_html() for figure in saved_figures(self.params.paths.figures / stage)]
+    def saved(self, stage: str, interactive: Mapping[str, go.Figure] = MappingProxyType({})) -> list[str]:
+        """The figures a stage left, with the captions it wrote beside them; those that have one in their interactive drawing."""
+        figures = saved_figures(self.params.paths.figures / stage)
+        return [
+            fragment(figure, interactive[figure.png.stem]) if figure.png.stem in interactive else figure.to_html()
+            for figure in figures
+        ]
 
 
 def saved_figures(folder: Path) -> list[SavedFigure]:

@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, select_autoescape
 from markupsafe import Markup
 
 from lookback.files import write_text
+from lookback.report.figures.drawn import plotly_script
 
 
 @dataclass
@@ -28,5 +29,9 @@ class Section:
 def write_page(path: Path, title: str, subtitle: str, sections: list[Section], footer: str) -> None:
     """Render the sections into one HTML file."""
     environment = Environment(loader=PackageLoader("lookback.report", "templates"), autoescape=select_autoescape(["html"]))
-    page = environment.get_template("report.html").render(title=title, subtitle=subtitle, sections=sections, footer=footer)
+    drawn = any('class="plot"' in part for section in sections for part in section.fragments)
+    library = Markup(plotly_script() if drawn else "")
+    page = environment.get_template("report.html").render(
+        title=title, subtitle=subtitle, sections=sections, footer=footer, library=library
+    )
     write_text(path, page)

@@ -29,6 +29,7 @@ class PaperTable:
     notes: list[str] = field(default_factory=list)  # footnotes: n, coverage, backend, variant
     reading: str = ""  # what the table says, in plain words
     headers: dict[str, str] = field(default_factory=dict)  # shown instead of column names
+    better: dict[str, bool] = field(default_factory=dict)  # per number column that ranks models: is more better?
 
     @property
     def numbers(self) -> list[str]:

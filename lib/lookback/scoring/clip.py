@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from inspect import isgenerator
@@ -11,6 +12,7 @@ from typing import Any
 from lookback.errors import LookbackError, MediaError, NotScorable, Reason
 from lookback.paths import resolve
 from lookback.registry import MetricSpec
+from lookback.scoring.clock import Spent, clocked
 from lookback.scoring.context import ScoringClip
 from lookback.scoring.decode import serve
 from lookback.scoring.requests import Request
@@ -24,30 +26,41 @@ class _Running:
     """A metric under way: its generator, and the request it waits on."""
 
     number: int
+    name: str  # of the metric and its variant
     generator: Generator[Request | list[Request], Any, Scored]
     request: Request | list[Request] | None = None
     answer: Any = field(default=None)
 
 
-def score_clip(metrics: Sequence[tuple[MetricSpec, ScoringClip]]) -> list[Scored]:
-    """Each metric's result, in order; what cannot be scored is an item with its reason."""
+def score_clip(metrics: Sequence[tuple[MetricSpec, ScoringClip]], spent: Spent | None = None) -> list[Scored]:
+    """Each metric's result, in order; what cannot be scored is an item with its reason.
+
+    `spent` is told each metric's seconds (`name variant`): its own and its part of what it shares; decoding is nobody's.
+    """
+    spent = defaultdict(float) if spent is None else spent
     results: dict[int, Scored] = {}
     running: list[_Running] = []
     for number, (spec, context) in enumerate(metrics):
-        job = _Running(number, _begin(spec, context))
-        _advance(job, results, running)
+        job = _Running(number, f"{spec.name} {context.variant}", _begin(spec, context))
+        _advance(job, results, running, spent)
     clip = metrics[0][1].clip if metrics else None
     for _ in range(ROUNDS):
         if not running or clip is None:
             break
         truth = resolve(clip.ground_truth) if clip.ground_truth else None
         waiting, running = running, []
-        answers = iter(serve(resolve(clip.video), truth, [request for job in waiting for request in _listed(job.request)]))
+        requests = [(job, request) for job in waiting for request in _listed(job.request)]
+        together: Spent = defaultdict(float)
+        answers = iter(serve(resolve(clip.video), truth, [request for _, request in requests], together))
         for job in waiting:
             found = list(islice(answers, len(_listed(job.request))))
             job.answer = found if isinstance(job.request, list) else found[0]
         for job in waiting:
-            _advance(job, results, running)
+            _advance(job, results, running, spent)
+        for key, seconds in together.items():
+            sharers = [job.name for job, request in requests if getattr(request, "key", None) == key]
+            for name in sharers:
+                spent[name] += seconds / len(sharers)
     for job in running:
         results[job.number] = missing(Reason.BACKEND_FAILED, f"asked for pixels more than {ROUNDS} times")
     return [results[number] for number in range(len(metrics))]
@@ -69,14 +82,15 @@ def _begin(spec: MetricSpec, context: ScoringClip) -> Generator[Request | list[R
     return result
 
 
-def _advance(job: _Running, results: dict[int, Scored], running: list[_Running]) -> None:
+def _advance(job: _Running, results: dict[int, Scored], running: list[_Running], spent: Spent) -> None:
     try:
-        if job.request is None:
-            job.request = next(job.generator)
-        elif isinstance(job.answer, NotScorable):
-            job.request = job.generator.throw(job.answer)
-        else:
-            job.request = job.generator.send(job.answer)
+        with clocked(spent, job.name):
+            if job.request is None:
+                job.request = next(job.generator)
+            elif isinstance(job.answer, NotScorable):
+                job.request = job.generator.throw(job.answer)
+            else:
+                job.request = job.generator.send(job.answer)
         running.append(job)
     except StopIteration as end:
         results[job.number] = end.value

@@ -10,12 +10,16 @@ import numpy as np
 
 from lookback.errors import MediaError, NotScorable, Reason
 from lookback.media import open_video
+from lookback.scoring.clock import Spent, clocked
 from lookback.scoring.requests import Consumer, Frames, Paired, Request, Stream
 
 
-def serve(video: Path, truth: Path | None, requests: Sequence[Request]) -> list[Any]:
-    """Answers in the order of the requests; a request that cannot be answered gets the NotScorable that says why."""
-    desk = _Desk(requests)
+def serve(video: Path, truth: Path | None, requests: Sequence[Request], spent: Spent) -> list[Any]:
+    """Answers in the order of the requests; a request that cannot be answered gets the NotScorable that says why.
+
+    `spent` is told the seconds that went into each key's consumer.
+    """
+    desk = _Desk(requests, spent)
     if not requests:
         return []
     counterpart = _Counterpart(truth, [request for request in requests if isinstance(request, Paired)])
@@ -47,7 +51,8 @@ def _wanted(reader: Any, desk: _Desk) -> Iterator[tuple[int, np.ndarray]]:
 class _Desk:
     """Who wants which frame."""
 
-    def __init__(self, requests: Sequence[Request]):
+    def __init__(self, requests: Sequence[Request], spent: Spent):
+        self.spent = spent
         self.kept: dict[int, np.ndarray] = {}
         self.to_keep: set[int] = set()
         self.consumers: dict[str, Consumer | NotScorable] = {}
@@ -81,7 +86,8 @@ class _Desk:
                 continue
             try:
                 match = counterpart.frame(plan[index]) if needs_truth and plan is not None else None
-                consumer.push(index, frame, match)
+                with clocked(self.spent, key):
+                    consumer.push(index, frame, match)
             except NotScorable as reason:
                 self.consumers[key] = reason
         counterpart.forget_before(index)
@@ -101,7 +107,8 @@ class _Desk:
         if isinstance(consumer, NotScorable):
             return consumer
         try:
-            return consumer.finish()
+            with clocked(self.spent, request.key):
+                return consumer.finish()
         except NotScorable as reason:
             return reason
 

@@ -22,6 +22,13 @@ def coverage_table(items: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["metric", "variant", "scored", "items", "mean", "missing because", "backend"])
 
 
+def runtime_table(timings: pd.DataFrame) -> pd.DataFrame:
+    """Seconds per clip of every metric and variant (and of decoding), the slowest first; artifacts are not counted."""
+    table = timings.groupby("part")["seconds"].agg(["mean", "max", "count"]).sort_values("mean", ascending=False)
+    names = {"part": "metric and variant", "mean": "seconds per clip", "max": "slowest clip (s)", "count": "clips"}
+    return table.reset_index().rename(columns=names)
+
+
 def distribution_figure(items: pd.DataFrame, benchmark: str) -> tuple[Figure, str]:
     """One panel per metric of a benchmark: every clip's score, by model."""
     rows = items[(items["benchmark"] == benchmark) & (items["phase"] == "") & items["value"].notna()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -23,6 +24,7 @@ from lookback.pipeline.code import code_hash
 from lookback.progress import track
 from lookback.registry import METRICS, MetricSpec
 from lookback.scoring.clip import missing, score_clip
+from lookback.scoring.clock import Spent
 from lookback.scoring.context import ScoringClip
 from lookback.scoring.results import Item, Scored, Unit
 from lookback.scoring.variants import scored_variants
@@ -46,12 +48,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Done:
-    """One clip's rows, how many metrics were scored anew, and how long that took."""
+    """One clip's rows, and how long the metrics that were scored anew took (`name variant` -> seconds; "decode" is the rest)."""
 
     units: list[dict[str, Any]]
     items: list[dict[str, Any]]
-    fresh: int
-    seconds: float
+    seconds: dict[str, float]
 
 
 def applicable(clip: Clip, wanted: Sequence[str]) -> list[MetricSpec]:
@@ -74,7 +75,7 @@ def check_names(names: Sequence[str]) -> None:
 def score_run(
     params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """(units, items, timings) of every clip and applicable metric; timings: seconds of each clip that was not all in the store."""
+    """(units, items, timings) of every clip and applicable metric; timings: seconds of every part that was not in the store."""
     check_names(params.scoring.metrics)
     tasks = list(_tasks(params, clips, segments, artifacts))
     if params.scoring.metrics and not any(task.metrics for task in tasks):
@@ -88,10 +89,9 @@ def score_run(
         done = _dead(tasks[index], result.message) if isinstance(result, WorkerDied) else result
         units += done.units
         items += done.items
-        if done.fresh:
-            keys = dict(zip(KEYS, tasks[index].clip.key, strict=True))
-            timings.append({**keys, "metrics": done.fresh, "seconds": done.seconds})
-    return pd.DataFrame(units), pd.DataFrame(items), pd.DataFrame(timings, columns=[*KEYS, "metrics", "seconds"])
+        keys = dict(zip(KEYS, tasks[index].clip.key, strict=True))
+        timings += [{**keys, "part": part, "seconds": seconds} for part, seconds in done.seconds.items()]
+    return pd.DataFrame(units), pd.DataFrame(items), pd.DataFrame(timings, columns=[*KEYS, "part", "seconds"])
 
 
 def _tasks(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame) -> Iterator[Task]:
@@ -113,6 +113,7 @@ def _by_clip(frame: pd.DataFrame) -> dict[tuple[Any, ...], tuple[dict[str, Any],
 def score_task(task: Task) -> Done:
     """Rows of units and items for one clip; metrics the store already holds are not scored again."""
     started = time.perf_counter()
+    spent: Spent = defaultdict(float)
     store = ArtifactStore(task.params.paths.artifacts)
     results: Results = {}
     fresh: list[tuple[MetricSpec, ScoringClip, Producer, str]] = []
@@ -129,12 +130,14 @@ def score_task(task: Task) -> Done:
     if changed:
         scored = [missing(Reason.INVALID_INPUT, changed) for _ in fresh]
     else:
-        scored = score_clip([(spec, context) for spec, context, _, _ in fresh])
+        scored = score_clip([(spec, context) for spec, context, _, _ in fresh], spent)
     for result, (spec, context, producer, inputs) in zip(scored, fresh, strict=True):
         if not changed and not any(item.reason == Reason.BACKEND_FAILED for item in result.items):
             store.save(producer, inputs, {}, asdict(result))
         results[spec.name, context.variant] = (result, producer, inputs)
-    return Done(*_rows(task, results), len(fresh), time.perf_counter() - started)
+    if fresh:
+        spent["decode"] = time.perf_counter() - started - sum(spent.values())
+    return Done(*_rows(task, results), spent)
 
 
 def _identity(spec: MetricSpec, variant: str, task: Task) -> tuple[Producer, str]:
@@ -224,4 +227,4 @@ def _rows(task: Task, results: Results) -> tuple[list[dict[str, Any]], list[dict
 def _dead(task: Task, message: str) -> Done:
     nobody = Producer("score", "", "")
     rows = _rows(task, {chosen: (missing(Reason.BACKEND_FAILED, message), nobody, "") for chosen in task.metrics})
-    return Done(*rows, 0, 0.0)
+    return Done(*rows, {})

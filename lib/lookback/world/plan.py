@@ -99,22 +99,26 @@ def full_plan() -> tuple[tuple[Task, tuple[Model, ...]], ...]:
     reset, teleport, dream = (both(name) for name in ("state_reset", "teleport", "background_hallucination"))
     never, dragged, wrong, twin = (both(name) for name in ("event_never_starts", "subject_dragged", "wrong_direction", "duplicate"))
     ghost, cut = both("ghosting"), both("hard_cut")
-    action = [*drift, *light, *pattern, *melt]
-    text = [*vanish, *identity, *style, *still]
     worst = [dragged[1], wrong[1], twin[1]]
     out_and_back = "yaw:right:60@48,yaw:left:60@48"
     table: list[tuple[Task, Sequence[Model]]] = [
-        (_mbench_a("human", "study_001", "study", "none", "left_then_right"), action),
-        (_mbench_a("object", "playroom_001", "playroom", "none", "right_then_wait_then_left"), action),
-        (_mbench_a("environment", "courtyard_001", "courtyard", "none", "forward_then_backward"), action),
+        (_mbench_a("human", "study_001", "study", "none", "left_then_right"), [*drift, *light, *pattern, *melt]),
+        (
+            _mbench_a("object", "playroom_001", "playroom", "none", "right_then_wait_then_left"),
+            [drift[1], light[1], *pattern, *melt],
+        ),
+        (
+            _mbench_a("environment", "courtyard_001", "courtyard", "none", "forward_then_backward"),
+            [*drift, *light, pattern[1], melt[1]],
+        ),
         (
             _mbench_a("causal", "dining_001", "dining", "state", "left_then_wait_then_right"),
-            [*drift, light[1], pattern[1], melt[1]],
+            [drift[1], light[1], pattern[1], melt[1]],
         ),
-        (_mbench_t("human", "office_001", "office", "none", "left", "right"), text),
-        (_mbench_t("object", "garage_001", "garage", "none", "right", "left"), text),
+        (_mbench_t("human", "office_001", "office", "none", "left", "right"), [*vanish, *identity, *style, *still]),
+        (_mbench_t("object", "garage_001", "garage", "none", "right", "left"), [*vanish, *identity, style[1], still[1]]),
         (_mbench_t("environment", "plaza_001", "plaza", "none", "left", "right"), [*style, *still, vanish[1]]),
-        (_mbench_t("causal", "kitchen_001", "kitchen", "state", "right", "left"), [*vanish, identity[1], style[1], still[1]]),
+        (_mbench_t("causal", "kitchen_001", "kitchen", "state", "right", "left"), [vanish[1], identity[1], style[1], still[1]]),
         (
             _memobench(
                 "synthetic",
@@ -123,7 +127,7 @@ def full_plan() -> tuple[tuple[Task, tuple[Model, ...]], ...]:
                 "spatial",
                 "dolly:forward:5.5+pan:right:0.6@28,yaw:right:180@28,dolly:forward:0.2@16",
             ),
-            [*reset, *teleport, *dream],
+            [reset[1], *teleport, dream[1]],
         ),
         (
             _memobench("synthetic", "Playroom_001", "playroom", "full", "yaw:left:60@30,static@12,yaw:right:60@30"),

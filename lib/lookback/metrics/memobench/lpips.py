@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lookback.media import shrink
 from lookback.metrics.memobench.declare import BOTH, memobench_metric
 from lookback.metrics.memobench.inputs import variant_of
 from lookback.metrics.memobench.pixel_fidelity import NEEDS, score_fidelity
@@ -44,9 +45,15 @@ def lpips_mean(a: ArrayLike, b: ArrayLike, distance: Callable[[Array, Array], Ar
     pixels=True,
 )
 def score(context: ScoringClip):
-    """Frame by frame against the ground truth; `lpips_every` thins the frames out, and the item says so."""
+    """Frame by frame against the ground truth; `lpips_every` and `lpips_side` take fewer and smaller frames; the item says so."""
     perceptual = context.backend("perceptual")
     net = backbone(variant_of(context))
     every = int(context.constant("lpips_every", 1))
-    measure = lambda a, b: {"lpips": float(perceptual.distance(a[None], b[None], net)[0])}  # noqa: E731 - a closure over the network
-    return (yield from score_fidelity(context, "lpips", f"lpips-{net}", measure, every))
+    side = int(context.constant("lpips_side", 0))
+    words = [f"every {every}th frame"] * (every > 1) + [f"frames of at most {side} px"] * (side > 0)
+
+    def measure(a: Array, b: Array) -> dict[str, float]:
+        first, second = ((shrink(image, side) if side else image)[None] for image in (a, b))
+        return {"lpips": float(perceptual.distance(first, second, net)[0])}
+
+    return (yield from score_fidelity(context, "lpips", f"lpips-{net}-{side}", measure, every, "; ".join(words)))

@@ -38,7 +38,7 @@ class FramePairs:
         return self.measure(*to_generated_size(frame, truth, variant=self.variant))
 
 
-def score_fidelity(context: ScoringClip, name: str, measure_key: str, measure: Measure, every: int = 1):
+def score_fidelity(context: ScoringClip, name: str, measure_key: str, measure: Measure, every: int = 1, detail: str = ""):
     """Units per frame, items for V, D, R and the whole clip; metrics with the same `measure_key` share one computation.
 
     Without a phase sheet only the whole clip is scored, and the phases say why they are missing.
@@ -62,7 +62,7 @@ def score_fidelity(context: ScoringClip, name: str, measure_key: str, measure: M
             continue
         values = found[""] | found[phase]
         rows = [_unit(phase, int(frame), values.get(int(frame)), name) for frame in frames]
-        items.append(replace(mean_item(rows, detail=f"every {every}th frame" if every > 1 else ""), phase=phase))
+        items.append(replace(mean_item(rows, detail=detail), phase=phase))
         units += rows
     items += [Item(phase=phase, reason=without_phases.reason, detail=without_phases.detail) for phase in PHASES if without_phases]
     return Scored(items, units)

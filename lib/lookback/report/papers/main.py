@@ -25,6 +25,7 @@ MBENCH = (
     ("Action", "causal.camera_interaction"),
 )
 
+PERSPECTIVES = {"1st_data": "first person", "3rd_data": "third person"}
 MEMOBENCH = [
     Column("VisQual", "memobench.visual_quality", scale=100, digits=1),
     Column("MotSmooth", "memobench.motion_smoothness", scale=100, digits=1),
@@ -103,9 +104,8 @@ def wrbench_2(items: pd.DataFrame, types: dict[str, str], seed: int, resamples: 
     group = types if any(types.values()) else None
     table = model_table("wrbench-2", "WRBench table 2: diagnostic profile", summary, columns, group=group, intervals=intervals)
     table.frame["Avg"] = [_average(row) for _, row in table.frame.iterrows()]
-    better = {**{column.header: column.better_high for column in columns}, "Avg": True}
-    numbers = [*(column.header for column in columns), "Avg"]
-    table.marks = mark_best(table.frame, numbers, better, table.frame["type"] if group else None)
+    table.better["Avg"] = True
+    table.marks = mark_best(table.frame, list(table.better), table.better, table.frame["type"] if group else None)
     spatial = summary[summary["metric"] == "wrbench.reobserved_spatial"].set_index("model_id")
     outputs = summary[summary["metric"] == "wrbench.support"].set_index("model_id")
     assert table.suffixes is not None
@@ -134,11 +134,10 @@ def _average(row: pd.Series) -> float:
 
 
 def mind_tables(items: pd.DataFrame, seed: int, resamples: int, intervals: bool) -> list[PaperTable]:
-    """MIND's measures per model: long context memory, scene consistency, features, actions."""
+    """MIND's measures per model, together and by perspective; then the pose error by group of actions."""
     own = items[items["benchmark"] == "mind"]
     if own.empty:
         return []
-    summary = aggregate(own, seed=seed, resamples=resamples, by=POOLED)
     lower = {"mse", "lpips"}
     measures = [("mse", 4), ("psnr", 2), ("ssim", 3), ("lpips", 3)]
     columns = [
@@ -147,10 +146,41 @@ def mind_tables(items: pd.DataFrame, seed: int, resamples: int, intervals: bool)
         for name, digits in measures
     ]
     columns += [
+        Column("visual", "mind.visual", digits=3),
         Column("dino mse", "mind.dino", digits=5),
         Column("RPE trans", "mind.action", "__overall__:trans", digits=4),
         Column("RPE rot (deg)", "mind.action", "__overall__:rot", digits=3),
     ]
-    table = model_table("mind", "MIND: memory and action measures", summary, columns, intervals=intervals)
-    table.notes.append(backend_note(own))
-    return [table]
+    parts = {"": own} | {str(name): rows for name, rows in own.groupby("setting", sort=True)}
+    tables = []
+    for setting, rows in parts.items():
+        summary = aggregate(rows, seed=seed, resamples=resamples, by=POOLED)
+        title = f"MIND: memory and action measures{f', {PERSPECTIVES.get(setting, setting)}' if setting else ''}"
+        table = model_table(f"mind{f'-{setting}' if setting else ''}", title, summary, columns, intervals=intervals)
+        table.notes.append(backend_note(rows))
+        tables.append(table)
+    return [*tables, *_by_action(own, seed, resamples)]
+
+
+def _by_action(own: pd.DataFrame, seed: int, resamples: int) -> list[PaperTable]:
+    """MIND's action accuracy by group of actions: relative pose error, rotation in degrees and translation."""
+    rows = own[own["metric"] == "mind.action"]
+    groups = dict.fromkeys(phase.rpartition(":")[0] for phase in sorted(rows["phase"].unique()) if ":" in phase)
+    if not groups:
+        return []
+    columns = [
+        Column(
+            f"{group.replace('__overall__', 'all').removeprefix('act:').replace('_', ' ')} {measure}",
+            "mind.action",
+            f"{group}:{measure}",
+            digits=4,
+        )
+        for group in groups
+        for measure in ("rot", "trans")
+    ]
+    summary = aggregate(rows, seed=seed, resamples=resamples, by=POOLED)
+    return [
+        model_table(
+            "mind-action", "MIND: relative pose error by group of actions (rotation in degrees, translation)", summary, columns
+        )
+    ]

@@ -61,11 +61,13 @@ def model_table(
                 low, high = (rows.loc[model, name] * column.scale for name in ("ci_low", "ci_high"))
                 suffixes.loc[index, column.header] = f" [{low:.{column.digits}f}, {high:.{column.digits}f}]"
     numbers = [column.header for column in columns]
-    marks = mark_best(frame, numbers, {column.header: column.better_high for column in columns}, frame["type"] if group else None)
+    better = {column.header: column.better_high for column in columns}
+    marks = mark_best(frame, numbers, better, frame["type"] if group else None)
     digits = {column.header: column.digits for column in columns}
     leads = [f"#{anchor(summary['benchmark'].iloc[0], model)}" for model in models]
     links = pd.DataFrame(dict.fromkeys(numbers, leads))
-    return PaperTable(table_id, title, frame, labels, digits, marks, missing, suffixes, links, notes(summary, columns))
+    written = notes(summary, columns)
+    return PaperTable(table_id, title, frame, labels, digits, marks, missing, suffixes, links, written, better=better)
 
 
 def notes(summary: pd.DataFrame, columns: Sequence[Column]) -> list[str]:

@@ -1,5 +1,5 @@
 """WRBench's further tables: access by interface (3), relocation and in place (4), high support (7), event levels (8), actions (9),
-directions (13). Table 17 is the summary that the preference export writes."""
+directions (13), preference pairs (17)."""
 
 from __future__ import annotations
 
@@ -131,3 +131,15 @@ def directions(items: pd.DataFrame) -> PaperTable:
         rows.append(row)
     frame = pd.DataFrame(rows, columns=["model", "LR count", "LR n", "LR %", "RL count", "RL n", "RL %", "Retention LR/RL"])
     return _table("13", "support by direction of the turn", frame, ["model"], own)
+
+
+def preference_table(counts: Mapping[str, Mapping[str, Any]]) -> PaperTable:
+    """Table 17: pairs the preference export would write by dimension, and what it drops."""
+    rows = [
+        {"dimension": name.replace("_", " "), "Pairs": own["pairs"], "Candidates": own["candidates"]}
+        for name, own in counts.items()
+    ]
+    dropped = [{f"Dropped: {why.replace('_', ' ')}": n for why, n in own["dropped"].items()} for own in counts.values()]
+    frame = pd.concat([pd.DataFrame(rows), pd.DataFrame(dropped)], axis=1)
+    note = "A candidate is two models' answers to one request; the export's summary.json writes out the rules."
+    return PaperTable("wrbench-17", "WRBench table 17: preference pairs by dimension", frame, ["dimension"], notes=[note])

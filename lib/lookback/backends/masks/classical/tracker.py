@@ -22,7 +22,7 @@ GONE = 0.05  # of its area when it was last whole: less counts as out of view
 MIN_PIXELS = 12
 STRANGE = 0.5  # of the first frame's colour agreement: what is followed is no longer the object
 DISTRUST = 9  # frames without a search by colours after one that misled
-SEARCH_STRIDE = 3  # frames between two searches of the whole picture
+SEARCH_STRIDE = 6  # frames between two searches of the whole picture
 ACCEPT = 0.3  # score from which a find counts
 CERTAIN = 0.7  # score from which it is beyond doubt
 

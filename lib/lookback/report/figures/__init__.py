@@ -1,0 +1,1 @@
+"""The papers' figures from a run's tables: each drawn twice from the same numbers, for print and for the page."""

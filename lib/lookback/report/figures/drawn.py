@@ -1,0 +1,52 @@
+"""A figure of the report: interactive on the page, static in print, from the same numbers."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from pathlib import Path
+
+from matplotlib.figure import Figure
+from plotly import graph_objects as go
+from plotly.offline import get_plotlyjs
+
+from lookback.figures import PALETTE, SavedFigure, save_figure
+
+LAYOUT = {
+    "template": "none",
+    "colorway": list(PALETTE),
+    "font": {"family": "system-ui, sans-serif", "size": 12, "color": "#1b1f24"},
+    "margin": {"l": 60, "r": 20, "t": 40, "b": 60},
+    "legend": {"font": {"size": 11}},
+    "hoverlabel": {"font": {"size": 12}},
+}
+
+
+@dataclass(frozen=True)
+class DrawnFigure:
+    """One figure in both drawings; `caption` says what to see and is the alternative text."""
+
+    name: str
+    caption: str
+    static: Figure
+    interactive: go.Figure
+
+    def save(self, folder: Path) -> str:
+        """Write PNG, SVG, PDF, and return the fragment for the page."""
+        return fragment(save_figure(self.static, folder, self.name, self.caption), self.interactive)
+
+
+def fragment(saved: SavedFigure, interactive: go.Figure) -> str:
+    """The interactive drawing, with the saved one for print and for readers without scripts."""
+    plot = interactive.update_layout(LAYOUT).to_json().replace("<", "\\u003c")
+    text, height = html.escape(saved.caption), interactive.layout.height
+    return (
+        f'<figure id="{html.escape(saved.png.stem)}" class="drawn">'
+        f'<div class="plot" style="height:{height:.0f}px" role="img" aria-label="{text}"></div>'
+        f'<script type="application/json">{plot}</script>{saved.image()}<figcaption>{text}</figcaption></figure>'
+    )
+
+
+def plotly_script() -> str:
+    """The library itself: the page asks no host for it."""
+    return get_plotlyjs()

@@ -1,0 +1,112 @@
+"""The report's figures: both drawings show the numbers they were given, and say what they left out."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from lookback.report.figures.access import camera_access
+from lookback.report.figures.drawn import plotly_script
+from lookback.report.figures.phases import phase_fidelity
+from lookback.report.figures.profiles import profile, relative
+from lookback.report.figures.series import series_diagnostics
+from lookback.report.figures.statistics import correlations, event_boxes
+from lookback.report.page import Section, write_page
+from lookback.report.table import PaperTable
+
+MODELS = ["a", "b", "c"]
+
+
+def table(**columns) -> PaperTable:
+    frame = pd.DataFrame({"model": MODELS, **columns})
+    better = {name: not name.startswith("low") for name in columns}
+    return PaperTable("t", "A table", frame, ["model"], better=better)
+
+
+def items(rows, metric="wrbench.support", **more) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=["model_id", "camera", "value"])
+    return frame.assign(**({"metric": metric, "setting": "s", "phase": "", "clip_id": [f"c{i}" for i in range(len(frame))]} | more))
+
+
+def test_a_profile_puts_the_best_on_the_rim_whichever_way_is_better():
+    places = relative(pd.DataFrame({"high": [1.0, 2.0, 4.0], "low": [5.0, 3.0, 1.0]}), {"high": True, "low": False})
+    np.testing.assert_allclose(places["high"], [0, 1 / 3, 1])
+    np.testing.assert_allclose(places["low"], [0, 0.5, 1])
+
+
+def test_a_profile_shows_the_tables_numbers_and_names_the_axes_it_left_out():
+    drawn = profile(table(one=[1.0, 2.0, 3.0], two=[3.0, np.nan, 1.0], low=[1.0, 2.0, 4.0], same=[7.0, 7.0, 7.0]))
+    assert drawn.caption.count("same") == 1 and "do not tell the models apart: same." in drawn.caption
+    shown = {trace.name: dict(zip(trace.theta, trace.customdata, strict=True)) for trace in drawn.interactive.data}
+    assert shown["a"] == {"one": 1.0, "two": 3.0, "low": 1.0}
+    assert np.isnan(shown["b"]["two"])
+    line = drawn.static.axes[0].lines[0]
+    np.testing.assert_allclose(np.hypot(*line.get_data()), [0.1, 1, 1, 0.1])  # model a: worst in one, best in two and low, closed
+
+
+def test_two_columns_make_no_profile():
+    assert profile(table(one=[1.0, 2.0, 3.0], two=[3.0, 2.0, 1.0], same=[1.0, 1.0, 1.0])) is None
+
+
+def test_camera_access_counts_returns_by_path():
+    drawn = camera_access(items([("a", "yaw_LR", 1.0), ("a", "yaw_LR", 0.0), ("a", "yaw_RL", 1.0), ("b", "yaw_LR", 0.0)]))
+    bars = {bar.name: dict(zip(bar.y, zip(bar.x, bar.customdata, strict=True), strict=True)) for bar in drawn.interactive.data}
+    assert bars["yaw_LR"] == {"b": (0.0, "0 of 1"), "a": (50.0, "1 of 2")}
+    assert bars["yaw_RL"]["a"] == (100.0, "1 of 1") and bars["yaw_RL"]["b"][1] == "not asked"
+    assert "4 outputs of 2 models" in drawn.caption
+    widths = sorted(patch.get_width() for patch in drawn.static.axes[0].patches if np.isfinite(patch.get_width()))
+    assert widths == [0.0, 50.0, 100.0]
+
+
+def test_phases_are_means_over_clips():
+    rows = [("a", "", 20.0), ("a", "", 30.0), ("a", "", 10.0)]
+    own = items(rows, "memobench.psnr", phase=["V", "V", "R"])
+    drawn = phase_fidelity(own)
+    assert list(drawn.interactive.data[0].y) == [25.0, 10.0]
+    np.testing.assert_allclose(drawn.static.axes[0].lines[0].get_ydata(), [25.0, 10.0])
+
+
+def test_a_series_keeps_its_order_and_leaves_a_gap_for_an_unknown_model():
+    own = items([("late", "", 0.5), ("early", "", 1.0), ("early", "", 0.0)])
+    drawn = series_diagnostics(own, {"growth": ["early", "unknown", "late"]})
+    support = drawn.interactive.data[0]
+    assert list(support.x) == ["early", "unknown", "late"] and list(support.customdata) == [2, 0, 1]
+    np.testing.assert_array_equal(support.y, [0.5, np.nan, 0.5])
+    assert series_diagnostics(own, {}) is None
+
+
+def test_correlations_stand_in_their_cells():
+    rows = [
+        ("wrbench", "", "m.x", "m.y", 0.5, 0.1, 0.8, 0.01, 0.03, 9, ""),
+        ("wrbench", "", "m.x", "m.z", *[np.nan] * 5, 0, "none: too few"),
+    ]
+    columns = ["benchmark", "setting", "metric_a", "metric_b", "r", "low", "high", "p", "p_holm", "n", "reason"]
+    heat = correlations(pd.DataFrame(rows, columns=columns)).data[0]
+    assert list(heat.x) == ["x", "y", "z"]
+    assert heat.z[1][0] == 0.5 and heat.text[1][0] == "r 0.50 (0.10 to 0.80), p 0.030 after Holm, n 9 models"
+    assert heat.text[2][0] == "none: too few"
+
+
+def test_event_boxes_hold_every_models_mean():
+    cells = pd.DataFrame(
+        {"metric": "wrbench.cam_align", "model_id": ["a", "b"], "event_level": ["none", "full"], "value": [0.3, 0.9]}
+    )
+    boxes = {box.name: list(box.y) for box in event_boxes(cells).data}
+    assert boxes == {"none": [0.3], "spatial": [], "state": [], "full": [0.9]}
+
+
+@pytest.mark.parametrize("hostile", ["</script><script>alert(1)</script>", "<!-- <script>"])
+def test_a_models_name_cannot_leave_its_figure(tmp_path, hostile):
+    drawn = camera_access(items([(hostile, "yaw_LR", 1.0)]))
+    made = drawn.save(tmp_path)
+    assert made.count("<script") == 1 and made.count("</script>") == 1
+    assert hostile in json.loads(re.search(r"json\">(.*)</script>", made, re.S)[1])["data"][0]["y"]
+    assert {path.suffix for path in tmp_path.iterdir()} == {".png", ".svg", ".pdf", ".txt"}
+
+
+def test_the_library_is_in_the_page_only_when_a_figure_needs_it(tmp_path):
+    write_page(tmp_path / "plain.html", "t", "s", [Section("a", "A", "", ["<p>x</p>"])], "f")
+    write_page(tmp_path / "drawn.html", "t", "s", [Section("a", "A", "", ['<div class="plot"></div>'])], "f")
+    library = plotly_script()[:2000]
+    assert library not in (tmp_path / "plain.html").read_text() and library in (tmp_path / "drawn.html").read_text()
