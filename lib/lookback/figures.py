@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ matplotlib.use("agg", force=False)
 import matplotlib.pyplot as plt
 from cycler import cycler
 from matplotlib.figure import Figure
+from PIL import Image
 
 from lookback.files import atomic_path, write_text
 
@@ -52,8 +54,11 @@ class SavedFigure:
 
     def image(self) -> str:
         """Embedded, with the caption as alternative text."""
-        data = base64.b64encode(self.png.read_bytes()).decode()
-        return f'<img src="data:image/png;base64,{data}" alt="{html.escape(self.caption)}">'
+        packed = io.BytesIO()
+        with Image.open(self.png) as picture:
+            picture.convert("RGB").save(packed, "WEBP", quality=88, method=2)  # a third of the PNG beside it
+        data = base64.b64encode(packed.getvalue()).decode()
+        return f'<img src="data:image/webp;base64,{data}" alt="{html.escape(self.caption)}">'
 
     def to_html(self) -> str:
         """The image above its caption."""

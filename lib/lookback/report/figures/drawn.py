@@ -22,6 +22,14 @@ LAYOUT = {
 }
 
 
+DASHES = ("solid", "dash", "dot", "dashdot")  # one after the other, when the colours are used up
+
+
+def line_look(index: int) -> dict[str, str]:
+    """The look of the index-th model's line: no two alike among 32."""
+    return {"color": PALETTE[index % len(PALETTE)], "dash": DASHES[index // len(PALETTE) % len(DASHES)]}
+
+
 @dataclass(frozen=True)
 class DrawnFigure:
     """One figure in both drawings; `caption` says what to see and is the alternative text."""

@@ -7,7 +7,7 @@ import pandas as pd
 from plotly.subplots import make_subplots
 
 from lookback.figures import PALETTE, style
-from lookback.report.figures.drawn import DrawnFigure
+from lookback.report.figures.drawn import DrawnFigure, line_look
 
 MEASURES = (("psnr", "PSNR (dB)"), ("ssim", "SSIM"), ("lpips", "LPIPS (less is better)"))
 PHASES = ("V", "R")
@@ -30,7 +30,7 @@ def phase_fidelity(items: pd.DataFrame) -> DrawnFigure | None:
                     continue
                 values, colour = means.loc[metric, model].tolist(), PALETTE[index % len(PALETTE)]
                 grid[panel].plot(PHASES, values, "o-", color=colour, label=model)
-                look = {"name": model, "legendgroup": model, "showlegend": panel == 0, "line": {"color": colour}}
+                look = {"name": model, "legendgroup": model, "showlegend": panel == 0, "line": line_look(index)}
                 interactive.add_scatter(x=PHASES, y=values, mode="lines+markers", row=1, col=panel + 1, **look)
             grid[panel].set(title=title, xlim=(-0.3, 1.3))
             grid[panel].set_xticks([0, 1], ["visible", "after the return"])

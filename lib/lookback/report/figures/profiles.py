@@ -10,11 +10,12 @@ from matplotlib.figure import Figure
 from plotly import graph_objects as go
 
 from lookback.figures import PALETTE, style
-from lookback.report.figures.drawn import DrawnFigure
+from lookback.report.figures.drawn import DrawnFigure, line_look
 from lookback.report.table import PaperTable
 
 COLUMNS, OPENED = 3, 3  # panels side by side in print; models drawn when the page opens
 FEWEST_AXES = 3
+CLOCKWISE = {"rotation": 90, "direction": "clockwise"}  # from the top
 CENTRE = 0.1  # the worst model's place, so that its outline still has a shape
 APART = (3.8, 3.3)  # of the small radars, in radii
 
@@ -82,8 +83,11 @@ def _interactive(places: pd.DataFrame, numbers: pd.DataFrame) -> go.Figure:
             customdata=numbers.loc[model, axes].tolist(),
             hovertemplate="%{theta}: %{customdata:.4g}<extra>" + str(model) + "</extra>",
             visible=True if model in best else "legendonly",
+            line=line_look(index),
         )
-        for model, own in places.iterrows()
+        for index, (model, own) in enumerate(places.iterrows())
     ]
     figure = go.Figure(traces)
-    return figure.update_layout(height=480, polar={"radialaxis": {"range": [-0.1, 1.05], "showticklabels": False}})
+    return figure.update_layout(
+        height=480, polar={"radialaxis": {"range": [-0.1, 1.05], "showticklabels": False}, "angularaxis": CLOCKWISE}
+    )

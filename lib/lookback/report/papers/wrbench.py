@@ -52,11 +52,18 @@ def counts_note(items: pd.DataFrame) -> str:
 
 
 def _table(
-    name: str, title: str, frame: pd.DataFrame, labels: list[str], items: pd.DataFrame, notes: Sequence[str] = ()
+    name: str,
+    title: str,
+    frame: pd.DataFrame,
+    labels: list[str],
+    items: pd.DataFrame,
+    notes: Sequence[str] = (),
+    ranks: bool = True,
 ) -> PaperTable:
+    """Best and second are marked where the rows are models (`ranks`), never among counts."""
     digits = {column: 1 for column in frame.columns if column.endswith("%")}
-    numbers = [column for column in frame.columns if column not in labels]
-    marks = mark_best(frame, numbers, dict.fromkeys(numbers, True))
+    numbers = [column for column in frame.columns if column not in labels and not pd.api.types.is_integer_dtype(frame[column])]
+    marks = mark_best(frame, numbers, dict.fromkeys(numbers, True)) if ranks else None
     written = [*notes, counts_note(items)]
     return PaperTable(f"wrbench-{name}", f"WRBench table {name}: {title}", frame, labels, digits, marks, notes=written)
 
@@ -107,14 +114,14 @@ def by_event_level(items: pd.DataFrame) -> PaperTable:
     ordered = items.assign(level=pd.Categorical(items["event_level"], LEVELS, ordered=True)).dropna(subset="level")
     frame = means(ordered, ["level"]).reset_index()
     frame["level"] = frame["level"].astype(str).replace({"state": "state-only"})
-    return _table("8", "means by event level", frame, ["level"], ordered)
+    return _table("8", "means by event level", frame, ["level"], ordered, ranks=False)
 
 
 def by_action(items: pd.DataFrame) -> PaperTable:
     """Table 9: means by what happens."""
     own = items[items["event_action"] != ""]
     frame = means(own, ["event_action"]).rename_axis("action").reset_index()
-    return _table("9", "means by action", frame, ["action"], own)
+    return _table("9", "means by action", frame, ["action"], own, ranks=False)
 
 
 def directions(items: pd.DataFrame) -> PaperTable:
