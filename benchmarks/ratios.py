@@ -106,8 +106,9 @@ def against_libraries(folder: Path) -> list[Row]:
     )
     frame_ssim(a[0], b[0])
     ours, found = seconds(lambda: [(frame_psnr(x, y), frame_ssim(x, y)) for x, y in zip(a, b, strict=True)])
-    difference = float(np.abs(np.array(expected) - np.array(found)).max(axis=0)[0])
-    rows = [row("b", "PSNR and SSIM of 832x480, against scikit-image", plain, ours, 4.0, f"PSNR differs by {difference:.1e}")]
+    psnr, ssim = np.abs(np.array(expected) - np.array(found)).max(axis=0)
+    told = f"PSNR differs by {psnr:.0e}, SSIM by {ssim:.0e}"
+    rows = [row("b", "PSNR and SSIM of 832x480, against scikit-image", plain, ours, 4.0, told)]
     big, other = moving_picture((720, 1280), 8), moving_picture((720, 1280), 8, 1)
     tensor = lambda frames: torch.from_numpy(frames).permute(0, 3, 1, 2).float() / 255  # noqa: E731
 
@@ -147,7 +148,7 @@ def parameters(folder: Path, workers: int, roles: list[str]) -> RunParams:
 
 
 def workers(folder: Path) -> list[Row]:
-    """(c) Extraction of camera paths by one and by two worker processes, each given one core's threads."""
+    """(c) Extraction of camera paths by one and by two worker processes of one thread each."""
     from lookback.extraction import extract_run
 
     table = small_clips(folder / "clips", 40, size=(192, 320))
@@ -163,11 +164,11 @@ def alone(folder: Path, table: pd.DataFrame) -> pd.DataFrame:
     """The same work by a pool of one process."""
     from lookback.clips import clips_from_frame
     from lookback.extraction.run import Task, extract_task
-    from lookback.workers import _Pool
+    from lookback.workers import _Pool, share_cores
 
     params = parameters(folder, 1, ["pose"])
     tasks = [Task(clip, ("pose",), params) for clip in clips_from_frame(table)]
-    pool: Any = _Pool(extract_task, tasks, 1, None, ())
+    pool: Any = _Pool(extract_task, tasks, 1, share_cores, (1,))
     return pd.DataFrame([line for _, result in pool.run() for line in result.rows])
 
 
@@ -223,7 +224,7 @@ def growth(folder: Path) -> list[Row]:
                 found.append(json.loads(printed.strip().splitlines()[-1]))
         amount = np.array([count * frames for count, frames in sizes], float)
         time_s, peak_mb = np.array(found).T
-        exponent = float(np.polyfit(np.log(amount[-2:]), np.log(time_s[-2:]), 1)[0])
+        exponent = float(np.polyfit(np.log(amount), np.log(time_s), 1)[0])
         told = ", ".join(f"{second:.1f} s" for second in time_s) + "; " + ", ".join(f"{peak:.0f} MB" for peak in peak_mb)
         rows.append(
             {"id": "e", "what": f"time against {what}: exponent", "ratio": exponent, "goal": 1.05, "smaller": True, "note": told}

@@ -106,6 +106,14 @@ def test_named_object_is_prompted_by_the_detector(filmed: Filmed, segmenter: Pat
     assert 0 <= x0 < x1 <= filmed.info.width and 0 <= y0 < y1 <= filmed.info.height
 
 
+def test_a_phrase_asks_by_name_although_there_is_an_anchor(filmed: Filmed, segmenter: Path, detector: Path) -> None:
+    backend = _backend(segmenter, detector_path=str(detector), phrase="a photo of {first}")
+    with pytest.raises(NotScorable, match="no object_name"):
+        backend.start(filmed.clip, filmed.info, {})
+    job = backend.start(filmed.clip.model_copy(update={"object_name": "red ball"}), filmed.info, {})
+    assert job.box is None and job.name == "a photo of red"
+
+
 def test_detector_box_is_in_pixels_of_the_frame(filmed: Filmed, detector: Path) -> None:
     """Against the raw model output: the query with the highest token score, centre and size times the frame's size."""
     from transformers import GroundingDinoForObjectDetection, GroundingDinoProcessor

@@ -77,6 +77,17 @@ def test_a_late_frame_does_not_decode_the_clip(tmp_path: Path, decoded_frames: l
         assert len(decoded_frames) <= 14, "reading on must not start again"
 
 
+def test_on_the_way_to_a_frame_those_that_no_other_refers_to_are_left_out(tmp_path: Path, decoded_frames: list[int]) -> None:
+    options = {"x264-params": "keyint=120:min-keyint=120:scenecut=0:bframes=2:b-adapt=0:b-pyramid=none"}
+    path = write_video(tmp_path / "clip.mp4", moving_texture(240, 64, 96), **options)
+    reference = decoded_plainly(path)
+    for index in (237, 238, 239):  # in each place of a group of one P- and two B-frames
+        with open_video(path) as reader:
+            decoded_frames.clear()
+            assert np.array_equal(reader.read([index, index - 30]), reference[[index, index - 30]])
+        assert len(decoded_frames) < 100  # of 119 + 89
+
+
 def test_sparse_forward_reads_jump_over_whole_groups(tmp_path: Path, decoded_frames: list[int]) -> None:
     path = write_video(tmp_path / "clip.mp4", moving_texture(240, 64, 96), g="12", bf="0")
     reference = decoded_plainly(path)

@@ -175,11 +175,11 @@ class VideoFileReader(VideoReader):
         start = table.start_for(index) if table else 0
         ahead = self._frames is not None and index >= self._next
         if not ahead or (table and table.pts[start] > table.display[self._next]):
-            self._restart(start)
+            self._restart(start, index)
         frame = self._advance_to(index)
         if frame is None and table:
             # The keyframes are no points to start from (intra refresh, lost references), or the stream is damaged, which raises.
-            self._restart(0)
+            self._restart(0, 0)
             frame = self._advance_to(index)
             self._may_seek = False
         if frame is None:
@@ -201,23 +201,26 @@ class VideoFileReader(VideoReader):
             self._may_seek = self._table.timed and self._table.n_frames == self.info.n_frames
         return self._table if self._may_seek else None
 
-    def _restart(self, start: int) -> None:
-        """Open the file anew and stand before the packet at decoding position `start`."""
+    def _restart(self, start: int, index: int) -> None:
+        """Open the file anew and stand before the packet at decoding position `start`, on the way to frame `index`."""
         self.close()
         container, stream = self._open.enter_context(open_stream(self.info.path))
         if start and self._table is not None:
-            self._frames = self._from_keyframe(container, stream, self._table, start)
+            self._frames = self._from_keyframe(container, stream, self._table, start, index)
             self._next = int(np.searchsorted(self._table.display, self._table.pts[start]))
         else:
             self._frames, self._next = self._from_start(container, stream), 0
 
     @staticmethod
     def _from_keyframe(
-        container: InputContainer, stream: VideoStream, table: PacketTable, start: int
+        container: InputContainer, stream: VideoStream, table: PacketTable, start: int, wanted: int
     ) -> Iterator[tuple[int, av.VideoFrame]]:
-        """(index, frame) from the packet at `start` on; ends where a frame is damaged or the keyframe is not intra coded."""
+        """(index, frame) from the packet at `start` on; ends where a frame is damaged or the keyframe is not intra coded.
+
+        Before frame `wanted`, only frames that others are predicted from come out.
+        """
         first = int(np.searchsorted(table.display, table.pts[start]))
-        packets = _packets_from(container, stream, table, start)
+        packets = _hurried(_packets_from(container, stream, table, start), stream, int(table.display[wanted]))
         try:
             for frame in decode_packets(stream, packets, one_to_one=False):
                 assert frame.pts is not None
@@ -228,6 +231,15 @@ class VideoFileReader(VideoReader):
                     yield position, frame
         except Damage:
             return
+
+
+def _hurried(packets: Iterator[av.Packet], stream: VideoStream, until: int) -> Iterator[av.Packet]:
+    """The packets; while they lie before the time `until`, the decoder leaves out frames that no other frame refers to."""
+    stream.codec_context.skip_frame = "NONREF"
+    for packet in packets:
+        if packet.pts is not None and packet.pts >= until:
+            stream.codec_context.skip_frame = "DEFAULT"
+        yield packet
 
 
 def _packets_from(container: InputContainer, stream: VideoStream, table: PacketTable, start: int) -> Iterator[av.Packet]:

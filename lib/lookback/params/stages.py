@@ -28,7 +28,7 @@ class Scoring(Section):
     variant: Variant | None = None  # empty: each metric's own default
     compare_variants: bool = False  # also score the other variants, for the table of differences
     constants: dict[str, float] = {}  # overrides of named constants, e.g. lighting_tau
-    sweeps: bool = False  # MemoBench table S7: score again under other constants, and see whether the models' order holds
+    sweeps: bool = False  # MemoBench tables S4 and S7: score again under other constants and mask prompts
     resamples: int = Field(default=1000, ge=100)
 
 

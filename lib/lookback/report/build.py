@@ -31,7 +31,15 @@ from lookback.report.figures.statistics import interactive_statistics
 from lookback.report.findings import findings
 from lookback.report.page import Section
 from lookback.report.papers.main import MEMOBENCH, mbench_2, memobench_2, mind_tables, wrbench_2
-from lookback.report.papers.memobench import camera_errors, constant_sweep, coverage_sweep, failure_counts, strong_motion, vqa_table
+from lookback.report.papers.memobench import (
+    camera_errors,
+    constant_sweep,
+    coverage_sweep,
+    failure_counts,
+    prompt_styles,
+    strong_motion,
+    vqa_table,
+)
 from lookback.report.papers.wrbench import preference_table, wrbench_tables
 from lookback.report.sheets import clip_of, failure_examples, sheet_html
 from lookback.report.table import PaperTable
@@ -144,6 +152,7 @@ class ReportBuilder:
             *memobench_2(items, _of(types, "memobench"), seed, resamples, intervals),
             *vqa_table(items, seed, resamples, intervals),
             *coverage_sweep(units),
+            *prompt_styles(self.params.paths.tables / "scoring" / "prompts.csv"),
             *constant_sweep(self.params.paths.tables / "scoring" / "sweeps.csv"),
             *strong_motion(items, artifacts, MEMOBENCH, seed, resamples),
             *camera_errors(items, units, artifacts),

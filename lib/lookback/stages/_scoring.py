@@ -6,6 +6,7 @@ import pandas as pd
 
 from lookback.files import write_text
 from lookback.params import RunParams
+from lookback.scoring.prompt_sweep import prompt_sweep
 from lookback.scoring.run import score_run
 from lookback.scoring.sweeps import constant_sweeps
 from lookback.tables import SCHEMAS, empty_table, read_table, write_table
@@ -24,5 +25,7 @@ def scoring(params: RunParams) -> dict[str, pd.DataFrame]:
         write_text(params.paths.root / "timings" / "scoring.csv", timings.to_csv(index=False))
     if params.scoring.sweeps:
         tables["sweeps"] = constant_sweeps(params, clips, segments, artifacts)
-        write_text(folder / "scoring" / "sweeps.csv", tables["sweeps"].to_csv(index=False, lineterminator="\n"))
+        tables["prompts"] = prompt_sweep(params, clips, segments)
+        for name in ("sweeps", "prompts"):
+            write_text(folder / "scoring" / f"{name}.csv", tables[name].to_csv(index=False, lineterminator="\n"))
     return tables

@@ -22,7 +22,7 @@ from lookback.registry import Availability, backend
 from lookback.store import Entry
 
 WEIGHTS = "sam2.1-hiera-large"
-OPTIONS: dict[str, Any] = {"path": "", "precision": "fp32", "detector_path": "", "detector_threshold": 0.25}
+OPTIONS: dict[str, Any] = {"path": "", "precision": "fp32", "detector_path": "", "detector_threshold": 0.25, "phrase": ""}
 OBJECT = 1
 
 
@@ -35,7 +35,10 @@ OBJECT = 1
     weights=(WEIGHTS, grounding.WEIGHTS),
 )
 class Sam2Masks:
-    """A clip without an anchor needs an object name, and GroundingDINO's weights."""
+    """A clip without an anchor needs an object name, and GroundingDINO's weights.
+
+    With the option `phrase` (such as "the {subject}") the object is always asked for by name, in these words.
+    """
 
     requires: ClassVar[tuple[str, ...]] = ()
 
@@ -50,13 +53,16 @@ class Sam2Masks:
         return usable(WEIGHTS, modules=("torch", "transformers"))
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> _Sam2Job:
-        box = anchor_box(clip, info)
+        phrase = self.set["phrase"]
+        box = None if phrase else anchor_box(clip, info)
         if box is not None:
             return _Sam2Job(self, info, box, "")
         if not clip.object_name:
-            raise NotScorable(Reason.MISSING_INPUT, "the clip has neither an object_anchor nor an object_name to prompt with")
+            lacks = "no object_name" if phrase else "neither an object_anchor nor an object_name"
+            raise NotScorable(Reason.MISSING_INPUT, f"the clip has {lacks} to prompt with")
         checkpoint(self.options, grounding.WEIGHTS, self.set["detector_path"])
-        return _Sam2Job(self, info, None, clip.object_name)
+        words = (phrase or "{subject}").replace("{subject}", clip.object_name).replace("{first}", clip.object_name.split()[0])
+        return _Sam2Job(self, info, None, words)
 
     def find(self, frame: np.ndarray, name: str) -> grounding.Grounded:
         path = checkpoint(self.options, grounding.WEIGHTS, self.set["detector_path"])

@@ -40,7 +40,7 @@ def camera_access(items: pd.DataFrame) -> DrawnFigure | None:
         axes.set(xlabel="support (% of outputs whose return can be judged)", xlim=(0, 115))
         axes.legend(frameon=False, ncols=len(cameras), loc="lower center", bbox_to_anchor=(0.5, 1.0))
     interactive.update_layout(
-        height=90 + 18 * len(order) * len(cameras), barmode="group", xaxis={"title": "support (%)", "range": [0, 105]}
+        height=max(320, 90 + 18 * len(order) * len(cameras)), barmode="group", xaxis={"title": "support (%)", "range": [0, 105]}
     )
     interactive.update_layout(yaxis={"automargin": True})
     caption = "WRBench: access to a return by requested camera path. Judgeable returns of the outputs asked for, "
