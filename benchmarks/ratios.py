@@ -192,18 +192,19 @@ def cold_and_warm(folder: Path) -> list[Row]:
 
 
 GROWTH = """
-import json, resource, sys, time
+import json, sys, time
 from pathlib import Path
+import pandas as pd
 sys.path.insert(0, {here!r})
-from ratios import parameters, small_clips
+from ratios import parameters
 from lookback.extraction import extract_run
-folder, count, frames = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-table = small_clips(folder / "clips", count, frames, (48, 64))
+folder = Path(sys.argv[1])
 params = parameters(folder / "run", 1, ["quality", "flow"])
-extract_run(params, table.head(1))
+extract_run(params, pd.read_parquet(folder / "warm.parquet"))
 started = time.perf_counter()
-extract_run(params, table)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+extract_run(params, pd.read_parquet(folder / "clips.parquet"))
+status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+peak = int(status["VmHWM"].split()[0]) / 1024  # getrusage would tell the parent's peak where that is larger
 print(json.dumps([time.perf_counter() - started, peak]))
 """
 
@@ -219,7 +220,9 @@ def growth(folder: Path) -> list[Row]:
         found = []
         for count, frames in sizes:
             with tempfile.TemporaryDirectory(dir=folder) as place:
-                command = [sys.executable, "-c", GROWTH.format(here=here), place, str(count), str(frames)]
+                for name, n, length in (("warm", 1, 16), ("clips", count, frames)):
+                    small_clips(Path(place) / name, n, length, (48, 64)).to_parquet(Path(place) / f"{name}.parquet")
+                command = [sys.executable, "-c", GROWTH.format(here=here), place]
                 printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
                 found.append(json.loads(printed.strip().splitlines()[-1]))
         amount = np.array([count * frames for count, frames in sizes], float)
