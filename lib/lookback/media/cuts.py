@@ -12,6 +12,7 @@ structure too, but of every frame, and so nothing stands out. Dissolves and sing
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 import cv2
@@ -32,20 +33,30 @@ REACH = 2
 BLANK = 0.05
 MIN_OVERLAP = 0.25
 
-Features = tuple[np.ndarray, np.ndarray]
-
 
 def shot_cuts(frames: VideoReader | Iterable[np.ndarray]) -> np.ndarray:
-    """Indices of the frames that start a new shot (never 0), from a reader or from RGB uint8 frames; holds two frames at a time."""
+    """Indices of the frames that start a new shot (never 0), from a reader or from RGB uint8 frames; holds a few small frames.
+
+    Structure costs more than colour, and is measured only where colour changes enough for a cut, and at that place's neighbours.
+    """
     colour: list[float] = []
-    structure: list[float] = []
-    previous: Features | None = None
+    structure: list[float] = []  # NaN: not asked for
+    greys: deque[np.ndarray] = deque(maxlen=REACH + 2)
+    before: np.ndarray | None = None
+    asked_until = -1
     for frame in _images(frames):
-        current = _features(frame)
-        if previous is not None:
-            colour.append(0.5 * float(np.abs(current[0] - previous[0]).sum()))
-            structure.append(_structure(previous[1], current[1]))
-        previous = current
+        histogram, grey = _features(frame)
+        greys.append(grey)
+        if before is not None:
+            colour.append(0.5 * float(np.abs(histogram - before).sum()))
+            structure.append(np.nan)
+            here, first = len(colour) - 1, len(colour) - 1
+            if colour[here] >= MIN_COLOUR:
+                asked_until, first = here + REACH, max(0, here - REACH)
+            for pair in range(first, here + 1) if here <= asked_until else ():
+                if np.isnan(structure[pair]):
+                    structure[pair] = _structure(_detail(greys[pair - here - 2]), _detail(greys[pair - here - 1]))
+        before = histogram
     return _stand_out(np.array(colour), np.array(structure)) + 1
 
 
@@ -56,12 +67,17 @@ def _images(frames: VideoReader | Iterable[np.ndarray]) -> Iterator[np.ndarray]:
         yield from frames
 
 
-def _features(frame: np.ndarray) -> Features:
+def _features(frame: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The colour histogram, and a small grey copy."""
     small = cv2.resize(frame, (WIDTH, HEIGHT), interpolation=cv2.INTER_AREA)
     hsv = cv2.cvtColor(small, cv2.COLOR_RGB2HSV)
     histogram = cv2.calcHist([hsv], [0, 1, 2], None, list(HISTOGRAM_BINS), [0, 180, 0, 256, 0, 256]).ravel()
-    grey = cv2.cvtColor(small, cv2.COLOR_RGB2GRAY).astype(np.float32)
-    return histogram / histogram.sum(), grey - cv2.GaussianBlur(grey, (0, 0), DETAIL_SIGMA)
+    return histogram / histogram.sum(), cv2.cvtColor(small, cv2.COLOR_RGB2GRAY)
+
+
+def _detail(grey: np.ndarray) -> np.ndarray:
+    fine = grey.astype(np.float32)
+    return fine - cv2.GaussianBlur(fine, (0, 0), DETAIL_SIGMA)
 
 
 def _structure(before: np.ndarray, after: np.ndarray) -> float:
