@@ -16,6 +16,7 @@ from lookback.media import open_video, sample_uniform
 from lookback.paths import resolve
 from lookback.store import Entry
 
+LEAST_SPAN_DEG = 5.0
 STATES = ("out", "in view", "leaving", "returned")
 STATE_COLOURS = ("#d0d7de", PALETTE[2], PALETTE[1], PALETTE[0])
 
@@ -44,14 +45,20 @@ def paths_figure(paths: list[tuple[Clip, Entry]]) -> tuple[Figure, str]:
         figure, (yaw_axes, pitch_axes, top) = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
         for number, (clip, pose) in enumerate(paths):
             frames, c2w = pose.arrays["frame_index"], pose.arrays["c2w"]
-            colour = PALETTE[number % len(PALETTE)]
-            yaw_axes.plot(frames, yaw_deg(c2w), color=colour, label=f"{clip.benchmark}: {clip.model_id}")
-            pitch_axes.plot(frames, pitch_deg(c2w), color=colour)
+            look = {"color": PALETTE[number % len(PALETTE)], "linestyle": ("-", "--", ":")[number // len(PALETTE) % 3]}
+            yaw_axes.plot(frames, yaw_deg(c2w), label=f"{clip.benchmark}: {clip.model_id}", **look)
+            pitch_axes.plot(frames, pitch_deg(c2w), **look)
             place = np.where(pose.arrays["has_translation"][:, None], relative_to_first(c2w)[:, :3, 3], np.nan)
-            top.plot(place[:, 0], place[:, 2], color=colour, marker=".", markersize=3)
+            top.plot(place[:, 0], place[:, 2], marker=".", markersize=3, **look)
         yaw_axes.set(xlabel="frame", ylabel="yaw (deg, right is positive)")
         pitch_axes.set(xlabel="frame", ylabel="pitch (deg, up is positive)")
+        for axes in (yaw_axes, pitch_axes):  # hundredths of a degree are noise, and should look like it
+            low, high = axes.get_ylim()
+            axes.set_ylim(min(low, -LEAST_SPAN_DEG), max(high, LEAST_SPAN_DEG))
         top.set(xlabel="x, right (units)", ylabel="z, forward (units)", title="from above")
+        if not any(pose.arrays["has_translation"].any() for _, pose in paths):
+            top.text(0.5, 0.5, "no position was observed", ha="center", transform=top.transAxes, color="#57606a")
+            top.set(xticks=[], yticks=[])
         figure.legend(*yaw_axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=7.5)
     seen = sum(bool(pose.arrays["has_translation"].any()) for _, pose in paths)
     caption = f"Camera paths of {len(paths)} clips relative to their first frame: yaw, pitch, and position seen from above"

@@ -35,20 +35,12 @@ def series_diagnostics(items: pd.DataFrame, series: dict[str, list[str]]) -> Dra
                 axes.plot(range(len(models)), values, f"{marker}-", color=colour, label=label)
                 for x, (value, size) in enumerate(zip(values, n, strict=True)):
                     if np.isfinite(value):
-                        axes.annotate(
-                            f"n {size}",
-                            (x, value),
-                            xytext=(0, 5 + 8 * index),
-                            textcoords="offset points",
-                            fontsize=6.5,
-                            color=colour,
-                            ha="center",
-                        )
+                        axes.annotate(f"n {size}", (x, value), (7, -3), textcoords="offset points", fontsize=6.5, color=colour)
                 interactive.add_scatter(
                     x=models, y=values.tolist(), name=label, legendgroup=label, showlegend=panel == 0, customdata=n.tolist(),
                     hovertemplate="%{y:.3f} (n %{customdata})", line={"color": colour}, row=1, col=panel + 1,
                 )  # fmt: skip
-            axes.set(title=title, ylim=(-0.05, 1.25), ylabel="mean" if panel == 0 else "")
+            axes.set(title=title, xlim=(-0.15, len(models) - 0.7), ylim=(-0.05, 1.1), ylabel="mean" if panel == 0 else "")
             axes.set_xticks(range(len(models)), models, rotation=20, ha="right", fontsize=7.5)
         static.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     interactive.update_layout(height=460)
