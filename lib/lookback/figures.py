@@ -29,6 +29,7 @@ STYLE: Any = {
     "figure.dpi": 110,
     "savefig.dpi": 150,
     "font.size": 9,
+    "text.parse_math": False,  # a model may be called "a$b$c"
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.prop_cycle": cycler(color=PALETTE),

@@ -96,7 +96,7 @@ def test_event_boxes_hold_every_models_mean():
     assert boxes == {"none": [0.3], "spatial": [], "state": [], "full": [0.9]}
 
 
-@pytest.mark.parametrize("hostile", ["</script><script>alert(1)</script>", "<!-- <script>"])
+@pytest.mark.parametrize("hostile", ["</script><script>alert(1)</script>", "<!-- <script>", r"a$\frac$b"])
 def test_a_models_name_cannot_leave_its_figure(tmp_path, hostile):
     drawn = camera_access(items([(hostile, "yaw_LR", 1.0)]))
     made = drawn.save(tmp_path)

@@ -20,8 +20,6 @@ LAYOUT = {
     "legend": {"font": {"size": 11}},
     "hoverlabel": {"font": {"size": 12}},
 }
-
-
 DASHES = ("solid", "dash", "dot", "dashdot")  # one after the other, when the colours are used up
 
 
