@@ -3,12 +3,14 @@
 import time
 from collections import defaultdict
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from lookback.clips import Clip
 from lookback.media import encode
+from lookback.metrics.mind import dino, lcm
 from lookback.registry import METRICS
 from lookback.scoring.clip import score_clip
 from lookback.scoring.context import ScoringClip
@@ -26,6 +28,13 @@ class Perceptual:
         self.shapes.append(a.shape)
         time.sleep(0.05)
         return np.abs(a.astype(float) - b).mean(axis=(1, 2, 3)) / 255
+
+
+class Patches:
+    """Stands in for DINO: the pixels themselves are the features."""
+
+    def encode(self, frames):
+        return SimpleNamespace(patches=frames.reshape(len(frames), -1, 3).astype(float), valid=slice(None))
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +64,28 @@ def test_lpips_sees_few_and_small_frames_when_asked_and_says_so(clip):
     assert few.shapes == [(1, 24, 40, 3)] * 3  # one frame of each phase
     assert {item.detail for item in thin.items} == {"every 24th frame; frames of at most 40 px"}
     assert all(item.value > 0.05 for item in thin.items)
+
+
+@pytest.mark.parametrize("name", ["mind.lcm", "mind.dino"])
+def test_variants_that_share_their_pairs_keep_their_own_frames(tmp_path, monkeypatch, name):
+    """130 frames: corrected scores all of them, official the first 100, also when both are scored at once."""
+    monkeypatch.setattr(lcm, "preprocess", lambda frame: frame.astype(np.float32) / 255)
+    monkeypatch.setattr(dino, "preprocess", lambda frame: frame.astype(np.float32) / 255)
+    video = np.random.default_rng(0).integers(0, 255, (130, 32, 48, 3), np.uint8)
+    encode(tmp_path / "video.mp4", video, 16)
+    encode(tmp_path / "truth.mp4", np.roll(video, 3, axis=2), 16)
+    names = {"benchmark": "mind", "setting": "1st_data", "model_id": "m", "clip_id": "c", "content_hash": "0" * 64}
+    facts = {"n_frames": 130, "fps": 16.0, "width": 48, "height": 32, "gt_frames": 130, "mark_time": 0, "subset": "mem_test"}
+    clip = Clip(**names, **facts, video=str(tmp_path / "video.mp4"), ground_truth=str(tmp_path / "truth.mp4"))
+    metrics = [
+        (METRICS.get(name), ScoringClip(clip, variant, {"lpips": 0}, pd.DataFrame(), lambda role: None, lambda role: Patches()))
+        for variant in ("corrected", "official")
+    ]
+    together, alone = score_clip(metrics), [score_clip([metric])[0] for metric in metrics]
+    assert together == alone
+    counted = [{unit.frame for unit in result.units} for result in together]
+    assert counted == [set(range(130)), set(range(100))]
+    assert together[0].items[0].value != together[1].items[0].value
 
 
 def test_every_metric_is_told_its_own_seconds(clip):

@@ -64,6 +64,8 @@ class _Desk:
             elif request.key not in self.consumers:
                 self.consumers[request.key] = request.make()
                 self.plans[request.key] = self._plan(request)
+            else:
+                assert self._plan(request) == self.plans[request.key], f"'{request.key}' is asked for with different frames"
         self.everything = any(plan is None for plan, _ in self.plans.values())
         self.wanted = self.to_keep.union(*(plan for plan, _ in self.plans.values() if plan is not None))
 

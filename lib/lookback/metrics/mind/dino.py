@@ -80,7 +80,8 @@ def score(context: ScoringClip):
     if length == 0:
         raise NotScorable(Reason.TOO_SHORT, f"{len(frames)} frames leave none to score ({context.variant})")
     encoder = context.backend("features")
-    found = yield Paired(f"dino-{every}", lambda: FeatureErrors(encoder), frames[:length:every], truth[:length:every])
+    every_pair = yield Paired(f"dino-{every}", lambda: FeatureErrors(encoder), frames[::every], truth[::every])
+    found = {frame: error for frame, error in every_pair.items() if frame < length}  # both variants share the pairs
     units = [Unit(f"f{frame}", "frame", error, error, frame) for frame, error in found.items()]
     mean = float(np.mean(list(found.values())))
     return Scored([Item(mean, mean, detail=f"every {every}th frame" if every > 1 else "", n_units=len(units))], units)

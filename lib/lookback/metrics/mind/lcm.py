@@ -85,8 +85,8 @@ def score(context: ScoringClip):
         raise NotScorable(Reason.TOO_SHORT, f"{len(frames)} frames leave none to score ({context.variant})")
     distance, missing = lpips_or_reason(context)
     every = int(context.constant("lpips_every", 1))
-    found = yield Paired(f"lcm-{every}", lambda: PredictedFrames(distance, every), frames[:length], truth[:length])
-    return scored_measures(found, missing)
+    found = yield Paired(f"lcm-{every}", lambda: PredictedFrames(distance, every), frames, truth)  # both variants share the pairs
+    return scored_measures({int(frame): found[int(frame)] for frame in frames[:length]}, missing)
 
 
 def lpips_or_reason(context: ScoringClip) -> tuple[Distance | None, dict[str, NotScorable]]:
