@@ -34,6 +34,7 @@ $(READY): requirements.lock pyproject.toml params/weights.lock.yaml
 	@echo "[3/4] lookback itself"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@$(BIN)/python -m compileall -q lib
+	@$(BIN)/jupyter labextension disable --level=sys_prefix "@jupyterlab/apputils-extension:announcements" 2>/dev/null # it asks a host for news
 	@echo "[4/4] embedded model weights"
 	@$(BIN)/python -m lookback.weights
 	@touch $@
@@ -59,7 +60,7 @@ bench: $(READY) ## Run the benchmarks: a table of ratios, and outputs/bench.json
 	@$(BIN)/python benchmarks/run.py
 
 lab: $(READY) ## Open JupyterLab on the notebooks (loopback only)
-	@$(BIN)/jupyter lab --ip=127.0.0.1 --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --LabApp.news_url= notebooks
+	@$(BIN)/jupyter lab --ip=127.0.0.1 notebooks
 
 inspect: $(READY) ## Open the clip inspector of RUN (loopback only)
 	@LOOKBACK_RUN="$(RUN)" $(BIN)/voila --Voila.ip=127.0.0.1 --theme=light notebooks/inspect.ipynb
