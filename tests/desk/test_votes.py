@@ -126,6 +126,27 @@ def _vote_and_die(path):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def open_at(path, barrier, said):
+    barrier.wait()
+    try:
+        VoteBook(path).ratings()
+        said.put("")
+    except LookbackError as error:
+        said.put(str(error))
+
+
+def test_several_who_open_a_new_book_at_once_all_get_it(tmp_path):
+    context = multiprocessing.get_context("fork")
+    barrier, said = context.Barrier(4), context.Queue()
+    for number in range(15):
+        people = [context.Process(target=open_at, args=(tmp_path / f"{number}.sqlite", barrier, said)) for _ in range(4)]
+        for person in people:
+            person.start()
+        assert [said.get(timeout=60) for _ in people] == [""] * 4
+        for person in people:
+            person.join()
+
+
 def test_a_killed_desk_keeps_every_vote(tmp_path):
     path = tmp_path / "votes.sqlite"
     person = multiprocessing.get_context("spawn").Process(target=_vote_and_die, args=(path,))

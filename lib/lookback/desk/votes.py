@@ -30,8 +30,7 @@ class VoteBook:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         with self._open() as book:
-            book.execute("PRAGMA journal_mode=WAL")
-            book.execute(TABLE)
+            book.execute(TABLE)  # SQLite's own journal: changing to WAL would not wait for another who opens the book too
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
