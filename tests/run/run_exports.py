@@ -89,10 +89,12 @@ def test_eval_scores_a_dataset_in_one_command(finished: Path, tmp_path: Path):
         str(output),
         "--metrics",
         "memobench.psnr,memobench.ssim",
+        "--metrics",  # repeated: one more, not instead
+        "memobench.motion_smoothness",
     ]
     done = subprocess.run(command, cwd=project_root(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "memobench.psnr" in done.stdout
+    assert all(f"memobench.{name}" in done.stdout for name in ("psnr", "ssim", "motion_smoothness"))
     keys = ["model_id", "clip_id", "metric", "phase"]
     scored = pd.read_parquet(output / "tables" / "items.parquet")
     own = pd.read_parquet(finished / "tables" / "items.parquet")

@@ -13,7 +13,7 @@ from lookback.params import RunParams
 from lookback.params.load import validate as validate_params
 from lookback.paths import portable
 
-Csv = Annotated[str, typer.Option(help="Comma-separated names.")]
+Csv = Annotated[list[str] | None, typer.Option(metavar="<names>", help="Comma-separated names. May be repeated.")]
 Source = Annotated[str, typer.Argument(help="The dataset's folder.")]
 
 
@@ -26,15 +26,15 @@ def register(app: typer.Typer) -> None:
 def evaluate(
     source: Source,
     output: Annotated[str, typer.Option(help="The run's folder.")],
-    metrics: Csv = "",
+    metrics: Csv = None,
     layout: Annotated[str, typer.Option(help="mbench, memobench, wrbench, mind or folder; detected when left out.")] = "auto",
     gt_root: Annotated[str, typer.Option(help="Where the ground truth lies, when not below SOURCE.")] = "",
     phases: Annotated[str, typer.Option(help="MemoBench's phase sheet (CSV or XLSX).")] = "",
     pattern: Annotated[str, typer.Option(help="folder layout: e.g. '{model}/{clip}.mp4'.")] = "",
-    models: Csv = "",
-    subsets: Csv = "",
-    conditions: Csv = "",
-    sample_ids: Csv = "",
+    models: Csv = None,
+    subsets: Csv = None,
+    conditions: Csv = None,
+    sample_ids: Csv = None,
     limit: Annotated[int, typer.Option(help="At most this many clips; 0 is all.")] = 0,
     workers: Annotated[int, typer.Option(help="Processes.")] = 2,
     backend: Annotated[list[str] | None, typer.Option(help="role=name, e.g. pose=classical. May be repeated.")] = None,
@@ -94,14 +94,14 @@ def evaluate(
 def validate(
     source: Source,
     layout: str = "auto",
-    metrics: Csv = "",
+    metrics: Csv = None,
     gt_root: str = "",
     phases: str = "",
     pattern: str = "",
-    models: Csv = "",
-    subsets: Csv = "",
-    conditions: Csv = "",
-    sample_ids: Csv = "",
+    models: Csv = None,
+    subsets: Csv = None,
+    conditions: Csv = None,
+    sample_ids: Csv = None,
     limit: Annotated[int, typer.Option(help="At most this many clips; 0 is all.")] = 0,
     workers: Annotated[int, typer.Option(help="Processes.")] = 2,
 ) -> None:
@@ -137,7 +137,7 @@ def prepare(
     from lookback.registry import BACKENDS
 
     roles = {spec.role for spec in BACKENDS} | {"gt_pose"}
-    wanted = _names(producer)
+    wanted = _names([producer])
     unknown = [role for role in wanted if role not in roles]
     if unknown:
         raise UsageError(f"There is no role '{unknown[0]}'; roles: {', '.join(sorted(roles))}")
@@ -170,8 +170,8 @@ def _judge(name: str) -> str:
     return {"": "none", "openai-compatible": "openai"}.get(name, name)
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+def _names(given: list[str] | None) -> list[str]:
+    return [name.strip() for text in given or [] for name in text.split(",") if name.strip()]
 
 
 def _pairs(given: list[str] | None, what: str) -> list[tuple[str, str]]:
