@@ -180,7 +180,7 @@ def cold_and_warm(folder: Path) -> list[Row]:
 
     table = small_clips(folder / "clips", 24, size=(192, 320))
     params = parameters(folder / "run", 1, ["pose", "masks", "quality", "features"])
-    params = params.model_copy(update={"scoring": params.scoring.model_copy(update={"metrics": ["wrbench.visual_integrity"]})})
+    params = params.changed(scoring={"metrics": ["wrbench.visual_integrity"]})
 
     def both() -> None:
         artifacts, _ = extract_run(params, table)

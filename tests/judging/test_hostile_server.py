@@ -46,12 +46,16 @@ def _broken() -> Sent:
 @pytest.mark.parametrize("name", CASES)
 def test_every_hostile_answer_ends_in_a_value_or_a_typed_reason(name, make_asker, yes_no):
     behave, reason = CASES[name]
-    with ChatServer(lambda body, n: behave(n)) as server:
-        started = time.monotonic()
-        asker = make_asker(server.url, timeout_s=0.5, max_retries=2, samples=2, max_wait_s=1)
-        answer = asker.ask_all([yes_no()])[0].answers[0]
-        assert time.monotonic() - started < 20
-        assert len(server.requests) <= 2 * 3, "two samples, each tried once and again twice"
+    for _ in range(3):  # a crowded machine may be slow once; an answer that takes long takes long every time
+        with ChatServer(lambda body, n: behave(n)) as server:
+            started = time.monotonic()
+            asker = make_asker(server.url, timeout_s=0.5, max_retries=2, samples=2, max_wait_s=1)
+            answer = asker.ask_all([yes_no()])[0].answers[0]
+            elapsed = time.monotonic() - started
+            assert len(server.requests) <= 2 * 3, "two samples, each tried once and again twice"
+        if elapsed < 6:
+            break
+    assert elapsed < 6
     if reason is None:
         assert answer.value is not None
     else:

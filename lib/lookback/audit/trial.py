@@ -64,8 +64,7 @@ def run_trials(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, t
     renamed = [(trial.clip.model_id, clip.model_id) for trial, clip in zip(trials, written, strict=True)]
     own_segments = _segments(segments, renamed)
     needed = {role for clip in sound for spec in applicable(clip, params.scoring.metrics) for role in spec.roles}
-    extraction = params.extraction.model_copy(update={"roles": sorted(needed)})  # no judge and no rule looks at these clips
-    trial_params = params.model_copy(update={"extraction": extraction})
+    trial_params = params.changed(extraction={"roles": sorted(needed)})  # no judge and no rule looks at these clips
     artifacts, _ = extract_run(trial_params, table)
     _, items, _ = score_run(trial_params, table, own_segments, artifacts)
     facts = pd.DataFrame(

@@ -42,6 +42,10 @@ class RunParams(Section):
     def paths(self) -> RunPaths:
         return RunPaths(resolve(self.output)) if self.output else RunPaths.of(self.run)
 
+    def changed(self, **sections: dict[str, Any]) -> RunParams:
+        """The same run with some keys of some sections changed: `params.changed(scoring={"metrics": ["mind.lcm"]})`."""
+        return self.model_copy(update={name: getattr(self, name).model_copy(update=keys) for name, keys in sections.items()})
+
 
 def load_run(run: str = "demo", overrides: list[str] | tuple[str, ...] = ()) -> RunParams:
     """The parameters of a run: a name (`demo` means params/demo.yaml) or a path to a YAML file."""

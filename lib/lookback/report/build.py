@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -142,8 +143,13 @@ class ReportBuilder:
         )
         return section
 
+    @cached_property
+    def known_items(self) -> pd.DataFrame:
+        """The items with what is known about their clips."""
+        return with_clip_facts(self.items, self.tables["clips"])
+
     def papers(self) -> list[Section]:
-        items = with_clip_facts(self.items, self.tables["clips"])
+        items = self.known_items
         seed, resamples = self.params.seed, self.params.scoring.resamples
         intervals = self.params.report.confidence_intervals
         types = self.tables["clips"].groupby(["benchmark", "model_id"])["condition_type"].first()
@@ -172,7 +178,7 @@ class ReportBuilder:
 
     def illustrate(self, papers: list[Section]) -> None:
         """The papers' figures, below the tables of their section."""
-        items = with_clip_facts(self.items, self.tables["clips"])
+        items = self.known_items
         artifacts = RunArtifacts(self.params.paths.artifacts, self.tables["artifacts"])
         for section in papers:
             profiled = [table for name, table in self.written.items() if name in PROFILED[section.id]]

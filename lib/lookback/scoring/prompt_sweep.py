@@ -53,9 +53,9 @@ def _scored(params: RunParams, phrase: str, clips: pd.DataFrame, segments: pd.Da
     """ORS of every clip, whole, with the object asked for by this phrase."""
     options = params.extraction.options
     asked = {**options, "masks": {**options.get("masks", {}), "phrase": phrase}}
-    extraction = params.extraction.model_copy(update={"roles": ["masks"], "options": asked})
-    scoring = params.scoring.model_copy(update={"metrics": [METRIC], "compare_variants": False})
-    trial = params.model_copy(update={"extraction": extraction, "scoring": scoring})
+    trial = params.changed(
+        extraction={"roles": ["masks"], "options": asked}, scoring={"metrics": [METRIC], "compare_variants": False}
+    )
     artifacts, _ = extract_run(trial, clips)
     _, items, _ = score_run(trial, clips, segments, artifacts)
     items = only_chosen(items, trial)

@@ -43,7 +43,7 @@ def _means(
 ) -> tuple[pd.Series, str]:
     """The models' means under these constants, and the commonest reason of what is missing."""
     changes = {"metrics": [metric], "constants": {**params.scoring.constants, **constants}, "compare_variants": False}
-    trial = params.model_copy(update={"scoring": params.scoring.model_copy(update=changes)})
+    trial = params.changed(scoring=changes)
     _, items, _ = score_run(trial, clips, segments, artifacts)
     variant = METRICS.get(metric).default_variant
     own = items[(items["variant"] == variant) & (items["phase"] == "")]

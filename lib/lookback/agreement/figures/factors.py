@@ -14,6 +14,7 @@ from lookback.figures import PALETTE, style
 from lookback.stats import stars
 
 CELLS = {"none": (0, 0), "spatial": (1, 0), "state": (0, 1), "full": (1, 1)}
+CELL_COLOURS = dict(zip(CELLS, (PALETTE[5], PALETTE[1], PALETTE[2], PALETTE[4]), strict=True))
 
 
 def event_factor_boxes(events: pd.DataFrame, factors: pd.DataFrame) -> tuple[Figure, str]:
@@ -45,7 +46,7 @@ def event_factor_boxes(events: pd.DataFrame, factors: pd.DataFrame) -> tuple[Fig
 def _boxes(axes: Axes, means: pd.DataFrame, metric: str) -> None:
     columns = [means[cell].to_numpy() for cell in CELLS.values()]
     boxes = axes.boxplot(columns, widths=0.55, showfliers=False, patch_artist=True, medianprops={"color": "black"})
-    for patch, colour in zip(boxes["boxes"], (PALETTE[5], PALETTE[1], PALETTE[2], PALETTE[4]), strict=True):
+    for patch, colour in zip(boxes["boxes"], CELL_COLOURS.values(), strict=True):
         patch.set(facecolor=colour, alpha=0.6)
     for position, values in enumerate(columns, start=1):
         jitter = np.linspace(-0.15, 0.15, len(values))

@@ -24,9 +24,9 @@ def profile(table: PaperTable) -> DrawnFigure | None:
     """A table's columns as axes; None where fewer than three columns tell models apart."""
     numbers = table.frame.set_index("model")[list(table.better)].apply(pd.to_numeric)
     apart = [column for column in numbers if numbers[column].nunique() > 1]
-    places = relative(numbers[apart], table.better)
     if len(apart) < FEWEST_AXES:
         return None
+    places = relative(numbers[apart], table.better)
     left = [column for column in numbers if column not in apart]
     caption = f"{table.title}, as profiles. Every axis runs from the worst model of this run (centre) to the best (rim); "
     caption += "a gap is a cell without a value."

@@ -8,8 +8,7 @@ from typing import Any
 import pandas as pd
 from plotly import graph_objects as go
 
-from lookback.agreement.figures.factors import CELLS
-from lookback.figures import PALETTE
+from lookback.agreement.figures.factors import CELL_COLOURS
 
 
 def interactive_statistics(tables: Path) -> dict[str, go.Figure]:
@@ -50,7 +49,7 @@ def _cell(row: Any) -> str:
 def event_boxes(cells: pd.DataFrame) -> go.Figure:
     """Each model's mean in the four event cells: a box and its points per metric."""
     figure = go.Figure()
-    for level, colour in zip(CELLS, (PALETTE[5], PALETTE[1], PALETTE[2], PALETTE[4]), strict=True):
+    for level, colour in CELL_COLOURS.items():
         own = cells[cells["event_level"] == level]
         figure.add_box(
             x=own["metric"].str.removeprefix("wrbench.").str.replace("_", " ").tolist(), y=own["value"].tolist(), name=level,
