@@ -54,7 +54,8 @@ def test_the_watch_would_notice_a_connection():
 
 
 def test_every_page_that_make_opens_binds_to_loopback():
-    lines = [line for line in (project_root() / "Makefile").read_text().splitlines() if re.search(r"/(voila|jupyter)\b", line)]
+    page = re.compile(r"/(voila|jupyter (lab|notebook|server))\b")
+    lines = [line for line in (project_root() / "Makefile").read_text().splitlines() if page.search(line)]
     assert len(lines) >= 3
     assert all(re.search(r"ip=127\.0\.0\.1\b", line) for line in lines)
 
