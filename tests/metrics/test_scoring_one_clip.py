@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from lookback.clips import Clip
 from lookback.media import encode
+from lookback.metrics.memobench import pixel_fidelity
+from lookback.metrics.memobench.fidelity import frame_psnr
 from lookback.metrics.mind import dino, lcm
 from lookback.registry import METRICS
 from lookback.scoring.clip import score_clip
@@ -37,15 +39,18 @@ class Patches:
         return SimpleNamespace(patches=frames.reshape(len(frames), -1, 3).astype(float), valid=slice(None))
 
 
-@pytest.fixture(scope="module")
-def clip(tmp_path_factory) -> Clip:
-    folder: Path = tmp_path_factory.mktemp("clip")
-    video = np.random.default_rng(0).integers(0, 255, (FRAMES, HEIGHT, WIDTH, 3), np.uint8)
+def noisy_clip(folder: Path, width: int) -> Clip:
+    video = np.random.default_rng(0).integers(0, 255, (FRAMES, HEIGHT, width, 3), np.uint8)
     encode(folder / "video.mp4", video, 16)
     encode(folder / "truth.mp4", video // 2, 16)
     names = {"benchmark": "memobench", "setting": "real", "model_id": "m", "clip_id": "c", "scene": "s", "content_hash": "0" * 64}
-    facts = {"n_frames": FRAMES, "fps": 16.0, "width": WIDTH, "height": HEIGHT, "gt_frames": FRAMES, "d_start": 8, "r_start": 16}
+    facts = {"n_frames": FRAMES, "fps": 16.0, "width": width, "height": HEIGHT, "gt_frames": FRAMES, "d_start": 8, "r_start": 16}
     return Clip(**names, **facts, video=str(folder / "video.mp4"), ground_truth=str(folder / "truth.mp4"))
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory) -> Clip:
+    return noisy_clip(tmp_path_factory.mktemp("clip"), WIDTH)
 
 
 def scored(clip: Clip, names, constants, perceptual, spent=None):
@@ -86,6 +91,22 @@ def test_variants_that_share_their_pairs_keep_their_own_frames(tmp_path, monkeyp
     counted = [{unit.frame for unit in result.units} for result in together]
     assert counted == [set(range(130)), set(range(100))]
     assert together[0].items[0].value != together[1].items[0].value
+
+
+@pytest.mark.parametrize(("width", "times"), [(WIDTH, 1), (656, 2)])
+def test_variants_share_a_pair_of_frames_that_both_see_at_one_size(tmp_path, monkeypatch, width, times):
+    """Official shrinks frames over 640 px, so that only smaller ones are the same to both; each keeps its own SSIM border."""
+    clip, measured = noisy_clip(tmp_path, width), []
+    monkeypatch.setattr(pixel_fidelity, "frame_psnr", lambda a, b: measured.append(a.shape) or frame_psnr(a, b))
+    metrics = [
+        (METRICS.get(name), ScoringClip(clip, variant, {}, pd.DataFrame(), lambda role: None, lambda role: None))
+        for name in ("memobench.psnr", "memobench.ssim")
+        for variant in ("paper", "official")
+    ]
+    together = score_clip(metrics)
+    assert len(measured) == times * FRAMES
+    assert together == [score_clip([metric])[0] for metric in metrics]
+    assert together[2].items[-1].value != together[3].items[-1].value
 
 
 def test_every_metric_is_told_its_own_seconds(clip):

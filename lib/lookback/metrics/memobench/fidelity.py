@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 
 from lookback.metrics.shared.checks import Array, Variant, require_equal_size, require_images, require_variant
 from lookback.metrics.shared.fidelity import ComparisonPool, peak_value, psnr_from_mse
-from lookback.metrics.shared.ssim import MARGIN
+from lookback.metrics.shared.ssim import MARGIN, mean_inside
 
 CEILING_DB = 99.0  # PSNR of identical frames
 IDENTICAL_MSE = 1e-10  # on the 0..255 scale
 OFFICIAL_MAX_SIDE = 640
+MARGINS: dict[Variant, int] = {"paper": MARGIN, "official": 0}
 
 _POOL = ComparisonPool()
 
@@ -44,13 +45,19 @@ def frame_ssim(a: Array, b: Array, *, variant: Variant = "paper") -> float:
 
     The mean leaves out the 5 border pixels, whose window leaves the picture (paper, Wang et al.), or reflects them (official).
     """
-    require_variant(variant, ("paper", "official"))
+    require_variant(variant, tuple(MARGINS))
+    return frame_ssims(a, b)[variant]
+
+
+def frame_ssims(a: Array, b: Array) -> dict[Variant, float]:
+    """The SSIM of two frames as each variant takes its mean; the map behind them is one."""
     grey_a, grey_b = (
         cv2.cvtColor(frame if frame.dtype == np.uint8 else frame.astype(np.float32), cv2.COLOR_RGB2GRAY) for frame in (a, b)
     )
     comparison = _POOL.get(grey_a.shape)
     comparison.load(grey_a, grey_b)
-    return comparison.ssim(peak_value(a), margin=0 if variant == "official" else MARGIN)
+    found = comparison.ssim_map(peak_value(a))
+    return {variant: mean_inside(found, margin) for variant, margin in MARGINS.items()}
 
 
 def mean_over_frames(measure: Callable[[Array, Array], float], a: ArrayLike, b: ArrayLike, variant: Variant) -> float:

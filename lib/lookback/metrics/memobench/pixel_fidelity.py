@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from lookback.errors import NotScorable, Reason
-from lookback.metrics.memobench.fidelity import frame_psnr, frame_ssim, to_generated_size
+from lookback.metrics.memobench.fidelity import OFFICIAL_MAX_SIDE, frame_psnr, frame_ssims, to_generated_size
 from lookback.metrics.memobench.inputs import variant_of
 from lookback.metrics.memobench.phases import PHASES, ground_truth_index, ground_truth_pairs
-from lookback.metrics.shared.checks import Variant
+from lookback.metrics.shared.checks import Array, Variant
 from lookback.metrics.shared.fidelity import PairQueue
 from lookback.scoring import Item, Paired, Scored, ScoringClip, Unit, mean_item
 
 NEEDS = ("video", "ground_truth")
-Measure = Callable[[np.ndarray, np.ndarray], dict[str, float]]
+Measure = Callable[[Array, Array], dict[str, float]]
 
 
 class FramePairs:
@@ -47,9 +47,13 @@ def score_fidelity(context: ScoringClip, name: str, measure_key: str, measure: M
     matched, without_phases = _frame_pairs(context, variant)
     sampled = _thinned(matched, every)
     own = _own_pairs(sampled)
+    sizes = {phase: "" if phase == "" and _one_size(context) else variant for phase in sampled}
     answers = yield [
         Paired(
-            f"{measure_key}-{variant}-{phase}-{every}", lambda: FramePairs(variant, measure), frames[own[phase]], truth[own[phase]]
+            f"{measure_key}-{sizes[phase]}-{phase}-{every}",
+            lambda: FramePairs(variant, measure),
+            frames[own[phase]],
+            truth[own[phase]],
         )
         for phase, (frames, truth) in sampled.items()
     ]
@@ -66,6 +70,12 @@ def score_fidelity(context: ScoringClip, name: str, measure_key: str, measure: M
         units += rows
     items += [Item(phase=phase, reason=without_phases.reason, detail=without_phases.detail) for phase in PHASES if without_phases]
     return Scored(items, units)
+
+
+def _one_size(context: ScoringClip) -> bool:
+    """Whether the variants see the same frames of the whole clip: both pair it alike, and official shrinks only large frames."""
+    width, height = context.clip.width, context.clip.height
+    return width is not None and height is not None and max(width, height) <= OFFICIAL_MAX_SIDE
 
 
 def _thinned(matched: dict[str, Any], every: int) -> dict[str, Any]:
@@ -121,6 +131,6 @@ def _frame_pairs(context: ScoringClip, variant: Variant) -> tuple[dict[str, Any]
     return {"": (np.arange(count), ground_truth_index(count, 0, clip.gt_frames - 1))}, without
 
 
-def pixel_measures(variant: Variant) -> Measure:
-    """PSNR and SSIM of one pair of frames."""
-    return lambda a, b: {"psnr": frame_psnr(a, b), "ssim": frame_ssim(a, b, variant=variant)}
+def pixel_measures(a: Array, b: Array) -> dict[str, float]:
+    """PSNR and each variant's SSIM of one pair of frames."""
+    return {"psnr": frame_psnr(a, b)} | {f"ssim {variant}": value for variant, value in frame_ssims(a, b).items()}

@@ -6,7 +6,6 @@ from numpy.typing import ArrayLike
 
 from lookback.metrics.memobench.declare import BOTH, memobench_metric
 from lookback.metrics.memobench.fidelity import frame_psnr, mean_over_frames
-from lookback.metrics.memobench.inputs import variant_of
 from lookback.metrics.memobench.pixel_fidelity import NEEDS, pixel_measures, score_fidelity
 from lookback.metrics.shared.checks import Variant
 from lookback.scoring import ScoringClip
@@ -35,4 +34,4 @@ def psnr(a: ArrayLike, b: ArrayLike, *, variant: Variant = "paper") -> float:
 )
 def score(context: ScoringClip):
     """Frame by frame against the ground truth."""
-    return (yield from score_fidelity(context, "psnr", "pixels", pixel_measures(variant_of(context))))
+    return (yield from score_fidelity(context, "psnr", "pixels", pixel_measures))

@@ -36,4 +36,4 @@ def ssim(a: ArrayLike, b: ArrayLike, *, variant: Variant = "paper") -> float:
 )
 def score(context: ScoringClip):
     """Frame by frame against the ground truth."""
-    return (yield from score_fidelity(context, "ssim", "pixels", pixel_measures(variant_of(context))))
+    return (yield from score_fidelity(context, f"ssim {variant_of(context)}", "pixels", pixel_measures))

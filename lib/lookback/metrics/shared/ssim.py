@@ -76,12 +76,17 @@ class PairComparison:
 
     def ssim(self, data_range: float, margin: int = 0) -> float:
         """Mean of the map without `margin` pixels at each side. Uses up the loaded pair."""
-        height, width = self.shape[:2]
-        inner = self.ssim_map(data_range)[margin : height - margin, margin : width - margin]
-        return float(sum(cv2.sumElems(inner))) / inner.size
+        return mean_inside(self.ssim_map(data_range), margin)
 
     def _blur(self, source: NDArray[np.float32], target: NDArray[np.float32]) -> None:
         cv2.sepFilter2D(source, cv2.CV_32F, self.kernel, self.kernel, dst=target, borderType=cv2.BORDER_REFLECT_101)
+
+
+def mean_inside(image: NDArray[np.float32], margin: int) -> float:
+    """Mean of an image without `margin` pixels at each side."""
+    height, width = image.shape[:2]
+    inner = image[margin : height - margin, margin : width - margin]
+    return float(sum(cv2.sumElems(inner))) / inner.size
 
 
 def ssim_map(a: Array, b: Array, data_range: float) -> NDArray[np.float32]:
