@@ -95,6 +95,7 @@ def test_eval_scores_a_dataset_in_one_command(finished: Path, tmp_path: Path):
     done = subprocess.run(command, cwd=project_root(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert all(f"memobench.{name}" in done.stdout for name in ("psnr", "ssim", "motion_smoothness"))
+    assert pd.read_parquet(output / "tables" / "artifacts.parquet").empty  # none of the three reads one, and nobody judges
     keys = ["model_id", "clip_id", "metric", "phase"]
     scored = pd.read_parquet(output / "tables" / "items.parquet")
     own = pd.read_parquet(finished / "tables" / "items.parquet")

@@ -75,7 +75,8 @@ def evaluate(
                 "sources": [_source(source, layout, gt_root, phases, pattern)],
                 "filters": {**{name: _names(text) for name, text in filters.items()}, "limit": limit or None},
             },
-            "extraction": {"backends": dict(_pairs(backend, "backend"))},
+            # no forensics here, so that without a judge only the metrics' own artifacts are needed
+            "extraction": {"backends": dict(_pairs(backend, "backend"))} | ({} if vlm_judge else {"always": []}),
             "scoring": scoring,
             "judging": judging,
         },

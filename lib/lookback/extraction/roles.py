@@ -1,4 +1,4 @@
-"""Which artifacts a clip needs: those its metrics read, and those that judges and forensics always look at."""
+"""Which artifacts a clip needs: those its metrics read, and those that judges and forensics look at."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from lookback.clips import Clip
 from lookback.params import RunParams
 from lookback.registry import METRICS, backends_of
 
-ALWAYS = ("pose", "masks")
-
 
 def roles_for(clip: Clip, params: RunParams) -> tuple[str, ...]:
     """The roles to extract for one clip, in a stable order, with the roles they build on."""
-    wanted = set(ALWAYS)
+    wanted = set(params.extraction.always)
     for spec in METRICS:
         chosen = not params.scoring.metrics or spec.name in params.scoring.metrics
         if chosen and spec.applies_to(clip.benchmark, clip.setting, clip.subset):

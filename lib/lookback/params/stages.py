@@ -15,7 +15,8 @@ JudgeName = Literal["none", "geometric", "simulated", "openai", "transformers", 
 class Extraction(Section):
     """Which backend serves each role. `auto` takes the paper's model when it is usable here, else the embedded one."""
 
-    roles: list[str] = []  # empty: what each clip's metrics, judges and forensics read
+    roles: list[str] = []  # empty: what each clip's metrics read, and `always`
+    always: list[str] = ["pose", "masks"]  # what judges and forensics look at
     backends: dict[str, str] = {}  # role: backend name; roles not named use `embedded`
     prefer: Literal["embedded", "paper"] = "embedded"
     options: dict[str, dict[str, str | int | float | bool]] = {}  # per role, passed to the backend
