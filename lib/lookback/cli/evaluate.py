@@ -66,6 +66,9 @@ def evaluate(
     }
     if variant:
         scoring["variant"] = variant
+    extraction: dict[str, Any] = {"backends": dict(_pairs(backend, "backend"))}
+    if metrics and not vlm_judge:
+        extraction["always"] = []  # the named metrics' artifacts alone: nobody judges, and there are no forensics here
     filters = {"models": models, "subsets": subsets, "conditions": conditions, "sample_ids": sample_ids}
     params = _params(
         output,
@@ -75,8 +78,7 @@ def evaluate(
                 "sources": [_source(source, layout, gt_root, phases, pattern)],
                 "filters": {**{name: _names(text) for name, text in filters.items()}, "limit": limit or None},
             },
-            # no forensics here, so that without a judge only the metrics' own artifacts are needed
-            "extraction": {"backends": dict(_pairs(backend, "backend"))} | ({} if vlm_judge else {"always": []}),
+            "extraction": extraction,
             "scoring": scoring,
             "judging": judging,
         },
