@@ -154,6 +154,21 @@ def test_captions_of_the_papers(caption, expected):
 def test_captions_without_a_camera_move_hold_still():
     assert text.parse_caption("The camera remains fixed in place throughout, with no movement.") == ()
     assert text.parse_caption("The woman turns left and leaves.") == ()
+    assert text.parse_caption("The camera holds still while the woman turns left.") == ()
+
+
+@pytest.mark.parametrize(
+    ("caption", "kind", "direction"),
+    [
+        ("The camera pans left while the dog sits still.", "yaw", "left"),
+        ("As the camera returns to the right, the cup is still on the table.", "yaw", "right"),
+        ("The camera turns in place to the right.", "yaw", "right"),
+        ("The camera pushes in slowly.", "dolly", "in"),
+    ],
+)
+def test_what_others_do_is_not_asked_of_the_camera(caption, kind, direction):
+    (found,) = text.parse_caption(caption)
+    assert (found.kind, found.direction) == (ci.motion(kind, direction, 1).kind, ci.motion(kind, direction, 1).direction)
 
 
 def test_plain_sentence():

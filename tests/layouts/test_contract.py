@@ -1,5 +1,6 @@
 """Filters that name nothing are errors; validation with metrics checks just what those need."""
 
+import json
 import pickle
 import shutil
 
@@ -9,7 +10,7 @@ from lookback.curation.inspection import Task, inspect
 from lookback.errors import Reason, UsageError
 from lookback.layouts import apply_filters, read, validate
 from lookback.params.curation import Filters, Source
-from lookback.registry import MetricSpec, Registry
+from lookback.registry import METRICS, MetricSpec, Registry
 
 
 def spec(name, benchmark, needs, **more):
@@ -94,6 +95,30 @@ def test_a_metric_that_needs_phases_says_how_to_give_them(dataset, metrics):
     assert {violation.field for violation in found} == {"d_start", "r_start"} and len(found) == 8
     assert all(violation.reason == Reason.MISSING_INPUT and "--phases" in violation.remedy for violation in found)
     assert validate(Source(root=str(root))) == []
+
+
+@pytest.mark.parametrize("layout", ["mbench", "memobench", "wrbench", "mind"])
+def test_every_registered_metric_can_be_asked_for(dataset, layout):
+    """The real needs, some with alternatives such as object_anchor|object_name."""
+    source = Source(root=str(dataset(layout)))
+    clips = read(source).clips
+    names = [spec.name for spec in METRICS if any(spec.applies_to(clip.benchmark, clip.setting, clip.subset) for clip in clips)]
+    fields = {violation.field for violation in validate(source, names)}
+    assert len(names) > 4 and "object_anchor or object_name" not in fields
+
+
+def test_a_need_with_alternatives_is_met_by_either(dataset):
+    root, name = dataset("mbench"), "mbencha.entity.object_texture_consistency"
+    assert validate(Source(root=str(root)), [name]) == []
+    file = next(path for path in root.rglob("sample.json") if "object_anchor" in path.read_text())
+    record = json.loads(file.read_text())
+    del record["metadata"]["object_anchor"]
+    file.write_text(json.dumps(record))
+    assert {violation.field for violation in validate(Source(root=str(root)), [name])} == {"metadata.object_anchor"}
+    record["metadata"]["object_card"] = {"name": "cup"}
+    file.write_text(json.dumps(record))
+    fields = {violation.field for violation in validate(Source(root=str(root)), [name])}
+    assert "object_anchor or object_name" not in fields
 
 
 def test_a_metric_that_applies_to_no_clip_is_a_wrong_call(dataset, metrics):

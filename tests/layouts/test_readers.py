@@ -7,6 +7,8 @@ import numpy as np
 import openpyxl
 import pytest
 from layout_data import FRAMES, SEGMENTS, action_json, frame_folder, mbench, read_lines, video, write_csv, write_json, write_lines
+from lookback.camera import compile as compile_request
+from lookback.camera import parse, to_sidecar
 from lookback.errors import ContractError, UsageError
 from lookback.layouts import detect, read, read_natural25, validate
 from lookback.params.curation import Source
@@ -43,7 +45,7 @@ def test_mbench_a_clips_carry_task_video_and_poses(dataset):
 def test_mbench_t_clips_carry_caption_segments_and_object_card(tmp_path):
     reading = read(Source(root=str(mbench(tmp_path / "t", "T"))))
     clip = next(clip for clip in reading.clips if clip.subset == "object")
-    assert (clip.setting, clip.condition_id, clip.caption_segments, clip.object_name) == ("T", "text", SEGMENTS, "a cup")
+    assert (clip.setting, clip.condition_id, clip.caption_segments, clip.object_name) == ("T", "text", SEGMENTS, "red a cup")
     assert clip.extras["object_card"] == {"name": "a cup", "attributes": ["red"]}
 
 
@@ -328,3 +330,29 @@ def test_anchors_beside_a_dataset_give_the_subjects_box(dataset):
     write_csv(root / "anchors.csv", ["clip_id", "centre_x", "centre_y", "width", "height"], [["Study_001", 30, 20, 12, 10]])
     boxes = {clip.clip_id: clip.object_anchor for clip in read(Source(root=str(root))).clips}
     assert boxes["Study_001"].centre_x == 30 and boxes["real_007"] is None
+
+
+def test_a_flat_name_is_split_at_its_ground_truth(tmp_path):
+    """A model's name may hold numbers, a scene's too."""
+    for stem in ("Barnyard_001_gt", "Barnyard_001_wan_2_2", "Room_2_001_gt", "Room_2_001_svc"):
+        video(tmp_path / f"{stem}.mp4")
+    found = {(clip.clip_id, clip.model_id, Path(clip.ground_truth or "").stem) for clip in read(Source(root=str(tmp_path))).clips}
+    assert found == {("Barnyard_001", "wan_2_2", "Barnyard_001_gt"), ("Room_2_001", "svc", "Room_2_001_gt")}
+
+
+def test_a_short_row_of_a_phase_sheet_is_a_violation_and_no_traceback(dataset):
+    root = dataset("memobench")
+    (root / "data/phases.csv").write_text("scene,clip,d_start,r_start\nStudy,001,5,10\nStudy\n")
+    found = validate(Source(root=str(root)))
+    assert any("is no clip name" in violation.problem for violation in found)
+
+
+def test_a_path_of_ones_own_reads_back_from_its_sidecar(tmp_path):
+    """A request that is no preset: the sidecar's script says what it is, and the target poses are there."""
+    intent = parse("yaw:left:30@6,yaw:right:30@6")
+    path = video(tmp_path / "model" / "clip.mp4", n=12)
+    np.save(f"{path}.target_c2w.npy", compile_request(intent))
+    write_json(Path(f"{path}.camera.json"), to_sidecar(intent, path.name, 8, 64, 48, 70.0))
+    (clip,) = read(Source(root=str(tmp_path), layout="wrbench")).clips
+    assert parse(clip.camera).segments == intent.segments
+    assert clip.target_poses.endswith("clip.mp4.target_c2w.npy")

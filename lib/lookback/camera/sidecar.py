@@ -10,6 +10,7 @@ from lookback.camera.intent import CameraIntent, compile, to_grammar
 from lookback.camera.poses import Poses, yaw_deg
 
 CONVENTION = "opencv_c2w"
+CUSTOM = "custom"  # the name of a path that is no preset; its frame_action_script says what it is
 _FAMILIES = {"yaw": "rotation", "pan": "translation", "static": "static"}
 
 
@@ -38,9 +39,9 @@ def to_sidecar(intent: CameraIntent, video_name: str, fps: float, width: int, he
         "trajectory_c2w_path": f"{video_name}.target_c2w.npy",
         "camera_trajectory_path": f"{video_name}.camera_trajectory.json",
         "control_family": family,
-        "control_direction": intent.name or "custom",
+        "control_direction": intent.name or CUSTOM,
         "control_profile": profile,
-        "camera_type": intent.name or "custom",
+        "camera_type": intent.name or CUSTOM,
         "frame_action_script": to_grammar(intent),
         "evidence_level": "benchmark_intent",
         "adapter_provenance": "deterministic_adapter",
@@ -58,7 +59,7 @@ def to_trajectory(intent: CameraIntent, c2w: Poses, intrinsics: np.ndarray, fps:
     matrices = np.broadcast_to(np.asarray(intrinsics, dtype=np.float64), (len(c2w), 3, 3))
     return {
         "coordinate_convention": CONVENTION,
-        "camera_type": intent.name or "custom",
+        "camera_type": intent.name or CUSTOM,
         "fps": float(fps),
         "frame_count": len(c2w),
         "c2w": np.asarray(c2w).tolist(),

@@ -41,9 +41,12 @@ _CAPTION_VERBS: tuple[tuple[str, str], ...] = (
     (r"doll\w*|push\w*|pull\w*|zoom\w*|advanc\w*|retreat\w*", "dolly"),
     (r"pan\w*|turn\w*|rotat\w*|yaw\w*|swing\w*|look\w*|mov\w*|return\w*", "yaw"),
 )
-_DIRECTION = re.compile(r"\b(left|right|up|down|forward|backwards?|back|in|out)\b")
+_ACROSS = re.compile(r"\b(left|right|up|down)\b")
+_ALONG = re.compile(r"\b(forward|backwards?|back)\b")
+_NEARER = re.compile(r"\b(in|out)\b")  # of a dolly only: a camera also turns "in place"
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*(degrees?|deg|°|units?|m\b|met(?:er|re)s?)")
-_NEGATED_STILL = re.compile(r"\b(static|fixed|still|holds?|stationary|waits?|no movement)\b")
+_STILL = re.compile(r"\b(static|fixed|still|holds?|stationary|waits?|no movement)\b")
+_OTHER_SUBJECT = re.compile(r"^\s*(the|an?|his|her|its|their|this|that|these|those|there|people|someone|nobody|everything)\b")
 
 
 def _phrase(item: Motion) -> str:
@@ -70,12 +73,10 @@ def to_captions(intent: CameraIntent) -> list[str]:
 
 def _parse_clause(clause: str, degrees: float, units: float) -> Motion | None:
     verb = next((kind for pattern, kind in _CAPTION_VERBS if re.search(rf"\b(?:{pattern})\b", clause)), None)
-    direction = _DIRECTION.search(clause)
-    if verb is None or direction is None:
+    direction = _ACROSS.search(clause) or _ALONG.search(clause) or (_NEARER.search(clause) if verb == "dolly" else None)
+    if verb is None or direction is None or _STILL.search(clause):
         return None
     word = {"backwards": "back", "backward": "back"}.get(direction[1], direction[1])
-    if word == "back" and (later := _DIRECTION.search(clause, direction.end())):  # "pans back to the right"
-        word = later[1]
     kind = verb
     if word in ("forward", "back", "in", "out"):
         kind = "dolly"
@@ -86,17 +87,17 @@ def _parse_clause(clause: str, degrees: float, units: float) -> Motion | None:
     return motion(kind, word, float(amount[1]) if amount else default)
 
 
+def _camera_clauses(sentence: str) -> list[str]:
+    """What a sentence says of the camera: of "The camera pans left and tilts up, the dog sits still" the first two clauses."""
+    clauses = re.split(r"\bwhile\b|\band\b|,", sentence.split("camera", 1)[1])
+    return [clause.rpartition("camera")[2] for clause in clauses if "camera" in clause or not _OTHER_SUBJECT.match(clause)]
+
+
 def parse_caption(caption: str, degrees: float = DEFAULT_DEGREES, units: float = ACTION_UNITS) -> tuple[Motion, ...]:
     """The camera motions one caption asks for; a caption without camera words, or with a fixed camera, asks for none."""
     sentences = [s for s in re.split(r"(?<=[.!?])\s+", caption.lower()) if "camera" in s]
-    motions: list[Motion] = []
-    for sentence in sentences:
-        clause = sentence.split("camera", 1)[1]
-        if _NEGATED_STILL.search(clause):
-            continue
-        found = [_parse_clause(part, degrees, units) for part in re.split(r"\bwhile\b|\band\b|,", clause)]
-        motions += [item for item in found if item is not None]
-    return tuple(motions)
+    found = [_parse_clause(clause, degrees, units) for sentence in sentences for clause in _camera_clauses(sentence)]
+    return tuple(item for item in found if item is not None)
 
 
 def parse_captions(

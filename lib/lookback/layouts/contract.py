@@ -41,7 +41,8 @@ def validate(source: Source, metrics: Sequence[str] = (), filters: Filters | Non
         clips += [result.clip] if result.clip is not None else []
     found = concerning(found, reading.clips)
     if specs:
-        found = [v for v in found if not v.concerns or any(v.concerns in spec.needs for spec in specs)]
+        fields = {field for spec in specs for need in spec.needs for field in need.split("|")}
+        found = [v for v in found if not v.concerns or v.concerns in fields]
         found += _needed(specs, clips, found)
     lines = {(violation.path, violation.field, violation.problem): violation for violation in reversed(found)}
     return [lines[line] for line in sorted(lines)]
@@ -57,10 +58,12 @@ def _needed(specs: list[MetricSpec], clips: list[Clip], found: list[Violation]) 
             kinds = ", ".join(sorted({f"{clip.benchmark} {clip.setting} {clip.subset}".strip() for clip in clips}))
             raise UsageError(f"The metric {spec.name} applies to none of these clips ({kinds}); see lookback list-metrics")
         for clip in concerned:
-            for name in spec.needs:
-                key = (Item.of(clip), name)
-                if getattr(clip, name) in (None, "", []) and key not in known and key not in missing:
-                    remedy = REMEDIES.get(name, f"add {name} to the dataset")
+            for need in spec.needs:
+                item, fields = Item.of(clip), need.split("|")  # any of them will do
+                absent = all(getattr(clip, field) in (None, "", []) for field in fields)
+                if absent and (item, need) not in missing and not any((item, field) in known for field in fields):
+                    name = " or ".join(fields)
+                    remedy = REMEDIES.get(fields[0], f"add {name} to the dataset")
                     problem = f"is missing, and {spec.name} needs it"
-                    missing[key] = Violation(clip.video, name, problem, remedy, Reason.MISSING_INPUT, name, item=Item.of(clip))
+                    missing[item, need] = Violation(clip.video, name, problem, remedy, Reason.MISSING_INPUT, fields[0], item=item)
     return list(missing.values())

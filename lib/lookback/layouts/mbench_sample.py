@@ -107,10 +107,13 @@ class _Parser:
         return {"action": self.document.texts("annotations.action")}
 
     def _object_name(self) -> str:
+        """The words the object is looked for with: its card's attributes and name (paper, appendix B.3)."""
         card = self.document.get("metadata.object_card")
         if card is None or isinstance(card, str):
             return self.document.text("metadata.object_card", "")
-        return self.document.inner("metadata.object_card").text("name")
+        inner = self.document.inner("metadata.object_card")
+        attributes = inner.texts("attributes") if inner.get("attributes") else []
+        return " ".join([*attributes, inner.text("name")])
 
     def _anchor(self) -> Anchor | None:
         """`metadata.object_anchor`: centre, width and height in the first frame, in pixels or as shares of the frame."""

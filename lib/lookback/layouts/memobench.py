@@ -120,12 +120,15 @@ class _Reader:
 
     def _flat_clips(self) -> list[Clip]:
         clips = []
+        videos = [path for path in entries(self.root.path) if is_video_file(path) and path.stem.endswith("_gt")]
+        truths = {path.stem.removesuffix("_gt"): path for path in sorted(videos, key=lambda path: -len(path.stem))}  # longest first
         for path in entries(self.root.path):
             match = _FLAT.match(path.stem) if is_video_file(path) else None
-            name = clip_name(match["clip"]) if match else None
-            if match and name and match["model"] != "gt":
-                truth = next((p for p in entries(self.root.path) if p.stem == f"{match['clip']}_gt" and is_video_file(p)), None)
-                clip = self._clip(match["model"], name, path, truth)
+            truth = next((truths[clip] for clip in truths if path.stem.startswith(f"{clip}_")), None)
+            clip_id = truth.stem.removesuffix("_gt") if truth else match["clip"] if match else ""
+            name, model = clip_name(clip_id), path.stem.removeprefix(f"{clip_id}_")
+            if match and name and model != "gt":
+                clip = self._clip(model, name, path, truth)
                 clips += [clip] if clip else []
         return clips
 

@@ -86,17 +86,14 @@ def read_phases(sheets: list[Path], findings: Findings) -> dict[str, Phases]:
             for where, row in rows:
                 if row.get("skip", "").lower() == "yes":
                     continue
-                name = clip_name(
-                    f"{row['scene']}_{row[clip_column]}"
-                    if row.get("scene") and row[clip_column].isdigit()
-                    else row.get(clip_column, "")
-                )
+                said = row.get(clip_column, "")
+                name = clip_name(f"{row['scene']}_{said}" if row.get("scene") and said.isdigit() else said)
                 with findings.guard("d_start", Item(sample_id=name.clip_id if name else "")):
                     if name is None:
                         raise Breach(
                             where,
                             clip_column,
-                            f"'{row.get(clip_column, '')}' is no clip name",
+                            f"'{said}' is no clip name",
                             "write {Scene}_{NNN} or the real clip's number",
                         )
                     if name.clip_id in found:

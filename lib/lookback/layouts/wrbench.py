@@ -23,6 +23,7 @@ from lookback.layouts.wrbench_sidecar import (
     sidecar_extras,
     sidecar_facts,
     sidecar_path,
+    sidecar_request,
     target_poses,
 )
 from lookback.params.curation import Source
@@ -206,7 +207,8 @@ class _Reader:
             if sidecar is not None:
                 found["extras"] = {**values["extras"], **sidecar_extras(sidecar)}
                 if not values.get("camera"):
-                    found["camera"], _ = camera_request(sidecar.text("control_direction", ""), sidecar.where, "control_direction")
+                    with self.findings.guard("camera", item):
+                        found["camera"], _ = camera_request(*sidecar_request(sidecar))
                 with self.findings.guard("fov_deg", item):
                     found |= sidecar_facts(sidecar)
             found |= target_poses(self.root, video, sidecar)

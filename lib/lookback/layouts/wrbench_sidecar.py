@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lookback.camera.intent import PRESETS, parse
+from lookback.camera.sidecar import CUSTOM
 from lookback.errors import ParameterError, Reason
 from lookback.layouts.confine import Root
 from lookback.layouts.documents import Document, read_json
@@ -68,6 +69,12 @@ def sidecar_facts(sidecar: Document) -> dict[str, Any]:
 def sidecar_extras(sidecar: Document) -> dict[str, Any]:
     names = ("control_profile", "control_direction", "frame_action_script", "num_frames", "fps", "image_size", "yaw_peak_deg")
     return {name: sidecar.get(name) for name in names if sidecar.get(name) is not None}
+
+
+def sidecar_request(sidecar: Document) -> tuple[str, Path | str, str]:
+    """The request a sidecar tells, where, and in which field: the preset's name, or the script of a path of the user's own."""
+    field = "frame_action_script" if sidecar.text("control_direction", "") == CUSTOM else "control_direction"
+    return sidecar.text(field, ""), sidecar.where, field
 
 
 def camera_request(text: str, where: Path | str, field: str) -> tuple[str, dict[str, Any]]:
