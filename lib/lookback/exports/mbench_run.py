@@ -6,11 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from lookback.clips import KEYS
-from lookback.errors import Reason
+from lookback.errors import NotScorable
 from lookback.files import write_json, write_text
+from lookback.judging.gate import trigger_verdicts
+from lookback.judging.verdicts import Verdict, clip_verdicts
 from lookback.metrics.functional import m_score
 from lookback.params import RunParams
 from lookback.scoring.variants import only_chosen
@@ -34,17 +37,25 @@ def export_mbench(params: RunParams, output: Path) -> Path:
         target = output / "metrics" / str(metric)
         rows = [_item(row, triggers) for row in own.to_dict("records")]
         _write_lines(target / "items.jsonl", rows)
-        _write_lines(target / "units.jsonl", [_unit(row) for row in units[units["metric"] == metric].to_dict("records")])
+        _write_lines(target / "units.jsonl", [_unit(row, triggers) for row in units[units["metric"] == metric].to_dict("records")])
         write_json(target / "summary.json", {"metric": metric, "groups": _summary(rows)})
         log += [_log_line(str(metric), row) for row in rows]
     write_text(output / "eval.log", "".join(f"{line}\n" for line in log))
     return output
 
 
-def _triggers(judgements: pd.DataFrame) -> dict[tuple[Any, ...], float]:
-    """The trigger's confidence that the challenge happened, per clip: the first judge that answered."""
-    rows = judgements[(judgements["task"] == "trigger") & judgements["value"].notna()]
-    return {tuple(row[name] for name in KEYS): float(row["value"]) for row in rows.to_dict("records")[::-1]}
+def _triggers(judgements: pd.DataFrame) -> dict[tuple[str, ...], Verdict]:
+    """Whether the challenge happened, per clip: the verdict of the first judge that was asked."""
+    asked = judgements[judgements["task"] == "trigger"]
+    return trigger_verdicts(clip_verdicts(asked, {"trigger": asked["judge"].iloc[0]})) if len(asked) else {}
+
+
+def _triggered(row: dict[str, Any], triggers: dict[tuple[str, ...], Verdict]) -> dict[str, float]:
+    """`triggered` and `trigger_score` of a T clip; neither where the answer could not be read."""
+    verdict = triggers.get(tuple(row[name] for name in KEYS)) if row["setting"] == "T" else None
+    if verdict is None or verdict.value is None:
+        return {}
+    return {"triggered": float(verdict.answer == "yes"), "trigger_score": verdict.value}
 
 
 def _scores(row: dict[str, Any]) -> dict[str, float]:
@@ -57,11 +68,8 @@ def _scores(row: dict[str, Any]) -> dict[str, float]:
     return scores
 
 
-def _item(row: dict[str, Any], triggers: dict[tuple[Any, ...], float]) -> dict[str, Any]:
-    scores = _scores(row)
-    key = tuple(row[name] for name in KEYS)
-    if row["setting"] == "T" and key in triggers:
-        scores |= {"triggered": float(row["reason"] != Reason.NOT_TRIGGERED), "trigger_score": triggers[key]}
+def _item(row: dict[str, Any], triggers: dict[tuple[str, ...], Verdict]) -> dict[str, Any]:
+    scores = _scores(row) | _triggered(row, triggers)
     record = {"item_id": row["clip_id"], "model_id": row["model_id"], "scores": scores, "n_units": int(row["n_units"])}
     if row["phase"]:
         record["phase"] = row["phase"]
@@ -71,12 +79,12 @@ def _item(row: dict[str, Any], triggers: dict[tuple[Any, ...], float]) -> dict[s
     return {**record, "metadata": {"raw_scores": raw, "variant": row["variant"]}}
 
 
-def _unit(row: dict[str, Any]) -> dict[str, Any]:
+def _unit(row: dict[str, Any], triggers: dict[tuple[str, ...], Verdict]) -> dict[str, Any]:
     raw = {name: None if pd.isna(row[name]) else row[name] for name in ("kind", "frame", "frame_other", "phase", "raw", "detail")}
     record = {"unit_id": f"{row['clip_id']}__{row['unit_id']}", "item_id": row["clip_id"], "model_id": row["model_id"]}
     if row["reason"]:
         record["reason"] = row["reason"]
-    return {**record, "scores": _scores(row), "metadata": {"raw_scores": raw}}
+    return {**record, "scores": _scores(row) | _triggered(row, triggers), "metadata": {"raw_scores": raw}}
 
 
 def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -90,11 +98,19 @@ def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         }
         group |= {"n": int(own["score"].notna().sum()) if "score" in own else 0, "n_items": len(own)}
         if _has(own, "triggered"):
-            fired = own["triggered"].fillna(0.0) > 0
-            scores = own["score"].fillna(0.0) if "score" in own else pd.Series(0.0, index=own.index)
-            group |= {"trigger_coverage": float(fired.mean()), "m_score": m_score(scores.to_numpy(), fired.to_numpy())}
+            known = own[own["triggered"].notna()]
+            scores, fired = known.reindex(columns=["score"])["score"].to_numpy(float), known["triggered"].to_numpy() > 0
+            group |= {"trigger_coverage": float(fired.mean()), "m_score": _m_score(scores, fired)}
         groups[name] = group
     return groups
+
+
+def _m_score(scores: np.ndarray, fired: np.ndarray) -> float | None:
+    """The M-Score, or None when no triggered clip could be measured."""
+    try:
+        return m_score(scores, fired)
+    except NotScorable:
+        return None
 
 
 def _has(frame: pd.DataFrame, column: str) -> bool:

@@ -38,13 +38,14 @@ def export_mind(params: RunParams, output: Path) -> Path:
 
 def _data(clips: list[Clip], items: pd.DataFrame, units: pd.DataFrame) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    mirrored: dict[str, dict[str, Any]] = {}
+    mirrored: dict[tuple[str, str], dict[str, Any]] = {}
     for clip in clips:
         own = items[items["clip_id"] == clip.clip_id]
         frames = units[units["clip_id"] == clip.clip_id]
         perspective, test_type, name, *video = clip.clip_id.split("/")
         if test_type == "mirror_test":
-            row = mirrored.setdefault(name, {"path": name, "perspective": perspective, "test_type": test_type, "video_results": []})
+            fresh = {"path": name, "perspective": perspective, "test_type": test_type, "video_results": []}
+            row = mirrored.setdefault((perspective, name), fresh)
             row["video_results"].append(_mirror(clip, video[0] if video else name, own, frames))
             continue
         record: dict[str, Any] = {

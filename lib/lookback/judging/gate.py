@@ -9,6 +9,7 @@ import pandas as pd
 from lookback.clips import KEYS
 from lookback.errors import Reason
 from lookback.judging.verdicts import Verdict
+from lookback.metrics.aggregate import TRIGGER_DETAIL
 
 KEPT = {str(Reason.NOT_APPLICABLE)}  # a metric that never applied stays what it is
 
@@ -27,7 +28,7 @@ def gate_items(items: pd.DataFrame, triggers: Mapping[tuple[str, ...], Verdict])
             continue
         reason = Reason.NOT_TRIGGERED if verdict.answer == "no" else verdict.reason or Reason.JUDGE_UNPARSED
         before = gated["reason"].iat[place]
-        detail = f"trigger judge {verdict.judge}: {verdict.verbatim[:300]}" + (f" (was {before})" if before else "")
+        detail = f"{TRIGGER_DETAIL}{verdict.judge}: {verdict.verbatim[:300]}" + (f" (was {before})" if before else "")
         for column, value in (("value", float("nan")), ("raw", float("nan")), ("reason", str(reason)), ("detail", detail)):
             gated.iat[place, gated.columns.get_loc(column)] = value
     return gated

@@ -14,6 +14,7 @@ from lookback.judging.verdicts import JudgedClip, Verdict
 from lookback.params import RunParams
 from lookback.registry import METRICS, MetricSpec
 from lookback.scoring.results import Item
+from lookback.scoring.variants import scored_variants
 from lookback.tables import PROVENANCE, SCHEMAS, empty_table
 
 VERSION = "1"
@@ -35,19 +36,18 @@ def judged_items(
     verdicts: Mapping[tuple[str, ...], Mapping[str, Mapping[str, Verdict]]],
     why_not: Mapping[str, tuple[Reason, str]],
 ) -> pd.DataFrame:
-    """One row per clip and judge-based metric; where no judge could answer, the row says so."""
+    """One row per clip, judge-based metric and variant; where no judge could answer, the row says so."""
     rows: list[dict[str, Any]] = []
     for clip in clips:
         for spec in judged_metrics(clip, params.scoring.metrics):
-            wanted = params.scoring.variant
-            variant = wanted if wanted is not None and wanted in spec.variants else spec.default_variant
-            judged = JudgedClip(clip, variant, verdicts.get(clip.key, {}), why_not)
-            try:
-                item = spec.score(judged)
-            except NotScorable as missing:
-                item = Item(reason=str(missing.reason), detail=missing.detail)
-            judges = ",".join(judged.judges(spec.judge_tasks)) or "none"
-            origin = dict(zip(PROVENANCE, (judges, VERSION, "", "", clip.content_hash[:16]), strict=True))
-            keys = dict(zip(KEYS, clip.key, strict=True))
-            rows.append({**keys, "metric": spec.name, "variant": variant, **asdict(item), **origin})
+            for variant in scored_variants(spec, params):
+                judged = JudgedClip(clip, variant, verdicts.get(clip.key, {}), why_not)
+                try:
+                    item = spec.score(judged)
+                except NotScorable as missing:
+                    item = Item(reason=str(missing.reason), detail=missing.detail)
+                judges = ",".join(judged.judges(spec.judge_tasks)) or "none"
+                origin = dict(zip(PROVENANCE, (judges, VERSION, "", "", clip.content_hash[:16]), strict=True))
+                keys = dict(zip(KEYS, clip.key, strict=True))
+                rows.append({**keys, "metric": spec.name, "variant": variant, **asdict(item), **origin})
     return pd.DataFrame(rows, columns=list(SCHEMAS["items"].columns)) if rows else empty_table("items")

@@ -18,6 +18,7 @@ from lookback.stats.bootstrap import bootstrap_totals, interval_or_note
 from lookback.stats.codes import cluster_codes
 
 GROUP = ("benchmark", "setting", "metric", "variant", "phase", "model_id")
+TRIGGER_DETAIL = "trigger judge "  # how the detail of an item begins that the trigger gate closed
 CLIP_FACTS = ("scene", "subset", "condition_id", "condition_type", "camera", "event_level", "event_action")
 RESAMPLES = 2000
 CONFIDENCE = 0.95
@@ -59,7 +60,7 @@ def aggregate_triggered(
     """MBench's trigger-conditioned row: s_rel, c_trig and m_score (eq. 1-3) with the interval of m_score.
 
     An item whose reason is `not_triggered` counts against coverage; one that triggered and could not be measured counts as
-    triggered.
+    triggered; one whose trigger has no readable answer is left out (`reasons` counts it).
     """
     _require_columns(items, [*by, cluster, "value", "reason"])
     rows = [
@@ -109,6 +110,7 @@ def _group_row(key: dict[str, Any], group: pd.DataFrame, cluster: str, seed: int
 
 def _trigger_row(key: dict[str, Any], group: pd.DataFrame, cluster: str, seed: int, resamples: int) -> dict[str, Any]:
     applicable, values = _applicable(group), _values(group, key)
+    applicable = applicable[~_trigger_unread(applicable)]
     triggered = (applicable["reason"] != Reason.NOT_TRIGGERED).to_numpy(dtype=float)
     measured = applicable.index.isin(values.index).astype(float)
     terms = np.column_stack([values.reindex(applicable.index, fill_value=0.0), measured, triggered, np.ones(len(applicable))])
@@ -152,6 +154,12 @@ def _interval(terms: NDArray[np.float64], statistic: Statistic, clusters: pd.Ser
 
 def _applicable(group: pd.DataFrame) -> pd.DataFrame:
     return group[group["reason"] != Reason.NOT_APPLICABLE]
+
+
+def _trigger_unread(items: pd.DataFrame) -> pd.Series:
+    """Items that lost their score because nobody knows whether their clip triggered."""
+    gated = items["detail"].astype(str).str.startswith(TRIGGER_DETAIL) if "detail" in items else pd.Series(False, items.index)
+    return gated & (items["reason"] != Reason.NOT_TRIGGERED)
 
 
 def _values(group: pd.DataFrame, key: Mapping[str, Any]) -> pd.Series:

@@ -1,4 +1,4 @@
-"""How much a ranking hangs on a constant: MemoBench table S7, Kendall's tau of the models' order against the default's."""
+"""How much a ranking hangs on a constant: MemoBench table S7, Kendall's tau of the clips' order (every clip of every model)."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kendalltau
 
+from lookback.clips import KEYS
 from lookback.params import RunParams
 from lookback.registry import METRICS
 from lookback.scoring.run import score_run
 
 # constant, metric, the values the paper tries
 SWEEPS: tuple[tuple[str, str, tuple[float, ...]], ...] = (
-    ("top_fraction", "memobench.object_identity", (0.2, 0.6, 0.8)),
+    ("top_fraction", "memobench.object_identity", (0.2, 0.3, 0.5, 0.6, 0.8)),
     ("smoothness_tau", "memobench.motion_smoothness", (0.05, 0.10, 0.20, 0.30)),
-    ("depth_samples", "memobench.geo3d", (2, 5, 7)),
+    ("depth_samples", "memobench.geo3d", (2, 3, 5, 7)),
 )
-COLUMNS = ["metric", "constant", "value", "kendall_tau", "models", "mean", "default_mean", "why"]
+COLUMNS = ["metric", "constant", "value", "kendall_tau", "pairs", "mean", "default_mean", "why"]
 
 
 def constant_sweeps(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame) -> pd.DataFrame:
@@ -24,16 +25,16 @@ def constant_sweeps(params: RunParams, clips: pd.DataFrame, segments: pd.DataFra
     own = clips[clips["benchmark"] == "memobench"]
     rows = []
     for constant, metric, values in SWEEPS if len(own) else ():
-        default, why = _means(params, {}, metric, own, segments, artifacts)
+        default, why = _scores(params, {}, metric, own, segments, artifacts)
         for value in values:
-            changed, _ = _means(params, {constant: value}, metric, own, segments, artifacts)
+            changed, _ = _scores(params, {constant: value}, metric, own, segments, artifacts)
             both = pd.concat({"default": default, "changed": changed}, axis=1).dropna()
             tau = float(kendalltau(both["default"], both["changed"]).statistic) if len(both) > 1 else np.nan
             rows.append([metric, constant, value, tau, len(both), both["changed"].mean(), both["default"].mean(), why])
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _means(
+def _scores(
     params: RunParams,
     constants: dict[str, float],
     metric: str,
@@ -41,11 +42,11 @@ def _means(
     segments: pd.DataFrame,
     artifacts: pd.DataFrame,
 ) -> tuple[pd.Series, str]:
-    """The models' means under these constants, and the commonest reason of what is missing."""
+    """The score of each clip of each model under these constants, and the commonest reason of what is missing."""
     changes = {"metrics": [metric], "constants": {**params.scoring.constants, **constants}, "compare_variants": False}
     trial = params.changed(scoring=changes)
     _, items, _ = score_run(trial, clips, segments, artifacts)
     variant = METRICS.get(metric).default_variant
     own = items[(items["variant"] == variant) & (items["phase"] == "")]
     missing = own.loc[own["value"].isna(), "reason"].value_counts()
-    return own.groupby("model_id")["value"].mean(), str(missing.index[0]) if len(missing) else ""
+    return own.set_index(KEYS)["value"], str(missing.index[0]) if len(missing) else ""

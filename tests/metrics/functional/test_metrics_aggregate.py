@@ -105,6 +105,15 @@ class TestTriggered:
         assert np.isnan(summary.loc["blind", "m_score"])
         assert summary.loc["blind", "c_trig"] == 0.5
 
+    def test_an_unread_trigger_is_neither_yes_nor_no(self) -> None:
+        """One yes, one no, two unread: C = 1/2; the judge's own unread rating behind a Yes is triggered and unmeasured."""
+        frame = pd.DataFrame({"metric": "m", "model_id": "a", "scene": list("stuvw"), "value": [0.5, *[np.nan] * 4]})
+        frame["reason"] = ["", "not_triggered", "judge_unparsed", "budget_spent", "judge_unparsed"]
+        frame["detail"] = ["", "trigger judge j: No.", "trigger judge j: Hm.", "trigger judge j: ", "'score': Hm."]
+        row = aggregate_triggered(frame, by=BY).iloc[0]
+        assert (row["s_rel"], row["n_triggered"], row["n_items"]) == (0.5, 2, 3)
+        assert row["c_trig"] == pytest.approx(2 / 3)
+
 
 class TestMarks:
     SUMMARY = pd.DataFrame(

@@ -12,6 +12,7 @@ from lookback.store import Entry
 
 DEAD_BAND_DEG = 0.5  # rotations below this are estimation noise and do not add to the path length
 LOOK_AHEAD = 32  # frames compared with an anchor at a time
+MAPPED = "mapped linearly"  # said in a note where poses stand for fewer frames than the video has
 
 
 @dataclass(frozen=True)

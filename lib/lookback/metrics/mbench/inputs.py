@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lookback.backends.pose.track import MAPPED
 from lookback.camera.poses import Poses
 from lookback.errors import NotScorable, Reason
 from lookback.media import sample_segments
@@ -53,7 +54,9 @@ def paired_frames(context: ScoringClip) -> PairedFrames:
     if "paired_frames" not in context.shared:
         path = camera_path(context)
         found = _choose(context, path)
-        context.shared["paired_frames"] = PairedFrames(path, found.pairs, path.frames[found.pairs], found.note)
+        mapped = [note for note in context.artifact("pose").record.get("notes", []) if MAPPED in note]
+        note = "; ".join(filter(None, [found.note, *mapped]))
+        context.shared["paired_frames"] = PairedFrames(path, found.pairs, path.frames[found.pairs], note)
     context.used.add("pose")
     return context.shared["paired_frames"]
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from lookback.metrics.memobench.declare import memobench_metric
 from lookback.metrics.shared.checks import require_finite
 from lookback.scoring import Item, Scored, ScoringClip, Unit
+
+OFFICIAL_FRAMES = 5
 
 
 def image_reward(raw: ArrayLike) -> float:
@@ -25,10 +28,15 @@ def image_reward(raw: ArrayLike) -> float:
     variants=("paper", "official"),
 )
 def score(context: ScoringClip) -> Scored:
-    """The stored raw rewards of the sampled frames."""
+    """The stored raw rewards of the sampled frames; official looks at five of them, evenly spaced."""
     found = context.artifact("image_reward").arrays
+    count = len(found["frame_index"])
+    chosen = (
+        np.unique(np.linspace(0, count - 1, OFFICIAL_FRAMES).round().astype(int)) if context.variant == "official" else slice(None)
+    )
+    frames, rewards = found["frame_index"][chosen], found["image_reward"][chosen]
     units = [
         Unit(f"f{int(frame)}", "frame", float(expit(raw)), float(raw), int(frame))
-        for frame, raw in zip(found["frame_index"], found["image_reward"], strict=True)
+        for frame, raw in zip(frames, rewards, strict=True)
     ]
-    return Scored([Item(image_reward(found["image_reward"]), float(found["image_reward"].mean()), n_units=len(units))], units)
+    return Scored([Item(image_reward(rewards), float(rewards.mean()), n_units=len(units))], units)

@@ -121,7 +121,10 @@ def score(context: ScoringClip) -> Scored:
     made, truth = context.artifact("pose").arrays, context.artifact("gt_pose").arrays
     generated = poses_at(made["c2w"], np.interp(frames, made["frame_index"], np.arange(len(made["frame_index"]))))
     expected = poses_at(truth["c2w"], np.interp(truth_frames, truth["frame_index"], np.arange(len(truth["frame_index"]))))
-    labels = [actions(context)[frame] for frame in truth_frames]
+    done = actions(context)
+    if len(done) <= truth_frames[-1]:
+        raise NotScorable(Reason.LENGTH_MISMATCH, f"{len(done)} actions for {truth_frames[-1] + 1} frames of the ground truth")
+    labels = [done[frame] for frame in truth_frames]
     groups = action_rpe(expected, generated, labels, variant=variant_of(context))
     items = []
     for name, values in groups.items():

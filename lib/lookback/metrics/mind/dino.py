@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from lookback.errors import NotScorable, Reason
 from lookback.metrics.mind.declare import mind_metric
 from lookback.metrics.mind.frame_measures import scored_length
-from lookback.metrics.mind.inputs import predicted_frames, variant_of
+from lookback.metrics.mind.inputs import predicted_frames, variant_of, video_max_time
 from lookback.metrics.mind.preprocess import preprocess
 from lookback.metrics.shared.checks import require_equal_size, require_finite
 from lookback.metrics.shared.similarity import unit_vectors
@@ -75,7 +75,7 @@ def _picture(frame: np.ndarray) -> np.ndarray:
 )
 def score(context: ScoringClip):
     """The prediction's patch features against the truth's; `dino_every` thins the frames out, and the item says so."""
-    frames, truth = predicted_frames(context)
+    frames, truth = predicted_frames(context, video_max_time(context))
     length, every = scored_length(len(frames), variant=variant_of(context)), int(context.constant("dino_every", 1))
     if length == 0:
         raise NotScorable(Reason.TOO_SHORT, f"{len(frames)} frames leave none to score ({context.variant})")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from lookback.errors import NotScorable, Reason
 from lookback.metrics.mind.declare import mind_metric
 from lookback.metrics.mind.frame_measures import Distance, frame_measures, measure_pairs, scored_length
-from lookback.metrics.mind.inputs import scored_measures, variant_of
+from lookback.metrics.mind.inputs import scored_measures, variant_of, video_max_time
 from lookback.metrics.mind.lcm import lpips_or_reason
 from lookback.metrics.mind.preprocess import preprocess
 from lookback.metrics.shared.checks import Variant, require_images
@@ -50,7 +50,8 @@ def gsc(video: ArrayLike, *, lpips: Distance | None = None, variant: Variant = "
 def score(context: ScoringClip):
     """The way out against the way back, mirrored."""
     count = context.need("n_frames")
-    length = scored_length(mirror_half(count), variant=variant_of(context))
+    half = mirror_half(count)
+    length = scored_length(min(half, video_max_time(context) or half), variant=variant_of(context))
     if length == 0:
         raise NotScorable(Reason.TOO_SHORT, f"{count} frames leave none to score ({context.variant})")
     distance, missing = lpips_or_reason(context)

@@ -22,10 +22,14 @@ def variant_of(context: ScoringClip) -> Variant:
     return "official" if context.variant == "official" else "corrected"
 
 
-def predicted_frames(context: ScoringClip) -> tuple[np.ndarray, np.ndarray]:
+def video_max_time(context: ScoringClip) -> int | None:
+    """The most frames of a video to look at, where the run says; action accuracy looks at all."""
+    return int(context.constant("video_max_time", 0)) or None
+
+
+def predicted_frames(context: ScoringClip, limit: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """(generated frames, ground-truth frames): the prediction starts where the memory context ends (mark_time)."""
     mark, total = context.need("mark_time"), context.need("gt_frames")
-    limit = int(context.constant("video_max_time", 0)) or None
     count = lcm_length(total, mark, context.need("n_frames"), limit)
     if count == 0:
         raise NotScorable(Reason.TOO_SHORT, f"no frame follows mark_time {mark} of {total}")

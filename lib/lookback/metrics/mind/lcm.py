@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from lookback.errors import NotScorable, Reason
 from lookback.metrics.mind.declare import mind_metric
 from lookback.metrics.mind.frame_measures import Distance, frame_measures, lcm_length, measure_pairs, scored_length
-from lookback.metrics.mind.inputs import lpips_distance, predicted_frames, scored_measures, variant_of
+from lookback.metrics.mind.inputs import lpips_distance, predicted_frames, scored_measures, variant_of, video_max_time
 from lookback.metrics.mind.preprocess import preprocess
 from lookback.metrics.shared.checks import Variant, require_equal_size, require_images
 from lookback.metrics.shared.fidelity import PairQueue
@@ -79,7 +79,7 @@ def _measured(frame: np.ndarray, truth: np.ndarray, lpips: Distance | None = Non
 )
 def score(context: ScoringClip):
     """The prediction against the ground truth, frame by frame."""
-    frames, truth = predicted_frames(context)
+    frames, truth = predicted_frames(context, video_max_time(context))
     length = scored_length(len(frames), variant=variant_of(context))
     if length == 0:
         raise NotScorable(Reason.TOO_SHORT, f"{len(frames)} frames leave none to score ({context.variant})")

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookback.errors import NotScorable, Reason
 from lookback.metrics.mind.declare import mind_metric
+from lookback.metrics.mind.inputs import video_max_time
 from lookback.metrics.shared.checks import require_finite
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
@@ -39,14 +40,17 @@ def score(context: ScoringClip) -> Scored:
     lacking = [name for name in ("musiq", "aesthetic") if name not in found]
     if lacking:
         raise NotScorable(Reason.BACKEND_UNAVAILABLE, f"{' and '.join(lacking)} need the pyiqa extra; see lookback doctor")
-    values = visual(found["musiq"], found["aesthetic"])
+    limit = video_max_time(context)
+    seen = found["frame_index"] < limit if limit else np.ones(len(found["frame_index"]), dtype=bool)
+    values, frames = visual(found["musiq"][seen], found["aesthetic"][seen]), found["frame_index"][seen]
+    detail = f"{len(frames)} of {context.need('n_frames')} frames"
     items, units = [], []
     for name in ("imaging", "aesthetic"):
         per_frame = np.asarray(values[name])
         mean = float(per_frame.mean())
-        items.append(Item(mean, mean, name, n_units=len(per_frame)))
+        items.append(Item(mean, mean, name, detail=detail, n_units=len(per_frame)))
         units += [
             Unit(f"{name}_f{int(frame)}", "frame", float(value), float(value), int(frame), phase=name)
-            for frame, value in zip(found["frame_index"], per_frame, strict=True)
+            for frame, value in zip(frames, per_frame, strict=True)
         ]
     return Scored(items, units)

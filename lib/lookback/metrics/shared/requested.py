@@ -14,12 +14,20 @@ from lookback.scoring import ScoringClip
 
 def requested_poses(context: ScoringClip, n_frames: int) -> Poses:
     """Target poses (n_frames,4,4): the clip's own file when it has one, else compiled from its camera request."""
-    clip = context.clip
+    if context.clip.target_poses:
+        poses = given_poses(context)
+        return poses if len(poses) == n_frames else resample_poses(poses, n_frames)
     try:
-        if clip.target_poses:
-            poses = validate_poses(load_array(resolve(clip.target_poses)), clip.target_poses)
-            return poses if len(poses) == n_frames else resample_poses(poses, n_frames)
         return compile_request(context.need("camera"), n_frames)
+    except LookbackError as error:
+        raise NotScorable(Reason.INVALID_INPUT, str(error)) from error
+
+
+def given_poses(context: ScoringClip) -> Poses:
+    """The trajectory the model was given (N,4,4), as it lies in the clip's file."""
+    file = context.need("target_poses")
+    try:
+        return validate_poses(load_array(resolve(file)), file)
     except LookbackError as error:
         raise NotScorable(Reason.INVALID_INPUT, str(error)) from error
 

@@ -11,7 +11,7 @@ from lookback.camera.poses import Poses, align_first_frame, relative_to_first, r
 from lookback.errors import NotScorable, Reason
 from lookback.metrics.shared.checks import Variant, require_equal_length, require_poses, require_variant
 from lookback.metrics.shared.normalise import clip01
-from lookback.metrics.shared.requested import requested_poses
+from lookback.metrics.shared.requested import given_poses
 from lookback.metrics.wrbench.declare import wrbench_metric
 from lookback.metrics.wrbench.inputs import clip_request
 from lookback.metrics.wrbench.requests import WEAK_YAW_DEG, Request, require_request, signed_peak
@@ -96,9 +96,11 @@ def score(context: ScoringClip) -> Scored:
     """The estimated path against the trajectory the model was given; prompt-only models were given none."""
     if context.clip.condition_type == "prompt-only":
         raise NotScorable(Reason.NOT_APPLICABLE, "a prompt-only model was given no trajectory")
-    context.need("target_poses")
+    given, count = given_poses(context), context.need("n_frames")
+    if len(given) != count:
+        raise NotScorable(Reason.LENGTH_MISMATCH, f"the trajectory has {len(given)} poses, the video {count} frames")
     path = context.artifact("pose").arrays
-    target = requested_poses(context, context.need("n_frames"))[path["frame_index"]]
+    target = given[path["frame_index"]]
     variant: Variant = "corrected" if context.variant == "corrected" else "paper"
     found = camera_precision(target, path["c2w"], clip_request(context), variant=variant)
     angles = rotation_angle_deg(target, align_first_frame(target, path["c2w"]))

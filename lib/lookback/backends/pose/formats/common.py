@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from lookback.array_files import read_arrays
-from lookback.backends.pose.track import PoseTrack
+from lookback.backends.pose.track import MAPPED, PoseTrack
 from lookback.camera.poses import validate_poses
 from lookback.errors import ContractError
 from lookback.media import VideoInfo
@@ -108,7 +108,7 @@ def frame_rows(n_poses: int, info: VideoInfo, path: Path) -> tuple[np.ndarray, t
     if n_poses < 2:
         raise ContractError(f"{path}: has one pose for {info.n_frames} frames; estimate the poses of more frames")
     index = np.rint(np.linspace(0, info.n_frames - 1, n_poses)).astype(np.int64)
-    return index, (f"{n_poses} poses for {info.n_frames} frames: mapped linearly from the first to the last frame",)
+    return index, (f"{n_poses} poses for {info.n_frames} frames: {MAPPED} from the first to the last frame",)
 
 
 def track(

@@ -1,0 +1,84 @@
+"""MBench's run folder of four T clips: what the trigger said, and the M-Score that follows, by hand and by the functional twin."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from lookback.clips import KEYS, Clip, clips_to_frame
+from lookback.exports import export
+from lookback.judging.gate import gate_items, trigger_verdicts
+from lookback.judging.verdicts import clip_verdicts
+from lookback.metrics.functional import m_score
+from lookback.params import RunParams
+from lookback.tables import write_table
+
+METRIC = "mbencht.environment.rendering_style"
+PROVENANCE = {"backend": "b", "version": "1", "weights": "", "params_hash": "p", "input_hash": "i"}
+
+
+@pytest.fixture
+def exported(tmp_path, monkeypatch):
+    """Writes a run from {clip: (score or None, trigger's answer or None)} and returns what its summary and items say."""
+    monkeypatch.setenv("LOOKBACK_ROOT", str(tmp_path))
+    (tmp_path / "params").mkdir()
+    (tmp_path / "notebooks").mkdir()
+
+    def run(clips, ignore_trigger=False):
+        params, rows, asked, units = RunParams(run="trial"), [], [], []
+        known = [
+            Clip(benchmark="mbench", setting="T", model_id="m", clip_id=name, scene=name, video=f"{name}.mp4") for name in clips
+        ]
+        for clip, (score, answer) in zip(known, clips.values(), strict=True):
+            keys = dict(zip(KEYS, clip.key, strict=True))
+            base = keys | {"metric": METRIC, "variant": "paper", "phase": "", "value": score, "raw": score}
+            base |= {"reason": "" if score is not None else "low_texture", "detail": ""}
+            rows.append({**base, "n_units": 1, **PROVENANCE})
+            units.append({**base, "unit_id": "u", "kind": "pair", "frame": 1, "frame_other": 2})
+            row = keys | {"task": "trigger", "question_id": "trigger", "judge": "j", "repeat": 0, "frame": None, "question": "?"}
+            row |= {
+                "answer": answer or "",
+                "value": {"yes": 0.9, "no": 0.1}.get(answer),
+                "confidence": None,
+                "value_from": "stated",
+            }
+            row |= {"reason": "" if answer else "judge_unparsed", "verbatim": "", "prompt_version": "1", "simulated": False}
+            asked.append({**row, **PROVENANCE})
+        items, judgements = pd.DataFrame(rows), pd.DataFrame(asked)
+        verdicts = trigger_verdicts(clip_verdicts(judgements, {"trigger": "j"}))
+        tables = params.paths.tables
+        write_table(tables, "clips", clips_to_frame(known))
+        write_table(tables, "gated", items if ignore_trigger else gate_items(items, verdicts))
+        write_table(tables, "units", pd.DataFrame(units))
+        write_table(tables, "judgements", judgements)
+        folder = export("mbench", params, tmp_path / "mbench") / "metrics" / METRIC
+        lines = {name: (folder / f"{name}.jsonl").read_text().splitlines() for name in ("items", "units")}
+        read = {name: {row["item_id"]: row["scores"] for row in map(json.loads, text)} for name, text in lines.items()}
+        return json.loads((folder / "summary.json").read_text())["groups"]["m"], read
+
+    return run
+
+
+def test_a_triggered_clip_without_a_score_counts_for_coverage_only(exported):
+    summary, _ = exported({"a": (0.8, "yes"), "b": (None, "yes"), "c": (0.9, "no"), "d": (0.6, "yes")})
+    expected = m_score([0.8, np.nan, np.nan, 0.6], [True, True, False, True])
+    assert summary["m_score"] == pytest.approx(expected) == pytest.approx(2 * 0.7 * 0.75 / 1.45)
+    assert summary["trigger_coverage"] == 0.75
+
+
+def test_an_unread_trigger_is_neither_yes_nor_no(exported):
+    summary, read = exported({"a": (0.8, "yes"), "b": (0.7, None), "c": (0.7, None), "d": (0.9, "no")})
+    assert summary["trigger_coverage"] == 0.5
+    assert "triggered" not in read["items"]["b"]
+
+
+def test_what_the_trigger_said_stands_beside_items_and_units_even_when_it_is_ignored(exported):
+    _, read = exported({"a": (0.8, "yes"), "d": (0.9, "no")}, ignore_trigger=True)
+    for level in ("items", "units"):
+        assert read[level]["a"] == {"score": 0.8, "triggered": 1.0, "trigger_score": 0.9}
+        assert read[level]["d"] == {"score": 0.9, "triggered": 0.0, "trigger_score": 0.1}
+
+
+def test_nothing_measured_has_no_m_score(exported):
+    summary, _ = exported({"a": (None, "yes"), "b": (None, "no")})
+    assert summary["m_score"] is None
