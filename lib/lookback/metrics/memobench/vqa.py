@@ -30,6 +30,8 @@ def vqa_pass_rate(
         answer = given.get(_identity(question))
         if variant == "official" and _identity(question) not in given:
             continue
+        if "Dimension" not in question:
+            raise NotScorable(Reason.INVALID_INPUT, f"question {_identity(question)} names no Dimension")
         dimension = str(question["Dimension"])
         asked[dimension] = asked.get(dimension, 0) + 1
         passed[dimension] = passed.get(dimension, 0) + (answer == _passing_answer(question))

@@ -17,6 +17,14 @@ def homogeneous(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack([points, np.ones(len(points))])
 
 
+def inverse_intrinsics(K: ArrayLike) -> NDArray[np.float64]:
+    """K^-1 of a pinhole camera (3,3)."""
+    matrix = require_finite(K, "K", ndim=2)
+    if matrix.shape != (3, 3) or not abs(np.linalg.det(matrix)) > 0.0:
+        raise NotScorable(Reason.INVALID_INPUT, f"K: a (3,3) matrix with an inverse is needed, not {matrix.tolist()}")
+    return np.linalg.inv(matrix)
+
+
 def cross_matrix(vector: ArrayLike) -> NDArray[np.float64]:
     """[v]_x with [v]_x w = v x w."""
     x, y, z = np.asarray(vector, dtype=np.float64)
@@ -33,7 +41,7 @@ def fundamental_from_poses(K_i: ArrayLike, K_j: ArrayLike, c2w_i: ArrayLike, c2w
     if not np.linalg.norm(translation) > MIN_BASELINE:
         raise NotScorable(Reason.NO_PARALLAX, "the two frames were taken from one place")
     essential = cross_matrix(translation) @ relative[:3, :3]
-    return np.linalg.inv(np.asarray(K_j, dtype=np.float64)).T @ essential @ np.linalg.inv(np.asarray(K_i, dtype=np.float64))
+    return inverse_intrinsics(K_j).T @ essential @ inverse_intrinsics(K_i)
 
 
 def epipolar_distances(

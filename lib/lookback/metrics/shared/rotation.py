@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookback.camera.poses import inverse
-from lookback.metrics.shared.epipolar import homogeneous
+from lookback.metrics.shared.epipolar import homogeneous, inverse_intrinsics
 
 
 def rotation_transfer_error(
@@ -14,7 +14,7 @@ def rotation_transfer_error(
 ) -> float:
     """Mean of |p_j - H p_i| and |p_i - H^-1 p_j| in pixels, H = K_j R K_i^-1 (the infinite homography)."""
     rotation = (inverse(np.asarray(c2w_j, dtype=np.float64)) @ np.asarray(c2w_i, dtype=np.float64))[:3, :3]
-    forward = np.asarray(K_j, dtype=np.float64) @ rotation @ np.linalg.inv(np.asarray(K_i, dtype=np.float64))
+    forward = np.asarray(K_j, dtype=np.float64) @ rotation @ inverse_intrinsics(K_i)
     errors = []
     for matrix, source, target in ((forward, points_i, points_j), (np.linalg.inv(forward), points_j, points_i)):
         moved = homogeneous(source) @ matrix.T

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookback.camera.poses import inverse
 from lookback.metrics.shared.checks import require_finite
-from lookback.metrics.shared.epipolar import MIN_BASELINE, homogeneous
+from lookback.metrics.shared.epipolar import MIN_BASELINE, homogeneous, inverse_intrinsics
 
 
 def triangulate(
@@ -33,7 +33,7 @@ def project(points: NDArray[np.float64], K: ArrayLike, c2w: ArrayLike) -> NDArra
 
 def _rays(points: NDArray[np.float64], K: ArrayLike) -> NDArray[np.float64]:
     """Viewing rays (N,3) in the camera's axes with z = 1: K^-1 p."""
-    return homogeneous(points) @ np.linalg.inv(np.asarray(K, dtype=np.float64)).T
+    return homogeneous(points) @ inverse_intrinsics(K).T
 
 
 def _dlt_rows(rays: NDArray[np.float64], c2w: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from lookback.camera.poses import inverse
 from lookback.errors import NotScorable, Reason
 from lookback.metrics.shared.checks import Array
+from lookback.metrics.shared.epipolar import inverse_intrinsics
 
 OCCLUSION_TOLERANCE = 0.05  # relative depth difference above which a pixel is hidden in the other view
 RANSAC_PIXELS = 3.0
@@ -52,7 +53,7 @@ def depth_warp(
     grid_x, grid_y = pixel_grid(height, width)
     pixels = np.stack([grid_x, grid_y, np.ones_like(grid_x)], axis=-1).astype(np.float64).reshape(-1, 3)
     known = np.isfinite(depth) & (depth > 0)
-    lifted = (pixels @ np.linalg.inv(np.asarray(K_i, dtype=np.float64)).T) * np.where(known, depth, 1.0).reshape(-1, 1)
+    lifted = (pixels @ inverse_intrinsics(K_i).T) * np.where(known, depth, 1.0).reshape(-1, 1)
     relative = inverse(np.asarray(c2w_j, dtype=np.float64)) @ np.asarray(c2w_i, dtype=np.float64)
     in_j = lifted @ relative[:3, :3].T + relative[:3, 3]
     front = in_j[:, 2] > 1e-9
