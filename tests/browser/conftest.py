@@ -50,13 +50,19 @@ def browser():
 def open_page(browser) -> Callable:
     """A new page at an address, once `selector` (if any) is there.
 
-    `page.errors` collects what its JavaScript throws, `heard` every message that its kernel sends.
+    `page.errors` collects what its JavaScript throws, `page.asked` the addresses outside this machine that it wants (it gets none),
+    `heard` every message that its kernel sends.
     """
 
     def opened(address: str, selector: str | None, heard: list | None = None):
         page = browser.new_page(viewport={"width": 1440, "height": 1300})
-        page.route(lambda url: "127.0.0.1" not in url, lambda route: route.abort())  # nothing outside this machine
-        page.errors = []
+        page.errors, page.asked = [], []
+
+        def refuse(route):
+            page.asked.append(route.request.url)
+            route.abort()
+
+        page.route(lambda url: "127.0.0.1" not in url and not url.startswith(("data:", "blob:")), refuse)
         page.on("pageerror", lambda error: page.errors.append(str(error)))
         if heard is not None:
             page.on("websocket", lambda wire: wire.on("framereceived", lambda part: heard.append(part)))

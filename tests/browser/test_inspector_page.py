@@ -34,6 +34,7 @@ def page(voila, open_page):
     opened = open_page(f"{voila}/inspect.ipynb{link}", ".lookback-inspector canvas.lookback-frame[data-frame]")
     yield opened
     assert opened.errors == []
+    assert opened.asked == []
     opened.close()
 
 
