@@ -32,6 +32,40 @@ def test_the_answer_token_is_found_behind_white_space(make_asker, yes_no):
     assert answer.answer == "no"
 
 
+UNREAD = {
+    "There is no contradiction, so: Yes": ["There", " is", " no", " contradiction", ",", " so", ":", " Yes"],
+    "**Yes**": ["**Yes", "**"],
+    "No-one can tell.": ["No", "-one", " can", " tell", "."],
+    "Nobody knows.": ["No", "body", " knows", "."],
+    "Yes.": ["Yes."],
+}
+
+
+@pytest.mark.parametrize("text", UNREAD)
+def test_scores_are_read_at_the_answer_itself_or_not_at_all(text, make_asker, yes_no):
+    """Every token has a heavy No among its candidates, which is no answer to the question."""
+    top = [[(token, -0.01), ("No", -5.0)] for token in UNREAD[text]]
+    with ChatServer(lambda body, n: completion(text, top) if "logprobs" in body else completion("Yes")) as server:
+        answer = make_asker(server.url, samples=3).ask_all([yes_no()])[0].answers[0]
+    assert (answer.answer, answer.value, answer.value_from) == ("yes", 1.0, "sampled")
+    assert len(server.requests) == 1 + 3
+
+
+@pytest.mark.parametrize("before", [["**"], ['"'], ["\n", "> ", "*"], ["", " ", "“"]])
+def test_the_answer_token_is_found_behind_quotes_and_markdown(before, make_asker, yes_no):
+    top = [*([(token, -0.1), ("No", -3.0)] for token in before), [("Yes", math.log(0.9)), ("No", math.log(0.1))], [("**", -0.1)]]
+    with ChatServer(lambda body, n: completion("".join([*before, "Yes**"]), top)) as server:
+        answer = make_asker(server.url).ask_all([yes_no()])[0].answers[0]
+    assert (answer.value, answer.value_from) == (pytest.approx(0.9), "logprobs")
+
+
+def test_scores_without_any_mass_are_no_reading(make_asker, yes_no):
+    top = [[("Yes", -math.inf), ("No", -math.inf)]]
+    with ChatServer(lambda body, n: completion("Yes", top)) as server:
+        answer = make_asker(server.url, samples=2).ask_all([yes_no()])[0].answers[0]
+    assert (answer.value, answer.value_from) == (1.0, "sampled")
+
+
 def test_a_server_without_log_probabilities_is_sampled_and_labelled_so(make_asker, yes_no):
     said = ["yes", "Yes", "No", "Yes.", "no", "no"]  # the plain call, then five sampled ones
     with ChatServer(lambda body, n: completion(said[n])) as server:

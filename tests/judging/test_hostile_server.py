@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 
 import pytest
 from chat_server import ChatServer, Sent, completion
 from lookback.errors import Reason
-from lookback.judging.endpoint import MAX_BODY
+from lookback.judging.endpoint import LONGEST_TEXT, MAX_BODY, SHOWN
 
 HTML = b"<html><body><h1>Bad gateway</h1> <p>No, really.</p></body></html>"
 GOOD = completion("Yes", [[("Yes", -0.1), ("No", -2.0)]])
@@ -86,3 +87,19 @@ def test_a_server_that_sends_the_key_back_does_not_get_it_into_any_output(status
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert len(written) > 1000
     assert key_in_environment.encode() not in written
+
+
+CUT = {
+    "an error's body": lambda key: Sent(b"x" * (SHOWN - len(key) // 2) + key.encode(), 400),
+    "another schema": lambda key: Sent(b"x" * (LONGEST_TEXT - len(key) // 2) + key.encode()),
+    "a long answer": lambda key: completion("x" * (LONGEST_TEXT - len(key) // 2) + key),
+}
+
+
+@pytest.mark.parametrize("where", CUT)
+def test_a_key_at_the_place_where_a_text_is_cut_leaves_no_half(where, make_asker, yes_no, key_in_environment):
+    with ChatServer(lambda body, n: CUT[where](key_in_environment)) as server:
+        asker = make_asker(server.url, max_retries=0, samples=1)
+        asked = asker.ask_all([yes_no()])
+    kept = repr(asked) + repr(sqlite3.connect(asker.recording.path).execute("SELECT body, usage FROM replies").fetchall())
+    assert key_in_environment[:8] not in kept

@@ -52,6 +52,11 @@ def test_a_decision_without_its_fields_is_unread(ask, text):
     assert (answer.reason, answer.value, answer.verbatim) == (Reason.JUDGE_UNPARSED, None, text)
 
 
+def test_one_plain_reply_without_usable_scores_is_stated_not_sampled(ask):
+    answer = ask("yes_no", "**Yes**", logprobs=(("**Yes", -0.1),))[0]
+    assert (answer.answer, answer.value, answer.value_from) == ("yes", 1.0, "stated")
+
+
 def test_ratings_keep_the_scale(ask):
     assert ask("rating", '{"score": 4, "reason": "almost done"}')[0].value == 4
     assert ask("rating", '{"score": 9}')[0].reason == Reason.JUDGE_UNPARSED

@@ -59,6 +59,26 @@ def test_test_retest_counts_repeats_that_agree():
     assert retest(table(rows("yyn"))).empty, "one answer per question says nothing"
 
 
+def test_the_spread_of_repeats_leaves_out_questions_with_one_answer():
+    judged = table(rows("yyyy", value=[0.9, 0.8, 0.7, 0.6]), rows("y???", repeat=1, value=[0.5, 0, 0, 0]))
+    spread = retest(judged).set_index("measure").loc["spread of value"]
+    assert (spread["value"], spread["n"]) == (pytest.approx(0.2), 1)
+    nothing = retest(table(rows("y?"), rows("?y", repeat=1))).set_index("measure").loc["spread of value"]
+    assert (nothing["n"], nothing["reason"]) == (0, "too_few_values")
+
+
+def test_intervals_of_agreement_are_over_clips():
+    """The same eight clips asked one question, and asked three whose answers go together: no more certainty."""
+    questions = [f"D3_{n}" for n in range(3)]
+    first, second = "yynynnyy", "yynnnnyn"
+    once = judge_agreement(table(rows(first, "probe"), rows(second, "probe", judge="b"))).set_index("measure")
+    many = [rows(said, "probe", judge, question_id=name) for judge, said in (("a", first), ("b", second)) for name in questions]
+    thrice = judge_agreement(table(*many)).set_index("measure")
+    assert (once.loc["agreement", "n"], thrice.loc["agreement", "n"]) == (8, 24)
+    for bound in ("low", "high"):
+        assert thrice.loc["agreement", bound] == pytest.approx(once.loc["agreement", bound])
+
+
 def test_agreement_between_judges_is_that_of_a_second_library():
     first, second = "yynynnyyynynnyyn", "yynnnnyyyyynnyny"
     found = judge_agreement(table(rows(first), rows(second, judge="b"))).set_index("measure")
@@ -85,6 +105,32 @@ def test_a_judge_that_always_says_yes_has_a_yes_bias_of_one():
     assert polarity_bias(fair).set_index("measure").loc["yes bias", "value"] == 0
 
 
+def test_neither_repeats_nor_questions_that_go_together_make_a_rate_more_certain():
+    """Twelve clips: the interval does not shrink when every clip is asked the same three times, in repeats or in questions."""
+    sides = {"positive": "yyynyyyynyyn", "negative": "nnnynnnnnynn"}
+
+    def judged(questions, repeats):
+        ids = [(side, f"{PHYSICS}.{side}.{n}") for side in sides for n in range(questions)]
+        return table(*(rows(sides[side], "vqa", repeat=k, question_id=name) for side, name in ids for k in range(repeats)))
+
+    single, asked, repeated = (polarity_bias(judged(*how)).set_index("measure") for how in ((1, 1), (3, 1), (1, 3)))
+    for found, n in ((asked, 36), (repeated, 12)):
+        assert found.loc["pass rate, positive", "n"] == n
+        for measure in ("yes rate, positive", "pass rate, negative", "yes bias"):
+            assert found.loc[measure, ["value", "low", "high"]].tolist() == pytest.approx(
+                single.loc[measure, ["value", "low", "high"]].tolist()
+            ), measure
+
+
+def test_a_unanimous_rate_has_the_interval_of_its_clips():
+    ids = [f"{PHYSICS}.positive.{n}" for n in range(6)]
+    found = polarity_bias(table(*(rows("yyyy", "vqa", question_id=name) for name in ids))).set_index("measure")
+    row = found.loc["yes rate, positive"]
+    assert (row["value"], row["n"]) == (1.0, 24)
+    assert row["low"] == pytest.approx(4 / (4 + 1.959964**2)), "Wilson at 4 of 4"
+    assert found.loc["yes bias", "reason"] == "undefined"
+
+
 def test_probe_polarity_is_known_from_the_catalogue():
     judged = table(rows("yyn", "probe", question_id="D3_position"), rows("nny", "probe", question_id="D3_contradiction"))
     assert polarity_bias(judged).set_index("measure").loc["pass rate, negative", "value"] == pytest.approx(2 / 3)
@@ -93,6 +139,21 @@ def test_probe_polarity_is_known_from_the_catalogue():
 def test_position_bias_is_the_rank_correlation_with_the_place_in_the_list():
     judged = table(*(rows("y" if n < 12 else "n", "vqa", question_id=f"physics_adherence.positive.{n}") for n in range(1, 25)))
     assert position_bias(judged)["value"].iat[0] < -0.8
+
+
+def test_a_hard_dimension_at_the_end_of_the_bank_is_no_position_bias():
+    """Ids run dimension by dimension: one dimension passes, another fails, and within each the place says nothing."""
+    answers = {"instruction_following": "yyyyny", PHYSICS: "nnnnyn", "continuity_of_memory": "nnnnnn"}
+    starts = {"instruction_following": 1, PHYSICS: 7, "continuity_of_memory": 13}
+    judged = [
+        rows(letter * 5, "vqa", question_id=f"{name}.positive.{starts[name] + k}", repeat=repeat)
+        for name, letters in answers.items()
+        for k, letter in enumerate(letters)
+        for repeat in range(2)
+    ]
+    found = position_bias(table(*judged)).iloc[0]
+    assert found["n"] == 10, "five clips, two dimensions with both outcomes, one repeat"
+    assert found["value"] == pytest.approx(0, abs=1e-12)
 
 
 def test_calibration_is_that_of_scikit_learn():

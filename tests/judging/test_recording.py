@@ -6,6 +6,7 @@ import multiprocessing
 import signal
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,9 +61,17 @@ def test_the_key_depends_on_all_that_decides_an_answer(yes_no):
         call_key(who, question, Encoding(side=256), 0, 0),
         call_key(who, question, encoding, 1, 0),
         call_key(who, question, encoding, 0, 1),
+        call_key(who, replace(question, labels=("Frame 1", "Frame 2", "Frame 3")), encoding, 0, 0),
     ]
-    assert len({base, *others}) == 9
+    assert len({base, *others}) == 10
     assert base == call_key(Identity("openai", "another label", "a", settings={"temperature": 0.0}), yes_no(), Encoding(), 0, 0)
+
+
+def test_judges_that_are_shown_no_frames_keep_their_keys(yes_no):
+    """The labels of frames decide only an answer of a judge that reads them."""
+    relabelled = replace(yes_no(), labels=("a", "b", "c"))
+    for who in (Identity("geometric", "geometric"), Identity("simulated", "simulated", simulated=True)):
+        assert call_key(who, yes_no(), Encoding(), 0, 0) == call_key(who, relabelled, Encoding(), 0, 0)
 
 
 def test_a_failed_call_is_asked_again_by_the_next_run(make_asker, yes_no):
@@ -93,6 +102,60 @@ def test_a_cost_budget_counts_retries_and_tokens(make_asker, yes_no):
         assert per_call.budget.cost == pytest.approx(0.9)
         per_token = make_asker(server.url, "b", max_cost=1.0, price_per_million_input=5000.0, concurrency=1)  # 100 tokens cost 0.5
         assert sum(one.answers[0].reason is None for one in per_token.ask_all([yes_no(n) for n in range(9)])) == 2
+
+
+def test_a_request_sent_again_without_a_refused_field_is_a_call_of_the_budget(make_asker, yes_no):
+    """A server that takes the fields away one by one: five posts for one answer, so one call is not enough for it."""
+    refused = ("logprobs", "seed", "max_tokens", "temperature")
+
+    def answer(body, n):
+        field = next((name for name in refused if name in body), None)
+        return completion("Yes") if field is None else Sent(f'{{"error": "unknown field {field}"}}'.encode(), 400)
+
+    with ChatServer(answer) as server:
+        asker = make_asker(server.url, "a", max_calls=1, samples=1, price_per_call=0.5)
+        assert asker.ask_all([yes_no()])[0].answers[0].reason == Reason.BUDGET_SPENT
+        assert (len(server.requests), asker.budget.calls, asker.budget.cost) == (1, 1, 0.5)
+        server.requests.clear()
+        asker = make_asker(server.url, "b", samples=1, max_retries=0, price_per_call=0.5)
+        assert asker.ask_all([yes_no()])[0].answers[0].answer == "yes"
+        assert (len(server.requests), asker.budget.calls, asker.budget.cost) == (6, 6, 3.0)
+    assert sum(call["usage"].get("cost", 0) for call in asker.recording.calls()) == 3.0
+
+
+def test_an_unreadable_page_that_names_a_field_is_no_refusal_of_it(make_asker, yes_no):
+    with ChatServer(lambda body, n: Sent(b"<html>seed temperature logprobs</html>")) as server:
+        asker = make_asker(server.url, samples=1)
+        assert asker.ask_all([yes_no()])[0].answers[0].reason == Reason.JUDGE_UNPARSED
+        assert (len(server.requests), asker.judge.dropped) == (1, set())
+
+
+@pytest.mark.parametrize("max_cost", [1.0, 4.0, 6.5])
+def test_calls_under_way_count_against_the_cost_budget(max_cost, make_asker, yes_no):
+    """Sixteen at once, each of which costs 1 when it has ended."""
+    with ChatServer(lambda body, n: YES, latency_s=0.05) as server:
+        asker = make_asker(server.url, max_cost=max_cost, price_per_million_input=10_000.0, concurrency=16)
+        asked = asker.ask_all([yes_no(n) for n in range(40)])
+    assert sum(one.answers[0].reason is None for one in asked) == len(server.requests) == int(max_cost)
+    assert asker.budget.cost == pytest.approx(int(max_cost))
+    assert {one.answers[0].reason for one in asked} == {None, Reason.BUDGET_SPENT}
+
+
+def test_a_cost_budget_that_is_ample_costs_no_concurrency(make_asker, yes_no):
+    with ChatServer(lambda body, n: YES, latency_s=0.05) as server:
+        asker = make_asker(server.url, max_cost=1000.0, price_per_million_input=10_000.0, concurrency=16)
+        asked = asker.ask_all([yes_no(n) for n in range(60)])
+    assert all(one.answers[0].reason is None for one in asked)
+    assert server.most_at_once == 16
+
+
+def test_a_refused_key_under_a_cost_budget_stops_after_one_call(make_asker, yes_no):
+    with ChatServer(lambda body, n: Sent(b'{"error": "bad key"}', 401), latency_s=0.05) as server:
+        asked = make_asker(server.url, max_cost=5.0, price_per_million_input=1.0, concurrency=8).ask_all(
+            [yes_no(n) for n in range(20)]
+        )
+    assert {one.answers[0].reason for one in asked} == {Reason.JUDGE_FAILED}
+    assert len(server.requests) == 1
 
 
 def test_a_damaged_recording_is_a_sentence(tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -12,12 +13,13 @@ from chat_server import KEY, ChatServer, completion
 from lookback.camera.intent import compile, parse
 from lookback.clips import Clip, clips_to_frame
 from lookback.errors import ContractError, UsageError
+from lookback.judging.vqa.bank import STAGES
 from lookback.media import content_hash
 from lookback.params import RunParams
 from lookback.params.stages import Judging
 from lookback.stages import judging
 from lookback.store import ArtifactStore, Producer
-from lookback.tables import empty_table, write_table
+from lookback.tables import SCHEMAS, empty_table, write_table
 
 N, FPS = 64, 16.0
 AWAY = compile(parse("yaw:left:60@32,yaw:right:60@32"))
@@ -166,6 +168,73 @@ def test_the_simulated_judge_fills_every_table_and_is_labelled(run):
     assert values(gated, "wrbench.reobserved_state")["stuck"] == "no_oov"
     assert values(gated, "memobench.vqa_instruction_following") == {"good": 1.0, "stuck": pytest.approx(2 / 6)}
     assert (gated.loc[gated["metric"].str.startswith("memobench.vqa"), "reason"] == "").all()
+
+
+def test_calibration_is_saved_against_the_truth_and_against_votes(run):
+    run(judge="simulated", error_rate=0.0)
+    saved = pd.read_csv(run.tables / "judging" / "calibration.csv").set_index(["judge", "against"])
+    assert list(saved.index) == [(judge, "the demo world's truth") for judge in ("geometric", "simulated")]
+    row = saved.loc[("simulated", "the demo world's truth")]
+    assert (row["n"], row["accuracy"]) == (4, 1.0)
+    assert 0 < row["brier"] < 0.25 and 0 < row["calibration_error"] < 0.5
+    write_table(run.tables, "ratings", votes(simulated=False))
+    run(judge="simulated", error_rate=0.0)
+    saved = pd.read_csv(run.tables / "judging" / "calibration.csv").set_index(["judge", "against"])
+    assert saved.loc[("simulated", "the human majority"), ["n", "accuracy"]].tolist() == [2, 1.0]
+    write_table(run.tables, "ratings", votes(simulated=True))
+    run(judge="simulated", error_rate=0.0)
+    saved = pd.read_csv(run.tables / "judging" / "calibration.csv")
+    assert "the simulated votes' majority" in set(saved["against"])
+
+
+def votes(simulated: bool) -> pd.DataFrame:
+    """Three people: the good model's human clip is triggered, the stuck one's is not."""
+    about = {"task": "trigger", "benchmark": "mbench", "setting": "T", "dimension": "trigger_human", "clip_a": "human:1:text"}
+    about |= {"clip_b": "", "model_b": "", "scene": "s", "time": 1.0, "simulated": simulated}
+    said = [("good", "yes"), ("stuck", "no")]
+    made = [{**about, "model_a": model, "annotator": f"p{k}", "label": label} for model, label in said for k in range(3)]
+    return pd.DataFrame(made)[list(SCHEMAS["ratings"].columns)]
+
+
+def test_no_label_leaves_no_calibration_of_an_earlier_run(run):
+    run(judge="simulated", error_rate=0.0)
+    write_table(run.tables, "truth", empty_table("truth"))
+    run(judge="geometric")
+    assert not (run.tables / "judging" / "calibration.csv").exists()
+
+
+def test_the_discrimination_audit_is_saved_for_generated_and_for_published_banks(run, tmp_path):
+    (tmp_path / "failures.csv").write_text("clip_id,model_id,hint\nBar_001,stuck,the event never starts\n")
+    run(judge="simulated", error_rate=0.0, vqa_failures=str(tmp_path / "failures.csv"), vqa_filter="official")
+    summary = pd.read_csv(run.tables / "judging" / "vqa_discrimination_summary.csv").set_index("dimension")
+    assert summary.loc["all", "questions"] == summary.loc["all", "tried"] > 0
+    assert 0 < summary.loc["all", "pass_on_failure"] < summary.loc["all", "tried"]
+    run(judge="simulated", error_rate=0.0)
+    assert not (run.tables / "judging" / "vqa_discrimination.csv").exists(), "no known failure is named"
+    questions = json.dumps([{"ID": 1, "Dimension": "Physics Adherence", "Dimension Polarity": "Negative", "Question": "Melts it?"}])
+    row = ["Bar", "1", questions, "[]", '[{"ID": 1, "Answer": "No"}]', "[]", questions]
+    (tmp_path / "banks").mkdir()
+    with (tmp_path / "banks" / "Bar-1-questions.csv").open("w", newline="") as handle:
+        csv.writer(handle).writerows([("scene", "video_id", *STAGES), row])
+    run(judge="simulated", error_rate=0.0, vqa_questions=str(tmp_path / "banks"))
+    audit = pd.read_csv(run.tables / "judging" / "vqa_discrimination.csv")
+    assert audit[["clip_id", "answer", "passes_failure"]].to_numpy().tolist() == [["Bar_001", "no", True]]
+
+
+def test_a_ground_truth_filter_without_answers_leaves_its_own_reason(run):
+    """Once unread, once out of budget: no score, and never "too few values"."""
+    shown = []
+
+    def unread(body, n):
+        shown.append(body["messages"][1]["content"][0]["text"])
+        return answer_like_a_model(body, n) if "Generate 24" in shown[-1] else completion("I cannot watch videos.")
+
+    with ChatServer(unread) as server:
+        asked = {"judge": "openai", "model": "tiny", "base_url": server.url, "tasks": ["vqa"], "concurrency": 1}
+        spent = run(**asked, max_calls=1)["gated"]
+        silent = run(**asked)["gated"]
+    for gated, reason in ((spent, "budget_spent"), (silent, "judge_unparsed")):
+        assert set(values(gated, "memobench.vqa_physics_adherence").values()) == {reason}
 
 
 def answer_like_a_model(body: dict, number: int):

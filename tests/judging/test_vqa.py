@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from lookback.errors import ContractError, NotScorable, Reason
+from lookback.judging.asking import Asked
+from lookback.judging.interpret import unanswered
+from lookback.judging.question import Answer
+from lookback.judging.tasks.base import Sampling
 from lookback.judging.vqa import (
     BankQuestion,
     QuestionFile,
+    bank_audit,
     discrimination_audit,
+    discrimination_summary,
     failure_filter,
     ground_truth_filter,
     parse_bank,
     read_question_file,
     read_question_files,
 )
-from lookback.judging.vqa.audit import discrimination_summary
 from lookback.judging.vqa.bank import DIMENSIONS, STAGES, clip_number, from_part_id
+from lookback.judging.vqa.pipeline import KnownFailure, make_banks
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "clips" / "memobench" / "vqa_questions"
 needs_files = pytest.mark.skipif(not SHARED.is_dir(), reason="the published question files are not in ../shared/clips")
@@ -55,6 +62,72 @@ def test_the_ground_truth_filter_keeps_what_is_answered_right():
     answers["1"] = "yes" if answers["1"] == "no" else "no"
     del answers["2"]
     assert [question.id for question in ground_truth_filter(bank, answers)] == [str(n) for n in range(3, 25)]
+
+
+def answer_all(question, right=True):
+    """Every question of a bank answered right (or wrong)."""
+    good = ["yes" if part.polarity == "positive" else "no" for part in question.parts]
+    wrong = {"yes": "no", "no": "yes"}
+    return [Answer(part, word if right else wrong[word]) for part, word in zip(question.parts, good, strict=True)]
+
+
+@pytest.fixture
+def banks(make_clip, video):
+    """The bank of one clip, whose filter calls are answered as `how` says: task -> function of the question."""
+    clip = make_clip(benchmark="memobench", ground_truth=str(video))
+    failure = {(clip.setting, clip.clip_id): KnownFailure(clip, "it melts")}
+
+    def make(variant="paper", **how):
+        def ask_all(questions):
+            asked = []
+            for question in questions:
+                said = [Answer(question.parts[0], "yes", 1.0, verbatim=bank_text())] if question.task == "vqa_generate" else None
+                asked.append(Asked(question, 0, said or how[question.task](question)))
+            return asked
+
+        known = failure if "vqa_failure" in how else {}
+        return make_banks([clip], ask_all, Sampling(), known, variant)[(clip.setting, clip.clip_id)]
+
+    return make
+
+
+@pytest.mark.parametrize("reason", [Reason.BUDGET_SPENT, Reason.JUDGE_UNPARSED, Reason.JUDGE_FAILED])
+def test_a_filter_call_without_answers_gives_its_own_reason_and_removes_nothing(reason, banks):
+    def silent(question):
+        return unanswered(question, reason, "the words")
+
+    lost = banks(vqa_ground_truth=silent)
+    assert (lost.questions, lost.reason, lost.detail, lost.removed_by_ground_truth) == ((), reason, "the words", ())
+    wrong = partial(answer_all, right=False)
+    for variant, plain, hinted in (("paper", wrong, silent), ("official", silent, wrong), ("official", wrong, silent)):
+        lost = banks(variant, vqa_ground_truth=answer_all, vqa_failure=plain, vqa_failure_hint=hinted)
+        assert (lost.questions, lost.reason, lost.removed_by_failure) == ((), reason, ()), variant
+    kept = banks("paper", vqa_ground_truth=answer_all, vqa_failure=silent, vqa_failure_hint=wrong)
+    assert (len(kept.questions), kept.reason) == (24, None), "the paper's reading rests on the hinted look alone"
+
+
+def test_a_filter_that_read_every_answer_and_kept_none_has_too_few_and_a_partly_read_one_says_so(banks):
+    none_right = banks(vqa_ground_truth=partial(answer_all, right=False))
+    assert (none_right.reason, len(none_right.removed_by_ground_truth)) == (Reason.TOO_FEW_VALUES, 24)
+
+    def half(question):
+        unread = unanswered(question, Reason.JUDGE_UNPARSED, "maybe")
+        return [*unread[:12], *answer_all(question, right=False)[12:]]
+
+    partly = banks(vqa_ground_truth=half)
+    assert (partly.reason, len(partly.removed_by_ground_truth)) == (Reason.JUDGE_UNPARSED, 24)
+    assert "no answer: maybe" in partly.detail
+
+
+def test_a_bank_keeps_its_answers_on_the_known_failure_for_the_audit(banks):
+    wrong = partial(answer_all, right=False)
+    bank = banks("official", vqa_ground_truth=answer_all, vqa_failure=answer_all, vqa_failure_hint=answer_all)
+    audit = bank_audit({("natural25", "a"): bank})
+    assert (len(audit), int(audit["passes_failure"].sum())) == (24, 24), "the released filter keeps what cannot tell"
+    sharp = banks("paper", vqa_ground_truth=answer_all, vqa_failure=answer_all, vqa_failure_hint=wrong)
+    assert int(bank_audit({("natural25", "a"): sharp})["passes_failure"].sum()) == 0
+    untried = banks(vqa_ground_truth=answer_all)
+    assert bank_audit({("natural25", "a"): untried}).empty, "no known failure, nothing to audit"
 
 
 def test_the_two_readings_of_the_failure_filter_keep_opposite_questions():

@@ -20,8 +20,8 @@ def validate_poses(poses: ArrayLike, where: str = "poses") -> Poses:
     """The poses as float64 (N,4,4), or a `ContractError` that names what is wrong and in which frame."""
     try:
         c2w = np.asarray(poses, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ContractError(f"{where}: camera-to-world poses are no array of numbers ({error}).") from None
+    except (TypeError, ValueError) as problem:
+        raise ContractError(f"{where}: camera-to-world poses are no array of numbers ({problem}).") from None
     if c2w.ndim != 3 or c2w.shape[1:] != (4, 4) or len(c2w) == 0:
         raise ContractError(f"{where}: camera-to-world poses must have shape (N,4,4) with N >= 1, not {c2w.shape}.")
     finite = np.isfinite(c2w).all(axis=(1, 2))

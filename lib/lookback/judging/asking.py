@@ -89,7 +89,7 @@ class Asker:
         unable = self.judge.unable(question)
         if unable:
             return unanswered(question, Reason.BACKEND_UNAVAILABLE, unable)
-        samples, first = self.judge.samples(question, None), None
+        samples, first = self._samples_alone(question, repeat), None
         if samples == 0:
             first = await self._call(question, 0, repeat)
             if isinstance(first, Failure):
@@ -97,12 +97,32 @@ class Asker:
             samples = self.judge.samples(question, first)
         drawn = [await self._call(question, sample, repeat) for sample in range(1, samples + 1)]
         if failure := next((outcome for outcome in drawn if isinstance(outcome, Failure)), None):
+            if first is None:  # noted for the plain call too, which is where a replay looks first
+                self.recording.put_all([(self._key(question, 0, repeat), self.judge.identity, question, 0, repeat, failure)])
             return unanswered(question, failure.reason, failure.detail)
         replies = [reply for reply in (*drawn, first) if isinstance(reply, Reply)][: len(drawn) or 1]
         return [replace(answer, verbatim=redact(answer.verbatim)) for answer in interpret(question, replies)]
 
+    def _samples_alone(self, question: Question, repeat: int) -> int:
+        """How many samples decide without a plain call: where the recording holds samples alone, or the judge needs no plain call.
+
+        A recorded plain reply is always used, so that a rerun and a replay decide as the first run did.
+        """
+        if self._is_recorded(question, 0, repeat):
+            return 0
+        drawn = self.judge.identity.samples(question)
+        if any(self._is_recorded(question, sample, repeat) for sample in range(1, drawn + 1)):
+            return drawn
+        return self.judge.samples(question, None)
+
+    def _is_recorded(self, question: Question, sample: int, repeat: int) -> bool:
+        return self.judge.costs and isinstance(self.recording.get(self._key(question, sample, repeat)), Reply)
+
+    def _key(self, question: Question, sample: int, repeat: int) -> str:
+        return call_key(self.judge.identity, question, self.encoding, sample, repeat)
+
     async def _call(self, question: Question, sample: int, repeat: int) -> Reply | Failure:
-        key = call_key(self.judge.identity, question, self.encoding, sample, repeat)
+        key = self._key(question, sample, repeat)
         if key not in self._running:
             self._running[key] = asyncio.create_task(self._recorded_or_new(key, question, sample, repeat))
         try:
@@ -122,29 +142,47 @@ class Asker:
         return outcome
 
     async def _new(self, key: str, question: Question, sample: int, repeat: int) -> Reply | Failure:
-        for attempt in range(self.max_retries + 1):
+        attempt, posts = 0, 0
+        while True:
             await self.patience.pause()
+            room = not self._paid or await self.budget.room()
             if self._given_up is not None:
                 return Failure(self._given_up.reason, redact(f"not asked: {self._given_up.detail}"))
-            if self.judge.costs and not self.budget.take():
+            if not room:
                 return Failure(Reason.BUDGET_SPENT, "the budget ended before this question")
-            started = time.monotonic()
+            posts += 1
             try:
-                reply = await self.judge.ask(question, sample, repeat)
-                return self._charged(reply, time.monotonic() - started, attempt + 1)
+                return await self._asked(question, sample, repeat, posts)
             except MediaError as error:
                 return Failure(error.reason, redact(str(error)))
             except JudgeError as error:
                 if error.fatal:
                     self._given_up = error
+                if error.changed:
+                    continue
                 if not error.retry or attempt == self.max_retries or (error.wait_s or 0) > self.patience.max_wait_s:
                     return Failure(error.reason, redact(error.detail))
                 await self.patience.after(key, attempt, error.wait_s)
-        raise AssertionError("unreachable: the last attempt returns")
+                attempt += 1
+
+    async def _asked(self, question: Question, sample: int, repeat: int, posts: int) -> Reply:
+        """One post, counted against the budget from the moment it is made."""
+        if not self._paid:
+            return await self.judge.ask(question, sample, repeat)
+        self.budget.take()
+        started = time.monotonic()
+        try:
+            reply = await self.judge.ask(question, sample, repeat)
+            return self._charged(reply, time.monotonic() - started, posts)
+        finally:
+            self.budget.ended()
+
+    @property
+    def _paid(self) -> bool:
+        """Whether a call counts against the budget; a replay only reads."""
+        return self.judge.costs and not self.recording.read_only
 
     def _charged(self, reply: Reply, seconds: float, attempts: int) -> Reply:
-        if not self.judge.costs:
-            return reply
         usage: dict[str, Any] = dict(reply.usage)
         price = self.budget.charge(int(usage.get("input_tokens", 0)), int(usage.get("output_tokens", 0)))
         price += self.budget.price_per_call * (attempts - 1)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import AsyncIterator
 from email.utils import parsedate_to_datetime
 from time import time
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2  # the HTTP library the openai package itself uses
 
 from lookback.errors import Reason
-from lookback.judging.parsing import as_yes_no
+from lookback.judging.probability import NO_TOKENS, YES_TOKENS, p_yes
 from lookback.judging.question import JudgeError, Reply
 from lookback.judging.secrets import redact
 
@@ -27,6 +28,8 @@ LONGEST_TEXT = 200_000  # characters of a reply that are kept
 SHOWN = 500  # characters of an error body in a message
 TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 REFUSED = {401, 403}
+DECORATION = re.compile(r"""[\s"'“”‘’«»*_`#>~]*""")  # white space, quotes, markdown: what may stand before the answer
+SAME_WORD = re.compile(r"[\w'’-]")  # how the next token opens where it goes on with the word: No|body, No|-one
 
 
 class _TooLarge(RuntimeError):
@@ -80,7 +83,7 @@ def failure(error: Exception) -> JudgeError:
 
     if isinstance(error, openai.APIStatusError):
         status = error.status_code
-        detail = redact(f"the server answered {status}: {error.response.text[:SHOWN]}")
+        detail = f"the server answered {status}: {redact(error.response.text)[:SHOWN]}"
         wait = _retry_after(error.response.headers.get("retry-after"))
         return JudgeError(Reason.JUDGE_FAILED, detail, retry=status in TRANSIENT, wait_s=wait, fatal=status in REFUSED)
     cause: BaseException | None = error
@@ -92,7 +95,7 @@ def failure(error: Exception) -> JudgeError:
         return JudgeError(Reason.JUDGE_FAILED, "the server did not answer in time", retry=True)
     if isinstance(error, openai.APIConnectionError):
         return JudgeError(Reason.JUDGE_FAILED, redact(f"no connection: {error.__cause__ or error}"), retry=True)
-    return JudgeError(Reason.JUDGE_FAILED, redact(f"{type(error).__name__}: {str(error)[:SHOWN]}"), retry=True)
+    return JudgeError(Reason.JUDGE_FAILED, f"{type(error).__name__}: {redact(str(error))[:SHOWN]}", retry=True)
 
 
 def read_completion(body: str, want_logprobs: bool) -> Reply:
@@ -104,16 +107,19 @@ def read_completion(body: str, want_logprobs: bool) -> Reply:
         usage = completion.get("usage") or {}
         used = {"input_tokens": int(usage.get("prompt_tokens") or 0), "output_tokens": int(usage.get("completion_tokens") or 0)}
     except (ValueError, KeyError, IndexError, TypeError, AttributeError):
-        raise JudgeError(Reason.JUDGE_UNPARSED, redact(f"not a chat completion: {body[:LONGEST_TEXT]}")) from None
+        raise JudgeError(Reason.JUDGE_UNPARSED, f"not a chat completion: {redact(body)[:LONGEST_TEXT]}") from None
     tokens = (message.get("logprobs") or {}).get("content") if isinstance(message.get("logprobs"), dict) else None
     logprobs = _answer_token(tokens) if want_logprobs and isinstance(tokens, list) else None
     served = {"served_model": str(completion.get("model", "")), "finish_reason": str(message.get("finish_reason", ""))}
-    return Reply(redact(str(text)[:LONGEST_TEXT]), logprobs, usage={**used, **served, "has_logprobs": tokens is not None})
+    return Reply(redact(str(text))[:LONGEST_TEXT], logprobs, usage={**used, **served, "has_logprobs": tokens is not None})
 
 
 def _answer_token(tokens: list[Any]) -> tuple[tuple[str, float], ...] | None:
-    """The candidates of the first token that says yes or no (a chat model may open with white space or quotes)."""
-    for token in tokens:
+    """The candidates of the token that answers: one of WRBench's, with nothing but white space, quotes or markdown before it.
+
+    A "no" inside prose answers nothing, nor does a token that is only the start of a word.
+    """
+    for place, token in enumerate(tokens):
         try:
             said = str(token["token"])
             candidates = {said: float(token["logprob"])}
@@ -122,9 +128,17 @@ def _answer_token(tokens: list[Any]) -> tuple[tuple[str, float], ...] | None:
             return None
         if not all(score <= 0 or math.isfinite(score) for score in candidates.values()):  # NaN fails both; -inf is no mass
             return None
-        if as_yes_no(said) is not None:
-            return tuple(sorted(candidates.items()))
+        if said in YES_TOKENS or said in NO_TOKENS:
+            scores = tuple(sorted(candidates.items()))
+            return None if p_yes(scores) is None or _word_goes_on(tokens[place + 1 :]) else scores
+        if not DECORATION.fullmatch(said):
+            return None
     return None
+
+
+def _word_goes_on(rest: list[Any]) -> bool:
+    following = rest[0].get("token", "") if rest and isinstance(rest[0], dict) else ""
+    return bool(SAME_WORD.match(str(following)))
 
 
 def _retry_after(header: str | None) -> float | None:

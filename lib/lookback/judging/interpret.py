@@ -48,7 +48,9 @@ def _yes_no(part: Part, replies: Sequence[Reply]) -> Answer:
     verbatim = first.text if len(replies) == 1 else json.dumps([reply.text for reply in replies], ensure_ascii=False)
     if not said:
         return Answer(part, reason=Reason.JUDGE_UNPARSED, verbatim=verbatim[:VERBATIM_LIMIT])
-    return _probable(part, said.count("yes") / len(said), "sampled", verbatim)
+    # a plain call whose scores name neither answer speaks by its words alone; it drew no sample
+    value_from = "sampled" if first.logprobs is None else "stated"
+    return _probable(part, said.count("yes") / len(said), value_from, verbatim)
 
 
 def _probable(part: Part, probability: float, value_from: str, verbatim: str) -> Answer:

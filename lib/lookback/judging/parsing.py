@@ -13,8 +13,14 @@ FENCE = re.compile(r"```[a-zA-Z]*\s*\n?(.*?)```", re.DOTALL)
 TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)
 BARE = re.compile(r"""^[\s"'*`(\[]*(yes|no)[\s"'*`)\].!]*$""", re.IGNORECASE)
-LEADING = re.compile(r"""^[\s"'*`(\[]*(yes|no)["'*`)\]]*\s*[.,:;!\n–—-]""", re.IGNORECASE)
-NAMED = re.compile(r"""\b(?:final\s+)?answer["'*`]*\s*(?:is|:|=)\s*["'*`]*(yes|no)\b""", re.IGNORECASE)
+# what ends the word: "No - it", "No: it", but neither "No-one" nor "No. 5"
+CLOSED = r"""["'*`)\]]*\s*(?:[,:;!\n—]|\.(?!\s*\d)|[–-](?!\w))"""
+LEADING = re.compile(rf"""^[\s"'*`(\[]*(yes|no){CLOSED}""", re.IGNORECASE)
+# the second group is missing where the sentence goes on ("the answer is no longer visible")
+NAMED = re.compile(
+    rf"""\b(?:final\s+)?answer["'*`]*\s*(?:is\s*:?|:|=)\s*["'*`]*(yes|no)\b(["'*`)\]]*\s*$|{CLOSED}|\s+\(|\s+(?:because|since|as)\b)?""",
+    re.IGNORECASE,
+)
 RATING = re.compile(r"""\b(?:score|rating)["'*`]*\s*(?:is|of|:|=)?\s*["'*`]*(\d+(?:\.\d+)?)\b""", re.IGNORECASE)
 OUT_OF_FIVE = re.compile(r"\b(\d+(?:\.\d+)?)\s*(?:/|out of)\s*5\b", re.IGNORECASE)
 LONGEST = 200_000  # characters looked at; a judge that writes more than this has lost the thread
@@ -58,9 +64,9 @@ def parse_yes_no(text: str) -> YesNo | None:
         return found.pop() if len(found) == 1 else None
     if match := LEADING.match(text):
         return _yes_no(match.group(1))
-    named = {match.lower() for match in NAMED.findall(text)}
-    if len(named) == 1:
-        return _yes_no(named.pop())
+    named = [(_yes_no(match.group(1)), match.group(2)) for match in NAMED.finditer(text)]
+    if len({word for word, _ in named}) == 1 and any(closed is not None for _, closed in named):
+        return named[0][0]
     last = text.splitlines()[-1] if text else ""
     if match := BARE.match(last):
         return _yes_no(match.group(1))

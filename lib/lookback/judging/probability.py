@@ -15,10 +15,10 @@ NO_TOKENS = ("No", "no", "NO", " No", " no", " NO")
 def p_yes(candidates: Sequence[tuple[str, float]]) -> float | None:
     """exp L_yes / (exp L_yes + exp L_no), L the log-sum-exp over the allowed tokens among an answer's candidates.
 
-    A side that is not among the candidates has no mass (L = -inf); None when both are absent.
+    A side that is not among the candidates has no mass (L = -inf); None when neither side has any.
     """
     yes = [score for token, score in candidates if token in YES_TOKENS]
     no = [score for token, score in candidates if token in NO_TOKENS]
-    if not yes and not no:
+    if max((*yes, *no), default=-math.inf) == -math.inf:
         return None
     return yes_probability(yes or [-math.inf], no or [-math.inf])

@@ -98,3 +98,4 @@ class JudgeError(Exception):
         self.retry = retry
         self.wait_s = wait_s
         self.fatal = fatal  # no other question will fare better (a refused key): ask nothing more
+        self.changed = False  # the judge changed the request (left out a refused field): ask again at once, as a call of its own

@@ -46,6 +46,10 @@ class Identity:
     def settings_hash(self) -> str:
         return sha256_json(self.settings or {})
 
+    def samples(self, question: Question) -> int:
+        """How many sampled calls stand for the question where the plain call gives no log-probabilities."""
+        return int((self.settings or {}).get("samples", 0)) if question.expects == "yes_no" else 0
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -56,12 +60,15 @@ class Failure:
 
 
 def call_key(identity: Identity, question: Question, encoding: Encoding, sample: int, repeat: int) -> str:
-    """Hash of model, prompt version, question, frames and settings."""
+    """Hash of model, prompt version, question, frames with what they are called, and settings."""
     asked = [question.task, question.expects, question.prompt_version, question.system, question.text]
     parts = [part.question_id for part in question.parts]
-    clip = question.clip.key if identity.simulated or identity.name == "geometric" else ()  # these answer by clip, not by frames
+    by_clip = identity.simulated or identity.name == "geometric"  # these answer by clip, not by frames
+    clip = question.clip.key if by_clip else ()
+    hashes = frame_hashes(question.video_hash, question.frames, encoding)
+    frames = hashes if by_clip else list(zip(hashes, question.labels, strict=True))
     who = [identity.name, identity.model, identity.version, identity.settings or {}]
-    return sha256_json([who, asked, parts, clip, frame_hashes(question.video_hash, question.frames, encoding), sample, repeat])
+    return sha256_json([who, asked, parts, clip, frames, sample, repeat])
 
 
 class Recording:

@@ -49,9 +49,9 @@ STAGES = (
     Stage(
         "judging",
         "40_judging",
-        ("clips", "segments", "artifacts", "items", "truth"),
+        ("clips", "segments", "artifacts", "items", "truth", "ratings"),
         ("judgements", "gated"),
-        ("judging",),
+        ("judging", "scoring"),
         ("lookback.judging", "lookback.metrics"),
     ),
     Stage("agreement", "50_agreement", ("clips", "gated", "judgements", "ratings"), (), ("agreement",)),

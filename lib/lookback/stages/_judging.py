@@ -31,7 +31,7 @@ def judging(params: RunParams) -> dict[str, pd.DataFrame]:
     """Ask every question the parameters want; writes `judgements` and `gated`, and what judging cost beside them."""
     wanted, folder = params.judging, params.paths.tables
     clips, artifacts, items = (read_table(folder, name) for name in ("clips", "artifacts", "items"))
-    truth = read_table(folder, "truth") if (folder / "truth.parquet").is_file() else None
+    truth, ratings = (read_table(folder, name) if (folder / f"{name}.parquet").is_file() else None for name in ("truth", "ratings"))
     encoding = Encoding(wanted.image_side, wanted.jpeg_quality)
     context = JudgeContext(
         wanted,
@@ -64,7 +64,7 @@ def judging(params: RunParams) -> dict[str, pd.DataFrame]:
     write_json(params.paths.root / CACHE / "usage.json", usage)
     if session.banks:
         write_text(folder / "judging" / "vqa_banks.json", bank_records(session.banks))
-    write_quality(params, judgements, calls)
+    write_quality(params, judgements, calls, clips, ratings=ratings, truth=truth, banks=session.banks)
     for name, (figure, caption) in judging_figures(judgements).items():
         save_figure(figure, params.paths.figures / "judging", name, caption)
     return {"judgements": judgements, "gated": gated}

@@ -72,17 +72,21 @@ class OpenAIJudge:
 
     async def ask(self, question: Question, sample: int, repeat: int) -> Reply:
         messages = await asyncio.to_thread(self._messages, question)
-        for _ in range(len(OPTIONAL_FIELDS) + 1):
-            body = self._body(question, sample, repeat)
-            try:
-                return await self._post(messages, body, question)
-            except JudgeError as error:
-                refused = next((field for field in OPTIONAL_FIELDS if field in body and field in error.detail), None)
-                if error.retry or error.fatal or refused is None:
-                    raise
-                self.dropped |= {"logprobs", "top_logprobs"} if "logprobs" in refused else {refused}
-                self._no_logprobs = self._no_logprobs or "logprobs" in refused
-        raise JudgeError(Reason.JUDGE_FAILED, "the server refuses every form of the request")
+        body = self._body(question, sample, repeat)
+        try:
+            return await self._post(messages, body, question)
+        except JudgeError as error:
+            error.changed = self._drop_refused(body, error)
+            raise
+
+    def _drop_refused(self, body: dict[str, Any], error: JudgeError) -> bool:
+        """Leave out from now on the optional field that the server's refusal names; False where it names none that was sent."""
+        refused = next((field for field in OPTIONAL_FIELDS if field in body and field in error.detail), None)
+        if refused is None or error.retry or error.fatal or error.reason != Reason.JUDGE_FAILED:
+            return False
+        self.dropped |= {"logprobs", "top_logprobs"} if "logprobs" in refused else {refused}
+        self._no_logprobs = self._no_logprobs or "logprobs" in refused
+        return True
 
     async def close(self) -> None:
         if self._client is not None:

@@ -28,12 +28,9 @@ class ReplayJudge:
         return JUDGES.get(self.identity.name).build.unable(question)  # type: ignore[attr-defined]
 
     def samples(self, question: Question, first: Reply | None) -> int:
-        """What the recorded judge did: a plain call that decided, or sampled calls."""
-        drawn = int((self.identity.settings or {}).get("samples", 0)) if question.expects == "yes_no" else 0
-        if first is not None:
-            return 0 if first.logprobs is not None or first.stated is not None else drawn
-        plain = self.recording.get(call_key(self.identity, question, self.encoding, 0, 0))
-        return drawn if plain is None else 0
+        """What the recorded judge did after its plain call; samples without one are found by the asker."""
+        decided = first is None or first.logprobs is not None or first.stated is not None
+        return 0 if decided else self.identity.samples(question)
 
     async def ask(self, question: Question, sample: int, repeat: int) -> Reply:
         known = self.recording.get(call_key(self.identity, question, self.encoding, sample, repeat))

@@ -14,6 +14,7 @@ from lookback.judging.judges.base import JudgeContext
 from lookback.judging.probability import NO_TOKENS, YES_TOKENS
 from lookback.judging.question import JudgeError, Question, Reply
 from lookback.judging.recording import Identity
+from lookback.judging.secrets import redact
 from lookback.registry import Availability, judge
 
 
@@ -62,7 +63,7 @@ class TransformersJudge:
                     return self._scores(processor, model, inputs)
                 return self._generation(processor, model, inputs, repeat)
         except (RuntimeError, ValueError) as error:  # out of memory, too long a prompt
-            raise JudgeError(Reason.BACKEND_FAILED, f"{type(error).__name__}: {str(error)[:300]}") from None
+            raise JudgeError(Reason.BACKEND_FAILED, f"{type(error).__name__}: {redact(str(error))[:300]}") from None
 
     def _load(self) -> tuple[Any, Any]:
         if self._loaded is None:

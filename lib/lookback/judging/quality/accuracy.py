@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from lookback.clips import KEYS
-from lookback.judging.quality.shared import answered
+from lookback.judging.quality.shared import first_repeat
 from lookback.stats import majority_vote, trigger_validation
 
 LABELS = {"yes": True, "no": False, "triggered": True, "not_triggered": False}
@@ -27,8 +27,8 @@ def human_triggers(ratings: pd.DataFrame) -> pd.DataFrame:
 
 def trigger_labels(judgements: pd.DataFrame, ratings: pd.DataFrame) -> pd.DataFrame:
     """The trigger answers (first repeat) of clips with a human majority, with `human` beside them."""
-    rows = answered(judgements)
-    return rows[(rows["task"] == "trigger") & (rows["repeat"] == 0)].merge(human_triggers(ratings), on=KEYS)
+    rows = first_repeat(judgements)
+    return rows[rows["task"] == "trigger"].merge(human_triggers(ratings), on=KEYS)
 
 
 def trigger_accuracy(judgements: pd.DataFrame, ratings: pd.DataFrame, clips: pd.DataFrame, seed: int = 0) -> pd.DataFrame:

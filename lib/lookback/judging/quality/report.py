@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -13,30 +13,63 @@ from lookback.judging.quality.accuracy import trigger_labels
 from lookback.judging.quality.agreement import disagreements, judge_agreement
 from lookback.judging.quality.bias import polarity_bias, position_bias
 from lookback.judging.quality.calibration import calibration_table
+from lookback.judging.quality.confidence import judge_calibration
 from lookback.judging.quality.cost import cost_per_clip
 from lookback.judging.quality.figures import calibration_figure, funnel_figure
 from lookback.judging.quality.funnel import gate_funnel
 from lookback.judging.quality.retest import test_retest
+from lookback.judging.vqa.audit import bank_audit, discrimination_summary
+from lookback.judging.vqa.pipeline import Bank, TaskKey
 from lookback.params import RunParams
 
 
-def write_quality(params: RunParams, judgements: pd.DataFrame, calls: Sequence[dict[str, Any]]) -> None:
-    """CSV tables below `tables/judging`, and the cost beside the recording."""
+def write_quality(
+    params: RunParams,
+    judgements: pd.DataFrame,
+    calls: Sequence[dict[str, Any]],
+    clips: pd.DataFrame,
+    *,
+    ratings: pd.DataFrame | None = None,
+    truth: pd.DataFrame | None = None,
+    banks: Mapping[TaskKey, Bank] | None = None,
+) -> None:
+    """CSV tables below `tables/judging`, and the cost beside the recording.
+
+    Calibration is there where triggers have labels (people's votes, the demo world's truth), the discrimination audit where
+    question banks were tried on known failures.
+    """
     folder = params.paths.tables / "judging"
     tables = {
         "test_retest": test_retest(judgements),
-        "polarity_bias": polarity_bias(judgements),
-        "position_bias": position_bias(judgements),
+        "polarity_bias": polarity_bias(judgements, params.seed),
+        "position_bias": position_bias(judgements, params.seed),
         "judge_agreement": judge_agreement(judgements),
         "disagreements": disagreements(judgements),
     }
     for judge in measuring_judges(judgements):
         tables[f"gate_funnel_{judge}"] = gate_funnel(judgements, judge)
+    audit = bank_audit(banks or {})
+    where_known = {
+        "calibration": judge_calibration(judgements, clips, ratings=ratings, truth=truth),
+        "vqa_discrimination": audit,
+        "vqa_discrimination_summary": discrimination_summary(audit) if len(audit) else audit,
+    }
+    for name, table in where_known.items():
+        if len(table):
+            tables[name] = table
+        else:
+            (folder / f"{name}.csv").unlink(missing_ok=True)  # left by a run with other parameters
     for name, table in tables.items():
         write_text(folder / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
     costs = cost_per_clip(calls)
     if len(costs):
         write_text(params.paths.root / "judge_cache" / "cost.csv", costs.to_csv(index=False, lineterminator="\n"))
+
+
+def saved_quality(params: RunParams, name: str) -> pd.DataFrame:
+    """A table `write_quality` left; empty where the run had nothing to write it from."""
+    path = params.paths.tables / "judging" / f"{name}.csv"
+    return pd.read_csv(path) if path.is_file() else pd.DataFrame()
 
 
 def judging_figures(judgements: pd.DataFrame, ratings: pd.DataFrame | None = None) -> dict[str, tuple[Figure, str]]:

@@ -24,6 +24,17 @@ def answered(judgements: pd.DataFrame) -> pd.DataFrame:
     return judgements[judgements["reason"] == ""]
 
 
+def first_repeat(judgements: pd.DataFrame) -> pd.DataFrame:
+    """Rows with an answer, of the first repeat."""
+    rows = answered(judgements)
+    return rows[rows["repeat"] == 0]
+
+
+def clip_names(rows: pd.DataFrame) -> pd.Series:
+    """The clip of each row as one label: the cluster of intervals over questions."""
+    return pd.Series(["/".join(key) for key in rows[KEYS].itertuples(index=False)], index=rows.index, dtype=object)
+
+
 def polarity(task: str, question_id: str) -> str:
     """positive, negative, or empty where a question has no polarity."""
     if task in ("probe", "judgeability"):

@@ -1,13 +1,15 @@
 """MemoBench's question banks: reading, generating, filtering and auditing them."""
 
-from lookback.judging.vqa.audit import discrimination_audit
+from lookback.judging.vqa.audit import bank_audit, discrimination_audit, discrimination_summary
 from lookback.judging.vqa.bank import BankQuestion, QuestionFile, parse_bank, read_question_file, read_question_files
 from lookback.judging.vqa.filters import failure_filter, ground_truth_filter
 
 __all__ = [
     "BankQuestion",
     "QuestionFile",
+    "bank_audit",
     "discrimination_audit",
+    "discrimination_summary",
     "failure_filter",
     "ground_truth_filter",
     "parse_bank",

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from lookback.judging.vqa.bank import QuestionFile
+from lookback.judging.vqa.bank import BankQuestion, QuestionFile
 
-COLUMNS = ["scene", "video_id", "question_id", "dimension", "polarity", "answer", "passes_failure", "question"]
+if TYPE_CHECKING:
+    from lookback.judging.vqa.pipeline import Bank, TaskKey
+
+COLUMNS = ["question_id", "dimension", "polarity", "answer", "passes_failure", "question"]
 
 
 def discrimination_audit(files: Iterable[QuestionFile]) -> pd.DataFrame:
@@ -16,15 +20,24 @@ def discrimination_audit(files: Iterable[QuestionFile]) -> pd.DataFrame:
 
     A question that passes cannot tell this failure from a good clip. `passes_failure` is missing where the clip was not asked.
     """
+    rows = [row for file in files for row in _rows((file.scene, file.video_id), file.final, file.on_failure)]
+    return pd.DataFrame(rows, columns=["scene", "video_id", *COLUMNS]).astype({"passes_failure": "boolean"})
+
+
+def bank_audit(banks: Mapping[TaskKey, Bank]) -> pd.DataFrame:
+    """The same of a run's banks, published or generated; empty where no bank was tried on a known failure."""
+    tried = any(bank.on_failure for bank in banks.values())
+    rows = [row for key, bank in sorted(banks.items()) for row in _rows(key, bank.questions, bank.on_failure)] if tried else []
+    return pd.DataFrame(rows, columns=["setting", "clip_id", *COLUMNS]).astype({"passes_failure": "boolean"})
+
+
+def _rows(key: tuple[str, str], bank: Sequence[BankQuestion], on_failure: Mapping[str, str]) -> list[tuple[Any, ...]]:
     rows = []
-    for file in files:
-        for question in file.final:
-            answer = file.revised.get(question.id, file.failure.get(question.id, ""))
-            passes = question.passes(answer) if answer else None
-            rows.append(
-                [file.scene, file.video_id, question.id, question.dimension, question.polarity, answer, passes, question.text]
-            )
-    return pd.DataFrame(rows, columns=COLUMNS).astype({"passes_failure": "boolean"})
+    for question in bank:
+        answer = on_failure.get(question.id, "")
+        passes = question.passes(answer) if answer else None
+        rows.append((*key, question.id, question.dimension, question.polarity, answer, passes, question.text))
+    return rows
 
 
 def discrimination_summary(audit: pd.DataFrame) -> pd.DataFrame:

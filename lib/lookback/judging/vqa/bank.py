@@ -59,6 +59,11 @@ class QuestionFile:
     def key(self) -> tuple[str, int]:
         return (self.scene.lower(), int(self.video_id))
 
+    @property
+    def on_failure(self) -> dict[str, str]:
+        """id -> the last answer on the known-failure clip: with the hint where there is one."""
+        return {**self.failure, **self.revised}
+
 
 def parse_bank(text: str, complete: bool = True) -> tuple[BankQuestion, ...]:
     """The questions of a generator's reply. A complete bank has six in each of the four dimensions, both polarities in each."""

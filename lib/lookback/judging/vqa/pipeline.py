@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -24,7 +24,7 @@ GENERATED = Part("generate", "Generate 24 yes/no questions from the prompt and t
 
 @dataclass(frozen=True)
 class Bank:
-    """The questions of one clip task, or why there are none; `generated` ones also keep what each filter removed."""
+    """The questions of one clip task, or why there are none; what each filter removed, and the answers on the known failure."""
 
     questions: tuple[BankQuestion, ...] = ()
     source: str = ""
@@ -32,6 +32,7 @@ class Bank:
     detail: str = ""
     removed_by_ground_truth: tuple[str, ...] = ()
     removed_by_failure: tuple[str, ...] = ()
+    on_failure: Mapping[str, str] = field(default_factory=dict)  # question id -> yes/no on the known-failure clip, the hinted last
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,11 @@ def read_banks(clips: Sequence[Clip], files: Mapping[tuple[str, int], QuestionFi
     banks = {}
     for clip in clips:
         file = files.get(clip_number(clip.scene, clip.clip_id) or ("", -1))
-        missing = Bank(reason=Reason.MISSING_INPUT, detail=f"no question file for {clip.clip_id}")
-        banks[(clip.setting, clip.clip_id)] = missing if file is None else Bank(file.final, "published")
+        if file is None:
+            bank = Bank(reason=Reason.MISSING_INPUT, detail=f"no question file for {clip.clip_id}")
+        else:
+            bank = Bank(file.final, "published", on_failure=file.on_failure)
+        banks[(clip.setting, clip.clip_id)] = bank
     return banks
 
 
@@ -120,9 +124,9 @@ def _filter_on_ground_truth(
                 tasks[key], "vqa_ground_truth", prompt, bank.questions, shown, sampling, questions=listing(bank.questions)
             )
     filtered = dict(banks)
-    for key, answers in _answered(questions, ask_all).items():
-        kept = ground_truth_filter(banks[key].questions, answers)
-        filtered[key] = _reduced(banks[key], kept, "removed_by_ground_truth")
+    for key, looked in _looks(questions, ask_all).items():
+        kept = ground_truth_filter(banks[key].questions, looked.answers)
+        filtered[key] = _reduced(banks[key], kept, "removed_by_ground_truth", looked)
     return filtered
 
 
@@ -146,27 +150,48 @@ def _filter_on_failures(
         hinted[key] = bank_question(
             failure.clip, "vqa_failure_hint", second, bank.questions, shown, sampling, questions=asked, hint=failure.hint
         )
-    answers, revised = _answered(plain, ask_all), _answered(hinted, ask_all)
+    looks, hinted_looks = _looks(plain, ask_all), _looks(hinted, ask_all)
     filtered = dict(banks)
-    for key in plain:
-        kept = failure_filter(banks[key].questions, answers[key], revised[key], variant)
-        filtered[key] = _reduced(banks[key], kept, "removed_by_failure")
+    for key, bank in ((key, banks[key]) for key in plain):
+        look, again = looks[key], hinted_looks[key]
+        kept = failure_filter(bank.questions, look.answers, again.answers, variant)
+        tried = replace(bank, on_failure={**look.answers, **again.answers})
+        needed = (again,) if variant == "paper" else (look, again)  # the paper's reading rests on the hinted look alone
+        filtered[key] = _reduced(tried, kept, "removed_by_failure", *needed)
     return filtered
 
 
-def _answered(questions: Mapping[TaskKey, Question], ask_all: AskAll) -> dict[TaskKey, dict[str, str]]:
-    """id -> yes/no of every bank; unread answers are left out."""
-    results = ask_all(list(questions.values()))
-    return {
-        key: {answer.part.question_id.rpartition(".")[2]: answer.answer for answer in asked.answers if answer.reason is None}
-        for key, asked in zip(questions, results, strict=True)
-    }
+@dataclass(frozen=True)
+class _Look:
+    """What a judge said about one video: question id -> yes/no, and of the rest the first one's reason with the words."""
+
+    answers: Mapping[str, str]
+    reason: Reason | None = None
+    detail: str = ""
 
 
-def _reduced(bank: Bank, kept: tuple[BankQuestion, ...], removed_by: str) -> Bank:
+def _looks(questions: Mapping[TaskKey, Question], ask_all: AskAll) -> dict[TaskKey, _Look]:
+    looks = {}
+    for key, asked in zip(questions, ask_all(list(questions.values())), strict=True):
+        answers = {answer.part.question_id.rpartition(".")[2]: answer.answer for answer in asked.answers if answer.reason is None}
+        unread = next((answer for answer in asked.answers if answer.reason is not None), None)
+        looks[key] = _Look(answers) if unread is None else _Look(answers, unread.reason, unread.verbatim)
+    return looks
+
+
+def _reduced(bank: Bank, kept: tuple[BankQuestion, ...], removed_by: str, *looks: _Look) -> Bank:
+    """The bank with the questions kept. One that loses them all to a call without answers says so: no filter has looked at them."""
     gone = tuple(question.id for question in bank.questions if question not in kept)
-    empty = {} if kept else {"reason": Reason.TOO_FEW_VALUES, "detail": f"every question was {removed_by.replace('_', ' ')}"}
-    return replace(bank, questions=kept, **{removed_by: gone}, **empty)  # type: ignore[arg-type]
+    unread = None if kept else next((look for look in looks if look.reason is not None), None)
+    if unread is not None and not unread.answers:
+        return replace(bank, questions=(), reason=unread.reason, detail=unread.detail)
+    reduced = replace(bank, questions=kept, **{removed_by: gone})  # type: ignore[arg-type]
+    if kept:
+        return reduced
+    told = f"every question was {removed_by.replace('_', ' ')}"
+    if unread is None:
+        return replace(reduced, reason=Reason.TOO_FEW_VALUES, detail=told)
+    return replace(reduced, reason=unread.reason, detail=f"{told}, some because they have no answer: {unread.detail}")
 
 
 def bank_records(banks: Mapping[TaskKey, Bank]) -> str:

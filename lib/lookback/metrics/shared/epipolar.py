@@ -22,7 +22,7 @@ def inverse_intrinsics(K: ArrayLike) -> NDArray[np.float64]:
     matrix = require_finite(K, "K", ndim=2)
     if matrix.shape != (3, 3) or not abs(np.linalg.det(matrix)) > 0.0:
         raise NotScorable(Reason.INVALID_INPUT, f"K: a (3,3) matrix with an inverse is needed, not {matrix.tolist()}")
-    return np.linalg.inv(matrix)
+    return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
 
 
 def cross_matrix(vector: ArrayLike) -> NDArray[np.float64]:
