@@ -173,6 +173,11 @@ DESIGNS = (
     Design("6 models, 40 scenes x 3 pairs, close", ranking_study(6, 40, 3, 0.3)),
     Design("8 models, 40 scenes x 4 pairs, close", ranking_study(8, 40, 4, 0.3)),
     Design("8 models, 40 scenes x 4 pairs, apart", ranking_study(8, 40, 4, 0.8)),
+    Design("8 models, 5 scenes x 28 pairs, apart", ranking_study(8, 5, 28, 0.8)),
+    Design("8 models, 8 scenes x 28 pairs, apart", ranking_study(8, 8, 28, 0.8)),
+    Design("8 models, 12 scenes x 28 pairs, apart", ranking_study(8, 12, 28, 0.8)),
+    Design("6 models, 8 scenes x 15 pairs, close", ranking_study(6, 8, 15, 0.3)),
+    Design("8 models, 12 scenes x 8 pairs, close", ranking_study(8, 12, 8, 0.3)),
 )
 
 

@@ -109,7 +109,9 @@ def study(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     for dimension in VQA:
         for question in range(2):
             truth = [("ground_truth", s, s) for s in scenes[:12]]
-            made.yes_no("vqa", "memobench", "real", f"{dimension}#{dimension[:2]}{question}", "judge.vqa", truth, 0.5, 0.95)
+            made.yes_no(
+                "vqa", "memobench", "real", f"{dimension}#{dimension[:2]}{question}", "judge.vqa_ground_truth", truth, 0.5, 0.95
+            )
     ratings, scores = pd.DataFrame(made.votes), pd.DataFrame(made.scores)
     keys = scores[["benchmark", "setting", "model_id", "clip_id"]].drop_duplicates()
     levels = {s: EVENTS[k % 4] for k, s in enumerate(scenes)}

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from lookback.agreement import analyse, check_ratings, judge_scores, read_scores, save_tables
+from lookback.agreement import analyse, check_ratings, read_scores, save_tables
 from lookback.agreement.figures.draw import FIGURES
 from lookback.agreement.scores import check_scores
 from lookback.agreement.tables.human import circular_triads
@@ -143,8 +143,8 @@ def test_memobench_agreement_equals_the_share_and_kappa(study, tables):
     ratings, scores, _ = study
     own = ratings[ratings["task"] == "vqa"].assign(yes=lambda d: d["label"] == "yes")
     human = own.groupby(["dimension", "clip_a"])["yes"].sum() >= 2
-    judge = scores[scores["metric"].str.startswith("judge.vqa")].set_index(["metric", "clip_id"])["value"] >= 0.5
-    answers = [judge["judge.vqa#" + d.split("#")[1], c] for d, c in human.index]
+    judge = scores[scores["metric"].str.startswith("judge.vqa_ground_truth")].set_index(["metric", "clip_id"])["value"] >= 0.5
+    answers = [judge["judge.vqa_ground_truth#" + d.split("#")[1], c] for d, c in human.index]
     overall = tables["vqa"].iloc[-1]
     assert overall["agreement"] == pytest.approx(sk.accuracy_score(human, answers))
     assert overall["kappa"] == pytest.approx(sk.cohen_kappa_score(human, answers))
@@ -286,25 +286,6 @@ def test_a_circle_of_preferences_is_counted(plan):
     assert circular_triads(votes).to_dict() == {"ann": 1}
     rows[2]["label"] = "-1"
     assert circular_triads(check_ratings(pd.DataFrame(rows), plan)).empty
-
-
-def test_a_judges_answers_become_scores():
-    base = {
-        "benchmark": "mbench",
-        "setting": "T",
-        "model_id": "m",
-        "clip_id": "c",
-        "task": "trigger",
-        "question_id": "",
-        "reason": "",
-    }
-    rows = [{**base, "judge": "a", "repeat": r, "value": v} for r, v in ((0, 1.0), (1, 0.5))]
-    assert judge_scores(pd.DataFrame(rows))[["metric", "value", "reason"]].values.tolist() == [["judge.trigger", 0.75, ""]]
-    rows.append({**base, "judge": "b", "repeat": 0, "value": np.nan, "reason": "judge_unparsed"})
-    rows.append({**base, "task": "vqa", "question_id": "q7", "judge": "a", "repeat": 0, "value": 1.0})
-    found = judge_scores(pd.DataFrame(rows)).set_index("metric")
-    assert set(found.index) == {"judge.trigger@a", "judge.trigger@b", "judge.vqa#q7"}
-    assert found.loc["judge.trigger@b", "reason"] == "judge_unparsed"
 
 
 def cut(ratings: pd.DataFrame, how: str) -> pd.DataFrame:

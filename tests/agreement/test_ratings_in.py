@@ -57,6 +57,7 @@ def test_a_vote_written_by_a_spreadsheet_keeps_its_leading_zeros(tmp_path):
         ("v.csv", "task,label\npairwise,1\n", "lacks benchmark"),
         ("v.csv", ",".join([*VOTE, "mood"]) + "\n" + ",".join([*map(str, VOTE.values()), "good"]) + "\n", "unknown mood"),
         ("v.csv", "", "not a readable CSV"),
+        ("v.csv", ",".join(VOTE) + "\n", "v.csv holds no votes"),
         ("v.jsonl", "{broken", "line 1: not JSON"),
         ("v.jsonl", "[1]", "line 1: expected one vote"),
         ("v.json", "{}", "neither a Label Studio export"),

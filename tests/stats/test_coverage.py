@@ -44,6 +44,7 @@ def covered(benchmark):
         ("230 pairs, 46 scenes, strong", "Spearman, pairs", 100),
         ("8 models, 30 scenes x 4 pairs", "win-ratio difference", 150),
         (RANKED, "Spearman, models", 50),
+        ("6 models, 8 scenes x 15 pairs, close", "Spearman, models", 50),
     ],
 )
 def test_intervals_cover_the_truth(covered, design, estimator, studies):

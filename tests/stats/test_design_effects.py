@@ -239,3 +239,14 @@ def test_bootstrap_of_nothing_one_value_and_nan():
     assert (one.value, one.low) == (2.0, None)
     with pytest.raises(UsageError, match="finite"):
         bootstrap_ci([1.0, np.nan])
+
+
+def test_zeros_are_dropped_for_the_test_and_for_its_interval():
+    # R's wilcox.test drops zeros before both (`x <- x[x != 0]`); six positive differences: p = 2/64, so 0 lies outside the interval
+    moved = np.array([0.3, 0.5, 0.8, 1.1, 1.7, 2.3])
+    result = paired_wilcoxon(np.concatenate([np.zeros(6), moved]))
+    alone = paired_wilcoxon(moved)
+    assert (result.p, result.shift, result.low, result.high) == (alone.p, alone.shift, alone.low, alone.high)
+    assert result.p < 0.05
+    assert result.low > 0
+    assert (result.n, result.n_zero) == (12, 6)

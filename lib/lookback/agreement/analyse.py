@@ -1,7 +1,7 @@
 """The whole analysis: votes and scores under a declared plan, to the papers' tables with their readings.
 
 Every table carries `attrs`: title, unit, reading (what it supports and what the sample cannot), footnote (with the plan's hash),
-plan_hash. The table "readings" lists them all.
+plan_hash, and the plan's confidence and alpha. The table "readings" lists them all.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Analysis:
         if table.empty:
             return
         sentence = read() + reading.simulated_note(self.votes)
-        described = {"title": title, "unit": unit, "reading": sentence, "footnote": self.plan.footnote, "plan_hash": self.plan.hash}
-        table.attrs = described
+        declared = {"plan_hash": self.plan.hash, "confidence": self.plan.confidence, "alpha": self.plan.alpha}
+        table.attrs = {"title": title, "unit": unit, "reading": sentence, "footnote": self.plan.footnote, **declared}
         self.tables[name] = table
 
     def has(self, benchmark: str, kind: str | None = None) -> bool:
@@ -78,7 +78,9 @@ def _people(result: Analysis, units: pd.DataFrame) -> None:
         result.add("annotators", "Quality of the annotators", "annotator", quality, lambda: reading.read_annotators(quality))
     if "ranking" in plan.estimands:
         strengths = models.strengths_table(votes, plan)
-        result.add("strengths", "Davidson strengths from every vote", "model", strengths, lambda: reading.read_strengths(strengths))
+        result.add(
+            "strengths", "Davidson strengths from every vote", "model", strengths, lambda: reading.read_strengths(strengths, plan)
+        )
     if "power" in plan.estimands:
         needed = models.votes_table(units, plan)
         result.add("power", "Pairs needed to tell two models apart", "pair", needed, lambda: reading.read_power(needed))
@@ -177,13 +179,13 @@ def _in_plan_order(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 def _design(result: Analysis, scores: pd.DataFrame, clips: pd.DataFrame | None) -> None:
     plan = result.plan
     table = design.correlation_table(scores, plan)
-    result.add("correlations", "Correlations between metrics", "model", table, lambda: reading.read_correlations(table))
+    result.add("correlations", "Correlations between metrics", "model", table, lambda: reading.read_correlations(table, plan))
     if clips is None or "event_level" not in clips:
         return
     events = design.event_scores(scores, clips)
     cells = design.cell_table(events)
     result.add("event_cells", "Scores by event level and model", "model", cells, lambda: reading.read_cells(cells))
     factors = design.factor_table(events, plan)
-    result.add("event_factors", "Event factors (2x2)", "model", factors, lambda: reading.read_factors(factors))
-    mixed = design.mixed_table(events)
+    result.add("event_factors", "Event factors (2x2)", "model", factors, lambda: reading.read_factors(factors, plan))
+    mixed = design.mixed_table(events, plan)
     result.add("mixed_model", "Mixed model of the event factors", "cell", mixed, lambda: reading.read_mixed(mixed))

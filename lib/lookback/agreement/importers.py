@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from lookback.agreement.files import read_csv_texts, read_json_lines, read_parquet_file, read_text
 from lookback.agreement.label_studio import is_label_studio, read_label_studio
 from lookback.errors import ContractError, UsageError, brief
 from lookback.tables import SCHEMAS
@@ -29,21 +30,24 @@ def read_ratings(path: str | Path) -> pd.DataFrame:
     if not source.is_file():
         raise UsageError(f"There is no ratings file {source}")
     try:
-        return tidy(_read(source), source.name)
+        votes = tidy(_read(source), source.name)
     except UnicodeEncodeError:  # JSON can spell half a surrogate pair
         raise ContractError(f"{source.name}: a vote holds half a character; write the file as UTF-8") from None
+    if votes.empty:
+        raise ContractError(f"{source.name} holds no votes; below the header each row is one vote")
+    return votes
 
 
 def _read(source: Path) -> pd.DataFrame:
     suffix = source.suffix.lower()
     if suffix == ".csv":
-        return _read_csv(source)
+        return read_csv_texts(source)
     if suffix in {".jsonl", ".ndjson"}:
-        return pd.DataFrame(_read_lines(source))
+        return pd.DataFrame(read_json_lines(source, "vote"))
     if suffix == ".json":
         return _read_json(source)
     if suffix == ".parquet":
-        return _read_parquet(source)
+        return read_parquet_file(source)
     raise UsageError(f"{source.name}: unknown kind of ratings file; use .csv, .jsonl, .json (Label Studio) or .parquet")
 
 
@@ -96,45 +100,9 @@ def _flags(values: pd.Series, where: str) -> pd.Series:
     return words.isin(TRUE)
 
 
-def _read_csv(source: Path) -> pd.DataFrame:
-    try:
-        return pd.read_csv(source, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ContractError(f"{source.name} is not a readable CSV file: {' '.join(str(error).split())}") from None
-
-
-def _read_parquet(source: Path) -> pd.DataFrame:
-    try:
-        return pd.read_parquet(source)
-    except (OSError, ValueError, ArithmeticError, NotImplementedError) as error:  # pyarrow's errors are among these
-        raise ContractError(f"{source.name} is not a readable Parquet file: {' '.join(str(error).split())[:200]}") from None
-
-
-def _text(source: Path) -> str:
-    try:
-        return source.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ContractError(f"{source.name} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
-
-
-def _read_lines(source: Path) -> list[dict]:
-    records = []
-    for number, line in enumerate(_text(source).splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise ContractError(f"{source.name}, line {number}: not JSON ({str(error)[:100]})") from None
-        if not isinstance(record, dict):
-            raise ContractError(f"{source.name}, line {number}: expected one vote as a JSON object")
-        records.append(record)
-    return records
-
-
 def _read_json(source: Path) -> pd.DataFrame:
     try:
-        content = json.loads(_text(source))
+        content = json.loads(read_text(source))
     except json.JSONDecodeError as error:
         raise ContractError(f"{source.name}, line {error.lineno}: not JSON ({error.msg})") from None
     except (ValueError, RecursionError) as error:

@@ -21,6 +21,8 @@ from lookback.yaml_files import parse_yaml
 Kind = Literal["preference", "trigger", "judgeability", "vqa"]
 Estimand = Literal["agreement", "ranking", "bridge", "trigger", "judgeability", "vqa", "annotators", "power", "design"]
 
+GROUND_TRUTH = "ground_truth"  # the `model_a` of a vote on a clip's ground-truth video
+
 
 def _label(value: Any) -> str:
     if isinstance(value, bool):
@@ -194,6 +196,8 @@ def load_plan(path: str | Path) -> Plan:
         values = parse_yaml(source.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ParameterError(f"There is no plan {source}; copy params/agreement.yaml and adapt it") from None
+    except OSError as error:
+        raise ParameterError(f"{source} cannot be read as a plan ({error.strerror}); name a YAML file") from None
     except ValueError as error:  # also bad UTF-8
         raise ParameterError(f"{source.name} is not valid YAML: {' '.join(str(error).split())}") from None
     if not isinstance(values, dict):

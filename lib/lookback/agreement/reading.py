@@ -104,6 +104,8 @@ def read_ranking(table: pd.DataFrame, plan: Plan) -> str:
             names = listing(hopeless["dimension"].tolist())
             sentence += f": no result could have been significant for {names}, so their rho is a description, not a finding"
         parts.append(sentence + ".")
+        bare = tested[tested["rho_low"].isna()]
+        parts += [f"No interval for {listing(own['dimension'].tolist())}: {why}." for why, own in bare.groupby("note", sort=True)]
     parts.append(
         "Intervals are about these models under more scenes and votes; they do not say how other models would rank. "
         "A correlation of ranks does not say that the score's size means anything."
@@ -155,7 +157,7 @@ def read_judgeability(table: pd.DataFrame) -> str:
     rows = table[table["measure"] == "balanced"]
     parts = [
         f"{r['dimension']}: balanced {number(r['value'])} ({interval(r['low'], r['high'])}, n {int(r['n'])})"
-        if r["reason"] == ""
+        if np.isfinite(r["value"])
         else f"{r['dimension']}: {r['reason']}"
         for _, r in rows.iterrows()
     ]
@@ -164,6 +166,8 @@ def read_judgeability(table: pd.DataFrame) -> str:
 
 def read_vqa(table: pd.DataFrame) -> str:
     overall = table[(table["scene"] == "all") & (table["dimension"] == "all")].iloc[0]
+    if overall["n"] == 0:
+        return "No question has both a human majority and an answer of the plan's judge, so there is no agreement to read."
     text = f"People's majority equals the answer on {overall['agreement']:.1%} of {int(overall['n'])} questions"
     text += f" ({interval(overall['low'], overall['high'])}); Cohen's kappa {number(overall['kappa'])}"
     text += f" ({interval(overall['kappa_low'], overall['kappa_high'])})."
@@ -196,16 +200,28 @@ def read_power(table: pd.DataFrame) -> str:
         if row["comparisons"] > 1:
             text += f", {int(row['votes_corrected'])} when all {int(row['comparisons'])} pairs of models are tested"
         parts.append(text + f"; the median pair of models has {int(row['pairs_now'])} per dimension now")
-    return "Pairs needed to tell two models apart (with this study's ties and clustering): " + "; ".join(parts) + "."
+    text = "Pairs needed to tell two models apart (with this study's ties and clustering): " + "; ".join(parts) + "."
+    unknown = table.loc[table["reason"] != "", ["family", "setting"]].drop_duplicates()
+    names = [f"{row.family} {row.setting}" for row in unknown.itertuples()]
+    return text + (f" Too few scenes to see clustering in {listing(names)}: there the numbers are lower bounds." if names else "")
 
 
-def read_strengths(table: pd.DataFrame) -> str:
-    failed = table[table["reason"] != ""]
+def read_strengths(table: pd.DataFrame, plan: Plan) -> str:
     text = (
-        "Davidson strengths on the log scale (0 is the average model), standard errors clustered by scene; models whose intervals "
+        f"Davidson strengths on the log scale (0 is the average model), standard errors clustered by {plan.clusters.metric}; "
+        "models whose intervals overlap widely are not told apart."
     )
-    text += "overlap widely are not told apart."
-    return text + (f" No strengths for {listing(failed['dimension'].tolist())}." if len(failed) else "")
+    failed = table["log_strength"].isna()
+    bare = ~failed & table["se"].isna()
+    rough = ~failed & ~bare & (table["reason"] != "")
+    for lead, rows in (
+        ("No strengths for", failed),
+        ("No standard errors (one cluster only) for", bare),
+        ("Standard errors are rough (no more clusters than parameters) for", rough),
+    ):
+        if rows.any():
+            text += f" {lead} {listing(table.loc[rows, 'dimension'].unique().tolist())}."
+    return text
 
 
 def read_win_ratios(table: pd.DataFrame) -> str:
@@ -218,11 +234,11 @@ def read_disagreements(table: pd.DataFrame) -> str:
     return f"{len(table)} cases where people and the automatic answer differ, {count} of them reversals; the clearest come first."
 
 
-def read_correlations(table: pd.DataFrame) -> str:
+def read_correlations(table: pd.DataFrame, plan: Plan) -> str:
     known = table[table["r"].notna()]
     if known.empty:
         return "Too few models for correlations between metrics."
-    strong = known[known["p_holm"] < 0.05]
+    strong = known[known["p_holm"] < plan.alpha]
     models = span(known["n"].min(), known["n"].max())
     shown = [
         f"{r['metric_a']} with {r['metric_b']} ({r['r']:.2f})"
@@ -235,11 +251,11 @@ def read_cells(table: pd.DataFrame) -> str:
     return f"Mean scores of {table['model_id'].nunique()} models under the four event levels; a description, the tests are apart."
 
 
-def read_factors(table: pd.DataFrame) -> str:
+def read_factors(table: pd.DataFrame, plan: Plan) -> str:
     known = table[table["p"].notna()]
     if known.empty:
         return "No metric has models with all four event cells."
-    shown = [f"{r['contrast']} on {r['metric']} ({r['mean']:+.3f})" for _, r in known[known["p_holm"] < 0.05].iterrows()]
+    shown = [f"{r['contrast']} on {r['metric']} ({r['mean']:+.3f})" for _, r in known[known["p_holm"] < plan.alpha].iterrows()]
     smallest = f"{known['smallest_p'].min():.2g} to {known['smallest_p'].max():.2g}"
     return (
         f"Paired Wilcoxon over models, Holm within each metric: {listing(shown, 8)} differ from zero. "

@@ -11,11 +11,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lookback.agreement.plan import Plan
-from lookback.errors import ContractError, Reason, UsageError
+from lookback.agreement.files import read_csv_texts, read_json_lines, read_parquet_file
+from lookback.agreement.plan import GROUND_TRUTH, Plan
+from lookback.errors import ContractError, Reason, UsageError, brief
+from lookback.judging.verdicts import Verdict, clip_verdicts
 from lookback.stats import threshold_decision
 
-KEY = ["benchmark", "setting", "model_id", "clip_id", "metric"]
+CLIP = ["benchmark", "setting", "model_id", "clip_id"]
+KEY = [*CLIP, "metric"]
+JUDGED_TASKS = ("trigger", "vqa", "vqa_ground_truth")
+DECIDED = {"yes": 1.0, "no": 0.0}
 
 
 def read_scores(path: str | Path) -> pd.DataFrame:
@@ -23,14 +28,35 @@ def read_scores(path: str | Path) -> pd.DataFrame:
     source = Path(path)
     if not source.is_file():
         raise UsageError(f"There is no scores file {source}")
-    texts = dict.fromkeys((*KEY, "reason", "phase", "variant"), str)
+    table = _read(source)
+    return table.assign(value=_numbers(table["value"], source.name)) if "value" in table else table
+
+
+def _read(source: Path) -> pd.DataFrame:
     if source.suffix == ".parquet":
-        return pd.read_parquet(source)
+        return read_parquet_file(source)
     if source.suffix == ".csv":
-        return pd.read_csv(source, dtype=texts, keep_default_na=False, na_values={"value": ["", "nan", "NaN"]})
+        return read_csv_texts(source)
     if source.suffix in {".jsonl", ".ndjson"}:
-        return pd.read_json(source, lines=True, dtype=texts)
+        table = pd.DataFrame(read_json_lines(source, "score"))
+        return table.assign(**{name: table[name].map(_word) for name in (*KEY, "reason", "phase", "variant") if name in table})
     raise UsageError(f"{source.name}: unknown kind of scores file; use .parquet, .csv or .jsonl")
+
+
+def _word(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _numbers(values: pd.Series, where: str) -> pd.Series:
+    """Values as numbers; empty and "nan" are missing, anything else that is not a finite number is an error."""
+    empty = values.isna() | values.astype(str).str.strip().str.lower().isin(["", "nan"])
+    numbers = pd.to_numeric(values.where(~empty), errors="coerce").astype(float)
+    bad = ~empty & ~np.isfinite(numbers)
+    if bad.any():
+        row = int(bad.to_numpy().argmax())
+        advice = "write a number, or leave it empty and give a reason"
+        raise ContractError(f"{where}: score {row + 1} has the value {brief(values.iloc[row])}, which is no number; {advice}")
+    return numbers
 
 
 def check_scores(scores: pd.DataFrame) -> pd.DataFrame:
@@ -54,17 +80,29 @@ def check_scores(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def judge_scores(judgements: pd.DataFrame) -> pd.DataFrame:
-    """A judge's answers as scores named `judge.<task>` (vqa: `judge.vqa#<question>`), the mean over repeats.
+    """A judge's yes (1) or no (0) as scores named `judge.<task>` (VQA: `judge.vqa#<question>`), decided as the gate decides.
 
-    With several judges the names carry the judge (`judge.trigger@name`), so that none is picked silently.
+    `judge.vqa_ground_truth` holds the answers on the ground-truth videos, under the model name "ground_truth". With several
+    judges the names carry the judge (`judge.trigger@name`), so that none is picked silently.
     """
-    table = judgements[judgements["task"].isin(["trigger", "vqa"])].copy()
-    many = table.groupby("task")["judge"].transform("nunique") > 1
-    question = ("#" + table["question_id"]).where(table["task"] == "vqa", "")
-    table["metric"] = "judge." + table["task"] + ("@" + table["judge"]).where(many, "") + question
-    grouped = table.groupby(KEY, sort=True, dropna=False)
-    result = grouped.agg(value=("value", "mean"), reason=("reason", lambda r: next((x for x in r if x), ""))).reset_index()
-    return result.assign(reason=result["reason"].where(result["value"].isna(), ""))
+    table = judgements[judgements["task"].isin(JUDGED_TASKS)]
+    many = table.groupby("task")["judge"].nunique() > 1
+    rows = []
+    for (task, judge), own in table.groupby(["task", "judge"], sort=True):
+        name = f"judge.{task}" + (f"@{judge}" if many[task] else "")
+        for clip, tasks in clip_verdicts(own, {str(task): str(judge)}).items():
+            for question, verdict in tasks[str(task)].items():
+                metric = name if task == "trigger" else f"{name}#{question}"
+                rows.append({**dict(zip(CLIP, clip, strict=True)), "metric": metric, **_decided(verdict)})
+    result = pd.DataFrame(rows, columns=[*KEY, "value", "reason"])
+    truth = result["metric"].str.startswith("judge.vqa_ground_truth")
+    return result.assign(model_id=result["model_id"].where(~truth, GROUND_TRUTH)).sort_values(KEY, ignore_index=True)
+
+
+def _decided(verdict: Verdict) -> dict[str, object]:
+    if verdict.answer in DECIDED:
+        return {"value": DECIDED[verdict.answer], "reason": ""}
+    return {"value": np.nan, "reason": str(verdict.reason or Reason.JUDGE_UNPARSED)}
 
 
 def attach_scores(units: pd.DataFrame, scores: pd.DataFrame, plan: Plan) -> pd.DataFrame:

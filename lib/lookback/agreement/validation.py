@@ -9,7 +9,7 @@ from __future__ import annotations
 import pandas as pd
 
 from lookback.agreement.importers import tidy
-from lookback.agreement.plan import Plan
+from lookback.agreement.plan import GROUND_TRUTH, Plan
 from lookback.errors import ContractError
 from lookback.stats.preference import SIGNS
 
@@ -22,6 +22,8 @@ def check_ratings(ratings: pd.DataFrame, plan: Plan, clips: pd.DataFrame | None 
     Adds family, kind, role, question and item. `clips` (benchmark, setting, model_id, clip_id) makes unknown clips an error.
     Raises ContractError with every problem on its own line.
     """
+    if ratings.empty:
+        raise ContractError("There are no votes to analyse; give a table with one row per vote")
     votes = tidy(ratings, "The ratings")
     split = votes["dimension"].str.partition("#")
     votes["dimension"], votes["question"] = split[0], split[2]
@@ -97,7 +99,11 @@ def _label_problems(votes: pd.DataFrame, plan: Plan) -> list[str]:
 
 
 def _unknown_clips(votes: pd.DataFrame, clips: pd.DataFrame) -> list[str]:
-    known = set(clips[["benchmark", "setting", "model_id", "clip_id"]].itertuples(index=False, name=None))
+    keys = ["benchmark", "setting", "model_id", "clip_id"]
+    known = set(clips[keys].itertuples(index=False, name=None))
+    if "ground_truth" in clips:
+        filmed = clips[clips["ground_truth"].fillna("") != ""].assign(model_id=GROUND_TRUTH)
+        known |= set(filmed[keys].itertuples(index=False, name=None))
     problems = []
     for side in ("a", "b"):
         used = votes[["benchmark", "setting", f"model_{side}", f"clip_{side}"]].itertuples(index=False, name=None)

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lookback.errors import NotScorable, Reason, UsageError
-from lookback.stats.bootstrap import bootstrap_totals, interval_or_note, method_text
+from lookback.stats.bootstrap import bootstrap_totals, method_text, varying_interval
 from lookback.stats.codes import category_values, check_categories, cluster_codes, rating_codes, vote_counts
 from lookback.stats.estimate import Estimate
 
@@ -49,7 +49,7 @@ def krippendorff_alpha(
     groups = np.unique(cluster_codes(clusters, len(codes))[paired], return_inverse=True)[1]
     n_groups = int(groups.max()) + 1
     draws = bootstrap_totals(terms, lambda totals: _alpha(totals, points, level), groups, resamples, seed)
-    low, high, note = interval_or_note(draws, n_groups, confidence)
+    low, high, note = varying_interval(draws, n_groups, confidence)
     method = method_text(resamples, n_groups, "items" if clusters is None else "clusters", seed)
     return Estimate(
         f"Krippendorff's alpha ({level})", value, int(paired.sum()), low, high, confidence=confidence, method=method, note=note

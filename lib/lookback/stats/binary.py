@@ -10,10 +10,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lookback.errors import ContractError, NotScorable, Reason, UsageError
-from lookback.stats.bootstrap import bootstrap_totals, interval_or_note
+from lookback.stats.bootstrap import bootstrap_totals, varying_interval
 from lookback.stats.codes import cluster_codes
-from lookback.stats.confusion import proportion
 from lookback.stats.estimate import Estimate
+from lookback.stats.share import share
 
 TP, FP, FN, TN = range(4)
 # 1 and 0 are keys too: they equal and hash as True and False
@@ -40,13 +40,13 @@ def outcome_cells(human: ArrayLike, judge: ArrayLike) -> NDArray[np.float64]:
 
 
 def measure_row(estimate: Callable[[], Estimate], measure: str) -> dict[str, Any]:
-    """A tidy row: measure, value, low, high, n, reason; a measure that has no value keeps its row and says why."""
+    """A tidy row: measure, value, low, high, n, reason; a measure without a value or bounds keeps its row and says why."""
     try:
         result = estimate()
     except NotScorable as missing:
         return {"measure": measure, "value": np.nan, "low": np.nan, "high": np.nan, "n": 0, "reason": str(missing)}
     low, high = (np.nan if bound is None else bound for bound in (result.low, result.high))
-    return {"measure": measure, "value": result.value, "low": low, "high": high, "n": result.n, "reason": ""}
+    return {"measure": measure, "value": result.value, "low": low, "high": high, "n": result.n, "reason": result.note}
 
 
 def ratio_measure(
@@ -66,7 +66,7 @@ def ratio_measure(
     groups = cluster_codes(clusters, len(cells))
     n_groups = int(groups.max()) + 1
     draws = bootstrap_totals(cells, statistic, groups, resamples, seed)
-    low, high, note = interval_or_note(draws, n_groups, confidence)
+    low, high, note = varying_interval(draws, n_groups, confidence)
     return Estimate(name, value, len(cells), low, high, confidence=confidence, method="expanded percentile bootstrap", note=note)
 
 
@@ -76,21 +76,10 @@ def share_measure(
     hits: tuple[int, ...],
     among: tuple[int, ...],
     clusters: ArrayLike | None,
-    resamples: int,
     confidence: float,
-    seed: int,
 ) -> Estimate:
-    """hits/among of the four counts: Wilson's interval for independent cases, cluster bootstrap for clustered ones."""
-    if clusters is None:
-        counts = cells.sum(axis=0)
-        return proportion(name, int(counts[list(hits)].sum()), int(counts[list(among)].sum()), confidence)
-    result = ratio_measure(
-        name,
-        cells,
-        lambda t: t[:, list(hits)].sum(axis=1) / t[:, list(among)].sum(axis=1),
-        clusters,
-        resamples,
-        confidence,
-        seed,
-    )
-    return Estimate(**{**result.as_row(), "n": int(cells[:, list(among)].sum())})
+    """hits/among of the four counts, with Wilson's interval over the (effective) cases."""
+    counted = cells[:, list(among)].sum(axis=1) > 0
+    own = None if clusters is None else np.asarray(clusters, dtype=object)[counted]
+    hit = cells[counted][:, list(hits)].sum(axis=1) > 0
+    return share(name, hit, own, confidence=confidence)

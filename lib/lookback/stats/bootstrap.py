@@ -21,6 +21,10 @@ from lookback.stats.estimate import Estimate
 CHUNK_CELLS = 4_000_000
 # a statistic undefined in more than this share of resamples has no honest interval
 MAX_UNDEFINED = 0.05
+# two clusters have three different resamples, four have 35: percentiles of so few values are no interval
+FEWEST_CLUSTERS = 5
+# an interval this narrow is rounding: the resamples do not vary
+UNVARIED = 1e-12
 
 
 def resample_weights(n_clusters: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
@@ -84,6 +88,18 @@ def interval_or_note(draws: NDArray[np.float64], n_clusters: int, confidence: fl
     except NotScorable as missing:
         return None, None, missing.detail
     return low, high, ""
+
+
+def varying_interval(draws: NDArray[np.float64], n_clusters: int, confidence: float) -> tuple[float | None, float | None, str]:
+    """As `interval_or_note`, but without bounds where they would mislead: too few clusters, or resamples that are all alike."""
+    low, high, note = interval_or_note(draws, n_clusters, confidence)
+    if low is None or high is None:
+        return low, high, note
+    if n_clusters < FEWEST_CLUSTERS:
+        return None, None, f"{n_clusters} clusters only: resampling needs {FEWEST_CLUSTERS}, no interval"
+    if high - low <= UNVARIED:
+        return None, None, "every resample gives the same value: its spread is unknown, no interval"
+    return low, high, note
 
 
 def method_text(resamples: int, n_clusters: int, unit: str, seed: int) -> str:

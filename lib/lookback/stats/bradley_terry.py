@@ -18,6 +18,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from lookback.errors import NotScorable, Reason, UsageError
+from lookback.stats.bootstrap import cluster_totals
 from lookback.stats.preference import preference_sign
 from lookback.stats.win_ratios import PairCodes, pair_codes
 
@@ -27,13 +28,17 @@ CONVERGED = 1e-10
 
 @dataclass(frozen=True)
 class Strengths:
-    """`table`: model, log_strength (mean 0), se, low, high, win_probability (against an average model, ties aside), rank."""
+    """`table`: model, log_strength (mean 0), se, low, high, win_probability (against an average model, ties aside), rank.
+
+    `note` says why there are no standard errors, or why they are rough.
+    """
 
     table: pd.DataFrame
     covariance: pd.DataFrame
     tie: float
     log_likelihood: float
     n: int
+    note: str = ""
 
 
 def bradley_terry(
@@ -46,6 +51,7 @@ def bradley_terry(
 ) -> Strengths:
     """Maximum-likelihood strengths of pairs (model_a, model_b, label); with `cluster` the standard errors are cluster-robust.
 
+    Intervals then use t with (clusters - 1) degrees of freedom; one cluster alone gives strengths without standard errors.
     The fit exists only when no group of models won (or lost) everything against the rest (Ford 1957); otherwise NotScorable.
     """
     if ties not in ("davidson", "drop"):
@@ -63,12 +69,28 @@ def bradley_terry(
     design = _design(codes, has_ties)
     outcome = np.where(signs == 1, 0, np.where(signs == -1, 1, 2))
     parameters, information, likelihood, scores = _newton(design, outcome)
-    covariance = np.linalg.inv(information)
+    covariance, quantile, note = np.linalg.inv(information), float(stats.norm.ppf(0.5 + confidence / 2)), ""
     if cluster is not None:
-        groups = codes.n_clusters
-        sums = np.stack([np.bincount(codes.clusters, weights=s, minlength=groups) for s in scores.T], axis=1)
-        covariance = covariance @ (sums.T @ sums) @ covariance * groups / max(1, groups - 1)
-    return _strengths(codes.models, parameters, covariance, has_ties, likelihood, len(signs), confidence)
+        note = _few_clusters(codes.n_clusters, len(parameters), cluster)
+        covariance = _clustered(covariance, scores, codes)
+        quantile = float(stats.t.ppf(0.5 + confidence / 2, codes.n_clusters - 1))
+    return _strengths(codes.models, parameters, covariance, has_ties, likelihood, len(signs), quantile, note)
+
+
+def _clustered(inverse: NDArray[Any], scores: NDArray[np.float64], codes: PairCodes) -> NDArray[Any]:
+    """The sandwich covariance; a single cluster's scores sum to zero at the fit, so it says nothing about spread: NaN."""
+    if codes.n_clusters < 2:
+        return np.full_like(inverse, np.nan)
+    sums = cluster_totals(scores, codes.clusters)
+    return inverse @ (sums.T @ sums) @ inverse * codes.n_clusters / (codes.n_clusters - 1)
+
+
+def _few_clusters(groups: int, free: int, cluster: str) -> str:
+    if groups < 2:
+        return f"all votes belong to one {cluster}: nothing varies between clusters, no standard errors"
+    if groups <= free:
+        return f"standard errors are rough: {groups} clusters ({cluster}) for {free} free parameters"
+    return ""
 
 
 def _check_connected(codes: PairCodes, signs: NDArray[np.int64]) -> None:
@@ -127,14 +149,15 @@ def _strengths(
     has_ties: bool,
     likelihood: float,
     n: int,
-    confidence: float,
+    quantile: float,
+    note: str,
 ) -> Strengths:
     m = len(models)
     basis = np.vstack([np.eye(m - 1), -np.ones(m - 1)])
     strength = basis @ parameters[: m - 1]
     spread = basis @ covariance[: m - 1, : m - 1] @ basis.T
     se = np.sqrt(np.diag(spread))
-    half = float(stats.norm.ppf(0.5 + confidence / 2)) * se
+    half = quantile * se
     table = pd.DataFrame(
         {
             "model": models,
@@ -148,4 +171,4 @@ def _strengths(
     table["rank"] = table["log_strength"].rank(ascending=False, method="min").astype(int)
     tie = float(np.exp(parameters[-1])) if has_ties else 0.0
     named = pd.DataFrame(spread, index=pd.Index(models), columns=pd.Index(models))
-    return Strengths(table.sort_values("rank", ignore_index=True), named, tie, likelihood, n)
+    return Strengths(table.sort_values("rank", ignore_index=True), named, tie, likelihood, n, note)

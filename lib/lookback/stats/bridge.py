@@ -15,15 +15,17 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lookback.errors import NotScorable, Reason, UsageError
-from lookback.stats.bootstrap import bootstrap_totals, interval_or_note, method_text
 from lookback.stats.codes import cluster_codes
-from lookback.stats.confusion import confusion_counts, proportion
+from lookback.stats.confusion import confusion_counts
 from lookback.stats.estimate import Estimate
+from lookback.stats.kappa import resampled_kappa
 from lookback.stats.preference import preference_sign, threshold_decision
+from lookback.stats.share import share
 from lookback.stats.spearman import spearman, tie_ceiling
 from lookback.stats.weights import WeightKind, agreement_weights
 
 SIGN_ORDER = (-1, 0, 1)
+ESTIMATES = ("rho", "exact", "strict", "tie", "decision_kappa", "weighted_kappa", "reversal_rate")
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Bridge:
     def as_row(self) -> dict[str, Any]:
         """One flat table row; missing values are NaN with their reason in `reason`."""
         row: dict[str, Any] = {"n": self.n, "tau": self.tau, "reversals": self.reversals}
-        for name in ("rho", "exact", "strict", "tie", "decision_kappa", "weighted_kappa", "reversal_rate"):
+        for name in ESTIMATES:
             estimate = getattr(self, name)
             row[name] = np.nan if estimate is None else estimate.value
             row[f"{name}_low"] = np.nan if estimate is None or estimate.low is None else estimate.low
@@ -60,7 +62,17 @@ class Bridge:
         row["rho_p"] = np.nan if self.rho is None or self.rho.p is None else self.rho.p
         row["rho_ceiling"] = np.nan if self.rho_ceiling is None else self.rho_ceiling
         row["reason"] = "; ".join(f"{name}: {reason}" for name, reason in self.reasons.items())
+        row["note"] = self._notes()
         return row
+
+    def _notes(self) -> str:
+        """Why estimates have no bounds, each sentence once with the estimates it is about."""
+        about: dict[str, list[str]] = {}
+        for name in ESTIMATES:
+            estimate = getattr(self, name)
+            if estimate is not None and estimate.note:
+                about.setdefault(estimate.note, []).append(name)
+        return "; ".join(f"{', '.join(names)}: {note}" for note, names in about.items())
 
 
 def bridge(
@@ -89,14 +101,15 @@ def bridge(
         raise NotScorable(Reason.TOO_FEW_VALUES, "no pair has both a human label and two scores")
     decision = threshold_decision(delta, tau)
     table = confusion_counts(y + 1, decision + 1, 3)
-    n, decided = len(y), int((y != 0).sum())
-    reversals = int(table[0, 2] + table[2, 0])
+    n = len(y)
     reasons: dict[str, str] = {}
     groups = cluster_codes(clusters, n)
     ordered, ordered_delta, ordered_groups = y, delta, groups
     if symmetric:
         ordered, ordered_delta, ordered_groups = np.concatenate([y, -y]), np.concatenate([delta, -delta]), np.tile(groups, 2)
     ordered_decision = threshold_decision(ordered_delta, tau)
+
+    same, differs, every = decision == y, y != 0, np.ones(n, dtype=bool)
 
     def attempt(name: str, make: Any) -> Any:
         try:
@@ -108,7 +121,12 @@ def bridge(
     cells = np.eye(9)[(ordered + 1) * 3 + ordered_decision + 1]
 
     def kappa(weights: WeightKind) -> Estimate:
-        return _table_kappa(cells, weights, ordered_groups, n, resamples, confidence, seed)
+        name = f"decision kappa ({weights})"
+        credit = agreement_weights(SIGN_ORDER, weights)
+        return replace(resampled_kappa(name, cells, credit, ordered_groups, resamples, confidence, seed), n=n)
+
+    def rate(name: str, hits: NDArray[np.bool_], among: NDArray[np.bool_]) -> Estimate:
+        return share(name, hits[among], groups[among], confidence=confidence)
 
     def alignment() -> Estimate:
         drawn: dict[str, Any] = {"resamples": resamples, "confidence": confidence, "seed": seed}
@@ -120,42 +138,13 @@ def bridge(
         tau=float(tau),
         rho=rho,
         rho_ceiling=attempt("rho_ceiling", lambda: tie_ceiling(ordered)),
-        exact=proportion("exact agreement", int(np.trace(table)), n, confidence),
-        strict=attempt("strict", lambda: proportion("strict agreement", int(table[0, 0] + table[2, 2]), decided, confidence)),
-        tie=attempt("tie", lambda: proportion("tie agreement", int(table[1, 1]), n - decided, confidence)),
+        exact=rate("exact agreement", same, every),
+        strict=attempt("strict", lambda: rate("strict agreement", same, differs)),
+        tie=attempt("tie", lambda: rate("tie agreement", same, ~differs)),
         decision_kappa=attempt("decision_kappa", lambda: kappa("nominal")),
         weighted_kappa=attempt("weighted_kappa", lambda: kappa("quadratic")),
-        reversals=reversals,
-        reversal_rate=proportion("reversal rate", reversals, n, confidence),
+        reversals=int(table[0, 2] + table[2, 0]),
+        reversal_rate=rate("reversal rate", y * decision == -1, every),
         confusion=pd.DataFrame(table, index=pd.Index(SIGN_ORDER, name="human"), columns=pd.Index(SIGN_ORDER, name="metric")),
         reasons=reasons,
     )
-
-
-def _table_kappa(
-    cells: NDArray[np.float64],
-    weights: WeightKind,
-    groups: NDArray[np.int64],
-    n_pairs: int,
-    resamples: int,
-    confidence: float,
-    seed: int,
-) -> Estimate:
-    """Cohen's kappa of a 3 x 3 table, its interval by resampling clusters (statsmodels' variance knows no clusters)."""
-    credit = agreement_weights(SIGN_ORDER, weights)
-
-    def statistic(totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        tables = totals.reshape(-1, 3, 3)
-        n = tables.sum(axis=(1, 2))
-        observed = (tables * credit).sum(axis=(1, 2)) / n
-        expected = np.einsum("bk,kl,bl->b", tables.sum(axis=2), credit, tables.sum(axis=1)) / n**2
-        return np.where(1 - expected > 1e-12, (observed - expected) / np.where(1 - expected > 1e-12, 1 - expected, 1), np.nan)
-
-    value = float(statistic(cells.sum(axis=0)[None])[0])
-    name = f"decision kappa ({weights})"
-    if not np.isfinite(value):
-        raise NotScorable(Reason.UNDEFINED, f"{name} is 0/0: people and metric use one and the same answer throughout")
-    n_groups = int(groups.max()) + 1
-    low, high, note = interval_or_note(bootstrap_totals(cells, statistic, groups, resamples, seed), n_groups, confidence)
-    method = method_text(resamples, n_groups, "clusters", seed)
-    return Estimate(name, value, n_pairs, low, high, confidence=confidence, method=method, note=note)

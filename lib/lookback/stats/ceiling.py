@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookback.errors import NotScorable, Reason
 from lookback.stats.binary import measure_row
-from lookback.stats.bootstrap import bootstrap_totals, interval_or_note
+from lookback.stats.bootstrap import bootstrap_totals, varying_interval
 from lookback.stats.codes import MISSING, category_values, check_categories, cluster_codes, rating_codes, vote_counts
 from lookback.stats.estimate import Estimate
 from lookback.stats.preference import preference_sign
 from lookback.stats.ranks import spearman_rows
+from lookback.stats.share import share_interval
 
 
 def human_ceiling(
@@ -60,8 +61,9 @@ def _rater_vs_majority(
         raise NotScorable(Reason.TOO_FEW_VALUES, "no item has a rater and a majority of others to compare with")
     terms = np.column_stack([hits, cases])
     draws = bootstrap_totals(terms, lambda t: t[:, 0] / t[:, 1], groups, resamples, seed)
-    low, high, note = interval_or_note(draws, int(groups.max()) + 1, confidence)
-    return Estimate("rater_vs_majority", float(hits.sum() / cases.sum()), int((cases > 0).sum()), low, high, note=note)
+    value = float(hits.sum() / cases.sum())
+    low, high, note = share_interval(draws, value, len(np.unique(groups[cases > 0])), confidence)
+    return Estimate("rater_vs_majority", value, int((cases > 0).sum()), low, high, note=note)
 
 
 def _reliability(
@@ -98,7 +100,7 @@ def _reliability(
     draws = bootstrap_totals(terms, statistic, groups, resamples, seed)
     # a negative reliability has no root: as a ceiling it is zero
     draws = np.nan_to_num(draws, nan=0.0) if name == "correlation_ceiling" else draws
-    low, high, note = interval_or_note(draws, int(groups.max()) + 1, confidence)
+    low, high, note = varying_interval(draws, int(groups.max()) + 1, confidence)
     return Estimate(name, value, int(kept.sum()), low, high, note=note)
 
 
@@ -113,7 +115,8 @@ def model_ceiling(
     """The largest model-level rho a metric could show: sqrt of the Spearman-Brown reliability of the human win ratios.
 
     Each pair's votes are split at random in two halves; r is the mean Spearman correlation of the two halves' win ratios,
-    2r/(1+r) the reliability of all votes together. Needs pairs with at least two votes.
+    k r/(1 + (k - 1) r) the reliability of all votes together, k being the votes over the votes in one half (Spearman-Brown; an odd
+    vote belongs to no half). Needs pairs with at least two votes.
     """
     table = np.asarray(ratings, dtype=object)
     voted = ~pd.isna(table)
@@ -140,4 +143,6 @@ def model_ceiling(
     if not r > 0:
         raise NotScorable(Reason.UNDEFINED, "the two halves of the votes do not rank the models alike: no ceiling above zero")
     method = f"Spearman-Brown over {splits} random halves, seed {seed}"
-    return Estimate("model ceiling", float(np.sqrt(2 * r / (1 + r))), m, method=method, note=f"split-half rho {r:.3f}")
+    longer = float(voted.sum() / half.sum())
+    ceiling = float(np.sqrt(longer * r / (1 + (longer - 1) * r)))
+    return Estimate("model ceiling", ceiling, m, method=method, note=f"split-half rho {r:.3f}")

@@ -29,7 +29,7 @@ def judgeability_agreement(
         raise NotScorable(Reason.TOO_FEW_VALUES, "no clip has both a human and a judge's judgeability")
 
     def share(name: str, hits: tuple[int, ...], among: tuple[int, ...]) -> dict[str, object]:
-        return measure_row(lambda: share_measure(name, cells, hits, among, clusters, resamples, confidence, seed), name)
+        return measure_row(lambda: share_measure(name, cells, hits, among, clusters, confidence), name)
 
     balanced = measure_row(lambda: ratio_measure("balanced", cells, _balanced, clusters, resamples, confidence, seed), "balanced")
     rows = [

@@ -45,7 +45,8 @@ def leave_one_annotator_out(
         row: dict[str, Any] = {"annotator": annotator, "n_votes": int((own != MISSING).sum()), "n_compared": int(compared.sum())}
         reasons = []
         try:
-            rate = proportion("agreement with the others", int((counts.argmax(axis=1) == own)[compared].sum()), int(compared.sum()))
+            hits = int((counts.argmax(axis=1) == own)[compared].sum())
+            rate = proportion("agreement with the others", hits, int(compared.sum()), confidence)
             row |= {"agreement": rate.value, "low": rate.low, "high": rate.high}
         except NotScorable as missing:
             row |= {"agreement": np.nan, "low": np.nan, "high": np.nan}

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from lookback.errors import NotScorable, UsageError
-from lookback.stats.bootstrap import bootstrap_totals, percentile_interval
+from lookback.stats.bootstrap import FEWEST_CLUSTERS, bootstrap_totals, percentile_interval
 from lookback.stats.preference import preference_sign
-from lookback.stats.rank_interval import true_value_draws
+from lookback.stats.rank_interval import noise_covariance, true_value_draws
 from lookback.stats.ranks import kendall_rows, permutation_tests, spearman_rows
 from lookback.stats.win_ratios import Ties, pair_codes, win_terms
 
@@ -23,7 +23,7 @@ from lookback.stats.win_ratios import Ties, pair_codes, win_terms
 class RankAgreement:
     """rho and tau-b with exact p; three kinds of interval that answer different questions.
 
-    `rho_low/high`, `tau_low/high`: these models, more scenes and votes (cluster bootstrap with vote noise taken out).
+    `rho_low/high`, `tau_low/high`: these models, more scenes and votes (vote noise taken out, see `rank_interval`).
     `bootstrap_low/high`: the plain percentile cluster bootstrap of rho, too low when votes are few; printed for comparison.
     `population_low/high`: other models of the same kind (Bonett & Wright 2000), wide because models are few.
     """
@@ -121,18 +121,19 @@ def rank_agreement_pairs(
     observed = totals[: 2 * m] / totals[2 * m :]
     result = rank_agreement(observed[:m], observed[m:], confidence=confidence, seed=seed)
     result = replace(result, n_pairs=len(pairs), n_clusters=codes.n_clusters)
-    if codes.n_clusters < 2:
-        return replace(result, note=f"one {cluster or 'pair'} only: nothing to resample, no interval")
+    if codes.n_clusters < FEWEST_CLUSTERS:
+        return _without_interval(result, _too_few(codes.n_clusters, cluster or "pair"))
     draws = bootstrap_totals(terms, lambda t: t[:, : 2 * m] / t[:, 2 * m :], codes.clusters, resamples, seed)
     complete = draws[np.isfinite(draws).all(axis=1)]
     try:
         plain = np.concatenate([spearman_rows(complete[:, :m], complete[:, m:]), np.full(len(draws) - len(complete), np.nan)])
         low, high = percentile_interval(plain, confidence)
     except NotScorable as missing:
-        return replace(result, note=missing.detail)
-    true_human, true_metric = true_value_draws(observed, np.cov(complete.T), resamples, seed + 1)
-    rho_low, rho_high = percentile_interval(spearman_rows(true_human, true_metric), confidence)
-    tau_low, tau_high = percentile_interval(kendall_rows(true_human, true_metric), confidence)
+        return _without_interval(result, missing.detail)
+    noise = noise_covariance(terms[:, : 2 * m], terms[:, 2 * m :], codes.clusters, sides=2)
+    true_human, true_metric = true_value_draws(observed, noise, resamples, seed + 1)
+    rho_low, rho_high = percentile_interval(spearman_rows(true_human, true_metric), confidence, codes.n_clusters)
+    tau_low, tau_high = percentile_interval(kendall_rows(true_human, true_metric), confidence, codes.n_clusters)
     return replace(
         result,
         rho_low=rho_low,
@@ -142,3 +143,14 @@ def rank_agreement_pairs(
         bootstrap_low=low,
         bootstrap_high=high,
     )
+
+
+def _too_few(groups: int, unit: str) -> str:
+    """Why so few clusters have no interval."""
+    if groups < 2:
+        return f"one {unit} only: nothing to resample, no interval"
+    return f"{groups} clusters only: resampling needs {FEWEST_CLUSTERS}, no interval"
+
+
+def _without_interval(result: RankAgreement, why: str) -> RankAgreement:
+    return replace(result, note="; ".join(filter(None, (result.note, why))))

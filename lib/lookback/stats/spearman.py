@@ -13,7 +13,7 @@ from scipy import stats
 from scipy.sparse import csr_array
 
 from lookback.errors import NotScorable, Reason, UsageError
-from lookback.stats.bootstrap import CHUNK_CELLS, interval_or_note, method_text, resample_weights
+from lookback.stats.bootstrap import CHUNK_CELLS, method_text, resample_weights, varying_interval
 from lookback.stats.codes import cluster_codes
 from lookback.stats.estimate import Estimate
 from lookback.stats.ranks import spearman_rows
@@ -55,7 +55,7 @@ def spearman(
     groups = cluster_codes(clusters, n)
     n_groups = int(groups.max()) + 1
     draws = spearman_draws(first, second, groups, resamples, seed)
-    low, high, note = interval_or_note(draws, n_groups, confidence)
+    low, high, note = varying_interval(draws, n_groups, confidence)
     se, p = None, None
     if note == "":
         defined = draws[np.isfinite(draws)]

@@ -24,8 +24,8 @@ def trigger_validation(
 ) -> pd.DataFrame:
     """Tidy rows (subset, measure, value, low, high, n, reason) of accuracy, precision, recall and F1, per subset and "overall".
 
-    accuracy = (TP+TN)/n, precision = TP/(TP+FP), recall = TP/(TP+FN) with Wilson intervals (cluster bootstrap when `clusters` is
-    given), F1 = 2TP/(2TP+FP+FN) with a bootstrap interval. A judge that never says yes has no precision: its row says so.
+    accuracy = (TP+TN)/n, precision = TP/(TP+FP), recall = TP/(TP+FN) with Wilson intervals (over effective cases when `clusters`
+    is given), F1 = 2TP/(2TP+FP+FN) with a bootstrap interval. A judge that never says yes has no precision: its row says so.
     """
     cells = outcome_cells(human, judge)
     if len(cells) == 0:
@@ -46,7 +46,7 @@ def _measures(
     cells: NDArray[np.float64], clusters: ArrayLike | None, resamples: int, confidence: float, seed: int
 ) -> list[dict[str, Any]]:
     def share(name: str, hits: tuple[int, ...], among: tuple[int, ...]) -> dict[str, Any]:
-        return measure_row(lambda: share_measure(name, cells, hits, among, clusters, resamples, confidence, seed), name)
+        return measure_row(lambda: share_measure(name, cells, hits, among, clusters, confidence), name)
 
     return [
         share("accuracy", (TP, TN), (TP, FP, FN, TN)),

@@ -1,7 +1,8 @@
 """Paired Wilcoxon signed-rank test with effect size and an interval for the shift (WRBench figure 6's stars).
 
 Up to 50 non-zero differences the p is exact, ties included: the distribution of W+ over all sign flips of the observed mid-ranks,
-by convolution. Above, scipy's normal approximation. Zero differences are dropped (Wilcoxon's own rule) and counted.
+by convolution. Above, scipy's normal approximation. Zero differences are dropped (Wilcoxon's own rule) and counted; the shift and
+its interval leave them out too, as R's wilcox.test does, so that test and interval speak of the same differences.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def paired_wilcoxon(x: ArrayLike, y: ArrayLike | None = None, *, confidence: flo
         p = _two_sided(distribution, round(2 * w_plus))
     else:
         p = float(stats.wilcoxon(kept, method="asymptotic").pvalue)
-    low, high = _shift_interval(differences, ranks if exact else None, confidence)
+    low, high = _shift_interval(kept, ranks if exact else None, confidence)
     return PairedTest(
         n=len(differences),
         n_zero=len(differences) - n,
@@ -77,7 +78,7 @@ def paired_wilcoxon(x: ArrayLike, y: ArrayLike | None = None, *, confidence: flo
         p=p,
         rank_biserial=(2 * w_plus - total) / total,
         mean=float(differences.mean()),
-        shift=float(np.median(_walsh(differences))),
+        shift=float(np.median(_walsh(kept))),
         low=low,
         high=high,
         exact=exact,

@@ -14,10 +14,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lookback.errors import ContractError, NotScorable, Reason, UsageError
-from lookback.stats.bootstrap import bootstrap_totals, interval_or_note, method_text
+from lookback.stats.bootstrap import FEWEST_CLUSTERS, bootstrap_totals, method_text, varying_interval
 from lookback.stats.codes import cluster_codes
 from lookback.stats.estimate import Estimate
 from lookback.stats.preference import preference_sign
+from lookback.stats.share import share_interval
 
 Ties = Literal["half", "drop"]
 
@@ -102,11 +103,30 @@ def win_ratios(
         if n == 0:
             row["reason"] = f"{Reason.UNDEFINED}: every comparison of this model is a tie, and ties are dropped"
         else:
-            low, high, note = interval_or_note(draws[:, k], codes.n_clusters, confidence)
+            ratio, seen = float(points[:, k].sum() / n), len(np.unique(codes.clusters[played[:, k] > 0]))
+            low, high, note = share_interval(draws[:, k], ratio, seen, confidence)
             bounds = {"low": np.nan if low is None else low, "high": np.nan if high is None else high}
-            row |= {"win_ratio": points[:, k].sum() / n, **bounds, "reason": note}
+            row |= {"win_ratio": ratio, **bounds, "reason": note}
         rows.append(row)
     return pd.DataFrame(rows).sort_values(["win_ratio", "model"], ascending=[False, True], ignore_index=True)
+
+
+def design_effect(
+    pairs: pd.DataFrame, cluster: str, *, label: str = "label", ties: Ties = "half", resamples: int = 2000, seed: int = 0
+) -> float:
+    """How much clustering inflates the variance of the win ratios: bootstrap variance of clusters over that of pairs.
+
+    Both are summed over models; NaN with too few clusters to resample, or where the pairs do not vary.
+    """
+    codes = pair_codes(pairs, cluster)
+    if codes.n_clusters < FEWEST_CLUSTERS:
+        return np.nan
+    m, terms = len(codes.models), np.hstack(win_terms(codes, preference_sign(pairs[label]), ties))
+    together, apart = (
+        float(np.nansum(np.nanvar(bootstrap_totals(terms, lambda t: t[:, :m] / t[:, m:], groups, resamples, seed), axis=0)))
+        for groups in (codes.clusters, np.arange(len(pairs)))
+    )
+    return together / apart if apart > 0 else np.nan
 
 
 def win_ratio_difference(
@@ -134,7 +154,7 @@ def win_ratio_difference(
         raise NotScorable(Reason.UNDEFINED, f"every comparison of {first} or {second} is a tie, and ties are dropped")
     value = float(total[0] / total[2] - total[1] / total[3])
     draws = bootstrap_totals(terms, _difference, codes.clusters, resamples, seed)
-    low, high, note = interval_or_note(draws, codes.n_clusters, confidence)
+    low, high, note = varying_interval(draws, codes.n_clusters, confidence)
     involved = int(((played[:, chosen]).sum(axis=1) > 0).sum())
     method = method_text(resamples, codes.n_clusters, f"{cluster or 'pair'} clusters", seed) + f", ties {ties}"
     se = float(np.nanstd(draws, ddof=1)) if note == "" else None

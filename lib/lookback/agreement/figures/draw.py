@@ -15,12 +15,27 @@ from lookback.agreement.figures.scatter import win_ratio_scatter
 from lookback.errors import NotScorable
 from lookback.figures import SavedFigure, save_figure
 
-Draw = Callable[[dict[str, pd.DataFrame]], tuple[Figure, str]]
+Tables = dict[str, pd.DataFrame]
+Draw = Callable[[Tables], tuple[Figure, str]]
+
+
+def _agreement(tables: Tables) -> tuple[Figure, str]:
+    return agreement_forest(tables["agreement"], confidence=tables["agreement"].attrs["confidence"])
+
+
+def _ranking(tables: Tables) -> tuple[Figure, str]:
+    return ranking_forest(tables["ranking"], confidence=tables["ranking"].attrs["confidence"])
+
+
+def _correlations(tables: Tables) -> tuple[Figure, str]:
+    return correlation_matrix(tables["correlations"], alpha=tables["correlations"].attrs["alpha"])
+
+
 FIGURES: dict[str, tuple[tuple[str, ...], Draw]] = {
-    "agreement_forest": (("agreement",), lambda tables: agreement_forest(tables["agreement"])),
-    "ranking_forest": (("ranking",), lambda tables: ranking_forest(tables["ranking"])),
+    "agreement_forest": (("agreement",), _agreement),
+    "ranking_forest": (("ranking",), _ranking),
     "win_ratios": (("win_ratios", "ranking"), lambda tables: win_ratio_scatter(tables["win_ratios"], tables["ranking"])),
-    "correlations": (("correlations",), lambda tables: correlation_matrix(tables["correlations"])),
+    "correlations": (("correlations",), _correlations),
     "event_factors": (
         ("event_cells", "event_factors"),
         lambda tables: event_factor_boxes(tables["event_cells"], tables["event_factors"]),
@@ -29,7 +44,7 @@ FIGURES: dict[str, tuple[tuple[str, ...], Draw]] = {
 }
 
 
-def draw_figures(tables: dict[str, pd.DataFrame], folder: Path) -> list[SavedFigure]:
+def draw_figures(tables: Tables, folder: Path) -> list[SavedFigure]:
     """The figures whose tables are there."""
     saved = []
     for name, (needs, draw) in FIGURES.items():

@@ -29,14 +29,14 @@ def agreement_heatmap(table: pd.DataFrame) -> tuple[Figure, str]:
         axes.set_ylabel("scene")
         figure.colorbar(image, ax=axes, label="agreement (share of questions)", shrink=0.8)
     total = int(table.loc[table["scene"] == "all", "n"].iloc[0])
-    overall = f"{values.loc['all', 'all']:.1%}" if "all" in values else "none"
+    overall = f"{values.loc['all', 'all']:.1%}" if "all" in values and total else "none"
     smallest = int(table["n"].min())
     caption = f"Agreement of the answers with people's majority, overall {overall} of {total} questions. "
     return figure, caption + f"A row rests on {smallest} or more questions, so single dark cells are a question or two."
 
 
-def correlation_matrix(correlations: pd.DataFrame) -> tuple[Figure, str]:
-    """One panel per benchmark and setting: lower triangle of r with its interval; bold where Holm leaves p < 0.05."""
+def correlation_matrix(correlations: pd.DataFrame, *, alpha: float = 0.05) -> tuple[Figure, str]:
+    """One panel per benchmark and setting: lower triangle of r with its interval; bold where Holm leaves p < alpha."""
     panels = [(key, own) for key, own in correlations.groupby(["benchmark", "setting"], sort=False)]
     sizes = [len({*own["metric_a"], *own["metric_b"]}) for _, own in panels]
     heights = [1.6 + 0.62 * size for size in sizes]
@@ -50,7 +50,7 @@ def correlation_matrix(correlations: pd.DataFrame) -> tuple[Figure, str]:
             squeeze=False,
         )
         for axes, (key, own) in zip(grid[:, 0], panels, strict=True):
-            _triangle(axes, own)
+            _triangle(axes, own, alpha)
             axes.set_title(" ".join(part for part in key if part), loc="left", fontsize=9)
         colours = ScalarMappable(Normalize(-1, 1), "RdBu_r")
         figure.colorbar(colours, ax=list(grid[:, 0]), label="Pearson correlation over models (unitless)", shrink=0.8)
@@ -61,7 +61,7 @@ def correlation_matrix(correlations: pd.DataFrame) -> tuple[Figure, str]:
     return figure, caption + "correction; blocks of one colour move together."
 
 
-def _triangle(axes: Axes, own: pd.DataFrame) -> None:
+def _triangle(axes: Axes, own: pd.DataFrame, alpha: float) -> None:
     names = list(dict.fromkeys([*own["metric_a"], *own["metric_b"]]))
     size = len(names)
     values = np.full((size, size), np.nan)
@@ -70,7 +70,7 @@ def _triangle(axes: Axes, own: pd.DataFrame) -> None:
         values[i, j] = row.r
         if np.isfinite(row.r):
             colour = "white" if abs(row.r) > 0.6 else "black"
-            weight = "bold" if row.p_holm < 0.05 else "normal"
+            weight = "bold" if row.p_holm < alpha else "normal"
             text = f"{row.r:.2f}\n{row.low:.2f} to {row.high:.2f}"
             axes.text(j, i - 1, text, ha="center", va="center", fontsize=6.5, color=colour, fontweight=weight)
         else:

@@ -68,14 +68,14 @@ def factor_table(events: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return result[["metric", *[c for c in result if c != "metric"]]]
 
 
-def mixed_table(events: pd.DataFrame) -> pd.DataFrame:
+def mixed_table(events: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Mixed model of each metric on the event factors, scene and model as random effects; a reason where data cannot carry it."""
     parts = []
     for metric, own in events.groupby("metric", sort=True):
         # one mean per model, scene and cell: repeated cameras are no independent evidence
         cells = own.groupby(["model_id", "scene", "spatial", "state"], as_index=False)["value"].mean().dropna()
         try:
-            table = mixed_model(cells, fixed=["spatial", "state"], interactions=True)
+            table = mixed_model(cells, fixed=["spatial", "state"], interactions=True, confidence=plan.confidence)
             parts.append(table.assign(metric=metric, reason=""))
         except NotScorable as missing:
             empty = dict.fromkeys(("estimate", "se", "low", "high", "p"), np.nan)

@@ -63,7 +63,7 @@ def _coefficients(votes: pd.DataFrame, plan: Plan, family: str) -> dict[str, Any
     ceiling = human_ceiling(matrix, categories, **drawn).set_index("measure")
     for measure in ("rater_vs_majority", "correlation_ceiling"):
         row[measure] = ceiling.loc[measure, "value"]
-        if ceiling.loc[measure, "reason"]:
+        if pd.isna(ceiling.loc[measure, "value"]):
             reasons.append(f"{measure}: {ceiling.loc[measure, 'reason']}")
     row |= {"reason": "; ".join(reasons), "note": "; ".join(notes)}
     return row

@@ -18,10 +18,11 @@ from lookback.stats import (
     cohen_kappa,
     judgeability_agreement,
     model_ceiling,
-    proportion,
     rank_agreement_pairs,
     trigger_validation,
 )
+from lookback.stats.binary import measure_row
+from lookback.stats.share import share
 
 GROUP = ["family", "role", "benchmark", "setting", "dimension"]
 RANK_FIELDS = [name for name in RankAgreement.__dataclass_fields__ if name not in ("confidence", "note", "n_pairs")]
@@ -53,7 +54,7 @@ def ranking_table(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> pd.Da
     if not rows:
         return pd.DataFrame()
     table = pd.DataFrame(rows).astype({name: float for name in RANK_FIELDS if name not in ("n_models", "exact", "n_clusters")})
-    return add_claims(table, plan, ["family", "setting"], p="p_rho")
+    return add_claims(table, plan, p="p_rho")
 
 
 def _excluded(units: pd.DataFrame) -> str:
@@ -85,7 +86,7 @@ def bridge_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
             result = _bridge(both, plan)
             row |= result.as_row() | {f"confusion_{h}_{m}": int(result.confusion.loc[h, m]) for h in (-1, 0, 1) for m in (-1, 0, 1)}
         except NotScorable as missing:
-            row |= {"n": 0, "tau": float(own["tau"].iloc[0]), "reason": str(missing)}
+            row |= {"n": 0, "tau": float(own["tau"].iloc[0]), "reason": str(missing), "note": ""}
         held = both[both["scene"].map(plan.holdout.holds)] if len(both) else both
         row |= {"n_holdout": len(held), "holdout_rho": np.nan, "holdout_low": np.nan, "holdout_high": np.nan, "holdout_reason": ""}
         try:
@@ -103,7 +104,7 @@ def bridge_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     for column in ("rho_p", "rho", "reversals"):
         table[column] = table[column].astype(float) if column in table else np.nan
     table["reversals"] = table["reversals"].astype("Int64")
-    return add_claims(table, plan, ["family", "setting"], p="rho_p")
+    return add_claims(table, plan, p="rho_p")
 
 
 def _bridge(units: pd.DataFrame, plan: Plan) -> Bridge:
@@ -120,7 +121,7 @@ def trigger_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         return pd.DataFrame()
     subsets = both["dimension"].str.removeprefix("trigger_")
     try:
-        return trigger_validation(both["label"], both["decision"], subsets, clusters=_clusters(both, plan), **plan.drawn)
+        return trigger_validation(both["label"], both["decision"], subsets, clusters=both["cluster"], **plan.drawn)
     except NotScorable as missing:
         return _empty_measures({"subset": "overall"}, str(missing))
 
@@ -131,7 +132,7 @@ def judgeability_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     for dimension, own in units[units["kind"] == "judgeability"].groupby("dimension", sort=True):
         both = usable(own, "judgeability")
         try:
-            table = judgeability_agreement(both["label"], both["decision"], clusters=_clusters(both, plan), **plan.drawn)
+            table = judgeability_agreement(both["label"], both["decision"], clusters=both["cluster"], **plan.drawn)
             parts.append(table.assign(dimension=dimension))
         except NotScorable as missing:
             parts.append(_empty_measures({"dimension": str(dimension)}, str(missing)))
@@ -144,33 +145,26 @@ def vqa_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     if asked.empty:
         return pd.DataFrame()
     both = usable(units, "vqa")
-    same = (both["label"] == both["decision"]).astype(int)
     rows = []
-    for (scene, dimension), hits in same.groupby([both["scene"], both["dimension"]], sort=True):
-        rows.append({"scene": scene, "dimension": dimension, **_share(hits, plan)})
-    for scene, hits in same.groupby(both["scene"], sort=True):
-        rows.append({"scene": scene, "dimension": "all", **_share(hits, plan)})
-    for dimension, hits in same.groupby(both["dimension"], sort=True):
-        rows.append({"scene": "all", "dimension": dimension, **_share(hits, plan)})
-    overall = {"scene": "all", "dimension": "all", **_share(same, plan), "kappa": np.nan, "kappa_low": np.nan, "kappa_high": np.nan}
-    try:
-        kappa = cohen_kappa(both["label"], both["decision"], ["no", "yes"], confidence=plan.confidence)
-        overall |= {"kappa": kappa.value, "kappa_low": _number(kappa.low), "kappa_high": _number(kappa.high)}
-    except NotScorable as missing:
-        overall["reason"] = f"kappa: {missing}"
-    return pd.DataFrame([*rows, overall])
+    for (scene, dimension), own in both.groupby(["scene", "dimension"], sort=True):
+        rows.append({"scene": scene, "dimension": dimension, **_share(own, plan)})
+    for scene, own in both.groupby("scene", sort=True):
+        rows.append({"scene": scene, "dimension": "all", **_share(own, plan)})
+    for dimension, own in both.groupby("dimension", sort=True):
+        rows.append({"scene": "all", "dimension": dimension, **_share(own, plan)})
+    return pd.DataFrame([*rows, {"scene": "all", "dimension": "all", **_share(both, plan), **_kappa(both, plan)}])
 
 
-def _share(hits: pd.Series, plan: Plan) -> dict[str, Any]:
-    try:
-        estimate = proportion("agreement", int(hits.sum()), len(hits), plan.confidence)
-    except NotScorable as missing:
-        return {"agreement": np.nan, "low": np.nan, "high": np.nan, "n": 0, "reason": str(missing)}
-    return {"agreement": estimate.value, "low": estimate.low, "high": estimate.high, "n": len(hits), "reason": ""}
+def _share(units: pd.DataFrame, plan: Plan) -> dict[str, Any]:
+    same = units["label"] == units["decision"]
+    row = measure_row(lambda: share("agreement", same, units["cluster"], confidence=plan.confidence), "agreement")
+    return {"agreement": row["value"], **{name: row[name] for name in ("low", "high", "n", "reason")}}
 
 
-def _clusters(units: pd.DataFrame, plan: Plan) -> pd.Series | None:
-    return None if plan.clusters.metric == "item" else units["cluster"]
+def _kappa(units: pd.DataFrame, plan: Plan) -> dict[str, Any]:
+    labels = (units["label"], units["decision"], ["no", "yes"])
+    row = measure_row(lambda: cohen_kappa(*labels, clusters=units["cluster"], **plan.drawn), "kappa")
+    return {"kappa": row["value"], "kappa_low": row["low"], "kappa_high": row["high"], "kappa_reason": row["reason"]}
 
 
 def _empty_measures(named: dict[str, str], reason: str) -> pd.DataFrame:

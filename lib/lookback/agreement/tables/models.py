@@ -11,6 +11,7 @@ from lookback.agreement.plan import Plan
 from lookback.agreement.tables.metric import GROUP, usable
 from lookback.errors import NotScorable
 from lookback.stats import bradley_terry, power_table, win_ratios
+from lookback.stats.win_ratios import design_effect
 
 
 def win_ratio_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -20,7 +21,7 @@ def win_ratio_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     for keys, own in usable(units, "preference").groupby(GROUP, sort=True):
         table = own.assign(human=own["label"].astype(int), machine=own["decision"].astype(int))
         human = win_ratios(table, label="human", **drawn)[["model", "n", "win_ratio", "low", "high", "reason"]]
-        metric = win_ratios(table, label="machine", **drawn)[["model", "win_ratio", "low", "high"]]
+        metric = win_ratios(table, label="machine", **drawn)[["model", "win_ratio", "low", "high", "reason"]]
         merged = human.merge(metric, on="model", suffixes=("_human", "_metric"))
         parts.append(merged.assign(**dict(zip(GROUP, keys, strict=True)), metric=own["metric"].iloc[0]))
     if not parts:
@@ -31,14 +32,14 @@ def win_ratio_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 
 
 def strengths_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Per family, setting and dimension: Davidson strengths of the models from every vote, standard errors clustered by scene."""
+    """Per family, setting and dimension: Davidson strengths of the models from every vote, errors by the plan's clusters."""
     parts = []
-    cluster = None if plan.clusters.metric == "item" else "scene"
     for keys, own in votes[votes["kind"] == "preference"].groupby(GROUP, sort=True):
         named = dict(zip(GROUP, keys, strict=True))
         try:
-            fit = bradley_terry(own.assign(label=own["label"].astype(int)), cluster=cluster, confidence=plan.confidence)
-            parts.append(fit.table.assign(**named, tie_parameter=fit.tie, n_votes=fit.n, reason=""))
+            pairs = own.assign(label=own["label"].astype(int))
+            fit = bradley_terry(pairs, cluster=plan.clusters.metric, confidence=plan.confidence)
+            parts.append(fit.table.assign(**named, tie_parameter=fit.tie, n_votes=fit.n, reason=fit.note))
         except NotScorable as missing:
             row = {"model": "", "log_strength": np.nan, "se": np.nan, "low": np.nan, "high": np.nan, "win_probability": np.nan}
             parts.append(pd.DataFrame([{**row, **named, "n_votes": len(own), "reason": str(missing)}]))
@@ -64,15 +65,15 @@ def _sign(value: object) -> int:
     return value if isinstance(value, int | np.integer) else 0  # type: ignore[return-value]
 
 
-def design_effect(units: pd.DataFrame, plan: Plan) -> float:
-    """How much clustering inflates the variance of win ratios: clustered over unclustered, mean over models, at least 1."""
+def _design_effect(units: pd.DataFrame, plan: Plan) -> tuple[float, str]:
+    """The median over dimensions of how much clustering inflates the variance of win ratios, at least 1; or 1 and why."""
+    drawn: dict[str, Any] = {"ties": plan.win_ratio_ties, "resamples": plan.resamples, "seed": plan.seed}
     table = units.assign(label=units["label"].astype(int))
-    drawn: dict[str, Any] = {"ties": plan.win_ratio_ties, **plan.drawn}
-    clustered = win_ratios(table, cluster="cluster", **drawn).set_index("model")
-    alone = win_ratios(table, **drawn).set_index("model")
-    ratio = ((clustered["high"] - clustered["low"]) / (alone["high"] - alone["low"])) ** 2
-    mean = float(ratio[np.isfinite(ratio)].mean())
-    return max(1.0, mean) if np.isfinite(mean) else 1.0
+    effects = [design_effect(own, "cluster", **drawn) for _, own in table.groupby("dimension", sort=True)]
+    known = [effect for effect in effects if np.isfinite(effect)]
+    if not known:
+        return 1.0, "the design effect cannot be estimated (too few clusters, or votes that do not vary) and is taken as 1"
+    return max(1.0, float(np.median(known))), ""
 
 
 def votes_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -81,11 +82,10 @@ def votes_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     for (family, setting), own in units[(units["kind"] == "preference") & units["label"].notna()].groupby(["family", "setting"]):
         models = pd.unique(pd.concat([own["model_a"], own["model_b"]]))
         comparisons = max(1, len(models) * (len(models) - 1) // 2)
-        effect = design_effect(own, plan)
+        effect, reason = _design_effect(own, plan)
         ties = round(float((own["label"] == 0).mean()), 4)
         table = power_table(tie_share=ties, alpha=plan.alpha, power=plan.power, design_effect=effect, comparisons=comparisons)
         met = own.groupby([own[["model_a", "model_b"]].min(axis=1), own[["model_a", "model_b"]].max(axis=1), "dimension"]).size()
-        parts.append(
-            table.assign(family=family, setting=setting, design_effect=effect, comparisons=comparisons, pairs_now=int(met.median()))
-        )
+        named = {"family": family, "setting": setting, "design_effect": effect, "comparisons": comparisons}
+        parts.append(table.assign(**named, pairs_now=int(met.median()), reason=reason))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()

@@ -18,7 +18,7 @@ def mbench_3(ranking: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     for setting in sorted(own["setting"].unique(), reverse=True):
         part = own[own["setting"] == setting].set_index("dimension")
         name = SETTINGS.get(setting, setting)
-        chosen = part[["rho", "rho_low", "rho_high", "tau", "n_models", "n_pairs", "p_corrected", "claim", "reason"]]
+        chosen = part[["rho", "rho_low", "rho_high", "tau", "n_models", "n_pairs", "p_corrected", "claim", "reason", "note"]]
         chosen = chosen.rename(columns={"rho_low": "low", "rho_high": "high"}).add_prefix(f"{name}_")
         table = table.merge(chosen, left_on="dimension", right_index=True, how="left")
         for count in ("n_models", "n_pairs"):
@@ -75,7 +75,7 @@ def wrbench_5(agreement: pd.DataFrame, bridges: pd.DataFrame) -> pd.DataFrame:
         return table.assign(bridge_n=0, reversals=pd.NA, reversal_high=float("nan"), reason="no bridge computed").reset_index(
             drop=True
         )
-    chosen = bridges.reindex(columns=["setting", "dimension", "n", "reversals", "reversal_rate_high", "reason"])
+    chosen = bridges.reindex(columns=["setting", "dimension", "n", "reversals", "reversal_rate_high", "reason", "note"])
     chosen = chosen.rename(columns={"n": "bridge_n", "reversal_rate_high": "reversal_high"})
     merged = table.merge(chosen, on=["setting", "dimension"], how="left")
     return merged.assign(bridge_n=merged["bridge_n"].fillna(0).astype(int), reversals=merged["reversals"].astype("Int64"))
@@ -123,7 +123,7 @@ def wrbench_16(bridges: pd.DataFrame, judgeability: pd.DataFrame) -> pd.DataFram
         "rho_high",
     ]
     columns += ["rho_ceiling", "p_corrected", "claim", "n_holdout", "holdout_rho", "holdout_low", "holdout_high"]
-    columns += ["reason", "holdout_reason"]
+    columns += ["reason", "note", "holdout_reason"]
     table = bridges.reindex(columns=columns).reset_index(drop=True)
     for measure in ("J", "NJ", "balanced"):
         values = pd.Series(dtype=float)

@@ -1,0 +1,58 @@
+"""CSV, JSON lines and Parquet as tables; a file that cannot be read is a sentence that names it and what to do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lookback.errors import ContractError
+
+
+def read_csv_texts(source: Path) -> pd.DataFrame:
+    """A CSV file with every cell as the text it holds."""
+    try:
+        return pd.read_csv(source, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    except pd.errors.EmptyDataError:
+        raise ContractError(f"{source.name} is not a readable CSV file: it is empty; write a header and its rows") from None
+    except UnicodeDecodeError as error:
+        raise ContractError(
+            f"{source.name} is not a readable CSV file: byte {error.start} is not UTF-8; save it as UTF-8"
+        ) from None
+    except pd.errors.ParserError as error:
+        raise ContractError(f"{source.name} is not a readable CSV file: {' '.join(str(error).split())}") from None
+
+
+def read_parquet_file(source: Path) -> pd.DataFrame:
+    """A Parquet file."""
+    try:
+        return pd.read_parquet(source)
+    except (OSError, ValueError, ArithmeticError, NotImplementedError) as error:  # pyarrow's errors are among these
+        problem = " ".join(str(error).split())[:200]
+        raise ContractError(f"{source.name} is not a readable Parquet file: {problem}; write it again") from None
+
+
+def read_text(source: Path) -> str:
+    """A file's text, which must be UTF-8."""
+    try:
+        return source.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ContractError(f"{source.name} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
+
+
+def read_json_lines(source: Path, what: str) -> list[dict[str, Any]]:
+    """One JSON object a line (`what` is the word for one of them); empty lines are skipped."""
+    records = []
+    for number, line in enumerate(read_text(source).splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise ContractError(f"{source.name}, line {number}: not JSON ({str(error)[:100]})") from None
+        if not isinstance(record, dict):
+            raise ContractError(f"{source.name}, line {number}: expected one {what} as a JSON object")
+        records.append(record)
+    return records

@@ -1,0 +1,229 @@
+"""Few clusters, one cluster, clusters that do not vary: an interval that means something, or none and a reason."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from lookback.stats import (
+    bradley_terry,
+    bridge,
+    cohen_kappa,
+    judgeability_agreement,
+    model_ceiling,
+    rank_agreement_pairs,
+    spearman,
+    trigger_validation,
+    win_ratios,
+)
+from lookback.stats.rank_interval import noise_covariance
+from lookback.stats.share import share
+from lookback.stats.win_ratios import design_effect
+from scipy import stats as scipy_stats
+from sklearn.metrics import cohen_kappa_score
+from statsmodels.stats.proportion import proportion_confint
+
+
+def compared(scenes: int, models: int = 3, per_pair: int = 4, ties: bool = False, seed: int = 0) -> pd.DataFrame:
+    """Votes on all pairs of models in each scene; the better index wins more often."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for scene in range(scenes):
+        for i in range(models):
+            for j in range(i):
+                for d in 0.4 * (i - j) + rng.normal(size=per_pair) + rng.normal(0, 0.5):
+                    label = 0 if ties and abs(d) < 0.4 else int(np.sign(d))
+                    rows.append({"scene": f"s{scene}", "model_a": f"m{i}", "model_b": f"m{j}", "label": label})
+    return pd.DataFrame(rows)
+
+
+def test_strengths_of_one_scene_have_no_standard_errors_and_say_why():
+    result = bradley_terry(compared(1, per_pair=30, ties=True), cluster="scene")
+    assert result.table["log_strength"].notna().all()
+    assert result.table[["se", "low", "high"]].isna().all(axis=None)
+    assert result.covariance.isna().all(axis=None)
+    assert "one scene" in result.note
+
+
+def test_clustered_strengths_equal_statsmodels_and_use_t():
+    # Bradley-Terry without ties is a logistic regression on +1/-1 model columns; statsmodels' cluster covariance without its own
+    # small-sample factor, times G/(G-1), and t with G - 1 degrees of freedom
+    pairs = compared(6)
+    result = bradley_terry(pairs, cluster="scene")
+    design = np.zeros((len(pairs), 2))
+    for column in (1, 2):
+        design[:, column - 1] = (pairs["model_a"] == f"m{column}").astype(int) - (pairs["model_b"] == f"m{column}").astype(int)
+    scenes = pairs["scene"].str[1:].astype(int)
+    clustered = {"groups": scenes, "use_correction": False}
+    fit = sm.Logit((pairs["label"] == 1).astype(int), design).fit(disp=0, tol=1e-12, cov_type="cluster", cov_kwds=clustered)
+    c = result.covariance
+    variance = c.loc["m2", "m2"] + c.loc["m0", "m0"] - 2 * c.loc["m2", "m0"]
+    assert np.sqrt(variance) == pytest.approx(fit.bse.iloc[1] * np.sqrt(6 / 5), rel=1e-6)
+    row = result.table.set_index("model").loc["m2"]
+    assert row["high"] - row["log_strength"] == pytest.approx(scipy_stats.t.ppf(0.975, 5) * row["se"])
+    assert result.note == ""
+
+
+def test_strengths_with_no_more_clusters_than_parameters_are_called_rough():
+    result = bradley_terry(compared(2), cluster="scene")
+    assert "rough: 2 clusters (scene) for 2 free parameters" in result.note
+    assert result.table["se"].notna().all()
+
+
+@pytest.mark.parametrize(("scenes", "words"), [(1, "nothing to resample"), (4, "4 clusters only")])
+def test_rank_agreement_of_few_scenes_has_a_note_for_an_interval(scenes, words):
+    table = compared(scenes, models=5).assign(human=lambda d: d["label"], metric=lambda d: d["label"])
+    result = rank_agreement_pairs(table, cluster="scene", resamples=200)
+    assert (result.rho_low, result.tau_high, result.bootstrap_low) == (None, None, None)
+    assert words in result.note
+
+
+def test_noise_of_few_scenes_leaves_no_direction_free_of_noise():
+    # the plain covariance of G scenes has rank G - 1; what the interval uses must not
+    rng = np.random.default_rng(1)
+    points, played = rng.integers(0, 2, (40, 12)).astype(float), np.ones((40, 12))
+    clusters = np.repeat(np.arange(5), 8)
+    noise = noise_covariance(points, played, clusters, sides=2)
+    sums = np.stack([(points - points.mean(axis=0))[clusters == g].sum(axis=0) for g in range(5)]) / 40
+    plain = sums.T @ sums * 5 / 4
+    assert np.linalg.matrix_rank(plain) == 4
+    assert np.linalg.eigvalsh(noise).min() > 0.1 * np.diag(plain).mean()
+    assert np.diag(noise).mean() == pytest.approx(np.diag(plain).mean())
+    # with many scenes it is the plain covariance
+    points, played, clusters = rng.random((4000, 4)), np.ones((4000, 4)), np.arange(4000)
+    plain = np.cov(points.T) / 4000
+    np.testing.assert_allclose(noise_covariance(points, played, clusters, sides=2), plain, atol=0.02 * plain.max())
+
+
+def test_a_share_of_one_has_wilsons_interval_over_the_clusters():
+    result = share("recall", [True] * 12, ["a"] * 3 + ["b"] * 3 + ["c"] * 3 + ["d"] * 3)
+    assert (result.low, result.high) == pytest.approx(proportion_confint(4, 4, method="wilson"))
+
+
+def test_a_share_of_clusters_of_one_case_is_wilsons():
+    hits = [True, True, False, True, False]
+    assert share("x", hits, list("abcde")) == share("x", hits)
+
+
+def test_a_clustered_share_counts_effective_cases():
+    # by hand: copies of one case four times over are worth one each; t over the clusters widens further (Korn & Graubard 1998)
+    cases = np.array([1, 1, 1, 0, 1, 0, 1, 1, 0, 1], dtype=bool)
+    result = share("x", np.repeat(cases, 4), np.repeat(np.arange(10), 4))
+    value = 0.7
+    variance = 10 / 9 * (7 * 0.3**2 + 3 * 0.7**2) / 100
+    effective = value * (1 - value) / variance * (scipy_stats.t.ppf(0.975, 39) / scipy_stats.t.ppf(0.975, 9)) ** 2
+    assert (result.low, result.high) == pytest.approx(proportion_confint(value * effective, effective, method="wilson"))
+    assert result.n == 40
+
+
+def test_clustered_shares_cover_and_independent_ones_do_not():
+    rng = np.random.default_rng(2)
+    scenes = np.repeat(np.arange(8), 8)
+    covered, naive = [], []
+    for _ in range(400):
+        hits = (rng.random((8, 8)) < rng.beta(1.6, 2.4, 8)[:, None]).ravel()
+        for clusters, found in ((scenes, covered), (None, naive)):
+            result = share("x", hits, clusters)
+            found.append(result.low <= 0.4 <= result.high)
+    assert np.mean(covered) > 0.93
+    assert np.mean(naive) < 0.87
+
+
+def test_one_cluster_has_no_bounds_and_the_row_says_so():
+    rows = trigger_validation(["yes", "no", "yes"], ["yes", "no", "no"], clusters=["s", "s", "s"])
+    assert rows[["low", "high"]].isna().all(axis=None)
+    assert rows["reason"].str.contains("one cluster only").all()
+
+
+def test_a_judge_that_is_always_right_has_no_zero_width_interval():
+    human = ["yes", "no"] * 8
+    for rows in (trigger_validation(human, human, clusters=np.repeat(np.arange(8), 2)), judgeability_agreement(human, human)):
+        bounded = rows[rows["low"].notna()]
+        assert len(bounded) == 3
+        assert (bounded["high"] - bounded["low"] > 0.15).all()
+        assert rows.loc[rows["low"].isna(), "reason"].str.contains("same value").all()
+
+
+def test_a_model_that_wins_everything_has_a_win_ratio_with_width():
+    table = pd.DataFrame({"model_a": ["x"] * 12, "model_b": ["y"] * 12, "label": 1, "scene": np.repeat(np.arange(6), 2)})
+    best = win_ratios(table, cluster="scene").set_index("model").loc["x"]
+    assert (best["low"], best["high"]) == pytest.approx(proportion_confint(6, 6, method="wilson"))
+    assert "6 clusters" in best["reason"]
+
+
+def test_bridge_rates_know_their_scenes():
+    # ten scenes of eight pairs; the metric is right on whole scenes or on none: ten independent cases, not eighty
+    right = np.repeat(np.array([1, 1, 0, 1, 0, 1, 1, 0, 1, 1]), 8)
+    labels = np.tile([1, -1, 1, 0, -1, 1, 0, -1], 10)
+    delta = np.where(right, labels, -np.where(labels == 0, 1, labels)) * 0.3
+    scenes = np.repeat(np.arange(10), 8)
+    clustered, naive = bridge(labels, delta, 0.05, clusters=scenes), bridge(labels, delta, 0.05)
+    for name in ("exact", "strict", "tie", "reversal_rate"):
+        one, many = getattr(clustered, name), getattr(naive, name)
+        assert one.value == many.value
+        assert one.high - one.low > 1.3 * (many.high - many.low), name
+    exact = clustered.exact
+    assert exact.low < proportion_confint(7, 10, method="wilson")[0]
+    assert clustered.as_row()["note"] == ""
+    alone = bridge(labels[:8], delta[:8], 0.05, clusters=scenes[:8]).as_row()
+    assert alone["note"].count("one cluster only") == 1
+
+
+def test_clustered_kappa_equals_a_loop_over_resampled_scenes():
+    rng = np.random.default_rng(3)
+    people = rng.integers(0, 2, 120)
+    judge = np.where(rng.random(120) < 0.8, people, 1 - people)
+    scenes = np.sort(rng.integers(0, 15, 120))
+    result = cohen_kappa(people, judge, [0, 1], clusters=scenes, resamples=300, seed=4)
+    assert result.value == pytest.approx(cohen_kappa_score(people, judge))
+    order = sorted(set(scenes))
+    members = [np.flatnonzero(scenes == s) for s in order]
+    loop = []
+    for row in np.random.default_rng(4).integers(0, len(order), size=(300, len(order))):
+        index = np.concatenate([members[g] for g in row])
+        loop.append(cohen_kappa_score(people[index], judge[index]))
+    g = len(order)
+    tail = scipy_stats.norm.cdf(np.sqrt(g / (g - 1)) * scipy_stats.t.ppf(0.025, g - 1))
+    np.testing.assert_allclose([result.low, result.high], np.quantile(loop, [tail, 1 - tail]), atol=1e-12)
+
+
+def test_perfect_kappa_and_rho_have_no_zero_width_interval():
+    x, scenes = np.arange(24) % 4, np.repeat(np.arange(6), 4)
+    for result in (cohen_kappa(x, x, [0, 1, 2, 3], clusters=scenes), spearman(x, x, clusters=scenes)):
+        assert result.value == pytest.approx(1)
+        assert result.low is None
+        assert "same value" in result.note
+
+
+def test_the_design_effect_of_copies_is_their_number():
+    pairs = compared(40, models=2, per_pair=1)
+    copies = pd.concat([pairs] * 4, ignore_index=True)
+    assert design_effect(copies, "scene", resamples=4000) == pytest.approx(4, rel=0.1)
+    alone = pairs.assign(scene=np.arange(len(pairs)))
+    assert design_effect(alone, "scene", resamples=4000) == pytest.approx(1)
+    assert np.isnan(design_effect(pairs.assign(scene="s"), "scene"))
+
+
+def test_the_model_ceiling_counts_the_odd_vote():
+    # three votes a pair: the ceiling is the correlation of the true win ratios with those of three votes, here by simulation
+    rng = np.random.default_rng(6)
+    m, reached, said = 30, [], []
+    a, b = np.triu_indices(m, 1)
+    chosen = rng.permutation(len(a))[:150]
+    a, b = a[chosen], b[chosen]
+    strength = rng.normal(0, 0.5, m)
+    chance = scipy_stats.norm.cdf(strength[a] - strength[b])
+    played = np.bincount(a, minlength=m) + np.bincount(b, minlength=m)
+
+    def ratios(points: np.ndarray) -> np.ndarray:
+        return (np.bincount(a, points, m) + np.bincount(b, 1 - points, m)) / played
+
+    for _ in range(20):
+        votes = np.where(rng.random((len(a), 3)) < chance[:, None], 1, -1)
+        reached.append(scipy_stats.spearmanr(ratios(chance), ratios((votes.mean(axis=1) + 1) / 2)).statistic)
+        estimate = model_ceiling(votes, a.astype(str), b.astype(str), splits=40)
+        said.append(estimate.value)
+        r = float(estimate.note.split()[-1])
+        assert estimate.value == pytest.approx(np.sqrt(3 * r / (1 + 2 * r)), abs=1e-3)
+    assert np.mean(said) == pytest.approx(np.mean(reached), abs=0.012)
