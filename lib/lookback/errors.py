@@ -98,3 +98,16 @@ class NotScorable(Exception):
         self.reason = Reason(reason)
         self.detail = detail
         super().__init__(f"{self.reason}: {detail}" if detail else str(self.reason))
+
+
+def not_scorable(error: Exception) -> NotScorable:
+    """What an error that a metric met says in the tables."""
+    if isinstance(error, NotScorable):
+        return error
+    if isinstance(error, MediaError):
+        return NotScorable(error.reason, str(error))
+    if isinstance(error, BackendUnavailable):
+        return NotScorable(Reason.BACKEND_UNAVAILABLE, str(error))
+    if isinstance(error, LookbackError):
+        return NotScorable(Reason.INVALID_INPUT, str(error))
+    return NotScorable(Reason.BACKEND_FAILED, f"{type(error).__name__}: {error}")

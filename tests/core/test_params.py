@@ -1,8 +1,14 @@
 """Parameter files: a mistake gets one sentence that names file, key, bad value and the nearest valid key."""
 
+import re
+from pathlib import Path
+
+import lookback
 import pytest
 from lookback.errors import ParameterError
 from lookback.params import apply_overrides, load_run
+from lookback.params.load import validate
+from lookback.params.stages import CONSTANTS
 from lookback.paths import project_root
 
 
@@ -58,3 +64,25 @@ def test_overrides_do_not_touch_the_values_they_start_from():
     after = apply_overrides(before, ["report.title=b", "report.thumbnails=3"])
     assert before == {"report": {"title": "a"}, "seed": 1}
     assert after == {"report": {"title": "b", "thumbnails": 3}, "seed": 1}
+
+
+def test_the_constants_of_a_run_are_those_that_metrics_read():
+    """The list in the parameters against the calls in the code."""
+    package = Path(lookback.__file__).parent
+    read = {name for file in package.rglob("*.py") for name in re.findall(r'\bconstant\("(\w+)"', file.read_text())}
+    assert read == set(CONSTANTS)
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"scoring": {"constants": {"smoothnes_tau": 9}}}, "there is no constant 'smoothnes_tau'; did you mean 'smoothness_tau'?"),
+        ({"audit": {"benchmarks": ["wrbnch"]}}, "there is no benchmark 'wrbnch'; did you mean 'wrbench'?"),
+        ({"audit": {"severities": [7]}}, "'audit.severities.0' has the bad value 7"),
+        ({"extraction": {"options": {"flow": {"max_side": [1]}}}}, "a text, a number, true or false is expected"),
+    ],
+)
+def test_a_name_that_nothing_reads_is_one_sentence(values, sentence):
+    with pytest.raises(ParameterError) as caught:
+        validate({"run": "x", **values}, "x.yaml")
+    assert sentence in str(caught.value) and "\n" not in str(caught.value)

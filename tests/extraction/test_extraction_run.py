@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,11 @@ from lookback.extraction import run as extraction_run
 from lookback.extraction.identity import input_hash
 from lookback.media import content_hash, encode
 from lookback.params import RunParams
+from lookback.params.stages import Extraction
+from lookback.paths import resolve
+from lookback.registry import METRICS
+from lookback.scoring.run import Task as ScoreTask
+from lookback.scoring.run import _identity as score_identity
 from lookback.stages import extraction
 from lookback.store import ArtifactStore
 from lookback.tables import write_table
@@ -185,3 +191,46 @@ def test_a_key_follows_everything_the_artifact_depends_on(project: Path, clips: 
     known.add(input_hash(clip, {"masks": "key of another"}))
     assert len(known) == 8
     assert input_hash(clip.model_copy(update={"model_id": "three"}), {}) == input_hash(clip, {})  # the same file under another name
+
+
+@pytest.mark.parametrize("section", ["roles", "always", "options"])
+def test_a_wrong_role_is_one_sentence_before_any_work(project: Path, clips: list[Clip], section: str) -> None:
+    value = {"poze": {"a": 1}} if section == "options" else ["poze"]
+    with pytest.raises(UsageError, match=rf"extraction.{section} names the role 'poze', which does not exist; did you mean 'pose'"):
+        extraction_run.extract_run(RunParams(run="test", extraction=Extraction(**{section: value})), clips_to_frame(clips))
+
+
+def test_a_video_that_was_away_is_extracted_when_it_is_back(project: Path, clips: list[Clip]) -> None:
+    video = resolve(clips[0].video)
+    params, table = RunParams(run="away", extraction=Extraction(roles=["quality"])), clips_to_frame(clips[:1])
+    away = video.rename(video.with_suffix(".away"))
+    try:
+        absent, _ = extraction_run.extract_run(params, table)
+    finally:
+        away.rename(video)
+    present, _ = extraction_run.extract_run(params, table)
+    assert absent["reason"].tolist() == ["missing_input"]
+    assert present["reason"].tolist() == [""]
+
+
+def test_a_score_made_by_another_tool_has_another_key(project: Path, clips: list[Clip]) -> None:
+    """MIND's dino calls the feature model itself: its options are part of what the score depends on."""
+    shutil.copy(Path(__file__).parents[2] / "params" / "weights.lock.yaml", project / "params")
+    spec = METRICS.get("mind.dino")
+
+    def key(**options: int) -> str:
+        params = RunParams(run="test", extraction=Extraction(options={"features": options} if options else {}))
+        producer, inputs = score_identity(spec, "corrected", ScoreTask(clips[0], (), (), (), params))
+        return producer.key(inputs)
+
+    assert key() == key()
+    assert key() != key(max_side=64)
+
+
+def test_a_key_follows_the_files_beside_a_path(project: Path, clips: list[Clip], tmp_path: Path) -> None:
+    """COLMAP keeps its focal length in cameras.txt."""
+    (tmp_path / "images.txt").write_text("1 1 0 0 0 0 0 0 1 a.png")
+    clip = clips[0].model_copy(update={"poses": str(tmp_path / "images.txt"), "poses_format": "colmap"})
+    before = input_hash(clip, {})
+    (tmp_path / "cameras.txt").write_text("1 PINHOLE 64 48 50 50 32 24")
+    assert input_hash(clip, {}) != before

@@ -54,7 +54,7 @@ def test_the_watch_would_notice_a_connection():
 
 
 def test_every_page_that_make_opens_binds_to_loopback():
-    page = re.compile(r"/(voila|jupyter (lab|notebook|server))\b")
+    page = re.compile(r"\$\(BIN\)/(voila|jupyter (lab|notebook|server)) ")
     lines = [line for line in (project_root() / "Makefile").read_text().splitlines() if page.search(line)]
     assert len(lines) >= 3
     assert all(re.search(r"ip=127\.0\.0\.1\b", line) for line in lines)

@@ -71,6 +71,20 @@ def test_lpips_sees_few_and_small_frames_when_asked_and_says_so(clip):
     assert all(item.value > 0.05 for item in thin.items)
 
 
+class Broken:
+    """A network that fails over its frames."""
+
+    def distance(self, a, b, net):
+        raise RuntimeError("out of memory")
+
+
+def test_a_metric_that_breaks_over_its_frames_costs_only_itself(clip):
+    broken, sound = scored(clip, ["memobench.lpips", "memobench.psnr"], {}, Broken())
+    assert {item.reason for item in broken.items} == {"backend_failed"}
+    assert "out of memory" in broken.items[0].detail
+    assert all(item.value is not None for item in sound.items)
+
+
 @pytest.mark.parametrize("name", ["mind.lcm", "mind.dino"])
 def test_variants_that_share_their_pairs_keep_their_own_frames(tmp_path, monkeypatch, name):
     """130 frames: corrected scores all of them, official the first 100, also when both are scored at once."""

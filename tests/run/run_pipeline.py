@@ -1,5 +1,6 @@
 """The DAG for real: a small demo world through every notebook, then what is redone when, and what a kill leaves behind."""
 
+import json
 import os
 import shutil
 import signal
@@ -9,6 +10,7 @@ import time
 from pathlib import Path
 
 import nbformat
+import psutil
 import pytest
 from lookback.errors import StageError
 from lookback.hashcache import HashCache
@@ -55,6 +57,58 @@ def test_another_seed_redoes_everything_a_report_parameter_only_the_report(finis
     assert stale(load_run("demo", settings(finished, "seed=8"))) == {stage.name for stage in STAGES}
     assert stale(load_run("demo", settings(finished, "report.title=Another"))) == {"report"}
     assert stale(load_run("demo", settings(finished, "forensics.max_cases=3"))) == {"forensics"}
+    assert stale(load_run("demo", settings(finished, "description=Another"))) == {"report"}
+    assert stale(load_run("demo", settings(finished, "scoring.resamples=200"))) == {"report"}
+    others = {"scoring", "judging", "agreement", "forensics", "audit", "report"}
+    assert stale(load_run("demo", settings(finished, "scoring.variant=official"))) == others
+
+
+def test_a_file_that_the_clips_table_only_names_counts_by_its_content(finished: Path):
+    """A trajectory beside a video is no column of any table, and its metric must see the new one."""
+    params, file = load_run("demo", settings(finished)), next((finished / "datasets").rglob("*.target_c2w.npy"))
+    original = file.read_bytes()
+    file.write_bytes(original[:-8] + bytes(8))
+    try:
+        assert {"curation", "extraction", "scoring", "judging", "forensics"} <= stale(params)
+    finally:
+        file.write_bytes(original)
+    assert stale(params) == set()
+
+
+def test_rows_that_failed_are_tried_again(finished: Path):
+    params, note = load_run("demo", settings(finished)), finished / "stages" / "extraction.json"
+    original = note.read_text()
+    assert json.loads(original)["failed"] == 0
+    note.write_text(json.dumps(json.loads(original) | {"failed": 2}))
+    try:
+        assert changed(stage_named("extraction"), params, HashCache.of_project()) == "2 row(s) failed the last time"
+    finally:
+        note.write_text(original)
+
+
+def test_a_stage_ends_with_its_runner_and_keeps_the_lock_until_then(finished: Path, tmp_path: Path):
+    """The runner alone is killed, in the middle of extraction: its notebook, kernel and workers follow within moments."""
+    aside = tmp_path / "aside"
+    shutil.copytree(finished, aside)
+    try:
+        shutil.rmtree(finished / "artifacts")
+        (finished / "stages" / "extraction.json").unlink()
+        running = subprocess.Popen(command(finished, "--stage", "extraction"), cwd=project_root(), stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 120
+        while not list((finished / "artifacts").rglob("*.json")):
+            assert running.poll() is None and time.monotonic() < deadline
+            time.sleep(0.02)
+        family = psutil.Process(running.pid).children(recursive=True)
+        assert len(family) >= 2
+        running.kill()
+        running.wait()
+        _, alive = psutil.wait_procs(family, timeout=10)
+        assert alive == []
+        subprocess.run(command(finished, "--stage", "extraction"), cwd=project_root(), check=True, capture_output=True)
+        assert tables(finished)["artifacts.parquet"] == tables(aside)["artifacts.parquet"]
+    finally:
+        shutil.rmtree(finished)
+        shutil.move(aside, finished)
 
 
 def test_content_counts_not_timestamps(finished: Path):

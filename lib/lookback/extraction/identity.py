@@ -28,7 +28,8 @@ def producer_of(role: str, spec: BackendSpec, params: RunParams) -> Producer:
     values = dict(options.values)
     settings = sha256_json([values, options.seed, options.device, options.allow_download])
     weights = fingerprint(spec.weights, values.get("path") or None) if spec.weights else ""
-    return Producer(role, spec.name, spec.version, settings[:16], weights)
+    others = [f"{name}:{file_hash(resolve(str(path)))}" for name, path in sorted(values.items()) if name.endswith("_path") and path]
+    return Producer(role, spec.name, spec.version, settings[:16], ",".join(filter(None, [weights, *others])))
 
 
 def input_hash(clip: Clip, upstream: Mapping[str, str]) -> str:
@@ -38,8 +39,18 @@ def input_hash(clip: Clip, upstream: Mapping[str, str]) -> str:
     """
     fields = {name: getattr(clip, name) for name in FIELDS}
     fields["object_anchor"] = clip.object_anchor.model_dump() if clip.object_anchor else None
-    files = {name: file_hash(resolve(path)) for name in FILES if (path := getattr(clip, name))}
+    named = {name: path for name in FILES if (path := getattr(clip, name))} | {"depth": clip.extras.get("depth")}
+    files = {name: file_hash(resolve(str(path))) for name, path in named.items() if path}
+    files |= {beside.name: file_hash(beside) for beside in _beside(clip.poses) if beside.exists()}
     return sha256_json([clip.content_hash, fields, files, dict(upstream)])
+
+
+def _beside(poses: str | None) -> list[Path]:
+    """Files that a reader of poses also reads: COLMAP's cameras, MemoBench's and ViPE's intrinsics."""
+    if not poses:
+        return []
+    path = resolve(poses)
+    return [path.with_name("cameras.txt"), path.with_name("intrinsics.npy"), path.parent.with_name("intrinsics") / path.name]
 
 
 def truth_as_clip(clip: Clip) -> Clip:

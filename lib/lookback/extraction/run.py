@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import pandas as pd
@@ -13,12 +14,13 @@ import pandas as pd
 from lookback.backends.base import Backend
 from lookback.backends.choose import availability, backend_options, choose_backend
 from lookback.clips import KEYS, Clip, clips_from_frame
-from lookback.errors import BackendUnavailable, Reason
+from lookback.errors import BackendUnavailable, Reason, UsageError
 from lookback.executors import WorkerDied, executor_of
 from lookback.extraction.identity import GT_ROLES, changed_since_curation, input_hash, producer_of, truth_as_clip
 from lookback.extraction.onepass import Made, extract_clip, rounds
 from lookback.extraction.roles import roles_for, with_requirements
 from lookback.params import RunParams
+from lookback.paths import resolve
 from lookback.progress import track
 from lookback.registry import BACKENDS, BackendSpec, backends_of
 from lookback.store import ArtifactStore, Entry, Producer
@@ -45,8 +47,7 @@ class Extracted:
 
 def extract_run(params: RunParams, clips: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(artifacts, timings): one row per clip and role; timings are seconds per clip and role of what was not in the store."""
-    for role in params.extraction.backends:
-        BACKENDS.get(f"{role}={params.extraction.backends[role]}")  # a wrong name is the user's mistake: say so before any work
+    check_names(params)
     tasks = [Task(clip, _roles(clip, params), params) for clip in clips_from_frame(clips)]
     rows: list[dict[str, Any]] = []
     timings: list[dict[str, Any]] = []
@@ -70,6 +71,20 @@ def extract_run(params: RunParams, clips: pd.DataFrame) -> tuple[pd.DataFrame, p
         keys = dict(zip(KEYS, task.clip.key, strict=True))
         timings += [{**keys, "role": role, "seconds": seconds} for role, seconds in result.seconds.items()]
     return pd.DataFrame(rows), pd.DataFrame(timings, columns=[*KEYS, "role", "seconds"])
+
+
+def check_names(params: RunParams) -> None:
+    """A role or backend that does not exist is the user's mistake: said before any work."""
+    asked = params.extraction
+    known = sorted({spec.role for spec in BACKENDS} | set(GT_ROLES))
+    for name, roles in (("roles", asked.roles), ("always", asked.always), ("backends", asked.backends), ("options", asked.options)):
+        for role in roles:
+            if role not in known:
+                near = get_close_matches(role, known, n=1)
+                hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known)}"
+                raise UsageError(f"extraction.{name} names the role '{role}', which does not exist; {hint}")
+    for role, name in asked.backends.items():
+        BACKENDS.get(f"{role}={name}")
 
 
 def _roles(clip: Clip, params: RunParams) -> tuple[str, ...]:
@@ -165,7 +180,7 @@ def _make(clip: Clip, roles: Sequence[str], found: _Found, params: RunParams) ->
         seconds = {**{role: result.seconds for role, result in results.items()}, "decode": decoding}
     store, rows = ArtifactStore(params.paths.artifacts), dict(found.rows)
     for role, (_, producer, inputs) in found.missing.items():
-        if not changed:
+        if not changed and resolve(clip.video).exists():  # a video that is away may come back
             _keep(store, producer, inputs, made[role])
         rows[role] = _row(clip, role, producer, inputs, made[role])
     return Extracted([rows[role] for role in roles], seconds)

@@ -17,6 +17,8 @@ from lookback.params.stages import Agreement, Audit, Extraction, Forensics, Judg
 from lookback.paths import RunPaths, project_root, resolve
 from lookback.yaml_files import parse_yaml
 
+PLAIN = ("str", "int", "float", "bool")
+
 
 class RunParams(Section):
     """Everything a run depends on."""
@@ -70,7 +72,7 @@ def validate(values: dict[str, Any], where: str) -> RunParams:
     try:
         return RunParams.model_validate(values)
     except ValidationError as error:
-        raise ParameterError("\n".join(_sentence(where, problem) for problem in error.errors())) from None
+        raise ParameterError("\n".join(dict.fromkeys(_sentence(where, problem) for problem in error.errors()))) from None
 
 
 def apply_overrides(values: dict[str, Any], overrides: list[str] | tuple[str, ...]) -> dict[str, Any]:
@@ -97,8 +99,11 @@ def _is_run(path: Path) -> bool:
 
 
 def _sentence(where: str, problem: Any) -> str:
-    key = ".".join(str(part) for part in problem["loc"])
     value = problem.get("input")
+    if problem["loc"][-1] in PLAIN:  # one problem for each kind that a value may be
+        key = ".".join(str(part) for part in problem["loc"][:-1])
+        return f"{where}: '{key}' has the bad value {brief(value)}: a text, a number, true or false is expected"
+    key = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":
         valid = _valid_keys(problem["loc"][:-1])
         near = get_close_matches(str(problem["loc"][-1]), valid, n=1, cutoff=0.4)
@@ -106,7 +111,8 @@ def _sentence(where: str, problem: Any) -> str:
         return f"{where}: unknown key '{key}' (value {brief(value)}); {hint}"
     if problem["type"] == "missing":
         return f"{where}: key '{key}' is missing"
-    return f"{where}: '{key}' has the bad value {brief(value)}: {problem['msg'][0].lower()}{problem['msg'][1:]}"
+    said = problem["msg"].removeprefix("Value error, ")
+    return f"{where}: '{key}' has the bad value {brief(value)}: {said[0].lower()}{said[1:]}"
 
 
 def _valid_keys(location: tuple[Any, ...]) -> list[str]:

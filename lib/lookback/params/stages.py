@@ -2,14 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from lookback.params.section import Section
 
 Variant = Literal["paper", "official", "corrected"]
 JudgeName = Literal["none", "geometric", "simulated", "openai", "transformers", "replay"]
+
+# the constants that metrics read by name (`ScoringClip.constant`); a test holds this list to the code
+CONSTANTS = (
+    "alpha",
+    "depth_samples",
+    "dino_every",
+    "fold_pairs",
+    "lighting_alpha",
+    "lighting_tau",
+    "lpips",
+    "lpips_every",
+    "lpips_side",
+    "min_track_length",
+    "ors_high",
+    "ors_low",
+    "segment_pairs",
+    "smoothness_tau",
+    "theta_0_deg",
+    "top_fraction",
+    "video_max_time",
+)
+BENCHMARKS = ("mbench", "memobench", "wrbench", "mind", "folder")
+
+
+def _only_known(names: Iterable[str], known: tuple[str, ...], what: str) -> None:
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known)}"
+            raise ValueError(f"there is no {what} '{name}'; {hint}")
 
 
 class Extraction(Section):
@@ -31,6 +63,12 @@ class Scoring(Section):
     constants: dict[str, float] = {}  # overrides of named constants, e.g. lighting_tau
     sweeps: bool = False  # MemoBench tables S4 and S7: score again under other constants and mask prompts
     resamples: int = Field(default=1000, ge=100)
+
+    @field_validator("constants")
+    @classmethod
+    def _constants_exist(cls, constants: dict[str, float]) -> dict[str, float]:
+        _only_known(constants, CONSTANTS, "constant")
+        return constants
 
 
 class Judging(Section):
@@ -88,10 +126,17 @@ class Audit(Section):
     """Metrics on trial: controls and nuisances applied to sound clips, beside the failures of the demo world."""
 
     enabled: bool = False
-    severities: list[float] = Field(default=[0.25, 0.5, 1.0], min_length=1)  # of the nuisances; controls have one strength
+    # of the nuisances; controls have one strength
+    severities: list[Annotated[float, Field(gt=0, le=1)]] = Field(default=[0.25, 0.5, 1.0], min_length=1)
     clips: int = Field(default=4, ge=0)  # sound clips to corrupt, spread over benchmarks and settings; 0 leaves controls out
     benchmarks: list[str] = []  # only clips of these; empty: all
     false_alarms: float = Field(default=0.05, gt=0, lt=1)
+
+    @field_validator("benchmarks")
+    @classmethod
+    def _benchmarks_exist(cls, benchmarks: list[str]) -> list[str]:
+        _only_known(benchmarks, BENCHMARKS, "benchmark")
+        return benchmarks
 
 
 class Report(Section):

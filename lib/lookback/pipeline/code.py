@@ -69,8 +69,13 @@ def _file(name: str) -> Path | None:
 def _imports(name: str) -> tuple[str, ...]:
     path = _file(name)
     assert path is not None
+    return imported(ast.parse(path.read_bytes()))
+
+
+def imported(tree: ast.AST) -> tuple[str, ...]:
+    """Every module that a source names in an import, and every name it takes from one (which may be a module)."""
     found: list[str] = []
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:

@@ -17,9 +17,12 @@ class Stage:
     notebook: str
     reads: tuple[str, ...]
     writes: tuple[str, ...]
-    sections: tuple[str, ...]  # parameter sections it depends on (seed and device always count)
+    sections: tuple[str, ...]  # parameters it depends on, whole sections or single ones (seed and device always count)
     loads: tuple[str, ...] = ()  # packages it loads through a registry, so that their code counts as its code
 
+
+CHOSEN = ("scoring.metrics", "scoring.variant", "scoring.compare_variants")  # which scores there are, and which of them count
+SCORED = (*CHOSEN, "scoring.constants")
 
 STAGES = (
     Stage(
@@ -35,7 +38,7 @@ STAGES = (
         "20_extraction",
         ("clips",),
         ("artifacts",),
-        ("extraction", "scoring"),
+        ("extraction", "scoring.metrics"),
         ("lookback.backends", "lookback.metrics"),
     ),
     Stage(
@@ -43,31 +46,31 @@ STAGES = (
         "30_scoring",
         ("clips", "segments", "artifacts"),
         ("units", "items"),
-        ("scoring", "extraction"),
-        ("lookback.metrics",),
+        (*SCORED, "scoring.sweeps", "extraction"),
+        ("lookback.backends", "lookback.metrics"),
     ),
     Stage(
         "judging",
         "40_judging",
         ("clips", "segments", "artifacts", "items", "truth", "ratings"),
         ("judgements", "gated"),
-        ("judging", "scoring"),
+        ("judging", *CHOSEN),
         ("lookback.judging", "lookback.metrics"),
     ),
-    Stage("agreement", "50_agreement", ("clips", "gated", "judgements", "ratings"), (), ("agreement",)),
+    Stage("agreement", "50_agreement", ("clips", "gated", "judgements", "ratings"), (), ("agreement", "judging", *CHOSEN)),
     Stage(
         "forensics",
         "60_forensics",
         ("clips", "segments", "artifacts", "units", "gated", "judgements", "ratings", "truth"),
         ("failures",),
-        ("forensics",),
+        ("forensics", *CHOSEN),
     ),
     Stage(
         "audit",
         "70_audit",
         ("clips", "segments", "truth", "gated"),
         (),
-        ("audit", "extraction", "scoring"),
+        ("audit", "extraction", *SCORED),
         ("lookback.backends", "lookback.metrics"),
     ),
     Stage(
@@ -75,7 +78,7 @@ STAGES = (
         "90_report",
         ("clips", "rejected", "screen", "truth", "ratings", "artifacts", "units", "gated", "judgements", "failures"),
         (),
-        ("report",),
+        ("report", "description", "scoring", "judging", "audit.enabled"),
     ),
 )
 BY_NAME = {stage.name: stage for stage in STAGES}

@@ -7,12 +7,16 @@ The executed copy is kept whether it worked or not. RESULT gets a small JSON: em
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import papermill
+import psutil
 from papermill.exceptions import PapermillExecutionError
 
 from lookback.files import write_json
@@ -47,6 +51,16 @@ def cell_title(notebook: Path, index: int) -> str:
     return f"cell {index}"
 
 
+def end_with(parent: int) -> None:
+    """A runner that was killed cannot end its stages: this process ends itself and its kernel, and lets go of the run's lock."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    for child in psutil.Process().children(recursive=True):
+        child.kill()
+    os._exit(1)
+
+
 if __name__ == "__main__":
+    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
     stage_name, target, result, run_name, *settings = sys.argv[1:]
     write_json(Path(result), execute(stage_name, Path(target), run_name, settings))

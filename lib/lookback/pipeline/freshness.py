@@ -6,26 +6,33 @@ while the fingerprint is the same and the files are still what they were.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
+from lookback.errors import Reason
 from lookback.files import sha256_json, write_json
 from lookback.hashcache import HashCache
 from lookback.params import RunParams
 from lookback.paths import project_root, resolve
-from lookback.pipeline.code import code_hash
+from lookback.pipeline.code import code_hash, imported
 from lookback.pipeline.dag import Stage, upstream
+from lookback.weights import cache_folder
+
+SEEING = ("curation", "extraction", "scoring", "judging", "forensics", "audit")  # stages that look at the datasets' files
+MODELLED = ("extraction", "scoring", "audit")  # stages that run models
 
 
 def fingerprint(stage: Stage, params: RunParams, hashes: HashCache) -> dict[str, Any]:
     """Everything the stage's result depends on, as hashes by name, so that a change can be named."""
     values = params.model_dump(mode="json")
+    notebook = project_root() / "notebooks" / f"{stage.notebook}.ipynb"
     return {
-        "notebook": notebook_hash(project_root() / "notebooks" / f"{stage.notebook}.ipynb"),
-        "code": code_hash((f"lookback.stages._{stage.name}", *stage.loads)),
-        "parameters": sha256_json({name: values[name] for name in ("seed", "device", *stage.sections)}),
+        "notebook": notebook_hash(notebook),
+        "code": code_hash((f"lookback.stages._{stage.name}", *stage.loads, *notebook_modules(notebook))),
+        "parameters": sha256_json({name: _value(values, name) for name in ("seed", "device", *stage.sections)}),
         "inputs": {**_tables(stage, params, hashes), **_external(stage, params, hashes)},
     }
 
@@ -45,6 +52,8 @@ def changed(stage: Stage, params: RunParams, hashes: HashCache) -> str:
     for name in sorted({*inputs, *now["inputs"]}):
         if inputs.get(name) != now["inputs"].get(name):
             return f"input '{name}' changed"
+    if failed := before.get("failed"):
+        return f"{failed} row(s) failed the last time"
     for name, digest in before["outputs"].items():
         file = params.paths.root / name
         if not file.is_file() or hashes.file(file) != digest:
@@ -55,7 +64,16 @@ def changed(stage: Stage, params: RunParams, hashes: HashCache) -> str:
 def record(stage: Stage, params: RunParams, started: dict[str, Any], hashes: HashCache, seconds: float) -> None:
     """Note that the stage finished under the fingerprint it started with."""
     files = {path.relative_to(params.paths.root).as_posix(): hashes.file(path) for path in output_files(stage, params)}
-    write_json(params.paths.stages / f"{stage.name}.json", {"fingerprint": started, "outputs": files, "seconds": round(seconds, 2)})
+    facts = {"fingerprint": started, "outputs": files, "failed": _failed_rows(stage, params), "seconds": round(seconds, 2)}
+    write_json(params.paths.stages / f"{stage.name}.json", facts)
+
+
+def _failed_rows(stage: Stage, params: RunParams) -> int:
+    """Rows that another try may mend: a worker or a model broke down over them."""
+    from pyarrow import parquet  # here, as a run with nothing to do needs no table
+
+    own = [params.paths.tables / f"{table}.parquet" for table in stage.writes if table in ("artifacts", "items")]
+    return sum(parquet.read_table(path, columns=["reason"])["reason"].to_pylist().count(Reason.BACKEND_FAILED) for path in own)
 
 
 def output_files(stage: Stage, params: RunParams) -> list[Path]:
@@ -75,6 +93,19 @@ def notebook_hash(path: Path) -> str:
     return sha256_json([[cell["cell_type"], "".join(cell["source"]), sorted(cell["metadata"].get("tags", []))] for cell in cells])
 
 
+def notebook_modules(path: Path) -> tuple[str, ...]:
+    """What a notebook imports of the library, beside the stages themselves."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    return tuple(name for name in imported(ast.parse(code)) if name.startswith("lookback.") and name != "lookback.stages")
+
+
+def _value(values: dict[str, Any], name: str) -> Any:
+    """A section, or one parameter of it by its dotted name."""
+    section, _, key = name.partition(".")
+    return values[section][key] if key else values[section]
+
+
 def _tables(stage: Stage, params: RunParams, hashes: HashCache) -> dict[str, str]:
     inputs = {}
     for table in stage.reads:
@@ -88,18 +119,33 @@ def _tables(stage: Stage, params: RunParams, hashes: HashCache) -> dict[str, str
 
 
 def _external(stage: Stage, params: RunParams, hashes: HashCache) -> dict[str, str]:
-    """Files and folders outside the run that the stage reads."""
+    """Files and folders outside the run that the stage reads, by name."""
+    found = {path: resolve(path) for path in _paths_read(stage, params)}
+    inputs = {name: hashes.tree(path) if path.is_dir() else hashes.file(path) for name, path in found.items() if path.exists()}
+    if stage.name in MODELLED:
+        inputs["weights at hand"] = sha256_json(sorted(path.relative_to(cache_folder()).as_posix() for path in _weight_files()))
+    return inputs
+
+
+def _paths_read(stage: Stage, params: RunParams) -> list[str]:
     paths: list[str] = []
-    if stage.name == "curation":
+    if stage.name in SEEING:  # the clips table names files; what they hold may change under the name
         for source in params.curation.sources:
             paths += [path for path in (source.root, source.gt_root, source.phases) if path]
         if params.curation.world is not None and params.paths.datasets.is_dir():
             paths.append(str(params.paths.datasets))
-    elif stage.name == "judging" and params.judging.recordings:
-        paths.append(params.judging.recordings)
-    elif stage.name == "agreement":
+    if stage.name in MODELLED:
+        options = [item for values in params.extraction.options.values() for item in values.items()]
+        paths += ["params/weights.lock.yaml", *(str(path) for name, path in options if name.endswith("path"))]
+    if stage.name == "judging":
+        judging = params.judging
+        paths += [path for path in (judging.recordings, judging.vqa_questions, judging.vqa_failures) if path]
+    if stage.name == "agreement":
         paths += [params.agreement.plan, *params.agreement.ratings]
-    elif stage.name == "extraction":
-        paths.append("params/weights.lock.yaml")
-    found = {path: resolve(path) for path in paths}
-    return {name: hashes.tree(path) if path.is_dir() else hashes.file(path) for name, path in found.items() if path.exists()}
+    if stage.name == "forensics":
+        paths.append(params.forensics.plan)
+    return paths
+
+
+def _weight_files() -> list[Path]:
+    return [path for path in cache_folder().rglob("*") if path.is_file() and not path.name.startswith(".")]

@@ -51,6 +51,7 @@ class Pipeline:
         self.overrides = overrides
         self.console = console or Console(stderr=True, highlight=False)
         self.hashes = HashCache.of_project()
+        self.lock = -1
         self.wanted: set[str] = set()
         self.done: set[str] = set()
         self.redone: list[str] = []
@@ -59,7 +60,7 @@ class Pipeline:
         """Bring `target` (default: the whole DAG) up to date; returns the stages that had to be redone."""
         wanted = stages_of(self.params, target)
         self.wanted = {stage.name for stage in wanted}
-        with run_lock(self.params.paths.root), tempfile.TemporaryDirectory() as scratch:
+        with run_lock(self.params.paths.root) as self.lock, tempfile.TemporaryDirectory() as scratch:
             self._loop(wanted, Path(scratch))
             self.hashes.save()
             if self.redone or not self.params.paths.provenance.is_file():
@@ -123,7 +124,10 @@ class Pipeline:
         ]
         environment = {**os.environ, PROGRESS_FILE: str(progress), "LOOKBACK_ROOT": str(project_root())}
         mark = fingerprint(stage, self.params, self.hashes)
-        process = subprocess.Popen(command, cwd=project_root(), env=environment, stdout=log.open("wb"), stderr=subprocess.STDOUT)
+        with log.open("wb") as told:
+            process = subprocess.Popen(
+                command, cwd=project_root(), env=environment, stdout=told, stderr=subprocess.STDOUT, pass_fds=(self.lock,)
+            )
         return Running(stage, process, result, log, progress, mark, time.monotonic())
 
     def _finish(self, job: Running, bar: Progress) -> None:
@@ -143,7 +147,9 @@ class Pipeline:
             raise StageError(f"Stage {job.stage.notebook} ended without its table(s) {', '.join(missing)}; see {notebook}")
         mark = job.fingerprint
         if job.stage.name == "curation":  # it may have rendered the datasets that count as its input
-            mark = fingerprint(job.stage, self.params, self.hashes)
+            rendered = str(self.params.paths.datasets)
+            now = fingerprint(job.stage, self.params, self.hashes)["inputs"]
+            mark["inputs"] |= {rendered: now[rendered]} if rendered in now else {}
         record(job.stage, self.params, mark, self.hashes, seconds)
         self.done.add(job.stage.name)
         self.redone.append(job.stage.name)

@@ -9,7 +9,7 @@ from inspect import isgenerator
 from itertools import islice
 from typing import Any
 
-from lookback.errors import LookbackError, MediaError, NotScorable, Reason
+from lookback.errors import NotScorable, Reason, not_scorable
 from lookback.paths import resolve
 from lookback.registry import MetricSpec
 from lookback.scoring.clock import Spent, clocked
@@ -94,11 +94,6 @@ def _advance(job: _Running, results: dict[int, Scored], running: list[_Running],
         running.append(job)
     except StopIteration as end:
         results[job.number] = end.value
-    except NotScorable as reason:
-        results[job.number] = missing(reason.reason, reason.detail)
-    except MediaError as error:
-        results[job.number] = missing(error.reason, str(error))
-    except LookbackError as error:
-        results[job.number] = missing(Reason.INVALID_INPUT, str(error))
     except Exception as error:  # one metric's defect must not take the others' scores with it
-        results[job.number] = missing(Reason.BACKEND_FAILED, f"{type(error).__name__}: {error}")
+        reason = not_scorable(error)
+        results[job.number] = missing(reason.reason, reason.detail)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lookback.errors import MediaError, NotScorable, Reason
+from lookback.errors import MediaError, NotScorable, Reason, not_scorable
 from lookback.media import open_video
 from lookback.scoring.clock import Spent, clocked
 from lookback.scoring.requests import Consumer, Frames, Paired, Request, Stream
@@ -90,8 +90,8 @@ class _Desk:
                 match = counterpart.frame(plan[index]) if needs_truth and plan is not None else None
                 with clocked(self.spent, key):
                     consumer.push(index, frame, match)
-            except NotScorable as reason:
-                self.consumers[key] = reason
+            except Exception as error:  # one metric's defect must not take the others' scores with it
+                self.consumers[key] = not_scorable(error)
         counterpart.forget_before(index)
 
     def fail(self, reason: NotScorable) -> None:
@@ -111,8 +111,8 @@ class _Desk:
         try:
             with clocked(self.spent, request.key):
                 return consumer.finish()
-        except NotScorable as reason:
-            return reason
+        except Exception as error:
+            return not_scorable(error)
 
 
 class _Counterpart:

@@ -12,11 +12,11 @@ from typing import Any
 import pandas as pd
 
 from lookback.artifacts import entry_of
-from lookback.backends.choose import build_backend, choose_backend
+from lookback.backends.choose import backend_options, build_backend, choose_backend
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.errors import BackendUnavailable, NotScorable, Reason, UsageError
 from lookback.executors import WorkerDied, executor_of
-from lookback.extraction.identity import changed_since_curation, file_hash
+from lookback.extraction.identity import changed_since_curation, file_hash, producer_of
 from lookback.files import sha256_json
 from lookback.params import RunParams
 from lookback.paths import resolve
@@ -32,6 +32,7 @@ from lookback.store import ArtifactStore, Entry, Producer
 from lookback.tables import PROVENANCE
 
 FILES = ("ground_truth", "target_poses", "actions")  # files beside the video that a metric may read
+MENDABLE = (Reason.BACKEND_FAILED, Reason.BACKEND_UNAVAILABLE)  # another try may do better: not kept
 Results = dict[tuple[str, str], tuple[Scored, Producer, str]]
 
 
@@ -132,7 +133,7 @@ def score_task(task: Task) -> Done:
     else:
         scored = score_clip([(spec, context) for spec, context, _, _ in fresh], spent)
     for result, (spec, context, producer, inputs) in zip(scored, fresh, strict=True):
-        if not changed and not any(item.reason == Reason.BACKEND_FAILED for item in result.items):
+        if not changed and resolve(task.clip.video).exists() and not any(item.reason in MENDABLE for item in result.items):
             store.save(producer, inputs, {}, asdict(result))
         results[spec.name, context.variant] = (result, producer, inputs)
     if fresh:
@@ -142,24 +143,25 @@ def score_task(task: Task) -> Done:
 
 def _identity(spec: MetricSpec, variant: str, task: Task) -> tuple[Producer, str]:
     """Who scores, and from what: code, variant, constants; the clip's row, its files and its artifacts."""
-    settings = sha256_json([variant, dict(task.params.scoring.constants)])
+    tools = {role: _tool_identity(role, task.params) for role in spec.tools}
+    made_by = [[role, tool.version, tool.params_hash] for role, tool in tools.items()]
+    settings = sha256_json([variant, dict(task.params.scoring.constants), made_by])
     rows = {row["role"]: row for row in task.artifacts if row["role"] in spec.roles}
-    named = {role: row["backend"] or "none" for role, row in rows.items()}
-    named |= {role: _tool_name(role, task.params) for role in spec.tools if role not in named}
+    named = {role: tool.backend for role, tool in tools.items()} | {role: row["backend"] or "none" for role, row in rows.items()}
     backends = ",".join(f"{role}={name}" for role, name in sorted(named.items()))
-    weights = ",".join(sorted({row["weights"] for row in rows.values() if row["weights"]}))
+    weights = ",".join(sorted({*(row["weights"] for row in rows.values()), *(tool.weights for tool in tools.values())} - {""}))
     producer = Producer("score", spec.name, _code(spec.score.__module__)[:16], settings, f"{backends or 'none'};{weights}")
     files = [file_hash(resolve(path)) for name in FILES if (path := getattr(task.clip, name))]
     made = [(role, row["stored"], row["reason"]) for role, row in rows.items()]
     return producer, sha256_json([task.clip.model_dump(mode="json"), files, made, list(task.segments)])
 
 
-def _tool_name(role: str, params: RunParams) -> str:
-    """The backend that a metric calls itself, without a stored artifact."""
+def _tool_identity(role: str, params: RunParams) -> Producer:
+    """The backend that a metric calls itself, with its version, options and weights."""
     try:
-        return choose_backend(role, params).name
+        return producer_of(role, choose_backend(role, params), params)
     except BackendUnavailable:
-        return "none"
+        return Producer(role, "none", "")
 
 
 @cache
@@ -193,19 +195,20 @@ def _context(variant: str, task: Task, store: ArtifactStore, shared: dict[Any, A
     )
 
 
-_TOOLS: dict[str, Any] = {}
+_TOOLS: dict[tuple[str, str], Any] = {}
 
 
 def _tool(role: str, params: RunParams) -> Any:
-    """The role's backend, built once per worker."""
-    if role not in _TOOLS:
+    """The role's backend, built once per worker and set of options."""
+    key = (role, repr([params.extraction.backends.get(role), backend_options(role, params)]))
+    if key not in _TOOLS:
         try:
-            _TOOLS[role] = build_backend(role, params)
+            _TOOLS[key] = build_backend(role, params)
         except BackendUnavailable as error:
-            _TOOLS[role] = error
-    if isinstance(_TOOLS[role], BackendUnavailable):
-        raise NotScorable(Reason.BACKEND_UNAVAILABLE, str(_TOOLS[role]))
-    return _TOOLS[role]
+            _TOOLS[key] = error
+    if isinstance(_TOOLS[key], BackendUnavailable):
+        raise NotScorable(Reason.BACKEND_UNAVAILABLE, str(_TOOLS[key]))
+    return _TOOLS[key]
 
 
 def _from_record(record: dict[str, Any]) -> Scored:

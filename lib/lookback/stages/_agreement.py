@@ -12,11 +12,13 @@ from lookback.params import RunParams
 from lookback.paths import resolve
 from lookback.scoring.variants import only_chosen
 from lookback.stages._judging import CACHE
+from lookback.stages._outputs import clear_outputs
 from lookback.tables import check_table, read_table
 
 
 def agreement(params: RunParams) -> dict[str, pd.DataFrame]:
     """Analyse the run's votes; without votes there is nothing to say, and the tables are empty."""
+    clear_outputs("agreement", params)
     folder = params.paths.tables
     plan = load_plan(resolve(params.agreement.plan))
     ratings = run_ratings(params)

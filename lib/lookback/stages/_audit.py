@@ -13,11 +13,13 @@ from lookback.figures import save_figure
 from lookback.files import write_text
 from lookback.params import RunParams
 from lookback.scoring.variants import only_chosen
+from lookback.stages._outputs import clear_outputs
 from lookback.tables import read_table
 
 
 def audit(params: RunParams) -> dict[str, pd.DataFrame]:
     """Drops per injected failure (demo world), reactions to corruptions (any run), and what both say; nothing unless enabled."""
+    clear_outputs("audit", params)
     if not params.audit.enabled:
         return {}
     folder = params.paths.tables

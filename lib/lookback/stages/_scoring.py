@@ -9,6 +9,7 @@ from lookback.params import RunParams
 from lookback.scoring.prompt_sweep import prompt_sweep
 from lookback.scoring.run import score_run
 from lookback.scoring.sweeps import constant_sweeps
+from lookback.stages._outputs import clear_outputs
 from lookback.tables import SCHEMAS, empty_table, read_table, write_table
 
 
@@ -16,6 +17,7 @@ def scoring(params: RunParams) -> dict[str, pd.DataFrame]:
     """Score every clip with every metric that applies; writes `units` and `items`, and the seconds it took beside the tables."""
     folder = params.paths.tables
     clips, segments, artifacts = (read_table(folder, name) for name in ("clips", "segments", "artifacts"))
+    clear_outputs("scoring", params)
     units, items, timings = score_run(params, clips, segments, artifacts)
     tables = {"timings": timings}
     for name, frame in (("units", units), ("items", items)):
