@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback.audit.controls import CONTROLS
+from lookback.audit.direction import more_is_better
+from lookback.audit.figures import dose_figure, sensitivity_figure
 from lookback.audit.reading import failure_readings, metric_readings
 from lookback.audit.sensitivity import invariance, measures, paired_drops, reactions, sensitivity, thresholds
 from lookback.audit.trial import _trials, run_trials, sound_clips
@@ -57,7 +59,7 @@ def test_nuisances_grow_with_their_strength(name: str, frames: np.ndarray):
 
 def item(model: str, metric: str, value: float, benchmark: str = "mbench", phase: str = "") -> dict:
     keys = {"benchmark": benchmark, "setting": "A", "model_id": model, "clip_id": "c", "metric": metric, "variant": "paper"}
-    return {**keys, "phase": phase, "value": value}
+    return {**keys, "phase": phase, "value": value, "reason": "" if np.isfinite(value) else "not_triggered"}
 
 
 STYLE = "mbencha.environment.rendering_style"
@@ -102,13 +104,68 @@ def test_readings_say_who_catches_what_and_who_does_not():
     drops = paired_drops(*trial_of_two())
     table = sensitivity(drops, {})
     assert failure_readings(table)["verdict"].tolist() == ["caught by its metric"]
-    blind = table.assign(rank_correlation=table["rank_correlation"].where(table["measure"] != STYLE, 0.1))
+    other = table["measure"] != STYLE
+    blind = table.assign(rank_correlation=table["rank_correlation"].where(other, 0.1), seen=table["seen"] & other)
     told = failure_readings(blind).iloc[0]
     assert told["verdict"] == "missed by its metrics"
     assert "missed" in told["reading"]
     words = metric_readings(table, invariance(pd.DataFrame())).set_index("measure")
-    assert words.loc[STYLE, "sees"] == "style_shift"
+    assert words.loc[STYLE, "sees"] == "style_shift (2)"
     assert words.loc[LIGHT, "sees"] == ""
+    assert words.loc[STYLE, "worst_nuisance"] == "not tried"
+
+
+def test_one_failing_clip_is_no_evidence():
+    """Padded with one zero, any drop at all would correlate perfectly with severity."""
+    items, truth = trial_of_two()
+    table = sensitivity(paired_drops(items[items["model_id"] != "half"], truth), {})
+    assert table["rank_correlation"].isna().all() and not table["seen"].any()
+    told = failure_readings(table).iloc[0]
+    assert told["verdict"] == "not measured: fewer than 2 failing clips"
+    for _, caption in (sensitivity_figure(table), dose_figure(paired_drops(items, truth), table)):
+        assert caption.startswith("No failure has 2 failing clips")
+
+
+def test_without_failures_there_is_nothing_to_read():
+    drops = paired_drops(trial_of_two()[0], trial_of_two()[1].iloc[:1])
+    assert drops.empty and failure_readings(sensitivity(drops, {})).empty
+
+
+def test_a_failure_without_scores_stays_in_the_table_with_its_reason():
+    items, truth = trial_of_two()
+    late = [item(model, STYLE, np.nan) for model in ("still", "stiller")]
+    keys = {"benchmark": "mbench", "setting": "A", "clip_id": "c", "failure": "camera_inactivity"}
+    still = pd.DataFrame([{**keys, "model_id": row["model_id"], "severity": 1.0} for row in late])
+    drops = paired_drops(pd.concat([items, pd.DataFrame(late)]), pd.concat([truth, still]))
+    readings = failure_readings(sensitivity(drops, {})).set_index("failure")
+    assert readings["verdict"].to_dict() == {
+        "camera_inactivity": "not measured: not triggered",
+        "style_shift": "caught by its metric",
+    }
+
+
+def test_a_drop_within_the_spread_of_the_sound_clips_is_not_seen():
+    """Two sound tasks differ by 0.1; drops of a millionth follow severity and still say nothing."""
+    rows, truth = [], []
+    for task, sound in (("c", 0.9), ("d", 0.8)):
+        for model, failure, severity, drop in (
+            ("right", "none", 0.0, 0.0),
+            ("half", "style_shift", 0.5, 1e-6),
+            ("full", "style_shift", 1.0, 2e-6),
+        ):
+            rows.append({**item(model, STYLE, sound - drop), "clip_id": task})
+            keys = {"benchmark": "mbench", "setting": "A", "model_id": model, "clip_id": task}
+            truth.append({**keys, "failure": failure, "severity": severity})
+    table = sensitivity(paired_drops(pd.DataFrame(rows), pd.DataFrame(truth)), {})
+    assert table["rank_correlation"].iloc[0] > 0.9 and not table["seen"].iloc[0]
+    told = failure_readings(table).iloc[0]
+    assert told["verdict"] == "missed by its metrics" and "less than sound clips differ" in told["reading"]
+
+
+def test_direction_is_by_metric_and_part():
+    assert [more_is_better("mind.lcm", part) for part in ("mse", "psnr", "ssim", "lpips")] == [False, True, True, False]
+    assert not more_is_better("memobench.lpips", "V") and not more_is_better("mind.action", "act:look_left:rot")
+    assert more_is_better("memobench.psnr", "V") and more_is_better("a.plugin.of.yesterday")
 
 
 def test_reactions_compare_with_the_sound_clip_of_the_same_task():

@@ -71,6 +71,7 @@ def test_the_matched_contrast_is_the_pair_that_differs_on_one_axis(stands):
     case = strongest(matched_contrasts(stands))
     assert (case["axis"], case["model_a"], case["model_b"]) == ("reobserved_state", "twin", "good")
     assert (case["score_a"], case["score_b"]) == (0.10, 0.80)
+    assert case["words"].endswith("reobserved_state: standings apart by 0.80 (0 worst, 1 best)")
 
 
 def test_the_paradox_is_top_on_one_axis_and_bottom_on_another(stands):
@@ -101,11 +102,15 @@ def test_people_against_the_metric(stands):
         "dimension": "reobserved_state",
         "clip_a": "t1",
         "clip_b": "t1",
+        "simulated": True,
     }
     ballots = [{**vote, "model_a": "twin", "model_b": "good", "annotator": str(k), "label": "1"} for k in range(3)]
     ballots += [{**vote, "model_a": "good", "model_b": "vain", "annotator": str(k), "label": "1"} for k in range(3)]
     cases = disagreements(stands, pd.DataFrame(ballots), "params/agreement.yaml")
     assert [(case["model_a"], case["model_b"]) for case in cases] == [("twin", "good")]
+    assert cases[0]["words"].startswith("3 simulated people prefer the first")
+    real = disagreements(stands, pd.DataFrame(ballots).assign(simulated=False), "params/agreement.yaml")
+    assert real[0]["words"].startswith("3 people prefer")
 
 
 def test_simulated_answers_are_no_evidence():

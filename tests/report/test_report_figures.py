@@ -2,18 +2,22 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from lookback.clips import Clip
 from lookback.report.figures.access import camera_access
 from lookback.report.figures.drawn import plotly_script
+from lookback.report.figures.paths import camera_paths
 from lookback.report.figures.phases import phase_fidelity
 from lookback.report.figures.profiles import profile, relative
 from lookback.report.figures.series import series_diagnostics
 from lookback.report.figures.statistics import correlations, event_boxes
 from lookback.report.page import Section, write_page
 from lookback.report.table import PaperTable
+from lookback.store import Entry
 
 MODELS = ["a", "b", "c"]
 
@@ -45,6 +49,11 @@ def test_a_profile_shows_the_tables_numbers_and_names_the_axes_it_left_out():
     np.testing.assert_allclose(np.hypot(*line.get_data()), [0.1, 1, 1, 0.1])  # model a: worst in one, best in two and low, closed
 
 
+def test_an_axis_that_is_printed_alike_for_all_is_no_axis():
+    made = table(one=[1.0, 2.0, 3.0], two=[3.0, 2.0, 1.0], low=[1.0, 2.0, 4.0], same=[0.001, 0.002, 0.003])
+    assert "do not tell the models apart: same." in profile(made).caption
+
+
 def test_two_columns_make_no_profile():
     assert profile(table(one=[1.0, 2.0, 3.0], two=[3.0, 2.0, 1.0], same=[1.0, 1.0, 1.0])) is None
 
@@ -73,6 +82,7 @@ def test_a_series_keeps_its_order_and_leaves_a_gap_for_an_unknown_model():
     support = drawn.interactive.data[0]
     assert list(support.x) == ["early", "unknown", "late"] and list(support.customdata) == [2, 0, 1]
     np.testing.assert_array_equal(support.y, [0.5, np.nan, 0.5])
+    assert "text" in support.mode and support.texttemplate == "n %{customdata}"
     assert series_diagnostics(own, {}) is None
 
 
@@ -84,16 +94,53 @@ def test_correlations_stand_in_their_cells():
     columns = ["benchmark", "setting", "metric_a", "metric_b", "r", "low", "high", "p", "p_holm", "n", "reason"]
     heat = correlations(pd.DataFrame(rows, columns=columns)).data[0]
     assert list(heat.x) == ["x", "y", "z"]
-    assert heat.z[1][0] == 0.5 and heat.text[1][0] == "r 0.50 (0.10 to 0.80), p 0.030 after Holm, n 9 models"
-    assert heat.text[2][0] == "none: too few"
+    assert heat.z[1][0] == 0.5 and heat.customdata[1][0] == "r 0.50 (0.10 to 0.80), p 0.030 after Holm, n 9 models"
+    assert heat.text[1][0] == "<b>0.50</b>", "bold: Holm leaves p below 0.05"
+    assert heat.customdata[2][0] == "none: too few" and heat.text[2][0] == ""
 
 
 def test_event_boxes_hold_every_models_mean():
     cells = pd.DataFrame(
         {"metric": "wrbench.cam_align", "model_id": ["a", "b"], "event_level": ["none", "full"], "value": [0.3, 0.9]}
     )
-    boxes = {box.name: list(box.y) for box in event_boxes(cells).data}
-    assert boxes == {"none": [0.3], "spatial": [], "state": [], "full": [0.9]}
+    tests = {"metric": "wrbench.cam_align", "contrast": ["spatial", "state"], "shift": [0.2, -0.1], "low": np.nan, "high": np.nan}
+    factors = pd.DataFrame({**tests, "p": 0.001, "p_holm": [0.002, 0.5], "n": 4})
+    drawn = event_boxes(cells, factors)
+    assert {box.name: list(box.y) for box in drawn.data[:4]} == {"none": [0.3], "spatial": [], "state": [], "full": [0.9]}
+    assert [(bar.name, list(bar.y), list(bar.text)) for bar in drawn.data[4:]] == [
+        ("spatial", [0.2], ["**"]),
+        ("state", [-0.1], ["n.s."]),
+    ]
+
+
+def pose(x: list[float]) -> Entry:
+    c2w = np.repeat(np.eye(4)[None], len(x), 0)
+    c2w[:, 0, 3] = x
+    return Entry({"frame_index": np.arange(len(x)), "c2w": c2w, "has_translation": np.ones(len(x), bool)}, {})
+
+
+def paths(*poses: Entry):
+    clips = [
+        Clip(benchmark="mind", setting="s", model_id=f"m{k}", clip_id="c", scene="x", content_hash="0" * 64, video="v.mp4",
+             n_frames=3, fps=16.0, width=64, height=48)
+        for k in range(len(poses))
+    ]  # fmt: skip
+    artifacts = SimpleNamespace(load=lambda clip, role: poses[int(clip.model_id[1:])])
+    return camera_paths("mind", clips, artifacts)
+
+
+def test_a_camera_that_stays_in_place_has_no_path_from_above():
+    drawn = paths(pose([0.0, 4e-4, -4e-4]), pose([0.0, 2e-4, 0.0]))
+    assert len(drawn.interactive.data) == 4, "yaw and pitch of two clips"
+    assert "No camera leaves its place" in drawn.caption and "from above" not in drawn.caption
+
+
+def test_a_short_path_is_not_blown_up():
+    drawn = paths(pose([0.0, 0.001, 0.004]), pose([0.0, 2e-4, 0.0]))
+    assert "position seen from above (1 of 2; the others stay in place" in drawn.caption
+    low, high = drawn.interactive.layout.xaxis3.range
+    assert high - low > 0.1
+    assert drawn.static.axes[2].get_xlim() == pytest.approx((low, high))
 
 
 @pytest.mark.parametrize("hostile", ["</script><script>alert(1)</script>", "<!-- <script>", r"a$\frac$b"])

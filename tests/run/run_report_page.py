@@ -68,6 +68,25 @@ def test_figures_draw_themselves_when_they_come_into_sight_and_stay_pictures_in_
     assert page.said == [] and [url for url in page.asked if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
+def test_no_table_is_cut_in_print(page):
+    """A4 landscape with margins of 12 mm is 1032 CSS pixels wide."""
+    page.set_viewport_size({"width": 1032, "height": 703})
+    page.emulate_media(media="print")
+    widths = page.eval_on_selector_all(
+        "figure.table", "all => all.map(figure => [figure.id, figure.querySelector('table').getBoundingClientRect().width])"
+    )
+    page.emulate_media(media="screen")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert widths
+    assert [(name, width) for name, width in widths if width > 1033] == []
+
+
+def test_findings_lead_to_their_evidence(page):
+    places = page.eval_on_selector_all("#summary ol a", "links => links.map(link => link.getAttribute('href'))")
+    assert places
+    assert all(page.query_selector(f"[id='{place[1:]}']") is not None for place in places)
+
+
 def test_every_section_is_shown(page):
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     sections = page.query_selector_all("section[id]")

@@ -64,7 +64,8 @@ def test_html_csv_and_latex_say_the_same(tables: dict[str, PaperTable]):
         csv = pd.read_csv(io.StringIO(table.to_csv()))
         parser = Cells()
         parser.feed(table.to_html())
-        latex = [line.removesuffix(r" \\") for line in table.to_latex().splitlines() if line.endswith(r"\\")][1:]
+        parts = re.findall(r"\\midrule\n(.*?)\n\\bottomrule", table.to_latex(), re.S)
+        latex = [line.removesuffix(r" \\") for part in parts for line in part.splitlines()]
         assert len(csv) == len(parser.rows) == len(latex) == len(table.frame), name
         for column in table.numbers:
             place = list(table.frame.columns).index(column)
@@ -88,18 +89,19 @@ def test_memobench_cells_are_means_of_the_parquet(tables: dict[str, PaperTable],
         np.testing.assert_allclose(frame[column.header], expected.reindex(frame.index), err_msg=column.header)
     drop = tables["memobench-s6"].frame.set_index("model")
     own = items[items["metric"] == "memobench.psnr"].pivot_table(index="model_id", columns="phase", values="value")
-    np.testing.assert_allclose(drop["PSNR drop"], (own["R"] - own["V"]).reindex(drop.index))
+    np.testing.assert_allclose(drop["PSNR drop"], (own["V"] - own["R"]).reindex(drop.index))
 
 
 def test_the_sweep_of_a_constant_keeps_what_it_compares(tables: dict[str, PaperTable], params: RunParams):
-    """Table S7: two models agree or disagree about their order; a wider tau never makes motion look less smooth (exp(-e / tau))."""
+    """Table S7: over every clip of every model; a wider tau never makes motion look less smooth (exp(-e / tau))."""
     frame = tables["memobench-s7"].frame
     smooth = frame[frame["constant"] == "smoothness_tau"].sort_values("value")
-    assert smooth["kendall_tau"].isin([-1.0, 1.0]).all()
+    assert smooth["kendall_tau"].between(-1.0, 1.0).all()
     assert smooth["mean"].is_monotonic_increasing
     items = only_chosen(read_table(params.paths.tables, "items"), params)
     own = items[(items["metric"] == "memobench.motion_smoothness") & (items["phase"] == "")]
-    assert smooth["default_mean"].to_numpy() == pytest.approx(own.groupby("model_id")["value"].mean().mean())
+    assert smooth["default_mean"].to_numpy() == pytest.approx(own["value"].mean())
+    assert (smooth["pairs"] == own["value"].count()).all()
     assert (frame.loc[frame["constant"] == "depth_samples", "why"] != "").all(), (
         "no depth in the demo's generated clips: it says so"
     )

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from lookback.audit.sensitivity import FEWEST_CLIPS
 from lookback.figures import PALETTE, style
 
 PANELS = 4  # dose-response panels in a row
@@ -14,9 +15,10 @@ PANELS = 4  # dose-response panels in a row
 
 def sensitivity_figure(table: pd.DataFrame) -> tuple[Figure, str]:
     """Heat map measure x failure of the rank correlation of severity and drop; a frame marks the metrics meant for a failure."""
-    grid, meant, counts = (
-        table.pivot(index="measure", columns="failure", values=name) for name in ("rank_correlation", "meant", "n")
-    )
+    told = table[table["rank_correlation"].notna()]
+    if told.empty:
+        return _nothing()
+    grid, meant = (told.pivot(index="measure", columns="failure", values=name) for name in ("rank_correlation", "meant"))
     with style():
         size = (0.55 * grid.shape[1] + 4.5, 0.27 * grid.shape[0] + 1.8)
         figure, axes = plt.subplots(figsize=size, layout="constrained")
@@ -31,23 +33,44 @@ def sensitivity_figure(table: pd.DataFrame) -> tuple[Figure, str]:
         axes.set_yticks(range(grid.shape[0]), grid.index, fontsize=7.5)
         axes.set_xlabel("injected failure")
         figure.colorbar(picture, label="rank correlation of severity and drop", shrink=0.7)
-    low, high = int(np.nanmin(counts.to_numpy())), int(np.nanmax(counts.to_numpy()))
-    return figure, (
-        "Blue: the metric falls as the failure gets worse; white: it does not notice; red: it rises. Framed: the metric is meant "
-        f"for this failure. Each cell compares {low} to {high} failing clips with the faithful clip of the same scene and camera."
+    left = sorted(set(table["failure"]) - set(told["failure"]))
+    caption = (
+        f"{grid.shape[0]} measures and {grid.shape[1]} injected failures. Blue: the metric falls as the failure gets worse; "
+        "white: it does not notice; red: it rises. Framed: the metric is meant for this failure. Each cell compares "
+        f"{_span(told['n'])} failing clips with the faithful clip of the same scene and camera; empty: fewer than "
+        f"{FEWEST_CLIPS} such clips."
     )
+    return figure, caption + (f" Not measured: {', '.join(left).replace('_', ' ')}." if left else "")
+
+
+def _nothing() -> tuple[Figure, str]:
+    """Said openly where no failure can be tried."""
+    words = f"No failure has {FEWEST_CLIPS} failing clips with a score: nothing can be said about a metric's sensitivity."
+    with style():
+        figure, axes = plt.subplots(figsize=(7, 1.2))
+        axes.text(0.5, 0.5, words, ha="center", va="center", fontsize=8, wrap=True)
+        axes.axis("off")
+    return figure, words
+
+
+def _span(counts: pd.Series) -> str:
+    low, high = int(counts.min()), int(counts.max())
+    return f"{low}" if low == high else f"{low} to {high}"
 
 
 def dose_figure(drops: pd.DataFrame, table: pd.DataFrame) -> tuple[Figure, str]:
     """Per failure, the drop against severity of the metrics meant for it, each in units of its largest drop anywhere."""
-    failures = [failure for failure in sorted(drops["failure"].unique()) if table.loc[table["failure"] == failure, "meant"].any()]
+    drops, table = drops[drops["drop"].notna()], table[table["rank_correlation"].notna() & table["meant"]]
+    if table.empty:
+        return _nothing()
+    failures = sorted(table["failure"].unique())
     scale = drops.groupby("measure")["drop"].apply(lambda values: max(values.abs().max(), 1e-12))
     rows = -(-len(failures) // PANELS)
     with style():
         size = (11, 2.3 * rows)
         figure, grid = plt.subplots(rows, PANELS, figsize=size, sharex=True, sharey=True, squeeze=False, layout="constrained")
         for axes, failure in zip(grid.flat, failures, strict=False):
-            chosen = table[(table["failure"] == failure) & table["meant"]].nlargest(3, "rank_correlation")["measure"]
+            chosen = table[table["failure"] == failure].nlargest(3, "rank_correlation")["measure"]
             for colour, measure in zip(PALETTE, chosen, strict=False):
                 own = drops[(drops["failure"] == failure) & (drops["measure"] == measure)]
                 means = own.groupby("severity")["drop"].mean() / scale[measure]
@@ -60,7 +83,10 @@ def dose_figure(drops: pd.DataFrame, table: pd.DataFrame) -> tuple[Figure, str]:
             axes.set_visible(False)
         figure.supxlabel("injected severity")
         figure.supylabel("drop (share of the metric's largest)")
-    return figure, "How far the metrics meant for a failure fall as it gets worse. A flat line is a failure missed."
+    return figure, (
+        "How far the metrics meant for a failure fall as it gets worse, mean over the failing clips of a severity "
+        f"({_span(table['n'])} clips a line). A flat line is a failure missed."
+    )
 
 
 def invariance_figure(table: pd.DataFrame) -> tuple[Figure, str]:
@@ -82,6 +108,7 @@ def invariance_figure(table: pd.DataFrame) -> tuple[Figure, str]:
         axes.set_yticks(range(grid.shape[0]), grid.index, fontsize=7.5)
         figure.colorbar(picture, label="drop in % of the sound clip's value", shrink=0.7)
     return figure, (
-        "Sound clips, corrupted. Controls break memory and should make a metric of memory fall (blue); nuisances, at full "
+        f"{grid.shape[0]} measures on {_span(strongest['n'])} sound clip(s) each, corrupted. "
+        "Controls break memory and should make a metric of memory fall (blue); nuisances, at full "
         "strength, do not touch memory and should leave it alone (white). Red: the metric rises."
     )

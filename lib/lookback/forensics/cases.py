@@ -23,6 +23,7 @@ COLUMNS = ["kind", "benchmark", "setting", "clip_a", "model_a", "clip_b", "model
 COLUMNS += ["other_axis", "other_a", "other_b", "strength", "words"]
 OPPOSITE = ("yaw_LR", "yaw_RL")
 TASK = ["benchmark", "setting", "clip_id"]
+SCALE = "(0 worst, 1 best)"
 
 
 def standings(gated: pd.DataFrame) -> pd.DataFrame:
@@ -85,7 +86,9 @@ def matched_contrasts(stands: pd.DataFrame) -> list[dict[str, Any]]:
             strength = abs(float(gap[axis])) - float(others.abs().max())
             better, worse = (a, b) if gap[axis] > 0 else (b, a)
             nearest = str(others.abs().idxmin())
-            words = f"same task, {len(others)} other axes within {others.abs().max():.2f}, but {axis} apart by {abs(gap[axis]):.2f}"
+            words = (
+                f"same task, standings on {len(others)} other axes within {others.abs().max():.2f}, but {axis}: {_apart(gap[axis])}"
+            )
             cases.append(_case("matched contrast", key, (key[2], worse), (key[2], better), axis, nearest, task, strength, words))
     return cases
 
@@ -100,7 +103,7 @@ def paradoxes(stands: pd.DataFrame) -> list[dict[str, Any]]:
             if rivals.empty or best["axis"] == worst["axis"]:
                 continue
             rival = rivals.loc[rivals["standing"].idxmax(), "model_id"]
-            words = f"standing {best['standing']:.2f} on {best['axis']} but {worst['standing']:.2f} on {worst['axis']}"
+            words = f"standing {best['standing']:.2f} on {best['axis']} but {worst['standing']:.2f} on {worst['axis']} {SCALE}"
             strength = float(best["standing"] - worst["standing"])
             cases.append(
                 _case(
@@ -134,7 +137,7 @@ def direction_cases(stands: pd.DataFrame, clips: pd.DataFrame) -> list[dict[str,
                 continue
             axis, same = str(gap.abs().idxmax()), a.event_level == b.event_level
             event = f"event {a.event_level}" if same else f"events {a.event_level} and {b.event_level}"
-            words = f"one model and scene ({event}), opposite yaw: {axis} apart by {abs(gap[axis]):.2f}"
+            words = f"one model and scene ({event}), opposite yaw: {axis} {_apart(gap[axis])}"
             strength = abs(float(gap[axis])) + (1.0 if same else 0.0)
             pair = ((a.clip_id, str(model)), (b.clip_id, str(model)))
             cases.append(_case("direction contrast", (benchmark, setting), *pair, axis, "", own, strength, words))
@@ -150,7 +153,7 @@ def hardest(stands: pd.DataFrame) -> list[dict[str, Any]]:
             continue
         apart = task.pivot_table(index="axis", columns="model_id", values="standing")
         axis = str((apart[means.index[-1]] - apart[means.index[0]]).fillna(-1).idxmax())
-        words = f"mean standing {means.mean():.2f} over {len(means)} models"
+        words = f"mean standing {means.mean():.2f} over {len(means)} models {SCALE}"
         pair = ((key[2], str(means.index[0])), (key[2], str(means.index[-1])))
         cases.append(_case("hardest task", key, *pair, axis, "", task, 1 - float(means.mean()), words))
     return cases
@@ -164,10 +167,11 @@ def disagreements(stands: pd.DataFrame, ratings: pd.DataFrame, plan: str) -> lis
         return []
     pairs = ratings[ratings["task"] == "pairwise"]
     columns = ["benchmark", "setting", "dimension", "clip_a", "model_a", "clip_b", "model_b"]
-    votes = pairs.assign(vote=pd.to_numeric(pairs["label"], errors="coerce")).dropna(subset=["vote"]).groupby(columns)["vote"]
+    votes = pairs.assign(vote=pd.to_numeric(pairs["label"], errors="coerce")).dropna(subset=["vote"]).groupby(columns)
     standing = stands.set_index([*KEYS, "metric"])["standing"].to_dict()
     cases = []
-    for key, ballot in votes:
+    for key, ballots in votes:
+        ballot, who = ballots["vote"], "simulated people" if ballots["simulated"].any() else "people"
         benchmark, setting, dimension, clip_a, model_a, clip_b, model_b = key
         metric = next(
             (
@@ -185,7 +189,7 @@ def disagreements(stands: pd.DataFrame, ratings: pd.DataFrame, plan: str) -> lis
         if np.sign(gap) * np.sign(preference) >= 0:
             continue
         words = (
-            f"{len(ballot)} people prefer {'the first' if preference > 0 else 'the second'} ({abs(preference):.0%}) for {dimension}"
+            f"{len(ballot)} {who} prefer {'the first' if preference > 0 else 'the second'} ({abs(preference):.0%}) for {dimension}"
         )
         task = stands[(stands["benchmark"] == benchmark) & (stands["setting"] == setting)]
         axis = str(metric).split(".")[-1]
@@ -193,6 +197,10 @@ def disagreements(stands: pd.DataFrame, ratings: pd.DataFrame, plan: str) -> lis
         strength = abs(gap) * abs(preference)
         cases.append(_case("metric against people", key3, (clip_a, model_a), (clip_b, model_b), axis, "", task, strength, words))
     return cases
+
+
+def _apart(gap: float) -> str:
+    return f"standings apart by {abs(gap):.2f} {SCALE}"
 
 
 def _case(

@@ -5,25 +5,39 @@ from __future__ import annotations
 import base64
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from urllib.parse import quote
 
 import cv2
 import numpy as np
 import pandas as pd
 
+from lookback.audit.direction import more_is_better
 from lookback.clips import KEYS, Clip
 from lookback.errors import MediaError
+from lookback.judging.tasks.judgeability import SECOND
 from lookback.media import open_video
+from lookback.metrics.aggregate import TRIGGER_DETAIL
 from lookback.paths import resolve
 from lookback.progress import track
 from lookback.registry import METRICS
 
 WIDTH = 112  # of a moment in pixels
 WORST = 3  # units shown per metric
-ANSWERS = 4  # judges' answers shown per clip
 DECODERS = 2  # clips read at the same time
+QUESTIONS = {  # how the ids of a metric's own questions begin, where its task asks for several metrics at once
+    "wrbench.visible_spatial": ("D3_",),
+    "wrbench.visible_state": ("D4_",),
+    "wrbench.reobserved_spatial": ("D5_", SECOND),
+    "wrbench.reobserved_state": ("D6_", SECOND),
+    "wrbench.support": (SECOND,),
+    "memobench.vqa_continuity_of_memory": ("continuity_of_memory.",),
+    "memobench.vqa_instruction_following": ("instruction_following.",),
+    "memobench.vqa_object_background": ("object_and_background.",),
+    "memobench.vqa_physics_adherence": ("physics_adherence.",),
+}
 MOST = 400  # clips with pictures; a larger run keeps to its first ones, so that the file stays small
 
 
@@ -37,6 +51,7 @@ def behind_the_numbers(
 ) -> list[str]:
     """One fold per model, one per clip in it."""
     scores, worst, answers = (dict(list(frame.groupby(KEYS))) for frame in (items, units, judgements))
+    frames = worst_frames(units)
     order = sorted(clips, key=lambda clip: (clip.benchmark, clip.model_id, clip.setting, clip.clip_id))
     parts: dict[tuple[str, str], list[str]] = {}
     with ThreadPoolExecutor(max_workers=DECODERS) as pool:  # decoding lets go of the interpreter
@@ -46,7 +61,8 @@ def behind_the_numbers(
         scored, measured, said = (
             frames.get(clip.key, whole.head(0)) for frames, whole in ((scores, items), (worst, units), (answers, judgements))
         )
-        card = _card(clip, scored, measured, said, run, strips.get(clip.key, ""))
+        link = f"?run={quote(run)}&clip={quote(clip.label)}&frame={frames.get(clip.key, 0)}"
+        card = _card(clip, scored, measured, said, link, strips.get(clip.key, ""))
         parts.setdefault((clip.benchmark, clip.model_id), []).append(card)
     folds = [
         f'<details class="model" id="{anchor(*key)}"><summary>{html.escape(key[0])} · {html.escape(key[1])} '
@@ -57,11 +73,24 @@ def behind_the_numbers(
     return ([f'<p class="reading">The last {left} clips are listed without pictures.</p>'] if left > 0 else []) + folds
 
 
-def _card(clip: Clip, items: pd.DataFrame, units: pd.DataFrame, answers: pd.DataFrame, run: str, strip: str) -> str:
-    link = f"?run={quote(run)}&clip={quote(clip.label)}"
+def worst_frames(units: pd.DataFrame) -> dict[tuple[str, ...], int]:
+    """Per clip, the frame of its worst unit: the farthest on the bad side of what the same unit is in the other clips."""
+    told = units[units["value"].notna() & units["frame"].notna()]
+    if told.empty:
+        return {}
+    sign = [1.0 if more_is_better(metric, phase) else -1.0 for metric, phase in zip(told["metric"], told["phase"], strict=True)]
+    part = ["metric", "variant", "phase"]
+    usual = told.groupby([*part, "unit_id"])["value"].transform("median")
+    spread = told.groupby(part)["value"].transform("std")
+    apart = (told["value"] - usual) * sign / spread.where(spread > 0)
+    worst = told.loc[apart.fillna(0.0).groupby([told[name] for name in KEYS]).idxmin()]
+    return {tuple(key): int(frame) for key, frame in zip(worst[KEYS].to_numpy(), worst["frame"], strict=True)}
+
+
+def _card(clip: Clip, items: pd.DataFrame, units: pd.DataFrame, answers: pd.DataFrame, link: str, strip: str) -> str:
     return (
-        f'<div class="clip"><b>{html.escape(clip.label)}</b> <small>inspector: <code>{html.escape(link)}&amp;frame=0</code></small>'
-        f"{strip}{_scores(items, units)}{_answers(answers)}</div>"
+        f'<div class="clip"><b>{html.escape(clip.label)}</b> <small>inspector, at its worst unit: '
+        f"<code>{html.escape(link)}</code></small>{strip}{_scores(items, units)}{_answers(items, answers)}</div>"
     )
 
 
@@ -80,12 +109,13 @@ def _strip(clip: Clip, moments: int) -> str:
 
 
 def _scores(items: pd.DataFrame, units: pd.DataFrame) -> str:
-    parts = dict(list(units[units["value"].notna()].groupby(["metric", "phase"])))
+    told = units[units["value"].notna()]
+    parts = dict(list(told.groupby(["metric", "phase"]))) | {(metric, ""): own for metric, own in told.groupby("metric")}
     rows = "".join(
         f"<tr><td>{html.escape(row['metric'])}{' ' + html.escape(row['phase']) if row['phase'] else ''}</td>"
         f"<td>{'' if pd.isna(row['value']) else format(row['value'], '.4g')}</td>"
-        f"<td>{html.escape(row['reason'] or row['detail'])}</td>"
-        f"<td>{', '.join(_worst(parts.get((row['metric'], row['phase'])), row['metric']))}</td></tr>"
+        f"<td>{html.escape(': '.join(filter(None, (row['reason'], row['detail']))))}</td>"
+        f"<td>{', '.join(_worst(parts.get((row['metric'], row['phase'])), row['metric'], row['phase']))}</td></tr>"
         for row in items.to_dict("records")
     )
     if not rows:
@@ -94,17 +124,52 @@ def _scores(items: pd.DataFrame, units: pd.DataFrame) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
-def _worst(units: pd.DataFrame | None, metric: str) -> Iterator[str]:
+def _worst(units: pd.DataFrame | None, metric: str, phase: str) -> Iterator[str]:
     if units is not None:
-        worst = units.nsmallest if METRICS.get(metric).higher_is_better else units.nlargest
+        worst = units.nsmallest if more_is_better(metric, phase) else units.nlargest
         for unit in worst(WORST, "value").to_dict("records"):
             yield f"{html.escape(unit['unit_id'])}: {unit['value']:.3g}"
 
 
-def _answers(answers: pd.DataFrame) -> str:
-    shown = answers[answers["verbatim"] != ""].drop_duplicates("task").head(ANSWERS)
+def _answers(items: pd.DataFrame, answers: pd.DataFrame) -> str:
+    """Under each judged metric the words of the judge who made its score, the gate's among them."""
+    parts = [
+        (row["metric"], answers_behind(row["metric"], row["backend"], answers))
+        for row in items.drop_duplicates("metric").to_dict("records")
+        if row["metric"] in METRICS and METRICS.get(row["metric"]).judge_tasks
+    ]
+    parts.append(("trigger", _trigger(items, answers)))
     return "".join(
-        f"<p><small>{html.escape(row['judge'])}{' (simulated)' if row['simulated'] else ''}, "
-        f"{html.escape(row['question'])}</small> <b>{html.escape(row['answer'])}</b> <q>{html.escape(row['verbatim'])}</q></p>"
-        for row in shown.to_dict("records")
+        f"<p><b>{html.escape(name)}</b></p><ul>{''.join(_lines(own.to_dict('records')))}</ul>" for name, own in parts if len(own)
     )
+
+
+def answers_behind(metric: str, backend: str, answers: pd.DataFrame) -> pd.DataFrame:
+    """The answers that a judged score was made of: the metric's own questions, by the judges its item names."""
+    asked = answers["task"].isin(METRICS.get(metric).judge_tasks) & answers["judge"].isin(backend.split(","))
+    own = answers["question_id"].str.startswith(QUESTIONS.get(metric, ("",)))
+    return answers[asked & own & (answers["verbatim"] != "")]
+
+
+def _trigger(items: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
+    """The trigger's answer: of the judge who closed the gate, or of every judge asked where it stayed open."""
+    asked = answers[(answers["task"] == "trigger") & (answers["verbatim"] != "")]
+    closed = items.loc[items["detail"].str.startswith(TRIGGER_DETAIL), "detail"]
+    judges = set(closed.str.removeprefix(TRIGGER_DETAIL).str.split(":").str[0])
+    return asked[asked["judge"].isin(judges)] if judges else asked
+
+
+def _lines(answers: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """One line per answer; what was asked second by second stands in one."""
+    seconds: dict[str, list[str]] = {}
+    for row in answers:
+        judge = html.escape(row["judge"]) + (" (simulated)" if row["simulated"] and row["judge"] != "simulated" else "")
+        if row["question_id"].startswith(SECOND):
+            seconds.setdefault(judge, []).append(html.escape(row["answer"] or row["reason"]))
+            continue
+        yield (
+            f"<li><small>{judge}, {html.escape(row['question_id'])}: {html.escape(row['question'])}</small> "
+            f"<b>{html.escape(row['answer'] or row['reason'])}</b> <q>{html.escape(row['verbatim'])}</q></li>"
+        )
+    for judge, given in seconds.items():
+        yield f"<li><small>{judge}, judgeable second by second:</small> <b>{' '.join(given)}</b></li>"

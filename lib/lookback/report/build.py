@@ -28,7 +28,7 @@ from lookback.report.figures.paths import camera_paths
 from lookback.report.figures.phases import phase_fidelity
 from lookback.report.figures.profiles import profile
 from lookback.report.figures.series import series_diagnostics
-from lookback.report.figures.statistics import interactive_statistics
+from lookback.report.figures.statistics import ON_THE_PAGE, interactive_statistics
 from lookback.report.findings import findings
 from lookback.report.page import Section
 from lookback.report.papers.main import MEMOBENCH, mbench_2, memobench_2, mind_tables, wrbench_2
@@ -43,8 +43,9 @@ from lookback.report.papers.memobench import (
 )
 from lookback.report.papers.wrbench import preference_table, wrbench_tables
 from lookback.report.sheets import clip_of, failure_examples, sheet_html
+from lookback.report.stage_tables import AUDIT, ROWS, audit_reach, macro_f1_note, text_columns, whole_counts
 from lookback.report.table import PaperTable
-from lookback.scoring.defects import defects_table
+from lookback.scoring.defects import NOT_REPRODUCED, defects_table
 from lookback.scoring.figures import coverage_table, runtime_table
 from lookback.scoring.variants import only_chosen
 from lookback.tables import read_table
@@ -59,7 +60,7 @@ PROFILED = {
     "mbench": ("mbench-2-t", "mbench-2-a"),
     "memobench": ("memobench-2", "memobench-3"),
     "wrbench": ("wrbench-2",),
-    "mind": ("mind",),
+    "mind": ("mind-mem_test", "mind-mirror_test"),
 }
 FORENSICS = (
     ("counts", "Failures by model and split (non-exclusive)", ["benchmark", "setting", "model_id"]),
@@ -91,9 +92,10 @@ class ReportBuilder:
         summary.fragments += findings(self.items, self.params.paths.tables)
         return [part for part in parts if part.fragments]
 
-    def table(self, table: PaperTable) -> str:
+    def table(self, table: PaperTable, most: int | None = None) -> str:
+        """Keep a table to be saved whole; its HTML, of a long one the first `most` rows."""
         self.written[table.id] = table
-        return table.to_html()
+        return table.to_html(most)
 
     def plain(
         self, table_id: str, title: str, frame: pd.DataFrame, labels: list[str], notes: list[str] | None = None, digits: int = 3
@@ -157,24 +159,29 @@ class ReportBuilder:
         memobench = [
             *memobench_2(items, _of(types, "memobench"), seed, resamples, intervals),
             *vqa_table(items, seed, resamples, intervals),
-            *coverage_sweep(units),
+            *coverage_sweep(units, items),
             *prompt_styles(self.params.paths.tables / "scoring" / "prompts.csv"),
             *constant_sweep(self.params.paths.tables / "scoring" / "sweeps.csv"),
             *strong_motion(items, artifacts, MEMOBENCH, seed, resamples),
-            *camera_errors(items, units, artifacts),
+            *camera_errors(items, artifacts),
             *failure_counts(self.tables["failures"], self.tables["clips"]),
         ]
         interfaces = _of(types, "wrbench")
         wrbench = [*wrbench_2(items, interfaces, seed, resamples, intervals), *wrbench_tables(items, interfaces)]
         if wrbench:
             wrbench.append(preference_table({pairs.name: counts for pairs, _, counts in preference_pairs(self.params)}))
+        gated = "trigger" in set(self.tables["judgements"]["task"]) and not self.params.judging.ignore_trigger
         made = {
-            "mbench": ("MBench", mbench_2(items, seed, resamples, intervals)),
+            "mbench": ("MBench", mbench_2(items, gated, seed, resamples, intervals)),
             "memobench": ("MemoBench", memobench),
             "wrbench": ("WRBench", wrbench),
             "mind": ("MIND", mind_tables(items, seed, resamples, intervals)),
         }
-        return [Section(name, title, "", [self.table(table) for table in tables]) for name, (title, tables) in made.items()]
+        sections = [Section(name, title, "", [self.table(table) for table in tables]) for name, (title, tables) in made.items()]
+        if memobench and (absent := [name for name in ("s4", "s7") if f"memobench-{name}" not in self.written]):
+            names = ", ".join(name.upper() for name in absent)
+            sections[1].fragments.append(f'<p class="reading">{names}: not run (scoring.sweeps).</p>')
+        return sections
 
     def illustrate(self, papers: list[Section]) -> None:
         """The papers' figures, below the tables of their section."""
@@ -214,9 +221,9 @@ class ReportBuilder:
         differences = defects_table(self.tables["gated"], self.params)
         if len(differences):
             labels = ["metric", "default", "variant", "what differs"]
-            section.fragments.append(
-                self.plain("defects", "Where paper, released code and sense differ, on this run's clips", differences, labels)
-            )
+            title = "Where paper, released code and sense differ, on this run's clips"
+            notes = [f"In no variant: {'; '.join(NOT_REPRODUCED)}."]
+            section.fragments.append(self.plain("defects", title, differences, labels, notes))
         return section
 
     def judging(self) -> Section:
@@ -240,17 +247,10 @@ class ReportBuilder:
         readings = folder / "readings.csv"
         if readings.is_file():
             for row in pd.read_csv(readings).fillna("").to_dict("records"):
-                frame = pd.read_csv(folder / f"{row['table']}.csv")
-                labels = [name for name in frame.columns if frame[name].dtype == object or str(frame[name].dtype) == "str"]
-                table = PaperTable(
-                    f"agreement-{row['table']}",
-                    row["title"],
-                    frame.head(30),
-                    labels,
-                    notes=[row["footnote"]],
-                    reading=row["reading"],
-                )
-                section.fragments.append(self.table(table))
+                frame = whole_counts(pd.read_csv(folder / f"{row['table']}.csv"))
+                name, notes = f"agreement-{row['table']}", [row["footnote"]]
+                table = PaperTable(name, row["title"], frame, text_columns(frame), notes=notes, reading=row["reading"])
+                section.fragments.append(self.table(table, most=ROWS))
         section.fragments += self.saved("agreement", interactive_statistics(folder))
         return section
 
@@ -263,22 +263,19 @@ class ReportBuilder:
         for name, title, labels in FORENSICS:
             path = self.params.paths.tables / "forensics" / f"{name}.csv"
             if path.is_file():
-                section.fragments.append(self.plain(f"forensics-{name}", title, pd.read_csv(path).fillna(""), labels))
+                frame = pd.read_csv(path)
+                notes = [macro_f1_note(frame)] if name == "scores" and len(frame) else []
+                section.fragments.append(self.plain(f"forensics-{name}", title, frame, labels, notes))
         section.fragments += self.saved("forensics")
         return section
 
     def audit(self) -> Section:
-        section = Section(
-            "audit",
-            "Metrics on trial",
-            "Every metric against every injected failure, and against corruptions that should not matter.",
-        )
         folder = self.params.paths.tables / "audit"
-        for name, title in (("failures", "Who catches what"), ("metrics", "What to trust a metric for")):
+        section = Section("audit", "Metrics on trial", audit_reach(folder))
+        for name, (title, notes) in AUDIT.items():
             path = folder / f"{name}.csv"
-            if path.is_file() and len(frame := pd.read_csv(path).fillna("")):
-                labels = [column for column in frame.columns if frame[column].dtype == object or str(frame[column].dtype) == "str"]
-                section.fragments.append(self.plain(f"audit-{name}", title, frame, labels))
+            if path.is_file() and len(frame := pd.read_csv(path)):
+                section.fragments.append(self.plain(f"audit-{name}", title, frame, text_columns(frame), [*notes], digits=2))
         section.fragments += self.saved("audit")
         timings = self.params.paths.root / "timings" / "scoring.csv"
         if timings.is_file():
@@ -315,7 +312,7 @@ class ReportBuilder:
         """The figures a stage left, with the captions it wrote beside them; those that have one in their interactive drawing."""
         figures = saved_figures(self.params.paths.figures / stage)
         return [
-            fragment(figure, interactive[figure.png.stem]) if figure.png.stem in interactive else figure.to_html()
+            fragment(figure, interactive[name], ON_THE_PAGE[name]) if (name := figure.png.stem) in interactive else figure.to_html()
             for figure in figures
         ]
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lookback.audit.direction import more_is_better
 from lookback.clips import KEYS
 from lookback.errors import UsageError
 from lookback.metrics.aggregate import with_clip_facts
 from lookback.params import RunParams
-from lookback.registry import METRICS
 from lookback.report.page import Section, write_page
 from lookback.report.table import PaperTable
 from lookback.scoring.variants import only_chosen
@@ -92,10 +92,9 @@ def paired_differences(first: pd.DataFrame, second: pd.DataFrame, *, seed: int, 
 
 def rank_changes(differences: pd.DataFrame) -> pd.DataFrame:
     """Models whose rank among all (1 = best, by the clips both runs scored) is not the same in both runs."""
-    better = {spec.name: spec.higher_is_better for spec in METRICS}
     parts = []
-    for (metric, _), group in differences.dropna(subset=["first", "second"]).groupby(["metric", "phase"], sort=True):
-        ascending = not better.get(str(metric), True)
+    for (metric, phase), group in differences.dropna(subset=["first", "second"]).groupby(["metric", "phase"], sort=True):
+        ascending = not more_is_better(str(metric), str(phase))
         ranks = {name: group[name].rank(ascending=ascending, method="min").astype(int) for name in ("first", "second")}
         parts.append(group.assign(rank_first=ranks["first"], rank_second=ranks["second"], change=ranks["first"] - ranks["second"]))
     if not parts:

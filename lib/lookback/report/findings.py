@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from lookback.audit.reading import CAUGHT, MISSED, SEEN, UNMEASURED
+
 MOST = 3
+SUPPORT = "wrbench.support"
 ALIKE = 0.1  # visual integrity closer than this says little about a return
 Finding = tuple[str, str]  # the sentence, and the id of its evidence in the page
 
@@ -32,28 +35,32 @@ def _audit(path: Path) -> Iterator[Finding]:
     """How many injected failures are seen by a metric meant for them."""
     if not path.is_file() or (table := pd.read_csv(path)).empty:
         return
-    caught = table["verdict"] != "missed by its metrics"
-    missed = ", ".join(name.replace("_", " ") for name in table.loc[~caught, "failure"])
-    text = f"{int(caught.sum())} of {len(table)} injected failures make a metric that is meant for them fall with their severity"
-    yield text + (f"; missed: {missed}." if missed else "."), "audit-failures"
+    named = table["failure"].str.replace("_", " ")
+    missed = ", ".join(named[table["verdict"] == MISSED])
+    unmeasured = table["verdict"].str.startswith(UNMEASURED)
+    unknown = ", ".join(named[unmeasured] + " (" + table.loc[unmeasured, "verdict"].str.removeprefix(f"{UNMEASURED}: ") + ")")
+    caught = int(table["verdict"].isin([CAUGHT, SEEN]).sum())
+    text = f"{caught} of {len(table)} injected failures make a metric that is meant for them fall with their severity"
+    yield text + (f"; missed: {missed}" if missed else "") + (f"; not measured: {unknown}." if unknown else "."), "audit-failures"
 
 
 def _returns(items: pd.DataFrame) -> Iterator[Finding]:
     """How many WRBench clips return, and whether their quality would have told."""
     wide = items.pivot_table(index=["model_id", "clip_id"], columns="metric", values="value")
-    if "wrbench.support" not in wide:
+    if SUPPORT not in wide:
         return
-    returned = wide["wrbench.support"].dropna()
+    returned = wide[SUPPORT].dropna()
     share = f"In {int(returned.sum())} of {len(returned)} WRBench clips"
     text = f"{share} the subject is hidden and comes back so that it can be judged"
     if "wrbench.visual_integrity" in wide:
-        quality = wide["wrbench.visual_integrity"].groupby(wide["wrbench.support"]).mean()
+        quality = wide["wrbench.visual_integrity"].groupby(wide[SUPPORT]).mean()
         if len(quality) == 2:
             without, with_return = quality.sort_index()
             little = abs(with_return - without) < ALIKE
             says = "says little about it" if little else "differs"
             text += f"; their visual integrity ({with_return:.2f}) {says} (the others: {without:.2f})"
-    yield f"{text}.", "judging"
+    simulated = items.loc[items["metric"] == SUPPORT, "backend"].str.contains("simulated").any()
+    yield f"{text}.{' (The judge is simulated.)' if simulated else ''}", "wrbench-2"
 
 
 def _agreement(path: Path) -> Iterator[Finding]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,6 +13,12 @@ import pandas as pd
 from lookback.files import write_text
 
 DASH = "–"
+WIDE = 20  # columns from which a table is printed in small letters
+PAGE_PT = 453  # LaTeX: text width of A4 with margins of one inch; a wider table is shrunk to it
+CHARACTER_PT, GAP_PT = 5, 12  # LaTeX: one character and the space between two columns, on the wide side
+PAGE_ROWS = 45  # LaTeX: rows of one page; a longer table goes on in another
+LONG_TEXT = 40  # characters from which text is set in several lines; in LaTeX its column is `TEXT_PT` wide
+TEXT_PT = 142
 
 
 @dataclass
@@ -49,7 +57,9 @@ class PaperTable:
         return f"{float(value):.{self.digits.get(column, 2)}f}"
 
     def header(self, column: str) -> str:
-        return self.headers.get(column, column)
+        """The column's name, with an arrow up or down where more or less is better."""
+        name = self.headers.get(column, column)
+        return f"{name} {'↑' if self.better[column] else '↓'}" if column in self.better else name
 
     def _extra(self, frame: pd.DataFrame | None, row: int, column: str) -> str:
         if frame is None or column not in frame.columns:
@@ -57,17 +67,20 @@ class PaperTable:
         value = frame[column].iloc[row]
         return "" if pd.isna(value) else str(value)
 
-    def to_html(self) -> str:
-        """The table as an HTML fragment."""
+    def to_html(self, most: int | None = None) -> str:
+        """The table as an HTML fragment; `most` rows of a longer one, which then says where the others are."""
+        shown = len(self.frame) if most is None else min(most, len(self.frame))
+        told = [] if shown == len(self.frame) else [f"{shown} of {len(self.frame)} rows shown; all in tables/report/{self.id}.csv."]
         head = "".join(
             f'<th scope="col"{" class=label" if column in self.labels else ""}>{html.escape(self.header(column))}</th>'
             for column in self.frame.columns
         )
-        body = "\n".join(f"<tr>{self._html_row(row)}</tr>" for row in range(len(self.frame)))
-        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
+        body = "\n".join(f"<tr>{self._html_row(row)}</tr>" for row in range(shown))
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in [*told, *self.notes])
+        wide = " wide" if len(self.frame.columns) > WIDE else ""
         reading = f'<p class="reading">{html.escape(self.reading)}</p>' if self.reading else ""
         return (
-            f'<figure class="table" id="{html.escape(self.id)}"><figcaption>{html.escape(self.title)}</figcaption>'
+            f'<figure class="table{wide}" id="{html.escape(self.id)}"><figcaption>{html.escape(self.title)}</figcaption>'
             f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
             f'{reading}<ul class="notes">{notes}</ul></figure>'
         )
@@ -77,7 +90,7 @@ class PaperTable:
         for column in self.frame.columns:
             text = html.escape(self.text(row, column))
             if column in self.labels:
-                cells.append(f'<th scope="row">{text}</th>')
+                cells.append(f'<th scope="row"{" class=prose" if len(text) > LONG_TEXT else ""}>{text}</th>')
                 continue
             suffix = html.escape(self._extra(self.suffixes, row, column))
             mark = self._extra(self.marks, row, column)
@@ -94,34 +107,52 @@ class PaperTable:
         return self.frame.to_csv(index=False, lineterminator="\n")
 
     def to_latex(self) -> str:
-        """A booktabs table: best in bold, second underlined."""
-        columns = "l" * len(self.labels) + "r" * len(self.numbers)
+        """A booktabs table: best in bold, second underlined; a wide one is shrunk to the line (graphicx)."""
+        longest = {column: self._longest(column) for column in self.frame.columns}
+        prose = {column for column in self.labels if longest[column] > LONG_TEXT}
+        widths = [TEXT_PT if column in prose else CHARACTER_PT * longest[column] for column in self.frame.columns]
+        wide = sum(widths) + GAP_PT * len(widths) > PAGE_PT
+        columns = "".join(
+            f"p{{{TEXT_PT}pt}}" if column in prose else "l" if column in self.labels else "r" for column in self.frame.columns
+        )
         head = " & ".join(latex_escape(self.header(column)) for column in self.frame.columns)
         rows = [
-            " & ".join(self._latex_cell(row, column) for column in self.frame.columns) + r" \\" for row in range(len(self.frame))
+            " & ".join(self._latex_cell(row, column, column in prose) for column in self.frame.columns) + r" \\"
+            for row in range(len(self.frame))
         ]
-        notes = " ".join(latex_escape(note if note.endswith(".") else f"{note}.") for note in self.notes)
-        return "\n".join(
-            [
+        notes = " ".join(latex_breakable(note if note.endswith(".") else f"{note}.") for note in self.notes)
+        starts = range(0, max(1, len(rows)), PAGE_ROWS)
+        parts = []
+        for number, start in enumerate(starts, start=1):
+            which = f" ({number} of {len(starts)})" if len(starts) > 1 else ""
+            parts += [
                 r"\begin{table}[t]",
-                r"\centering\small",
-                rf"\caption{{{latex_escape(self.title)}}}",
-                rf"\label{{tab:{self.id}}}",
+                r"\centering\small\sloppy",
+                rf"\caption{{{latex_breakable(self.title)}{which}}}",
+                *([rf"\label{{tab:{self.id}}}"] if start == 0 else []),
+                *([SHRUNK] if wide else []),
                 rf"\begin{{tabular}}{{{columns}}}",
                 r"\toprule",
                 head + r" \\",
                 r"\midrule",
-                *rows,
+                *rows[start : start + PAGE_ROWS],
                 r"\bottomrule",
-                r"\end{tabular}",
-                *([rf"\par\footnotesize {notes}"] if notes else []),
+                r"\end{tabular}" + ("}" if wide else ""),
+                *([rf"\par\footnotesize {notes}"] if notes and number == len(starts) else []),
                 r"\end{table}",
                 "",
             ]
-        )
+        return "\n".join(parts)
 
-    def _latex_cell(self, row: int, column: str) -> str:
-        text = latex_escape(self.text(row, column)) + latex_escape(self._extra(self.suffixes, row, column))
+    def _longest(self, column: str) -> int:
+        """Characters of the column's longest cell."""
+        suffixes = [self._extra(self.suffixes, row, column) for row in range(len(self.frame))]
+        cells = [self.text(row, column) + suffix for row, suffix in enumerate(suffixes)]
+        return max(map(len, [self.header(column), *cells]))
+
+    def _latex_cell(self, row: int, column: str, prose: bool) -> str:
+        escape = latex_breakable if prose else latex_escape
+        text = escape(self.text(row, column)) + latex_escape(self._extra(self.suffixes, row, column))
         mark = self._extra(self.marks, row, column)
         return {"best": rf"\textbf{{{text}}}", "second": rf"\underline{{{text}}}"}.get(mark, text)
 
@@ -133,6 +164,8 @@ class PaperTable:
         return [folder / f"{self.id}{suffix}" for suffix in files]
 
 
+SHRUNK = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+BREAK = r"\allowbreak{}"
 LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -168,19 +201,36 @@ def latex_escape(text: str) -> str:
     return "".join(LATEX.get(character, character) for character in text)
 
 
+def latex_breakable(text: str) -> str:
+    """Escaped text whose long names may be broken at their joints, and whose checksums anywhere."""
+    escaped = "".join(LATEX.get(character, character) + (BREAK if character in "_=,:/" else "") for character in text)
+    return re.sub(r"[0-9a-f]{24,}", lambda checksum: BREAK.join(re.findall(".{1,8}", checksum[0])), escaped)
+
+
+def as_printed(values: pd.Series, digits: int) -> pd.Series:
+    """The numbers a reader sees: rounded to the column's digits; cells without one are left out."""
+    return pd.to_numeric(values, errors="coerce").dropna().map(lambda value: float(f"{value:.{digits}f}"))
+
+
 def mark_best(
-    frame: pd.DataFrame, numbers: list[str], higher_is_better: dict[str, bool], groups: pd.Series | None = None
+    frame: pd.DataFrame,
+    higher_is_better: Mapping[str, bool],
+    digits: Mapping[str, int],
+    groups: pd.Series | None = None,
 ) -> pd.DataFrame:
-    """Best and second-best per column within each group, equal values sharing a mark; a group of one gets none."""
-    marks = pd.DataFrame("", index=frame.index, columns=numbers)
+    """Best and second-best of the printed numbers of each column within each group; numbers printed alike share a mark.
+
+    Where all are printed alike there is nothing to mark, and the worst number is never marked.
+    """
+    marks = pd.DataFrame("", index=frame.index, columns=list(higher_is_better))
     keys = groups if groups is not None else pd.Series("", index=frame.index)
     for _, rows in frame.groupby(keys.to_numpy(), sort=False).groups.items():
-        for column in numbers:
-            values = pd.to_numeric(frame.loc[rows, column], errors="coerce").dropna()
-            if len(values) < 2:
+        for column, more in higher_is_better.items():
+            shown = as_printed(frame.loc[rows, column], digits.get(column, 2))
+            levels = sorted(shown.unique(), reverse=more)
+            if len(levels) < 2:
                 continue
-            ranks = values.rank(method="min", ascending=not higher_is_better.get(column, True))
-            marks.loc[ranks.index[ranks == 1], column] = "best"
-            if (ranks == 1).sum() == 1:
-                marks.loc[ranks.index[ranks == 2], column] = "second"
+            marks.loc[shown.index[shown == levels[0]], column] = "best"
+            if len(levels) > 2:
+                marks.loc[shown.index[shown == levels[1]], column] = "second"
     return marks

@@ -10,9 +10,14 @@ from lookback.figures import PALETTE, PHASE_COLOURS, style
 
 
 def coverage_table(items: pd.DataFrame) -> pd.DataFrame:
-    """Per metric and variant: scores, missing, and the reasons of what is missing; no mean without them."""
+    """Per metric and variant: scores, missing, and the reasons of what is missing; no mean without them.
+
+    Phases of one unit stand together; parts whose units differ (MIND's mse, psnr, ...) have a row each.
+    """
+    part = items["phase"].where(items["benchmark"] == "mind", "")
+    named = items.assign(metric=(items["metric"] + " " + part).str.strip())
     rows = []
-    for (metric, variant), group in items.groupby(["metric", "variant"], sort=True):
+    for (metric, variant), group in named.groupby(["metric", "variant"], sort=True):
         reasons = group.loc[group["reason"] != "", "reason"].value_counts()
         words = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
         scored = group["value"].notna()

@@ -42,10 +42,11 @@ class DrawnFigure:
         return fragment(save_figure(self.static, folder, self.name, self.caption), self.interactive)
 
 
-def fragment(saved: SavedFigure, interactive: go.Figure) -> str:
-    """The interactive drawing, with the saved one for print and for readers without scripts."""
-    plot = interactive.update_layout(LAYOUT).to_json().replace("<", "\\u003c")
-    text, height = html.escape(saved.caption), interactive.layout.height
+def fragment(saved: SavedFigure, interactive: go.Figure, on_the_page: str = "") -> str:
+    """The interactive drawing, with the saved one for print and for readers without scripts; `on_the_page` joins its caption."""
+    interactive.update_layout(LAYOUT).update_xaxes(automargin=True).update_yaxes(automargin=True)
+    plot = interactive.to_json().replace("<", "\\u003c")
+    text, height = html.escape(f"{saved.caption} {on_the_page}".strip()), interactive.layout.height
     return (
         f'<figure id="{html.escape(saved.png.stem)}" class="drawn">'
         f'<div class="plot" style="height:{height:.0f}px" role="img" aria-label="{text}"></div>'

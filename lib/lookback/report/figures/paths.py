@@ -10,11 +10,15 @@ from plotly import graph_objects as go
 from plotly.subplots import make_subplots
 
 from lookback.artifacts import RunArtifacts
-from lookback.camera.poses import relative_to_first, yaw_deg
+from lookback.camera.poses import pitch_deg, relative_to_first, yaw_deg
 from lookback.clips import Clip
-from lookback.extraction.figures import paths_figure
+from lookback.extraction.figures import LEAST_SPAN_DEG, paths_figure
 from lookback.report.figures.drawn import DrawnFigure, line_look
 from lookback.store import Entry
+
+STILL = 1e-3  # units: a camera that stays within this has no path to draw from above
+LEAST_SPAN = 0.1  # units shown from above at least, so that a short path is not blown up into a zig-zag
+TITLES = ("yaw (deg, right is positive)", "pitch (deg, up is positive)", "from above (x right, z forward)")
 
 
 def camera_paths(benchmark: str, clips: Iterable[Clip], artifacts: RunArtifacts) -> DrawnFigure | None:
@@ -24,22 +28,62 @@ def camera_paths(benchmark: str, clips: Iterable[Clip], artifacts: RunArtifacts)
         return None
     counts = Counter((clip.setting, clip.clip_id) for clip, _ in posed)
     setting, request = max(counts, key=lambda key: (counts[key], key))
-    chosen = [(clip, pose) for clip, pose in posed if (clip.setting, clip.clip_id) == (setting, request)]
-    static, caption = paths_figure(chosen)
-    titles = ["yaw (deg, right is positive) by frame", "from above (x right, z forward)"]
-    panels = 2 if any(pose.arrays["has_translation"].any() for _, pose in chosen) else 1
-    interactive = make_subplots(1, panels, subplot_titles=titles[:panels])
+    chosen = [(clip, without_still_path(pose)) for clip, pose in posed if (clip.setting, clip.clip_id) == (setting, request)]
+    static, _ = paths_figure(chosen)
+    moving = [_place(pose) for _, pose in chosen if pose.arrays["has_translation"].any()]
+    panels = 3 if moving else 2
+    interactive = make_subplots(1, panels, subplot_titles=TITLES[:panels])
     for index, (clip, pose) in enumerate(chosen):
         _add(interactive, clip.model_id, pose, line_look(index))
+    for panel, angle in enumerate((yaw_deg, pitch_deg), start=1):
+        values = np.concatenate([angle(pose.arrays["c2w"]) for _, pose in chosen])
+        low, high = 1.05 * min(values.min(), -LEAST_SPAN_DEG), 1.05 * max(values.max(), LEAST_SPAN_DEG)
+        interactive.update_yaxes(range=[low, high], row=1, col=panel)
+        interactive.update_xaxes(title="frame", row=1, col=panel)
+    if moving:
+        spans = _spans(np.concatenate(moving))
+        interactive.update_xaxes(range=spans[0], row=1, col=3).update_yaxes(range=spans[1], row=1, col=3)
+        static.axes[2].set(xlim=spans[0], ylim=spans[1])
     interactive.update_layout(height=430)
-    words = f"{caption} The request is '{request}' ({' '.join(part for part in (benchmark, setting) if part)})."
+    words = f"{_caption(len(chosen), len(moving))} The request is '{request}' ({' '.join(filter(None, (benchmark, setting)))})."
     return DrawnFigure(f"camera-paths-{benchmark}", words, static, interactive)
 
 
+def without_still_path(pose: Entry) -> Entry:
+    """The pose without positions where the camera never leaves its place: their noise is no path."""
+    place = _place(pose)
+    told = place[np.isfinite(place).all(axis=1)]
+    if len(told) and np.ptp(told, axis=0).max() >= STILL:
+        return pose
+    return Entry({**pose.arrays, "has_translation": np.zeros_like(pose.arrays["has_translation"])}, pose.record)
+
+
+def _place(pose: Entry) -> np.ndarray:
+    """Positions from above (x, z) relative to the first frame; NaN where none was observed."""
+    return np.where(pose.arrays["has_translation"][:, None], relative_to_first(pose.arrays["c2w"])[:, [0, 2], 3], np.nan)
+
+
+def _spans(places: np.ndarray) -> list[list[float]]:
+    """x and z ranges around all positions, none narrower than `LEAST_SPAN`."""
+    low, high = np.nanmin(places, axis=0), np.nanmax(places, axis=0)
+    half = 0.55 * np.maximum(high - low, LEAST_SPAN)
+    middle = (low + high) / 2
+    return [[float(centre - reach), float(centre + reach)] for centre, reach in zip(middle, half, strict=True)]
+
+
+def _caption(clips: int, moving: int) -> str:
+    start = f"Camera paths of {clips} clips relative to their first frame: yaw"
+    if not moving:
+        return f"{start} and pitch. No camera leaves its place, or no position was observed."
+    others = "" if moving == clips else f" ({moving} of {clips}; the others stay in place, or none was observed)"
+    return f"{start}, pitch, and position seen from above{others}."
+
+
 def _add(figure: go.Figure, model: str, pose: Entry, line: dict[str, str]) -> None:
-    frames, c2w = pose.arrays["frame_index"], pose.arrays["c2w"]
+    frames, c2w = pose.arrays["frame_index"].tolist(), pose.arrays["c2w"]
     look = {"name": model, "legendgroup": model, "mode": "lines", "line": line}
-    figure.add_scatter(x=frames.tolist(), y=np.round(yaw_deg(c2w), 3).tolist(), row=1, col=1, **look)
+    figure.add_scatter(x=frames, y=np.round(yaw_deg(c2w), 3).tolist(), row=1, col=1, **look)
+    figure.add_scatter(x=frames, y=np.round(pitch_deg(c2w), 3).tolist(), row=1, col=2, showlegend=False, **look)
     if pose.arrays["has_translation"].any():
-        place = np.round(np.where(pose.arrays["has_translation"][:, None], relative_to_first(c2w)[:, :3, 3], np.nan), 4)
-        figure.add_scatter(x=place[:, 0].tolist(), y=place[:, 2].tolist(), row=1, col=2, showlegend=False, **look)
+        place = np.round(_place(pose), 4)
+        figure.add_scatter(x=place[:, 0].tolist(), y=place[:, 1].tolist(), row=1, col=3, showlegend=False, **look)

@@ -11,7 +11,7 @@ from plotly import graph_objects as go
 
 from lookback.figures import PALETTE, style
 from lookback.report.figures.drawn import DrawnFigure, line_look
-from lookback.report.table import PaperTable
+from lookback.report.table import PaperTable, as_printed
 
 COLUMNS, OPENED = 3, 3  # panels side by side in print; models drawn when the page opens
 FEWEST_AXES = 3
@@ -23,7 +23,7 @@ APART = (3.8, 3.3)  # of the small radars, in radii
 def profile(table: PaperTable) -> DrawnFigure | None:
     """A table's columns as axes; None where fewer than three columns tell models apart."""
     numbers = table.frame.set_index("model")[list(table.better)].apply(pd.to_numeric)
-    apart = [column for column in numbers if numbers[column].nunique() > 1]
+    apart = [column for column in numbers if as_printed(numbers[column], table.digits.get(column, 2)).nunique() > 1]
     if len(apart) < FEWEST_AXES:
         return None
     places = relative(numbers[apart], table.better)

@@ -15,6 +15,7 @@ LINES = (
     ("wrbench.reobserved_spatial", "re-observed spatial", "s"),
     ("wrbench.reobserved_state", "re-observed state", "^"),
 )
+SIDES = ("top center", "middle right", "middle left")  # of a point where its n stands, so that lines that meet stay readable
 
 
 def series_diagnostics(items: pd.DataFrame, series: dict[str, list[str]]) -> DrawnFigure | None:
@@ -39,11 +40,15 @@ def series_diagnostics(items: pd.DataFrame, series: dict[str, list[str]]) -> Dra
                 interactive.add_scatter(
                     x=models, y=values.tolist(), name=label, legendgroup=label, showlegend=panel == 0, customdata=n.tolist(),
                     hovertemplate="%{y:.3f} (n %{customdata})", line={"color": colour}, row=1, col=panel + 1,
+                    mode="lines+markers+text", texttemplate="n %{customdata}", textposition=SIDES[index], cliponaxis=False,
+                    textfont={"size": 9, "color": colour},
                 )  # fmt: skip
             axes.set(title=title, xlim=(-0.15, len(models) - 0.7), ylim=(-0.05, 1.1), ylabel="mean" if panel == 0 else "")
             axes.set_xticks(range(len(models)), models, rotation=20, ha="right", fontsize=7.5)
         static.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     interactive.update_layout(height=460)
+    for panel, models in enumerate(series.values(), start=1):
+        interactive.update_xaxes(range=[-0.4, len(models) - 0.6], row=1, col=panel)
     interactive.update_yaxes(range=[-0.05, 1.1])
     caption = "WRBench: series diagnostics. Support says how often a return can be judged at all; the re-observed lines are means "
     caption += "over those returns alone (n beside each point)."

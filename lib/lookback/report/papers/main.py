@@ -8,6 +8,7 @@ from lookback.errors import NotScorable
 from lookback.metrics.aggregate import aggregate, aggregate_triggered
 from lookback.metrics.wrbench.reobservation import dimension_average, is_sparse
 from lookback.report.papers.shape import POOLED, Column, backend_note, model_table
+from lookback.report.papers.wrbench import SPARSE
 from lookback.report.table import PaperTable, mark_best
 
 MBENCH = (
@@ -40,8 +41,29 @@ MEMOBENCH = [
 ]
 
 
-def mbench_2(items: pd.DataFrame, seed: int, resamples: int, intervals: bool) -> list[PaperTable]:
-    """M-Score x 100 per dimension, one table per setting; A is never gated, so its M-Score is the reliability."""
+def _compared(metric: str) -> list[Column]:
+    """The four measures of two pictures."""
+    return [
+        Column(f"{metric} {name}", f"mind.{metric}", name, digits=digits)
+        for name, digits in (("mse", 4), ("psnr", 2), ("ssim", 3), ("lpips", 3))
+    ]
+
+
+MIRROR = _compared("gsc")
+PREDICTED = [
+    *_compared("lcm"),
+    Column("imaging", "mind.visual", "imaging", digits=3),
+    Column("aesthetic", "mind.visual", "aesthetic", digits=3),
+    Column("dino mse", "mind.dino", digits=5),
+    Column("RPE trans", "mind.action", "__overall__:trans", digits=4),
+    Column("RPE rot (deg)", "mind.action", "__overall__:rot", digits=3),
+]
+
+
+def mbench_2(items: pd.DataFrame, gated: bool, seed: int, resamples: int, intervals: bool) -> list[PaperTable]:
+    """M-Score x 100 per dimension, one table per setting; A is never gated, and without a trigger's answers (`gated`) T is not
+    either: what is left is the reliability.
+    """
     tables = []
     for setting, prefix, words in (("T", "mbencht", "text-conditioned"), ("A", "mbencha", "action-conditioned")):
         own = items[(items["benchmark"] == "mbench") & (items["setting"] == setting)]
@@ -50,12 +72,14 @@ def mbench_2(items: pd.DataFrame, seed: int, resamples: int, intervals: bool) ->
         columns = [
             Column(header, f"{prefix}.{name}", scale=100) for header, name in MBENCH if not (setting == "T" and header == "Action")
         ]
-        if setting == "T":
-            summary, value = aggregate_triggered(own, seed=seed, resamples=resamples), "m_score"
+        if setting == "T" and gated:
+            summary, value, shown = aggregate_triggered(own, seed=seed, resamples=resamples), "m_score", "M-Score"
         else:
-            summary, value = aggregate(own, seed=seed, resamples=resamples), "mean"
-        title = f"MBench table 2, {words} models: {'M-Score' if setting == 'T' else 'reliability'} x 100"
+            summary, value, shown = aggregate(own, seed=seed, resamples=resamples), "mean", "reliability"
+        title = f"MBench table 2, {words} models: {shown} x 100"
         table = model_table(f"mbench-2-{setting.lower()}", title, summary, columns, value, intervals=intervals)
+        if setting == "T" and not gated:
+            table.notes.append("No trigger decides here: raw consistency of every clip, which a still video can lead.")
         table.notes.append(backend_note(own))
         tables.append(table)
     return tables
@@ -78,10 +102,17 @@ def memobench_2(items: pd.DataFrame, categories: dict[str, str], seed: int, resa
     per_phase = model_table(
         "memobench-s6", "MemoBench table S6: fidelity while visible (V) and after the return (R)", summary, phases
     )
-    for name in ("PSNR", "SSIM", "LPIPS"):
-        per_phase.frame[f"{name} drop"] = per_phase.frame[f"{name} R"] - per_phase.frame[f"{name} V"]
+    for name, sign in (("PSNR", -1), ("SSIM", -1), ("LPIPS", 1)):
+        per_phase.frame[f"{name} drop"] = sign * (per_phase.frame[f"{name} R"] - per_phase.frame[f"{name} V"])
         per_phase.digits[f"{name} drop"] = per_phase.digits[f"{name} R"]
-    per_phase.notes.append("Drop is R minus V.")
+        per_phase.better[f"{name} drop"] = False
+        assert per_phase.missing is not None
+        per_phase.missing[f"{name} drop"] = "V or R has no value"
+    order = [f"{name} {part}" for name in ("PSNR", "SSIM", "LPIPS") for part in ("V", "R", "drop")]
+    per_phase.frame = per_phase.frame[["model", *order]]
+    per_phase.marks = mark_best(per_phase.frame, per_phase.better, per_phase.digits)
+    drops = "Drop: positive is worse after the return (V minus R; R minus V for LPIPS)."
+    per_phase.notes += [drops, backend_note(own[own["metric"].isin([column.metric for column in phases])])]
     return [table, per_phase]
 
 
@@ -105,7 +136,9 @@ def wrbench_2(items: pd.DataFrame, types: dict[str, str], seed: int, resamples: 
     table = model_table("wrbench-2", "WRBench table 2: diagnostic profile", summary, columns, group=group, intervals=intervals)
     table.frame["Avg"] = [_average(row) for _, row in table.frame.iterrows()]
     table.better["Avg"] = True
-    table.marks = mark_best(table.frame, list(table.better), table.better, table.frame["type"] if group else None)
+    assert table.missing is not None
+    table.missing["Avg"] = "a dimension of the average has no value"
+    table.marks = mark_best(table.frame, table.better, table.digits, table.frame["type"] if group else None)
     spatial = summary[summary["metric"] == "wrbench.reobserved_spatial"].set_index("model_id")
     outputs = summary[summary["metric"] == "wrbench.support"].set_index("model_id")
     assert table.suffixes is not None
@@ -114,7 +147,7 @@ def wrbench_2(items: pd.DataFrame, types: dict[str, str], seed: int, resamples: 
         if is_sparse(judged, int(outputs["n_items"].get(model, 0))):
             for header in ("Reobs. spatial", "Reobs. state"):
                 table.suffixes.loc[index, header] = "†" + table.suffixes.loc[index, header]
-    table.notes += ["† sparse: fewer than 10 judgeable returns, or under 10 % of the outputs.", backend_note(own)]
+    table.notes += [SPARSE, backend_note(own)]
     return [table]
 
 
@@ -134,31 +167,19 @@ def _average(row: pd.Series) -> float:
 
 
 def mind_tables(items: pd.DataFrame, seed: int, resamples: int, intervals: bool) -> list[PaperTable]:
-    """MIND's measures per model, together and by perspective; then the pose error by group of actions."""
+    """MIND's measures per model, each test apart, together and by perspective; then the pose error by group of actions."""
     own = items[items["benchmark"] == "mind"]
-    if own.empty:
-        return []
-    lower = {"mse", "lpips"}
-    measures = [("mse", 4), ("psnr", 2), ("ssim", 3), ("lpips", 3)]
-    columns = [
-        Column(f"{metric} {name}", f"mind.{metric}", name, digits=digits, higher_is_better=name not in lower)
-        for metric in ("lcm", "gsc")
-        for name, digits in measures
-    ]
-    columns += [
-        Column("visual", "mind.visual", digits=3),
-        Column("dino mse", "mind.dino", digits=5),
-        Column("RPE trans", "mind.action", "__overall__:trans", digits=4),
-        Column("RPE rot (deg)", "mind.action", "__overall__:rot", digits=3),
-    ]
-    parts = {"": own} | {str(name): rows for name, rows in own.groupby("setting", sort=True)}
     tables = []
-    for setting, rows in parts.items():
-        summary = aggregate(rows, seed=seed, resamples=resamples, by=POOLED)
-        title = f"MIND: memory and action measures{f', {PERSPECTIVES.get(setting, setting)}' if setting else ''}"
-        table = model_table(f"mind{f'-{setting}' if setting else ''}", title, summary, columns, intervals=intervals)
-        table.notes.append(backend_note(rows))
-        tables.append(table)
+    for subset, tested in own.groupby("subset", sort=True):
+        apart = {str(name): rows for name, rows in tested.groupby("setting", sort=True)}
+        parts = {"": tested} | (apart if len(apart) > 1 else {})
+        for setting, rows in parts.items():
+            summary = aggregate(rows, seed=seed, resamples=resamples, by=POOLED)
+            name = "-".join(filter(None, ("mind", str(subset), setting)))
+            title = ", ".join(filter(None, (f"MIND, {subset}", PERSPECTIVES.get(setting, setting))))
+            table = model_table(name, title, summary, MIRROR if subset == "mirror_test" else PREDICTED, intervals=intervals)
+            table.notes.append(backend_note(rows))
+            tables.append(table)
     return [*tables, *_by_action(own, seed, resamples)]
 
 
@@ -179,8 +200,7 @@ def _by_action(own: pd.DataFrame, seed: int, resamples: int) -> list[PaperTable]
         for measure in ("rot", "trans")
     ]
     summary = aggregate(rows, seed=seed, resamples=resamples, by=POOLED)
-    return [
-        model_table(
-            "mind-action", "MIND: relative pose error by group of actions (rotation in degrees, translation)", summary, columns
-        )
-    ]
+    title = "MIND: relative pose error by group of actions (rotation in degrees, translation)"
+    table = model_table("mind-action", title, summary, columns)
+    table.notes.append(backend_note(rows))
+    return [table]

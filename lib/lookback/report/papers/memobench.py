@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from lookback.clips import KEYS
+from lookback.forensics.rules import LABELS
 from lookback.metrics.aggregate import aggregate
 from lookback.metrics.functional import object_reappearance
 from lookback.report.papers.shape import POOLED, Column, backend_note, model_table
@@ -38,21 +39,33 @@ def vqa_table(items: pd.DataFrame, seed: int, resamples: int, intervals: bool) -
     return [table]
 
 
-def coverage_sweep(units: pd.DataFrame) -> list[PaperTable]:
-    """Table S3: mean and standard deviation over models of ORS when a mask must cover between low and high of the image."""
+def coverage_sweep(units: pd.DataFrame, items: pd.DataFrame) -> list[PaperTable]:
+    """Table S3: per model, mean and sd over its clips of ORS when a mask must cover between low and high of the image."""
     own = units[(units["metric"] == "memobench.ors") & (units["reason"] == "")]
     if own.empty:
         return []
-    rows = []
+    columns: dict[str, pd.Series] = {}
     for low, high in COVERAGES:
         fits = own["raw"].between(low / 100, high / 100) & (own["value"] > 0)
-        scores = own.assign(fits=fits).groupby(KEYS).apply(_ors, include_groups=False)
-        by_model = scores.groupby("model_id").mean()
-        named = {"coverage": f"{low:g}-{high:g} %"}
-        rows.append({**named, "mean": by_model.mean(), "sd": by_model.std(), "models": len(by_model)})
-    note = "From the masks kept at the default range; a mask outside it and inside a wider one counts where it was kept."
-    title, digits = "MemoBench table S3: ORS by coverage range", {"mean": 3, "sd": 3}
-    return [PaperTable("memobench-s3", title, pd.DataFrame(rows), ["coverage"], digits, notes=[note])]
+        scores = own.assign(fits=fits).groupby(KEYS).apply(_ors, include_groups=False).groupby("model_id")
+        name = f"{low:g}-{high:g} %"
+        columns |= {f"{name} mean": scores.mean(), f"{name} sd": scores.std(), "n": scores.size()}
+    frame = pd.DataFrame(columns).rename_axis("model").reset_index()
+    frame = frame[[*[name for name in frame if name != "n"], "n"]]
+    digits = {name: 3 for name in frame.columns if name not in ("model", "n")}
+    missing = pd.DataFrame(dict.fromkeys(digits, "one clip: no sd"), index=frame.index)
+    notes = [
+        "Mean and sd over the model's clips, as in the paper; n clips.",
+        "From the masks kept at the default range; a mask outside it and inside a wider one counts where it was kept.",
+        *_origin(items[items["metric"] == "memobench.ors"]),
+    ]
+    title = "MemoBench table S3: ORS by coverage range (% of the image)"
+    return [PaperTable("memobench-s3", title, frame, ["model"], digits, missing=missing, notes=notes)]
+
+
+def _origin(items: pd.DataFrame) -> list[str]:
+    """Which variants and backends made these scores."""
+    return [f"Variants: {', '.join(sorted(items['variant'].unique()))}.", backend_note(items)]
 
 
 def _ors(frames: pd.DataFrame) -> float:
@@ -79,10 +92,10 @@ def prompt_styles(path: Path) -> list[PaperTable]:
 
 
 def constant_sweep(path: Path) -> list[PaperTable]:
-    """Table S7: does the models' order hold under other constants? Only where the run asked for it (`scoring.sweeps`)."""
+    """Table S7: does the clips' order hold under other constants? Only where the run asked for it (`scoring.sweeps`)."""
     if not path.is_file() or (frame := pd.read_csv(path, keep_default_na=False, na_values=[""])).empty:
         return []
-    title = "MemoBench table S7: Kendall's tau of the models' order against the default constants"
+    title = "MemoBench table S7: Kendall's tau of the clip-model pairs' order against the default constants"
     digits = {"value": 2, "kendall_tau": 3, "mean": 4, "default_mean": 4}
     return [PaperTable("memobench-s7", title, frame.fillna({"why": ""}), ["metric", "constant", "why"], digits)]
 
@@ -98,35 +111,36 @@ def strong_motion(
         return []
     summary = aggregate(kept, seed=seed, resamples=resamples, by=POOLED)
     title = f"MemoBench table S5: clips with at least {STRONG_MOTION_DEG:.0f}° of ground-truth rotation"
-    return [model_table("memobench-s5", title, summary, columns)]
+    table = model_table("memobench-s5", title, summary, columns)
+    clips = kept.drop_duplicates(KEYS).groupby("model_id").size()
+    table.frame.insert(1, "n", clips.reindex(table.frame["model"]).to_numpy())
+    table.notes.append(backend_note(kept))
+    return [table]
 
 
-def camera_errors(items: pd.DataFrame, units: pd.DataFrame, artifacts: pd.DataFrame) -> list[PaperTable]:
-    """Table S8: rotation error per frame (mean and sd over clips, degrees), CamCtrl, the ground truth's rotation, n."""
-    own = items[(items["metric"] == "memobench.camera_controllability") & items["value"].notna()]
+def camera_errors(items: pd.DataFrame, artifacts: pd.DataFrame) -> list[PaperTable]:
+    """Table S8: the synthetic clips' rotation RMSE (mean and sd over clips, degrees), CamCtrl, the ground truth's rotation, n."""
+    scored = (items["metric"] == "memobench.camera_controllability") & items["value"].notna()
+    own = items[scored & (items["setting"] == "synthetic")]
     if own.empty:
         return []
-    frames = units[(units["metric"] == "memobench.camera_controllability") & units["raw"].notna()]
-    error = frames.groupby(KEYS)["raw"].mean().rename("error")
     turned = pd.Series(total_rotations(artifacts, "gt_pose"), name="turned").rename_axis(KEYS)
-    joined = own.merge(error.reset_index(), on=KEYS).merge(turned.reset_index(), on=KEYS, how="left")
+    joined = own.merge(turned.reset_index(), on=KEYS, how="left")
     grouped = joined.groupby("model_id")
     frame = pd.DataFrame(
         {
-            "ATE rot. mean (deg)": grouped["error"].mean(),
-            "ATE rot. sd (deg)": grouped["error"].std(),
+            "ATE rot. mean (deg)": grouped["raw"].mean(),
+            "ATE rot. sd (deg)": grouped["raw"].std(),
             "CamCtrl": 100 * grouped["value"].mean(),
             "GT rotation (deg)": grouped["turned"].mean(),
             "n": grouped.size(),
         }
     )
-    frame = frame.rename_axis("model").reset_index()
-    numbers = ["ATE rot. mean (deg)", "CamCtrl"]
-    marks = mark_best(frame, numbers, {"ATE rot. mean (deg)": False, "CamCtrl": True})
+    frame = frame.sort_values("ATE rot. mean (deg)").rename_axis("model").reset_index()
+    better = {"ATE rot. mean (deg)": False, "CamCtrl": True}
     digits = {"ATE rot. mean (deg)": 2, "ATE rot. sd (deg)": 2, "CamCtrl": 1, "GT rotation (deg)": 1}
-    return [
-        PaperTable("memobench-s8", "MemoBench table S8: camera error", frame, ["model"], digits, marks, notes=[backend_note(own)])
-    ]
+    marks, title = mark_best(frame, better, digits), "MemoBench table S8: camera error"
+    return [PaperTable("memobench-s8", title, frame, ["model"], digits, marks, notes=_origin(own), better=better)]
 
 
 def failure_counts(failures: pd.DataFrame, clips: pd.DataFrame) -> list[PaperTable]:
@@ -135,11 +149,21 @@ def failure_counts(failures: pd.DataFrame, clips: pd.DataFrame) -> list[PaperTab
     if own.empty:
         return []
     once = own.drop_duplicates([*KEYS, "label"])
-    table = once.pivot_table(index="label", columns="setting", values="clip_id", aggfunc="count", fill_value=0)
-    table["total"] = table.sum(axis=1)
-    frame = table.sort_values("total", ascending=False).rename_axis("failure", axis=0).rename_axis(None, axis=1).reset_index()
     sizes = clips[clips["benchmark"] == "memobench"].groupby("setting").size()
-    note = "Labels are not exclusive. Clips: " + ", ".join(f"{name} {count}" for name, count in sizes.items()) + "."
+    found = once.pivot_table(index="label", columns="setting", values="clip_id", aggfunc="count", fill_value=0)
+    table = found.reindex(index=list(LABELS), columns=list(sizes.index), fill_value=0)
+    table["total"] = table.sum(axis=1)
+    frame = (
+        table.sort_values("total", ascending=False, kind="stable")
+        .rename_axis("failure", axis=0)
+        .rename_axis(None, axis=1)
+        .reset_index()
+    )
+    note = (
+        "Labels are not exclusive; found by the written rules of the forensics stage. Clips: "
+        + ", ".join(f"{name} {count}" for name, count in sizes.items())
+        + "."
+    )
     return [PaperTable("memobench-s10", "MemoBench table S10: failures found", frame, ["failure"], notes=[note])]
 
 

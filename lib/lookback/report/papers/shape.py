@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from lookback.registry import METRICS
+from lookback.audit.direction import more_is_better
 from lookback.report.behind import anchor
 from lookback.report.table import PaperTable, mark_best
 
 POOLED = ("benchmark", "metric", "variant", "phase", "model_id")  # over the settings: real and synthetic, first and third person
+NO_CLIPS = "no such clips"
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,6 @@ class Column:
     phase: str = ""
     scale: float = 1.0
     digits: int = 2
-    higher_is_better: bool | None = None
-
-    @property
-    def better_high(self) -> bool:
-        return METRICS.get(self.metric).higher_is_better if self.higher_is_better is None else self.higher_is_better
 
 
 def model_table(
@@ -54,19 +50,20 @@ def model_table(
         frame[column.header] = [rows[value].get(model, float("nan")) * column.scale for model in models]
         for index, model in enumerate(models):
             if model not in rows.index:
-                missing.loc[index, column.header] = "no such clips"
+                missing.loc[index, column.header] = NO_CLIPS
             elif pd.isna(rows.loc[model, value]):
                 missing.loc[index, column.header] = reasons_text(rows.loc[model, "reasons"])
             elif intervals and pd.notna(rows.loc[model, "ci_low"]):
                 low, high = (rows.loc[model, name] * column.scale for name in ("ci_low", "ci_high"))
                 suffixes.loc[index, column.header] = f" [{low:.{column.digits}f}, {high:.{column.digits}f}]"
     numbers = [column.header for column in columns]
-    better = {column.header: column.better_high for column in columns}
-    marks = mark_best(frame, numbers, better, frame["type"] if group else None)
+    better = {column.header: more_is_better(column.metric, column.phase) for column in columns}
     digits = {column.header: column.digits for column in columns}
+    marks = mark_best(frame, better, digits, frame["type"] if group else None)
     leads = [f"#{anchor(summary['benchmark'].iloc[0], model)}" for model in models]
     links = pd.DataFrame(dict.fromkeys(numbers, leads))
-    written = notes(summary, columns)
+    absent = int((missing == NO_CLIPS).to_numpy().sum())
+    written = notes(summary, columns) + ([f"{absent} cells are empty because the model has no such clips."] if absent else [])
     return PaperTable(table_id, title, frame, labels, digits, marks, missing, suffixes, links, written, better=better)
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lookback.metrics.wrbench.reobservation import is_sparse
+from lookback.report.papers.shape import backend_note
 from lookback.report.table import PaperTable, mark_best
 
 NAMES = {
@@ -23,6 +25,8 @@ NAMES = {
 }
 LEVELS = ("none", "spatial", "state", "full")
 RELOCATED, IN_PLACE = ("spatial", "full"), ("state",)  # does the event move the subject, or change it where it is?
+UNRANKED = ("Gap", "Retention LR/RL")  # neither end is better
+SPARSE = "† sparse: fewer than 10 judgeable returns, or under 10 % of the outputs."
 HIGH_SUPPORT = 0.5  # share of outputs from which a model counts as having high support
 
 
@@ -60,12 +64,52 @@ def _table(
     notes: Sequence[str] = (),
     ranks: bool = True,
 ) -> PaperTable:
-    """Best and second are marked where the rows are models (`ranks`), never among counts."""
+    """Best and second are marked where the rows are models (`ranks`), never among counts or differences."""
     digits = {column: 1 for column in frame.columns if column.endswith("%")}
-    numbers = [column for column in frame.columns if column not in labels and not pd.api.types.is_integer_dtype(frame[column])]
-    marks = mark_best(frame, numbers, dict.fromkeys(numbers, True)) if ranks else None
-    written = [*notes, counts_note(items)]
-    return PaperTable(f"wrbench-{name}", f"WRBench table {name}: {title}", frame, labels, digits, marks, notes=written)
+    counts = [column for column in frame.columns if pd.api.types.is_integer_dtype(frame[column])]
+    better = {column: True for column in frame.columns if column not in (*labels, *counts, *UNRANKED)}
+    marks = mark_best(frame, better, digits) if ranks else None
+    written = [*notes, counts_note(items), *variants_and_reasons(items), backend_note(items)]
+    missing = pd.DataFrame("no value of these clips", index=frame.index, columns=[c for c in frame.columns if c not in labels])
+    title = f"WRBench table {name}: {title}"
+    return PaperTable(f"wrbench-{name}", title, frame, labels, digits, marks, missing, notes=written, better=better)
+
+
+def variants_and_reasons(items: pd.DataFrame) -> list[str]:
+    """The variants in force, and why values are missing."""
+    reasons = items.loc[items["value"].isna(), "reason"].value_counts().sort_index()
+    words = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
+    return [f"Variants: {', '.join(sorted(items['variant'].unique()))}.", *([f"Missing: {words}."] if words else [])]
+
+
+def say_why(table: PaperTable, items: pd.DataFrame, by: str) -> PaperTable:
+    """Each dash of a metric's column gets the reasons of the row's own items (`by`: the items' column that names the rows)."""
+    assert table.missing is not None
+    rows = dict(list(items[items["value"].isna()].groupby(by)))
+    for place, name in enumerate(table.frame[table.labels[0]]):
+        for metric, header in NAMES.items():
+            if header in table.missing and name in rows:
+                counts = rows[name].loc[rows[name]["metric"] == metric, "reason"].value_counts().sort_index()
+                words = ", ".join(f"{reason} ({count})" for reason, count in counts.items())
+                table.missing.loc[place, header] = words or table.missing.loc[place, header]
+    return table
+
+
+def mark_sparse(table: PaperTable, items: pd.DataFrame, columns: Sequence[str]) -> PaperTable:
+    """The dagger of table 2 on re-observed numbers of models with few judgeable returns (`items`: all metrics)."""
+    returns = items[items["metric"] == "wrbench.reobserved_spatial"].groupby("model_id")["value"].count()
+    outputs = items[items["metric"] == "wrbench.support"].groupby("model_id").size()
+    models = table.frame[table.labels[0]]
+    sparse = [is_sparse(int(returns.get(model, 0)), int(outputs.get(model, 0))) for model in models]
+    table.suffixes = pd.DataFrame(
+        {
+            name: ["†" if few and pd.notna(value) else "" for few, value in zip(sparse, table.frame[name], strict=True)]
+            for name in columns
+            if name in table.frame
+        }
+    )
+    table.notes.insert(0, SPARSE)
+    return table
 
 
 def access(items: pd.DataFrame, types: Mapping[str, str]) -> PaperTable:
@@ -81,12 +125,13 @@ def access(items: pd.DataFrame, types: Mapping[str, str]) -> PaperTable:
             "Visible mean": table[visible].mean(axis=1) if visible else np.nan,
         }
     ).sort_values(["Support %", "interface"], ascending=[False, True], ignore_index=True)
-    return _table("3", "access to a return, ranked by support", frame, ["interface", "subtype"], items)
+    shown = items[items["metric"].isin([metric for metric, name in NAMES.items() if name in frame or name in visible])]
+    return say_why(_table("3", "access to a return, ranked by support", frame, ["interface", "subtype"], shown), shown, "model_id")
 
 
 def relocation(items: pd.DataFrame) -> PaperTable:
     """Table 4: re-observed state where the event moves the subject and where it changes it in place, and their difference."""
-    own = items[items["metric"] == "wrbench.reobserved_state"]
+    own = items[(items["metric"] == "wrbench.reobserved_state") & items["event_level"].isin([*RELOCATED, *IN_PLACE])]
     kind = own["event_level"].map({**dict.fromkeys(RELOCATED, "Relocation"), **dict.fromkeys(IN_PLACE, "In place")})
     table = own.assign(kind=kind).pivot_table(index="model_id", columns="kind", values="value", aggfunc="mean")
     frame = pd.DataFrame({"interface": table.index}).assign(
@@ -94,7 +139,9 @@ def relocation(items: pd.DataFrame) -> PaperTable:
     )
     frame["Gap"] = frame["Relocation"] - frame["In place"]
     note = f"Relocation: event levels {', '.join(RELOCATED)}; in place: {', '.join(IN_PLACE)}."
-    return _table("4", "re-observed state, relocation against in place", frame.reset_index(drop=True), ["interface"], own, [note])
+    title = "re-observed state, relocation against in place"
+    table = _table("4", title, frame.reset_index(drop=True), ["interface"], own, [note])
+    return mark_sparse(table, items, ["Relocation", "In place", "Gap"])
 
 
 def high_support(items: pd.DataFrame) -> PaperTable:
@@ -106,7 +153,9 @@ def high_support(items: pd.DataFrame) -> PaperTable:
     often = table[table["Support %"] >= 100 * HIGH_SUPPORT].sort_values("Support %", ascending=False)
     frame = often.rename_axis("model").reset_index()
     note = f"Models whose support is at least {100 * HIGH_SUPPORT:.0f} %."
-    return _table("7", "models with high support", frame, ["model"], chosen, [note])
+    own = chosen[chosen["model_id"].isin(frame["model"])]
+    table = _table("7", "models with high support", frame, ["model"], own, [note])
+    return mark_sparse(say_why(table, own, "model_id"), items, ["Reobs. spatial", "Reobs. state"])
 
 
 def by_event_level(items: pd.DataFrame) -> PaperTable:
@@ -121,7 +170,7 @@ def by_action(items: pd.DataFrame) -> PaperTable:
     """Table 9: means by what happens."""
     own = items[items["event_action"] != ""]
     frame = means(own, ["event_action"]).rename_axis("action").reset_index()
-    return _table("9", "means by action", frame, ["action"], own, ranks=False)
+    return say_why(_table("9", "means by action", frame, ["action"], own, ranks=False), own, "event_action")
 
 
 def directions(items: pd.DataFrame) -> PaperTable:

@@ -79,20 +79,25 @@ class PublishedReport:
             "cannot be recomputed, each with the reason": counts[CANNOT],
         }
         cards = "".join(f'<div class="card"><b>{number:,}</b>{html.escape(name)}</div>' for name, number in facts.items())
-        findings = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.findings())
+        findings = "".join(
+            f'<li>{html.escape(sentence)} <a href="#{place}">Evidence.</a></li>' for sentence, place in self.findings()
+        )
         fragments = [WIDE_TEXT, f'<div class="cards">{cards}</div>', f"<h3>What the numbers say</h3><ol>{findings}</ol>"]
         return Section("summary", "Summary", "", [*fragments, f"<h3>How to read this</h3><p>{html.escape(READING)}</p>"])
 
-    def findings(self) -> list[str]:
-        """Three sentences, each from computed numbers."""
+    def findings(self) -> list[tuple[str, str]]:
+        """Three sentences, each from computed numbers, with the place of their evidence in the page."""
         wrong = [verdict for verdict in self.verdicts if verdict.status == DISAGREES]
         tested = sum(verdict.status != CANNOT for verdict in self.verdicts)
         by_paper = Counter(verdict.claim.paper for verdict in wrong)
         listed = ", ".join(f"{paper} {number}" for paper, number in by_paper.items())
         return [
-            f"{len(wrong)} of {tested} claims that can be recomputed do not agree with the paper's own tables ({listed}).",
-            ranks.finding(),
-            crossing.finding(),
+            (
+                f"{len(wrong)} of {tested} claims that can be recomputed do not agree with the paper's own tables ({listed}).",
+                "claims-disagree",
+            ),
+            (ranks.finding(), "overall-mbench-text"),
+            (crossing.finding(), "order-agreement"),
         ]
 
     def paper(self, name: str) -> Section:

@@ -221,11 +221,11 @@ def paper_table(printed: Printed) -> PaperTable:
     }
     table = PaperTable(printed.id, printed.title, frame, list(printed.labels), digits, headers={**headers, **printed.headers})
     if printed.marked:
-        better = {
-            column: bool(register["higher_is_better"].get(column, True)) and column not in printed.lower for column in numbers
+        ranked = [column for column in numbers if column not in {"n", "n_outputs", "gt_rotation_deg"}]
+        table.better = {
+            column: bool(register["higher_is_better"].get(column, True)) and column not in printed.lower for column in ranked
         }
-        counted = [column for column in numbers if column not in {"n", "n_outputs", "gt_rotation_deg"}]
-        table.marks = mark_best(frame, counted, better, frame[printed.group] if printed.group else None)
+        table.marks = mark_best(frame, table.better, digits, frame[printed.group] if printed.group else None)
     if "sparse" in flags:
         daggers = source["sparse"].map({True: "†", False: ""}).reset_index(drop=True)
         table.suffixes = pd.DataFrame({"reobs_spatial": daggers, "reobs_state": daggers})

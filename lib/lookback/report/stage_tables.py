@@ -1,0 +1,73 @@
+"""The tables that other stages left, made ready for the page: which columns are text, which are counts, what the audit reached."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from lookback.clips import KEYS
+from lookback.forensics.score import macro_f1
+
+ROWS = 30  # of a long agreement table that the page shows
+COUNT = re.compile(r"(^|_)n(_|$)")  # how a column of counts is named
+AUDIT = {
+    "failures": (
+        "Who catches what",
+        (
+            "n: failing clips that the metric in meant_and_best scored; below two, a failure is not measured.",
+            "detected_from: the smallest severity whose mean drop exceeds what nuisances do to that metric; a dash where none "
+            "does, or where no nuisance was tried on it.",
+        ),
+    ),
+    "metrics": (
+        "What to trust a metric for",
+        (
+            "In brackets the number of failing clips. Seen: the drop follows severity (rank correlation 0.5 or more) and exceeds "
+            "the spread of the sound clips.",
+        ),
+    ),
+}
+
+
+def text_columns(frame: pd.DataFrame) -> list[str]:
+    return [str(name) for name in frame.columns if frame[name].dtype == object or str(frame[name].dtype) == "str"]
+
+
+def whole_counts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Counts that a missing cell made decimal are whole numbers again: all whole, and named as a count or above one."""
+    numbers = frame.select_dtypes("float")
+    counts = [name for name in numbers if _is_count(str(name), numbers[name].dropna())]
+    return frame.astype(dict.fromkeys(counts, "Int64"))
+
+
+def _is_count(name: str, told: pd.Series) -> bool:
+    return len(told) > 0 and bool((told % 1 == 0).all()) and (told.max() > 1 or COUNT.search(name) is not None)
+
+
+def audit_reach(folder: Path) -> str:
+    """What was tried on how many measures and clips, counted in the audit's own tables."""
+    names = ("failures", "sensitivity", "drops", "reactions")
+    if not all((folder / f"{name}.csv").is_file() for name in names):
+        return ""
+    failures, table, drops, reacted = (pd.read_csv(folder / f"{name}.csv") for name in names)
+    told = table[table["rank_correlation"].notna()]
+    parts = []
+    if len(failures):
+        clips = drops.loc[drops["drop"].notna(), KEYS].drop_duplicates()
+        parts.append(
+            f"{told['measure'].nunique()} measures against {told['failure'].nunique()} of {len(failures)} injected failures, on "
+            f"{len(clips)} failing clips and the faithful clips of the same tasks."
+        )
+    if len(reacted):
+        sound = reacted[["benchmark", "setting", "clip_id"]].drop_duplicates()
+        parts.append(
+            "Controls that break memory, and nuisances that should not matter: "
+            f"{reacted['measure'].nunique()} measures on {len(sound)} sound clips."
+        )
+    return " ".join(parts)
+
+
+def macro_f1_note(scores: pd.DataFrame) -> str:
+    return f"Macro-F1 {macro_f1(scores):.2f}: the mean of F1 over the {len(scores)} labels."

@@ -1,0 +1,228 @@
+"""The report's tables: marks by printed values, headers, lengths, LaTeX widths, footnotes, and what stands behind a number."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from lookback.clips import KEYS
+from lookback.report.behind import _worst, answers_behind, worst_frames
+from lookback.report.compare import rank_changes
+from lookback.report.findings import findings
+from lookback.report.papers.memobench import coverage_sweep, failure_counts
+from lookback.report.papers.wrbench import wrbench_tables
+from lookback.report.stage_tables import audit_reach, whole_counts
+from lookback.report.table import PaperTable, mark_best
+from lookback.scoring.figures import coverage_table
+
+ROW = dict(zip(KEYS, ("wrbench", "demo", "m", "c"), strict=True))
+
+
+def marks(*values: float, more: bool = True, digits: int = 2) -> list[str]:
+    return mark_best(pd.DataFrame({"x": values}), {"x": more}, {"x": digits})["x"].tolist()
+
+
+def test_numbers_printed_alike_share_a_mark():
+    assert marks(0.991, 0.994, 0.5, 0.1) == ["best", "best", "second", ""]
+    assert marks(0.991, 0.994, 0.5, 0.1, digits=3) == ["second", "best", "", ""]
+    assert marks(3.0, 1.0, 2.0, 1.001, more=False) == ["", "best", "second", "best"]
+
+
+def test_nothing_is_marked_where_there_is_nothing_to_compare():
+    assert marks(1.0, 1.001, 0.999) == ["", "", ""]
+    assert marks(0.0, np.nan, 0.0) == ["", "", ""], "never triggered, beside cells without a value"
+    assert marks(5.0, 0.0, 0.0) == ["best", "", ""], "the worst number is no second best"
+
+
+def test_headers_say_which_way_is_better_and_csv_keeps_the_names():
+    table = PaperTable("t", "T", pd.DataFrame({"model": ["a"], "PSNR": [1.0], "LPIPS": [0.1], "n": [3]}), ["model"])
+    table.better = {"PSNR": True, "LPIPS": False}
+    assert "PSNR ↑" in table.to_html() and "LPIPS ↓" in table.to_html() and ">n<" in table.to_html()
+    assert r"PSNR $\uparrow$" in table.to_latex() and r"LPIPS $\downarrow$" in table.to_latex()
+    assert table.to_csv().splitlines()[0] == "model,PSNR,LPIPS,n"
+
+
+def test_a_long_table_is_shortened_on_the_page_alone_and_says_so():
+    table = PaperTable("agreement-x", "X", pd.DataFrame({"row": [f"r{k}" for k in range(153)], "v": np.arange(153.0)}), ["row"])
+    short = table.to_html(30)
+    assert short.count("<tr>") == 31 and "30 of 153 rows shown; all in tables/report/agreement-x.csv." in short
+    assert table.to_html().count("<tr>") == 154 and len(table.to_csv().splitlines()) == 154
+    rows = [line for line in table.to_latex().splitlines() if line.startswith("r") and line.endswith(r"\\") and "row" not in line]
+    assert len(rows) == 153
+
+
+def wide_table() -> PaperTable:
+    numbers = {f"a long header {k}": [0.123, 4.5] for k in range(14)}
+    frame = pd.DataFrame({"model": ["sim-a", "sim-b"], **numbers})
+    note = "Backends: " + ", ".join(f"person_features{k}=efficientnet-lite{k}" for k in range(9))
+    return PaperTable("wide", "Wide", frame, ["model"], notes=[note])
+
+
+def test_only_a_wide_table_is_shrunk():
+    narrow = PaperTable("narrow", "N", pd.DataFrame({"model": ["a"], "x": [1.0]}), ["model"])
+    assert "resizebox" in wide_table().to_latex() and "resizebox" not in narrow.to_latex()
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex (Debian package texlive-latex-recommended)")
+def test_a_wide_table_and_long_words_fit_the_page(tmp_path: Path):
+    words = pd.DataFrame(
+        {"what": ["a sentence about mbencha.entity.object_geometry_consistency and 9f" + 31 * "0a", "b"], "x": [1.0, 2.0]}
+    )
+    tables = [wide_table(), PaperTable("prose", "P", words, ["what"])]
+    head = r"\documentclass{article}\usepackage[a4paper,margin=1in]{geometry}\usepackage{booktabs,graphicx}\begin{document}"
+    (tmp_path / "t.tex").write_text("\n".join([head, *(table.to_latex() for table in tables), r"\end{document}"]))
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=False, timeout=60)
+    assert done.returncode == 0, done.stdout[-800:]
+    assert "Overfull \\hbox" not in done.stdout
+
+
+def test_counts_are_whole_again_and_scores_are_not():
+    frame = pd.DataFrame({"text_n_models": [5.0, np.nan], "reversals": [3.0, np.nan], "accuracy": [1.0, np.nan], "rho": [0.5, 1.0]})
+    assert {name: str(kind) for name, kind in whole_counts(frame).dtypes.items()} == {
+        "text_n_models": "Int64",
+        "reversals": "Int64",
+        "accuracy": "float64",
+        "rho": "float64",
+    }
+
+
+def answer(judge: str, task: str, question: str, said: str) -> dict:
+    return {**ROW, "judge": judge, "task": task, "question_id": question, "answer": said, "verbatim": "because", "question": "?"}
+
+
+def test_the_answers_shown_are_those_of_the_judge_that_made_the_score():
+    said = pd.DataFrame(
+        [
+            answer("geometric", "judgeability", "D5_returned", "yes"),
+            answer("simulated", "judgeability", "D5_returned", "no"),
+            answer("simulated", "judgeability", "D6_returned", "yes"),
+            answer("simulated", "probe", "D5_position", "yes"),
+            answer("simulated", "timeline", "camera_departed", "yes"),
+        ]
+    )
+    shown = answers_behind("wrbench.reobserved_spatial", "simulated", said)
+    assert shown[["question_id", "answer"]].to_numpy().tolist() == [["D5_returned", "no"], ["D5_position", "yes"]]
+
+
+def unit(clip: str, name: str, frame: int, value: float, metric: str = "mind.lcm", phase: str = "mse") -> dict:
+    key = {**ROW, "clip_id": clip, "metric": metric, "variant": "paper", "phase": phase}
+    return {**key, "unit_id": name, "frame": frame, "value": value}
+
+
+def test_worst_units_of_a_distance_are_the_largest():
+    units = pd.DataFrame([unit("c", f"f{k}", k, value) for k, value in enumerate((0.1, 0.9, 0.5, 0.2))])
+    assert next(_worst(units, "mind.lcm", "mse")) == "f1: 0.9"
+    assert next(_worst(units, "mind.lcm", "ssim")) == "f0: 0.1"
+
+
+def test_the_inspector_opens_at_the_worst_unit():
+    """f0 is low in every clip and says nothing; f7 is far above what it is in the others (a distance: less is better)."""
+    units = pd.DataFrame(
+        [
+            unit(clip, name, frame, value)
+            for clip in "abc"
+            for name, frame, value in (("f0", 0, 0.8), ("f7", 7, 0.1), ("f9", 9, 0.2))
+        ]
+    )
+    units.loc[(units["clip_id"] == "b") & (units["unit_id"] == "f7"), "value"] = 0.9
+    assert worst_frames(units)["wrbench", "demo", "m", "b"] == 7
+
+
+def test_ranks_follow_the_direction_of_the_part():
+    rows = [("mind.lcm", part, model, a, b) for part in ("mse", "psnr") for model, a, b in (("x", 1.0, 3.0), ("y", 2.0, 2.0))]
+    table = rank_changes(pd.DataFrame(rows, columns=["metric", "phase", "model", "first", "second"]))
+    ranks = table.set_index(["phase", "model"])["rank_first"].to_dict()
+    assert ranks == {("mse", "x"): 1, ("mse", "y"): 2, ("psnr", "x"): 2, ("psnr", "y"): 1}
+
+
+def judged(model: str, metric: str, value: float, level: str, clip: str) -> dict:
+    facts = {"event_level": level, "event_action": "sit", "camera": "yaw_LR", "variant": "paper", "backend": "simulated"}
+    return {
+        **ROW,
+        "model_id": model,
+        "clip_id": clip,
+        "metric": metric,
+        "value": value,
+        "reason": "" if value == value else "no_return",
+        **facts,
+    }
+
+
+def wrbench_items() -> pd.DataFrame:
+    rows = []
+    for clip, level in enumerate(("spatial", "state", "full")):
+        for model in ("a", "b"):
+            rows.append(judged(model, "wrbench.support", 1.0, level, str(clip)))
+            back = np.nan if model == "b" and level == "state" else 0.5 + 0.1 * clip
+            rows += [judged(model, f"wrbench.reobserved_{kind}", back, level, str(clip)) for kind in ("spatial", "state")]
+    return pd.DataFrame(rows)
+
+
+def test_wrbench_tables_name_backend_variant_reasons_and_few_returns():
+    tables = {table.id: table for table in wrbench_tables(wrbench_items(), {})}
+    for table in tables.values():
+        assert "Variants: paper." in table.notes and "Backends: simulated." in table.notes, table.id
+    relocation = tables["wrbench-4"]
+    assert "Missing: no_return 1." in relocation.notes
+    assert relocation.suffixes is not None and relocation.suffixes["Relocation"].tolist() == ["†", "†"]
+    assert relocation.suffixes["In place"].tolist() == ["†", ""], "no dagger on a dash"
+    assert "Gap" not in relocation.better
+    assert any("sparse" in note for note in tables["wrbench-7"].notes)
+
+
+def test_every_label_has_its_row_of_failures():
+    clips = pd.DataFrame([{"benchmark": "memobench", "setting": name} for name in ("real", "synthetic")])
+    found = pd.DataFrame([{**ROW, "benchmark": "memobench", "setting": "real", "label": "teleport"}])
+    frame = failure_counts(found, clips)[0].frame
+    assert len(frame) == 14 and list(frame.columns) == ["failure", "real", "synthetic", "total"]
+    assert frame.set_index("failure")["total"].to_dict()["duplicate"] == 0 and frame["failure"].iloc[0] == "teleport"
+
+
+def test_coverage_ranges_are_by_model_over_its_clips():
+    rows = [{**ROW, "model_id": m, "clip_id": c, "metric": "memobench.ors", "reason": "", "value": v, "raw": 0.1}
+            for m, c, v in (("a", "1", 1.0), ("a", "2", 0.5), ("b", "1", 0.2))]  # fmt: skip
+    items = pd.DataFrame([{"metric": "memobench.ors", "variant": "paper", "backend": "masks=classical"}])
+    table = coverage_sweep(pd.DataFrame(rows), items)[0]
+    assert "Backends: masks=classical." in table.notes
+    frame = table.frame.set_index("model")
+    assert frame["n"].to_dict() == {"a": 2, "b": 1}
+    assert frame.loc["a", "0.05-50 % sd"] > 0 and np.isnan(frame.loc["b", "0.05-50 % sd"])
+
+
+def test_parts_with_other_units_are_not_averaged_together():
+    parts = [("mind.lcm", "mse", 0.1), ("mind.lcm", "psnr", 30.0), ("memobench.psnr", "V", 20.0), ("memobench.psnr", "R", 10.0)]
+    facts = {"variant": "paper", "reason": "", "backend": ""}
+    rows = [{"benchmark": m.split(".")[0], "metric": m, "phase": p, "value": v, **facts} for m, p, v in parts]
+    means = coverage_table(pd.DataFrame(rows)).set_index("metric")["mean"].to_dict()
+    assert means == {"mind.lcm mse": 0.1, "mind.lcm psnr": 30.0, "memobench.psnr": 15.0}
+
+
+@pytest.fixture
+def audited(tmp_path: Path) -> Path:
+    folder = tmp_path / "audit"
+    folder.mkdir()
+    verdicts = {"a_b": "caught by its metric", "c": "missed by its metrics", "d": "not measured: not triggered"}
+    pd.DataFrame({"failure": list(verdicts), "verdict": list(verdicts.values())}).to_csv(folder / "failures.csv", index=False)
+    table = pd.DataFrame({"measure": ["x", "y"], "failure": ["a_b", "d"], "rank_correlation": [0.9, np.nan]})
+    table.to_csv(folder / "sensitivity.csv", index=False)
+    drops = pd.DataFrame([{**ROW, "measure": "x", "drop": 0.1}, {**ROW, "clip_id": "d", "measure": "y", "drop": np.nan}])
+    drops.to_csv(folder / "drops.csv", index=False)
+    pd.DataFrame([{**ROW, "measure": "x"}]).to_csv(folder / "reactions.csv", index=False)
+    return tmp_path
+
+
+def test_findings_count_every_failure_and_lead_to_their_table(audited: Path):
+    items = pd.DataFrame([{**ROW, "metric": "wrbench.support", "value": 1.0, "backend": "simulated", "reason": ""}])
+    told = findings(items, audited)[0]
+    assert "1 of 3 injected failures" in told and "missed: c; not measured: d (not triggered)." in told
+    assert '(The judge is simulated.) <a href="#wrbench-2">' in told
+
+
+def test_the_audit_says_how_far_it_reached(audited: Path):
+    text = audit_reach(audited / "audit")
+    assert "1 measures against 1 of 3 injected failures, on 1 failing clips" in text and "1 measures on 1 sound clips" in text
