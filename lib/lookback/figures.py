@@ -81,3 +81,12 @@ def save_figure(figure: Figure, folder: Path, name: str, caption: str) -> SavedF
     write_text(folder / f"{name}.txt", caption)  # the report reads figures back with their captions
     plt.close(figure)
     return SavedFigure(folder / f"{name}.png", caption)
+
+
+def saved_figures(folder: Path) -> list[SavedFigure]:
+    """The figures of a folder, each with its caption."""
+    return [
+        SavedFigure(png, png.with_suffix(".txt").read_text())
+        for png in sorted(folder.glob("*.png"))
+        if png.with_suffix(".txt").is_file()
+    ]

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback.audit.controls import CONTROLS
-from lookback.audit.direction import more_is_better
 from lookback.audit.figures import dose_figure, sensitivity_figure
 from lookback.audit.reading import failure_readings, metric_readings
 from lookback.audit.sensitivity import invariance, measures, paired_drops, reactions, sensitivity, thresholds
@@ -12,6 +11,7 @@ from lookback.audit.trial import _trials, run_trials, sound_clips
 from lookback.clips import Clip, clips_to_frame
 from lookback.media import encode
 from lookback.params import load_run
+from lookback.scoring.direction import more_is_better
 from lookback.tables import empty_table
 from skimage.metrics import peak_signal_noise_ratio
 

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from lookback.audit.direction import more_is_better
 from lookback.audit.targets import meant_for
 from lookback.clips import KEYS
+from lookback.scoring.direction import more_is_better
 
 TASK = ["benchmark", "setting", "clip_id"]  # the same scene, camera and event
 NOTICES = 0.5  # rank correlation of drop and severity from which a measure counts as seeing a failure

@@ -14,7 +14,6 @@ import cv2
 import numpy as np
 import pandas as pd
 
-from lookback.audit.direction import more_is_better
 from lookback.clips import KEYS, Clip
 from lookback.errors import MediaError
 from lookback.judging.tasks.judgeability import SECOND
@@ -23,6 +22,7 @@ from lookback.metrics.aggregate import TRIGGER_DETAIL
 from lookback.paths import resolve
 from lookback.progress import track
 from lookback.registry import METRICS
+from lookback.scoring.direction import more_is_better
 
 WIDTH = 112  # of a moment in pixels
 WORST = 3  # units shown per metric

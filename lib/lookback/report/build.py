@@ -6,7 +6,6 @@ import html
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -18,7 +17,7 @@ from lookback.clips import clips_from_frame
 from lookback.curation import composition, mbench_composition, trajectory_statistics
 from lookback.exports.preferences import preference_pairs
 from lookback.extraction.figures import coverage_table as artifact_coverage
-from lookback.figures import SavedFigure
+from lookback.figures import saved_figures
 from lookback.metrics.aggregate import with_clip_facts
 from lookback.params import RunParams
 from lookback.report.behind import behind_the_numbers
@@ -315,14 +314,6 @@ class ReportBuilder:
             fragment(figure, interactive[name], ON_THE_PAGE[name]) if (name := figure.png.stem) in interactive else figure.to_html()
             for figure in figures
         ]
-
-
-def saved_figures(folder: Path) -> list[SavedFigure]:
-    return [
-        SavedFigure(png, png.with_suffix(".txt").read_text())
-        for png in sorted(folder.glob("*.png"))
-        if png.with_suffix(".txt").is_file()
-    ]
 
 
 def _of(types: pd.Series, benchmark: str) -> dict[str, Any]:

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lookback.audit.direction import more_is_better
 from lookback.clips import KEYS
 from lookback.errors import UsageError
 from lookback.metrics.aggregate import with_clip_facts
 from lookback.params import RunParams
 from lookback.report.page import Section, write_page
 from lookback.report.table import PaperTable
+from lookback.scoring.direction import more_is_better
 from lookback.scoring.variants import only_chosen
 from lookback.stats import bootstrap_ci
 from lookback.tables import read_table

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from lookback.audit.direction import more_is_better
 from lookback.report.behind import anchor
 from lookback.report.table import PaperTable, mark_best
+from lookback.scoring.direction import more_is_better
 
 POOLED = ("benchmark", "metric", "variant", "phase", "model_id")  # over the settings: real and synthetic, first and third person
 NO_CLIPS = "no such clips"
