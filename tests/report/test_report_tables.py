@@ -13,6 +13,7 @@ from lookback.clips import KEYS
 from lookback.report.behind import _worst, answers_behind, worst_frames
 from lookback.report.compare import rank_changes
 from lookback.report.findings import findings
+from lookback.report.papers.main import mbench_2, mind_tables
 from lookback.report.papers.memobench import coverage_sweep, failure_counts
 from lookback.report.papers.wrbench import wrbench_tables
 from lookback.report.stage_tables import audit_reach, whole_counts
@@ -226,3 +227,34 @@ def test_findings_count_every_failure_and_lead_to_their_table(audited: Path):
 def test_the_audit_says_how_far_it_reached(audited: Path):
     text = audit_reach(audited / "audit")
     assert "1 measures against 1 of 3 injected failures, on 1 failing clips" in text and "1 measures on 1 sound clips" in text
+
+
+def scored(benchmark: str, setting: str, subset: str, metric: str, phase: str, value: float | None, **more) -> dict:
+    row = {"benchmark": benchmark, "setting": setting, "subset": subset, "metric": metric, "phase": phase, "variant": "corrected"}
+    row |= {"model_id": "m", "clip_id": f"{setting}/{subset}", "scene": subset, "value": value, "reason": "", "detail": ""}
+    return row | {"backend": "b", **more}
+
+
+def test_minds_tests_stand_apart_and_parts_that_nobody_could_score_say_why():
+    rows = [scored("mind", "1st_data", "mem_test", "mind.lcm", "psnr", 20.0)]
+    rows.append(scored("mind", "1st_data", "action_space_test", "mind.lcm", "psnr", 10.0))
+    rows.append(scored("mind", "1st_data", "mirror_test", "mind.gsc", "psnr", 5.0))
+    rows.append(scored("mind", "1st_data", "mem_test", "mind.visual", "", None, reason="backend_unavailable"))
+    rows.append(scored("mind", "1st_data", "action_space_test", "mind.visual", "imaging", 0.7))
+    tables = {table.id: table for table in mind_tables(pd.DataFrame(rows), 0, 100, False)}
+    assert set(tables) == {"mind-mem_test", "mind-action_space_test", "mind-mirror_test"}
+    memory, actions = tables["mind-mem_test"], tables["mind-action_space_test"]
+    assert (memory.frame.loc[0, "lcm psnr"], actions.frame.loc[0, "lcm psnr"]) == (20.0, 10.0)
+    assert actions.frame.loc[0, "imaging"] == 0.7
+    assert memory.missing is not None and memory.missing.loc[0, "imaging"] == "backend_unavailable (1)"
+    assert tables["mind-mirror_test"].frame.loc[0, "gsc psnr"] == 5.0
+
+
+def test_without_a_trigger_there_is_no_m_score():
+    """Four clips at 0.5: the reliability is 50; an M-Score of them would read 66.67."""
+    name = "mbencht.environment.rendering_style"
+    rows = pd.DataFrame([scored("mbench", "T", "environment", name, "", 0.5, clip_id=str(n), variant="paper") for n in range(4)])
+    plain, gated = (mbench_2(rows, judged, 0, 100, False)[0] for judged in (False, True))
+    assert plain.frame.loc[0, "Style"] == 50.0 and "reliability" in plain.title
+    assert any("No trigger decides here" in note for note in plain.notes)
+    assert gated.frame.loc[0, "Style"] == pytest.approx(200 / 3) and "M-Score" in gated.title

@@ -46,7 +46,7 @@ def model_table(
     missing = pd.DataFrame("", index=frame.index, columns=[column.header for column in columns])
     suffixes = missing.copy()
     for column in columns:
-        rows = summary[(summary["metric"] == column.metric) & (summary["phase"] == column.phase)].set_index("model_id")
+        rows = _rows(summary, column).set_index("model_id")
         frame[column.header] = [rows[value].get(model, float("nan")) * column.scale for model in models]
         for index, model in enumerate(models):
             if model not in rows.index:
@@ -67,13 +67,21 @@ def model_table(
     return PaperTable(table_id, title, frame, labels, digits, marks, missing, suffixes, links, written, better=better)
 
 
+def _rows(summary: pd.DataFrame, column: Column) -> pd.DataFrame:
+    """A column's rows. A metric that could not be scored at all says so without naming its parts: that row stands for each."""
+    metric = summary[summary["metric"] == column.metric]
+    own = metric[metric["phase"] == column.phase]
+    whole = metric[(metric["phase"] == "") & (metric["n"] == 0) & ~metric["model_id"].isin(own["model_id"])]
+    return pd.concat([own, whole]) if column.phase else own
+
+
 def notes(summary: pd.DataFrame, columns: Sequence[Column]) -> list[str]:
     """n and coverage per column, the variants, and the reasons of what is missing."""
     parts: list[str] = []
     reasons: dict[str, int] = {}
     variants: set[str] = set()
     for column in columns:
-        rows = summary[(summary["metric"] == column.metric) & (summary["phase"] == column.phase)]
+        rows = _rows(summary, column)
         if rows.empty:
             parts.append(f"{column.header} n 0")
             continue
