@@ -52,7 +52,7 @@ compare: $(READY) ## Compare two finished runs: make compare RUNS="a b"
 	@$(LOOKBACK) compare $(RUNS)
 
 test: $(READY) ## Run the test suite
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(READY) ## Check style and types
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

@@ -5,3 +5,9 @@ import os
 if "PYTEST_XDIST_WORKER" in os.environ:
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, "1")
+
+LONG = ("run", "browser")  # folders with files that take minutes: first, so that no process is left alone with one at the end
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.path.parent.name not in LONG)

@@ -58,7 +58,7 @@ def test_another_seed_redoes_everything_a_report_parameter_only_the_report(finis
     assert stale(load_run("demo", settings(finished, "report.title=Another"))) == {"report"}
     assert stale(load_run("demo", settings(finished, "forensics.max_cases=3"))) == {"forensics"}
     assert stale(load_run("demo", settings(finished, "description=Another"))) == {"report"}
-    assert stale(load_run("demo", settings(finished, "scoring.resamples=200"))) == {"report"}
+    assert stale(load_run("demo", settings(finished, "scoring.resamples=300"))) == {"report"}
     others = {"scoring", "judging", "agreement", "forensics", "audit", "report"}
     assert stale(load_run("demo", settings(finished, "scoring.variant=official"))) == others
 
