@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -86,31 +85,6 @@ def test_rows_that_failed_are_tried_again(finished: Path):
         note.write_text(original)
 
 
-def test_a_stage_ends_with_its_runner_and_keeps_the_lock_until_then(finished: Path, tmp_path: Path):
-    """The runner alone is killed, in the middle of extraction: its notebook, kernel and workers follow within moments."""
-    aside = tmp_path / "aside"
-    shutil.copytree(finished, aside)
-    try:
-        shutil.rmtree(finished / "artifacts")
-        (finished / "stages" / "extraction.json").unlink()
-        running = subprocess.Popen(command(finished, "--stage", "extraction"), cwd=project_root(), stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 120
-        while not list((finished / "artifacts").rglob("*.json")):
-            assert running.poll() is None and time.monotonic() < deadline
-            time.sleep(0.02)
-        family = psutil.Process(running.pid).children(recursive=True)
-        assert len(family) >= 2
-        running.kill()
-        running.wait()
-        _, alive = psutil.wait_procs(family, timeout=10)
-        assert alive == []
-        subprocess.run(command(finished, "--stage", "extraction"), cwd=project_root(), check=True, capture_output=True)
-        assert tables(finished)["artifacts.parquet"] == tables(aside)["artifacts.parquet"]
-    finally:
-        shutil.rmtree(finished)
-        shutil.move(aside, finished)
-
-
 def test_content_counts_not_timestamps(finished: Path):
     params = load_run("demo", settings(finished))
     table = finished / "tables" / "artifacts.parquet"
@@ -139,26 +113,30 @@ def test_two_runs_write_the_same_bytes(finished: Path, tmp_path: Path):
         shutil.move(aside, finished)
 
 
-def test_a_killed_stage_goes_on_where_it_was(finished: Path, tmp_path: Path):
-    """Killed with all its workers in the middle of extraction; the next call finishes and the table is the undisturbed run's."""
+def test_a_killed_run_goes_on_where_it_was(finished: Path, tmp_path: Path):
+    """The runner is killed in the middle of extraction: its notebook, kernel and workers follow, and the next call finishes.
+
+    The table is the undisturbed run's, and nothing that was finished is made again.
+    """
     aside = tmp_path / "aside"
     shutil.copytree(finished, aside)
     try:
         shutil.rmtree(finished / "artifacts")
         for name in ("extraction", "scoring"):
             (finished / "stages" / f"{name}.json").unlink()
-        running = subprocess.Popen(
-            command(finished, "--stage", "extraction"), start_new_session=True, cwd=project_root(), stderr=subprocess.DEVNULL
-        )
+        running = subprocess.Popen(command(finished, "--stage", "extraction"), cwd=project_root(), stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 120
-        while not list((finished / "artifacts").rglob("*.json")):
+        while not list((finished / "artifacts").rglob("[!.]*.json")):
             assert running.poll() is None, "the stage ended before it could be killed"
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        os.killpg(running.pid, signal.SIGKILL)
+        family = psutil.Process(running.pid).children(recursive=True)
+        assert len(family) >= 2, "a notebook's process and its kernel at least"
+        running.kill()
         running.wait()
+        assert psutil.wait_procs(family, timeout=10)[1] == [], "somebody still works for a runner that is gone"
         assert not (finished / "stages" / "extraction.json").exists()
-        kept = {path: path.stat().st_mtime_ns for path in (finished / "artifacts").rglob("*.json")}
+        kept = {path: path.stat().st_mtime_ns for path in (finished / "artifacts").rglob("[!.]*.json")}
         subprocess.run(command(finished, "--stage", "extraction"), cwd=project_root(), check=True, capture_output=True)
         assert tables(finished)["artifacts.parquet"] == tables(aside)["artifacts.parquet"]
         assert all(path.stat().st_mtime_ns == stamp for path, stamp in kept.items()), "finished artifacts were made again"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from lookback.backends.base import BackendOptions
@@ -57,10 +59,16 @@ def backend_options(role: str, params: RunParams) -> BackendOptions:
     )
 
 
+# what the kernel shows of a GPU: NVIDIA's, AMD's, Windows' and Jetson's
+GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg", "/dev/nvhost-gpu", "/dev/nvgpu")
+
+
 def device(params: RunParams) -> str:
-    """`auto` is the GPU when torch sees one."""
+    """`auto` is the GPU when torch sees one; where the machine shows none, torch need not be loaded to say so."""
     if params.device != "auto":
         return params.device
+    if sys.platform == "linux" and not any(Path(file).exists() for file in GPU_FILES):
+        return "cpu"
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
