@@ -7,6 +7,8 @@ it as one sentence. `NotScorable` is no mistake: a clip cannot be scored, and th
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Iterable
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any
 
@@ -42,6 +44,13 @@ class Reason(StrEnum):
     BACKEND_FAILED = "backend_failed"  # the model is there and raised an error
     UNDEFINED = "undefined"  # the formula has no value here (0/0, constant input)
     TOO_FEW_VALUES = "too_few_values"  # a statistic of fewer values than it needs
+
+
+def hint(name: str, known: Iterable[str], what: str = "known") -> str:
+    """What a sentence about a name that does not exist ends with: the nearest one, or all there are."""
+    names = list(known)
+    near = get_close_matches(name, names, n=1)
+    return f"did you mean '{near[0]}'?" if near else f"{what}: {', '.join(names)}"
 
 
 def brief(value: Any) -> str:

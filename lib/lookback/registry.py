@@ -10,10 +10,9 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any, Generic, TypeVar
 
-from lookback.errors import UsageError
+from lookback.errors import UsageError, hint
 
 Entry = TypeVar("Entry")
 
@@ -35,9 +34,7 @@ class Registry(Generic[Entry]):
     def get(self, name: str) -> Entry:
         self._load()
         if name not in self._entries:
-            near = get_close_matches(name, self._entries, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(self.names())}"
-            raise UsageError(f"There is no {self.what} '{name}'; {hint}")
+            raise UsageError(f"There is no {self.what} '{name}'; {hint(name, self.names())}")
         return self._entries[name]
 
     def names(self) -> list[str]:

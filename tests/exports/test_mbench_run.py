@@ -11,6 +11,7 @@ from lookback.judging.gate import gate_items, trigger_verdicts
 from lookback.judging.verdicts import clip_verdicts
 from lookback.metrics.functional import m_score
 from lookback.params import RunParams
+from lookback.params.stages import Judging
 from lookback.tables import write_table
 
 METRIC = "mbencht.environment.rendering_style"
@@ -25,7 +26,7 @@ def exported(tmp_path, monkeypatch):
     (tmp_path / "notebooks").mkdir()
 
     def run(clips, ignore_trigger=False):
-        params, rows, asked, units = RunParams(run="trial"), [], [], []
+        params, rows, asked, units = RunParams(run="trial", judging=Judging(judge="openai")), [], [], []
         known = [
             Clip(benchmark="mbench", setting="T", model_id="m", clip_id=name, scene=name, video=f"{name}.mp4") for name in clips
         ]
@@ -43,7 +44,8 @@ def exported(tmp_path, monkeypatch):
                 "value_from": "stated",
             }
             row |= {"reason": "" if answer else "judge_unparsed", "verbatim": "", "prompt_version": "1", "simulated": False}
-            asked.append({**row, **PROVENANCE})
+            beside = {"answer": "no", "value": 0.0, "reason": "", "judge": "geometric", "backend": "geometric"}
+            asked += [{**row, **PROVENANCE, **beside}, {**row, **PROVENANCE, "backend": "openai"}]  # asked too, and does not count
         items, judgements = pd.DataFrame(rows), pd.DataFrame(asked)
         verdicts = trigger_verdicts(clip_verdicts(judgements, {"trigger": "j"}))
         tables = params.paths.tables

@@ -5,13 +5,12 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lookback.errors import BackendUnavailable, UsageError
+from lookback.errors import BackendUnavailable, UsageError, hint
 from lookback.registry import Availability
 from lookback.weights import locate
 
@@ -32,9 +31,7 @@ def settings(options: BackendOptions, defaults: Mapping[str, Any]) -> dict[str, 
     merged = dict(defaults)
     for name, value in options.values.items():
         if name not in defaults:
-            near = get_close_matches(name, defaults, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"options here: {', '.join(sorted(defaults))}"
-            raise UsageError(f"A backend has no option '{name}'; {hint}")
+            raise UsageError(f"A backend has no option '{name}'; {hint(name, sorted(defaults), 'options here')}")
         wanted = type(defaults[name])
         if wanted is float and type(value) is int:
             value = float(value)

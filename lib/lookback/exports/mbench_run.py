@@ -13,6 +13,7 @@ from lookback.clips import KEYS
 from lookback.errors import NotScorable
 from lookback.files import write_json, write_text
 from lookback.judging.gate import trigger_verdicts
+from lookback.judging.scorer import scorer
 from lookback.judging.verdicts import Verdict, clip_verdicts
 from lookback.metrics.functional import m_score
 from lookback.params import RunParams
@@ -28,7 +29,7 @@ def export_mbench(params: RunParams, output: Path) -> Path:
     items = only_chosen(read_table(folder, "gated" if gated.is_file() else "items"), params)
     units = only_chosen(read_table(folder, "units"), params)
     judged = folder / "judgements.parquet"
-    triggers = _triggers(read_table(folder, "judgements")) if judged.is_file() else {}
+    triggers = _triggers(read_table(folder, "judgements"), params) if judged.is_file() else {}
     _write_lines(
         output / "items.jsonl", [{"item_id": row["clip_id"], "model_id": row["model_id"]} for row in clips.to_dict("records")]
     )
@@ -44,10 +45,11 @@ def export_mbench(params: RunParams, output: Path) -> Path:
     return output
 
 
-def _triggers(judgements: pd.DataFrame) -> dict[tuple[str, ...], Verdict]:
-    """Whether the challenge happened, per clip: the verdict of the first judge that was asked."""
+def _triggers(judgements: pd.DataFrame, params: RunParams) -> dict[tuple[str, ...], Verdict]:
+    """Whether the challenge happened, per clip: the verdict of the judge whose answers count."""
     asked = judgements[judgements["task"] == "trigger"]
-    return trigger_verdicts(clip_verdicts(asked, {"trigger": asked["judge"].iloc[0]})) if len(asked) else {}
+    counted = asked[asked["backend"] == scorer(params)] if len(asked) else asked
+    return trigger_verdicts(clip_verdicts(counted, {"trigger": counted["judge"].iloc[0]})) if len(counted) else {}
 
 
 def _triggered(row: dict[str, Any], triggers: dict[tuple[str, ...], Verdict]) -> dict[str, float]:

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import pandas as pd
@@ -14,7 +13,7 @@ import pandas as pd
 from lookback.backends.base import Backend
 from lookback.backends.choose import availability, backend_options, choose_backend
 from lookback.clips import KEYS, Clip, clips_from_frame
-from lookback.errors import BackendUnavailable, Reason, UsageError
+from lookback.errors import BackendUnavailable, Reason, UsageError, hint
 from lookback.executors import WorkerDied, executor_of
 from lookback.extraction.identity import GT_ROLES, changed_since_curation, input_hash, producer_of, truth_as_clip
 from lookback.extraction.onepass import Made, extract_clip, rounds
@@ -80,9 +79,7 @@ def check_names(params: RunParams) -> None:
     for name, roles in (("roles", asked.roles), ("always", asked.always), ("backends", asked.backends), ("options", asked.options)):
         for role in roles:
             if role not in known:
-                near = get_close_matches(role, known, n=1)
-                hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known)}"
-                raise UsageError(f"extraction.{name} names the role '{role}', which does not exist; {hint}")
+                raise UsageError(f"extraction.{name} names the role '{role}', which does not exist; {hint(role, known)}")
     for role, name in asked.backends.items():
         BACKENDS.get(f"{role}={name}")
 

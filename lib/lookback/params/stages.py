@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
+from lookback.errors import hint
 from lookback.params.section import Section
 
 Variant = Literal["paper", "official", "corrected"]
@@ -39,9 +39,7 @@ BENCHMARKS = ("mbench", "memobench", "wrbench", "mind", "folder")
 def _only_known(names: Iterable[str], known: tuple[str, ...], what: str) -> None:
     for name in names:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known)}"
-            raise ValueError(f"there is no {what} '{name}'; {hint}")
+            raise ValueError(f"there is no {what} '{name}'; {hint(name, known)}")
 
 
 class Extraction(Section):

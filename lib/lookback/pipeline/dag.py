@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 
-from lookback.errors import UsageError
+from lookback.errors import UsageError, hint
 from lookback.params import RunParams
 
 
@@ -88,9 +87,7 @@ def stage_named(name: str) -> Stage:
     """A stage by its name or its notebook's name."""
     aliases = {**BY_NAME, **{stage.notebook: stage for stage in STAGES}}
     if name not in aliases:
-        near = get_close_matches(name, BY_NAME, n=1)
-        hint = f"did you mean '{near[0]}'?" if near else f"stages: {', '.join(BY_NAME)}"
-        raise UsageError(f"There is no stage '{name}'; {hint}")
+        raise UsageError(f"There is no stage '{name}'; {hint(name, BY_NAME, 'stages')}")
     return aliases[name]
 
 

@@ -7,11 +7,10 @@ import pandas as pd
 from lookback.agreement import analyse, judge_scores, load_plan, read_ratings, save_tables
 from lookback.agreement.figures.draw import draw_figures
 from lookback.errors import UsageError
-from lookback.judging.recording import Recording
+from lookback.judging.scorer import scorer
 from lookback.params import RunParams
 from lookback.paths import resolve
 from lookback.scoring.variants import only_chosen
-from lookback.stages._judging import CACHE
 from lookback.stages._outputs import clear_outputs
 from lookback.tables import check_table, read_table
 
@@ -31,15 +30,6 @@ def agreement(params: RunParams) -> dict[str, pd.DataFrame]:
     save_tables(tables, folder / "agreement")
     draw_figures(tables, params.paths.figures / "agreement")
     return tables
-
-
-def scorer(params: RunParams) -> str:
-    """The judge whose answers count (`backend` of its rows); a replay stands for the scorer that made the recording."""
-    if params.judging.judge != "replay":
-        return params.judging.judge
-    folder = resolve(params.judging.recordings) if params.judging.recordings else params.paths.root / CACHE
-    with Recording(folder, read_only=True) as recording:
-        return recording.judges()["scorer"].name
 
 
 def run_ratings(params: RunParams) -> pd.DataFrame:

@@ -18,13 +18,11 @@ from lookback.judging.panel import build_panel
 from lookback.judging.quality.report import judging_figures, write_quality
 from lookback.judging.recording import Recording
 from lookback.judging.run import Session
+from lookback.judging.scorer import CACHE, recordings_folder
 from lookback.judging.verdicts import clip_verdicts
 from lookback.judging.vqa.pipeline import bank_records
 from lookback.params import RunParams
-from lookback.paths import resolve
 from lookback.tables import read_table, write_table
-
-CACHE = "judge_cache"
 
 
 def judging(params: RunParams) -> dict[str, pd.DataFrame]:
@@ -47,9 +45,8 @@ def judging(params: RunParams) -> dict[str, pd.DataFrame]:
         wanted.max_calls, wanted.max_cost, wanted.price_per_call, wanted.price_per_million_input, wanted.price_per_million_output
     )
     replayed = wanted.judge == "replay"
-    source = resolve(wanted.recordings) if replayed and wanted.recordings else params.paths.root / CACHE
     everything = clips_from_frame(clips)
-    with Recording(source, read_only=replayed) as recording:
+    with Recording(recordings_folder(params), read_only=replayed) as recording:
         panel = spread_panel(build_panel(wanted, context, recording, encoding), params, context)
         session = Session(wanted, panel, recording, budget, encoding, params.seed)
         judgements = write_table(folder, "judgements", session.judge(everything))

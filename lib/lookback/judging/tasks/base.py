@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Literal
 
 import numpy as np
 
 from lookback.clips import Clip
-from lookback.errors import MediaError, NotScorable, Reason, UsageError
+from lookback.errors import MediaError, NotScorable, Reason, UsageError, hint
 from lookback.judging.prompting import Prompt
 from lookback.judging.question import Expects, Part, Question, Unasked
 from lookback.media import content_hash, probe, sample_fps, sample_uniform
@@ -105,9 +104,7 @@ def task_named(name: str) -> Task:
     """A task by name; an unknown one is the caller's mistake."""
     load_tasks()
     if name not in TASKS:
-        near = get_close_matches(name, TASKS, n=1)
-        hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(TASKS)}"
-        raise UsageError(f"There is no judging task '{name}'; {hint}")
+        raise UsageError(f"There is no judging task '{name}'; {hint(name, TASKS)}")
     return TASKS[name]
 
 

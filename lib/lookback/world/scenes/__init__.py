@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import lru_cache
 
-from lookback.errors import UsageError
+from lookback.errors import UsageError, hint
 from lookback.world import motifs, patterns  # noqa: F401  (they register the drawn textures)
 from lookback.world.scene import Scene
 from lookback.world.scenes.humans import office, study
@@ -23,7 +22,5 @@ SCENES: dict[str, Callable[[], Scene]] = {
 def load_scene(name: str) -> Scene:
     """The scene of that name; an unknown name is a `UsageError` with the nearest one."""
     if name not in SCENES:
-        near = get_close_matches(name, SCENES, n=1)
-        hint = f"did you mean '{near[0]}'?" if near else f"scenes: {', '.join(SCENES)}"
-        raise UsageError(f"There is no scene '{name}' in the demo world; {hint}")
+        raise UsageError(f"There is no scene '{name}' in the demo world; {hint(name, SCENES, 'scenes')}")
     return SCENES[name]()
