@@ -16,7 +16,7 @@ from lookback.backends.perceptual.backends import EmbeddedPerceptual, PaperPerce
 from lookback.backends.perceptual.loading import lpips_from_arrays, lpips_from_torchvision, torch_state, vgg19_features
 from lookback.backends.perceptual.style import LAYERS, StyleDistances, gram_matrices
 from lookback.errors import NotScorable, Reason, UsageError
-from lookback.metrics.mbench.rendering_style import gram_matrix, style_distances
+from lookback.benchmarks.mbench.metrics.rendering_style import gram_matrix, style_distances
 from lookback.weights import locate
 from skimage.filters import gaussian
 

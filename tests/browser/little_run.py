@@ -13,7 +13,7 @@ from lookback.clips import KEYS, Clip, clips_to_frame
 from lookback.media import encode, open_video
 from lookback.store import ArtifactStore, Producer
 from lookback.tables import write_table
-from lookback.world import ClipSpec, RenderedClip, render_clip
+from lookback.demo import ClipSpec, RenderedClip, render_clip
 
 RUN = "little"
 SIZE, FRAMES, LONGER, FPS = (160, 96), 24, 36, 12.0

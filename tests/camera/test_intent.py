@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lookback.camera import intent as ci
-from lookback.camera import mind_actions, poses, sidecar, text
+from lookback.camera import poses, sidecar, text
+from lookback.benchmarks.mind import actions as mind_actions
 from lookback.errors import ParameterError
 
 

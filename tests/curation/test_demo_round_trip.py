@@ -11,8 +11,8 @@ from lookback.media import probe
 from lookback.params.curation import Source
 from lookback.params.load import validate as make_params
 from lookback.paths import resolve
-from lookback.world.datasets import dataset_sources, write_datasets
-from lookback.world.plan import PlannedClip, full_plan
+from lookback.demo.datasets import dataset_sources, write_datasets
+from lookback.demo.plan import PlannedClip, full_plan
 
 KINDS = (
     ("mbench", "A", "object"),

@@ -2,7 +2,7 @@
 
 import pytest
 from layout_data import mbench
-from lookback.curation.demo import demo_sources
+from lookback.demo.source import demo_sources
 from lookback.params.load import validate as make_params
 
 
@@ -15,7 +15,7 @@ def rendered(monkeypatch):
         calls.append(len(plan))
         mbench(root / "mbench_a")
 
-    monkeypatch.setattr("lookback.world.datasets.write_datasets", write)
+    monkeypatch.setattr("lookback.demo.datasets.write_datasets", write)
     return calls
 
 

@@ -7,7 +7,7 @@ import pytest
 from lookback.clips import KEYS, Clip, clips_to_frame
 from lookback.errors import ContractError
 from lookback.exports import export
-from lookback.exports.preferences import DIMENSIONS, RULES
+from lookback.benchmarks.wrbench.preferences import DIMENSIONS, RULES
 from lookback.params import RunParams
 from lookback.tables import write_table
 

@@ -14,7 +14,7 @@ from lookback.camera import from_yaw_pitch_roll, relative_to_first, rotation_ang
 from lookback.errors import NotScorable, Reason
 from lookback.registry import BACKENDS
 from lookback.store import Entry
-from lookback.world import ClipSpec, demo_plan, render_clip
+from lookback.demo import ClipSpec, demo_plan, render_clip
 
 EstimatePose = Callable[..., Entry]
 

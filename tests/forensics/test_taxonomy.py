@@ -22,8 +22,8 @@ from lookback.forensics.rules import LABELS, OF_INJECTED, TITLES, find_failures
 from lookback.forensics.score import clean_share, confusion, counts, label_scores, macro_f1, with_truth
 from lookback.media import encode
 from lookback.store import Entry
-from lookback.world import render_clip
-from lookback.world.plan import RIGHT
+from lookback.demo import render_clip
+from lookback.demo.plan import RIGHT
 
 FRAMES = 32
 FAILURES = (

@@ -8,8 +8,8 @@ import pytest
 from lookback.errors import Reason
 from lookback.judging.interpret import interpret
 from lookback.judging.question import Part, Question, Reply, Stated
-from lookback.judging.tasks.vqa import parts as bank_parts
-from lookback.judging.vqa.bank import BankQuestion
+from lookback.benchmarks.memobench.vqa.asking import parts as bank_parts
+from lookback.benchmarks.memobench.vqa.bank import BankQuestion
 
 ONE = (Part("p", "?"),)
 BANK = [

@@ -11,14 +11,14 @@ import pytest
 from lookback.errors import BackendUnavailable, Reason
 from lookback.judging.interpret import interpret
 from lookback.judging.judges.base import JudgeContext
-from lookback.judging.judges.simulated_effects import RATED, VQA_LOSSES, damage
-from lookback.judging.judges.simulated_judge import SimulatedJudge
-from lookback.judging.tasks.base import Sampling, task_named
-from lookback.judging.tasks.probes import probes
-from lookback.judging.vqa.bank import DIMENSIONS, parse_bank
+from lookback.demo.judge_effects import RATED, VQA_LOSSES, damage
+from lookback.demo.judge import SimulatedJudge
+from lookback.judging.tasks import Sampling, task_named
+from lookback.benchmarks.wrbench.probes import probes
+from lookback.benchmarks.memobench.vqa.bank import DIMENSIONS, parse_bank
 from lookback.params.stages import Judging
-from lookback.world.effects import LOSSES
-from lookback.world.failures import FAILURES
+from lookback.demo.effects import LOSSES
+from lookback.demo.failures import FAILURES
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from lookback.judging.frames import Encoding, FrameSource
 from lookback.judging.judges.base import JudgeContext
 from lookback.judging.judges.transformers_judge import TransformersJudge
 from lookback.judging.recording import Recording
-from lookback.judging.tasks.base import Sampling
-from lookback.judging.tasks.trigger import questions as trigger_questions
+from lookback.judging.tasks import Sampling
+from lookback.benchmarks.mbench.trigger import questions as trigger_questions
 from lookback.judging.waiting import Patience
 from lookback.params.stages import Judging
 from scipy.special import logsumexp

@@ -12,8 +12,8 @@ from lookback.errors import ContractError, NotScorable, Reason
 from lookback.judging.asking import Asked
 from lookback.judging.interpret import unanswered
 from lookback.judging.question import Answer
-from lookback.judging.tasks.base import Sampling
-from lookback.judging.vqa import (
+from lookback.judging.tasks import Sampling
+from lookback.benchmarks.memobench.vqa import (
     BankQuestion,
     QuestionFile,
     bank_audit,
@@ -25,8 +25,8 @@ from lookback.judging.vqa import (
     read_question_file,
     read_question_files,
 )
-from lookback.judging.vqa.bank import DIMENSIONS, STAGES, clip_number, from_part_id
-from lookback.judging.vqa.pipeline import KnownFailure, make_banks
+from lookback.benchmarks.memobench.vqa.bank import DIMENSIONS, STAGES, clip_number, from_part_id
+from lookback.benchmarks.memobench.vqa.pipeline import KnownFailure, make_banks
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "clips" / "memobench" / "vqa_questions"
 needs_files = pytest.mark.skipif(not SHARED.is_dir(), reason="the published question files are not in ../shared/clips")

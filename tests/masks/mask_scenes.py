@@ -12,7 +12,7 @@ from lookback.camera.intent import parse
 from lookback.clips import Anchor, Clip
 from lookback.media import VideoInfo
 from lookback.store import Entry
-from lookback.world import ClipSpec, RenderedClip, render_clip
+from lookback.demo import ClipSpec, RenderedClip, render_clip
 
 WIDTH, HEIGHT = 256, 152
 

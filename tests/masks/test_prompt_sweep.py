@@ -9,7 +9,7 @@ from lookback.backends.masks import grounding
 from lookback.clips import clips_to_frame
 from lookback.media import content_hash, encode
 from lookback.params.load import validate
-from lookback.report.papers.memobench import prompt_styles
+from lookback.benchmarks.memobench.supplement import prompt_styles
 from lookback.scoring.prompt_sweep import STYLES, prompt_sweep
 from lookback.tables import empty_table
 from mask_scenes import film

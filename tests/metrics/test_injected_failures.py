@@ -9,8 +9,8 @@ import pytest
 from lookback import stages
 from lookback.params.load import validate
 from lookback.scoring.variants import only_chosen
-from lookback.world.datasets import dataset_sources, write_datasets
-from lookback.world.plan import PlannedClip, full_plan
+from lookback.demo.datasets import dataset_sources, write_datasets
+from lookback.demo.plan import PlannedClip, full_plan
 
 SEVERITIES = (0.5, 1.0)
 # clip, failure, metric, part or phase, which way it goes, how far the worst clip must be from the faithful one

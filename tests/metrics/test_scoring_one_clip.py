@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from lookback.clips import Clip
 from lookback.media import encode
-from lookback.metrics.memobench import pixel_fidelity
-from lookback.metrics.memobench.fidelity import frame_psnr
-from lookback.metrics.mind import dino, lcm
+from lookback.benchmarks.memobench.metrics import pixel_fidelity
+from lookback.benchmarks.memobench.metrics.fidelity import frame_psnr
+from lookback.benchmarks.mind.metrics import dino, lcm
 from lookback.registry import METRICS
 from lookback.scoring.clip import score_clip
 from lookback.scoring.context import ScoringClip

@@ -11,7 +11,7 @@ from lookback.camera import compile, preset
 from lookback.clips import Clip
 from lookback.errors import Reason
 from lookback.media import encode
-from lookback.metrics.mbench.inputs import paired_frames
+from lookback.benchmarks.mbench.metrics.inputs import paired_frames
 from lookback.registry import METRICS
 from lookback.scoring.clip import score_clip
 from lookback.scoring.context import ScoringClip
@@ -62,7 +62,7 @@ def test_too_few_actions_are_a_length_mismatch(mind):
 
 
 def test_the_actions_are_read_once(mind, monkeypatch):
-    from lookback.metrics.mind import inputs
+    from lookback.benchmarks.mind.metrics import inputs
 
     read, loads = [], json.loads
     monkeypatch.setattr(inputs.json, "loads", lambda text: read.append(1) or loads(text))

@@ -2,7 +2,7 @@
 
 import pytest
 from lookback.camera.intent import preset
-from lookback.world import ClipSpec, render_clip
+from lookback.demo import ClipSpec, render_clip
 
 SIZE = (160, 96)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback.desk.questions import MBENCH_PREFERENCE, WRBENCH_PREFERENCE
-from lookback.world import FAILURES, Annotator, model_name, simulate_votes
-from lookback.world.effects import LOSSES, quality
+from lookback.demo import FAILURES, Annotator, model_name, simulate_votes
+from lookback.demo.effects import LOSSES, quality
 
 PERFECT = Annotator("perfect", noise=0.0, tie_band=1e-9, lapse=0.0)
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from lookback.camera.intent import parse, preset
 from lookback.errors import UsageError
-from lookback.world import SCENES, ClipSpec, load_scene, render_clip
-from lookback.world.clip import VISIBLE, phases
-from lookback.world.filming import SUBJECT, camera_for, renderer_for
-from lookback.world.scene import EVENT_LEVELS
-from lookback.world.truth import event_share, shown_state, unpack_mask, write_record
+from lookback.demo import SCENES, ClipSpec, load_scene, render_clip
+from lookback.demo.clip import VISIBLE, phases
+from lookback.demo.filming import SUBJECT, camera_for, renderer_for
+from lookback.demo.scene import EVENT_LEVELS
+from lookback.demo.truth import event_share, shown_state, unpack_mask, write_record
 
 
 def test_scenes_cover_subsets_indoor_and_outdoor():

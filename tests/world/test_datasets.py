@@ -11,9 +11,9 @@ from lookback.camera.poses import inverse, relative_to_first, validate_poses, ya
 from lookback.clips import KEYS
 from lookback.layouts import read
 from lookback.media import probe
-from lookback.world import FAILURES, dataset_sources, demo_plan, write_datasets
-from lookback.world.annotators import simulate_votes, triggered
-from lookback.world.datasets import write as writing
+from lookback.demo import FAILURES, dataset_sources, demo_plan, write_datasets
+from lookback.demo.annotators import simulate_votes, triggered
+from lookback.demo.datasets import write as writing
 
 SIZE = {"width": 96, "height": 64}
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from lookback.camera.poses import rotation_angle_deg, yaw_deg
 from lookback.errors import UsageError
-from lookback.world import FAILURES, model_name, render_clip
-from lookback.world.filming import SUBJECT, TWIN, make_context
-from lookback.world.sheets import DEMONSTRATIONS
-from lookback.world.truth import shown_state
+from lookback.demo import FAILURES, model_name, render_clip
+from lookback.demo.filming import SUBJECT, TWIN, make_context
+from lookback.demo.sheets import DEMONSTRATIONS
+from lookback.demo.truth import shown_state
 
 NAMES = [name for name in FAILURES if name != "none"]
 CAMERA = ("camera_inactivity", "wrong_direction", "camera_drift", "hard_cut")

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from lookback.camera.intent import parse
 from lookback.camera.poses import from_yaw_pitch_roll, inverse
-from lookback.world import SCENES, ClipSpec, load_scene, render_clip
-from lookback.world.geometry import Shape, ball, board, box, frustum, room, turn_z
-from lookback.world.light import Light
-from lookback.world.projection import intrinsics
-from lookback.world.raster import Item, Renderer
-from lookback.world.textures import Texture
+from lookback.demo import SCENES, ClipSpec, load_scene, render_clip
+from lookback.demo.geometry import Shape, ball, board, box, frustum, room, turn_z
+from lookback.demo.light import Light
+from lookback.demo.projection import intrinsics
+from lookback.demo.raster import Item, Renderer
+from lookback.demo.textures import Texture
 
 WIDTH, HEIGHT, FOV = 160, 96, 60.0
 PLAIN = Light((1.0, 1.0, 1.0), (0.0, 0.0, 0.0))

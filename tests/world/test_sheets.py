@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from lookback.world import comparison_sheet, failure_sheet, render_clip, sheet
-from lookback.world.sheets import BAR, GAP, MARGIN, PHASE_COLOURS, phase
+from lookback.demo import comparison_sheet, failure_sheet, render_clip, sheet
+from lookback.demo.sheets import BAR, GAP, MARGIN, PHASE_COLOURS, phase
 
 
 def test_sheet_shows_evenly_spaced_frames_under_phase_bars(faithful):

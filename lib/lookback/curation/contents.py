@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from lookback.clips import KEYS
-from lookback.layouts.natural25 import LEVELS
+from lookback.benchmarks.wrbench.natural25 import LEVELS
 
 MBENCH_SUBSETS = ("human", "object", "environment", "causal")
 

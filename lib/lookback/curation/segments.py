@@ -11,7 +11,7 @@ from lookback.camera.text import segment_sentence
 from lookback.clips import KEYS, Clip
 from lookback.curation.requests import request_of
 from lookback.errors import NotScorable
-from lookback.metrics.memobench.phases import phase_map
+from lookback.benchmarks.memobench.metrics.phases import phase_map
 
 
 def segments_of(clip: Clip, cuts: Sequence[int]) -> list[dict[str, Any]]:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from lookback.errors import UsageError
 from lookback.exports.main_tables import export_memobench, export_wrbench
-from lookback.exports.mbench_run import export_mbench
-from lookback.exports.mind_result import export_mind
-from lookback.exports.preferences import export_preferences
+from lookback.scoring.run_folder import export_mbench
+from lookback.benchmarks.mind.export import export_mind
+from lookback.benchmarks.wrbench.preferences import export_preferences
 from lookback.params import RunParams
 
 FORMATS: dict[str, Callable[[RunParams, Path], Path]] = {

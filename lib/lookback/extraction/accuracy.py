@@ -14,7 +14,7 @@ from lookback.camera.poses import align_first_frame, rotation_angle_deg
 from lookback.clips import KEYS, Clip
 from lookback.paths import resolve
 from lookback.store import Entry
-from lookback.world.truth import unpack_mask
+from lookback.demo.truth import unpack_mask
 
 VISIBLE = 0.5  # share of the subject in view from which its mask is compared
 HIDDEN = 0.02  # share below which it counts as out of view

@@ -14,8 +14,8 @@ from lookback.camera.poses import Poses, rotation_angle_deg, yaw_deg
 from lookback.camera.text import parse_captions
 from lookback.clips import Clip
 from lookback.errors import LookbackError
-from lookback.metrics.shared.requested import compile_request
-from lookback.metrics.shared.resample import poses_at
+from lookback.measures.requested import compile_request
+from lookback.measures.resample import poses_at
 from lookback.store import Entry
 
 JUMP_DEG = 8.0  # a turn between neighbouring frames below this is motion

@@ -11,7 +11,7 @@ import pandas as pd
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.errors import MediaError, NotScorable
 from lookback.judging.frames import Encoding, FrameSource, data_url
-from lookback.judging.tasks.base import Footage, Sampling, footage
+from lookback.judging.tasks import Footage, Sampling, footage
 
 CARD = "border:1px solid #d0d7de;border-radius:6px;padding:8px;margin:8px 0"
 UNIFORM = ("trigger", "state_progress", "progress_correctness")  # tasks that show evenly spread frames

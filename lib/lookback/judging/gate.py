@@ -9,7 +9,7 @@ import pandas as pd
 from lookback.clips import KEYS
 from lookback.errors import Reason
 from lookback.judging.verdicts import Verdict
-from lookback.metrics.aggregate import TRIGGER_DETAIL
+from lookback.scoring.aggregate import TRIGGER_DETAIL
 
 KEPT = {str(Reason.NOT_APPLICABLE)}  # a metric that never applied stays what it is
 

@@ -20,13 +20,13 @@ from lookback.judging.panel import Panel, Seat
 from lookback.judging.question import Part, Question, Unasked
 from lookback.judging.recording import Identity, Recording
 from lookback.judging.rows import asked_rows, judgements_frame, unasked_rows
-from lookback.judging.tasks.base import Sampling, Task, load_tasks, task_named
-from lookback.judging.tasks.judgeability import applicable
-from lookback.judging.tasks.probes import REOBSERVED, reobserved_questions
-from lookback.judging.tasks.vqa import questions as vqa_questions
+from lookback.judging.tasks import Sampling, Task, load_tasks, task_named
+from lookback.benchmarks.wrbench.judgeability import applicable
+from lookback.benchmarks.wrbench.probes import REOBSERVED, reobserved_questions
+from lookback.benchmarks.memobench.vqa.asking import questions as vqa_questions
 from lookback.judging.verdicts import JudgedClip, clip_verdicts
-from lookback.judging.vqa.bank import read_question_files
-from lookback.judging.vqa.pipeline import Bank, TaskKey, make_banks, read_banks, read_known_failures
+from lookback.benchmarks.memobench.vqa.bank import read_question_files
+from lookback.benchmarks.memobench.vqa.pipeline import Bank, TaskKey, make_banks, read_banks, read_known_failures
 from lookback.judging.waiting import Patience
 from lookback.params.stages import Judging
 from lookback.paths import resolve

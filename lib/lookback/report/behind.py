@@ -16,9 +16,9 @@ import pandas as pd
 
 from lookback.clips import KEYS, Clip
 from lookback.errors import MediaError
-from lookback.judging.tasks.judgeability import SECOND
+from lookback.benchmarks.wrbench.judgeability import SECOND
 from lookback.media import open_video
-from lookback.metrics.aggregate import TRIGGER_DETAIL
+from lookback.scoring.aggregate import TRIGGER_DETAIL
 from lookback.paths import resolve
 from lookback.progress import track
 from lookback.registry import METRICS

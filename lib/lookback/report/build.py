@@ -15,10 +15,10 @@ from plotly import graph_objects as go
 from lookback.artifacts import RunArtifacts
 from lookback.clips import clips_from_frame
 from lookback.curation import composition, mbench_composition, trajectory_statistics
-from lookback.exports.preferences import preference_pairs
+from lookback.benchmarks.wrbench.preferences import preference_pairs
 from lookback.extraction.figures import coverage_table as artifact_coverage
 from lookback.figures import saved_figures
-from lookback.metrics.aggregate import with_clip_facts
+from lookback.scoring.aggregate import with_clip_facts
 from lookback.params import RunParams
 from lookback.report.behind import behind_the_numbers
 from lookback.report.figures.access import camera_access
@@ -31,7 +31,7 @@ from lookback.report.figures.statistics import ON_THE_PAGE, interactive_statisti
 from lookback.report.findings import findings
 from lookback.report.page import Section
 from lookback.report.papers.main import MEMOBENCH, mbench_2, memobench_2, mind_tables, wrbench_2
-from lookback.report.papers.memobench import (
+from lookback.benchmarks.memobench.supplement import (
     camera_errors,
     constant_sweep,
     coverage_sweep,
@@ -40,7 +40,7 @@ from lookback.report.papers.memobench import (
     strong_motion,
     vqa_table,
 )
-from lookback.report.papers.wrbench import preference_table, wrbench_tables
+from lookback.benchmarks.wrbench.supplement import preference_table, wrbench_tables
 from lookback.report.sheets import clip_of, failure_examples, sheet_html
 from lookback.report.stage_tables import AUDIT, ROWS, audit_reach, macro_f1_note, text_columns, whole_counts
 from lookback.report.table import PaperTable

@@ -12,7 +12,7 @@ import pandas as pd
 
 from lookback.clips import KEYS
 from lookback.errors import UsageError
-from lookback.metrics.aggregate import with_clip_facts
+from lookback.scoring.aggregate import with_clip_facts
 from lookback.params import RunParams
 from lookback.report.page import Section, write_page
 from lookback.report.table import PaperTable

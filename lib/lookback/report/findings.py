@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lookback.audit.reading import CAUGHT, MISSED, SEEN, UNMEASURED
+from lookback.demo.audit.reading import CAUGHT, MISSED, SEEN, UNMEASURED
 
 MOST = 3
 SUPPORT = "wrbench.support"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from lookback.audit.figures import dose_figure, invariance_figure, sensitivity_figure
-from lookback.audit.reading import failure_readings, metric_readings
-from lookback.audit.sensitivity import invariance, paired_drops, reactions, sensitivity, thresholds
-from lookback.audit.trial import run_trials
+from lookback.demo.audit.figures import dose_figure, invariance_figure, sensitivity_figure
+from lookback.demo.audit.reading import failure_readings, metric_readings
+from lookback.demo.audit.sensitivity import invariance, paired_drops, reactions, sensitivity, thresholds
+from lookback.demo.audit.trial import run_trials
 from lookback.figures import save_figure
 from lookback.files import write_text
 from lookback.params import RunParams

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from lookback.curation.demo import demo_sources, demo_tables
+from lookback.demo.source import demo_sources, demo_tables
 from lookback.curation.gathering import collect
 from lookback.errors import ContractError, UsageError
 from lookback.params import RunParams

@@ -20,7 +20,7 @@ from lookback.judging.recording import Recording
 from lookback.judging.run import Session
 from lookback.judging.scorer import CACHE, recordings_folder
 from lookback.judging.verdicts import clip_verdicts
-from lookback.judging.vqa.pipeline import bank_records
+from lookback.benchmarks.memobench.vqa.pipeline import bank_records
 from lookback.params import RunParams
 from lookback.tables import read_table, write_table
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback.errors import ContractError
-from lookback.metrics.aggregate import aggregate, aggregate_triggered, mark_best, mark_sparse, with_clip_facts
+from lookback.scoring.aggregate import aggregate, aggregate_triggered, mark_best, mark_sparse, with_clip_facts
 from lookback.metrics.functional import trigger_scores
 from scipy import stats
 

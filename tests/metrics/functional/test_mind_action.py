@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from evo.core import metrics
 from evo.core.trajectory import PosePath3D
-from lookback.camera.mind_actions import action_name, detect_convention
+from lookback.benchmarks.mind.actions import action_name, detect_convention
 from lookback.camera.poses import from_yaw_pitch_roll
 from lookback.metrics.functional import action_rpe, rpe
 from scipy.spatial.transform import Rotation

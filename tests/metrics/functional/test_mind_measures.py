@@ -10,7 +10,7 @@ import pytest
 import torch
 from lookback.errors import NotScorable, Reason
 from lookback.metrics.functional import dino_mse, gsc, lcm, preprocess, visual
-from lookback.metrics.mind.frame_measures import frame_measures, lcm_length, scored_length
+from lookback.benchmarks.mind.metrics.frame_measures import frame_measures, lcm_length, scored_length
 from torchmetrics.functional.image import peak_signal_noise_ratio, structural_similarity_index_measure
 
 

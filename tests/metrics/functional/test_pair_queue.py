@@ -9,8 +9,8 @@ import cv2
 import numpy as np
 import pytest
 from lookback.errors import NotScorable, Reason
-from lookback.metrics.shared.fidelity import PairQueue, map_pairs
-from lookback.metrics.shared.ssim import PairComparison
+from lookback.measures.fidelity import PairQueue, map_pairs
+from lookback.measures.ssim import PairComparison
 
 
 @pytest.fixture(params=[1, 2])
@@ -57,7 +57,7 @@ def test_few_pairs_are_in_flight(threads: int) -> None:
 
 
 def test_threads_do_not_share_buffers(threads: int, rng: np.random.Generator) -> None:
-    from lookback.metrics.mind.frame_measures import frame_measures
+    from lookback.benchmarks.mind.metrics.frame_measures import frame_measures
 
     pairs = [tuple(rng.random((2, 40, 50, 3)).astype(np.float32)) for _ in range(24)]
     alone = []

@@ -15,7 +15,7 @@ from lookback.backends.runtime import checkpoint, onnx_providers, settings, usab
 from lookback.clips import Clip
 from lookback.errors import BackendUnavailable
 from lookback.media import VideoInfo
-from lookback.metrics.shared.tracks import MATCH_THRESHOLD
+from lookback.measures.tracks import MATCH_THRESHOLD
 from lookback.registry import Availability, backend
 from lookback.store import Entry
 

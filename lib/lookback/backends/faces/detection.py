@@ -11,7 +11,7 @@ import numpy as np
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo, sample_segments, sample_uniform
-from lookback.metrics.shared.tracks import track_identities
+from lookback.measures.tracks import track_identities
 from lookback.store import Entry
 
 N_FRAMES = 32

@@ -14,7 +14,7 @@ from lookback.judging.geometry.visibility import Visibility, detections_timeline
 from lookback.judging.judges.base import JudgeContext
 from lookback.judging.question import Question, Reply, Stated
 from lookback.judging.recording import Identity
-from lookback.judging.tasks.judgeability import SECOND
+from lookback.benchmarks.wrbench.judgeability import SECOND
 from lookback.registry import Availability, judge
 from lookback.store import Entry
 

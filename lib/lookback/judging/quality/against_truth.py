@@ -12,7 +12,7 @@ from lookback.camera.poses import relative_to_first, rotation_angle_deg
 from lookback.clips import KEYS
 from lookback.errors import NotScorable
 from lookback.judging.quality.shared import answered
-from lookback.judging.tasks.judgeability import support
+from lookback.benchmarks.wrbench.judgeability import support
 from lookback.paths import resolve
 
 AWAY_DEG, BACK_DEG = 30.0, 15.0  # the view counts as left beyond the one and as back within the other

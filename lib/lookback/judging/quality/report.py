@@ -18,8 +18,8 @@ from lookback.judging.quality.cost import cost_per_clip
 from lookback.judging.quality.figures import calibration_figure, funnel_figure
 from lookback.judging.quality.funnel import gate_funnel
 from lookback.judging.quality.retest import test_retest
-from lookback.judging.vqa.audit import bank_audit, discrimination_summary
-from lookback.judging.vqa.pipeline import Bank, TaskKey
+from lookback.benchmarks.memobench.vqa.audit import bank_audit, discrimination_summary
+from lookback.benchmarks.memobench.vqa.pipeline import Bank, TaskKey
 from lookback.params import RunParams
 
 

@@ -9,8 +9,8 @@ import pandas as pd
 
 from lookback.clips import KEYS
 from lookback.errors import NotScorable
-from lookback.judging.tasks.probes import probes
-from lookback.judging.vqa.bank import from_part_id
+from lookback.benchmarks.wrbench.probes import probes
+from lookback.benchmarks.memobench.vqa.bank import from_part_id
 from lookback.stats import Estimate
 
 QUESTION = [*KEYS, "task", "question_id"]

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from lookback.errors import UsageError
-from lookback.metrics.wrbench.reobservation import AVERAGED, dimension_average, is_sparse
+from lookback.benchmarks.wrbench.metrics.reobservation import AVERAGED, dimension_average, is_sparse
 from lookback.stats.ranks import spearman_rows
 
 Tables = Mapping[str, pd.DataFrame]

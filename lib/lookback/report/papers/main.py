@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from lookback.errors import NotScorable
-from lookback.metrics.aggregate import aggregate, aggregate_triggered
-from lookback.metrics.wrbench.reobservation import dimension_average, is_sparse
-from lookback.report.papers.shape import POOLED, Column, backend_note, model_table
-from lookback.report.papers.wrbench import SPARSE
+from lookback.scoring.aggregate import aggregate, aggregate_triggered
+from lookback.benchmarks.wrbench.metrics.reobservation import dimension_average, is_sparse
+from lookback.report.model_table import POOLED, Column, backend_note, model_table
+from lookback.benchmarks.wrbench.supplement import SPARSE
 from lookback.report.table import PaperTable, mark_best
 
 MBENCH = (

@@ -1,0 +1,249 @@
+"""Every reader of outside files, each with a small valid file of its kind: what `fuzz.py` spoils and has read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from lookback.agreement.importers import read_ratings
+from lookback.agreement.plan import load_plan
+from lookback.backends.depth.files import read_depth
+from lookback.backends.pose.formats import FORMATS, read_poses
+from lookback.camera import compile as compile_request
+from lookback.camera import inverse, preset
+from lookback.errors import ContractError
+from lookback.hashcache import HashCache
+from lookback.judging.recording import Recording
+from lookback.benchmarks.memobench.vqa.bank import DIMENSIONS, EVALUATIONS, FINAL, START, read_question_files
+from lookback.layouts import validate
+from lookback.layouts.documents import read_rows
+from lookback.media import VideoInfo, encode, open_video
+from lookback.media.frames import read_image
+from lookback.measures.files import load_array
+from lookback.params import load_run
+from lookback.params.curation import Source
+from lookback.paths import project_root
+from lookback.store import ArtifactStore, Producer
+from lookback.tables import empty_table, read_table, write_table
+from PIL import Image
+
+FRAMES, WIDTH, HEIGHT = 6, 64, 48
+DOCUMENTS = {".json", ".jsonl", ".yaml", ".csv", ".xlsx", ".txt", ".npy", ".npz"}
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A file, and the call that reads it. The call raises only errors with a sentence or a typed reason."""
+
+    name: str
+    path: Path
+    read: Callable[[], object]
+
+
+def all_readers(folder: Path) -> list[Reader]:
+    """Writes the valid files below `folder`."""
+    parts = (media(folder), arrays(folder), poses(folder), datasets(folder), settings(folder), votes(folder), stored(folder))
+    return [reader for part in parts for reader in part]
+
+
+def picture() -> np.ndarray:
+    block = np.random.default_rng(0).integers(0, 255, (HEIGHT // 4, WIDTH // 4 + FRAMES, 3), dtype=np.uint8)
+    wide = block.repeat(4, 0).repeat(4, 1)
+    return np.stack([wide[:, i : i + WIDTH] for i in range(FRAMES)])
+
+
+def watch(path: Path) -> int:
+    """Decode everything."""
+    with open_video(path, 8.0) as reader:
+        return sum(1 for _ in reader)
+
+
+def media(folder: Path) -> Iterator[Reader]:
+    frames = picture()
+    for suffix in (".mp4", ".mkv"):
+        path = encode(folder / f"clip{suffix}", frames, 8)
+        yield Reader(f"video {suffix[1:]}", path, partial(watch, path))
+    images = [Image.fromarray(frame) for frame in frames]
+    for suffix, more in ((".gif", {}), (".webp", {"lossless": True})):
+        path = folder / f"clip{suffix}"
+        images[0].save(path, save_all=True, append_images=images[1:], duration=125, **more)
+        yield Reader(f"animation {suffix[1:]}", path, partial(watch, path))
+    (folder / "frames").mkdir()
+    for suffix in (".png", ".jpg"):
+        path = folder / "frames" / f"0{suffix}"
+        images[0].save(path)
+        yield Reader(f"image {suffix[1:]}", path, partial(read_image, path))
+
+
+def info(folder: Path) -> VideoInfo:
+    return VideoInfo(folder / "clip.mp4", "video", FRAMES, 8.0, WIDTH, HEIGHT, FRAMES / 8, 0, "h264", "yuv420p", False)
+
+
+def camera_path() -> np.ndarray:
+    return compile_request(preset("yaw_LR", FRAMES))
+
+
+def arrays(folder: Path) -> Iterator[Reader]:
+    np.save(folder / "target.npy", camera_path())
+    yield Reader("npy target poses", folder / "target.npy", partial(load_array, folder / "target.npy"))
+    np.savez(folder / "depth.npz", depth=np.ones((FRAMES, 12, 16), np.float32))
+    yield Reader("npz depth", folder / "depth.npz", partial(read_depth, folder / "depth.npz", 320))
+    (folder / "maps").mkdir()
+    Image.fromarray(np.full((12, 16), 2000, np.uint16)).save(folder / "maps" / "0.png")
+    yield Reader("png depth map", folder / "maps" / "0.png", partial(read_depth, folder / "maps", 320))
+
+
+def poses(folder: Path) -> Iterator[Reader]:
+    c2w, facts = camera_path(), info(folder)
+    intrinsics = np.tile(np.array([[50.0, 0, 32], [0, 50, 24], [0, 0, 1]]), (FRAMES, 1, 1))
+    w2c = inverse(c2w)
+    quaternion = [f"{np.cos(angle / 2)} 0 {np.sin(angle / 2)} 0" for angle in np.linspace(0, 1, FRAMES)]
+    files: dict[str, tuple[str, Callable[[Path], object]]] = {
+        "da3": ("results.npz", lambda path: np.savez(path, extrinsics=w2c[:, :3], intrinsics=intrinsics)),
+        "vggt": ("vggt.npz", lambda path: np.savez(path, extrinsic=w2c[:, :3], intrinsic=intrinsics)),
+        "vipe": ("vipe.npz", lambda path: np.savez(path, data=c2w, inds=np.arange(FRAMES))),
+        "mapanything": ("mapanything.npz", lambda path: np.savez(path, cam_c2w=c2w, intrinsic=intrinsics)),
+        "c2w": ("c2w.npy", lambda path: np.save(path, c2w)),
+        "kitti": ("kitti.txt", lambda path: np.savetxt(path, c2w[:, :3].reshape(FRAMES, 12))),
+        "tum": (
+            "tum.txt",
+            lambda path: np.savetxt(path, np.c_[np.arange(FRAMES), c2w[:, :3, 3], np.tile([0, 0, 0, 1], (FRAMES, 1))]),
+        ),
+        "colmap": (
+            "images.txt",
+            lambda path: path.write_text(
+                "".join(f"{i + 1} {q} 0 0 0 1 frame_{i}.png\n1.5 2.5 -1\n" for i, q in enumerate(quaternion))
+            ),
+        ),
+    }
+    for name in FORMATS:
+        file, write = files[name]
+        place = folder / name
+        place.mkdir()
+        write(place / file)
+        if name == "colmap":
+            (place / "cameras.txt").write_text(f"1 PINHOLE {WIDTH} {HEIGHT} 50 50 32 24\n")
+            read = partial(read_poses, place / file, name, facts)
+            yield Reader("poses colmap cameras", place / "cameras.txt", read)
+        yield Reader(f"poses {name}", place / file, partial(read_poses, place / file, name, facts))
+
+
+def datasets(folder: Path) -> Iterator[Reader]:
+    """One clip per benchmark and setting from the demo world; every document of the datasets is spoilt in its place."""
+    from lookback.demo import dataset_sources, demo_plan, write_datasets
+
+    chosen = {}
+    for clip in demo_plan(width=64, height=64, scale=0.02):
+        chosen.setdefault((clip.task.benchmark, clip.task.setting), clip)
+    root = folder / "datasets"
+    write_datasets(list(chosen.values()), root, workers=1)
+    seen: set[tuple[str, str]] = set()
+    for source in dataset_sources(root):
+        for place in (source.root, source.gt_root or "", source.phases or ""):
+            base = Path(place) if place else None
+            files = [] if base is None else [base] if base.is_file() else sorted(base.rglob("*"))
+            for path in files:
+                kind = (str(source.layout), "".join(path.suffixes[-2:]) if len(path.suffixes) > 1 else path.name)
+                if path.suffix in DOCUMENTS and kind not in seen and path.is_file():
+                    seen.add(kind)
+                    yield Reader(f"{source.layout} {path.name[-24:]}", path, partial(strict, source))
+
+
+def strict(source: Source) -> None:
+    """Strict validation; violations are its way to refuse."""
+    if found := validate(source, workers=1):
+        raise ContractError(found[0].line)
+
+
+def settings(folder: Path) -> Iterator[Reader]:
+    for name, read in (("demo.yaml", lambda path: load_run(str(path))), ("agreement.yaml", load_plan)):
+        path = folder / name
+        path.write_bytes((project_root() / "params" / name).read_bytes())
+        yield Reader(f"parameters {name}", path, partial(read, path))
+
+
+def votes(folder: Path) -> Iterator[Reader]:
+    pd.DataFrame({"clip": ["Kitchen_001"], "d_start": [3], "r_start": [5]}).to_excel(folder / "phases.xlsx", index=False)
+    yield Reader("sheet xlsx", folder / "phases.xlsx", partial(read_rows, folder / "phases.xlsx"))
+    rows = [
+        {
+            "task": "trigger",
+            "benchmark": "mbench",
+            "dimension": "d",
+            "clip_a": f"c{i}",
+            "model_a": "m",
+            "annotator": "a",
+            "label": "yes",
+        }
+        for i in range(3)
+    ]
+    table = pd.DataFrame(rows)
+    table.to_csv(folder / "votes.csv", index=False)
+    (folder / "votes.json").write_text(json.dumps(rows))
+    (folder / "votes.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    table.to_parquet(folder / "votes.parquet")
+    studio = [
+        {
+            "id": 1,
+            "data": rows[0],
+            "annotations": [{"completed_by": 1, "result": [{"type": "choices", "value": {"choices": ["yes"]}}]}],
+        }
+    ]
+    (folder / "studio.json").write_text(json.dumps(studio))
+    for name in ("votes.csv", "votes.json", "votes.jsonl", "votes.parquet", "studio.json"):
+        yield Reader(f"ratings {name}", folder / name, partial(read_ratings, folder / name))
+    (folder / "vqa").mkdir()
+    path = folder / "vqa" / "Kitchen-1-questions.csv"
+    asked = [{"ID": 1, "Dimension": DIMENSIONS[0], "Polarity": "positive", "Question": "Is the cup red?"}]
+    row = {
+        "scene": "Kitchen",
+        "video_id": "1",
+        START: json.dumps(asked),
+        FINAL: json.dumps(asked),
+        **dict.fromkeys(EVALUATIONS, "[]"),
+    }
+    pd.DataFrame([row]).to_csv(path, index=False)
+    yield Reader("vqa questions", path, partial(read_question_files, folder / "vqa"))
+
+
+def stored(folder: Path) -> Iterator[Reader]:
+    """Our own files, damaged: taken for absent or refused, never believed."""
+    write_table(folder, "rejected", empty_table("rejected"))
+    yield Reader("table parquet", folder / "rejected.parquet", partial(read_table, folder, "rejected"))
+    producer = Producer("pose", "classical", "1")
+    for suffix in (".json", ".npz"):
+        store = ArtifactStore(folder / f"store{suffix}")
+        path = store.path(producer, store.save(producer, "input", {"a": np.arange(9)}, {"n": 1}))
+        original = {name: path.with_suffix(name).read_bytes() for name in (".json", ".npz")}
+        yield Reader(f"store {suffix[1:]}", path.with_suffix(suffix), partial(from_store, store, producer, path, suffix, original))
+    hashes = folder / "hashes.json"
+    hashes.write_text(json.dumps({str(folder / "clip.mp4"): [1, 2, 3, 4, "x"]}))
+    yield Reader("hash cache", hashes, lambda: HashCache(hashes).file(folder / "clip.mp4"))
+    with Recording(folder / "recording"):
+        pass
+    yield Reader("judge recording", folder / "recording" / "replies.sqlite", partial(from_recording, folder / "recording"))
+
+
+def from_store(store: ArtifactStore, producer: Producer, path: Path, spoilt: str, original: dict[str, bytes]) -> None:
+    """A discarded entry takes both files with it: put the unspoilt one back first."""
+    for suffix, content in original.items():
+        if suffix != spoilt:
+            path.with_suffix(suffix).write_bytes(content)
+    entry = store.load(producer, "input")
+    if entry is None:
+        raise ContractError("taken for absent, and made again")
+    if entry.record != {"n": 1} or entry.arrays["a"].tolist() != list(range(9)):
+        raise AssertionError("a damaged entry was believed")
+
+
+def from_recording(folder: Path) -> None:
+    for extra in ("-wal", "-shm"):
+        (folder / f"replies.sqlite{extra}").unlink(missing_ok=True)
+    with Recording(folder) as recording:
+        recording.get("key")
+        recording.judges()

@@ -1,0 +1,27 @@
+"""Human appearance: do clothes, hair and build of each tracked person stay the same (MBench section 4.2.2)?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lookback.errors import Reason
+from lookback.benchmarks.mbench.metrics.declare import mbench_metric
+from lookback.benchmarks.mbench.metrics.human_identity_consistency import score_tracks
+from lookback.scoring import Scored, ScoringClip
+
+
+@mbench_metric(
+    "entity.human_appearance_consistency",
+    title="Human appearance",
+    unit="cosine",
+    needs=("video",),
+    roles=("person_features", "people"),
+    subsets=("human",),
+    equation="1/K sum_k 1/N_k sum_i cos(f_ki, mean f_k) of full-body features",
+    source="MBench section 4.2.2",
+)
+def score(context: ScoringClip) -> Scored:
+    """The identity tracks again, with features of the masked bodies."""
+    people = context.artifact("person_features").arrays
+    tracks = people.get("person_track", np.zeros(len(people["person_frame"]), int))
+    return score_tracks(context, people["person_frame"], people["person"], tracks, Reason.NO_MASK, "person")

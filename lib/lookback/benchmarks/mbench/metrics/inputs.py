@@ -1,0 +1,79 @@
+"""What the MBench metrics read of a clip: its camera path and the frame pairs compared on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookback.backends.pose.track import MAPPED
+from lookback.camera.poses import Poses
+from lookback.errors import NotScorable, Reason
+from lookback.media import sample_segments
+from lookback.measures.correspondences import match_sift
+from lookback.measures.pairs import MAX_FOLD_PAIRS, MAX_SEGMENT_PAIRS, FramePairs, caption_segment_pairs, fold_pairs
+from lookback.scoring import ScoringClip
+
+FRAMES_PER_SEGMENT = 8  # frames of each caption segment that may be paired in T (ours)
+
+
+@dataclass(frozen=True)
+class CameraPath:
+    """A clip's poses, each with the video frame it belongs to."""
+
+    c2w: Poses
+    intrinsics: NDArray[np.float64]
+    frames: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PairedFrames:
+    """Frame pairs of a clip: rows of the camera path, and the video frames they stand for."""
+
+    path: CameraPath
+    rows: NDArray[np.int64]  # (P,2)
+    frames: NDArray[np.int64]  # (P,2)
+    note: str
+
+    def __iter__(self):
+        return ((*map(int, row), *map(int, pair)) for row, pair in zip(self.rows, self.frames, strict=True))
+
+    def unit_id(self, first: int, second: int) -> str:
+        return f"f{first}_f{second}"
+
+
+def camera_path(context: ScoringClip, role: str = "pose") -> CameraPath:
+    """The clip's camera path, or NotScorable."""
+    arrays = context.artifact(role).arrays
+    return CameraPath(arrays["c2w"], arrays["intrinsics"], arrays["frame_index"].astype(np.int64))
+
+
+def paired_frames(context: ScoringClip) -> PairedFrames:
+    """Fold pairs (A) or caption-segment pairs (T) of the clip, chosen once for all its metrics."""
+    if "paired_frames" not in context.shared:
+        path = camera_path(context)
+        found = _choose(context, path)
+        mapped = [note for note in context.artifact("pose").record.get("notes", []) if MAPPED in note]
+        note = "; ".join(filter(None, [found.note, *mapped]))
+        context.shared["paired_frames"] = PairedFrames(path, found.pairs, path.frames[found.pairs], note)
+    context.used.add("pose")
+    return context.shared["paired_frames"]
+
+
+def _choose(context: ScoringClip, path: CameraPath) -> FramePairs:
+    if context.clip.setting == "A":
+        return fold_pairs(path.c2w, max_pairs=int(context.constant("fold_pairs", MAX_FOLD_PAIRS)))
+    count = len(context.clip.caption_segments)
+    if count < 2:
+        raise NotScorable(Reason.MISSING_INPUT, f"{count} caption segments, a return needs at least 2")
+    segments = sample_segments(len(path.frames), count, FRAMES_PER_SEGMENT)
+    return caption_segment_pairs(path.c2w, segments, max_pairs=int(context.constant("segment_pairs", MAX_SEGMENT_PAIRS)))
+
+
+def matches(context: ScoringClip, images: dict[int, NDArray[np.uint8]], first: int, second: int) -> tuple[NDArray, NDArray]:
+    """SIFT matches of two frames, computed once for all metrics of the clip."""
+    key = ("matches", first, second)
+    if key not in context.shared:
+        context.shared[key] = match_sift(images[first], images[second])
+    return context.shared[key]

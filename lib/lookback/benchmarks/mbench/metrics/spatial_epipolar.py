@@ -1,0 +1,79 @@
+"""Spatial consistency, epipolar (MBench section 4.3.1, eq. 7)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lookback.errors import NotScorable, Reason
+from lookback.benchmarks.mbench.metrics.declare import mbench_metric
+from lookback.benchmarks.mbench.metrics.inputs import matches, paired_frames
+from lookback.measures.checks import Variant, require_variant
+from lookback.measures.correspondences import MIN_MATCHES, require_matches
+from lookback.measures.epipolar import epipolar_distances, fundamental_from_poses
+from lookback.measures.normalise import exp_decay
+from lookback.measures.rotation import rotation_transfer_error
+from lookback.scoring import Frames, Scored, ScoringClip, Unit, mean_item
+
+OFFICIAL_SCALE = 5.0  # the README's example (raw 2.964 -> 0.5523) fits exp(-E/5); the paper says exp(-E)
+
+
+def epipolar_error(points_i: ArrayLike, points_j: ArrayLike, fundamental: ArrayLike, *, min_matches: int = MIN_MATCHES) -> float:
+    """E = 1/(2N) sum_n d(p_n, F^T p'_n) + d(p'_n, F p_n), in pixels (MBench eq. 7).
+
+    `points_i`, `points_j` are (N,2) matches, F is the fundamental matrix with p'^T F p = 0, d the distance from a point to a line.
+    """
+    first, second = require_matches(points_i, points_j, min_matches)
+    in_i, in_j = epipolar_distances(first, second, np.asarray(fundamental, dtype=np.float64))
+    return float((in_i + in_j).mean() / 2.0)
+
+
+def epipolar_score(error: float, *, variant: Variant = "paper") -> float:
+    """exp(-E) (paper), exp(-E/5) (official: fitted to the README's example)."""
+    require_variant(variant, ("paper", "official"))
+    return exp_decay(error, OFFICIAL_SCALE if variant == "official" else 1.0)
+
+
+@mbench_metric(
+    "environment.spatial_epipolar",
+    title="Spatial, epipolar",
+    unit="exp(-px)",
+    needs=("video",),
+    roles=("pose",),
+    subsets=("environment",),
+    equation="exp(-E), E = 1/2N sum d(p, F^T p') + d(p', F p)",
+    source="MBench section 4.3.1, eq. 7",
+    variants=("paper", "official", "corrected"),
+    pixels=True,
+)
+def score(context: ScoringClip):
+    """Symmetric epipolar distance over the pairs.
+
+    Pairs taken from one place have no epipolar line: paper leaves them out (`no_parallax`); `corrected` takes the distance to the
+    one place where a camera that only turned must see the point.
+    """
+    pairs = paired_frames(context)
+    images = yield Frames(np.unique(pairs.frames))
+    K, c2w = pairs.path.intrinsics, pairs.path.c2w
+    units = []
+    for row_i, row_j, first, second in pairs:
+        name, note = pairs.unit_id(first, second), pairs.note
+        try:
+            points_i, points_j = require_matches(*matches(context, images, first, second))
+            try:
+                F = fundamental_from_poses(K[row_i], K[row_j], c2w[row_i], c2w[row_j])
+                error = epipolar_error(points_i, points_j, F)
+            except NotScorable as reason:
+                if reason.reason != Reason.NO_PARALLAX or context.variant != "corrected":
+                    raise
+                error, note = (
+                    rotation_transfer_error(points_i, points_j, K[row_i], K[row_j], c2w[row_i], c2w[row_j]),
+                    "camera only turned",
+                )
+            value = epipolar_score(error, variant="official" if context.variant == "official" else "paper")
+            units.append(
+                Unit(name, "pair", value, error, first, second, detail=f"{len(points_i)} matches" + (f"; {note}" if note else ""))
+            )
+        except NotScorable as reason:
+            units.append(Unit(name, "pair", None, None, first, second, reason=reason.reason, detail=reason.detail))
+    return Scored([mean_item(units)], units)

@@ -1,0 +1,94 @@
+"""Camera controllability: rotation error against the ground-truth path (MemoBench section 3.4, eq. 7), and the inactivity gate."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lookback.camera.poses import align_first_frame, net_rotation_deg, rotation_angle_deg, total_rotation_deg
+from lookback.errors import NotScorable, Reason
+from lookback.benchmarks.memobench.metrics.declare import memobench_metric
+from lookback.benchmarks.memobench.metrics.inputs import matched_paths
+from lookback.measures.checks import require_equal_length, require_poses
+from lookback.measures.normalise import clip01
+from lookback.scoring import Item, Scored, ScoringClip, Unit
+
+THETA_0_DEG = 10.0
+MOTION_GATE_DEG = 90.0  # table S5 keeps clips whose ground truth turns at least this much in total
+ACTIVE_SHARE = 0.25  # a generated camera that turns less than this share of the truth's rotation is called inactive (ours)
+
+
+def camera_errors(gt_c2w: ArrayLike, c2w: ArrayLike, *, theta_0: float = THETA_0_DEG) -> dict[str, float]:
+    """Score, E_rot (RMSE of the geodesic angle after first-frame alignment) and Theta (net rotation of the truth), in degrees."""
+    truth, estimate = require_poses(gt_c2w, "gt_c2w", at_least=2), require_poses(c2w, "c2w", at_least=2)
+    require_equal_length(truth, estimate, "gt_c2w and c2w")
+    angles = rotation_angle_deg(truth, align_first_frame(truth, estimate))
+    error, turned = float(np.sqrt((angles**2).mean())), net_rotation_deg(truth)
+    return {"score": clip01(1.0 - error / max(turned, theta_0)), "e_rot_deg": error, "theta_gt_deg": turned}
+
+
+def camera_controllability(gt_c2w: ArrayLike, c2w: ArrayLike, *, theta_0: float = THETA_0_DEG) -> float:
+    """clip(1 - E_rot / max(Theta_gt, 10 deg)) (MemoBench eq. 7), in [0,1].
+
+    Both paths have the same frames (N,4,4); E_rot is the RMSE of the geodesic rotation angle once their first frames are aligned,
+    Theta the angle between the truth's first and last frame.
+    """
+    return camera_errors(gt_c2w, c2w, theta_0=theta_0)["score"]
+
+
+def inactivity_gate(gt_c2w: ArrayLike, c2w: ArrayLike, *, active_share: float = ACTIVE_SHARE) -> dict[str, float]:
+    """Total rotation of the generated camera against the truth's: a static camera keeps every consistency score high.
+
+    `active` is 1 when the generated camera turned at least `active_share` of the truth's total rotation.
+    """
+    truth = total_rotation_deg(require_poses(gt_c2w, "gt_c2w", at_least=2))
+    generated = total_rotation_deg(require_poses(c2w, "c2w", at_least=2))
+    if not truth > 0.0:
+        raise NotScorable(Reason.UNDEFINED, "the ground-truth camera does not turn")
+    share = generated / truth
+    return {"rotation_deg": generated, "gt_rotation_deg": truth, "share": share, "active": float(share >= active_share)}
+
+
+def passes_motion_gate(gt_c2w: ArrayLike, *, min_rotation_deg: float = MOTION_GATE_DEG) -> bool:
+    """Whether the ground-truth camera turns at least `min_rotation_deg` in total (MemoBench table S5)."""
+    return total_rotation_deg(require_poses(gt_c2w, "gt_c2w", at_least=2)) >= min_rotation_deg
+
+
+@memobench_metric(
+    "camera_controllability",
+    title="Camera controllability",
+    needs=("video", "gt_poses"),
+    roles=("pose", "gt_pose"),
+    equation="clip(1 - E_rot / max(Theta_gt, 10 deg))",
+    source="MemoBench section 3.4, eq. 7",
+)
+def score(context: ScoringClip) -> Scored:
+    """Rotation error against the ground-truth path; each frame's angle is a unit."""
+    truth, generated = matched_paths(context)
+    found = camera_errors(truth, generated, theta_0=context.constant("theta_0_deg", THETA_0_DEG))
+    angles = rotation_angle_deg(truth, align_first_frame(truth, generated))
+    frames = context.artifact("pose").arrays["frame_index"]
+    scale = max(found["theta_gt_deg"], context.constant("theta_0_deg", THETA_0_DEG))
+    units = [
+        Unit(f"f{int(frame)}", "frame", clip01(1.0 - float(angle) / scale), float(angle), int(frame))
+        for frame, angle in zip(frames, angles, strict=True)
+    ]
+    detail = f"E_rot {found['e_rot_deg']:.2f} deg, net rotation of the truth {found['theta_gt_deg']:.2f} deg"
+    return Scored([Item(found["score"], found["e_rot_deg"], detail=detail, n_units=len(units))], units)
+
+
+@memobench_metric(
+    "camera_activity",
+    title="Camera activity (inactivity gate)",
+    unit="share of the truth's rotation",
+    range=(0.0, None),
+    needs=("video", "gt_poses"),
+    roles=("pose", "gt_pose"),
+    equation="total rotation of the generated camera / total rotation of the truth; inactive below 0.25",
+    source="MemoBench appendix A (static cameras); the gate is ours",
+)
+def score_activity(context: ScoringClip) -> Scored:
+    """A static camera keeps every consistency score high; this is the number that exposes it."""
+    gate = inactivity_gate(*matched_paths(context))
+    detail = f"turned {gate['rotation_deg']:.1f} of {gate['gt_rotation_deg']:.1f} deg: {'active' if gate['active'] else 'inactive'}"
+    return Scored([Item(gate["share"], gate["rotation_deg"], detail=detail, n_units=1)])

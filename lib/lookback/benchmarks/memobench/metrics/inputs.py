@@ -1,0 +1,40 @@
+"""What the MemoBench metrics read of a clip: its phases, and the camera paths of clip and ground truth on one time axis."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookback.camera.poses import Poses
+from lookback.errors import NotScorable, Reason
+from lookback.benchmarks.memobench.metrics.phases import Phase, phase_frames, phase_map
+from lookback.measures.checks import Variant
+from lookback.measures.resample import poses_at
+from lookback.scoring import ScoringClip
+
+
+def variant_of(context: ScoringClip) -> Variant:
+    return "official" if context.variant == "official" else "paper"
+
+
+def phases(context: ScoringClip) -> dict[Phase, NDArray[np.int64]]:
+    """The generated frames of V, D and R."""
+    clip = context.clip
+    if clip.d_start is None or clip.r_start is None or clip.gt_frames is None:
+        raise NotScorable(Reason.NO_PHASES, "the phase sheet has no d_start and r_start for this clip")
+    count = context.need("n_frames")
+    return phase_frames(*phase_map(clip.d_start, clip.r_start, clip.gt_frames, count), count, variant=variant_of(context))
+
+
+def phase_of(frame: int, frames: dict[Phase, NDArray[np.int64]]) -> str:
+    """The (last) phase a frame belongs to."""
+    return next((phase for phase in ("R", "D", "V") if frame in frames[phase]), "")
+
+
+def matched_paths(context: ScoringClip) -> tuple[Poses, Poses]:
+    """(ground truth, generated) camera paths with one pose per generated row: the truth is read at the same share of its length."""
+    generated, truth = context.artifact("pose").arrays, context.artifact("gt_pose").arrays
+    count, true_count = context.need("n_frames"), context.clip.gt_frames or int(truth["frame_index"].max()) + 1
+    share = generated["frame_index"] / max(1, count - 1)
+    positions = np.interp(share * (true_count - 1), truth["frame_index"], np.arange(len(truth["frame_index"])))
+    return poses_at(truth["c2w"], positions), generated["c2w"]

@@ -1,0 +1,133 @@
+"""MemoBench's tables: metadata of the two subsets, and the phase sheet (d_start, r_start in ground-truth frames)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from lookback.errors import Reason, UsageError
+from lookback.layouts.confine import entries
+from lookback.layouts.documents import read_rows
+from lookback.benchmarks.memobench.names import clip_name
+from lookback.layouts.reading import Breach, Findings, Item
+from lookback.paths import portable, resolve
+
+METADATA = {"synthetic": "synthetic_metadata.csv", "real": "real_metadata.csv"}
+METADATA_PLACES = ("", "sam3_metadata", "data", "data/sam3_metadata")
+# The phase sheets of the dataset release, and what a user may lay beside the data.
+SHEETS = ("Synthetic_processed/Synthetic_ExitReenter.xlsx", "Real_Raw/Real_ExitReenter.xlsx", "phases.csv", "phases.xlsx")
+CLIP_COLUMNS = ("clip", "clip_id", "video_folder", "name", "id", "video_id")
+D_COLUMNS = ("d_start", "exits", "exit")
+R_COLUMNS = ("r_start", "re-enter", "reenter", "re_enter")
+FRAME_COLUMNS = ("n_frames", "gt_frames", "frames")
+
+
+@dataclass(frozen=True)
+class Phases:
+    """One row of a phase sheet."""
+
+    d_start: int
+    r_start: int
+    gt_frames: int | None = None
+
+
+def read_metadata(places: list[Path], findings: Findings) -> dict[str, dict[str, str]]:
+    """clip_id -> subject and prompt, from the first place that has each table."""
+    found: dict[str, dict[str, str]] = {}
+    for setting, file in METADATA.items():
+        candidates = [place / inner / file for place in places for inner in METADATA_PLACES]
+        path = next((candidate for candidate in candidates if candidate.is_file()), None)
+        if path is None:
+            continue
+        with findings.guard("prompt"):
+            for where, row in read_rows(path):
+                with findings.guard("prompt"):
+                    found[_metadata_clip(setting, row, where)] = {
+                        "object_name": row.get("subject", ""),
+                        "prompt": row.get("prompt", ""),
+                    }
+    return found
+
+
+def _metadata_clip(setting: str, row: dict[str, str], where: str) -> str:
+    number = row.get("video_id", "")
+    name = clip_name(f"{row.get('scene', '')}_{number}" if setting == "synthetic" else number)
+    if name is None or name.setting != setting or (setting == "synthetic" and not row.get("scene")):
+        raise Breach(where, "video_id", f"is '{number}', which names no {setting} clip", "write scene and number as in the dataset")
+    return name.clip_id
+
+
+def find_sheets(given: str | None, places: list[Path]) -> list[Path]:
+    """The phase sheets: the given file (or folder of them), else those that lie with the data; none is no error here."""
+    if given is not None:
+        path = resolve(given)
+        if path.is_dir():
+            files = [file for file in entries(path) if file.suffix.lower() in (".csv", ".xlsx")]
+        else:
+            files = [path] if path.is_file() and path.suffix.lower() in (".csv", ".xlsx") else []
+        if not files:
+            raise UsageError(f"The phase sheet {path} does not exist or is no CSV or XLSX file; correct phases (--phases)")
+        return files
+    found = [
+        place / name for place in places for name in (*SHEETS, *(f"data/{sheet}" for sheet in SHEETS)) if (place / name).is_file()
+    ]
+    return list(dict.fromkeys(found))
+
+
+def read_phases(sheets: list[Path], findings: Findings) -> dict[str, Phases]:
+    """clip_id -> phases; every bad row is a violation of its own."""
+    found: dict[str, Phases] = {}
+    for sheet in sheets:
+        with findings.guard("d_start"):
+            rows = read_rows(sheet)
+            columns = {name for _, row in rows for name in row}
+            d_column, r_column = _column(sheet, columns, D_COLUMNS), _column(sheet, columns, R_COLUMNS)
+            clip_column = _column(sheet, columns, CLIP_COLUMNS)
+            for where, row in rows:
+                if row.get("skip", "").lower() == "yes":
+                    continue
+                said = row.get(clip_column, "")
+                name = clip_name(f"{row['scene']}_{said}" if row.get("scene") and said.isdigit() else said)
+                with findings.guard("d_start", Item(sample_id=name.clip_id if name else "")):
+                    if name is None:
+                        raise Breach(
+                            where,
+                            clip_column,
+                            f"'{said}' is no clip name",
+                            "write {Scene}_{NNN} or the real clip's number",
+                        )
+                    if name.clip_id in found:
+                        raise Breach(where, clip_column, f"'{name.clip_id}' occurs a second time", "keep one row per clip")
+                    found[name.clip_id] = _phases(where, row, d_column, r_column)
+    return found
+
+
+def _phases(where: str, row: dict[str, str], d_column: str, r_column: str) -> Phases:
+    d_start, r_start = _frame(where, row, d_column), _frame(where, row, r_column)
+    if not 0 < d_start < r_start:
+        problem = f"the subject returns at frame {r_start}, but leaves at {d_start}"
+        raise Breach(where, r_column, problem, "give 0 < d_start < r_start in ground-truth frames")
+    frame_column = next((name for name in FRAME_COLUMNS if row.get(name)), None)
+    total = _frame(where, row, frame_column) if frame_column else None
+    if total is not None and r_start >= total:
+        raise Breach(where, r_column, f"is {r_start}, but the ground truth has {total} frames", "give a frame inside the video")
+    return Phases(d_start, r_start, total)
+
+
+def _frame(where: str, row: dict[str, str], column: str) -> int:
+    text = row.get(column, "")
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if value < 0 or value != value or value != int(value if value < 1e9 else -1):
+        raise Breach(where, column, f"is '{text}', not a frame number", "write a whole number from 0 on")
+    return int(value)
+
+
+def _column(sheet: Path, columns: set[str], names: tuple[str, ...]) -> str:
+    found = next((name for name in names if name in columns), None)
+    if found is None:
+        problem = f"has no column {' or '.join(names)}"
+        raise Breach(sheet, names[0], problem, f"name a column of {portable(sheet)} so", Reason.MISSING_INPUT)
+    return found

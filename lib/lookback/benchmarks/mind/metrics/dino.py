@@ -1,0 +1,87 @@
+"""DINO feature error of the predicted frames (MIND, `dino`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lookback.errors import NotScorable, Reason
+from lookback.benchmarks.mind.metrics.declare import mind_metric
+from lookback.benchmarks.mind.metrics.frame_measures import scored_length
+from lookback.benchmarks.mind.metrics.inputs import predicted_frames, variant_of, video_max_time
+from lookback.benchmarks.mind.metrics.preprocess import preprocess
+from lookback.measures.checks import require_equal_size, require_finite
+from lookback.measures.similarity import unit_vectors
+from lookback.scoring import Item, Paired, Scored, ScoringClip, Unit
+
+
+def dino_mse(patches: ArrayLike, patches_truth: ArrayLike) -> NDArray[np.float64]:
+    """Per frame, the mean squared error of L2-normalised patch tokens (N,P,D), special tokens dropped."""
+    predicted, expected = require_finite(patches, "patches", ndim=3), require_finite(patches_truth, "patches_truth", ndim=3)
+    require_equal_size(predicted, expected, "patches and patches_truth")
+    return ((unit_vectors(predicted) - unit_vectors(expected)) ** 2).mean(axis=(1, 2))
+
+
+BATCH = 8  # pairs encoded at once
+
+
+class FeatureErrors:
+    """Feature error of each pair of frames, encoded in small batches."""
+
+    def __init__(self, encoder: Any):
+        self.encoder = encoder
+        self.waiting: list[tuple[int, np.ndarray, np.ndarray]] = []
+        self.found: dict[int, float] = {}
+
+    def push(self, index: int, frame: np.ndarray, truth: np.ndarray | None) -> None:
+        assert truth is not None
+        self.waiting.append((index, _picture(frame), _picture(truth)))
+        if len(self.waiting) == BATCH:
+            self._encode()
+
+    def finish(self) -> dict[int, float]:
+        if self.waiting:
+            self._encode()
+        return self.found
+
+    def _encode(self) -> None:
+        indices, frames, truths = zip(*self.waiting, strict=True)
+        made = self.encoder.encode(np.stack([*frames, *truths]))
+        patches = made.patches[:, made.valid].astype(np.float64)
+        errors = dino_mse(patches[: len(frames)], patches[len(frames) :])
+        self.found |= dict(zip(indices, map(float, errors), strict=True))
+        self.waiting = []
+
+
+def _picture(frame: np.ndarray) -> np.ndarray:
+    return np.rint(preprocess(frame) * 255.0).astype(np.uint8)
+
+
+@mind_metric(
+    "dino",
+    title="DINO feature error",
+    unit="mse",
+    range=(0.0, None),
+    higher_is_better=False,
+    needs=("video", "ground_truth", "mark_time"),
+    roles=(),
+    tools=("features",),
+    subsets=("mem_test", "action_space_test"),
+    equation="mean squared error of L2-normalised patch tokens",
+    source="MIND, dino",
+    pixels=True,
+)
+def score(context: ScoringClip):
+    """The prediction's patch features against the truth's; `dino_every` thins the frames out, and the item says so."""
+    frames, truth = predicted_frames(context, video_max_time(context))
+    length, every = scored_length(len(frames), variant=variant_of(context)), int(context.constant("dino_every", 1))
+    if length == 0:
+        raise NotScorable(Reason.TOO_SHORT, f"{len(frames)} frames leave none to score ({context.variant})")
+    encoder = context.backend("features")
+    every_pair = yield Paired(f"dino-{every}", lambda: FeatureErrors(encoder), frames[::every], truth[::every])
+    found = {frame: error for frame, error in every_pair.items() if frame < length}  # both variants share the pairs
+    units = [Unit(f"f{frame}", "frame", error, error, frame) for frame, error in found.items()]
+    mean = float(np.mean(list(found.values())))
+    return Scored([Item(mean, mean, detail=f"every {every}th frame" if every > 1 else "", n_units=len(units))], units)

@@ -1,0 +1,92 @@
+"""Visual integrity: are the frames intact enough to be judged (WRBench dimension iii, eq. 3 and 11-13)?"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lookback.errors import NotScorable, Reason
+from lookback.measures.checks import require_finite
+from lookback.measures.normalise import clip01
+from lookback.measures.similarity import unit_vectors
+from lookback.benchmarks.wrbench.metrics.declare import wrbench_metric
+from lookback.scoring import Item, Scored, ScoringClip, Unit
+
+PERCENTILE = 20.0
+
+
+def visual_integrity(cls: ArrayLike, patches: ArrayLike, valid: ArrayLike | None = None) -> float:
+    """min(s_global, s_local) (WRBench eq. 3), in [0,1].
+
+    s_global = clip(cos(CLS_first, CLS_last)) (eq. 11); s_local = P20 over adjacent frames of P20 of the bidirectional best-match
+    patch cosines (eq. 12-13). `cls` (T,D), `patches` (T,P,D); `valid` (P,) or (T,P) is false for patches of padding only.
+    """
+    return integrity_parts(cls, patches, valid)["score"]
+
+
+def integrity_parts(cls: ArrayLike, patches: ArrayLike, valid: ArrayLike | None = None) -> dict[str, float]:
+    """The score, its two terms, and the valid-patch-mean global term that the paper reports as a diagnostic."""
+    tokens = require_finite(cls, "cls", ndim=2)
+    if len(tokens) < 2:
+        raise NotScorable(Reason.TOO_SHORT, f"{len(tokens)} sampled frames, at least 2 are needed")
+    frames, kept = _normalised_patches(patches, valid, len(tokens))
+    unit = unit_vectors(tokens, "cls")
+    s_global = clip01(float(unit[0] @ unit[-1]))
+    s_local = float(np.percentile(adjacent_scores(frames, kept), PERCENTILE))
+    ends = unit_vectors(np.stack([frames[index][kept[index]].mean(axis=0) for index in (0, -1)]), "mean patch")
+    return {
+        "score": min(s_global, s_local),
+        "s_global": s_global,
+        "s_local": s_local,
+        "s_global_patch_mean": clip01(float(ends[0] @ ends[1])),
+    }
+
+
+def adjacent_scores(patches: NDArray[np.float64], valid: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """P20 of the best-match set of each adjacent pair (WRBench eq. 12): unit patches (T,P,D), valid (T,P) -> (T-1,)."""
+    scores = []
+    for index in range(len(patches) - 1):
+        similarity = np.clip(patches[index][valid[index]] @ patches[index + 1][valid[index + 1]].T, 0.0, 1.0)
+        best = np.concatenate([similarity.max(axis=1), similarity.max(axis=0)])
+        scores.append(np.percentile(best, PERCENTILE))
+    return np.array(scores)
+
+
+def _normalised_patches(
+    patches: ArrayLike, valid: ArrayLike | None, n_frames: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    array = require_finite(patches, "patches", ndim=3)
+    if len(array) != n_frames:
+        raise NotScorable(Reason.LENGTH_MISMATCH, f"cls and patches: {n_frames} against {len(array)} frames")
+    flags = np.ones(array.shape[:2], dtype=bool) if valid is None else np.asarray(valid).astype(bool)
+    if flags.shape not in {array.shape[:2], array.shape[1:2]}:
+        raise NotScorable(Reason.SIZE_MISMATCH, f"valid: {flags.shape} for patches of {array.shape[:2]}")
+    flags = np.broadcast_to(flags, array.shape[:2])
+    if not flags.any(axis=1).all():
+        raise NotScorable(Reason.INVALID_INPUT, "valid: a frame has padding only")
+    unit = np.zeros_like(array)
+    unit[flags] = unit_vectors(array[flags], "patches")
+    return unit, flags
+
+
+@wrbench_metric(
+    "visual_integrity",
+    title="Visual integrity",
+    needs=("video",),
+    roles=("features",),
+    equation="min(cos(CLS_first, CLS_last), P20 over adjacent frames of P20 of best-match patch cosines)",
+    source="WRBench dimension (iii), eq. 3 and 11-13",
+)
+def score(context: ScoringClip) -> Scored:
+    """Both terms and the valid-patch-mean diagnostic are in the item's detail; each adjacent pair is a unit."""
+    found = context.artifact("features").arrays
+    patches = found["patches"].astype(np.float64)
+    parts = integrity_parts(found["cls"], patches, found["valid"])
+    unit, kept = _normalised_patches(patches, found["valid"], len(found["cls"]))
+    frames = found["frame_index"]
+    units = [
+        Unit(f"f{int(a)}_f{int(b)}", "pair", float(value), float(value), int(b), int(a))
+        for value, a, b in zip(adjacent_scores(unit, kept), frames[:-1], frames[1:], strict=True)
+    ]
+    detail = ", ".join(f"{name} {parts[name]:.4f}" for name in ("s_global", "s_local", "s_global_patch_mean"))
+    return Scored([Item(parts["score"], parts["score"], detail=detail, n_units=len(units))], units)

@@ -1,0 +1,114 @@
+"""The audit as pictures."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from lookback.demo.audit.sensitivity import FEWEST_CLIPS
+from lookback.figures import PALETTE, style
+
+PANELS = 4  # dose-response panels in a row
+
+
+def sensitivity_figure(table: pd.DataFrame) -> tuple[Figure, str]:
+    """Heat map measure x failure of the rank correlation of severity and drop; a frame marks the metrics meant for a failure."""
+    told = table[table["rank_correlation"].notna()]
+    if told.empty:
+        return _nothing()
+    grid, meant = (told.pivot(index="measure", columns="failure", values=name) for name in ("rank_correlation", "meant"))
+    with style():
+        size = (0.55 * grid.shape[1] + 4.5, 0.27 * grid.shape[0] + 1.8)
+        figure, axes = plt.subplots(figsize=size, layout="constrained")
+        picture = axes.imshow(np.ma.masked_invalid(grid.to_numpy()), cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
+        for row, column in np.argwhere(grid.notna().to_numpy()):
+            value = grid.iat[row, column]
+            colour = "white" if abs(value) > 0.6 else "black"
+            axes.text(column, row, f"{value:.1f}", ha="center", va="center", fontsize=6.5, color=colour)
+            if meant.iat[row, column] is True or meant.iat[row, column] == 1:
+                axes.add_patch(plt.Rectangle((column - 0.48, row - 0.46), 0.96, 0.92, fill=False, edgecolor="black", linewidth=1.6))
+        axes.set_xticks(range(grid.shape[1]), [name.replace("_", " ") for name in grid.columns], rotation=45, ha="right")
+        axes.set_yticks(range(grid.shape[0]), grid.index, fontsize=7.5)
+        axes.set_xlabel("injected failure")
+        figure.colorbar(picture, label="rank correlation of severity and drop", shrink=0.7)
+    left = sorted(set(table["failure"]) - set(told["failure"]))
+    caption = (
+        f"{grid.shape[0]} measures and {grid.shape[1]} injected failures. Blue: the metric falls as the failure gets worse; "
+        "white: it does not notice; red: it rises. Framed: the metric is meant for this failure. Each cell compares "
+        f"{_span(told['n'])} failing clips with the faithful clip of the same scene and camera; empty: fewer than "
+        f"{FEWEST_CLIPS} such clips."
+    )
+    return figure, caption + (f" Not measured: {', '.join(left).replace('_', ' ')}." if left else "")
+
+
+def _nothing() -> tuple[Figure, str]:
+    """Said openly where no failure can be tried."""
+    words = f"No failure has {FEWEST_CLIPS} failing clips with a score: nothing can be said about a metric's sensitivity."
+    with style():
+        figure, axes = plt.subplots(figsize=(7, 1.2))
+        axes.text(0.5, 0.5, words, ha="center", va="center", fontsize=8, wrap=True)
+        axes.axis("off")
+    return figure, words
+
+
+def _span(counts: pd.Series) -> str:
+    low, high = int(counts.min()), int(counts.max())
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+def dose_figure(drops: pd.DataFrame, table: pd.DataFrame) -> tuple[Figure, str]:
+    """Per failure, the drop against severity of the metrics meant for it, each in units of its largest drop anywhere."""
+    drops, table = drops[drops["drop"].notna()], table[table["rank_correlation"].notna() & table["meant"]]
+    if table.empty:
+        return _nothing()
+    failures = sorted(table["failure"].unique())
+    scale = drops.groupby("measure")["drop"].apply(lambda values: max(values.abs().max(), 1e-12))
+    rows = -(-len(failures) // PANELS)
+    with style():
+        size = (11, 2.3 * rows)
+        figure, grid = plt.subplots(rows, PANELS, figsize=size, sharex=True, sharey=True, squeeze=False, layout="constrained")
+        for axes, failure in zip(grid.flat, failures, strict=False):
+            chosen = table[table["failure"] == failure].nlargest(3, "rank_correlation")["measure"]
+            for colour, measure in zip(PALETTE, chosen, strict=False):
+                own = drops[(drops["failure"] == failure) & (drops["measure"] == measure)]
+                means = own.groupby("severity")["drop"].mean() / scale[measure]
+                axes.plot([0, *means.index], [0, *means], marker="o", markersize=3, color=colour, label=measure.split(".", 1)[1])
+            axes.axhline(0, color="#999999", linewidth=0.6)
+            axes.set_title(failure.replace("_", " "), fontsize=9)
+            axes.set_ylim(-0.3, 1.5)  # room for the legend
+            axes.legend(fontsize=6, frameon=False, loc="upper left")
+        for axes in grid.flat[len(failures) :]:
+            axes.set_visible(False)
+        figure.supxlabel("injected severity")
+        figure.supylabel("drop (share of the metric's largest)")
+    return figure, (
+        "How far the metrics meant for a failure fall as it gets worse, mean over the failing clips of a severity "
+        f"({_span(table['n'])} clips a line). A flat line is a failure missed."
+    )
+
+
+def invariance_figure(table: pd.DataFrame) -> tuple[Figure, str]:
+    """Heat map measure x corruption at its full strength: the drop in per cent of the sound value."""
+    strongest = table[table["strength"] == table.groupby("control")["strength"].transform("max")]
+    grid = 100 * strongest.pivot(index="measure", columns="control", values="relative_drop")
+    kinds = strongest.drop_duplicates("control").set_index("control")["kind"]
+    grid = grid[sorted(grid.columns, key=lambda name: (kinds[name], name))]
+    with style():
+        figure, axes = plt.subplots(figsize=(0.75 * grid.shape[1] + 4.5, 0.27 * grid.shape[0] + 1.8), layout="constrained")
+        shown = np.ma.masked_invalid(grid.clip(-100, 100).to_numpy())
+        picture = axes.imshow(shown, cmap="RdBu", vmin=-100, vmax=100, aspect="auto")
+        for row, column in np.argwhere(grid.notna().to_numpy()):
+            value = grid.iat[row, column]
+            colour = "white" if abs(value) > 60 else "black"
+            axes.text(column, row, f"{value:.0f}", ha="center", va="center", fontsize=6.5, color=colour)
+        names = [f"{name.replace('_', ' ')}\n({kinds[name]})" for name in grid.columns]
+        axes.set_xticks(range(grid.shape[1]), names, rotation=45, ha="right", fontsize=7.5)
+        axes.set_yticks(range(grid.shape[0]), grid.index, fontsize=7.5)
+        figure.colorbar(picture, label="drop in % of the sound clip's value", shrink=0.7)
+    return figure, (
+        f"{grid.shape[0]} measures on {_span(strongest['n'])} sound clip(s) each, corrupted. "
+        "Controls break memory and should make a metric of memory fall (blue); nuisances, at full "
+        "strength, do not touch memory and should leave it alone (white). Red: the metric rises."
+    )

@@ -1,0 +1,92 @@
+"""What the trial says in words: who catches what, and what else makes a metric fall."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from lookback.demo.audit.sensitivity import FEWEST_CLIPS
+
+COLUMNS = ["failure", "verdict", "n", "detected_from", "meant_and_best", "meant_correlation", "strongest", "correlation", "reading"]
+METRICS = ["measure", "sees", "misses", "also_reacts_to", "worst_nuisance"]
+CAUGHT, SEEN, MISSED, UNMEASURED = "caught by its metric", "seen by its metric", "missed by its metrics", "not measured"
+
+
+def failure_readings(table: pd.DataFrame) -> pd.DataFrame:
+    """Per failure: is it caught by a metric meant for it, is that the strongest of all, and a sentence."""
+    rows = [_failure(str(failure), group) for failure, group in table.groupby("failure", sort=True)]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _failure(failure: str, group: pd.DataFrame) -> dict[str, object]:
+    measured = group[group["rank_correlation"].notna()]
+    best, own = _strongest(measured), _strongest(measured[measured["meant"]])
+    row = {
+        "failure": failure,
+        "strongest": "" if best is None else best["measure"],
+        "correlation": float("nan") if best is None else best["rank_correlation"],
+        "meant_and_best": "" if own is None else own["measure"],
+        "meant_correlation": float("nan") if own is None else own["rank_correlation"],
+        "n": 0 if own is None else own["n"],
+        "detected_from": float("nan") if own is None else own["detected_from"],
+    }
+    name = failure.replace("_", " ")
+    if own is None or best is None:
+        why = _why_not(group)
+        reacts = "" if best is None else f" {best['measure']} reacts most ({best['rank_correlation']:.2f})."
+        return row | {"verdict": f"{UNMEASURED}: {why}", "reading": f"{name.capitalize()} is not measured: {why}.{reacts}"}
+    strongest = own["rank_correlation"] >= best["rank_correlation"] - 1e-9
+    verdict = MISSED if not own["seen"] else CAUGHT if strongest else SEEN
+    return row | {"verdict": verdict, "reading": _sentence(name.capitalize(), best, own, strongest)}
+
+
+def _strongest(rows: pd.DataFrame) -> pd.Series | None:
+    """The measure that follows the severity best: a seer before one that is not, of equals one meant for it."""
+    return None if rows.empty else rows.sort_values(["seen", "rank_correlation", "meant"], kind="stable").iloc[-1]
+
+
+def _why_not(group: pd.DataFrame) -> str:
+    """Why no metric meant for the failure was measured."""
+    meant = group[group["meant"]]
+    if (meant["n"] > 0).any():
+        return f"fewer than {FEWEST_CLIPS} failing clips"
+    reasons = [text for text in (meant if len(meant) else group)["missing"] if text]
+    if len(meant) or not (group["n"] > 0).any():
+        return reasons[0].split(",")[0].rpartition(" ")[0].replace("_", " ") if reasons else "no scores"
+    return "no metric of these clips is meant for it"
+
+
+def _sentence(failure: str, best: pd.Series, own: pd.Series, strongest: bool) -> str:
+    more = "" if strongest else f"; {best['measure']}, not meant for it, reacts more ({best['rank_correlation']:.2f})"
+    if not own["seen"]:
+        drop = "" if own["mean_drop"] > own["spread"] else ", and falls by less than sound clips differ among themselves"
+        return (
+            f"{failure} is missed: {own['measure']}, meant for it, follows its severity with "
+            f"{own['rank_correlation']:.2f} (n {own['n']}){drop}{more}."
+        )
+    since = "" if pd.isna(own["detected_from"]) else f" and exceeds what nuisances do from severity {own['detected_from']:g} on"
+    return f"{failure} is seen by {own['measure']} ({own['rank_correlation']:.2f}, n {own['n']}){since}{more}."
+
+
+def metric_readings(table: pd.DataFrame, invariances: pd.DataFrame) -> pd.DataFrame:
+    """Per measure: the failures it sees of those it is meant for (with their number of clips), what else it reacts to, and the
+    nuisance that moves it most."""
+    rows = []
+    for measure, group in table[table["rank_correlation"].notna()].groupby("measure", sort=True):
+        nuisances = invariances[(invariances["measure"] == measure) & (invariances["kind"] == "nuisance")]
+        worst = nuisances.loc[nuisances["mean_drop"].abs().idxmax()] if len(nuisances) else None
+        rows.append(
+            {
+                "measure": measure,
+                "sees": _listed(group[group["seen"] & group["meant"]]),
+                "misses": _listed(group[~group["seen"] & group["meant"]]),
+                "also_reacts_to": _listed(group[group["seen"] & ~group["meant"]]),
+                "worst_nuisance": "not tried"
+                if worst is None
+                else f"{worst['control']} ({worst['mean_drop']:+.3g}, n {worst['n']})",
+            }
+        )
+    return pd.DataFrame(rows, columns=METRICS)
+
+
+def _listed(rows: pd.DataFrame) -> str:
+    return ", ".join(f"{failure} ({n})" for failure, n in zip(rows["failure"], rows["n"], strict=True))

@@ -1,0 +1,117 @@
+"""Metric x failure: how far a measure falls when a known failure is injected, and from which severity on that is more than chance.
+
+All drops are counted in the measure's bad direction, so that positive always means "noticed".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.stats import spearmanr
+
+from lookback.demo.audit.targets import meant_for
+from lookback.clips import KEYS
+from lookback.scoring.direction import more_is_better
+
+TASK = ["benchmark", "setting", "clip_id"]  # the same scene, camera and event
+NOTICES = 0.5  # rank correlation of drop and severity from which a measure counts as seeing a failure
+FEWEST_CLIPS = 2  # failing clips: with one, any drop at all would be a perfect correlation
+ALONE = 0.01  # of its value, as the spread of a sound clip that has no other to be compared with
+NO_PAIR = "no faithful clip scored"
+DROPS = [*KEYS, "measure", "failure", "severity", "faithful", "value", "drop", "reason"]
+REACTIONS = [*KEYS, "measure", "control", "kind", "strength", "sound", "value", "drop"]
+SENSITIVITY = ["measure", "failure", "meant", "n", "mean_drop", "spread", "rank_correlation", "seen", "threshold", "detected_from"]
+SENSITIVITY += ["missing"]
+
+
+def measures(items: pd.DataFrame) -> pd.DataFrame:
+    """Items with the column `measure` and its `sign`: the metric over the whole clip; for MIND each of its parts."""
+    whole = items[(items["phase"] == "") | (items["benchmark"] == "mind")]
+    sign = [1.0 if more_is_better(metric, phase) else -1.0 for metric, phase in zip(whole["metric"], whole["phase"], strict=True)]
+    return whole.assign(measure=(whole["metric"] + " " + whole["phase"]).str.strip(), sign=sign)
+
+
+def paired_drops(items: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
+    """One row per failing clip and measure: its value, the faithful clip's value on the same task, and the drop; or the reason
+    there is none."""
+    named = measures(items).merge(truth[[*KEYS, "failure", "severity"]], on=KEYS)
+    sound = named[(named["severity"] == 0) & named["value"].notna()]
+    right = sound.groupby([*TASK, "measure"])["value"].mean().rename("faithful").reset_index()
+    wrong = named[named["severity"] > 0].merge(right, on=[*TASK, "measure"], how="left")
+    reason = wrong["reason"].mask(wrong["value"].notna() & wrong["faithful"].isna(), NO_PAIR)
+    return wrong.assign(drop=wrong["sign"] * (wrong["faithful"] - wrong["value"]), reason=reason)[DROPS]
+
+
+def reactions(trials: pd.DataFrame) -> pd.DataFrame:
+    """One row per corrupted clip and measure: its value, the sound clip's, and the drop."""
+    if trials.empty:
+        return pd.DataFrame(columns=REACTIONS)
+    scored = measures(trials[trials["value"].notna()])
+    key = [*TASK, "sound_model", "measure"]
+    right = scored[scored["control"] == "sound"].groupby(key)["value"].mean().rename("sound").reset_index()
+    wrong = scored[scored["control"] != "sound"].merge(right, on=key)
+    return wrong.assign(drop=wrong["sign"] * (wrong["sound"] - wrong["value"]))[REACTIONS]
+
+
+def thresholds(reacted: pd.DataFrame, false_alarms: float) -> dict[str, float]:
+    """Per measure: the drop that nuisances exceed with a chance of at most `false_alarms` (their empirical quantile)."""
+    grouped = reacted[reacted["kind"] == "nuisance"].groupby("measure")["drop"]
+    return {str(measure): max(0.0, float(np.quantile(drops, 1 - false_alarms))) for measure, drops in grouped}
+
+
+def sensitivity(drops: pd.DataFrame, limits: dict[str, float]) -> pd.DataFrame:
+    """Per measure and failure: n failing clips, mean drop, its rank correlation with severity (severity 0 drops 0; missing below
+    two clips), whether the failure is `seen` (the correlation is clear and the drop exceeds the spread of the sound clips), and the
+    smallest severity whose mean drop exceeds what nuisances do (missing: none does, or the measure met no nuisance)."""
+    spreads = _spreads(drops)
+    rows = []
+    for (measure, failure), group in drops.groupby(["measure", "failure"], sort=True):
+        told = group[group["drop"].notna()]
+        rho, limit, spread = _rank_correlation(told), limits.get(str(measure), np.nan), spreads.get(str(measure), np.nan)
+        by_severity = told.groupby("severity")["drop"].mean()
+        noticed = by_severity[by_severity > limit]
+        rows.append(
+            {
+                "measure": measure,
+                "failure": failure,
+                "meant": meant_for(str(failure), str(measure)),
+                "n": len(told),
+                "mean_drop": told["drop"].mean(),
+                "spread": spread,
+                "rank_correlation": rho,
+                "seen": bool(rho >= NOTICES and told["drop"].mean() > spread),
+                "threshold": limit,
+                "detected_from": noticed.index.min() if len(noticed) else np.nan,
+                "missing": _missing(group),
+            }
+        )
+    return pd.DataFrame(rows, columns=SENSITIVITY)
+
+
+def _spreads(drops: pd.DataFrame) -> dict[str, float]:
+    """Per measure: how much the sound clips differ among themselves (standard deviation)."""
+    sound = drops.dropna(subset=["faithful"]).drop_duplicates([*TASK, "measure"]).groupby("measure")["faithful"]
+    return sound.std().fillna(ALONE * sound.mean().abs()).to_dict()
+
+
+def _rank_correlation(told: pd.DataFrame) -> float:
+    if len(told) < FEWEST_CLIPS:
+        return np.nan
+    severity, drop = ([*told[name], *[0.0] * len(told)] for name in ("severity", "drop"))
+    return float(spearmanr(severity, drop).statistic) if len(set(drop)) > 1 else 0.0
+
+
+def _missing(group: pd.DataFrame) -> str:
+    """Why failing clips have no drop, the commonest reason first."""
+    reasons = group.loc[group["drop"].isna(), "reason"].value_counts()
+    return ", ".join(f"{reason} {count}" for reason, count in reasons.items())
+
+
+def invariance(reacted: pd.DataFrame) -> pd.DataFrame:
+    """Per measure and corruption: n and the mean drop at each strength, in units of the sound clips' mean value."""
+    if reacted.empty:
+        return pd.DataFrame(columns=["measure", "control", "kind", "strength", "n", "mean_drop", "relative_drop"])
+    grouped = reacted.groupby(["measure", "control", "kind", "strength"], sort=True)
+    table = grouped.agg(n=("drop", "count"), mean_drop=("drop", "mean"), sound=("sound", "mean")).reset_index()
+    size = table["sound"].abs().where(table["sound"].abs() > 1e-9)
+    return table.assign(relative_drop=table["mean_drop"] / size).drop(columns="sound")

@@ -1,0 +1,89 @@
+"""MIND: ground truth with action.json and COLMAP poses on one side, generated videos on the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from lookback.benchmarks.mind.actions import to_mind
+from lookback.camera.poses import inverse
+from lookback.demo.captions import prompt
+from lookback.demo.clip import RenderedClip
+from lookback.demo.datasets.common import Take, write_json, write_video
+from lookback.demo.filming import figure_pose
+from lookback.demo.plan import PlannedClip, Task
+from lookback.demo.scenes import load_scene
+
+TRUTH, GENERATED = "MIND-Data", "test_root"
+
+
+def folder(task: Task) -> str:
+    return "mind"
+
+
+def write_truth(root: Path, task: Task, right: RenderedClip) -> None:
+    """video.mp4, action.json and images.txt; mirror_test has no ground truth."""
+    if task.subset == "mirror_test":
+        return
+    place = root / TRUTH / task.setting / "test" / task.subset / task.sample_id
+    write_video(place / "video.mp4", right.frames)
+    write_json(place / "action.json", _actions(task, right))
+    (place / "images.txt").write_text(colmap_images(right.c2w), encoding="utf-8")
+
+
+def write_clip(root: Path, take: Take) -> None:
+    """What the model generated after the memory context, or one mirrored path."""
+    task = take.task
+    place = root / GENERATED / take.model_id / task.setting / task.subset / task.sample_id
+    name = f"{task.condition_id}.mp4" if task.subset == "mirror_test" else "video.mp4"
+    write_video(place / name, take.clip.frames[task.mark_time :])
+
+
+def finish(root: Path, plan: Sequence[PlannedClip]) -> None:
+    """Nothing is left to write: MIND has no manifest."""
+
+
+def colmap_images(c2w: NDArray[np.float64]) -> str:
+    """COLMAP's images.txt: id, world-to-camera quaternion (w x y z) and translation, camera id, name; an empty point line."""
+    w2c = inverse(c2w)
+    lines = ["# IMAGE_ID, QW, QX, QY, QZ, TX, TY, TZ, CAMERA_ID, NAME", "# POINTS2D[] as (X, Y, POINT3D_ID)"]
+    for index, pose in enumerate(w2c):
+        x, y, z, w = Rotation.from_matrix(pose[:3, :3]).as_quat(canonical=True)
+        values = " ".join(f"{value:.12g}" for value in (w, x, y, z, *pose[:3, 3]))
+        lines += [f"{index + 1} {values} 1 {index:06d}.png", ""]
+    return "\n".join(lines) + "\n"
+
+
+def _place(position: NDArray[np.float64]) -> dict[str, float]:
+    """MIND's axes (Unreal's): x forward, y right, z up."""
+    return {"x": round(float(position[2]), 6), "y": round(float(position[0]), 6), "z": round(float(-position[1]), 6)}
+
+
+def _angles(c2w: NDArray[np.float64]) -> dict[str, float]:
+    """Roll, pitch, yaw in degrees; pitch up and yaw right are positive."""
+    yaw = np.degrees(np.arctan2(c2w[0, 2], c2w[2, 2]))
+    pitch = np.degrees(np.arctan2(-c2w[1, 2], np.hypot(c2w[0, 2], c2w[2, 2])))
+    return {"x": 0.0, "y": round(float(pitch), 6), "z": round(float(yaw), 6)}
+
+
+def _actions(task: Task, right: RenderedClip) -> dict[str, Any]:
+    rows = []
+    for row, pose in zip(to_mind(task.camera, "code"), right.c2w, strict=True):
+        camera = {"camera_pos": _place(pose[:3, 3]), "camera_rpy": _angles(pose)}
+        if task.third_person:
+            foot, heading = figure_pose(pose)
+            actor = {"actor_pos": _place(foot), "actor_rpy": {"x": 0.0, "y": 0.0, "z": round(heading, 6)}}
+            rows.append({**row, **actor, **camera})
+        else:
+            rows.append({**row, "actor_pos": camera["camera_pos"], "actor_rpy": camera["camera_rpy"]})
+    return {
+        "mark_time": task.mark_time,
+        "total_time": len(right.frames),
+        "caption": prompt(load_scene(task.scene), task.event, task.camera),
+        "data": rows,
+    }

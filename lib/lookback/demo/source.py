@@ -1,0 +1,60 @@
+"""The demo world as a data source: rendered once per parameters and code, then read back like any other dataset."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+import lookback
+from lookback.clips import KEYS
+from lookback.files import sha256_json, write_json
+from lookback.hashcache import HashCache
+from lookback.params import RunParams
+from lookback.params.curation import Source
+from lookback.tables import read_table
+
+MARK = "datasets.json"  # beside the datasets folder, which is replaced as a whole
+RENDERING = ("world", "camera", "media")  # the packages whose code decides what is rendered
+
+
+def demo_sources(params: RunParams) -> list[Source]:
+    """The demo's datasets as sources, rendered first when parameters, code or files changed; none without a world."""
+    world = params.curation.world
+    if world is None:
+        return []
+    from lookback.demo.datasets import dataset_sources, write_datasets
+    from lookback.demo.plan import demo_plan
+
+    root, mark = params.paths.datasets, params.paths.root / MARK
+    hashes = HashCache.of_project()
+    made_by = sha256_json([world.model_dump(), params.seed, _code(hashes)])
+    if _recorded(mark) != {"made_by": made_by, "content": hashes.tree(root)}:
+        write_datasets(demo_plan(world.width, world.height, params.seed, world.scale), root, params.workers)
+        write_json(mark, {"made_by": made_by, "content": hashes.tree(root)})
+    hashes.save()
+    return dataset_sources(root)
+
+
+def demo_tables(params: RunParams, clips: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The demo's truth and its simulated annotators' votes, of the clips that were kept."""
+    if params.curation.world is None:
+        return {}
+    from lookback.demo.annotators import simulate_votes
+
+    truth = read_table(params.paths.datasets / "truth", "truth").merge(clips[KEYS], on=KEYS, how="inner", validate="one_to_one")
+    return {"truth": truth, "ratings": simulate_votes(truth, params.seed)}
+
+
+def _code(hashes: HashCache) -> dict[str, str]:
+    package = Path(lookback.__file__).parent
+    files = [path for name in RENDERING for path in sorted((package / name).rglob("*")) if path.is_file()]
+    return {path.relative_to(package).as_posix(): hashes.file(path) for path in files if path.suffix != ".pyc"}
+
+
+def _recorded(mark: Path) -> dict[str, str]:
+    try:
+        return json.loads(mark.read_text())
+    except (OSError, ValueError):
+        return {}

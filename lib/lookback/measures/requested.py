@@ -1,0 +1,41 @@
+"""The camera path a clip was asked to follow."""
+
+from __future__ import annotations
+
+from lookback.camera.intent import PRESETS, compile, parse, preset
+from lookback.camera.poses import Poses, validate_poses
+from lookback.camera.text import parse_action
+from lookback.errors import LookbackError, NotScorable, Reason
+from lookback.measures.files import load_array
+from lookback.measures.resample import resample_poses
+from lookback.paths import resolve
+from lookback.scoring import ScoringClip
+
+
+def requested_poses(context: ScoringClip, n_frames: int) -> Poses:
+    """Target poses (n_frames,4,4): the clip's own file when it has one, else compiled from its camera request."""
+    if context.clip.target_poses:
+        poses = given_poses(context)
+        return poses if len(poses) == n_frames else resample_poses(poses, n_frames)
+    try:
+        return compile_request(context.need("camera"), n_frames)
+    except LookbackError as error:
+        raise NotScorable(Reason.INVALID_INPUT, str(error)) from error
+
+
+def given_poses(context: ScoringClip) -> Poses:
+    """The trajectory the model was given (N,4,4), as it lies in the clip's file."""
+    file = context.need("target_poses")
+    try:
+        return validate_poses(load_array(resolve(file)), file)
+    except LookbackError as error:
+        raise NotScorable(Reason.INVALID_INPUT, str(error)) from error
+
+
+def compile_request(request: str, n_frames: int) -> Poses:
+    """A preset, WRBench's grammar, or an MBench action condition, as target poses of `n_frames` frames."""
+    if request in PRESETS:
+        return compile(preset(request, n_frames))
+    intent = parse(request) if ":" in request or "@" in request else parse_action(request, n_frames)
+    poses = compile(intent)
+    return poses if len(poses) == n_frames else resample_poses(poses, n_frames)

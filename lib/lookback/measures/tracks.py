@@ -1,0 +1,74 @@
+"""Tracks of people from the face embeddings of sampled frames (MBench section 4.2.2, appendix B.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lookback.measures.similarity import unit_vectors
+
+MATCH_THRESHOLD = 0.15  # cosine similarity from which a detection may join a track
+
+
+@dataclass
+class IdentityTrack:
+    """One person: the frames and detections, and the embeddings (N,D), in order of time."""
+
+    frames: list[int] = field(default_factory=list)
+    detections: list[int] = field(default_factory=list)
+    vectors: list[NDArray[np.float64]] = field(default_factory=list)
+
+    @property
+    def embeddings(self) -> NDArray[np.float64]:
+        return np.array(self.vectors)
+
+    def add(self, frame: int, detection: int, vector: NDArray[np.float64]) -> None:
+        self.frames.append(frame)
+        self.detections.append(detection)
+        self.vectors.append(vector)
+
+    def similarity(self, candidates: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The better of the cosines to the latest and to the rolling-average embedding, for unit candidates (K,D)."""
+        average = np.mean(self.vectors, axis=0)
+        length = np.linalg.norm(average)
+        to_average = candidates @ (average / length) if length > 0 else np.full(len(candidates), -1.0)
+        return np.maximum(candidates @ self.vectors[-1], to_average)
+
+
+def track_identities(detections: Sequence[ArrayLike], *, threshold: float = MATCH_THRESHOLD) -> list[IdentityTrack]:
+    """Tracks from per-frame embeddings: `detections[f]` is (K_f,D), possibly empty.
+
+    In each frame the most similar pair of track and detection is joined first, then the next of those left (greedy bipartite
+    matching), down to `threshold`; a detection that joins none opens a track. Embeddings are compared as unit vectors.
+    """
+    tracks: list[IdentityTrack] = []
+    for frame, embeddings in enumerate(detections):
+        array = np.asarray(embeddings, dtype=np.float64)
+        if array.size == 0:
+            continue
+        candidates = unit_vectors(array, f"face embeddings of sampled frame {frame}")
+        joined = _greedy_matches(np.array([track.similarity(candidates) for track in tracks]), threshold)
+        for index, vector in enumerate(candidates):
+            if index not in joined:
+                tracks.append(IdentityTrack())
+            tracks[joined.get(index, -1)].add(frame, index, vector)
+    return tracks
+
+
+def _greedy_matches(similarity: NDArray[np.float64], threshold: float) -> dict[int, int]:
+    """detection -> track, best similarity first, each used once."""
+    matches: dict[int, int] = {}
+    if similarity.size == 0:
+        return matches
+    taken: set[int] = set()
+    for flat in np.argsort(-similarity, axis=None, kind="stable"):
+        track, detection = divmod(int(flat), similarity.shape[1])
+        if similarity[track, detection] < threshold:
+            break
+        if track not in taken and detection not in matches:
+            matches[detection] = track
+            taken.add(track)
+    return matches

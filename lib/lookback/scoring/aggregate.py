@@ -1,0 +1,185 @@
+"""From items (one value or reason per clip and metric) to a model's row: mean, n, coverage, reasons, confidence interval, marks."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lookback.clips import KEYS
+from lookback.errors import ContractError, Reason
+from lookback.benchmarks.wrbench.metrics.reobservation import is_sparse
+from lookback.stats.bootstrap import bootstrap_totals, interval_or_note
+from lookback.stats.codes import cluster_codes
+
+GROUP = ("benchmark", "setting", "metric", "variant", "phase", "model_id")
+TRIGGER_DETAIL = "trigger judge "  # how the detail of an item begins that the trigger gate closed
+CLIP_FACTS = ("scene", "subset", "condition_id", "condition_type", "camera", "event_level", "event_action")
+RESAMPLES = 2000
+CONFIDENCE = 0.95
+INTERVAL = ("ci_low", "ci_high", "ci_note", "n_clusters")
+Statistic = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+def with_clip_facts(items: pd.DataFrame, clips: pd.DataFrame, facts: Sequence[str] = CLIP_FACTS) -> pd.DataFrame:
+    """The items with the columns of their clip that rows are grouped and clustered by."""
+    merged = items.merge(clips[[*KEYS, *facts]], on=KEYS, how="left", validate="many_to_one", indicator="_found")
+    lost = merged[merged["_found"] != "both"]
+    if len(lost):
+        raise ContractError(
+            f"{len(lost)} items belong to no clip, the first is {'/'.join(lost.iloc[0][KEYS])}; score the same clips table."
+        )
+    return merged.drop(columns="_found")
+
+
+def aggregate(
+    items: pd.DataFrame, *, by: Sequence[str] = GROUP, cluster: str = "scene", seed: int = 0, resamples: int = RESAMPLES
+) -> pd.DataFrame:
+    """One row per group: mean, sd, n, n_items, coverage, reasons (JSON counts), and the interval with its note.
+
+    n counts the values; n_items the clips the metric applies to, so coverage = n / n_items. The interval is a percentile bootstrap
+    that draws whole scenes (`cluster`), because clips of one scene are not independent, and is widened for few scenes; with fewer
+    than two there is none, and the note says so.
+    """
+    _require_columns(items, [*by, cluster, "value", "reason"])
+    rows = [
+        _group_row(dict(zip(by, key, strict=True)), group, cluster, seed, resamples)
+        for key, group in items.groupby(list(by), sort=True)
+    ]
+    return pd.DataFrame(rows, columns=[*by, "mean", "sd", "n", "n_items", "coverage", "reasons", *INTERVAL])
+
+
+def aggregate_triggered(
+    items: pd.DataFrame, *, by: Sequence[str] = GROUP, cluster: str = "scene", seed: int = 0, resamples: int = RESAMPLES
+) -> pd.DataFrame:
+    """MBench's trigger-conditioned row: s_rel, c_trig and m_score (eq. 1-3) with the interval of m_score.
+
+    An item whose reason is `not_triggered` counts against coverage; one that triggered and could not be measured counts as
+    triggered; one whose trigger has no readable answer is left out (`reasons` counts it).
+    """
+    _require_columns(items, [*by, cluster, "value", "reason"])
+    rows = [
+        _trigger_row(dict(zip(by, key, strict=True)), group, cluster, seed, resamples)
+        for key, group in items.groupby(list(by), sort=True)
+    ]
+    columns = ["s_rel", "c_trig", "m_score", "n", "n_triggered", "n_items", "reasons", *INTERVAL]
+    return pd.DataFrame(rows, columns=[*by, *columns])
+
+
+def mark_best(
+    summary: pd.DataFrame,
+    *,
+    within: Sequence[str],
+    higher_is_better: Mapping[str, bool],
+    value: str = "mean",
+    decimals: int | None = None,
+) -> pd.DataFrame:
+    """A column `mark` that says "best" or "second" within each group; equal values (after rounding to `decimals`) share a mark."""
+    marked = summary.assign(mark="")
+    for key, group in summary.groupby(list(within), sort=False):
+        metric = group["metric"].iloc[0]
+        if metric not in higher_is_better:
+            raise ContractError(f"Nobody says whether higher is better for '{metric}' (group {key}).")
+        shown = group[value].dropna().round(decimals) if decimals is not None else group[value].dropna()
+        ranking = sorted(shown.unique(), reverse=higher_is_better[metric])
+        for label, level in zip(("best", "second"), ranking, strict=False):
+            marked.loc[shown.index[shown == level], "mark"] = label
+    return marked
+
+
+def mark_sparse(summary: pd.DataFrame, metrics: Iterable[str]) -> pd.DataFrame:
+    """A column `sparse`: WRBench's dagger on rows of these metrics with n < 10 or n / outputs < 0.10."""
+    named = set(metrics)
+    sparse = [row.metric in named and is_sparse(int(row.n), int(row.n_items)) for row in summary.itertuples()]
+    return summary.assign(sparse=sparse)
+
+
+def _group_row(key: dict[str, Any], group: pd.DataFrame, cluster: str, seed: int, resamples: int) -> dict[str, Any]:
+    applicable, values = _applicable(group), _values(group, key)
+    terms = np.column_stack([values, np.ones(len(values))])
+    row = key | {"n": len(values), "n_items": len(applicable), "reasons": _reason_counts(group)}
+    row |= {"coverage": len(values) / len(applicable) if len(applicable) else np.nan}
+    row |= {"mean": values.mean() if len(values) else np.nan, "sd": values.std(ddof=1) if len(values) > 1 else np.nan}
+    return row | _interval(terms, _mean_of_totals, group.loc[values.index, cluster], _group_seed(seed, key), resamples)
+
+
+def _trigger_row(key: dict[str, Any], group: pd.DataFrame, cluster: str, seed: int, resamples: int) -> dict[str, Any]:
+    applicable, values = _applicable(group), _values(group, key)
+    applicable = applicable[~_trigger_unread(applicable)]
+    triggered = (applicable["reason"] != Reason.NOT_TRIGGERED).to_numpy(dtype=float)
+    measured = applicable.index.isin(values.index).astype(float)
+    terms = np.column_stack([values.reindex(applicable.index, fill_value=0.0), measured, triggered, np.ones(len(applicable))])
+    scores = _trigger_scores(terms.sum(axis=0, keepdims=True))[0] if len(terms) else np.full(3, np.nan)
+    row = key | dict(zip(("s_rel", "c_trig", "m_score"), scores, strict=True))
+    row |= {"n": len(values), "n_triggered": int(triggered.sum()), "n_items": len(applicable), "reasons": _reason_counts(group)}
+    return row | _interval(terms, _m_score_of_totals, applicable[cluster], _group_seed(seed, key), resamples)
+
+
+def _m_score_of_totals(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    return _trigger_scores(totals)[:, 2]
+
+
+def _mean_of_totals(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    return totals[:, 0] / totals[:, 1]
+
+
+def _trigger_scores(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(s_rel, c_trig, m_score) per row of (sum of values, number of values, triggered, items).
+
+    Nothing triggered scores 0; triggered and nothing measured has no score.
+    """
+    unmeasured = np.where(totals[:, 2] > 0, np.nan, 0.0)
+    reliability = np.divide(totals[:, 0], totals[:, 1], out=unmeasured, where=totals[:, 1] > 0)
+    coverage = totals[:, 2] / totals[:, 3]
+    both = np.where(reliability + coverage > 0, reliability + coverage, 1.0)
+    return np.column_stack([reliability, coverage, np.where(np.isnan(reliability), np.nan, 2.0 * reliability * coverage / both)])
+
+
+def _interval(terms: NDArray[np.float64], statistic: Statistic, clusters: pd.Series, seed: int, resamples: int) -> dict[str, Any]:
+    """Bounds of the statistic of totals over resampled clusters, or the note that says why there are none."""
+    if not len(terms):
+        return {"ci_low": np.nan, "ci_high": np.nan, "ci_note": "no values", "n_clusters": 0}
+    codes = cluster_codes(clusters.to_numpy(), len(terms))
+    n_clusters = int(codes.max()) + 1
+    draws = bootstrap_totals(terms, statistic, codes, resamples, seed) if n_clusters > 1 else np.empty(0)
+    low, high, note = interval_or_note(draws, n_clusters, CONFIDENCE)
+    bounds = {"ci_low": np.nan if low is None else low, "ci_high": np.nan if high is None else high}
+    return bounds | {"ci_note": note, "n_clusters": n_clusters}
+
+
+def _applicable(group: pd.DataFrame) -> pd.DataFrame:
+    return group[group["reason"] != Reason.NOT_APPLICABLE]
+
+
+def _trigger_unread(items: pd.DataFrame) -> pd.Series:
+    """Items that lost their score because nobody knows whether their clip triggered."""
+    gated = items["detail"].astype(str).str.startswith(TRIGGER_DETAIL) if "detail" in items else pd.Series(False, items.index)
+    return gated & (items["reason"] != Reason.NOT_TRIGGERED)
+
+
+def _values(group: pd.DataFrame, key: Mapping[str, Any]) -> pd.Series:
+    values = group["value"].dropna().astype(float)
+    if np.isinf(values).any():
+        raise ContractError(f"An infinite value cannot be averaged: {', '.join(f'{name}={part}' for name, part in key.items())}.")
+    return values
+
+
+def _reason_counts(group: pd.DataFrame) -> str:
+    counts = group.loc[group["reason"] != "", "reason"].astype(str).value_counts()
+    return json.dumps({reason: int(counts[reason]) for reason in sorted(counts.index)})
+
+
+def _group_seed(seed: int, key: Mapping[str, Any]) -> int:
+    """A seed of its own per group, so that adding a model does not change the others' intervals."""
+    return zlib.crc32(json.dumps([seed, key], sort_keys=True, default=str).encode())
+
+
+def _require_columns(items: pd.DataFrame, names: Sequence[str]) -> None:
+    missing = [name for name in names if name not in items.columns]
+    if missing:
+        raise ContractError(f"The items table lacks {', '.join(missing)}; join the clips' facts first (with_clip_facts).")
