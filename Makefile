@@ -58,7 +58,7 @@ lint: $(READY) ## Check style and types
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
 bench: $(READY) ## Run the benchmarks: a table of ratios, and outputs/bench.json
-	@$(BIN)/python benchmarks/run.py
+	@$(BIN)/python bench/run.py
 
 lab: $(READY) ## Open JupyterLab on the notebooks (loopback only)
 	@$(BIN)/jupyter lab --ip=127.0.0.1 notebooks

@@ -1,6 +1,6 @@
 """Curation of many clips: time and memory of reading, hashing, probing and screening, first fresh and then from the cache.
 
-    python benchmarks/curation_scale.py [--clips 1000 10000] [--workers 2]
+    python bench/curation_scale.py [--clips 1000 10000] [--workers 2]
 
 Writes an MBench-A setup of tiny videos with pose files: once as links to one video (what the records themselves cost: reading,
 hashing, poses, screen, tables), once with bytes of its own in every video, so that each is decoded too. Prints a row per number of

@@ -4,7 +4,7 @@ Measured twice at the same batch size and precision: the bare forward pass on a 
 backend's job fed with uint8 frames in the host's memory, through resizing, normalisation, the network and the copy of all tokens
 back. Both are frames per second; the share must reach 80 %. Needs torch and transformers, no decoder and no weights:
 
-    PYTHONPATH=lib python3 benchmarks/features_gpu.py --device cuda --precision bf16
+    PYTHONPATH=lib python3 bench/features_gpu.py --device cuda --precision bf16
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Spoil valid files in many ways and have every reader read them: a sentence or a typed reason, or the same result, nothing else.
 
-    python benchmarks/fuzz.py [--cases 200] [--seed 0] [--only NAME]
+    python bench/fuzz.py [--cases 200] [--seed 0] [--only NAME]
 
 Each case has a limit of time and of memory. Prints the inputs tried per reader and what failed; exits with 1 if
 anything did.

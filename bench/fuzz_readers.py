@@ -14,17 +14,17 @@ from lookback.agreement.importers import read_ratings
 from lookback.agreement.plan import load_plan
 from lookback.backends.depth.files import read_depth
 from lookback.backends.pose.formats import FORMATS, read_poses
+from lookback.benchmarks.memobench.vqa.bank import DIMENSIONS, EVALUATIONS, FINAL, START, read_question_files
 from lookback.camera import compile as compile_request
 from lookback.camera import inverse, preset
 from lookback.errors import ContractError
 from lookback.hashcache import HashCache
 from lookback.judging.recording import Recording
-from lookback.benchmarks.memobench.vqa.bank import DIMENSIONS, EVALUATIONS, FINAL, START, read_question_files
 from lookback.layouts import validate
 from lookback.layouts.documents import read_rows
+from lookback.measures.files import load_array
 from lookback.media import VideoInfo, encode, open_video
 from lookback.media.frames import read_image
-from lookback.measures.files import load_array
 from lookback.params import load_run
 from lookback.params.curation import Source
 from lookback.paths import project_root
@@ -135,7 +135,8 @@ def poses(folder: Path) -> Iterator[Reader]:
 
 def datasets(folder: Path) -> Iterator[Reader]:
     """One clip per benchmark and setting from the demo world; every document of the datasets is spoilt in its place."""
-    from lookback.demo import dataset_sources, demo_plan, write_datasets
+    from lookback.demo.datasets import dataset_sources, write_datasets
+    from lookback.demo.plan import demo_plan
 
     chosen = {}
     for clip in demo_plan(width=64, height=64, scale=0.02):

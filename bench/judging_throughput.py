@@ -1,6 +1,6 @@
 """How much of the ideal speed the judging client reaches against a loopback server with a fixed latency.
 
-    python benchmarks/judging_throughput.py [--questions 1000] [--concurrency 16] [--latency 0.2]
+    python bench/judging_throughput.py [--questions 1000] [--concurrency 16] [--latency 0.2]
 
 Every question shows its own frame of a small clip and is recorded as in a run. Ideal is questions / concurrency x latency; the goal
 is to stay within 1.5 times of it. A second pass asks the same questions again: all answers come from the recording.

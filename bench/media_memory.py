@@ -1,6 +1,6 @@
 """Memory and seek time over a 15-minute clip: streams it once, then reads random frames.
 
-Run `python benchmarks/media_memory.py [minutes] [folder]`; the clip is made in the folder (default: a temporary one).
+Run `python bench/media_memory.py [minutes] [folder]`; the clip is made in the folder (default: a temporary one).
 """
 
 from __future__ import annotations

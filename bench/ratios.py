@@ -1,6 +1,6 @@
 """What the design buys, as ratios measured in one run: `make bench` prints the table and writes outputs/bench.json.
 
-    python benchmarks/ratios.py [--only a b ...]
+    python bench/ratios.py [--only a b ...]
 
 (a) all pixel metrics of a clip in one decode, against one decode per metric; (b) PSNR/SSIM and MIND's lcm against the
 straightforward scikit-image and torchmetrics computations on the same frames, with the largest difference of the values; (c) one

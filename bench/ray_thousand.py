@@ -1,6 +1,6 @@
 """Many small clips on a local Ray, one of its two workers killed half-way: complete, and the same tables as from local processes.
 
-    python benchmarks/ray_thousand.py [--clips 1000] [--workers 2] [--batch 8]
+    python bench/ray_thousand.py [--clips 1000] [--workers 2] [--batch 8]
 
 Writes an MBench-A setup of 64x48 videos, each with bytes of its own, curates it, and sends it through extraction (poses from files,
 flow, sharpness) and scoring (three pixel metrics) twice: by worker processes, then by Ray actors. In each stage on Ray an actor is

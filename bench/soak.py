@@ -1,6 +1,6 @@
 """kill -9 at random points of every stage, start it again, and hold the tables to those of an undisturbed run.
 
-    python benchmarks/soak.py [--kills 56] [--seed 0] [--log outputs/soak.log]
+    python bench/soak.py [--kills 56] [--seed 0] [--log outputs/soak.log]
 
 A small demo world goes through all stages once undisturbed. Then every stage is started over and over and killed with its whole
 process group after a random share of the time it took, until it has had its part of the kills; a stage that finishes before its

@@ -1,6 +1,6 @@
 """Do nominal 95 % intervals cover the truth in 95 % of studies? Simulated studies whose truth is known by formula.
 
-    python benchmarks/stats_coverage.py [--studies 500] [--resamples 1000]
+    python bench/stats_coverage.py [--studies 500] [--resamples 1000]
 
 Prints one row per estimator and design: coverage with its own Monte-Carlo error, mean width, and studies without an interval.
 Rows marked "for comparison" show an interval that lookback does not report as its own.

@@ -1,6 +1,6 @@
 """How long do 100,000 votes with 2,000 resamples take?
 
-    python benchmarks/stats_speed.py [--votes 100000] [--resamples 2000]
+    python bench/stats_speed.py [--votes 100000] [--resamples 2000]
 
 Times each statistic and the whole analysis (all tables), and compares the vectorised cluster bootstrap with a plain loop over
 resamples (timed on a few of them and scaled up).

@@ -37,7 +37,7 @@ def report() -> pd.DataFrame:
         for spec in backends_of(role):
             rows.append(_row(role, spec.name, spec.embedded, _ask(spec.available), spec.title, _pins(spec.weights)))
     for judge in JUDGES:
-        rows.append(_row(JUDGE, judge.name, judge.name not in ("openai", "transformers"), _ask(judge.available), judge.title, ""))
+        rows.append(_row(JUDGE, judge.name, not judge.looks, _ask(judge.available), judge.title, ""))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

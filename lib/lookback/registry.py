@@ -1,4 +1,9 @@
-"""The four registries: metrics, backends, layouts, judges. A plug-in is a decorated class or function in its own file.
+"""The registries: benchmarks, metrics, backends, layouts, judges and judging tasks. What can be chosen anywhere is what they list.
+
+An entry is a decorated class or function in a module of its own. The package's modules are found by their place: every folder in
+`lookback/benchmarks` is a benchmark, and its modules `benchmark`, `layout`, `metrics` and `judging` register those parts. Packages
+from outside name their modules as entry points (groups `lookback.benchmarks`, `lookback.metrics`, `lookback.backends`,
+`lookback.layouts`, `lookback.judges`); see docs/plugins.md.
 
 Registering costs nothing: a module that registers something imports torch, transformers and the like inside its functions, so that
 listing what exists never loads a model.
@@ -8,21 +13,28 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from lookback.errors import UsageError, hint
+from lookback.errors import LookbackError, UsageError, hint
+
+if TYPE_CHECKING:
+    from lookback.benchmark import Benchmark
 
 Entry = TypeVar("Entry")
 
 
 class Registry(Generic[Entry]):
-    """Named entries, filled by importing every module below `package` on first use."""
+    """Named entries, filled on first use by importing the package's own modules and those of installed plug-ins."""
 
-    def __init__(self, what: str, package: str):
+    def __init__(self, what: str, modules: Callable[[], list[str]], group: str):
         self.what = what
-        self.package = package
+        self.group = group  # of entry points
+        self._own = modules
         self._entries: dict[str, Entry] = {}
         self._loaded = False
 
@@ -41,10 +53,14 @@ class Registry(Generic[Entry]):
         self._load()
         return sorted(self._entries)
 
+    def modules(self) -> list[str]:
+        """The modules that register entries, found without importing them."""
+        return list(dict.fromkeys([*self._own(), *(point.value for point in plugins(self.group))]))
+
     def __iter__(self) -> Iterator[Entry]:
         return (self._entries[name] for name in self.names())
 
-    def __contains__(self, name: str) -> bool:
+    def __contains__(self, name: object) -> bool:
         self._load()
         return name in self._entries
 
@@ -52,9 +68,58 @@ class Registry(Generic[Entry]):
         if self._loaded:
             return
         self._loaded = True
-        package = importlib.import_module(self.package)
-        for module in pkgutil.walk_packages(package.__path__, prefix=f"{self.package}."):
-            importlib.import_module(module.name)
+        for name in self._own():
+            importlib.import_module(name)
+        for point in plugins(self.group):
+            load_plugin(point)
+
+
+@cache
+def plugins(group: str) -> tuple[EntryPoint, ...]:
+    """The modules that installed packages offer under a group."""
+    return tuple(sorted(entry_points(group=group), key=lambda point: (point.name, point.value)))
+
+
+def load_plugin(point: EntryPoint) -> None:
+    """Import a plug-in's module; one that fails is named, with what to do."""
+    try:
+        importlib.import_module(point.value)
+    except Exception as error:
+        package = point.dist.name if point.dist is not None else point.value.partition(".")[0]
+        raise LookbackError(
+            f"The plug-in '{point.name}' of the package {package} cannot be loaded ({type(error).__name__}: {error}); "
+            f"mend it or uninstall {package}"
+        ) from error
+
+
+@cache
+def benchmark_packages() -> tuple[str, ...]:
+    """The folders of `lookback.benchmarks`, then the packages that plug-ins name as benchmarks."""
+    own = [
+        f"lookback.benchmarks.{module.name}"
+        for module in pkgutil.iter_modules(importlib.import_module("lookback.benchmarks").__path__)
+    ]
+    return (*own, *(point.value for point in plugins("lookback.benchmarks")))
+
+
+def parts(name: str) -> list[str]:
+    """The module or package `name` of every benchmark that has one, with everything below it."""
+    return [module for package in benchmark_packages() if _exists(f"{package}.{name}") for module in below(f"{package}.{name}")]
+
+
+def below(name: str) -> list[str]:
+    """A module, or a package with all its modules."""
+    spec = find_spec(name)
+    places = list(spec.submodule_search_locations or ()) if spec is not None else []
+    return [name, *(module.name for module in pkgutil.walk_packages(places, prefix=f"{name}."))]
+
+
+def _exists(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError as error:
+        package = name.rpartition(".")[0]
+        raise LookbackError(f"The benchmark package {package} cannot be found ({error}); install it again") from None
 
 
 @dataclass(frozen=True)
@@ -79,19 +144,12 @@ class MetricSpec:
     tools: tuple[str, ...] = ()  # roles whose backend the metric calls itself
     judge_tasks: tuple[str, ...] = ()  # judging tasks whose answers it reads
     pixels: bool = False  # it looks at decoded frames itself
+    constants: tuple[str, ...] = ()  # the named constants it reads; `scoring.constants` may override them
+    differences: Mapping[str, str] = field(default_factory=dict)  # another variant -> what it does differently
 
     def applies_to(self, benchmark: str, setting: str, subset: str) -> bool:
-        """Whether it is defined for clips of this benchmark, setting and subset.
-
-        Clips of no benchmark (layout `folder`) get the metrics that need nothing but the video and belong to no part of theirs.
-        """
-        if benchmark == "folder":
-            return set(self.needs) <= {"video"} and not (self.settings or self.subsets or self.judge_tasks)
-        return (
-            self.benchmark == benchmark
-            and (not self.settings or setting in self.settings)
-            and (not self.subsets or subset in self.subsets)
-        )
+        """Whether clips of this benchmark, setting and subset are scored with it."""
+        return BENCHMARKS.get(benchmark).takes(self, setting, subset)
 
 
 @dataclass(frozen=True)
@@ -127,6 +185,7 @@ class LayoutSpec:
 
     name: str
     title: str
+    looks_like: str  # how a folder of this layout is recognised, in words
     detect: Callable[..., str | None]
     read: Callable[..., Any]
 
@@ -140,22 +199,31 @@ class JudgeSpec:
     build: Callable[..., Any]
     available: Callable[[], Availability]
     simulated: bool = False
-    tasks: tuple[str, ...] = field(default=())  # empty: every task
+    tasks: tuple[str, ...] = ()  # empty: every task
+    looks: bool = False  # it is shown the frames
+    measures: bool = False  # it knows the facts of departure and return
 
 
-METRICS: Registry[MetricSpec] = Registry("metric", "lookback.metrics")
-BACKENDS: Registry[BackendSpec] = Registry("backend", "lookback.backends")
-LAYOUTS: Registry[LayoutSpec] = Registry("layout", "lookback.layouts")
-JUDGES: Registry[JudgeSpec] = Registry("judge", "lookback.judging")
+BENCHMARKS: Registry[Benchmark] = Registry("benchmark", lambda: parts("benchmark"), "lookback.benchmarks")
+METRICS: Registry[MetricSpec] = Registry("metric", lambda: parts("metrics"), "lookback.metrics")
+LAYOUTS: Registry[LayoutSpec] = Registry("layout", lambda: parts("layout"), "lookback.layouts")
+BACKENDS: Registry[BackendSpec] = Registry("backend", lambda: below("lookback.backends"), "lookback.backends")
+JUDGES: Registry[JudgeSpec] = Registry(
+    "judge", lambda: [*below("lookback.judging.judges"), "lookback.demo.judge"], "lookback.judges"
+)
+
+
+def benchmark(cls: type[Benchmark]) -> type[Benchmark]:
+    """Register a class as a benchmark: one object of it answers for everything the paper defines."""
+    BENCHMARKS.add(cls.name, cls())
+    return cls
 
 
 def metric(**declaration: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a scoring function under `name` (or, for MBench, under each of several `names`)."""
-    names = declaration.pop("names", None) or [declaration.pop("name")]
+    """Register a scoring function as a metric."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        for name in names:
-            METRICS.add(name, MetricSpec(name=name, score=function, **declaration))
+        METRICS.add(declaration["name"], MetricSpec(score=function, **declaration))
         return function
 
     return register
@@ -172,11 +240,11 @@ def backend(**declaration: Any) -> Callable[[type], type]:
     return register
 
 
-def layout(*, name: str, title: str) -> Callable[[type], type]:
+def layout(*, name: str, title: str, looks_like: str) -> Callable[[type], type]:
     """Register a class with static `detect(root)` and `read(source)` as a dataset layout."""
 
     def register(cls: type) -> type:
-        LAYOUTS.add(name, LayoutSpec(name=name, title=title, detect=cls.detect, read=cls.read))  # type: ignore[attr-defined]
+        LAYOUTS.add(name, LayoutSpec(name, title, looks_like, cls.detect, cls.read))  # type: ignore[attr-defined]
         return cls
 
     return register

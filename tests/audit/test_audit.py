@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from lookback.clips import Clip, clips_to_frame
 from lookback.demo.audit.controls import CONTROLS
 from lookback.demo.audit.figures import dose_figure, sensitivity_figure
 from lookback.demo.audit.reading import failure_readings, metric_readings
 from lookback.demo.audit.sensitivity import invariance, measures, paired_drops, reactions, sensitivity, thresholds
 from lookback.demo.audit.trial import _trials, run_trials, sound_clips
-from lookback.clips import Clip, clips_to_frame
 from lookback.media import encode
 from lookback.params import load_run
 from lookback.scoring.direction import more_is_better

@@ -11,7 +11,7 @@ from lookback.paths import project_root
 
 
 def test_both_speeds_are_measured_and_written(tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.syspath_prepend(str(project_root() / "benchmarks"))
+    monkeypatch.syspath_prepend(str(project_root() / "bench"))
     import features_gpu
 
     target = tmp_path / "figures.json"
@@ -29,7 +29,7 @@ def test_a_missing_device_is_one_sentence(capsys: pytest.CaptureFixture, monkeyp
 
     if torch.cuda.is_available():
         pytest.skip("there is a CUDA device")
-    monkeypatch.syspath_prepend(str(project_root() / "benchmarks"))
+    monkeypatch.syspath_prepend(str(project_root() / "bench"))
     import features_gpu
 
     assert features_gpu.main([]) == 2 and "no CUDA device" in capsys.readouterr().err

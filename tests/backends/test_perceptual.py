@@ -15,8 +15,8 @@ from conftest import clip, options, run_job, shifting_clip, video_info
 from lookback.backends.perceptual.backends import EmbeddedPerceptual, PaperPerceptual
 from lookback.backends.perceptual.loading import lpips_from_arrays, lpips_from_torchvision, torch_state, vgg19_features
 from lookback.backends.perceptual.style import LAYERS, StyleDistances, gram_matrices
-from lookback.errors import NotScorable, Reason, UsageError
 from lookback.benchmarks.mbench.metrics.rendering_style import gram_matrix, style_distances
+from lookback.errors import NotScorable, Reason, UsageError
 from lookback.weights import locate
 from skimage.filters import gaussian
 

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 from lookback.camera.intent import preset
 from lookback.clips import KEYS, Clip, clips_to_frame
+from lookback.demo.clip import RenderedClip, render_clip
+from lookback.demo.spec import ClipSpec
 from lookback.media import encode, open_video
 from lookback.store import ArtifactStore, Producer
 from lookback.tables import write_table
-from lookback.demo import ClipSpec, RenderedClip, render_clip
 
 RUN = "little"
 SIZE, FRAMES, LONGER, FPS = (160, 96), 24, 36, 12.0

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lookback.benchmarks.mind import actions as mind_actions
 from lookback.camera import intent as ci
 from lookback.camera import poses, sidecar, text
-from lookback.benchmarks.mind import actions as mind_actions
 from lookback.errors import ParameterError
 
 

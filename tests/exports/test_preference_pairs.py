@@ -4,10 +4,10 @@ import json
 
 import pandas as pd
 import pytest
+from lookback.benchmarks.wrbench.preferences import DIMENSIONS, RULES
 from lookback.clips import KEYS, Clip, clips_to_frame
 from lookback.errors import ContractError
 from lookback.exports import export
-from lookback.benchmarks.wrbench.preferences import DIMENSIONS, RULES
 from lookback.params import RunParams
 from lookback.tables import write_table
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from lookback.camera import from_yaw_pitch_roll
 from lookback.clips import Clip
-from lookback.extraction.accuracy import mask_errors, pose_errors
+from lookback.demo.accuracy import mask_errors, pose_errors
 from lookback.extraction.figures import (
     STATE_COLOURS,
     coverage_table,

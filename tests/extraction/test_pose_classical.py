@@ -11,10 +11,12 @@ from extraction_scenes import Scene, Sprite, render, there_and_back
 from lookback.backends.base import BackendOptions
 from lookback.backends.pose.classical.tracking import MAX_VIEWS, PointTracker
 from lookback.camera import from_yaw_pitch_roll, relative_to_first, rotation_angle_deg
+from lookback.demo.clip import render_clip
+from lookback.demo.plan import demo_plan
+from lookback.demo.spec import ClipSpec
 from lookback.errors import NotScorable, Reason
 from lookback.registry import BACKENDS
 from lookback.store import Entry
-from lookback.demo import ClipSpec, demo_plan, render_clip
 
 EstimatePose = Callable[..., Entry]
 

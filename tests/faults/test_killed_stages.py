@@ -1,13 +1,13 @@
 """kill -9 in the middle of extraction and scoring: the next start goes on, and the tables are the undisturbed run's.
 
-`benchmarks/soak.py` does the same to every stage, many more times.
+`bench/soak.py` does the same to every stage, many more times.
 """
 
 import subprocess
 import sys
 from pathlib import Path
 
-BENCHMARKS = str(Path(__file__).resolve().parents[2] / "benchmarks")
+BENCH = str(Path(__file__).resolve().parents[2] / "bench")
 SCRIPT = """
 import os, shutil, signal, sys, time
 from pathlib import Path
@@ -48,7 +48,7 @@ print("kills", kills, "differences", compare(folder / "undisturbed", params.path
 
 
 def test_killed_extraction_and_scoring_go_on_to_the_same_tables(tmp_path: Path):
-    call = [sys.executable, "-c", SCRIPT, BENCHMARKS, str(tmp_path)]
+    call = [sys.executable, "-c", SCRIPT, BENCH, str(tmp_path)]
     done = subprocess.run(call, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
     words = done.stdout.splitlines()[-1].split(maxsplit=3)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from forensics_evidence import N, make_clip, make_path, out_and_back, returned
+from lookback.benchmarks.wrbench.stories import STORIES
 from lookback.clips import KEYS, clips_to_frame
 from lookback.figures import save_figure
 from lookback.forensics.cards import Card, Side, card_figure
@@ -15,7 +16,6 @@ from lookback.forensics.cases import direction_cases, disagreements, hardest, ma
 from lookback.forensics.collect import real_answers
 from lookback.forensics.drawing import chosen_failures, frame_curves
 from lookback.forensics.evidence import Evidence
-from lookback.forensics.stories import STORIES
 from lookback.forensics.strips import FAILING, Span, chosen_frames, outlined, trail
 from lookback.forensics.timeline import Timeline, phases, timeline_figure
 from lookback.media import encode

@@ -16,14 +16,14 @@ import pandas as pd
 import pytest
 from forensics_heldout import PLAN, SEED
 from lookback.clips import Anchor, Clip
+from lookback.demo.clip import render_clip
+from lookback.demo.plan import RIGHT
 from lookback.forensics.evidence import gather
 from lookback.forensics.probe import Inputs, probe
 from lookback.forensics.rules import LABELS, OF_INJECTED, TITLES, find_failures
 from lookback.forensics.score import clean_share, confusion, counts, label_scores, macro_f1, with_truth
 from lookback.media import encode
 from lookback.store import Entry
-from lookback.demo import render_clip
-from lookback.demo.plan import RIGHT
 
 FRAMES = 32
 FAILURES = (

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from lookback.errors import LookbackError
 from lookback.params.load import apply_overrides, validate
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 from fuzz import fuzz, quiet
 from fuzz_readers import all_readers
 
-CASES = 6  # per reader; `benchmarks/fuzz.py --cases` does more
+CASES = 6  # per reader; `bench/fuzz.py --cases` does more
 
 
 @pytest.fixture(scope="module")

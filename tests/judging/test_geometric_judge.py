@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lookback.backends.pose.classical.backend import PoseJob
+from lookback.demo.clip import render_clip
+from lookback.demo.plan import FPS, demo_plan
 from lookback.judging.geometry import camera_path, trigger, visibility
 from lookback.media import open_video
 from lookback.metrics.functional import reobservation_pattern
-from lookback.demo.clip import render_clip
-from lookback.demo.plan import FPS, demo_plan
 
 REAL = Path(__file__).resolve().parents[3] / "shared" / "clips" / "memobench"
 WIDTH, HEIGHT = 128, 80

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from lookback.benchmarks.memobench.vqa.asking import parts as bank_parts
+from lookback.benchmarks.memobench.vqa.bank import BankQuestion
 from lookback.errors import Reason
 from lookback.judging.interpret import interpret
 from lookback.judging.question import Part, Question, Reply, Stated
-from lookback.benchmarks.memobench.vqa.asking import parts as bank_parts
-from lookback.benchmarks.memobench.vqa.bank import BankQuestion
 
 ONE = (Part("p", "?"),)
 BANK = [

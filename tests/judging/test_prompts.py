@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from lookback.benchmarks.wrbench.metrics.probes import PROBES
+from lookback.benchmarks.wrbench.probes import probes, scoring_probes
 from lookback.errors import ContractError
 from lookback.judging.prompting import FOLDER, load_catalogue, load_prompt, prompt_names
 from lookback.judging.tasks import Sampling, load_tasks, task_named
-from lookback.benchmarks.wrbench.probes import probes, scoring_probes
-from lookback.benchmarks.wrbench.metrics.probes import PROBES
 
 TRIGGERS = {  # MBench appendix B.2, word for word
     "human": "Does the video actually create a human memory challenge, such as a person appearing, leaving/being occluded across "

@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from lookback.benchmarks.memobench.vqa.bank import DIMENSIONS, parse_bank
+from lookback.benchmarks.wrbench.probes import probes
+from lookback.demo.effects import LOSSES
+from lookback.demo.failures import FAILURES
+from lookback.demo.judge import SimulatedJudge
+from lookback.demo.judge_effects import RATED, VQA_LOSSES, damage
 from lookback.errors import BackendUnavailable, Reason
 from lookback.judging.interpret import interpret
 from lookback.judging.judges.base import JudgeContext
-from lookback.demo.judge_effects import RATED, VQA_LOSSES, damage
-from lookback.demo.judge import SimulatedJudge
 from lookback.judging.tasks import Sampling, task_named
-from lookback.benchmarks.wrbench.probes import probes
-from lookback.benchmarks.memobench.vqa.bank import DIMENSIONS, parse_bank
 from lookback.params.stages import Judging
-from lookback.demo.effects import LOSSES
-from lookback.demo.failures import FAILURES
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from chat_server import KEY, ChatServer, completion
+from lookback.benchmarks.memobench.vqa.bank import STAGES
 from lookback.camera.intent import compile, parse
 from lookback.clips import Clip, clips_to_frame
 from lookback.errors import ContractError, UsageError
-from lookback.benchmarks.memobench.vqa.bank import STAGES
 from lookback.media import content_hash
 from lookback.params import RunParams
 from lookback.params.stages import Judging

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 from judging_throughput import measure
 
 
 def test_judgements_at_concurrency_16_take_within_one_and_a_half_of_the_ideal_time():
-    """160 questions at 400 ms: ten rounds of sixteen, 4 s ideal. `benchmarks/judging_throughput.py` has the full size.
+    """160 questions at 400 ms: ten rounds of sixteen, 4 s ideal. `bench/judging_throughput.py` has the full size.
 
     On a processor of its own a pass takes at most the waiting plus all computing, client and server; that sum is held to the goal,
     because the clock of a busy test machine says nothing about the client.

@@ -15,6 +15,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from lookback.benchmarks.mbench.trigger import questions as trigger_questions
 from lookback.errors import BackendUnavailable, Reason
 from lookback.judging.asking import Asker
 from lookback.judging.budget import Budget
@@ -23,7 +24,6 @@ from lookback.judging.judges.base import JudgeContext
 from lookback.judging.judges.transformers_judge import TransformersJudge
 from lookback.judging.recording import Recording
 from lookback.judging.tasks import Sampling
-from lookback.benchmarks.mbench.trigger import questions as trigger_questions
 from lookback.judging.waiting import Patience
 from lookback.params.stages import Judging
 from scipy.special import logsumexp

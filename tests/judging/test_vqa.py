@@ -8,11 +8,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from lookback.errors import ContractError, NotScorable, Reason
-from lookback.judging.asking import Asked
-from lookback.judging.interpret import unanswered
-from lookback.judging.question import Answer
-from lookback.judging.tasks import Sampling
 from lookback.benchmarks.memobench.vqa import (
     BankQuestion,
     QuestionFile,
@@ -27,6 +22,11 @@ from lookback.benchmarks.memobench.vqa import (
 )
 from lookback.benchmarks.memobench.vqa.bank import DIMENSIONS, STAGES, clip_number, from_part_id
 from lookback.benchmarks.memobench.vqa.pipeline import KnownFailure, make_banks
+from lookback.errors import ContractError, NotScorable, Reason
+from lookback.judging.asking import Asked
+from lookback.judging.interpret import unanswered
+from lookback.judging.question import Answer
+from lookback.judging.tasks import Sampling
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "clips" / "memobench" / "vqa_questions"
 needs_files = pytest.mark.skipif(not SHARED.is_dir(), reason="the published question files are not in ../shared/clips")

@@ -10,9 +10,10 @@ import numpy as np
 from lookback.backends.base import Backend
 from lookback.camera.intent import parse
 from lookback.clips import Anchor, Clip
+from lookback.demo.clip import RenderedClip, render_clip
+from lookback.demo.spec import ClipSpec
 from lookback.media import VideoInfo
 from lookback.store import Entry
-from lookback.demo import ClipSpec, RenderedClip, render_clip
 
 WIDTH, HEIGHT = 256, 152
 

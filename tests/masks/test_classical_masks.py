@@ -7,9 +7,9 @@ import pytest
 from lookback.backends.base import BackendOptions
 from lookback.backends.masks.classical.backend import ClassicalMasks
 from lookback.clips import Anchor
+from lookback.demo.clip import VISIBLE
 from lookback.errors import NotScorable, Reason
 from lookback.measures.masks import frame_mask
-from lookback.demo.clip import VISIBLE
 from mask_scenes import Filmed, film
 
 PAN_AND_RETURN = "static@3,yaw:left:60@12,static@3,yaw:right:60@12,static@4"

@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 import tiny_models
 from lookback.backends.masks import grounding
+from lookback.benchmarks.memobench.prompt_sweep import STYLES, prompt_sweep
+from lookback.benchmarks.memobench.supplement import prompt_styles
 from lookback.clips import clips_to_frame
 from lookback.media import content_hash, encode
 from lookback.params.load import validate
-from lookback.benchmarks.memobench.supplement import prompt_styles
-from lookback.scoring.prompt_sweep import STYLES, prompt_sweep
 from lookback.tables import empty_table
 from mask_scenes import film
 

@@ -18,7 +18,7 @@ print(json.dumps(dataclasses.asdict(measure(2, Path(sys.argv[2])))))
 
 
 def test_streaming_two_minutes_keeps_memory_flat(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", SCRIPT, str(ROOT / "benchmarks"), str(tmp_path)]
+    command = [sys.executable, "-c", SCRIPT, str(ROOT / "bench"), str(tmp_path)]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     cost = json.loads(output.splitlines()[-1])
     assert cost["n_frames"] == 2 * 60 * 24

@@ -7,10 +7,10 @@ embedded backends: nothing between the failure's severity and the score is known
 import pandas as pd
 import pytest
 from lookback import stages
-from lookback.params.load import validate
-from lookback.scoring.variants import only_chosen
 from lookback.demo.datasets import dataset_sources, write_datasets
 from lookback.demo.plan import PlannedClip, full_plan
+from lookback.params.load import validate
+from lookback.scoring.variants import only_chosen
 
 SEVERITIES = (0.5, 1.0)
 # clip, failure, metric, part or phase, which way it goes, how far the worst clip must be from the faithful one

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from lookback.clips import Clip
-from lookback.media import encode
 from lookback.benchmarks.memobench.metrics import pixel_fidelity
 from lookback.benchmarks.memobench.metrics.fidelity import frame_psnr
 from lookback.benchmarks.mind.metrics import dino, lcm
+from lookback.clips import Clip
+from lookback.media import encode
 from lookback.registry import METRICS
 from lookback.scoring.clip import score_clip
 from lookback.scoring.context import ScoringClip

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback.backends.pose.track import MAPPED
+from lookback.benchmarks.mbench.metrics.inputs import paired_frames
 from lookback.camera import compile, preset
 from lookback.clips import Clip
 from lookback.errors import Reason
 from lookback.media import encode
-from lookback.benchmarks.mbench.metrics.inputs import paired_frames
 from lookback.registry import METRICS
 from lookback.scoring.clip import score_clip
 from lookback.scoring.context import ScoringClip

@@ -14,7 +14,7 @@ from lookback.judging.question import JudgeError, Reply
 from lookback.judging.recording import Identity
 from lookback.params import RunParams
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 
 
 def square_or_die(number: int) -> int:

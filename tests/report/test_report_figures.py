@@ -7,13 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from lookback.benchmarks.memobench.figures import phase_fidelity
+from lookback.benchmarks.wrbench.figures import camera_access
+from lookback.benchmarks.wrbench.series import series_diagnostics
 from lookback.clips import Clip
-from lookback.report.figures.access import camera_access
 from lookback.report.figures.drawn import plotly_script
 from lookback.report.figures.paths import camera_paths
-from lookback.report.figures.phases import phase_fidelity
 from lookback.report.figures.profiles import profile, relative
-from lookback.report.figures.series import series_diagnostics
 from lookback.report.figures.statistics import correlations, event_boxes
 from lookback.report.page import Section, write_page
 from lookback.report.table import PaperTable

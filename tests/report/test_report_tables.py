@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from lookback.benchmarks.memobench.supplement import coverage_sweep, failure_counts
+from lookback.benchmarks.wrbench.supplement import wrbench_tables
 from lookback.clips import KEYS
 from lookback.report.behind import _worst, answers_behind, worst_frames
 from lookback.report.compare import rank_changes
 from lookback.report.findings import findings
 from lookback.report.papers.main import mbench_2, mind_tables
-from lookback.benchmarks.memobench.supplement import coverage_sweep, failure_counts
-from lookback.benchmarks.wrbench.supplement import wrbench_tables
 from lookback.report.stage_tables import audit_reach, whole_counts
 from lookback.report.table import PaperTable, mark_best
 from lookback.scoring.figures import coverage_table

@@ -1,4 +1,4 @@
-"""Nominal 95 % intervals cover the truth: a small version of benchmarks/stats_coverage.py, which prints the full table."""
+"""Nominal 95 % intervals cover the truth: a small version of bench/stats_coverage.py, which prints the full table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RANKED = "8 models, 40 scenes x 4 pairs, close"
 
 @pytest.fixture(scope="module")
 def benchmark():
-    path = project_root() / "benchmarks" / "stats_coverage.py"
+    path = project_root() / "bench" / "stats_coverage.py"
     spec = importlib.util.spec_from_file_location("stats_coverage", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules["stats_coverage"] = module

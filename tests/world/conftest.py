@@ -2,7 +2,8 @@
 
 import pytest
 from lookback.camera.intent import preset
-from lookback.demo import ClipSpec, render_clip
+from lookback.demo.clip import render_clip
+from lookback.demo.spec import ClipSpec
 
 SIZE = (160, 96)
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from lookback.desk.questions import MBENCH_PREFERENCE, WRBENCH_PREFERENCE
-from lookback.demo import FAILURES, Annotator, model_name, simulate_votes
+from lookback.demo.annotators import Annotator, simulate_votes
 from lookback.demo.effects import LOSSES, quality
+from lookback.demo.failures import FAILURES, model_name
+from lookback.desk.questions import MBENCH_PREFERENCE, WRBENCH_PREFERENCE
 
 PERFECT = Annotator("perfect", noise=0.0, tie_band=1e-9, lapse=0.0)
 

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from lookback.camera.intent import parse, preset
-from lookback.errors import UsageError
-from lookback.demo import SCENES, ClipSpec, load_scene, render_clip
-from lookback.demo.clip import VISIBLE, phases
+from lookback.demo.clip import VISIBLE, phases, render_clip
 from lookback.demo.filming import SUBJECT, camera_for, renderer_for
 from lookback.demo.scene import EVENT_LEVELS
+from lookback.demo.scenes import SCENES, load_scene
+from lookback.demo.spec import ClipSpec
 from lookback.demo.truth import event_share, shown_state, unpack_mask, write_record
+from lookback.errors import UsageError
 
 
 def test_scenes_cover_subsets_indoor_and_outdoor():

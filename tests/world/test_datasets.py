@@ -9,11 +9,13 @@ import pandas as pd
 import pytest
 from lookback.camera.poses import inverse, relative_to_first, validate_poses, yaw_deg
 from lookback.clips import KEYS
+from lookback.demo.annotators import simulate_votes, triggered
+from lookback.demo.datasets import dataset_sources, write_datasets
+from lookback.demo.datasets import write as writing
+from lookback.demo.failures import FAILURES
+from lookback.demo.plan import demo_plan
 from lookback.layouts import read
 from lookback.media import probe
-from lookback.demo import FAILURES, dataset_sources, demo_plan, write_datasets
-from lookback.demo.annotators import simulate_votes, triggered
-from lookback.demo.datasets import write as writing
 
 SIZE = {"width": 96, "height": 64}
 

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from lookback.camera.poses import rotation_angle_deg, yaw_deg
-from lookback.errors import UsageError
-from lookback.demo import FAILURES, model_name, render_clip
+from lookback.demo.clip import render_clip
+from lookback.demo.failures import FAILURES, model_name
 from lookback.demo.filming import SUBJECT, TWIN, make_context
 from lookback.demo.sheets import DEMONSTRATIONS
 from lookback.demo.truth import shown_state
+from lookback.errors import UsageError
 
 NAMES = [name for name in FAILURES if name != "none"]
 CAMERA = ("camera_inactivity", "wrong_direction", "camera_drift", "hard_cut")

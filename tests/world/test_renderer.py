@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from lookback.camera.intent import parse
 from lookback.camera.poses import from_yaw_pitch_roll, inverse
-from lookback.demo import SCENES, ClipSpec, load_scene, render_clip
+from lookback.demo.clip import render_clip
 from lookback.demo.geometry import Shape, ball, board, box, frustum, room, turn_z
 from lookback.demo.light import Light
 from lookback.demo.projection import intrinsics
 from lookback.demo.raster import Item, Renderer
+from lookback.demo.scenes import SCENES, load_scene
+from lookback.demo.spec import ClipSpec
 from lookback.demo.textures import Texture
 
 WIDTH, HEIGHT, FOV = 160, 96, 60.0

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from lookback.demo import comparison_sheet, failure_sheet, render_clip, sheet
-from lookback.demo.sheets import BAR, GAP, MARGIN, PHASE_COLOURS, phase
+from lookback.demo.clip import render_clip
+from lookback.demo.sheets import BAR, GAP, MARGIN, PHASE_COLOURS, comparison_sheet, failure_sheet, phase, sheet
 
 
 def test_sheet_shows_evenly_spaced_frames_under_phase_bars(faithful):

@@ -13,9 +13,10 @@ import pandas as pd
 from lookback.agreement import reading
 from lookback.agreement.plan import Plan
 from lookback.agreement.scores import attach_scores, check_scores
-from lookback.agreement.tables import design, human, metric, models, papers
+from lookback.agreement.tables import design, human, metric, models
 from lookback.agreement.validation import check_ratings
 from lookback.agreement.votes import analysis_units
+from lookback.registry import BENCHMARKS
 
 Tables = dict[str, pd.DataFrame]
 
@@ -45,8 +46,7 @@ def analyse(ratings: pd.DataFrame, scores: pd.DataFrame | None, plan: Plan, clip
 
     `ratings` are tidy votes (`read_ratings`), `scores` the tidy items table; without scores only people are analysed. Names:
     agreement, annotators, strengths, power, ranking, win_ratios, bridge, disagreements, trigger, judgeability, vqa, correlations,
-    event_cells, event_factors, mixed_model, and the papers' mbench_3, mbench_5, mbench_6, wrbench_5, wrbench_14, wrbench_15,
-    wrbench_16, memobench_agreement.
+    event_cells, event_factors, mixed_model, and the tables of each benchmark's paper.
     """
     votes = check_ratings(ratings, plan, clips)
     checked = None if scores is None or scores.empty else check_scores(scores)
@@ -59,7 +59,8 @@ def analyse(ratings: pd.DataFrame, scores: pd.DataFrame | None, plan: Plan, clip
         _judges(result, scored)
         if "design" in plan.estimands:
             _design(result, checked, clips)
-    _papers(result)
+    for benchmark in BENCHMARKS:
+        benchmark.agreement_tables(result)
     rows = [
         {"table": name, **{k: t.attrs[k] for k in ("title", "unit", "reading", "footnote")}} for name, t in result.tables.items()
     ]
@@ -115,65 +116,6 @@ def _judges(result: Analysis, units: pd.DataFrame) -> None:
     if "vqa" in plan.estimands:
         answers = metric.vqa_table(units, plan)
         result.add("vqa", "VQA answers against the majority", "question", answers, lambda: reading.read_vqa(answers))
-
-
-def _papers(result: Analysis) -> None:
-    """The papers' tables, from the tidy ones that were computed."""
-    votes, plan, tables = result.votes, result.plan, result.tables
-    if "ranking" in tables and result.has("mbench", "preference"):
-        ranking = tables["ranking"][tables["ranking"]["benchmark"] == "mbench"]
-        table = papers.mbench_3(ranking, plan)
-        title = "MBench table 3: metric-human correlation"
-        result.add("mbench_3", title, "model", table, lambda: reading.read_ranking(ranking, plan))
-    if result.has("mbench"):
-        counts = papers.mbench_5(votes)
-        result.add("mbench_5", "MBench table 5: annotation statistics", "vote", counts, lambda: reading.read_counts(counts))
-    if "trigger" in tables and result.has("mbench", "trigger"):
-        trigger = tables["trigger"]
-        title = "MBench table 6: trigger judge against people"
-        result.add("mbench_6", title, "clip", papers.mbench_6(trigger), lambda: reading.read_trigger(trigger))
-    if result.has("wrbench"):
-        registry = papers.wrbench_14(votes, plan)
-        result.add("wrbench_14", "WRBench table 14: annotation registry", "vote", registry, lambda: reading.read_counts(registry))
-    if "agreement" in tables and result.has("wrbench", "preference"):
-        _wrbench(result)
-    if "vqa" in tables:
-        answers = tables["vqa"]
-        title = "MemoBench figure 4: agreement of answers with people"
-        result.add("memobench_agreement", title, "question", papers.memobench_agreement(answers), lambda: reading.read_vqa(answers))
-
-
-def _wrbench(result: Analysis) -> None:
-    plan, tables, empty = result.plan, result.tables, pd.DataFrame(columns=["benchmark"])
-    people = tables["agreement"][
-        (tables["agreement"]["benchmark"] == "wrbench") & (tables["agreement"]["alpha_level"] != "nominal")
-    ]
-    main = people[people["role"] == "main"]
-    bridges = tables.get("bridge", empty)
-    bridges = bridges[bridges["benchmark"] == "wrbench"]
-    people, main, bridges = (_in_plan_order(table, plan) for table in (people, main, bridges))
-    snapshot, coefficients = papers.wrbench_5(main, bridges), papers.wrbench_15(people)
-
-    def both() -> str:
-        return f"{reading.read_agreement(main, plan)} {reading.read_bridge(bridges, plan)}"
-
-    result.add("wrbench_5", "WRBench table 5: human calibration snapshot", "pair", snapshot, both)
-    title = "WRBench table 15: human agreement by dimension"
-    result.add("wrbench_15", title, "pair", coefficients, lambda: reading.read_agreement(people, plan))
-    if not bridges.empty:
-        evidence = tables.get("judgeability", pd.DataFrame())
-        table = papers.wrbench_16(bridges, evidence)
-        tail = "" if evidence.empty else " " + reading.read_judgeability(evidence)
-        title = "WRBench table 16: world-state evaluator-human bridge"
-        result.add("wrbench_16", title, "pair", table, lambda: reading.read_bridge(bridges, plan) + tail)
-
-
-def _in_plan_order(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Rows in the order in which the plan declares the dimensions, which is the papers' order."""
-    if table.empty:
-        return table
-    declared = list(dict.fromkeys(name for family in plan.families.values() for name in family.dimensions))
-    return table.sort_values("dimension", key=lambda names: names.map(declared.index), kind="stable", ignore_index=True)
 
 
 def _design(result: Analysis, scores: pd.DataFrame, clips: pd.DataFrame | None) -> None:

@@ -49,7 +49,7 @@ def evaluate(
 ) -> None:
     """Score a dataset: bad items are skipped with a reason, the rest runs. Writes tables and MBench's run layout."""
     from lookback import stages
-    from lookback.exports import export
+    from lookback.exports.run_folder import write_run_folder
     from lookback.pipeline.lock import run_lock
     from lookback.scoring.figures import coverage_table
 
@@ -88,7 +88,7 @@ def evaluate(
             tables = getattr(stages, name)(params)
             if name == "curation" and len(tables["rejected"]):
                 print(f"{len(tables['rejected'])} rejected; see {portable(params.paths.tables / 'rejected.parquet')}")
-        export("mbench", params, params.paths.root)
+        write_run_folder(params, params.paths.root)
     summary = coverage_table(tables["gated"])[["metric", "variant", "scored", "items", "mean", "missing because"]]
     print(summary.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
     print(f"written to {portable(params.paths.root)}")

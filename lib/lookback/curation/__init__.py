@@ -11,21 +11,18 @@ from typing import Any
 _WHERE = {
     "gathering": ("Collected", "collect"),
     "contents": (
+        "benchmark_contents",
         "composition",
         "duration_statistics",
-        "event_factor_coverage",
-        "mbench_composition",
         "prompt_statistics",
-        "trajectory_statistics",
     ),
     "figures": (
+        "benchmark_figures",
         "challenge_figure",
         "composition_figure",
         "counterpart_figure",
         "duration_figure",
-        "event_coverage_figure",
         "prompt_figure",
-        "trajectory_figure",
     ),
     "gaps": (
         "challenge_screen",

@@ -14,14 +14,15 @@ from lookback.backends.pose.formats import read_poses
 from lookback.backends.pose.formats.common import UNKNOWN_FOV_DEG, load_arrays, need, square
 from lookback.backends.pose.track import PoseTrack, travelled_rotation_deg
 from lookback.camera.poses import Poses, total_rotation_deg, validate_poses, yaw_deg
+from lookback.camera.requests import request_of, target_path
 from lookback.clips import Clip
 from lookback.curation.probing import Facts
-from lookback.curation.requests import request_of, target_path
 from lookback.curation.trajectory import UNKNOWN, Challenge, challenge_from_path, signed_peak, trajectory_class
 from lookback.errors import ContractError, MediaError, Reason
 from lookback.layouts.reading import Breach, Findings, Item
 from lookback.media.frames import image_size
 from lookback.paths import resolve
+from lookback.registry import BENCHMARKS
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class CameraFiles:
             "peak_yaw_deg": None if path is None else signed_peak(np.unwrap(yaw_deg(path), period=360.0)),
             "trajectory": ""
             if path is None
-            else trajectory_class(path, observer=(clip.benchmark, clip.setting) == ("memobench", "synthetic")),
+            else trajectory_class(path, observer=BENCHMARKS.get(clip.benchmark).observer_walks(clip)),
             "departs": challenge.departs,
             "returns": challenge.returns,
             "gap_frames": challenge.gap_frames,

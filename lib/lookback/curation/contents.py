@@ -1,13 +1,12 @@
-"""What a dataset holds, as tables: MBench's table 4, MemoBench's table S2, WRBench's event factors, prompts and durations."""
+"""What a dataset holds, as tables: composition, prompts and durations; each benchmark adds the tables of its paper."""
 
 from __future__ import annotations
 
 import pandas as pd
 
+from lookback.benchmark import ContentTable
 from lookback.clips import KEYS
-from lookback.benchmarks.wrbench.natural25 import LEVELS
-
-MBENCH_SUBSETS = ("human", "object", "environment", "causal")
+from lookback.registry import BENCHMARKS
 
 
 def composition(clips: pd.DataFrame) -> pd.DataFrame:
@@ -26,48 +25,13 @@ def composition(clips: pd.DataFrame) -> pd.DataFrame:
     ).reset_index()
 
 
-def mbench_composition(clips: pd.DataFrame) -> pd.DataFrame:
-    """MBench table 4: number of evaluation samples per subset in A and in T, with totals."""
-    samples = clips[clips["benchmark"] == "mbench"].drop_duplicates(["setting", "subset", "sample_id"])
-    counts = pd.crosstab(samples["subset"], samples["setting"]).reindex(
-        index=list(MBENCH_SUBSETS), columns=["A", "T"], fill_value=0
-    )
-    counts["total"] = counts.sum(axis=1)
-    counts.loc["total"] = counts.sum()
-    return counts.rename_axis(columns=None).reset_index(names="subset")
-
-
-def trajectory_statistics(clips: pd.DataFrame, screen: pd.DataFrame) -> pd.DataFrame:
-    """MemoBench table S2: clips, mean total camera rotation (deg) and mean gap (frames) by subset and trajectory class.
-
-    A clip counts once, however many models generated it. `n_rotation` and `n_gap` say how many clips carry the value.
-    """
-    rows = screen[screen["benchmark"] == "memobench"].drop_duplicates(["setting", "clip_id"])
-    rows = rows.assign(trajectory=rows["trajectory"].replace("", "no poses"), gap=rows["gap_frames"].astype("float64"))
-    table = rows.groupby(["setting", "trajectory"], sort=True).agg(
-        n_clips=("clip_id", "size"),
-        rotation_deg=("total_rotation_deg", "mean"),
-        gap_frames=("gap", "mean"),
-        n_rotation=("total_rotation_deg", "count"),
-        n_gap=("gap", "count"),
-    )
-    return table.reset_index().rename(columns={"setting": "subset"})
-
-
-def event_factor_coverage(clips: pd.DataFrame) -> pd.DataFrame:
-    """WRBench's 2x2 of spatial displacement and state change by action and camera: clips, scenes and models in every cell.
-
-    Cells without a clip stay in with 0, so that a hole in the design is seen.
-    """
-    rows = clips[(clips["benchmark"] == "wrbench") & (clips["event_level"] != "")]
-    cells = rows.groupby(["event_level", "event_action", "camera"], sort=True).agg(
-        n_clips=("clip_id", "size"), n_scenes=("scene", "nunique"), n_models=("model_id", "nunique")
-    )
-    axes = [list(LEVELS), sorted(rows["event_action"].unique()), sorted(rows["camera"].unique())]
-    full = cells.reindex(pd.MultiIndex.from_product(axes, names=cells.index.names), fill_value=0).reset_index()
-    full.insert(1, "spatial", full["event_level"].isin(["spatial", "full"]))
-    full.insert(2, "state", full["event_level"].isin(["state", "full"]))
-    return full
+def benchmark_contents(clips: pd.DataFrame, screen: pd.DataFrame) -> list[ContentTable]:
+    """The tables with which each benchmark's paper describes its dataset."""
+    return [
+        table
+        for benchmark in (BENCHMARKS.get(name) for name in sorted(clips["benchmark"].unique()))
+        for table in benchmark.contents(*(frame[frame["benchmark"] == benchmark.name] for frame in (clips, screen)))
+    ]
 
 
 def prompt_statistics(clips: pd.DataFrame) -> pd.DataFrame:

@@ -8,9 +8,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lookback.curation.contents import composition, event_factor_coverage, prompt_words, trajectory_statistics
+from lookback.curation.contents import composition, prompt_words
 from lookback.curation.gaps import challenge_screen, model_coverage
 from lookback.figures import PALETTE, style
+from lookback.registry import BENCHMARKS
 
 Drawn = tuple[Figure, str]
 
@@ -65,59 +66,13 @@ def prompt_figure(clips: pd.DataFrame) -> Drawn:
     return figure, f"Prompt length of the {len(tasks)} tasks that carry one; a task counts once, however many models got it."
 
 
-def event_coverage_figure(clips: pd.DataFrame) -> Drawn:
-    """Heat map of clips per event level and camera, for WRBench's 2x2 design."""
-    cells = event_factor_coverage(clips)
-    table = cells.pivot_table(index="event_level", columns="camera", values="n_clips", aggfunc="sum", sort=False)
-    with style():
-        figure, axes = plt.subplots(figsize=(1.1 * table.shape[1] + 2.6, 3.0), layout="constrained")
-        image = axes.imshow(table.to_numpy(), cmap="Blues", vmin=0, aspect="auto")
-        axes.set_xticks(range(table.shape[1]), [name or "none" for name in table.columns], rotation=20)
-        axes.set_yticks(range(table.shape[0]), table.index)
-        for (row, column), value in np.ndenumerate(table.to_numpy()):
-            dark = value > table.to_numpy().max() / 2
-            axes.text(column, row, f"{value:.0f}", ha="center", va="center", color="white" if dark else "black")
-        axes.set_xlabel("camera request")
-        axes.set_ylabel("event level")
-        figure.colorbar(image, ax=axes, label="clips")
-    holes = int((table.to_numpy() == 0).sum())
-    return figure, (
-        f"Event factors: {int(table.to_numpy().sum())} clips by event level (none, spatial displacement, state change, both) "
-        f"and camera request; empty cells: {holes}."
-    )
-
-
-def trajectory_figure(clips: pd.DataFrame, screen: pd.DataFrame) -> Drawn:
-    """MemoBench's table S2 as dots: mean rotation against mean gap, area by number of clips."""
-    table = trajectory_statistics(clips, screen).dropna(subset=["rotation_deg", "gap_frames"])
-    with style():
-        figure, axes = plt.subplots(figsize=(6, 3.6), layout="constrained")
-        for index, (subset, rows) in enumerate(table.groupby("subset", sort=True)):
-            axes.scatter(
-                rows["rotation_deg"],
-                rows["gap_frames"],
-                s=40 + 8 * rows["n_clips"],
-                color=PALETTE[index],
-                alpha=0.75,
-                label=str(subset),
-            )
-        for row in table.itertuples():
-            axes.annotate(
-                f"{row.trajectory} (n={row.n_clips})",
-                (row.rotation_deg, row.gap_frames),
-                xytext=(6, 6),
-                textcoords="offset points",
-                fontsize=8,
-            )
-        axes.set_xlabel("mean total camera rotation (deg)")
-        axes.set_ylabel("mean gap (frames)")
-        axes.margins(0.2)
-        if len(table):
-            axes.legend(frameon=False, title="subset", markerscale=0.4)
-    return (
-        figure,
-        f"Camera trajectories of {int(table['n_clips'].sum())} MemoBench clips: the further right and up, the longer out of view.",
-    )
+def benchmark_figures(clips: pd.DataFrame, screen: pd.DataFrame) -> list[Drawn]:
+    """The figures with which each benchmark's paper describes its dataset."""
+    return [
+        drawn
+        for benchmark in (BENCHMARKS.get(name) for name in sorted(clips["benchmark"].unique()))
+        for drawn in benchmark.content_figures(*(frame[frame["benchmark"] == benchmark.name] for frame in (clips, screen)))
+    ]
 
 
 def challenge_figure(screen: pd.DataFrame) -> Drawn:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import pandas as pd
 
 from lookback.clips import KEYS
+from lookback.registry import BENCHMARKS
 
 GROUP = ["benchmark", "setting"]
-
-
-# The settings of these are parts of one task list that every model gets; MBench-A and MBench-T have models of their own.
-ONE_TASK_LIST = {"memobench", "mind"}
 
 
 def missing_counterparts(clips: pd.DataFrame) -> pd.DataFrame:
     """Who lacks which clip: a row for every clip that some model has and another, of which it is expected, has not.
 
-    Expected of every model of the same benchmark and setting; of MemoBench and MIND, of every model of the benchmark.
+    Expected of every model of the same benchmark and setting; where the settings are parts of one task list, of every model.
     """
     rows = []
     for (benchmark, setting), group in clips.groupby(GROUP, sort=True):
@@ -30,7 +27,7 @@ def missing_counterparts(clips: pd.DataFrame) -> pd.DataFrame:
 def expected_models(clips: pd.DataFrame, benchmark: str, setting: str) -> list[str]:
     """The models that should have every clip of a setting."""
     rows = clips[clips["benchmark"] == benchmark]
-    rows = rows if benchmark in ONE_TASK_LIST else rows[rows["setting"] == setting]
+    rows = rows if BENCHMARKS.get(benchmark).one_task_list else rows[rows["setting"] == setting]
     return sorted(rows["model_id"].unique())
 
 

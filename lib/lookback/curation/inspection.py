@@ -13,12 +13,12 @@ from typing import Any
 from lookback.clips import KEYS, Anchor, Clip
 from lookback.curation.camera_files import CameraFiles, inspect_cameras
 from lookback.curation.probing import Cache, Facts, facts_of
-from lookback.curation.requests import action_request
 from lookback.curation.segments import segments_of
 from lookback.errors import MediaError, Reason
 from lookback.layouts.reading import Breach, Findings, Item, Violation, emptied
 from lookback.media import content_hash, probe
 from lookback.paths import resolve
+from lookback.registry import BENCHMARKS
 from lookback.workers import WorkerDied, run_tasks
 
 BATCH, MIN_BATCHES = 16, 8  # clips handed to a worker at once; batches each worker must get for that to be fair
@@ -67,7 +67,7 @@ def inspect(task: Task) -> Inspection:
     for violation in findings.violations:
         if violation.concerns and not violation.kept:
             clip = emptied(clip, violation.concerns)
-    clip = _with_camera(clip)
+    clip = clip.model_copy(update={"camera": BENCHMARKS.get(clip.benchmark).camera_request(clip)})
     screen = _screen(clip, facts, truth, cameras, findings)
     return Inspection(clip, digest, screen, segments_of(clip, facts.cuts), findings.violations)
 
@@ -124,7 +124,7 @@ def _checked_timing(clip: Clip, truth: Facts | None, findings: Findings, item: I
         return clip
     path = resolve(clip.ground_truth or clip.video)
     if clip.gt_frames is not None and clip.gt_frames != truth.n_frames:
-        source = "total_time" if clip.benchmark == "mind" else "n_frames"
+        source = BENCHMARKS.get(clip.benchmark).length_field
         problem = f"is {clip.gt_frames}, but the ground truth has {truth.n_frames} frames"
         breach = Breach(
             resolve(clip.actions) if clip.actions else path, source, problem, "correct the number", Reason.LENGTH_MISMATCH
@@ -152,7 +152,7 @@ def _checked_anchor(clip: Clip, findings: Findings, item: Item) -> Clip:
         return clip.model_copy(update={"object_anchor": Anchor(**{name: value * size for name, value, size in values})})
     if anchor.centre_x >= clip.width or anchor.centre_y >= clip.height:
         problem = f"has its centre at {anchor.centre_x:g}, {anchor.centre_y:g}, outside the {clip.width}x{clip.height} frame"
-        source = "metadata.object_anchor" if clip.benchmark == "mbench" else "anchors.csv"
+        source = BENCHMARKS.get(clip.benchmark).anchor_field
         breach = Breach(resolve(clip.video), source, problem, "give the anchor in pixels of the first frame")
         findings.add(breach, "object_anchor", item)
     return clip
@@ -163,14 +163,6 @@ def _check_mirror(clip: Clip, findings: Findings, item: Item) -> None:
         problem = f"has {clip.n_frames} frames, and the way back must be as long as the way there"
         breach = Breach(resolve(clip.video), "video", problem, "generate an even number of frames", Reason.LENGTH_MISMATCH)
         findings.add(breach, "video", item, kept=True)
-
-
-def _with_camera(clip: Clip) -> Clip:
-    """MBench-A's action as a camera request over the video's own frames, so that every benchmark's request reads alike."""
-    if clip.camera or clip.benchmark != "mbench" or clip.setting != "A" or not clip.n_frames:
-        return clip
-    action = clip.extras.get("action") or clip.condition_id
-    return clip.model_copy(update={"camera": action_request(action if isinstance(action, str) else tuple(action), clip.n_frames)})
 
 
 def _screen(clip: Clip, facts: Facts, truth: Facts | None, cameras: CameraFiles, findings: Findings) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from itertools import pairwise
 from typing import Any
 
 from lookback.camera.intent import split_frames
+from lookback.camera.requests import request_of
 from lookback.camera.text import segment_sentence
 from lookback.clips import KEYS, Clip
-from lookback.curation.requests import request_of
 from lookback.errors import NotScorable
-from lookback.benchmarks.memobench.metrics.phases import phase_map
+from lookback.measures.phases import phase_map
 
 
 def segments_of(clip: Clip, cuts: Sequence[int]) -> list[dict[str, Any]]:

@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 
 from lookback.camera.poses import rotation_angle_deg
-from lookback.desk.questions import JUDGEABILITY_FIRST, MBENCH_PREFERENCE, WRBENCH_PREFERENCE
-from lookback.paths import resolve
-from lookback.tables import check_table
+from lookback.clips import Clip
 from lookback.demo.effects import quality
+from lookback.paths import resolve
+from lookback.registry import BENCHMARKS
+from lookback.tables import check_table
 
 SECONDS_PER_VOTE = 9.0
 VIEW_LEFT_DEG, VIEW_BACK_DEG = 30.0, 15.0  # a camera that turned or moved away this far, and came back this near
@@ -44,7 +45,7 @@ ANNOTATORS: tuple[Annotator, ...] = (
 def simulate_votes(
     truth: pd.DataFrame, seed: int, annotators: Sequence[Annotator] = ANNOTATORS, votes_per_item: int = 3
 ) -> pd.DataFrame:
-    """The ratings table for a truth table: triggers on MBench-T, preferences on MBench and WRBench, judgeability on WRBench."""
+    """The ratings table for a truth table: what each benchmark asks about single clips and pairs."""
     rows: list[dict[str, object]] = []
     clock = dict.fromkeys((annotator.name for annotator in annotators), 0)
     for item in _items(truth):
@@ -88,32 +89,27 @@ class _Item:
 
 
 def _items(truth: pd.DataFrame) -> Iterator[_Item]:
-    rows = truth[truth["benchmark"].isin(["mbench", "wrbench"])]
-    for (benchmark, setting, clip_id), group in rows.groupby(["benchmark", "setting", "clip_id"], sort=True):
+    for (benchmark, setting, clip_id), group in truth.groupby(["benchmark", "setting", "clip_id"], sort=True):
         clips = group.sort_values("model_id").to_dict("records")
-        asked = str(clip_id).split(":")[0]  # MBench asks the questions of the sample's own subset
-        if benchmark == "mbench" and setting == "T":
-            for clip in clips:
+        asked = str(clip_id).split(":")[0]  # the ids begin with the subset where questions differ by subset
+        declared = BENCHMARKS.get(str(benchmark))
+        pairs = declared.pair_questions(str(setting), asked)
+        for clip in clips:
+            shown = Clip(benchmark=benchmark, setting=setting, model_id=clip["model_id"], clip_id=clip_id, subset=asked, video="")
+            if (question := declared.yes_no_question(shown)) is not None:
                 yes = float(triggered(clip, asked))
-                dimension = f"trigger_{asked}"
-                yield _Item("trigger", benchmark, setting, dimension, clip_id, clip["model_id"], "", "", clip["scene"], yes)
+                place = (clip_id, clip["model_id"], "", "", clip["scene"])
+                yield _Item("trigger", str(benchmark), str(setting), question.dimension, *place, yes)
         for first, second in combinations(clips, 2):
-            for dimension in _dimensions(benchmark, setting, asked):
+            for dimension in pairs.questions:
                 shared = (benchmark, setting, dimension, clip_id, first["model_id"], clip_id, second["model_id"], first["scene"])
-                if dimension in JUDGEABILITY_FIRST:
+                if dimension in pairs.judgeable_first:
                     judgeable = bool(first["returns"] and second["returns"])
                     yield _Item("judgeability", *shared, float(judgeable))
                     if not judgeable:
                         continue
                 values = [quality(dimension, clip["failure"], clip["severity"]) for clip in (first, second)]
                 yield _Item("pairwise", *shared, values[0] - values[1])
-
-
-def _dimensions(benchmark: str, setting: str, subset: str) -> list[str]:
-    if benchmark == "wrbench":
-        return list(WRBENCH_PREFERENCE)
-    chosen = [name for name, (of_subset, _) in MBENCH_PREFERENCE.items() if of_subset == subset]
-    return [name for name in chosen if not (setting == "T" and name == "action_interaction")]
 
 
 def triggered(clip: dict[str, object], subset: str) -> bool:

@@ -8,12 +8,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from lookback.errors import UsageError
 from lookback.demo.failures import FAILURES, World, make_failure
 from lookback.demo.filming import camera_for, expected_state, make_context, seeded_light
 from lookback.demo.geometry import vector
 from lookback.demo.raster import Picture
 from lookback.demo.spec import FAITHFUL, ClipSpec
+from lookback.errors import UsageError
 
 VISIBLE = 0.05  # the subject counts as in view from this share of its outline on
 

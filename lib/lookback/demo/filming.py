@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from lookback.camera.intent import compile
 from lookback.camera.poses import from_yaw_pitch_roll
-from lookback.errors import UsageError
 from lookback.demo.failures import Context, World
 from lookback.demo.geometry import turn_y, vector
 from lookback.demo.light import Light
@@ -19,6 +18,7 @@ from lookback.demo.scene import Scene, SubjectState, event_progress, subject_sha
 from lookback.demo.scenes import load_scene
 from lookback.demo.scenes.outdoors import robot_shape
 from lookback.demo.spec import ClipSpec
+from lookback.errors import UsageError
 
 SUBJECT, TWIN, FIGURE, FIRST_THING = 1, 2, 3, 4  # part numbers in a picture
 FIGURE_AHEAD = (0.35, 0.75, 1.9)  # right, below, ahead of the camera: where the third-person figure walks

@@ -8,27 +8,26 @@ from typing import Any
 import numpy as np
 
 from lookback.clips import KEYS
+from lookback.demo.judge_effects import damage
+from lookback.demo.judged_truth import true_evidence
 from lookback.errors import BackendUnavailable, NotScorable, Reason
 from lookback.files import sha256_json
 from lookback.judging.geometry.decisions import reobserved_predicates, trigger
 from lookback.judging.judges.base import JudgeContext
 from lookback.judging.judges.geometric_judge import timeline
-from lookback.demo.judge_effects import damage
-from lookback.demo.judged_truth import true_evidence
 from lookback.judging.prompting import load_catalogue
-from lookback.judging.question import Part, Question, Reply, Stated
+from lookback.judging.question import SECOND, Part, Question, Reply, Stated
 from lookback.judging.recording import Identity
 from lookback.judging.tasks import subject as subject_name
-from lookback.benchmarks.wrbench.judgeability import SECOND
-from lookback.benchmarks.memobench.vqa.bank import DIMENSIONS, PER_DIMENSION
 from lookback.registry import Availability, judge
 
 FACTS = ("trigger", "judgeability", "timeline")  # what the truth decides; everything else is graded by the failure's severity
 GOOD = 0.92  # how likely an undamaged clip looks right to this judge
 NOISE = 0.05
+PER_DIMENSION = 6  # questions of a bank about one dimension
 
 
-@judge(name="simulated", title="the demo world's truth with declared errors", simulated=True)
+@judge(name="simulated", title="the demo world's truth with declared errors", simulated=True, measures=True)
 class SimulatedJudge:
     """Answers from the truth table; each answer is turned round with probability `error_rate`, seeded by the question."""
 
@@ -149,7 +148,7 @@ class SimulatedJudge:
             }
             for number, entry in enumerate(load_catalogue("lookback_vqa.v1")["questions"], start=1)
         ]
-        return json.dumps(sorted(rows, key=lambda row: DIMENSIONS.index(row["Dimension"])), ensure_ascii=False)
+        return json.dumps(rows, ensure_ascii=False)
 
 
 def _refuse(question: Question, reason: Reason, detail: str) -> Reply:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from lookback.paths import portable
 from lookback.demo.clip import RenderedClip, phases
 from lookback.demo.plan import PlannedClip
 from lookback.demo.scenes import load_scene
+from lookback.paths import portable
 
 SUBJECT_PART, TWIN_PART = 1, 2
 

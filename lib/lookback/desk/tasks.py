@@ -10,8 +10,10 @@ from itertools import combinations
 import numpy as np
 
 from lookback.clips import Clip
-from lookback.desk.questions import JUDGEABILITY_FIRST, MBENCH_PREFERENCE, MBENCH_TRIGGER, WRBENCH_PREFERENCE
 from lookback.errors import UsageError
+from lookback.registry import BENCHMARKS
+
+JUDGEABILITY = "Does the subject leave the view and come back clearly enough to be judged, in both videos?"
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,10 @@ class DeskTask:
 
     @property
     def asks_judgeability(self) -> bool:
-        return self.dimension in JUDGEABILITY_FIRST
+        return (
+            self.task == "pairwise"
+            and self.dimension in BENCHMARKS.get(self.benchmark).pair_questions(self.setting, "").judgeable_first
+        )
 
 
 def build_tasks(
@@ -45,12 +50,13 @@ def build_tasks(
     """All questions these clips give rise to; with `limit`, a seeded sample of them, the same for every annotator."""
     tasks: list[DeskTask] = []
     if "trigger" in kinds:
-        tasks += [_trigger(clip) for clip in clips if clip.benchmark == "mbench" and clip.setting == "T"]
+        tasks += [task for clip in clips if (task := _trigger(clip)) is not None]
     if "pairwise" in kinds:
         tasks += _pairs(clips)
     if not tasks:
         raise UsageError(
-            "These clips raise no question: triggers need MBench-T clips, preferences two models of one MBench or WRBench clip"
+            "These clips raise no question: triggers need clips of a benchmark that asks for them, preferences two models' answers "
+            "to one task of a benchmark that compares models"
         )
     if limit is not None and limit < len(tasks):
         chosen = np.random.default_rng(seed).choice(len(tasks), size=limit, replace=False)
@@ -67,11 +73,11 @@ def order_for(annotator: str, tasks: Sequence[DeskTask], seed: int) -> list[tupl
     return [(tasks[index], bool(swapped[index]) and tasks[index].task == "pairwise") for index in order]
 
 
-def _trigger(clip: Clip) -> DeskTask:
-    question = MBENCH_TRIGGER.get(clip.subset, MBENCH_TRIGGER["environment"])
-    return DeskTask(
-        "trigger", clip.benchmark, clip.setting, f"trigger_{clip.subset}", clip.scene, question, clip.clip_id, clip.model_id
-    )
+def _trigger(clip: Clip) -> DeskTask | None:
+    asked = BENCHMARKS.get(clip.benchmark).yes_no_question(clip)
+    if asked is None:
+        return None
+    return DeskTask("trigger", clip.benchmark, clip.setting, asked.dimension, clip.scene, asked.text, clip.clip_id, clip.model_id)
 
 
 def _pairs(clips: Sequence[Clip]) -> list[DeskTask]:
@@ -81,7 +87,7 @@ def _pairs(clips: Sequence[Clip]) -> list[DeskTask]:
     tasks = []
     for (benchmark, setting, clip_id), group in sorted(by_task.items()):
         for first, second in combinations(sorted(group, key=lambda clip: clip.model_id), 2):
-            for dimension, question in _questions(benchmark, setting, first.subset):
+            for dimension, question in BENCHMARKS.get(benchmark).pair_questions(setting, first.subset).questions.items():
                 tasks.append(
                     DeskTask(
                         "pairwise",
@@ -97,15 +103,3 @@ def _pairs(clips: Sequence[Clip]) -> list[DeskTask]:
                     )
                 )
     return tasks
-
-
-def _questions(benchmark: str, setting: str, subset: str) -> list[tuple[str, str]]:
-    if benchmark == "wrbench":
-        return list(WRBENCH_PREFERENCE.items())
-    if benchmark == "mbench":
-        return [
-            (dimension, question)
-            for dimension, (of_subset, question) in MBENCH_PREFERENCE.items()
-            if of_subset == subset and not (setting == "T" and dimension == "action_interaction")
-        ]
-    return []

@@ -13,8 +13,8 @@ from lookback.clips import Clip
 from lookback.forensics import measures, subject
 from lookback.forensics.align import Aligned, align, as_float, rotation_homography
 from lookback.forensics.pairs import Pair, nearest_early, revisit_pairs, truth_pairs
-from lookback.media import open_video
 from lookback.measures.resample import poses_at
+from lookback.media import open_video
 from lookback.paths import resolve
 from lookback.store import Entry
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from lookback.benchmarks.memobench.vqa.bank import identifier
 from lookback.errors import Reason
 from lookback.judging.parsing import as_number, as_yes_no, parse_json, parse_rating, parse_yes_no
 from lookback.judging.probability import p_yes
 from lookback.judging.question import Answer, Part, Question, Reply
-from lookback.benchmarks.memobench.vqa.bank import identifier
 
 VERBATIM_LIMIT = 4000  # characters of a reply kept in the table; the recording keeps all
 

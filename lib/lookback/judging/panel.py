@@ -12,9 +12,7 @@ from lookback.judging.recording import Identity, Recording
 from lookback.params.stages import Judging
 from lookback.registry import JUDGES
 
-VISION = ("openai", "transformers")  # judges that look at the frames
 UNAVAILABLE = "unavailable"  # in a recorded identity: why this judge could not be built
-MEASURES = ("geometric", "simulated")  # judges that know the facts of departure and return
 
 
 @dataclass(frozen=True)
@@ -25,6 +23,14 @@ class Seat:
     name: str
     judge: Judge | None
     why: str = ""
+
+    @property
+    def identity(self) -> Identity:
+        return self.judge.identity if self.judge is not None else Identity(self.name, self.name)
+
+    @property
+    def label(self) -> str:
+        return self.identity.label
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,9 @@ class Panel:
         """Who is asked a task of this role: the seat itself, then those asked for comparison, each judge once."""
         others = [seat for name, seat in self.seats.items() if name.startswith("also:")]
         if role == "witness":
-            chosen = [seat for seat in self.seats.values() if seat.judge is not None and seat.judge.identity.name in MEASURES]
+            chosen = [
+                seat for seat in self.seats.values() if seat.judge is not None and JUDGES.get(seat.judge.identity.name).measures
+            ]
         else:
             chosen = [seat for seat in (self.seats.get(role), *others) if seat is not None]
         unique: dict[str, Seat] = {}
@@ -57,7 +65,7 @@ def build_panel(params: Judging, context: JudgeContext, recording: Recording, en
         return _replayed(recording, encoding)
     seats: dict[str, Seat] = {}
     built: dict[tuple[str, str], Seat] = {}
-    gate = params.gate_judge or ("simulated" if params.judge == "simulated" else "geometric")
+    gate = params.gate_judge or ("simulated" if JUDGES.get(params.judge).simulated else "geometric")
     wanted = [("scorer", params.judge, params.model), ("gate", gate, params.gate_model or params.model)]
     wanted += [(f"also:{name}", name, params.model) for name in params.also]
     for role, name, model in wanted:
@@ -65,7 +73,7 @@ def build_panel(params: Judging, context: JudgeContext, recording: Recording, en
             continue
         if name == "replay":
             raise UsageError(f"judging.{role.partition(':')[0]}: replay stands for a whole panel; set judging.judge to replay")
-        key = (name, model if name in VISION else "")
+        key = (name, model if JUDGES.get(name).looks else "")
         if key not in built:
             built[key] = _seat(role, name, model, context)
         seats[role] = Seat(role, name, built[key].judge, built[key].why)
@@ -91,7 +99,7 @@ def _seat(role: str, name: str, model: str, context: JudgeContext) -> Seat:
 
 def _same_model(seats: dict[str, Seat]) -> bool:
     scorer, gate = seats.get("scorer"), seats.get("gate")
-    if scorer is None or gate is None or scorer.judge is None or gate.judge is None or scorer.name not in VISION:
+    if scorer is None or gate is None or scorer.judge is None or gate.judge is None or not JUDGES.get(scorer.name).looks:
         return False
     return scorer.judge.identity.label == gate.judge.identity.label
 

@@ -1,4 +1,5 @@
-"""Prompts are versioned files: `prompts/<name>.v<N>.md` with a header that names the source, and YAML catalogues of questions.
+"""Prompts are versioned files of the benchmarks: `<benchmark>/prompts/<name>.v<N>.md` with a header that names the source, and YAML
+catalogues of questions.
 
 A file's text is never changed under the same version: the version and the text's hash are part of every cache key and table row.
 """
@@ -9,14 +10,15 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 import yaml
 
 from lookback.errors import ContractError
 from lookback.files import sha256_json
+from lookback.registry import benchmark_packages
 
-FOLDER = files("lookback.judging.prompts")
 PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 
@@ -61,11 +63,18 @@ def load_catalogue(name: str) -> dict[str, Any]:
 
 def prompt_names() -> list[str]:
     """Every prompt and catalogue of the package."""
-    return sorted(entry.name.rpartition(".")[0] for entry in FOLDER.iterdir() if entry.name.endswith((".md", ".yaml")))
+    return sorted(name.rpartition(".")[0] for name in _files())
 
 
 def _read(name: str) -> str:
-    try:
-        return (FOLDER / name).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise ContractError(f"There is no prompt file {name}; the package holds {', '.join(prompt_names())}") from None
+    if name not in _files():
+        raise ContractError(f"There is no prompt file {name}; the benchmarks hold {', '.join(prompt_names())}")
+    return _files()[name].read_text(encoding="utf-8")
+
+
+@cache
+def _files() -> dict[str, Traversable]:
+    """Every prompt file by name."""
+    folders = [files(package) / "prompts" for package in benchmark_packages()]
+    found = [entry for folder in folders if folder.is_dir() for entry in folder.iterdir()]
+    return {entry.name: entry for entry in found if entry.name.endswith((".md", ".yaml"))}

@@ -13,6 +13,9 @@ Expects = Literal["yes_no", "decision", "rating", "per_second", "table", "questi
 ValueFrom = Literal["logprobs", "sampled", "stated", "geometry", "simulated"]
 
 
+SECOND = "second_"  # how the ids of questions about one second of a clip begin
+
+
 @dataclass(frozen=True)
 class Part:
     """One thing a question asks about; a question with several parts is answered by one call."""

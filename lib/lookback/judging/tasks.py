@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Literal
 
 import numpy as np
 
 from lookback.clips import Clip
-from lookback.errors import MediaError, NotScorable, Reason, UsageError, hint
+from lookback.errors import MediaError, NotScorable, Reason
 from lookback.judging.prompting import Prompt
 from lookback.judging.question import Expects, Part, Question, Unasked
 from lookback.media import content_hash, probe, sample_fps, sample_uniform
 from lookback.params.stages import Judging
 from lookback.paths import resolve
-
-MODULES = ("trigger", "ratings", "judgeability", "probes", "vqa", "timeline")
+from lookback.registry import Registry, parts
 
 
 @dataclass(frozen=True)
@@ -43,11 +41,11 @@ class Footage:
     fps: float | None
 
     def uniform(self, sampling: Sampling) -> tuple[int, ...]:
-        """MBench: n frames spread evenly over the clip."""
+        """n frames spread evenly over the clip."""
         return tuple(int(index) for index in sample_uniform(self.n_frames, sampling.n_frames))
 
     def timed(self, sampling: Sampling) -> tuple[int, ...]:
-        """WRBench, MemoBench: the video as frames at a fixed rate; evenly spread where the clip carries no rate."""
+        """The video as frames at a fixed rate; evenly spread where the clip carries no rate."""
         if self.fps is None:
             return tuple(int(index) for index in sample_uniform(self.n_frames, sampling.max_frames))
         return tuple(int(index) for index in sample_fps(self.n_frames, self.fps, sampling.fps, sampling.max_frames))
@@ -92,27 +90,12 @@ class Task:
     questions: Callable[[Clip, Sampling], list[Question | Unasked]]
 
 
-TASKS: dict[str, Task] = {}
+TASKS: Registry[Task] = Registry("judging task", lambda: [*parts("judging"), "lookback.judging.timeline"], "lookback.judges")
 
 
 def register(task: Task) -> Task:
-    TASKS[task.name] = task
+    TASKS.add(task.name, task)
     return task
-
-
-def task_named(name: str) -> Task:
-    """A task by name; an unknown one is the caller's mistake."""
-    load_tasks()
-    if name not in TASKS:
-        raise UsageError(f"There is no judging task '{name}'; {hint(name, TASKS)}")
-    return TASKS[name]
-
-
-def load_tasks() -> dict[str, Task]:
-    """Every task, by name."""
-    for module in MODULES:
-        import_module(f"lookback.judging.tasks.{module}")
-    return TASKS
 
 
 def compose(

@@ -3,7 +3,6 @@
 from lookback.layouts.contract import validate
 from lookback.layouts.detection import detect, read
 from lookback.layouts.filters import apply_filters
-from lookback.benchmarks.wrbench.natural25 import read_natural25
 from lookback.layouts.reading import Breach, Item, Reading, Violation
 
-__all__ = ["Breach", "Item", "Reading", "Violation", "apply_filters", "detect", "read", "read_natural25", "validate"]
+__all__ = ["Breach", "Item", "Reading", "Violation", "apply_filters", "detect", "read", "validate"]

@@ -15,14 +15,6 @@ from lookback.registry import LAYOUTS
 # Any tree of videos is a `folder`, so it counts only where no benchmark's layout is recognised.
 FALLBACK = "folder"
 
-LOOKED_FOR = {
-    "mbench": "dataset.yaml with samples/ and models/",
-    "memobench": "Synthetic_processed/ or Real_Raw/, generated clips named {Scene}_{NNN} or real_{NNN}, or {clip}_gt.mp4",
-    "wrbench": "a manifest (manifest*.json, .jsonl, .csv or videos.json), or <video>.camera.json beside videos",
-    "mind": "1st_data/ or 3rd_data/ with mem_test, action_space_test or mirror_test",
-    "folder": "video files or frame folders",
-}
-
 
 def detect(root: Path) -> tuple[str, str]:
     """(layout, why). No match, or more than one, is a UsageError that lists what was looked for."""
@@ -36,7 +28,7 @@ def detect(root: Path) -> tuple[str, str]:
     if special:
         reasons = "; ".join(f"{name}: {why}" for name, why in special.items())
         raise UsageError(f"{root} could be several layouts ({reasons}); say which with layout (--layout)")
-    looked = "; ".join(f"{name}: {what}" for name, what in LOOKED_FOR.items())
+    looked = "; ".join(f"{spec.name}: {spec.looks_like}" for spec in LAYOUTS)
     raise UsageError(f"{root} has no layout that is known; looked for {looked}")
 
 

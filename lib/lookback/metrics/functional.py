@@ -28,7 +28,6 @@ from lookback.benchmarks.memobench.metrics.image_reward import image_reward
 from lookback.benchmarks.memobench.metrics.motion_smoothness import motion_smoothness, warp_errors
 from lookback.benchmarks.memobench.metrics.object_identity import object_identity
 from lookback.benchmarks.memobench.metrics.ors import best_detection, object_reappearance
-from lookback.benchmarks.memobench.metrics.phases import ground_truth_index, ground_truth_pairs, phase_frames, phase_map
 from lookback.benchmarks.memobench.metrics.psnr import psnr
 from lookback.benchmarks.memobench.metrics.ssim import ssim
 from lookback.benchmarks.memobench.metrics.visual_quality import visual_quality
@@ -39,16 +38,17 @@ from lookback.benchmarks.mind.metrics.gsc import gsc
 from lookback.benchmarks.mind.metrics.lcm import lcm
 from lookback.benchmarks.mind.metrics.preprocess import preprocess
 from lookback.benchmarks.mind.metrics.visual import visual
-from lookback.measures.correspondences import match_sift
-from lookback.measures.epipolar import fundamental_from_poses
-from lookback.measures.pairs import caption_segment_pairs, fold_pairs
-from lookback.measures.tracks import track_identities
-from lookback.measures.warp import depth_warp, homography_warp
 from lookback.benchmarks.wrbench.metrics.cam_align import cam_align, static_hold
 from lookback.benchmarks.wrbench.metrics.cam_prec import cam_prec, camera_precision
 from lookback.benchmarks.wrbench.metrics.probes import probe_score, yes_probability
 from lookback.benchmarks.wrbench.metrics.reobservation import dimension_average, is_sparse, reobservation_pattern, support_rate
 from lookback.benchmarks.wrbench.metrics.visual_integrity import integrity_parts, visual_integrity
+from lookback.measures.correspondences import match_sift
+from lookback.measures.epipolar import fundamental_from_poses
+from lookback.measures.pairs import caption_segment_pairs, fold_pairs
+from lookback.measures.phases import ground_truth_index, ground_truth_pairs, phase_frames, phase_map
+from lookback.measures.tracks import track_identities
+from lookback.measures.warp import depth_warp, homography_warp
 
 __all__ = [
     "action_rpe",

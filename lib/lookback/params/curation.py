@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from lookback.errors import hint
 from lookback.params.section import Section
+from lookback.registry import LAYOUTS
 
 
 class Source(Section):
     """One dataset on disk. `layout: auto` detects it and says why."""
 
     root: str
-    layout: Literal["auto", "mbench", "memobench", "wrbench", "mind", "folder"] = "auto"
+    layout: str = "auto"  # a registered layout
     gt_root: str | None = None  # memobench, mind: where the ground truth lies, when not below root
     phases: str | None = None  # memobench: the phase sheet (CSV or XLSX)
     pattern: str | None = None  # folder: e.g. "{model}/{clip}.mp4"
     action_convention: Literal["auto", "readme", "code"] = "auto"  # mind: what 0/1/2 mean in action.json
+
+    @field_validator("layout")
+    @classmethod
+    def _layout_exists(cls, layout: str) -> str:
+        if layout != "auto" and layout not in LAYOUTS:
+            raise ValueError(f"there is no layout '{layout}'; {hint(layout, ['auto', *LAYOUTS.names()])}")
+        return layout
 
 
 class Filters(Section):

@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
 from lookback.errors import hint
 from lookback.params.section import Section
+from lookback.registry import BENCHMARKS, JUDGES, METRICS
 
 Variant = Literal["paper", "official", "corrected"]
-JudgeName = Literal["none", "geometric", "simulated", "openai", "transformers", "replay"]
-
-# the constants that metrics read by name (`ScoringClip.constant`); a test holds this list to the code
-CONSTANTS = (
-    "alpha",
-    "depth_samples",
-    "dino_every",
-    "fold_pairs",
-    "lighting_alpha",
-    "lighting_tau",
-    "lpips",
-    "lpips_every",
-    "lpips_side",
-    "min_track_length",
-    "ors_high",
-    "ors_low",
-    "segment_pairs",
-    "smoothness_tau",
-    "theta_0_deg",
-    "top_fraction",
-    "video_max_time",
-)
-BENCHMARKS = ("mbench", "memobench", "wrbench", "mind", "folder")
 
 
-def _only_known(names: Iterable[str], known: tuple[str, ...], what: str) -> None:
+def _only_known(names: Iterable[str], known: Collection[str], what: str) -> None:
     for name in names:
         if name not in known:
             raise ValueError(f"there is no {what} '{name}'; {hint(name, known)}")
@@ -65,19 +43,20 @@ class Scoring(Section):
     @field_validator("constants")
     @classmethod
     def _constants_exist(cls, constants: dict[str, float]) -> dict[str, float]:
-        _only_known(constants, CONSTANTS, "constant")
+        if constants:
+            _only_known(constants, sorted({name for spec in METRICS for name in spec.constants}), "constant")
         return constants
 
 
 class Judging(Section):
-    judge: JudgeName = "none"
+    judge: str = "none"  # a registered judge; `lookback doctor` lists them
     model: str = ""  # empty: $LOOKBACK_JUDGE_MODEL or $MBENCH_VLM_MODEL; for `transformers` a hub name or a folder
     # empty: $LOOKBACK_JUDGE_URL or $MBENCH_VLM_BASE_URL. The key comes from the environment only, never from a file
     base_url: str = ""
     # the re-observation gate is another judge than the scorer; empty: geometric, or simulated beside a simulated scorer
-    gate_judge: JudgeName | None = None
+    gate_judge: str | None = None
     gate_model: str = ""
-    also: list[JudgeName] = ["geometric"]  # asked the same questions for comparison; never used for gating
+    also: list[str] = ["geometric"]  # asked the same questions for comparison; never used for gating
     tasks: list[str] = []  # empty: every task that applies
     ignore_trigger: bool = False
     # what is sent
@@ -108,6 +87,14 @@ class Judging(Section):
     vqa_failures: str = ""  # CSV clip_id,model_id,hint: known-failure clips for the failure filter
     vqa_filter: Literal["paper", "official"] = "paper"
 
+    @field_validator("judge", "gate_judge", "also")
+    @classmethod
+    def _judges_exist(cls, names: str | list[str] | None) -> str | list[str] | None:
+        chosen = {names} if isinstance(names, str) else set(names or ())
+        if chosen - {"none"}:
+            _only_known(chosen - {"none"}, JUDGES.names(), "judge")
+        return names
+
 
 class Agreement(Section):
     plan: str = "params/agreement.yaml"
@@ -133,7 +120,8 @@ class Audit(Section):
     @field_validator("benchmarks")
     @classmethod
     def _benchmarks_exist(cls, benchmarks: list[str]) -> list[str]:
-        _only_known(benchmarks, BENCHMARKS, "benchmark")
+        if benchmarks:
+            _only_known(benchmarks, BENCHMARKS.names(), "benchmark")
         return benchmarks
 
 

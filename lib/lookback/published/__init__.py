@@ -1,15 +1,18 @@
-"""The papers' printed tables as data: `load("wrbench_table2")`. Sources: `data/README.md`."""
+"""The papers' printed tables as data: `load("wrbench_table2")`. Each benchmark's folder `published` holds its own; the registers
+of model names and of dimensions lie in `data`. Sources: `data/README.md`."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 
 import numpy as np
 import pandas as pd
 
 from lookback.errors import UsageError
 from lookback.published import data
+from lookback.registry import benchmark_packages
 
 __all__ = ["half_digits", "load", "names"]
 
@@ -21,7 +24,15 @@ ROUNDED_INTEGERS = ("_pct", "_deg")
 
 def names() -> list[str]:
     """The tables that `load` knows."""
-    return sorted(entry.name.removesuffix(".csv") for entry in resources.files(data).iterdir() if entry.name.endswith(".csv"))
+    return sorted(_files())
+
+
+@cache
+def _files() -> dict[str, Traversable]:
+    """Every CSV by its name."""
+    folders = [resources.files(data), *(resources.files(package) / "published" for package in benchmark_packages())]
+    found = [entry for folder in folders if folder.is_dir() for entry in folder.iterdir()]
+    return {entry.name.removesuffix(".csv"): entry for entry in found if entry.name.endswith(".csv")}
 
 
 def load(name: str) -> pd.DataFrame:
@@ -65,5 +76,5 @@ def half_digit(text: str) -> float:
 def _read(name: str, dtype: type[str] | None = None) -> pd.DataFrame:
     if name not in names():
         raise UsageError(f"no printed table {name!r}; known are {', '.join(names())}")
-    with (resources.files(data) / f"{name}.csv").open("r", encoding="utf-8") as stream:
+    with _files()[name].open("r", encoding="utf-8") as stream:
         return pd.read_csv(stream, dtype=dtype)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from lookback.errors import NotScorable
-from lookback.published.register import CONSTRUCTS, PAPERS, dimensions, scores
+from lookback.published.printed import ranked_papers
+from lookback.published.register import CONSTRUCTS, dimensions, scores
 from lookback.stats.rank_agreement import rank_agreement
 from lookback.stats.ranks import smallest_attainable_p, spearman_rows
 
@@ -34,7 +35,7 @@ def shared(paper_a: str, paper_b: str) -> list[str]:
 def order_agreement() -> pd.DataFrame:
     """Per pair of papers and construct: the orders of their shared models by mean rank, rho, tau, p, the smallest possible p."""
     rows = []
-    for (a, b), construct in product(combinations(PAPERS, 2), ("overall", *CONSTRUCTS)):
+    for (a, b), construct in product(combinations(ranked_papers(), 2), ("overall", *CONSTRUCTS)):
         models = shared(a, b)
         places = [_mean_places(paper, models, construct) for paper in (a, b)]
         row: dict[str, Any] = {"papers": f"{a} / {b}", "construct": construct, "n": len(models)}
@@ -79,7 +80,7 @@ def _order(places: pd.Series) -> str:
 def dimension_matrix() -> pd.DataFrame:
     """Every pair of dimensions: rho over the models both have, n, the smallest possible p, and what kind of cell it is."""
     rows = []
-    for paper_a, paper_b in combinations_with_replacement(PAPERS, 2):
+    for paper_a, paper_b in combinations_with_replacement(ranked_papers(), 2):
         models = shared(paper_a, paper_b)
         first, second = (scores(paper).loc[models] for paper in (paper_a, paper_b))
         listed_a, listed_b = (dimensions(paper).to_dict("records") for paper in (paper_a, paper_b))
@@ -116,23 +117,30 @@ def convergence_test() -> dict[str, float | int]:
     """Is agreement larger between dimensions of the same construct? Exact test over all relabellings of the shared models.
 
     Statistic: mean rho of convergent minus mean rho of discriminant cells, over the pairs of papers with three shared models or
-    more, all of which pass through MemoBench; its rows stay, the other papers' rows are permuted independently. One-sided p.
+    more, all of which pass through one paper (`hub`); its rows stay, the others' rows are permuted independently. One-sided p.
     """
-    blocks = [block for other in PAPERS if other != "MemoBench" if len(block := _relabelled(other)) > 0]
+    middle = hub()
+    blocks = [block for other in ranked_papers() if other != middle if len(block := _relabelled(middle, other)) > 0]
     gaps = [_gap(np.sum(choice, axis=0)) for choice in product(*blocks)]
     observed = gaps[0]
     reached = sum(gap >= observed - 1e-9 for gap in gaps)
     return {"gap": observed, "p": reached / len(gaps), "smallest_p": 1 / len(gaps), "relabellings": len(gaps)}
 
 
-def _relabelled(other: str) -> NDArray[np.float64]:
+def hub() -> str:
+    """The paper that shares models with most of the others."""
+    papers = ranked_papers()
+    return max(papers, key=lambda paper: sum(len(shared(paper, other)) >= LEAST_MODELS for other in papers if other != paper))
+
+
+def _relabelled(middle: str, other: str) -> NDArray[np.float64]:
     """Per order of the other paper's shared models: sum and number of rho over convergent, then over discriminant cells."""
-    models = shared("MemoBench", other)
+    models = shared(middle, other)
     if len(models) < LEAST_MODELS:
         return np.empty((0, 4))
-    first, second = (scores(paper).loc[models].dropna(axis=1) for paper in ("MemoBench", other))
+    first, second = (scores(paper).loc[models].dropna(axis=1) for paper in (middle, other))
     construct = dimensions().set_index(["paper", "column"])["construct"]
-    same = np.array([[construct["MemoBench", a] == construct[other, b] for b in second.columns] for a in first.columns])
+    same = np.array([[construct[middle, a] == construct[other, b] for b in second.columns] for a in first.columns])
     left = np.repeat(first.T.to_numpy(), second.shape[1], axis=0)
     sums = []
     for order in permutations(range(len(models))):

@@ -8,8 +8,8 @@ import pandas as pd
 
 from lookback.errors import UsageError
 from lookback.published import load
+from lookback.published.printed import printed_papers, ranked_papers
 
-PAPERS = ("MBench", "MemoBench", "WRBench")
 # what a dimension is about, in the order of the figures
 CONSTRUCTS = {
     "camera": "is the requested view change executed",
@@ -27,8 +27,8 @@ def canonical(paper: str, printed: str) -> str:
     >>> canonical("WRBench", "Hunyuan WorldPlay"), canonical("MemoBench", "HunyuanWorldPlay")
     ('HY-WorldPlay', 'HY-WorldPlay')
     """
-    if paper not in PAPERS:
-        raise UsageError(f"no paper '{paper}' with printed model tables; known: {', '.join(PAPERS)}")
+    if paper not in ranked_papers():
+        raise UsageError(f"no paper '{paper}' with printed model tables; known: {', '.join(ranked_papers())}")
     return _names().get((paper, printed), printed)
 
 
@@ -47,7 +47,7 @@ def dimensions(paper: str | None = None) -> pd.DataFrame:
 def scores(paper: str) -> pd.DataFrame:
     """A paper's main table with canonical model names as index and its dimensions as columns, turned so that more is better.
 
-    MBench scores its two settings differently, and only its action-conditioned models stand in other papers: its table is theirs.
+    Of a paper that scores its settings apart, the setting whose models stand in other papers too.
     """
     return _scores(paper).copy()
 
@@ -56,8 +56,8 @@ def scores(paper: str) -> pd.DataFrame:
 def _scores(paper: str) -> pd.DataFrame:
     listed = dimensions(paper)
     frame = load(str(listed["table"].iloc[0]))
-    if paper == "MBench":
-        frame = frame[frame["setting"] == "action"]
+    for column, value in printed_papers()[paper].compared.items():
+        frame = frame[frame[column] == value]
     frame.index = pd.Index([canonical(paper, name) for name in frame["model"]], name="model")
     values = frame[list(listed["column"])].astype(float)
     sign = listed.set_index("column")["higher_is_better"].map({True: 1.0, False: -1.0})
@@ -67,10 +67,10 @@ def _scores(paper: str) -> pd.DataFrame:
 def shared_models() -> pd.DataFrame:
     """Models that stand in two or more papers: one row per model, the printed name in each paper or missing."""
     rows: dict[str, dict[str, str]] = {}
-    for paper in PAPERS:
+    for paper in ranked_papers():
         for printed in load(str(dimensions(paper)["table"].iloc[0]))["model"]:
             rows.setdefault(canonical(paper, printed), {})[paper] = printed
     shared = {model: names for model, names in rows.items() if len(names) > 1}
-    table = pd.DataFrame.from_dict(shared, orient="index", columns=list(PAPERS))
+    table = pd.DataFrame.from_dict(shared, orient="index", columns=list(ranked_papers()))
     table.insert(0, "papers", table.notna().sum(axis=1))
     return table.sort_values("papers", ascending=False, kind="stable").rename_axis("model").reset_index()

@@ -16,12 +16,12 @@ import pandas as pd
 
 from lookback.clips import KEYS, Clip
 from lookback.errors import MediaError
-from lookback.benchmarks.wrbench.judgeability import SECOND
+from lookback.judging.question import SECOND
 from lookback.media import open_video
-from lookback.scoring.aggregate import TRIGGER_DETAIL
 from lookback.paths import resolve
 from lookback.progress import track
 from lookback.registry import METRICS
+from lookback.scoring.aggregate import TRIGGER_DETAIL
 from lookback.scoring.direction import more_is_better
 
 WIDTH = 112  # of a moment in pixels

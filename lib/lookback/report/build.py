@@ -7,44 +7,31 @@ import json
 from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
 
 import pandas as pd
 from plotly import graph_objects as go
 
 from lookback.artifacts import RunArtifacts
+from lookback.benchmark import Benchmark
 from lookback.clips import clips_from_frame
-from lookback.curation import composition, mbench_composition, trajectory_statistics
-from lookback.benchmarks.wrbench.preferences import preference_pairs
+from lookback.curation import benchmark_contents, composition
 from lookback.extraction.figures import coverage_table as artifact_coverage
 from lookback.figures import saved_figures
-from lookback.scoring.aggregate import with_clip_facts
 from lookback.params import RunParams
+from lookback.registry import BENCHMARKS
 from lookback.report.behind import behind_the_numbers
-from lookback.report.figures.access import camera_access
 from lookback.report.figures.drawn import fragment
 from lookback.report.figures.paths import camera_paths
-from lookback.report.figures.phases import phase_fidelity
 from lookback.report.figures.profiles import profile
-from lookback.report.figures.series import series_diagnostics
 from lookback.report.figures.statistics import ON_THE_PAGE, interactive_statistics
 from lookback.report.findings import findings
 from lookback.report.page import Section
-from lookback.report.papers.main import MEMOBENCH, mbench_2, memobench_2, mind_tables, wrbench_2
-from lookback.benchmarks.memobench.supplement import (
-    camera_errors,
-    constant_sweep,
-    coverage_sweep,
-    failure_counts,
-    prompt_styles,
-    strong_motion,
-    vqa_table,
-)
-from lookback.benchmarks.wrbench.supplement import preference_table, wrbench_tables
+from lookback.report.paper import PaperData
 from lookback.report.sheets import clip_of, failure_examples, sheet_html
 from lookback.report.stage_tables import AUDIT, ROWS, audit_reach, macro_f1_note, text_columns, whole_counts
 from lookback.report.table import PaperTable
-from lookback.scoring.defects import NOT_REPRODUCED, defects_table
+from lookback.scoring.aggregate import with_clip_facts
+from lookback.scoring.defects import defects_table, not_reproduced
 from lookback.scoring.figures import coverage_table, runtime_table
 from lookback.scoring.variants import only_chosen
 from lookback.tables import read_table
@@ -55,12 +42,6 @@ which backend made the scores. A score made by an embedded stand-in is not the p
 SIMULATED = """This run is the demo world: its models are simulated, their failures are injected with known severity, and its votes
 and judge's answers are simulated from that truth. It shows that the workbench works; it says nothing about any real model."""
 
-PROFILED = {
-    "mbench": ("mbench-2-t", "mbench-2-a"),
-    "memobench": ("memobench-2", "memobench-3"),
-    "wrbench": ("wrbench-2",),
-    "mind": ("mind-mem_test", "mind-mirror_test"),
-}
 FORENSICS = (
     ("counts", "Failures by model and split (non-exclusive)", ["benchmark", "setting", "model_id"]),
     ("confusion", "Injected failures (severity 0.5 or more) against failures found", ["injected"]),
@@ -131,68 +112,39 @@ class ReportBuilder:
                 "composition", "Clips by benchmark, setting and subset", composition(clips), ["benchmark", "setting", "subset"]
             )
         )
-        table4 = mbench_composition(clips)
-        section.fragments.append(self.plain("mbench-4", "MBench table 4: samples by subset", table4, [str(table4.columns[0])]))
-        paths = trajectory_statistics(clips, screen)
-        section.fragments.append(
-            self.plain(
-                "memobench-s2", "MemoBench table S2: trajectories", paths, [str(name) for name in paths.columns[:2]], digits=1
-            )
-        )
+        for content in benchmark_contents(clips, screen):
+            section.fragments.append(self.plain(content.id, content.title, content.frame, content.labels, digits=content.digits))
         section.fragments.append(
             self.plain("rejected", "Rejected items", self.tables["rejected"], list(self.tables["rejected"].columns))
         )
         return section
 
     @cached_property
-    def known_items(self) -> pd.DataFrame:
+    def data_for_papers(self) -> PaperData:
         """The items with what is known about their clips."""
-        return with_clip_facts(self.items, self.tables["clips"])
+        return PaperData(self.params, with_clip_facts(self.items, self.tables["clips"]), self.tables)
 
     def papers(self) -> list[Section]:
-        items = self.known_items
-        seed, resamples = self.params.seed, self.params.scoring.resamples
-        intervals = self.params.report.confidence_intervals
-        types = self.tables["clips"].groupby(["benchmark", "model_id"])["condition_type"].first()
-        units, artifacts = self.tables["units"], self.tables["artifacts"]
-        memobench = [
-            *memobench_2(items, _of(types, "memobench"), seed, resamples, intervals),
-            *vqa_table(items, seed, resamples, intervals),
-            *coverage_sweep(units, items),
-            *prompt_styles(self.params.paths.tables / "scoring" / "prompts.csv"),
-            *constant_sweep(self.params.paths.tables / "scoring" / "sweeps.csv"),
-            *strong_motion(items, artifacts, MEMOBENCH, seed, resamples),
-            *camera_errors(items, artifacts),
-            *failure_counts(self.tables["failures"], self.tables["clips"]),
-        ]
-        interfaces = _of(types, "wrbench")
-        wrbench = [*wrbench_2(items, interfaces, seed, resamples, intervals), *wrbench_tables(items, interfaces)]
-        if wrbench:
-            wrbench.append(preference_table({pairs.name: counts for pairs, _, counts in preference_pairs(self.params)}))
-        gated = "trigger" in set(self.tables["judgements"]["task"]) and not self.params.judging.ignore_trigger
-        made = {
-            "mbench": ("MBench", mbench_2(items, gated, seed, resamples, intervals)),
-            "memobench": ("MemoBench", memobench),
-            "wrbench": ("WRBench", wrbench),
-            "mind": ("MIND", mind_tables(items, seed, resamples, intervals)),
-        }
-        sections = [Section(name, title, "", [self.table(table) for table in tables]) for name, (title, tables) in made.items()]
-        if memobench and (absent := [name for name in ("s4", "s7") if f"memobench-{name}" not in self.written]):
-            names = ", ".join(name.upper() for name in absent)
-            sections[1].fragments.append(f'<p class="reading">{names}: not run (scoring.sweeps).</p>')
+        """A section per benchmark of the run: its paper's tables."""
+        sections = []
+        for benchmark in self.benchmarks():
+            tables = benchmark.paper_tables(self.data_for_papers.of(benchmark.name))
+            fragments = [self.table(table) for table in tables]
+            remarks = benchmark.paper_remarks(self.written) if tables else []
+            fragments += [f'<p class="reading">{html.escape(remark)}</p>' for remark in remarks]
+            sections.append(Section(benchmark.name, benchmark.title, "", fragments))
         return sections
+
+    def benchmarks(self) -> list[Benchmark]:
+        """The benchmarks that the run has clips of."""
+        return [BENCHMARKS.get(name) for name in sorted(self.tables["clips"]["benchmark"].unique())]
 
     def illustrate(self, papers: list[Section]) -> None:
         """The papers' figures, below the tables of their section."""
-        items = self.known_items
         artifacts = RunArtifacts(self.params.paths.artifacts, self.tables["artifacts"])
-        for section in papers:
-            profiled = [table for name, table in self.written.items() if name in PROFILED[section.id]]
-            figures = [profile(table) for table in profiled]
-            if section.id == "memobench":
-                figures.append(phase_fidelity(items))
-            if section.id == "wrbench":
-                figures += [camera_access(items), series_diagnostics(items, self.params.report.series)]
+        for section, benchmark in zip(papers, self.benchmarks(), strict=True):
+            figures = [profile(self.written[name]) for name in benchmark.profiled if name in self.written]
+            figures += benchmark.paper_figures(self.data_for_papers.of(benchmark.name))
             figures.append(camera_paths(section.id, self.clips.values(), artifacts))
             section.fragments += [figure.save(self.params.paths.figures / "report") for figure in figures if figure is not None]
 
@@ -221,7 +173,7 @@ class ReportBuilder:
         if len(differences):
             labels = ["metric", "default", "variant", "what differs"]
             title = "Where paper, released code and sense differ, on this run's clips"
-            notes = [f"In no variant: {'; '.join(NOT_REPRODUCED)}."]
+            notes = [f"In no variant: {'; '.join(not_reproduced())}."]
             section.fragments.append(self.plain("defects", title, differences, labels, notes))
         return section
 
@@ -314,7 +266,3 @@ class ReportBuilder:
             fragment(figure, interactive[name], ON_THE_PAGE[name]) if (name := figure.png.stem) in interactive else figure.to_html()
             for figure in figures
         ]
-
-
-def _of(types: pd.Series, benchmark: str) -> dict[str, Any]:
-    return {model: kind for (name, model), kind in types.items() if name == benchmark}

@@ -12,10 +12,10 @@ import pandas as pd
 
 from lookback.clips import KEYS
 from lookback.errors import UsageError
-from lookback.scoring.aggregate import with_clip_facts
 from lookback.params import RunParams
 from lookback.report.page import Section, write_page
 from lookback.report.table import PaperTable
+from lookback.scoring.aggregate import with_clip_facts
 from lookback.scoring.direction import more_is_better
 from lookback.scoring.variants import only_chosen
 from lookback.stats import bootstrap_ci

@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from lookback.demo.audit.reading import CAUGHT, MISSED, SEEN, UNMEASURED
+from lookback.registry import BENCHMARKS
 
 MOST = 3
-SUPPORT = "wrbench.support"
-ALIKE = 0.1  # visual integrity closer than this says little about a return
 Finding = tuple[str, str]  # the sentence, and the id of its evidence in the page
 
 
@@ -25,42 +23,23 @@ def findings(items: pd.DataFrame, folder: Path) -> list[str]:
 
 
 def _all(items: pd.DataFrame, folder: Path) -> Iterator[Finding]:
-    yield from _audit(folder / "audit" / "failures.csv")
-    yield from _returns(items)
+    yield from _audit(folder / "audit" / "finding.txt")
+    yield from _papers(items)
     yield from _agreement(folder / "agreement" / "readings.csv")
     yield from _coverage(items)
 
 
 def _audit(path: Path) -> Iterator[Finding]:
-    """How many injected failures are seen by a metric meant for them."""
-    if not path.is_file() or (table := pd.read_csv(path)).empty:
-        return
-    named = table["failure"].str.replace("_", " ")
-    missed = ", ".join(named[table["verdict"] == MISSED])
-    unmeasured = table["verdict"].str.startswith(UNMEASURED)
-    unknown = ", ".join(named[unmeasured] + " (" + table.loc[unmeasured, "verdict"].str.removeprefix(f"{UNMEASURED}: ") + ")")
-    caught = int(table["verdict"].isin([CAUGHT, SEEN]).sum())
-    text = f"{caught} of {len(table)} injected failures make a metric that is meant for them fall with their severity"
-    yield text + (f"; missed: {missed}" if missed else "") + (f"; not measured: {unknown}." if unknown else "."), "audit-failures"
+    """The sentence that the audit left about the injected failures."""
+    if path.is_file():
+        yield path.read_text(encoding="utf-8").strip(), "audit-failures"
 
 
-def _returns(items: pd.DataFrame) -> Iterator[Finding]:
-    """How many WRBench clips return, and whether their quality would have told."""
-    wide = items.pivot_table(index=["model_id", "clip_id"], columns="metric", values="value")
-    if SUPPORT not in wide:
-        return
-    returned = wide[SUPPORT].dropna()
-    share = f"In {int(returned.sum())} of {len(returned)} WRBench clips"
-    text = f"{share} the subject is hidden and comes back so that it can be judged"
-    if "wrbench.visual_integrity" in wide:
-        quality = wide["wrbench.visual_integrity"].groupby(wide[SUPPORT]).mean()
-        if len(quality) == 2:
-            without, with_return = quality.sort_index()
-            little = abs(with_return - without) < ALIKE
-            says = "says little about it" if little else "differs"
-            text += f"; their visual integrity ({with_return:.2f}) {says} (the others: {without:.2f})"
-    simulated = items.loc[items["metric"] == SUPPORT, "backend"].str.contains("simulated").any()
-    yield f"{text}.{' (The judge is simulated.)' if simulated else ''}", "wrbench-2"
+def _papers(items: pd.DataFrame) -> Iterator[Finding]:
+    """What each benchmark reads from its own scores."""
+    for name in sorted(items["benchmark"].unique()):
+        for sentence in BENCHMARKS.get(name).findings(items[items["benchmark"] == name]):
+            yield sentence, name
 
 
 def _agreement(path: Path) -> Iterator[Finding]:

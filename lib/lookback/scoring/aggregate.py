@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lookback.benchmarks.wrbench.metrics.reobservation import is_sparse
 from lookback.clips import KEYS
 from lookback.errors import ContractError, Reason
-from lookback.benchmarks.wrbench.metrics.reobservation import is_sparse
 from lookback.stats.bootstrap import bootstrap_totals, interval_or_note
 from lookback.stats.codes import cluster_codes
 

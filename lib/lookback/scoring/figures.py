@@ -7,14 +7,15 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from lookback.figures import PALETTE, PHASE_COLOURS, style
+from lookback.scoring.direction import parts_are_measures
 
 
 def coverage_table(items: pd.DataFrame) -> pd.DataFrame:
     """Per metric and variant: scores, missing, and the reasons of what is missing; no mean without them.
 
-    Phases of one unit stand together; parts whose units differ (MIND's mse, psnr, ...) have a row each.
+    Phases of one unit stand together; parts whose units differ (mse, psnr, ...) have a row each.
     """
-    part = items["phase"].where(items["benchmark"] == "mind", "")
+    part = items["phase"].where(items["benchmark"].map(parts_are_measures), "")
     named = items.assign(metric=(items["metric"] + " " + part).str.strip())
     rows = []
     for (metric, variant), group in named.groupby(["metric", "variant"], sort=True):

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from lookback.demo.audit.figures import dose_figure, invariance_figure, sensitivity_figure
-from lookback.demo.audit.reading import failure_readings, metric_readings
+from lookback.demo.audit.reading import failure_readings, finding, metric_readings
 from lookback.demo.audit.sensitivity import invariance, paired_drops, reactions, sensitivity, thresholds
 from lookback.demo.audit.trial import run_trials
 from lookback.figures import save_figure
@@ -39,6 +39,8 @@ def audit(params: RunParams) -> dict[str, pd.DataFrame]:
     }
     for name, frame in tables.items():
         write_text(folder / "audit" / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
+    if len(tables["failures"]):
+        write_text(folder / "audit" / "finding.txt", finding(tables["failures"]) + "\n")
     for name, (figure, caption) in audit_figures(tables).items():
         save_figure(figure, params.paths.figures / "audit", name, caption)
     return tables

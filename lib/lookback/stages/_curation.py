@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from lookback.demo.source import demo_sources, demo_tables
 from lookback.curation.gathering import collect
+from lookback.demo.source import demo_sources, demo_tables
 from lookback.errors import ContractError, UsageError
 from lookback.params import RunParams
 from lookback.tables import empty_table, write_table

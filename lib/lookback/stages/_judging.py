@@ -20,8 +20,8 @@ from lookback.judging.recording import Recording
 from lookback.judging.run import Session
 from lookback.judging.scorer import CACHE, recordings_folder
 from lookback.judging.verdicts import clip_verdicts
-from lookback.benchmarks.memobench.vqa.pipeline import bank_records
 from lookback.params import RunParams
+from lookback.registry import BENCHMARKS
 from lookback.tables import read_table, write_table
 
 
@@ -59,9 +59,12 @@ def judging(params: RunParams) -> dict[str, pd.DataFrame]:
     gated = write_table(folder, "gated", gate_items(complete, triggers))
     # not a table: how long a judge took differs from run to run
     write_json(params.paths.root / CACHE / "usage.json", usage)
-    if session.banks:
-        write_text(folder / "judging" / "vqa_banks.json", bank_records(session.banks))
-    write_quality(params, judgements, calls, clips, ratings=ratings, truth=truth, banks=session.banks)
+    further: dict[str, pd.DataFrame] = {}
+    for benchmark in BENCHMARKS:
+        further |= benchmark.quality_tables(session)
+        for name, text in benchmark.judging_files(session).items():
+            write_text(folder / "judging" / name, text)
+    write_quality(params, judgements, calls, clips, ratings=ratings, truth=truth, further=further)
     for name, (figure, caption) in judging_figures(judgements).items():
         save_figure(figure, params.paths.figures / "judging", name, caption)
     return {"judgements": judgements, "gated": gated}

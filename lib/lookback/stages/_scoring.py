@@ -6,9 +6,8 @@ import pandas as pd
 
 from lookback.files import write_text
 from lookback.params import RunParams
-from lookback.scoring.prompt_sweep import prompt_sweep
+from lookback.registry import BENCHMARKS
 from lookback.scoring.run import score_run
-from lookback.scoring.sweeps import constant_sweeps
 from lookback.stages._outputs import clear_outputs
 from lookback.tables import SCHEMAS, empty_table, read_table, write_table
 
@@ -26,8 +25,15 @@ def scoring(params: RunParams) -> dict[str, pd.DataFrame]:
     if len(timings):
         write_text(params.paths.root / "timings" / "scoring.csv", timings.to_csv(index=False))
     if params.scoring.sweeps:
-        tables["sweeps"] = constant_sweeps(params, clips, segments, artifacts)
-        tables["prompts"] = prompt_sweep(params, clips, segments)
-        for name in ("sweeps", "prompts"):
-            write_text(folder / "scoring" / f"{name}.csv", tables[name].to_csv(index=False, lineterminator="\n"))
+        for name, table in _sweeps(params, clips, segments, artifacts).items():
+            tables[name] = table
+            write_text(folder / "scoring" / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
     return tables
+
+
+def _sweeps(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Every benchmark's clips scored again under the settings that its paper tries."""
+    found: dict[str, pd.DataFrame] = {}
+    for name, own in clips.groupby("benchmark", sort=True):
+        found |= BENCHMARKS.get(str(name)).sweeps(params, own, segments, artifacts)
+    return found

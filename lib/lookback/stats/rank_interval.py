@@ -1,7 +1,7 @@
 """Intervals for the rank agreement of true win ratios, given noisy ones.
 
 The plain cluster bootstrap adds vote noise to win ratios that already carry it, so its rank correlations are too low: with few
-votes a nominal 95 % percentile interval covers the true rho in 54-84 % of studies (benchmarks/stats_coverage.py). Here only the
+votes a nominal 95 % percentile interval covers the true rho in 54-84 % of studies (bench/stats_coverage.py). Here only the
 noise covariance V of the 2m win ratios is taken from the clusters; the true ones follow
     observed ~ N(true, V),   (human_i, metric_i) ~ N2(mean, [[t_h^2, r t_h t_m], [., t_m^2]]),
 with flat priors on mean, spreads t and correlation r (a grid), and the interval is the central part of rho over posterior draws.

@@ -13,8 +13,7 @@ import traitlets
 from lookback.camera.intent import parse
 from lookback.camera.text import to_text
 from lookback.clips import Clip
-from lookback.desk.questions import JUDGEABILITY
-from lookback.desk.tasks import DeskTask, order_for
+from lookback.desk.tasks import JUDGEABILITY, DeskTask, order_for
 from lookback.desk.votes import VoteBook
 from lookback.errors import LookbackError, MediaError, ParameterError
 from lookback.paths import portable, resolve

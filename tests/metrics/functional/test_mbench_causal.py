@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lookback.benchmarks.mbench.metrics.camera_interaction import INSTRUCTED_TWISTS
 from lookback.camera.poses import from_yaw_pitch_roll
 from lookback.metrics.functional import camera_interaction, camera_interaction_cosine, text_interaction, twist_cosines
-from lookback.benchmarks.mbench.metrics.camera_interaction import INSTRUCTED_TWISTS
 from scipy.spatial.distance import cosine as cosine_distance
 from scipy.spatial.transform import Rotation
 

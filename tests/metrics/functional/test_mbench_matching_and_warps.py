@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 from lookback.camera.poses import from_yaw_pitch_roll
-from lookback.metrics.functional import depth_warp, homography_warp, match_sift
 from lookback.measures.warp import flow_warp
+from lookback.metrics.functional import depth_warp, homography_warp, match_sift
 
 K = np.array([[400.0, 0.0, 255.5], [0.0, 400.0, 255.5], [0.0, 0.0, 1.0]])
 TILT = np.array([[0.98, -0.06, 25.0], [0.05, 1.02, -12.0], [4e-5, -3e-5, 1.0]])

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback.errors import ContractError
-from lookback.scoring.aggregate import aggregate, aggregate_triggered, mark_best, mark_sparse, with_clip_facts
 from lookback.metrics.functional import trigger_scores
+from lookback.scoring.aggregate import aggregate, aggregate_triggered, mark_best, mark_sparse, with_clip_facts
 from scipy import stats
 
 BY = ["metric", "model_id"]

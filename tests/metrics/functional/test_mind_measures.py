@@ -8,9 +8,9 @@ import cv2
 import numpy as np
 import pytest
 import torch
+from lookback.benchmarks.mind.metrics.frame_measures import frame_measures, lcm_length, scored_length
 from lookback.errors import NotScorable, Reason
 from lookback.metrics.functional import dino_mse, gsc, lcm, preprocess, visual
-from lookback.benchmarks.mind.metrics.frame_measures import frame_measures, lcm_length, scored_length
 from torchmetrics.functional.image import peak_signal_noise_ratio, structural_similarity_index_measure
 
 

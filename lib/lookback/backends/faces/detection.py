@@ -10,8 +10,9 @@ import numpy as np
 
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
-from lookback.media import VideoInfo, sample_segments, sample_uniform
 from lookback.measures.tracks import track_identities
+from lookback.media import VideoInfo, sample_segments, sample_uniform
+from lookback.registry import BENCHMARKS
 from lookback.store import Entry
 
 N_FRAMES = 32
@@ -28,9 +29,9 @@ class Faces:
 
 
 def face_frames(clip: Clip, info: VideoInfo, count: int = N_FRAMES) -> tuple[np.ndarray, str]:
-    """`count` frames (the paper: 32) spread evenly; for MBench-T about as many, spread evenly inside each caption segment."""
+    """`count` frames (the paper: 32) spread evenly; where the benchmark samples each caption, about as many in each segment."""
     segments = len(clip.caption_segments)
-    if clip.benchmark == "mbench" and clip.setting == "T" and segments > 1:
+    if segments > 1 and BENCHMARKS.get(clip.benchmark).samples_each_caption(clip):
         per_segment = -(-count // segments)
         frames = np.concatenate(sample_segments(info.n_frames, segments, per_segment))
         return frames, f"{per_segment} per caption segment"

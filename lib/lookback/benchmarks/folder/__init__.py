@@ -1,1 +1,1 @@
-"""folder."""
+"""A plain folder of videos."""

@@ -25,7 +25,7 @@ FIELDS = {
 _TOKEN = re.compile(r"\{(\w+)\}|\*\*/|\*")
 
 
-@layout(name="folder", title="Any tree of videos or frame folders")
+@layout(name="folder", title="Any tree of videos or frame folders", looks_like="video files or frame folders")
 class Folder:
     """Reads whatever matches the pattern; without one, `{model}/{clip}` or, for videos that lie flat, `{clip}`."""
 

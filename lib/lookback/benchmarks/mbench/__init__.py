@@ -1,1 +1,1 @@
-"""mbench."""
+"""MBench: entity, environment and causal consistency, and the trigger-conditioned M-Score."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from lookback.benchmarks.mbench.sample import Sample, read_sample
 from lookback.clips import Clip
 from lookback.errors import Reason
 from lookback.layouts.confine import Root, existing_file, folders
 from lookback.layouts.documents import Document, read_jsonl, read_yaml
-from lookback.benchmarks.mbench.sample import Sample, read_sample
 from lookback.layouts.reading import Breach, Findings, Item, Reading, without_duplicates
 from lookback.params.curation import Source
 from lookback.paths import portable
@@ -23,7 +23,7 @@ SETTINGS = {"mbencha": "A", "mbencht": "T"}
 SUBSETS = ("human", "object", "environment", "causal")
 
 
-@layout(name="mbench", title="MBench-A / MBench-T setup folder")
+@layout(name="mbench", title="MBench-A / MBench-T setup folder", looks_like="dataset.yaml with samples/ and models/")
 class MBench:
     """Reads one setup folder; both settings share the layout, `dataset_id` tells which it is."""
 

@@ -1,1 +1,1 @@
-"""memobench."""
+"""MemoBench: memory over the visible, disappear and reappear phases."""

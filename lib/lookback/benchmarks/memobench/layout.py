@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lookback.clips import Clip
-from lookback.errors import Reason, UsageError
-from lookback.layouts.confine import Root, entries, folders, has_frames, is_video_file
 from lookback.benchmarks.memobench.names import ClipName, clip_name
 from lookback.benchmarks.memobench.sheets import METADATA, METADATA_PLACES, find_sheets, read_metadata, read_phases
 from lookback.benchmarks.memobench.truth import REAL, SYNTHETIC, ground_truth_root, truth_of
+from lookback.clips import Clip
+from lookback.errors import Reason, UsageError
+from lookback.layouts.confine import Root, entries, folders, has_frames, is_video_file
 from lookback.layouts.reading import Breach, Findings, Item, Reading, without_duplicates
 from lookback.params.curation import Source
 from lookback.paths import portable
@@ -31,7 +31,11 @@ FRAME_FOLDERS = ("frames", "samples-rgb")
 _FLAT = re.compile(r"^(?P<clip>.+_\d+)_(?P<model>[^/]+)$")
 
 
-@layout(name="memobench", title="MemoBench generated clips with ground truth")
+@layout(
+    name="memobench",
+    title="MemoBench generated clips with ground truth",
+    looks_like="Synthetic_processed/ or Real_Raw/, generated clips named {Scene}_{NNN} or real_{NNN}, or {clip}_gt.mp4",
+)
 class MemoBench:
     """Reads a checkout, an output folder, one model's folder, or the flat sample form."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from lookback.benchmarks.memobench.names import clip_name
 from lookback.errors import Reason, UsageError
 from lookback.layouts.confine import entries
 from lookback.layouts.documents import read_rows
-from lookback.benchmarks.memobench.names import clip_name
 from lookback.layouts.reading import Breach, Findings, Item
 from lookback.paths import portable, resolve
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lookback.layouts.confine import FRAME_SUFFIXES, Root, entries
 from lookback.benchmarks.memobench.names import ClipName
+from lookback.layouts.confine import FRAME_SUFFIXES, Root, entries
 from lookback.layouts.reading import Findings, Item
 from lookback.paths import portable
 

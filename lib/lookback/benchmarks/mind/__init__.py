@@ -1,1 +1,1 @@
-"""mind."""
+"""MIND: memory and action control of interactive world models."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from lookback.benchmarks.mind.action_file import Actions, read_actions
 from lookback.clips import Clip
 from lookback.errors import Reason, UsageError
 from lookback.layouts.confine import Root, entries, folders, is_video_file
-from lookback.benchmarks.mind.action_file import Actions, read_actions
 from lookback.layouts.reading import Breach, Findings, Item, Reading
 from lookback.params.curation import Source
 from lookback.paths import portable
@@ -23,7 +23,11 @@ PERSPECTIVES = ("1st_data", "3rd_data")
 TEST_TYPES = ("mem_test", "action_space_test", "mirror_test")
 
 
-@layout(name="mind", title="MIND test_root with gt_root")
+@layout(
+    name="mind",
+    title="MIND test_root with gt_root",
+    looks_like="1st_data/ or 3rd_data/ with mem_test, action_space_test or mirror_test",
+)
 class Mind:
     """Reads `test_root` (a model's folder, or a folder of models) and the ground truth beside or below it."""
 

@@ -1,1 +1,1 @@
-"""wrbench."""
+"""WRBench: world-state memory under camera motion."""

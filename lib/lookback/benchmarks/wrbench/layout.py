@@ -10,12 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lookback.clips import Clip
-from lookback.errors import ContractError, Reason
-from lookback.layouts.confine import VIDEO_SUFFIXES, Root, entries, folders, walk
-from lookback.layouts.documents import Document, read_json, read_jsonl, read_rows
 from lookback.benchmarks.wrbench.natural25 import FACTORS, Natural25, action_of, find_natural25, read_natural25
-from lookback.layouts.reading import Breach, Findings, Item, Reading, without_duplicates
 from lookback.benchmarks.wrbench.sidecar import (
     SIDECAR,
     camera_request,
@@ -26,6 +21,11 @@ from lookback.benchmarks.wrbench.sidecar import (
     sidecar_request,
     target_poses,
 )
+from lookback.clips import Clip
+from lookback.errors import ContractError, Reason
+from lookback.layouts.confine import VIDEO_SUFFIXES, Root, entries, folders, walk
+from lookback.layouts.documents import Document, read_json, read_jsonl, read_rows
+from lookback.layouts.reading import Breach, Findings, Item, Reading, without_duplicates
 from lookback.params.curation import Source
 from lookback.paths import portable, resolve
 from lookback.registry import layout
@@ -37,7 +37,11 @@ MODEL_SUBFOLDERS = ("videos", "outputs")  # between a model's folder and its vid
 EXTRA_FIELDS = ("world_state_prompt", "reasoning_tier", "divergence_id", "variant_id", "display_name", "model_input", "input_kind")
 
 
-@layout(name="wrbench", title="WRBench manifest with camera sidecars")
+@layout(
+    name="wrbench",
+    title="WRBench manifest with camera sidecars",
+    looks_like="a manifest (manifest*.json, .jsonl, .csv or videos.json), or <video>.camera.json beside videos",
+)
 class WRBench:
     """Reads a manifest file, a folder that holds one (or one per model), or videos with sidecars."""
 

@@ -90,3 +90,14 @@ def metric_readings(table: pd.DataFrame, invariances: pd.DataFrame) -> pd.DataFr
 
 def _listed(rows: pd.DataFrame) -> str:
     return ", ".join(f"{failure} ({n})" for failure, n in zip(rows["failure"], rows["n"], strict=True))
+
+
+def finding(table: pd.DataFrame) -> str:
+    """How many injected failures are seen by a metric meant for them, in a sentence (`table`: the failures' readings)."""
+    named = table["failure"].str.replace("_", " ")
+    missed = ", ".join(named[table["verdict"] == MISSED])
+    unmeasured = table["verdict"].str.startswith(UNMEASURED)
+    unknown = ", ".join(named[unmeasured] + " (" + table.loc[unmeasured, "verdict"].str.removeprefix(f"{UNMEASURED}: ") + ")")
+    caught = int(table["verdict"].isin([CAUGHT, SEEN]).sum())
+    text = f"{caught} of {len(table)} injected failures make a metric that is meant for them fall with their severity"
+    return text + (f"; missed: {missed}" if missed else "") + (f"; not measured: {unknown}." if unknown else ".")

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from lookback.demo.audit.targets import meant_for
 from lookback.clips import KEYS
-from lookback.scoring.direction import more_is_better
+from lookback.demo.audit.targets import meant_for
+from lookback.scoring.direction import more_is_better, parts_are_measures
 
 TASK = ["benchmark", "setting", "clip_id"]  # the same scene, camera and event
 NOTICES = 0.5  # rank correlation of drop and severity from which a measure counts as seeing a failure
@@ -25,8 +25,8 @@ SENSITIVITY += ["missing"]
 
 
 def measures(items: pd.DataFrame) -> pd.DataFrame:
-    """Items with the column `measure` and its `sign`: the metric over the whole clip; for MIND each of its parts."""
-    whole = items[(items["phase"] == "") | (items["benchmark"] == "mind")]
+    """Items with the column `measure` and its `sign`: the metric over the whole clip, or each part that is a measure."""
+    whole = items[(items["phase"] == "") | items["benchmark"].map(parts_are_measures).astype(bool)]
     sign = [1.0 if more_is_better(metric, phase) else -1.0 for metric, phase in zip(whole["metric"], whole["phase"], strict=True)]
     return whole.assign(measure=(whole["metric"] + " " + whole["phase"]).str.strip(), sign=sign)
 

@@ -12,10 +12,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from lookback.media import encode
 from lookback.demo.clip import RenderedClip
 from lookback.demo.plan import FPS, PlannedClip, Task
 from lookback.demo.truth import SUBJECT_PART
+from lookback.media import encode
 
 JPEG_QUALITY = 95
 

@@ -12,6 +12,11 @@ from typing import Any, Literal, NamedTuple, Protocol
 import pandas as pd
 
 from lookback.clips import KEYS
+from lookback.demo.clip import RenderedClip, render_clip
+from lookback.demo.datasets import mbench, memobench, mind, wrbench
+from lookback.demo.datasets.common import Take, subject_box
+from lookback.demo.plan import PlannedClip, Task
+from lookback.demo.truth import record_path, truth_row, write_record
 from lookback.errors import LookbackError
 from lookback.layouts.anchors import NAME as ANCHORS
 from lookback.layouts.anchors import NUMBERS
@@ -20,11 +25,6 @@ from lookback.paths import portable
 from lookback.progress import track
 from lookback.tables import check_table, write_table
 from lookback.workers import WorkerDied, run_tasks
-from lookback.demo.clip import RenderedClip, render_clip
-from lookback.demo.datasets import mbench, memobench, mind, wrbench
-from lookback.demo.datasets.common import Take, subject_box
-from lookback.demo.plan import PlannedClip, Task
-from lookback.demo.truth import record_path, truth_row, write_record
 
 TRUTH = "truth"
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookback.camera.intent import CameraIntent
-from lookback.errors import UsageError
 from lookback.demo.geometry import Shape
 from lookback.demo.light import Light
 from lookback.demo.scene import Event, Scene, SubjectState
+from lookback.errors import UsageError
 
 RAMP = 0.12  # share of the clip over which a failure fades in when the subject is in view
 STEPS = 8  # a fade is quantised, so that few in-between textures are painted

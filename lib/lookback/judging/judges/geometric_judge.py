@@ -12,16 +12,15 @@ from lookback.judging.geometry.camera_path import CameraPath, camera_path
 from lookback.judging.geometry.decisions import Decision, decide, reobserved_predicates, trigger
 from lookback.judging.geometry.visibility import Visibility, detections_timeline, visibility
 from lookback.judging.judges.base import JudgeContext
-from lookback.judging.question import Question, Reply, Stated
+from lookback.judging.question import SECOND, Question, Reply, Stated
 from lookback.judging.recording import Identity
-from lookback.benchmarks.wrbench.judgeability import SECOND
 from lookback.registry import Availability, judge
 from lookback.store import Entry
 
 TASKS = ("trigger", "judgeability", "timeline")
 
 
-@judge(name="geometric", title="poses and masks, no model", tasks=TASKS)
+@judge(name="geometric", title="poses and masks, no model", tasks=TASKS, measures=True)
 class GeometricJudge:
     """Answers what a camera path and a mask track decide: did it leave, did it come back, can it be judged."""
 

@@ -24,7 +24,7 @@ YES_NO_TOKENS = 16
 OPTIONAL_FIELDS = {"top_logprobs": None, "logprobs": None, "seed": None, "max_tokens": "max_completion_tokens", "temperature": None}
 
 
-@judge(name="openai", title="any OpenAI-compatible endpoint")
+@judge(name="openai", title="any OpenAI-compatible endpoint", looks=True)
 class OpenAIJudge:
     """Asks a chat endpoint; yes/no questions by log-probabilities where the server gives them, else by sampling."""
 

@@ -1,4 +1,4 @@
-"""The judges against the demo world's truth: trigger (MBench) and re-observation support (WRBench), clip by clip."""
+"""The judges' decisions (trigger, re-observation support) against the demo world's truth, clip by clip."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import pandas as pd
 
 from lookback.camera.poses import relative_to_first, rotation_angle_deg
 from lookback.clips import KEYS
-from lookback.errors import NotScorable
 from lookback.judging.quality.shared import answered
-from lookback.benchmarks.wrbench.judgeability import support
 from lookback.paths import resolve
+from lookback.registry import BENCHMARKS
 
 AWAY_DEG, BACK_DEG = 30.0, 15.0  # the view counts as left beyond the one and as back within the other
 COLUMNS = [*KEYS, "judge", "decision", "said", "true"]
@@ -28,8 +27,7 @@ def decisions_against_truth(judgements: pd.DataFrame, truth: pd.DataFrame, clips
     asked_of = truth.drop(columns="subset").merge(clips[[*KEYS, "subset"]], on=KEYS)  # a scene may serve several subsets
     known = {tuple(row[name] for name in KEYS): row for row in asked_of.to_dict("records")}
     first = answered(judgements[judgements["repeat"] == 0])
-    rows = [*_triggers(first, known), *_supports(first, known)]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(list(_decisions(first, known)), columns=COLUMNS)
 
 
 def truth_agreement(decisions: pd.DataFrame) -> pd.DataFrame:
@@ -39,23 +37,15 @@ def truth_agreement(decisions: pd.DataFrame) -> pd.DataFrame:
     return grouped["right"].agg(clips="count", right="sum", share="mean").reset_index()
 
 
-def _triggers(judgements: pd.DataFrame, known: dict[Any, Any]) -> Iterator[tuple[Any, ...]]:
-    for row in judgements[judgements["task"] == "trigger"].to_dict("records"):
-        key = tuple(row[name] for name in KEYS)
-        if key in known:
-            true = _view_returns(known[key]) if known[key]["subset"] == "environment" else bool(known[key]["returns"])
-            yield (*key, row["judge"], "trigger", row["answer"] == "yes", true)
-
-
-def _supports(judgements: pd.DataFrame, known: dict[Any, Any]) -> Iterator[tuple[Any, ...]]:
-    for (*key, judge), rows in judgements[judgements["task"] == "judgeability"].groupby([*KEYS, "judge"]):
-        if tuple(key) not in known:
+def _decisions(judgements: pd.DataFrame, known: dict[Any, Any]) -> Iterator[tuple[Any, ...]]:
+    for (*key, task, judge), rows in judgements.groupby([*KEYS, "task", "judge"], sort=False):
+        row = known.get(tuple(key))
+        if row is None:
             continue
-        try:
-            said, _ = support({row["question_id"]: (row["answer"], None) for row in rows.to_dict("records")})
-        except NotScorable:
-            continue
-        yield (*key, judge, "support", bool(said), bool(known[tuple(key)]["returns"]))
+        answers = dict(zip(rows["question_id"], rows["answer"], strict=True))
+        for name, said in BENCHMARKS.get(row["benchmark"]).decisions(str(task), answers).items():
+            true = _view_returns(row) if row["subset"] == "environment" and name == "trigger" else bool(row["returns"])
+            yield (*key, judge, name, said, true)
 
 
 def _view_returns(row: dict[str, Any]) -> bool:

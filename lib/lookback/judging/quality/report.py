@@ -18,8 +18,6 @@ from lookback.judging.quality.cost import cost_per_clip
 from lookback.judging.quality.figures import calibration_figure, funnel_figure
 from lookback.judging.quality.funnel import gate_funnel
 from lookback.judging.quality.retest import test_retest
-from lookback.benchmarks.memobench.vqa.audit import bank_audit, discrimination_summary
-from lookback.benchmarks.memobench.vqa.pipeline import Bank, TaskKey
 from lookback.params import RunParams
 
 
@@ -31,12 +29,12 @@ def write_quality(
     *,
     ratings: pd.DataFrame | None = None,
     truth: pd.DataFrame | None = None,
-    banks: Mapping[TaskKey, Bank] | None = None,
+    further: Mapping[str, pd.DataFrame],
 ) -> None:
     """CSV tables below `tables/judging`, and the cost beside the recording.
 
-    Calibration is there where triggers have labels (people's votes, the demo world's truth), the discrimination audit where
-    question banks were tried on known failures.
+    Calibration is there where triggers have labels (people's votes, the demo world's truth); `further` are the benchmarks' own
+    tables about their questions.
     """
     folder = params.paths.tables / "judging"
     tables = {
@@ -48,12 +46,7 @@ def write_quality(
     }
     for judge in measuring_judges(judgements):
         tables[f"gate_funnel_{judge}"] = gate_funnel(judgements, judge)
-    audit = bank_audit(banks or {})
-    where_known = {
-        "calibration": judge_calibration(judgements, clips, ratings=ratings, truth=truth),
-        "vqa_discrimination": audit,
-        "vqa_discrimination_summary": discrimination_summary(audit) if len(audit) else audit,
-    }
+    where_known = {"calibration": judge_calibration(judgements, clips, ratings=ratings, truth=truth), **further}
     for name, table in where_known.items():
         if len(table):
             tables[name] = table

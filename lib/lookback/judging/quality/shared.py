@@ -9,8 +9,7 @@ import pandas as pd
 
 from lookback.clips import KEYS
 from lookback.errors import NotScorable
-from lookback.benchmarks.wrbench.probes import probes
-from lookback.benchmarks.memobench.vqa.bank import from_part_id
+from lookback.registry import BENCHMARKS
 from lookback.stats import Estimate
 
 QUESTION = [*KEYS, "task", "question_id"]
@@ -37,10 +36,7 @@ def clip_names(rows: pd.DataFrame) -> pd.Series:
 
 def polarity(task: str, question_id: str) -> str:
     """positive, negative, or empty where a question has no polarity."""
-    if task in ("probe", "judgeability"):
-        return next((probe.polarity for probe in probes() if probe.id == question_id), "")
-    question = from_part_id(question_id) if task.startswith("vqa") else None
-    return question.polarity if question is not None else ""
+    return next((found for benchmark in BENCHMARKS if (found := benchmark.polarity(task, question_id))), "")
 
 
 def scale(task: str) -> list[str]:

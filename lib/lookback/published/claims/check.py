@@ -35,7 +35,7 @@ class Verdict:
         """As printed where it was looked up, else with one digit more than the quoted number."""
         if self.recomputed is None or isinstance(self.recomputed, str | int):
             return "" if self.recomputed is None else str(self.recomputed)
-        if self.claim.compute and RECOMPUTATIONS[self.claim.compute["function"]].looked_up:
+        if self.claim.compute and RECOMPUTATIONS.get(self.claim.compute["function"]).looked_up:
             return f"{self.recomputed:.6g}"
         digits = len(self.claim.quoted.partition(".")[2])
         return f"{self.recomputed:.{digits + 1}f}"
@@ -73,7 +73,7 @@ def check(claim: Claim, tables: Tables) -> Verdict:
 
 def _rounding(compute: Mapping[str, Any], tables: Tables, value: float) -> float:
     """How far rounding of the printed numbers can have moved the result."""
-    if RECOMPUTATIONS[compute["function"]].looked_up:
+    if RECOMPUTATIONS.get(compute["function"]).looked_up:
         return 0.0
     words = set(_words(compute))
     total = 0.0

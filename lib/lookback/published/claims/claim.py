@@ -8,7 +8,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, model_validator
 
-PAPERS = ("mbench", "memobench", "wrbench", "mind")
+from lookback.registry import benchmark_packages
 
 
 class Claim(BaseModel):
@@ -37,8 +37,10 @@ class Claim(BaseModel):
 def load_claims() -> list[Claim]:
     """Every claim, paper by paper, in the order of the papers' text."""
     claims = []
-    for paper in PAPERS:
-        text = (resources.files("lookback.published.claims") / f"{paper}.yaml").read_text(encoding="utf-8")
-        content = yaml.safe_load(text)
+    for package in benchmark_packages():
+        path = resources.files(package) / "published" / "claims.yaml"
+        if not path.is_file():
+            continue
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
         claims += [Claim(**{"paper": content["paper"], **entry}) for entry in content["claims"]]
     return claims

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from lookback.errors import UsageError
-from lookback.benchmarks.wrbench.metrics.reobservation import AVERAGED, dimension_average, is_sparse
+from lookback.registry import Registry, parts
 from lookback.stats.ranks import spearman_rows
 
 Tables = Mapping[str, pd.DataFrame]
@@ -31,14 +31,14 @@ class Recomputation:
     looked_up: bool
 
 
-RECOMPUTATIONS: dict[str, Recomputation] = {}
+RECOMPUTATIONS: Registry[Recomputation] = Registry("recomputation", lambda: parts("claims"), "lookback.claims")
 
 
 def recomputation(looked_up: bool = False) -> Callable[[Function], Function]:
     """Register a function under its own name."""
 
     def register(function: Function) -> Function:
-        RECOMPUTATIONS[function.__name__] = Recomputation(function, looked_up)
+        RECOMPUTATIONS.add(function.__name__, Recomputation(function, looked_up))
         return function
 
     return register
@@ -51,9 +51,7 @@ def evaluate(spec: Mapping[str, Any], tables: Tables) -> Value:
         for key, value in spec.items()
         if key != "function"
     }
-    if spec["function"] not in RECOMPUTATIONS:
-        raise UsageError(f"no recomputation '{spec['function']}'; known: {', '.join(sorted(RECOMPUTATIONS))}")
-    return RECOMPUTATIONS[spec["function"]].function(tables, **arguments)
+    return RECOMPUTATIONS.get(spec["function"]).function(tables, **arguments)
 
 
 def chosen(tables: Tables, table: str, where: Where = None) -> pd.DataFrame:
@@ -236,29 +234,3 @@ def quotients_recomputed(tables: Tables, table: str, first: str, second: str, qu
     """How many printed quotients agree with their two exact counts."""
     frame = tables[table]
     return int((frame[first] / frame[second] - frame[quotient]).abs().le(half + 1e-9).sum())
-
-
-@recomputation()
-def averages_recomputed(tables: Tables, table: str) -> int:
-    """WRBench: rows whose printed Avg is the mean of its six scores, within half a digit of each (0.0005 + 0.0005)."""
-    agreeing = 0
-    for _, row in tables[table].iterrows():
-        average = dimension_average({name: float(row[name]) for name in AVERAGED})
-        agreeing += abs(average - row["avg"]) <= 0.001 + 1e-9
-    return int(agreeing)
-
-
-@recomputation()
-def daggers_recomputed(tables: Tables, table: str) -> int:
-    """WRBench: rows whose dagger follows from support and outputs by the sparse rule."""
-    judged = (tables[table]["n_outputs"] * tables[table]["reobs_support_pct"] / 100).round().astype(int)
-    rows = zip(judged, tables[table]["n_outputs"], tables[table]["sparse"], strict=True)
-    return sum(is_sparse(int(returned), int(outputs)) == bool(dagger) for returned, outputs, dagger in rows)
-
-
-@recomputation()
-def underlines_recomputed(tables: Tables, table: str) -> int:
-    """MemoBench: underlined cells that are second best of their column over all models."""
-    lower = set(tables["dimensions"].loc[~tables["dimensions"]["higher_is_better"], "column"])
-    marks = tables["memobench_underlined"]
-    return sum(rank(tables, table, row.model, row.column, None, row.column in lower) == 2 for row in marks.itertuples())

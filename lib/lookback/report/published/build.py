@@ -11,12 +11,11 @@ from lookback.figures import save_figure
 from lookback.params import RunParams
 from lookback.published import load
 from lookback.published.claims import AGREES, CANNOT, DISAGREES, check_all
+from lookback.published.printed import PrintedPaper, printed_papers
 from lookback.report.page import Section
 from lookback.report.published import claims, crossing, ranks
-from lookback.report.published.figures import correlation_figure
-from lookback.report.published.tables import TABLES, paper_table
+from lookback.report.published.tables import paper_table
 from lookback.report.table import PaperTable
-from lookback.stats.correlation import correlation_structure
 
 WIDE_TEXT = """<style>.prose th, .prose td { white-space: normal; text-align: left; vertical-align: top; max-width: 44ch; }
 .prose thead th { text-align: left; }
@@ -25,13 +24,6 @@ figure.table thead th { white-space: normal; }</style>"""
 READING = """Every number below is copied from a paper's printed table or computed from such numbers; nothing was measured again.
 Bold on green is best, underlined second best, within the group the paper uses. A recomputed number may differ from the quoted one
 by what rounding in print can explain, and by no more: each claim shows that tolerance."""
-INTROS = {
-    "MBench": "14 models, 12 dimensions. The bodies of its tables 3, 4 and 6 are not in the text at hand and are left out.",
-    "MemoBench": "Ten models in the main tables, eight in most supplementary ones. Every table of results is here.",
-    "WRBench": "23 models. Of its tables 3 to 9 and 13 to 17 only the cells that sentences quote are in the text at hand; the "
-    "rest is left "
-    "out.",
-}
 
 
 class PublishedReport:
@@ -44,12 +36,11 @@ class PublishedReport:
 
     def sections(self) -> list[Section]:
         """In reading order: what does not agree comes first."""
-        papers = [self.paper(name) for name in TABLES]
+        papers = [self.paper(paper) for paper in printed_papers().values()]
         return [
             self.summary(),
             claims.section(self),
             *papers,
-            self.mind(),
             ranks.section(self),
             crossing.section(self),
             self.sources(),
@@ -72,7 +63,7 @@ class PublishedReport:
         """What was checked, and the findings the numbers carry."""
         counts = Counter(verdict.status for verdict in self.verdicts)
         facts = {
-            "printed tables": sum(len(tables) for tables in TABLES.values()),
+            "printed tables": sum(len(paper.tables) for paper in printed_papers().values()),
             "claims checked": len(self.verdicts),
             "agree": counts[AGREES],
             "do not agree": counts[DISAGREES],
@@ -100,53 +91,13 @@ class PublishedReport:
             (crossing.finding(), "order-agreement"),
         ]
 
-    def paper(self, name: str) -> Section:
-        """A paper's printed tables."""
-        fragments = [self.table(paper_table(printed)) for printed in TABLES[name]]
-        if name == "WRBench":
-            fragments[1:1] = self.correlations()
-        return Section(name.lower(), f"{name}: printed tables", INTROS[name], fragments)
-
-    def correlations(self) -> list[str]:
-        """WRBench's figure 4, with the intervals it does not print."""
-        columns = [column for column in load("dimensions").query("paper == 'WRBench'")["column"] if column != "cam_prec"]
-        columns = ["cam_prec", *columns]
-        values = load("wrbench_table2")[columns]
-        structure = correlation_structure(values, method="pearson")
-        picture = self.figure(
-            correlation_figure(structure, columns, len(values)),
-            "wrbench_figure4",
-            f"WRBench figure 4 recomputed from table 2: Pearson's r over the {len(values)} models (CamPrec: "
-            f"{values['cam_prec'].count()}). "
-            "The visible pair and the re-observed pair form blocks; support stands apart.",
-        )
-        lowest = structure.loc[structure["r"].idxmin()]
-        frame = structure[["metric_a", "metric_b", "r", "low", "high", "p", "p_holm", "n"]]
-        digits = dict.fromkeys(("r", "low", "high", "p", "p_holm"), 3)
-        table = PaperTable(
-            "wrbench-figure4",
-            "WRBench figure 4 as numbers: r with its 95 % interval (Fisher) and p (Holm over all pairs)",
-            frame,
-            ["metric_a", "metric_b"],
-            digits,
-            notes=[
-                "n models per pair. Models are treated as a sample; several share a base model, so the intervals are too narrow."
-            ],
-            reading=f"The strongest negative correlation, which the text leaves out, is between {lowest['metric_a']} and "
-            f"{lowest['metric_b']} ({lowest['r']:.2f}): models that move the camera as asked look worse while visible. The "
-            f"small negative "
-            "ones of support have intervals across zero: no clear relation, rather than an inverse one.",
-        )
-        return [picture, f"<details><summary>The correlations as a table</summary>{self.table(table)}</details>"]
-
-    def mind(self) -> Section:
-        """Said openly: there is nothing to compare."""
-        text = (
-            "Only MIND's project page is at hand. It prints no table of results, so MIND takes part in the claims (its "
-            "composition) and "
-            "in no comparison of models."
-        )
-        return Section("mind", "MIND: printed tables", text, [self.table(_composition())])
+    def paper(self, paper: PrintedPaper) -> Section:
+        """A paper's printed tables; what else their numbers show stands behind the first."""
+        fragments = [self.table(paper_table(printed)) for printed in paper.tables]
+        for drawing in reversed(paper.drawings()):
+            picture = self.figure(drawing.figure, drawing.name, drawing.caption)
+            fragments[1:1] = [picture, f"<details><summary>The same as a table</summary>{self.table(drawing.table)}</details>"]
+        return Section(paper.title.lower(), f"{paper.title}: printed tables", paper.intro, fragments)
 
     def sources(self) -> Section:
         """Where the numbers come from, and which spelling means which model."""
@@ -165,8 +116,3 @@ class PublishedReport:
             "Each table's caption names its file; README.md beside the data names paper and table.",
             [self.wide(table)],
         )
-
-
-def _composition() -> PaperTable:
-    frame = load("mind_composition")
-    return PaperTable("mind-composition", "MIND: videos by perspective and action space", frame, ["perspective", "action_space"])

@@ -8,8 +8,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from lookback.published.crossing import WITHIN, convergence, convergence_test, dimension_matrix, order_agreement
+from lookback.published.printed import ranked_papers
 from lookback.published.ranks import overall_ranks
-from lookback.published.register import CONSTRUCTS, PAPERS, dimensions, scores, shared_models
+from lookback.published.register import CONSTRUCTS, dimensions, scores, shared_models
 from lookback.report.page import Section
 from lookback.report.published.figures import blocks_figure, matrix_figure, shared_figure
 from lookback.report.table import PaperTable
@@ -73,12 +74,12 @@ def finding() -> str:
 def shared_table() -> PaperTable:
     """The models of two papers or more."""
     frame = shared_models()
-    frame[list(PAPERS)] = frame[list(PAPERS)].fillna("")
+    frame[list(ranked_papers())] = frame[list(ranked_papers())].fillna("")
     return PaperTable(
         "shared-models",
         "Models that stand in more than one paper, with the names they have there",
         frame,
-        ["model", *PAPERS],
+        ["model", *ranked_papers()],
         notes=[
             "WRBench's 'Lingbot World Act' is another checkpoint and is left out here; MIND prints no results in the text at hand."
         ],
@@ -88,7 +89,7 @@ def shared_table() -> PaperTable:
 def shared_places() -> tuple[Figure, str, str]:
     """The figure of the shared models' overall places."""
     places = {}
-    for paper in PAPERS:
+    for paper in ranked_papers():
         values = scores(paper).dropna(axis=1, how="all")
         ranked = overall_ranks(values)["mean_rank"]
         shares = pd.Series([float((ranked > own).sum()) / (len(ranked) - 1) for own in ranked], index=ranked.index)
@@ -130,7 +131,7 @@ def construct_table() -> PaperTable:
     """What we take each dimension to be about."""
     listed = dimensions()
     headers = listed.groupby(["paper", "construct"])["header"].agg(", ".join)
-    cells = {paper: [headers.get((paper, name), "") for name in CONSTRUCTS] for paper in PAPERS}
+    cells = {paper: [headers.get((paper, name), "") for name in CONSTRUCTS] for paper in ranked_papers()}
     frame = pd.DataFrame({"construct": list(CONSTRUCTS), "asks": list(CONSTRUCTS.values()), **cells})
     return PaperTable(
         "constructs",

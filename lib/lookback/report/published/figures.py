@@ -13,14 +13,15 @@ from matplotlib.patches import Rectangle
 from lookback.figures import PALETTE, style
 from lookback.published.claims import AGREES, CANNOT, DISAGREES, Verdict
 from lookback.published.crossing import CONVERGENT, WITHIN
-from lookback.published.register import PAPERS, dimensions
+from lookback.published.printed import printed_papers, ranked_papers
+from lookback.published.register import dimensions
 
 COLOURS = {DISAGREES: PALETTE[3], CANNOT: "#999999", AGREES: PALETTE[2]}
 
 
 def claims_figure(verdicts: list[Verdict]) -> Figure:
     """Claims by paper and outcome."""
-    papers = [paper for paper in (*PAPERS, "MIND") if any(verdict.claim.paper == paper for verdict in verdicts)]
+    papers = [paper for paper in printed_papers() if any(verdict.claim.paper == paper for verdict in verdicts)]
     with style():
         figure, axes = plt.subplots(figsize=(7, 0.5 * len(papers) + 1))
         left = np.zeros(len(papers))
@@ -34,19 +35,6 @@ def claims_figure(verdicts: list[Verdict]) -> Figure:
         axes.invert_yaxis()
         axes.set_xlabel("claims (n)")
         axes.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-        return figure
-
-
-def correlation_figure(correlations: pd.DataFrame, columns: list[str], n: int) -> Figure:
-    """WRBench figure 4 recomputed: Pearson's r between the diagnostic metrics."""
-    headers = dimensions("WRBench").set_index("column")["header"]
-    matrix = pd.DataFrame(np.eye(len(columns)), index=columns, columns=columns)
-    for row in correlations.itertuples():
-        matrix.loc[row.metric_a, row.metric_b] = matrix.loc[row.metric_b, row.metric_a] = row.r
-    with style():
-        figure, axes = plt.subplots(figsize=(6.4, 5.4))
-        image = _heat(axes, matrix, [headers[column] for column in columns], [headers[column] for column in columns], "{:.2f}")
-        figure.colorbar(image, ax=axes, shrink=0.8, label=f"Pearson's r over models (n = {n}; CamPrec 16)")
         return figure
 
 
@@ -74,12 +62,12 @@ def shared_figure(places: dict[str, pd.Series]) -> Figure:
     with style():
         figure, axes = plt.subplots(figsize=(7, 4))
         for index, model in enumerate(models):
-            points = [(x, places[paper][model]) for x, paper in enumerate(PAPERS) if model in places[paper].index]
+            points = [(x, places[paper][model]) for x, paper in enumerate(ranked_papers()) if model in places[paper].index]
             axes.plot(*zip(*points, strict=True), "o-", color=PALETTE[index], label=model, linewidth=2)
-        axes.set_xticks(range(len(PAPERS)), [f"{paper}\n(n = {places[paper].attrs['n']})" for paper in PAPERS])
+        axes.set_xticks(range(len(ranked_papers())), [f"{paper}\n(n = {places[paper].attrs['n']})" for paper in ranked_papers()])
         axes.set_ylabel("share of the paper's models that it outranks overall")
         axes.set_ylim(-0.05, 1.05)
-        axes.set_xlim(-0.3, len(PAPERS) - 0.7)
+        axes.set_xlim(-0.3, len(ranked_papers()) - 0.7)
         axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
         return figure
 
@@ -101,9 +89,9 @@ def matrix_figure(matrix: pd.DataFrame) -> Figure:
                     axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.1))
         labels = [f"{row.header} ({row.construct})" for row in listed.itertuples()]
         axes.set_facecolor("#eeeeee")
-        image = _heat(axes, pd.DataFrame(values), labels, labels)
+        image = heat_map(axes, pd.DataFrame(values), labels, labels)
         start = 0
-        for paper in PAPERS:
+        for paper in ranked_papers():
             count = int((listed["paper"] == paper).sum())
             for line in (axes.axhline, axes.axvline):
                 line(start - 0.5, color="black", linewidth=1.4)
@@ -131,7 +119,7 @@ def blocks_figure(matrix: pd.DataFrame) -> Figure:
             same = [[listed["construct"][down, i] == listed["construct"][over, j] for j in block.columns] for i in block.index]
             for y, x in zip(*np.nonzero(same), strict=True):
                 axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.6))
-            image = _heat(
+            image = heat_map(
                 axes,
                 block,
                 [listed["header"][down, i] for i in block.index],
@@ -143,7 +131,7 @@ def blocks_figure(matrix: pd.DataFrame) -> Figure:
         return figure
 
 
-def _heat(axes: Axes, matrix: pd.DataFrame, rows: list[str], columns: list[str], text: str = "") -> AxesImage:
+def heat_map(axes: Axes, matrix: pd.DataFrame, rows: list[str], columns: list[str], text: str = "") -> AxesImage:
     image = axes.imshow(np.ma.masked_invalid(matrix.to_numpy(dtype=float)), cmap="RdBu_r", vmin=-1, vmax=1)
     axes.set_xticks(range(len(columns)), columns, rotation=60, ha="right", fontsize=7.5)
     axes.set_yticks(range(len(rows)), rows, fontsize=7.5)

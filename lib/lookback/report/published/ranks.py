@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from lookback.published import half_digits, load
-from lookback.published.ranks import mean_draws, overall_ranks, rounding_ranges, sampling_ranks, share_draws
+from lookback.published.printed import RankGroup, printed_papers
+from lookback.published.ranks import overall_ranks, rounding_ranges
 from lookback.published.register import dimensions
 from lookback.report.page import Section
 from lookback.report.published.figures import overall_figure
@@ -17,18 +18,15 @@ from lookback.report.table import PaperTable
 if TYPE_CHECKING:
     from lookback.report.published.build import PublishedReport
 
-# (id, title, paper, rows): places are given among the models the paper compares with each other
-GROUPS: tuple[tuple[str, str, str, dict[str, str]], ...] = (
-    ("mbench-text", "MBench, text-conditioned", "MBench", {"setting": "text"}),
-    ("mbench-action", "MBench, action-conditioned", "MBench", {"setting": "action"}),
-    ("memobench", "MemoBench", "MemoBench", {}),
-    ("wrbench", "WRBench", "WRBench", {}),
-)
+
+def groups() -> list[tuple[str, RankGroup]]:
+    """Every paper's groups of models that it compares with each other."""
+    return [(title, group) for title, paper in printed_papers().items() for group in paper.groups]
 
 
 def section(report: PublishedReport) -> Section:
     """Overall places, places per dimension, and the two columns whose sampling error can be computed."""
-    overall = {title: overall_table(paper, where) for _, title, paper, where in GROUPS}
+    overall = {group.title: overall_table(paper, group.where) for paper, group in groups()}
     fragments = [
         report.figure(
             overall_figure({f"{title} (n = {len(table)} models)": table for title, table in overall.items()}),
@@ -38,24 +36,24 @@ def section(report: PublishedReport) -> Section:
             "It says how much a place depends on which dimensions were chosen, not on which clips.",
         )
     ]
-    for (name, title, paper, where), table in zip(GROUPS, overall.values(), strict=True):
-        fragments.append(report.table(_overall(name, title, table)))
-        places = report.table(per_dimension(name, title, paper, where))
-        fragments.append(f"<details><summary>{title}: places per dimension</summary>{places}</details>")
-    fragments += [report.table(support_table()), report.table(pose_table())]
+    for (paper, group), table in zip(groups(), overall.values(), strict=True):
+        fragments.append(report.table(_overall(group.id, group.title, table)))
+        places = report.table(per_dimension(group.id, group.title, paper, group.where))
+        fragments.append(f"<details><summary>{group.title}: places per dimension</summary>{places}</details>")
+    fragments += [report.table(table) for paper in printed_papers().values() for table in paper.sampled()]
     return Section(
         "ranks",
         "Rank intervals",
         "Three kinds, each from what is printed: rounding (per dimension), choice of dimensions (overall), and sampling of "
         "clips where n "
-        "and spread are printed (WRBench's support, MemoBench's rotation error). The papers print no other spread.",
+        "and spread are printed. The papers print no other spread.",
         fragments,
     )
 
 
 def finding() -> str:
     """How many overall places stand whatever dimensions are drawn."""
-    tables = [overall_table(paper, where) for _, _, paper, where in GROUPS]
+    tables = [overall_table(paper, group.where) for paper, group in groups()]
     firm = sum(int((table["low"] == table["high"]).sum()) for table in tables)
     return (
         f"Of {sum(map(len, tables))} overall places only {firm} stay the same in 95 % of draws of the dimensions; most intervals "
@@ -85,68 +83,6 @@ def per_dimension(name: str, title: str, paper: str, where: dict[str, str]) -> P
         frame,
         ["model"],
         notes=["Only numbers printed alike leave a place open. Sampling of clips is not in these ranges."],
-    )
-
-
-def support_table() -> PaperTable:
-    """WRBench support: the share of n outputs, its place, and the interval of the place when the outputs are drawn again."""
-    table = load("wrbench_table2").sort_values("reobs_support_pct", ascending=False, kind="stable").reset_index(drop=True)
-    drawn = share_draws(table["reobs_support_pct"], table["n_outputs"])
-    low, high = np.quantile(drawn, [0.025, 0.975], axis=0) * 100
-    places = sampling_ranks(drawn)
-    frame = pd.DataFrame(
-        {
-            "model": table["model"],
-            "outputs": table["n_outputs"],
-            "support %": table["reobs_support_pct"],
-            "low": low,
-            "high": high,
-            "place": table["reobs_support_pct"].rank(ascending=False, method="min").astype(int),
-            "place from": places["low"],
-            "place to": places["high"],
-        }
-    )
-    return PaperTable(
-        "ranks-wrbench-support",
-        "WRBench re-observation support with its sampling interval (95 %) and the interval of its place",
-        frame,
-        ["model"],
-        {"support %": 1, "low": 1, "high": 1},
-        notes=[
-            "Jeffreys interval of k of n outputs, taken as independent; outputs of one scene are not, so the intervals are too "
-            "narrow."
-        ],
-        reading="At the top of the access ladder a place moves by one at most; below, many models share one range of places.",
-    )
-
-
-def pose_table() -> PaperTable:
-    """MemoBench S8: rotation error with its standard error and the interval of its place."""
-    table = load("memobench_tableS8_camera")
-    drawn = mean_draws(table["ate_rotation_deg_mean"], table["ate_rotation_deg_sd"], table["n"])
-    places = sampling_ranks(-drawn)
-    frame = pd.DataFrame(
-        {
-            "model": table["model"],
-            "clips": table["n"],
-            "rotation error (deg)": table["ate_rotation_deg_mean"],
-            "standard error": table["ate_rotation_deg_sd"] / np.sqrt(table["n"]),
-            "place": table["ate_rotation_deg_mean"].rank(method="min").astype(int),
-            "place from": places["low"],
-            "place to": places["high"],
-        }
-    )
-    return PaperTable(
-        "ranks-memobench-s8",
-        "MemoBench table S8: rotation error, its standard error, and the 95 % interval of the place",
-        frame,
-        ["model"],
-        {"rotation error (deg)": 1, "standard error": 1},
-        notes=[
-            "Normal draws with sd / sqrt(n), models independent. The models share their clips, so paired differences would be "
-            "sharper."
-        ],
-        reading="The four camera-conditioned models are told apart; the last four places are open.",
     )
 
 

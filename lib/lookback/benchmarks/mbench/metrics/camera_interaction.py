@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
-from lookback.camera.poses import inverse
-from lookback.errors import NotScorable, Reason
 from lookback.benchmarks.mbench.metrics.declare import mbench_metric
 from lookback.benchmarks.mbench.metrics.inputs import camera_path
+from lookback.camera.poses import inverse
+from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite, require_poses
 from lookback.measures.normalise import half_cosine
 from lookback.measures.requested import requested_poses

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookback.errors import Reason
 from lookback.benchmarks.mbench.metrics.declare import mbench_metric
 from lookback.benchmarks.mbench.metrics.human_identity_consistency import score_tracks
+from lookback.errors import Reason
 from lookback.scoring import Scored, ScoringClip
 
 

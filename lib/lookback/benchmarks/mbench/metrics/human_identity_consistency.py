@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookback.errors import NotScorable, Reason
 from lookback.benchmarks.mbench.metrics.declare import mbench_metric
 from lookback.benchmarks.mbench.metrics.object_texture_consistency import centroid_consistency
+from lookback.errors import NotScorable, Reason
 from lookback.measures.similarity import centroid_cosines
 from lookback.scoring import Scored, ScoringClip, Unit, mean_item
 
@@ -37,6 +37,7 @@ MIN_TRACK = 2  # detections; a track of one scores 1 by definition and tells not
     subsets=("human",),
     equation="1/K sum_k 1/N_k sum_i cos(phi_ki, mean phi_k)",
     source="MBench section 4.2.2, eq. 6",
+    constants=("min_track_length",),
 )
 def score(context: ScoringClip) -> Scored:
     """Tracks of faces, each against its centroid; the frames' own cosines are kept as units."""

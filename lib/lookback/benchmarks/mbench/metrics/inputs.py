@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from lookback.backends.pose.track import MAPPED
 from lookback.camera.poses import Poses
 from lookback.errors import NotScorable, Reason
-from lookback.media import sample_segments
 from lookback.measures.correspondences import match_sift
 from lookback.measures.pairs import MAX_FOLD_PAIRS, MAX_SEGMENT_PAIRS, FramePairs, caption_segment_pairs, fold_pairs
+from lookback.media import sample_segments
 from lookback.scoring import ScoringClip
 
 FRAMES_PER_SEGMENT = 8  # frames of each caption segment that may be paired in T (ours)

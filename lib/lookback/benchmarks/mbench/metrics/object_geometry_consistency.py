@@ -6,9 +6,9 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookback.errors import NotScorable, Reason
 from lookback.benchmarks.mbench.metrics.declare import mbench_metric
 from lookback.benchmarks.mbench.metrics.inputs import PairedFrames, matches, paired_frames
+from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_equal_size, require_images, unit_float
 from lookback.measures.masks import frame_mask
 from lookback.measures.normalise import clip01
@@ -48,6 +48,7 @@ def masked_ssim_warp(image_i: ArrayLike, image_j_warped: ArrayLike, mask_i: Arra
     subsets=("object",),
     equation="SSIM(I_i * M_i, warp_j->i(I_j) * M_i)",
     source="MBench section 4.2.1, eq. 4",
+    constants=("fold_pairs", "segment_pairs"),
     pixels=True,
 )
 def score(context: ScoringClip):

@@ -43,6 +43,7 @@ SEGMENTS = 4  # the pairs are grouped by time into this many segment pairs (ours
     subsets=("environment",),
     equation="exp(-D/tau), D = mean of alpha |A_i - A_j| + (1 - alpha) |c_i - c_j|",
     source="MBench section 4.3.2, eq. 9-12",
+    constants=("lighting_alpha", "lighting_tau"),
     pixels=True,
 )
 def score(context: ScoringClip):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.errors import NotScorable, Reason
 from lookback.benchmarks.mbench.metrics.declare import mbench_metric
+from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
 from lookback.measures.normalise import clip01
 from lookback.scoring import Item, Scored, ScoringClip, Unit

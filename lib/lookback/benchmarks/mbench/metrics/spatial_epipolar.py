@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookback.errors import NotScorable, Reason
 from lookback.benchmarks.mbench.metrics.declare import mbench_metric
 from lookback.benchmarks.mbench.metrics.inputs import matches, paired_frames
+from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant, require_variant
 from lookback.measures.correspondences import MIN_MATCHES, require_matches
 from lookback.measures.epipolar import epipolar_distances, fundamental_from_poses
@@ -43,6 +43,11 @@ def epipolar_score(error: float, *, variant: Variant = "paper") -> float:
     subsets=("environment",),
     equation="exp(-E), E = 1/2N sum d(p, F^T p') + d(p', F p)",
     source="MBench section 4.3.1, eq. 7",
+    constants=("fold_pairs", "segment_pairs"),
+    differences={
+        "official": "the README's example fits exp(-E/5), the paper says exp(-E)",
+        "corrected": "pairs from one place have no epipolar line: distance to the point itself",
+    },
     variants=("paper", "official", "corrected"),
     pixels=True,
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookback.errors import NotScorable, Reason
 from lookback.benchmarks.mbench.metrics.declare import mbench_metric
 from lookback.benchmarks.mbench.metrics.inputs import matches, paired_frames
+from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
 from lookback.measures.correspondences import MIN_MATCHES, require_matches
 from lookback.measures.normalise import exp_decay
@@ -47,6 +47,7 @@ def reprojection_score(error: float) -> float:
     subsets=("environment",),
     equation="exp(-E), E = 1/N sum |p - K[R|t]X|",
     source="MBench section 4.3.1, eq. 8",
+    constants=("fold_pairs", "segment_pairs"),
     pixels=True,
 )
 def score(context: ScoringClip):

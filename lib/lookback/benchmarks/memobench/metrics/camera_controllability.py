@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookback.camera.poses import align_first_frame, net_rotation_deg, rotation_angle_deg, total_rotation_deg
-from lookback.errors import NotScorable, Reason
 from lookback.benchmarks.memobench.metrics.declare import memobench_metric
 from lookback.benchmarks.memobench.metrics.inputs import matched_paths
+from lookback.camera.poses import align_first_frame, net_rotation_deg, rotation_angle_deg, total_rotation_deg
+from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_equal_length, require_poses
 from lookback.measures.normalise import clip01
 from lookback.scoring import Item, Scored, ScoringClip, Unit
@@ -61,6 +61,7 @@ def passes_motion_gate(gt_c2w: ArrayLike, *, min_rotation_deg: float = MOTION_GA
     roles=("pose", "gt_pose"),
     equation="clip(1 - E_rot / max(Theta_gt, 10 deg))",
     source="MemoBench section 3.4, eq. 7",
+    constants=("theta_0_deg",),
 )
 def score(context: ScoringClip) -> Scored:
     """Rotation error against the ground-truth path; each frame's angle is a unit."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.errors import NotScorable, Reason
 from lookback.benchmarks.memobench.metrics.declare import BOTH, memobench_metric
 from lookback.benchmarks.memobench.metrics.inputs import phases
+from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
@@ -45,6 +45,8 @@ OFFICIAL_SAMPLES = 3  # depth maps per phase in the released code
     roles=("depth",),
     equation="0.7 (mean_V + mean_R) / 2 + 0.3 min, of cosines of consecutive depth maps",
     source="MemoBench section 3.4, eq. 5",
+    constants=("alpha", "depth_samples"),
+    differences={"official": "three depth maps per phase"},
     variants=BOTH,
 )
 def score(context: ScoringClip) -> Scored:

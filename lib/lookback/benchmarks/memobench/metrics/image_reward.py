@@ -25,6 +25,7 @@ def image_reward(raw: ArrayLike) -> float:
     roles=("image_reward",),
     equation="mean sigmoid(ImageReward(frame, prompt))",
     source="MemoBench section 3.4",
+    differences={"official": "five sampled frames"},
     variants=("paper", "official"),
 )
 def score(context: ScoringClip) -> Scored:

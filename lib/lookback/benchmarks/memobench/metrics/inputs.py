@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from lookback.camera.poses import Poses
 from lookback.errors import NotScorable, Reason
-from lookback.benchmarks.memobench.metrics.phases import Phase, phase_frames, phase_map
 from lookback.measures.checks import Variant
+from lookback.measures.phases import Phase, phase_frames, phase_map
 from lookback.measures.resample import poses_at
 from lookback.scoring import ScoringClip
 

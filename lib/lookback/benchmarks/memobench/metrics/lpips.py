@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookback.media import shrink
 from lookback.benchmarks.memobench.metrics.declare import BOTH, memobench_metric
 from lookback.benchmarks.memobench.metrics.inputs import variant_of
 from lookback.benchmarks.memobench.metrics.pixel_fidelity import NEEDS, score_fidelity
 from lookback.measures.checks import Array, Variant, require_equal_size, require_images, require_variant
+from lookback.media import shrink
 from lookback.scoring import ScoringClip
 
 BACKBONES: dict[str, str] = {"paper": "vgg", "official": "alex"}
@@ -41,6 +41,8 @@ def lpips_mean(a: ArrayLike, b: ArrayLike, distance: Callable[[Array, Array], Ar
     tools=("perceptual",),
     equation="LPIPS(generated, ground truth); VGG (paper), AlexNet (official)",
     source="MemoBench section 3.4",
+    constants=("lpips_every", "lpips_side"),
+    differences={"official": "AlexNet instead of VGG"},
     variants=BOTH,
     pixels=True,
 )

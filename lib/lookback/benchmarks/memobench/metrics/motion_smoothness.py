@@ -8,9 +8,9 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.errors import NotScorable, Reason
 from lookback.benchmarks.memobench.metrics.declare import BOTH, memobench_metric
 from lookback.benchmarks.memobench.metrics.inputs import phase_of, phases, variant_of
+from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant, require_finite, require_images, require_variant, unit_float
 from lookback.measures.normalise import exp_decay
 from lookback.measures.warp import flow_warp
@@ -85,6 +85,8 @@ class ConsecutiveErrors:
     tools=("flow",),
     equation="exp(-e / 0.15), e the mean L1 error after warping by the flow, in V and R",
     source="MemoBench section 3.4, eq. 3",
+    constants=("smoothness_tau",),
+    differences={"official": "the released code warps the wrong way: exact flow is charged twice the motion"},
     variants=BOTH,
     pixels=True,
 )

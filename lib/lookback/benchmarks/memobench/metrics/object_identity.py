@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.errors import NotScorable, Reason
 from lookback.benchmarks.memobench.metrics.declare import BOTH, memobench_metric
 from lookback.benchmarks.memobench.metrics.inputs import phases
+from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
 from lookback.measures.similarity import unit_vectors
 from lookback.scoring import Frames, Item, Scored, ScoringClip, Unit
@@ -45,6 +45,8 @@ def object_identity(patches: ArrayLike, patches_0: ArrayLike, *, top_fraction: f
     tools=("features",),
     equation="0.7 mean + 0.3 min of the top 40 % patch cosines of R frames to frame 0",
     source="MemoBench section 3.4, eq. 4",
+    constants=("alpha", "top_fraction"),
+    differences={"official": "a centre crop drops half of a 16:9 frame"},
     variants=BOTH,
     pixels=True,
 )

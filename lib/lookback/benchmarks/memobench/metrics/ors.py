@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookback.errors import NotScorable, Reason
 from lookback.benchmarks.memobench.metrics.declare import memobench_metric
 from lookback.benchmarks.memobench.metrics.inputs import phases
+from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite, require_probability
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
@@ -54,6 +54,7 @@ def object_reappearance(confidences: ArrayLike, n_frames: int) -> float:
     roles=("masks",),
     equation="(n_d / n_R) * mean confidence of the detections of 0.05-50 % of the image (else up to 70 %)",
     source="MemoBench section 3.4, eq. 6",
+    constants=("ors_low", "ors_high"),
 )
 def score(context: ScoringClip) -> Scored:
     """The object's masks in the R frames; `ors_low` and `ors_high` are the coverage range (table S3)."""

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from lookback.errors import NotScorable, Reason
 from lookback.benchmarks.memobench.metrics.fidelity import OFFICIAL_MAX_SIDE, frame_psnr, frame_ssims, to_generated_size
 from lookback.benchmarks.memobench.metrics.inputs import variant_of
-from lookback.benchmarks.memobench.metrics.phases import PHASES, ground_truth_index, ground_truth_pairs
+from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Array, Variant
 from lookback.measures.fidelity import PairQueue
+from lookback.measures.phases import PHASES, ground_truth_index, ground_truth_pairs
 from lookback.scoring import Item, Paired, Scored, ScoringClip, Unit, mean_item
 
 NEEDS = ("video", "ground_truth")

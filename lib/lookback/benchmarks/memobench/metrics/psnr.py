@@ -29,6 +29,7 @@ def psnr(a: ArrayLike, b: ArrayLike, *, variant: Variant = "paper") -> float:
     roles=(),
     equation="10 log10(255^2 / mse), identical frames 99 dB",
     source="MemoBench section 3.4",
+    differences={"official": "frames limited to 640 px; phase ends count twice"},
     variants=BOTH,
     pixels=True,
 )

@@ -31,6 +31,7 @@ def ssim(a: ArrayLike, b: ArrayLike, *, variant: Variant = "paper") -> float:
     roles=(),
     equation="mean SSIM of the luma, Gaussian 11x11, sigma 1.5",
     source="MemoBench section 3.4",
+    differences={"official": "frames limited to 640 px, borders reflected; phase ends count twice"},
     variants=BOTH,
     pixels=True,
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from lookback.errors import NotScorable, Reason
 from lookback.benchmarks.memobench.metrics.declare import BOTH, memobench_metric
+from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant, require_finite, require_variant
 from lookback.measures.normalise import range_percent
 from lookback.scoring import Item, Scored, ScoringClip
@@ -33,6 +33,7 @@ def visual_quality(aesthetic: ArrayLike, quality: ArrayLike, *, variant: Variant
     roles=("quality",),
     equation="(N(aesthetic; 1, 10) + N(CLIP-IQA+; 0, 1)) / 2",
     source="MemoBench section 3.4, eq. 1-2",
+    differences={"official": "aesthetics scaled from 0 instead of 1"},
     variants=BOTH,
 )
 def score(context: ScoringClip) -> Scored:

@@ -5,21 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from lookback.benchmarks.memobench.vqa.bank import BankQuestion
 from lookback.clips import Clip
 from lookback.errors import NotScorable
 from lookback.judging.prompting import Prompt, load_prompt
 from lookback.judging.question import Part, Question, Unasked
-from lookback.judging.tasks import Footage, Sampling, Task, compose, footage, register
-from lookback.benchmarks.memobench.vqa.bank import BankQuestion
-
-
-def applies(clip: Clip) -> bool:
-    return clip.benchmark == "memobench"
-
-
-def no_bank_yet(clip: Clip, sampling: Sampling) -> list[Question | Unasked]:
-    """The bank is made or read first (`lookback.benchmarks.memobench.vqa`), then `questions` asks it."""
-    return []
+from lookback.judging.tasks import Footage, Sampling, compose, footage
 
 
 def questions(clip: Clip, bank: Sequence[BankQuestion], sampling: Sampling) -> list[Question | Unasked]:
@@ -45,6 +36,3 @@ def listing(bank: Sequence[BankQuestion]) -> str:
 
 def parts(bank: Sequence[BankQuestion]) -> tuple[Part, ...]:
     return tuple(Part(entry.part_id, entry.text, None, entry.dimension, entry.polarity) for entry in bank)
-
-
-register(Task("vqa", "MemoBench VQA over the final question bank", "scorer", applies, no_bank_yet))

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from lookback.benchmarks.memobench.vqa.asking import bank_question, listing
+from lookback.benchmarks.memobench.vqa.bank import BankQuestion, QuestionFile, clip_number, parse_bank
+from lookback.benchmarks.memobench.vqa.filters import failure_filter, ground_truth_filter
 from lookback.clips import Clip
 from lookback.errors import ContractError, NotScorable, Reason
 from lookback.judging.asking import Asked
 from lookback.judging.prompting import load_prompt
 from lookback.judging.question import Part, Question
 from lookback.judging.tasks import Footage, Sampling, compose, footage, other_footage
-from lookback.benchmarks.memobench.vqa.asking import bank_question, listing
-from lookback.benchmarks.memobench.vqa.bank import BankQuestion, QuestionFile, clip_number, parse_bank
-from lookback.benchmarks.memobench.vqa.filters import failure_filter, ground_truth_filter
 
 GENERATED = Part("generate", "Generate 24 yes/no questions from the prompt and the first frame.")
 

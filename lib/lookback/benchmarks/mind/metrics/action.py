@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lookback.benchmarks.mind.metrics.declare import mind_metric
+from lookback.benchmarks.mind.metrics.inputs import actions, predicted_frames, variant_of
 from lookback.camera.alignment import apply_similarity, umeyama
 from lookback.camera.poses import inverse, rotation_angle_deg
 from lookback.errors import NotScorable, Reason
-from lookback.benchmarks.mind.metrics.declare import mind_metric
-from lookback.benchmarks.mind.metrics.inputs import actions, predicted_frames, variant_of
 from lookback.measures.checks import Variant, require_equal_length, require_poses, require_variant
 from lookback.measures.resample import poses_at
 from lookback.scoring import Item, Scored, ScoringClip, Unit
@@ -114,6 +114,7 @@ def _statistics(errors: RelativeErrors, chosen: NDArray[np.bool_], minimum: int 
     subsets=("mem_test", "action_space_test"),
     equation="relative pose error with delta 1 after Umeyama Sim(3), by action group",
     source="MIND, action",
+    differences={"official": "look_* actions land in `other`, never in `rotation`"},
 )
 def score(context: ScoringClip) -> Scored:
     """Items `<group>:trans` and `<group>:rot`; each transition's rotation error is a unit."""

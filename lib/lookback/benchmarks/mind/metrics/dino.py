@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.errors import NotScorable, Reason
 from lookback.benchmarks.mind.metrics.declare import mind_metric
 from lookback.benchmarks.mind.metrics.frame_measures import scored_length
 from lookback.benchmarks.mind.metrics.inputs import predicted_frames, variant_of, video_max_time
 from lookback.benchmarks.mind.metrics.preprocess import preprocess
+from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_equal_size, require_finite
 from lookback.measures.similarity import unit_vectors
 from lookback.scoring import Item, Paired, Scored, ScoringClip, Unit
@@ -71,6 +71,8 @@ def _picture(frame: np.ndarray) -> np.ndarray:
     subsets=("mem_test", "action_space_test"),
     equation="mean squared error of L2-normalised patch tokens",
     source="MIND, dino",
+    constants=("dino_every", "video_max_time"),
+    differences={"official": "the loop drops its last batch of 100 frames"},
     pixels=True,
 )
 def score(context: ScoringClip):

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookback.errors import NotScorable, Reason
 from lookback.benchmarks.mind.metrics.declare import mind_metric
 from lookback.benchmarks.mind.metrics.frame_measures import Distance, frame_measures, measure_pairs, scored_length
 from lookback.benchmarks.mind.metrics.inputs import scored_measures, variant_of, video_max_time
 from lookback.benchmarks.mind.metrics.lcm import lpips_or_reason
 from lookback.benchmarks.mind.metrics.preprocess import preprocess
+from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant, require_images
 from lookback.scoring import Frames, ScoringClip
 
@@ -45,6 +45,8 @@ def gsc(video: ArrayLike, *, lpips: Distance | None = None, variant: Variant = "
     subsets=("mirror_test",),
     equation="the measures of lcm between frame i and frame N-1-i",
     source="MIND, gsc",
+    constants=("lpips_every", "video_max_time"),
+    differences={"official": "the loop drops its last batch of 100 frames"},
     pixels=True,
 )
 def score(context: ScoringClip):

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from lookback.benchmarks.mind.actions import action_name, detect_convention
-from lookback.errors import NotScorable, Reason
 from lookback.benchmarks.mind.metrics.frame_measures import Distance, lcm_length
+from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant
 from lookback.paths import resolve
 from lookback.scoring import Item, Scored, ScoringClip, Unit

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.errors import NotScorable, Reason
 from lookback.benchmarks.mind.metrics.declare import mind_metric
 from lookback.benchmarks.mind.metrics.inputs import video_max_time
+from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
@@ -33,6 +33,8 @@ def visual(musiq: ArrayLike, aesthetic: ArrayLike) -> dict[str, NDArray[np.float
     subsets=("mem_test", "action_space_test"),
     equation="MUSIQ-SPAQ / 100; LAION aesthetic / 10",
     source="MIND, visual",
+    constants=("video_max_time",),
+    differences={"official": "as corrected; listed for completeness"},
 )
 def score(context: ScoringClip) -> Scored:
     """The stored MUSIQ and aesthetic scores of the sampled frames; a sharpness stand-in is no substitute for them."""

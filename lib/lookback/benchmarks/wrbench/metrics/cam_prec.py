@@ -7,14 +7,14 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lookback.benchmarks.wrbench.metrics.declare import wrbench_metric
+from lookback.benchmarks.wrbench.metrics.inputs import clip_request
+from lookback.benchmarks.wrbench.metrics.requests import WEAK_YAW_DEG, Request, require_request, signed_peak
 from lookback.camera.poses import Poses, align_first_frame, relative_to_first, rotation_angle_deg, yaw_deg
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant, require_equal_length, require_poses, require_variant
 from lookback.measures.normalise import clip01
 from lookback.measures.requested import given_poses
-from lookback.benchmarks.wrbench.metrics.declare import wrbench_metric
-from lookback.benchmarks.wrbench.metrics.inputs import clip_request
-from lookback.benchmarks.wrbench.metrics.requests import WEAK_YAW_DEG, Request, require_request, signed_peak
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
 ROTATION_SCALE_DEG = 45.0
@@ -90,6 +90,7 @@ def _holds_still(poses: Poses) -> bool:
     roles=("pose",),
     equation="exp(-(rot / 45 deg + trans / 1)), 0 for the wrong direction or no motion",
     source="WRBench dimension (i)",
+    differences={"corrected": "a pure-yaw target leaves translation drift unpunished; here the drift counts"},
     variants=("paper", "corrected"),
 )
 def score(context: ScoringClip) -> Scored:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from lookback.benchmarks.wrbench.metrics.requests import REQUESTS, Request, signed_peak
 from lookback.camera.poses import relative_to_first, yaw_deg
 from lookback.errors import NotScorable, Reason
 from lookback.measures.requested import requested_poses
-from lookback.benchmarks.wrbench.metrics.requests import REQUESTS, Request, signed_peak
 from lookback.scoring import ScoringClip
 
 STILL_DEG, STILL_UNITS = 0.5, 1e-3

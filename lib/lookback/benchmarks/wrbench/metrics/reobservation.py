@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lookback.benchmarks.wrbench.metrics.declare import wrbench_metric
 from lookback.errors import NotScorable, Reason
+from lookback.scoring.results import Item
+
+if TYPE_CHECKING:
+    from lookback.judging.verdicts import JudgedClip
 
 SPARSE_COUNT = 10
 SPARSE_SHARE = 0.10
@@ -58,3 +64,24 @@ def _flag(value: bool | str) -> bool:
             raise NotScorable(Reason.JUDGE_UNPARSED, f"'{value}' is neither y nor n")
         return value.lower().startswith("y")
     return bool(value)
+
+
+@wrbench_metric(
+    "support",
+    title="Re-observation support",
+    unit="share of outputs",
+    needs=("video",),
+    roles=(),
+    equation="1 if judgeable -> not judgeable -> judgeable occurs second by second",
+    source="WRBench section 3.4, dimension (v), eq. 7 and 9",
+    judge_tasks=("judgeability",),
+)
+def score(judged: JudgedClip) -> Item:
+    """The per-second pattern of the gate judge."""
+    from lookback.benchmarks.wrbench.judging import support
+    from lookback.judging.question import SECOND
+
+    answers = judged.gate()
+    supported, why = support(answers)
+    seconds = sum(name.startswith(SECOND) for name in answers)
+    return Item(float(supported), detail="" if why is None else str(why), n_units=seconds)

@@ -1,0 +1,176 @@
+"""What a benchmark is to the rest of the package: one object per paper, asked by curation, judging, desk, agreement and report.
+
+A benchmark is a folder in `lookback/benchmarks` (or a package of a plug-in) with up to four modules that are found by name:
+`benchmark` (a subclass of `Benchmark`, registered with `@benchmark`), `layout` (its reader), `metrics`, `judging` (its questions).
+Nothing outside these folders names a benchmark: what differs between papers is a field or a method below, and every method has an
+answer for a benchmark that says nothing about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import pandas as pd
+
+from lookback.clips import Clip
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from lookback.agreement.analyse import Analysis
+    from lookback.judging.run import Session
+    from lookback.params import RunParams
+    from lookback.published.printed import PrintedPaper
+    from lookback.registry import MetricSpec
+    from lookback.report.figures.drawn import DrawnFigure
+    from lookback.report.paper import PaperData
+    from lookback.report.table import PaperTable
+
+Export = Callable[["RunParams", Path], Path]
+Story = tuple[str, pd.DataFrame, str]  # title, table, one sentence written from it
+
+
+@dataclass(frozen=True)
+class ContentTable:
+    """A table of what a dataset holds, as the paper prints it."""
+
+    id: str
+    title: str
+    frame: pd.DataFrame
+    labels: list[str]
+    digits: int = 3
+
+
+@dataclass(frozen=True)
+class YesNoQuestion:
+    """What the annotation desk asks about a single clip."""
+
+    dimension: str
+    text: str
+
+
+@dataclass(frozen=True)
+class PairQuestions:
+    """What the desk asks about two models' answers to one task: dimension -> question.
+
+    Of the dimensions in `judgeable_first` it asks before whether the return can be judged at all.
+    """
+
+    questions: Mapping[str, str] = field(default_factory=dict)
+    judgeable_first: frozenset[str] = frozenset()
+
+
+class Benchmark:
+    """One paper's benchmark. Subclasses set the fields and override the methods that the paper has something to say about."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    # curation
+    one_task_list: ClassVar[bool] = False  # its settings are parts of one list of tasks that every model gets
+    length_field: ClassVar[str] = "n_frames"  # where its files state the ground truth's length
+    anchor_field: ClassVar[str] = "anchors.csv"  # where its files name the subject's box
+    # scoring: the column `phase` holds measures of different units (mse, psnr, ...) rather than parts of a video
+    parts_are_measures: ClassVar[bool] = False
+    not_reproduced: ClassVar[tuple[str, ...]] = ()  # defects of its released program that no variant repeats
+    # report: the tables whose rows are drawn as profiles
+    profiled: ClassVar[tuple[str, ...]] = ()
+
+    # -- curation ---------------------------------------------------------------------------------------------------------------
+    def camera_request(self, clip: Clip) -> str:
+        """The camera motion that was asked for, in the grammar of `lookback.camera`; empty when there is none."""
+        return clip.camera
+
+    def observer_walks(self, clip: Clip) -> bool:
+        """Whether the camera is an observer who walks past the subject, rather than a camera that turns on the spot."""
+        return False
+
+    def contents(self, clips: pd.DataFrame, screen: pd.DataFrame) -> list[ContentTable]:
+        """The paper's tables of what its dataset holds (`clips` and `screen` of this benchmark alone)."""
+        return []
+
+    def content_figures(self, clips: pd.DataFrame, screen: pd.DataFrame) -> list[tuple[Figure, str]]:
+        """Figures of what its dataset holds, each with its caption."""
+        return []
+
+    # -- extraction and scoring -------------------------------------------------------------------------------------------------
+    def samples_each_caption(self, clip: Clip) -> bool:
+        """Whether sampled frames are spread inside each caption segment instead of over the whole clip."""
+        return False
+
+    def takes(self, spec: MetricSpec, setting: str, subset: str) -> bool:
+        """Whether its clips of this setting and subset are scored with a metric."""
+        return (
+            spec.benchmark == self.name
+            and (not spec.settings or setting in spec.settings)
+            and (not spec.subsets or subset in spec.subsets)
+        )
+
+    def sweeps(
+        self, params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame
+    ) -> dict[str, pd.DataFrame]:
+        """Its clips scored again under other settings (`scoring.sweeps`): a table by name."""
+        return {}
+
+    # -- judging ----------------------------------------------------------------------------------------------------------------
+    def ask_later(self, session: Session, clips: Sequence[Clip], tasks: frozenset[str]) -> None:
+        """Ask what depends on earlier answers: `tasks` are the names of the run's tasks."""
+
+    def polarity(self, task: str, question_id: str) -> str:
+        """positive or negative for a question with a right answer; empty where it has none or is not this benchmark's."""
+        return ""
+
+    def decisions(self, task: str, answers: Mapping[str, str]) -> dict[str, bool]:
+        """What one judge's answers about a clip (question -> answer) decide: did the subject, or the view, leave and come back?"""
+        return {}
+
+    def quality_tables(self, session: Session) -> dict[str, pd.DataFrame]:
+        """Tables about the quality of its own questions, by name."""
+        return {}
+
+    def judging_files(self, session: Session) -> dict[str, str]:
+        """Files to keep beside the judging tables: name -> content."""
+        return {}
+
+    # -- people -----------------------------------------------------------------------------------------------------------------
+    def yes_no_question(self, clip: Clip) -> YesNoQuestion | None:
+        """What people are asked about this clip alone."""
+        return None
+
+    def pair_questions(self, setting: str, subset: str) -> PairQuestions:
+        """What people are asked about two models' answers to one task."""
+        return PairQuestions()
+
+    def agreement_tables(self, analysis: Analysis) -> None:
+        """Add the paper's tables of human agreement to the analysis."""
+
+    # -- report -----------------------------------------------------------------------------------------------------------------
+    def paper_tables(self, data: PaperData) -> list[PaperTable]:
+        """The paper's tables from a run; `data.items` holds this benchmark's scores alone."""
+        return []
+
+    def paper_remarks(self, written: Mapping[str, PaperTable]) -> list[str]:
+        """Sentences below the tables, for example why one of the paper's is not there."""
+        return []
+
+    def paper_figures(self, data: PaperData) -> list[DrawnFigure | None]:
+        """The paper's figures from a run."""
+        return []
+
+    def findings(self, items: pd.DataFrame) -> list[str]:
+        """Sentences for the report's first page that the scores support."""
+        return []
+
+    def stories(self, tables: Mapping[str, pd.DataFrame]) -> list[Story]:
+        """The paper's case readings, retold on a run's own data."""
+        return []
+
+    def exports(self) -> dict[str, Export]:
+        """Formats that its users' scripts read, by name."""
+        return {}
+
+    def printed(self) -> PrintedPaper | None:
+        """The tables that the paper prints."""
+        return None

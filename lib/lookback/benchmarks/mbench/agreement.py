@@ -1,0 +1,86 @@
+"""MBench's tables of human agreement: 3 (metric against people), 5 (annotation statistics), 6 (trigger judge)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from lookback.agreement import reading
+from lookback.agreement.analyse import Analysis
+from lookback.agreement.plan import Plan
+
+SETTINGS = {"T": "text", "A": "action"}
+
+
+def add_tables(analysis: Analysis) -> None:
+    """The tables whose parts were computed."""
+    votes, plan, tables = analysis.votes, analysis.plan, analysis.tables
+    if "ranking" in tables and analysis.has("mbench", "preference"):
+        ranking = tables["ranking"][tables["ranking"]["benchmark"] == "mbench"]
+        title = "MBench table 3: metric-human correlation"
+        analysis.add("mbench_3", title, "model", mbench_3(ranking, plan), lambda: reading.read_ranking(ranking, plan))
+    if analysis.has("mbench"):
+        counts = mbench_5(votes)
+        analysis.add("mbench_5", "MBench table 5: annotation statistics", "vote", counts, lambda: reading.read_counts(counts))
+    if "trigger" in tables and analysis.has("mbench", "trigger"):
+        trigger = tables["trigger"]
+        title = "MBench table 6: trigger judge against people"
+        analysis.add("mbench_6", title, "clip", mbench_6(trigger), lambda: reading.read_trigger(trigger))
+
+
+def mbench_3(ranking: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Rows: dimensions in the plan's order; per setting rho, tau, models, pairs, corrected p, claim; NaN and a reason for "-"."""
+    own = ranking[ranking["benchmark"] == "mbench"]
+    declared = [d for f in plan.families.values() if f.benchmark == "mbench" and f.kind == "preference" for d in f.dimensions]
+    table = pd.DataFrame({"dimension": list(dict.fromkeys(declared))})
+    for setting in sorted(own["setting"].unique(), reverse=True):
+        part = own[own["setting"] == setting].set_index("dimension")
+        name = SETTINGS.get(setting, setting)
+        chosen = part[["rho", "rho_low", "rho_high", "tau", "n_models", "n_pairs", "p_corrected", "claim", "reason", "note"]]
+        chosen = chosen.rename(columns={"rho_low": "low", "rho_high": "high"}).add_prefix(f"{name}_")
+        table = table.merge(chosen, left_on="dimension", right_index=True, how="left")
+        for count in ("n_models", "n_pairs"):
+            table[f"{name}_{count}"] = table[f"{name}_{count}"].astype("Int64")
+        absent = table[f"{name}_rho"].isna() & (table[f"{name}_reason"].fillna("") == "")
+        table.loc[absent, f"{name}_reason"] = "not_applicable: no votes or no metric in this setting"
+    return table
+
+
+def mbench_5(votes: pd.DataFrame) -> pd.DataFrame:
+    """Rows: task and setting; records (votes), annotators, models, dimensions; a total row at the end."""
+    own = votes[votes["benchmark"] == "mbench"]
+    rows = []
+    for (task, setting), part in own.groupby(["task", "setting"], sort=True):
+        rows.append({"task": task, "setting": SETTINGS.get(str(setting), setting), **_counts(part)})
+    return pd.DataFrame([*rows, {"task": "all", "setting": "all", **_counts(own)}])
+
+
+def _counts(votes: pd.DataFrame) -> dict[str, int]:
+    models = set(votes["model_a"]) | set(votes["model_b"]) - {""}
+    return {
+        "records": len(votes),
+        "annotators": votes["annotator"].nunique(),
+        "models": len(models),
+        "dimensions": votes["dimension"].nunique(),
+        "simulated": int(votes["simulated"].sum()),
+    }
+
+
+def mbench_6(trigger: pd.DataFrame) -> pd.DataFrame:
+    """Rows: subsets and overall; accuracy, precision, recall, F1, each with its interval."""
+    order = ["human", "object", "environment", "causal"]
+    found = trigger["subset"].unique()
+    subsets = [*[s for s in order if s in found], *sorted(set(found) - set(order) - {"overall"}), "overall"]
+    rows = []
+    for subset in subsets:
+        own = trigger[trigger["subset"] == subset].set_index("measure")
+        row: dict[str, object] = {"subset": subset, "n": int(own["n"].max())}
+        for measure in ("accuracy", "precision", "recall", "f1"):
+            parts = own.loc[measure] if measure in own.index else dict.fromkeys(("value", "low", "high"), np.nan)
+            row |= {measure: parts["value"], f"{measure}_low": parts["low"], f"{measure}_high": parts["high"]}
+        rows.append({**row, "reason": _reasons(own[own["reason"] != ""].reset_index())})
+    return pd.DataFrame(rows)
+
+
+def _reasons(rows: pd.DataFrame) -> str:
+    return "; ".join(f"{m}: {r}" for m, r in zip(rows["measure"], rows["reason"], strict=True))

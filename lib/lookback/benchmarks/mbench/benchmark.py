@@ -1,0 +1,80 @@
+"""MBench: twelve dimensions of memory, scored on clips that entered their challenge (trigger-conditioned M-Score)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from lookback.benchmark import Benchmark, ContentTable, Export, PairQuestions, YesNoQuestion
+from lookback.benchmarks.mbench.questions import PREFERENCE, TRIGGER
+from lookback.camera.requests import action_request
+from lookback.clips import Clip
+from lookback.registry import benchmark
+
+if TYPE_CHECKING:
+    from lookback.agreement.analyse import Analysis
+    from lookback.published.printed import PrintedPaper
+    from lookback.report.paper import PaperData
+    from lookback.report.table import PaperTable
+
+
+@benchmark
+class MBench(Benchmark):
+    """MBench-A (action-conditioned) and MBench-T (text-conditioned)."""
+
+    name = "mbench"
+    title = "MBench"
+    anchor_field = "metadata.object_anchor"
+    profiled = ("mbench-2-t", "mbench-2-a")
+
+    def camera_request(self, clip: Clip) -> str:
+        """MBench-A's action over the video's own frames."""
+        if clip.camera or clip.setting != "A" or not clip.n_frames:
+            return clip.camera
+        action = clip.extras.get("action") or clip.condition_id
+        return action_request(action if isinstance(action, str) else tuple(action), clip.n_frames)
+
+    def contents(self, clips: pd.DataFrame, screen: pd.DataFrame) -> list[ContentTable]:
+        from lookback.benchmarks.mbench.report import composition
+
+        return [ContentTable("mbench-4", "MBench table 4: samples by subset", composition(clips), ["subset"])]
+
+    def samples_each_caption(self, clip: Clip) -> bool:
+        """MBench-T looks for faces in every caption segment (appendix B.3)."""
+        return clip.setting == "T"
+
+    def decisions(self, task: str, answers: Mapping[str, str]) -> dict[str, bool]:
+        return {"trigger": answers["trigger"] == "yes"} if task == "trigger" and "trigger" in answers else {}
+
+    def yes_no_question(self, clip: Clip) -> YesNoQuestion | None:
+        """Whether a text-conditioned clip entered its challenge."""
+        if clip.setting != "T":
+            return None
+        return YesNoQuestion(f"trigger_{clip.subset}", TRIGGER.get(clip.subset, TRIGGER["environment"]))
+
+    def pair_questions(self, setting: str, subset: str) -> PairQuestions:
+        """The dimensions of the subset; text-conditioned models are given no camera motion to follow."""
+        asked = {name: text for name, (of_subset, text) in PREFERENCE.items() if of_subset == subset}
+        return PairQuestions({name: text for name, text in asked.items() if not (setting == "T" and name == "action_interaction")})
+
+    def agreement_tables(self, analysis: Analysis) -> None:
+        from lookback.benchmarks.mbench.agreement import add_tables
+
+        add_tables(analysis)
+
+    def paper_tables(self, data: PaperData) -> list[PaperTable]:
+        from lookback.benchmarks.mbench.report import paper_tables
+
+        return paper_tables(data)
+
+    def exports(self) -> dict[str, Export]:
+        from lookback.exports.run_folder import write_run_folder
+
+        return {"mbench": write_run_folder}
+
+    def printed(self) -> PrintedPaper:
+        from lookback.benchmarks.mbench.printed import PAPER
+
+        return PAPER

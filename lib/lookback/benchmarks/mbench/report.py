@@ -1,0 +1,64 @@
+"""MBench's tables of a run: 2 (M-Scores by dimension) and 4 (samples by subset)."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from lookback.report.model_table import Column, backend_note, model_table
+from lookback.report.paper import PaperData
+from lookback.report.table import PaperTable
+from lookback.scoring.aggregate import aggregate, aggregate_triggered
+
+SUBSETS = ("human", "object", "environment", "causal")
+DIMENSIONS = (
+    ("Object geometry", "entity.object_geometry_consistency"),
+    ("Object texture", "entity.object_texture_consistency"),
+    ("Human identity", "entity.human_identity_consistency"),
+    ("Human appearance", "entity.human_appearance_consistency"),
+    ("Epipolar", "environment.spatial_epipolar"),
+    ("Reprojection", "environment.spatial_reprojection"),
+    ("Lighting", "environment.rendering_lighting"),
+    ("Style", "environment.rendering_style"),
+    ("State", "causal.state_progress"),
+    ("Correctness", "causal.progress_correctness"),
+    ("Text", "causal.prompt_interaction"),
+    ("Action", "causal.camera_interaction"),
+)
+
+
+def paper_tables(data: PaperData) -> list[PaperTable]:
+    """Table 2: M-Score x 100 per dimension, one table per setting.
+
+    A is never gated, and without a trigger's answers T is not either: what is left is the reliability.
+    """
+    seed, resamples = data.seed, data.resamples
+    tables = []
+    for setting, prefix, words in (("T", "mbencht", "text-conditioned"), ("A", "mbencha", "action-conditioned")):
+        own = data.items[data.items["setting"] == setting]
+        if own.empty:
+            continue
+        columns = [
+            Column(header, f"{prefix}.{name}", scale=100)
+            for header, name in DIMENSIONS
+            if not (setting == "T" and header == "Action")
+        ]
+        if setting == "T" and data.gated:
+            summary, value, shown = aggregate_triggered(own, seed=seed, resamples=resamples), "m_score", "M-Score"
+        else:
+            summary, value, shown = aggregate(own, seed=seed, resamples=resamples), "mean", "reliability"
+        title = f"MBench table 2, {words} models: {shown} x 100"
+        table = model_table(f"mbench-2-{setting.lower()}", title, summary, columns, value, intervals=data.intervals)
+        if setting == "T" and not data.gated:
+            table.notes.append("No trigger decides here: raw consistency of every clip, which a still video can lead.")
+        table.notes.append(backend_note(own))
+        tables.append(table)
+    return tables
+
+
+def composition(clips: pd.DataFrame) -> pd.DataFrame:
+    """Table 4: number of evaluation samples per subset in A and in T, with totals."""
+    samples = clips.drop_duplicates(["setting", "subset", "sample_id"])
+    counts = pd.crosstab(samples["subset"], samples["setting"]).reindex(index=list(SUBSETS), columns=["A", "T"], fill_value=0)
+    counts["total"] = counts.sum(axis=1)
+    counts.loc["total"] = counts.sum()
+    return counts.rename_axis(columns=None).reset_index(names="subset")

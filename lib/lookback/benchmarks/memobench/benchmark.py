@@ -1,0 +1,115 @@
+"""MemoBench: the visible, disappear and reappear phases of a clip against its ground truth, and questions about both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from lookback.benchmark import Benchmark, ContentTable, Export
+from lookback.clips import Clip
+from lookback.registry import benchmark
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from lookback.agreement.analyse import Analysis
+    from lookback.judging.run import Session
+    from lookback.params import RunParams
+    from lookback.published.printed import PrintedPaper
+    from lookback.report.figures.drawn import DrawnFigure
+    from lookback.report.paper import PaperData
+    from lookback.report.table import PaperTable
+
+
+@benchmark
+class MemoBench(Benchmark):
+    """Synthetic and real clips of one task list."""
+
+    name = "memobench"
+    title = "MemoBench"
+    one_task_list = True
+    profiled = ("memobench-2", "memobench-3")
+
+    def observer_walks(self, clip: Clip) -> bool:
+        """The camera of a synthetic clip is carried past the subject."""
+        return clip.setting == "synthetic"
+
+    def contents(self, clips: pd.DataFrame, screen: pd.DataFrame) -> list[ContentTable]:
+        from lookback.benchmarks.memobench.contents import trajectory_statistics
+
+        table = trajectory_statistics(screen)
+        return [ContentTable("memobench-s2", "MemoBench table S2: trajectories", table, ["subset", "trajectory"], digits=1)]
+
+    def content_figures(self, clips: pd.DataFrame, screen: pd.DataFrame) -> list[tuple[Figure, str]]:
+        from lookback.benchmarks.memobench.contents import trajectory_figure
+
+        return [trajectory_figure(screen)]
+
+    def sweeps(
+        self, params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame
+    ) -> dict[str, pd.DataFrame]:
+        """Tables S7 and S4."""
+        from lookback.benchmarks.memobench.sweeps import constant_sweeps, prompt_sweep
+
+        return {"sweeps": constant_sweeps(params, clips, segments, artifacts), "prompts": prompt_sweep(params, clips, segments)}
+
+    def ask_later(self, session: Session, clips: Sequence[Clip], tasks: frozenset[str]) -> None:
+        """The questions of each clip's bank, once the banks are read or made."""
+        from lookback.benchmarks.memobench.vqa.session import ask_banks
+
+        if "vqa" in tasks:
+            ask_banks(session, clips)
+
+    def polarity(self, task: str, question_id: str) -> str:
+        from lookback.benchmarks.memobench.vqa.bank import from_part_id
+
+        question = from_part_id(question_id) if task.startswith("vqa") else None
+        return question.polarity if question is not None else ""
+
+    def quality_tables(self, session: Session) -> dict[str, pd.DataFrame]:
+        """How well the question banks tell a known failure."""
+        from lookback.benchmarks.memobench.vqa.audit import bank_audit, discrimination_summary
+        from lookback.benchmarks.memobench.vqa.session import kept_banks
+
+        audit = bank_audit(kept_banks(session))
+        return {"vqa_discrimination": audit, "vqa_discrimination_summary": discrimination_summary(audit) if len(audit) else audit}
+
+    def judging_files(self, session: Session) -> dict[str, str]:
+        """The banks that were asked."""
+        from lookback.benchmarks.memobench.vqa.pipeline import bank_records
+        from lookback.benchmarks.memobench.vqa.session import kept_banks
+
+        banks = kept_banks(session)
+        return {"vqa_banks.json": bank_records(banks)} if banks else {}
+
+    def agreement_tables(self, analysis: Analysis) -> None:
+        from lookback.benchmarks.memobench.agreement import add_tables
+
+        add_tables(analysis)
+
+    def paper_tables(self, data: PaperData) -> list[PaperTable]:
+        from lookback.benchmarks.memobench.report import paper_tables
+
+        return paper_tables(data)
+
+    def paper_remarks(self, written: Mapping[str, PaperTable]) -> list[str]:
+        from lookback.benchmarks.memobench.report import remarks
+
+        return remarks(written)
+
+    def paper_figures(self, data: PaperData) -> list[DrawnFigure | None]:
+        from lookback.benchmarks.memobench.figures import phase_fidelity
+
+        return [phase_fidelity(data.items)]
+
+    def exports(self) -> dict[str, Export]:
+        from lookback.exports.main_table import main_table_export
+
+        return {"memobench": main_table_export("memobench-2", self.title)}
+
+    def printed(self) -> PrintedPaper:
+        from lookback.benchmarks.memobench.printed import PAPER
+
+        return PAPER

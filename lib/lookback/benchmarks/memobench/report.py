@@ -1,0 +1,239 @@
+"""MemoBench's tables of a run: 2 (automated), 3 (VQA), S3 and S4 (ORS by coverage and prompt), S5 (strong motion), S6 (phases),
+S7 (constants), S8 (camera error), S10 (failures)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from lookback.benchmarks.memobench.metrics.ors import object_reappearance
+from lookback.clips import KEYS
+from lookback.forensics.rules import LABELS
+from lookback.report.model_table import POOLED, Column, backend_note, model_table
+from lookback.report.paper import PaperData
+from lookback.report.table import PaperTable, mark_best
+from lookback.scoring.aggregate import aggregate
+
+COLUMNS = [
+    Column("VisQual", "memobench.visual_quality", scale=100, digits=1),
+    Column("MotSmooth", "memobench.motion_smoothness", scale=100, digits=1),
+    Column("ObjConsist", "memobench.object_identity", scale=100, digits=1),
+    Column("3DConsist", "memobench.geo3d", scale=100, digits=1),
+    Column("ORS", "memobench.ors", digits=3),
+    Column("PSNR", "memobench.psnr"),
+    Column("SSIM", "memobench.ssim", digits=3),
+    Column("LPIPS", "memobench.lpips", digits=3),
+    Column("CamCtrl", "memobench.camera_controllability", scale=100, digits=1),
+    Column("ImgReward", "memobench.image_reward", scale=100, digits=1),
+]
+VQA = (
+    ("Continuity of memory", "memobench.vqa_continuity_of_memory"),
+    ("Object and background", "memobench.vqa_object_background"),
+    ("Instruction following", "memobench.vqa_instruction_following"),
+    ("Physics adherence", "memobench.vqa_physics_adherence"),
+)
+# the paper's eight ranges, in per cent of the image; the third is its default
+COVERAGES = ((0.01, 30), (0.03, 40), (0.05, 50), (0.05, 60), (0.05, 70), (0.10, 50), (0.10, 70), (0.20, 50))
+STRONG_MOTION_DEG = 90.0
+
+
+def paper_tables(data: PaperData) -> list[PaperTable]:
+    """Every table that these scores can fill."""
+    if data.items.empty:
+        return []
+    sweeps = data.params.paths.tables / "scoring"
+    return [
+        *automated(data),
+        *vqa_table(data),
+        *coverage_sweep(data.tables["units"], data.items),
+        *prompt_styles(sweeps / "prompts.csv"),
+        *constant_sweep(sweeps / "sweeps.csv"),
+        *strong_motion(data),
+        *camera_errors(data.items, data.tables["artifacts"]),
+        *failure_counts(data.tables["failures"], data.tables["clips"]),
+    ]
+
+
+def remarks(written: Mapping[str, PaperTable]) -> list[str]:
+    """Which tables the run did not ask for."""
+    absent = [name for name in ("s4", "s7") if f"memobench-{name}" not in written]
+    return [f"{', '.join(name.upper() for name in absent)}: not run (scoring.sweeps)."] if absent else []
+
+
+def automated(data: PaperData) -> list[PaperTable]:
+    """Table 2 (automated metrics) and S6 (fidelity by phase)."""
+    own, categories = data.items, data.condition_types("memobench")
+    summary = aggregate(own, seed=data.seed, resamples=data.resamples, by=POOLED)
+    group = categories if any(categories.values()) else None
+    table = model_table(
+        "memobench-2", "MemoBench table 2: automated metrics", summary, COLUMNS, group=group, intervals=data.intervals
+    )
+    table.notes.append(backend_note(own))
+    phases = [
+        Column(f"{name} {phase}", f"memobench.{metric}", phase, digits=digits)
+        for name, metric, digits in (("PSNR", "psnr", 2), ("SSIM", "ssim", 3), ("LPIPS", "lpips", 3))
+        for phase in ("V", "R")
+    ]
+    per_phase = model_table(
+        "memobench-s6", "MemoBench table S6: fidelity while visible (V) and after the return (R)", summary, phases
+    )
+    for name, sign in (("PSNR", -1), ("SSIM", -1), ("LPIPS", 1)):
+        per_phase.frame[f"{name} drop"] = sign * (per_phase.frame[f"{name} R"] - per_phase.frame[f"{name} V"])
+        per_phase.digits[f"{name} drop"] = per_phase.digits[f"{name} R"]
+        per_phase.better[f"{name} drop"] = False
+        assert per_phase.missing is not None
+        per_phase.missing[f"{name} drop"] = "V or R has no value"
+    order = [f"{name} {part}" for name in ("PSNR", "SSIM", "LPIPS") for part in ("V", "R", "drop")]
+    per_phase.frame = per_phase.frame[["model", *order]]
+    per_phase.marks = mark_best(per_phase.frame, per_phase.better, per_phase.digits)
+    drops = "Drop: positive is worse after the return (V minus R; R minus V for LPIPS)."
+    per_phase.notes += [drops, backend_note(own[own["metric"].isin([column.metric for column in phases])])]
+    return [table, per_phase]
+
+
+def vqa_table(data: PaperData) -> list[PaperTable]:
+    """Table 3: share of questions answered rightly, by dimension."""
+    own = data.items[data.items["metric"].isin([metric for _, metric in VQA])]
+    if own.empty:
+        return []
+    summary = aggregate(own, seed=data.seed, resamples=data.resamples, by=POOLED)
+    columns = [Column(name, metric, scale=100, digits=1) for name, metric in VQA]
+    table = model_table("memobench-3", "MemoBench table 3: VQA by dimension (% right)", summary, columns, intervals=data.intervals)
+    table.notes.append(backend_note(own))
+    return [table]
+
+
+def coverage_sweep(units: pd.DataFrame, items: pd.DataFrame) -> list[PaperTable]:
+    """Table S3: per model, mean and sd over its clips of ORS when a mask must cover between low and high of the image."""
+    own = units[(units["metric"] == "memobench.ors") & (units["reason"] == "")]
+    if own.empty:
+        return []
+    columns: dict[str, pd.Series] = {}
+    for low, high in COVERAGES:
+        fits = own["raw"].between(low / 100, high / 100) & (own["value"] > 0)
+        scores = own.assign(fits=fits).groupby(KEYS).apply(_ors, include_groups=False).groupby("model_id")
+        name = f"{low:g}-{high:g} %"
+        columns |= {f"{name} mean": scores.mean(), f"{name} sd": scores.std(), "n": scores.size()}
+    frame = pd.DataFrame(columns).rename_axis("model").reset_index()
+    frame = frame[[*[name for name in frame if name != "n"], "n"]]
+    digits = {name: 3 for name in frame.columns if name not in ("model", "n")}
+    missing = pd.DataFrame(dict.fromkeys(digits, "one clip: no sd"), index=frame.index)
+    notes = [
+        "Mean and sd over the model's clips, as in the paper; n clips.",
+        "From the masks kept at the default range; a mask outside it and inside a wider one counts where it was kept.",
+        *_origin(items[items["metric"] == "memobench.ors"]),
+    ]
+    title = "MemoBench table S3: ORS by coverage range (% of the image)"
+    return [PaperTable("memobench-s3", title, frame, ["model"], digits, missing=missing, notes=notes)]
+
+
+def _origin(items: pd.DataFrame) -> list[str]:
+    """Which variants and backends made these scores."""
+    return [f"Variants: {', '.join(sorted(items['variant'].unique()))}.", backend_note(items)]
+
+
+def _ors(frames: pd.DataFrame) -> float:
+    return object_reappearance(frames.loc[frames["fits"], "value"].to_numpy(float), len(frames))
+
+
+def prompt_styles(path: Path) -> list[PaperTable]:
+    """Table S4: ORS by the words that the masks were asked for with, mean and sd over clips by model (`scoring.sweeps`)."""
+    if not path.is_file() or (frame := pd.read_csv(path, keep_default_na=False, na_values=[""])).empty:
+        return []
+    title = "MemoBench table S4: ORS by prompt style"
+    why = sorted(set(frame["why"].dropna()))
+    shown = frame.drop(columns="why").fillna({"model_id": ""}).rename(columns={"model_id": "model"})
+    return [
+        PaperTable(
+            "memobench-s4",
+            title,
+            shown,
+            ["style", "model"],
+            {"mean": 3, "sd": 3},
+            notes=[f"Missing: {'; '.join(why)}."] if why else [],
+        )
+    ]
+
+
+def constant_sweep(path: Path) -> list[PaperTable]:
+    """Table S7: does the clips' order hold under other constants? Only where the run asked for it (`scoring.sweeps`)."""
+    if not path.is_file() or (frame := pd.read_csv(path, keep_default_na=False, na_values=[""])).empty:
+        return []
+    title = "MemoBench table S7: Kendall's tau of the clip-model pairs' order against the default constants"
+    digits = {"value": 2, "kendall_tau": 3, "mean": 4, "default_mean": 4}
+    return [PaperTable("memobench-s7", title, frame.fillna({"why": ""}), ["metric", "constant", "why"], digits)]
+
+
+def strong_motion(data: PaperData) -> list[PaperTable]:
+    """Table S5: table 2 over the clips whose ground-truth camera turns by 90 degrees or more in total."""
+    own, turned = data.items, total_rotations(data.tables["artifacts"], "gt_pose")
+    kept = own[[turned.get(tuple(key), 0.0) >= STRONG_MOTION_DEG for key in own[KEYS].to_numpy()]]
+    if kept.empty:
+        return []
+    summary = aggregate(kept, seed=data.seed, resamples=data.resamples, by=POOLED)
+    title = f"MemoBench table S5: clips with at least {STRONG_MOTION_DEG:.0f}° of ground-truth rotation"
+    table = model_table("memobench-s5", title, summary, COLUMNS)
+    clips = kept.drop_duplicates(KEYS).groupby("model_id").size()
+    table.frame.insert(1, "n", clips.reindex(table.frame["model"]).to_numpy())
+    table.notes.append(backend_note(kept))
+    return [table]
+
+
+def camera_errors(items: pd.DataFrame, artifacts: pd.DataFrame) -> list[PaperTable]:
+    """Table S8: the synthetic clips' rotation RMSE (mean and sd over clips, degrees), CamCtrl, the ground truth's rotation, n."""
+    scored = (items["metric"] == "memobench.camera_controllability") & items["value"].notna()
+    own = items[scored & (items["setting"] == "synthetic")]
+    if own.empty:
+        return []
+    turned = pd.Series(total_rotations(artifacts, "gt_pose"), name="turned").rename_axis(KEYS)
+    joined = own.merge(turned.reset_index(), on=KEYS, how="left")
+    grouped = joined.groupby("model_id")
+    frame = pd.DataFrame(
+        {
+            "ATE rot. mean (deg)": grouped["raw"].mean(),
+            "ATE rot. sd (deg)": grouped["raw"].std(),
+            "CamCtrl": 100 * grouped["value"].mean(),
+            "GT rotation (deg)": grouped["turned"].mean(),
+            "n": grouped.size(),
+        }
+    )
+    frame = frame.sort_values("ATE rot. mean (deg)").rename_axis("model").reset_index()
+    better = {"ATE rot. mean (deg)": False, "CamCtrl": True}
+    digits = {"ATE rot. mean (deg)": 2, "ATE rot. sd (deg)": 2, "CamCtrl": 1, "GT rotation (deg)": 1}
+    marks, title = mark_best(frame, better, digits), "MemoBench table S8: camera error"
+    return [PaperTable("memobench-s8", title, frame, ["model"], digits, marks, notes=_origin(own), better=better)]
+
+
+def failure_counts(failures: pd.DataFrame, clips: pd.DataFrame) -> list[PaperTable]:
+    """Table S10: clips with each failure label by split; a clip may have several."""
+    own = failures[failures["benchmark"] == "memobench"]
+    if own.empty:
+        return []
+    once = own.drop_duplicates([*KEYS, "label"])
+    sizes = clips[clips["benchmark"] == "memobench"].groupby("setting").size()
+    found = once.pivot_table(index="label", columns="setting", values="clip_id", aggfunc="count", fill_value=0)
+    table = found.reindex(index=list(LABELS), columns=list(sizes.index), fill_value=0)
+    table["total"] = table.sum(axis=1)
+    frame = (
+        table.sort_values("total", ascending=False, kind="stable")
+        .rename_axis("failure", axis=0)
+        .rename_axis(None, axis=1)
+        .reset_index()
+    )
+    note = (
+        "Labels are not exclusive; found by the written rules of the forensics stage. Clips: "
+        + ", ".join(f"{name} {count}" for name, count in sizes.items())
+        + "."
+    )
+    return [PaperTable("memobench-s10", "MemoBench table S10: failures found", frame, ["failure"], notes=[note])]
+
+
+def total_rotations(artifacts: pd.DataFrame, role: str) -> Mapping[tuple[str, ...], float]:
+    """Total rotation in degrees by clip, from the pose artifacts' records."""
+    rows = artifacts[(artifacts["role"] == role) & (artifacts["stored"] != "")]
+    facts = [json.loads(text).get("total_rotation_deg", np.nan) for text in rows["summary"]]
+    return {tuple(key): float(value) for key, value in zip(rows[KEYS].to_numpy(), facts, strict=True)}

@@ -1,0 +1,45 @@
+"""MIND: long context memory against the ground truth, mirrored paths, and action control."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lookback.benchmark import Benchmark, Export
+from lookback.registry import benchmark
+
+if TYPE_CHECKING:
+    from lookback.published.printed import PrintedPaper
+    from lookback.report.paper import PaperData
+    from lookback.report.table import PaperTable
+
+
+@benchmark
+class Mind(Benchmark):
+    """First- and third-person videos of three tests."""
+
+    name = "mind"
+    title = "MIND"
+    one_task_list = True
+    length_field = "total_time"
+    parts_are_measures = True
+    not_reproduced = (
+        "MIND: a task whose action.json does not load repeats the row before it (here: a reason)",
+        "MIND: PSNR of identical frames is Infinity in the JSON (here: null and a note)",
+        "MIND: the pose cache is keyed on the path, so that a replaced video keeps its old poses (here: on the content)",
+    )
+    profiled = ("mind-mem_test", "mind-mirror_test")
+
+    def paper_tables(self, data: PaperData) -> list[PaperTable]:
+        from lookback.benchmarks.mind.report import paper_tables
+
+        return paper_tables(data)
+
+    def exports(self) -> dict[str, Export]:
+        from lookback.benchmarks.mind.export import export_mind
+
+        return {"mind": export_mind}
+
+    def printed(self) -> PrintedPaper:
+        from lookback.benchmarks.mind.printed import PAPER
+
+        return PAPER

@@ -1,0 +1,107 @@
+"""WRBench: camera, integrity, visible and re-observed state of one event; is the return even judgeable?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from lookback.benchmark import Benchmark, ContentTable, Export, PairQuestions, Story
+from lookback.benchmarks.wrbench.questions import JUDGEABLE_FIRST, PREFERENCE
+from lookback.clips import Clip
+from lookback.errors import NotScorable
+from lookback.registry import benchmark
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from lookback.agreement.analyse import Analysis
+    from lookback.judging.run import Session
+    from lookback.published.printed import PrintedPaper
+    from lookback.report.figures.drawn import DrawnFigure
+    from lookback.report.paper import PaperData
+    from lookback.report.table import PaperTable
+
+
+@benchmark
+class WRBench(Benchmark):
+    """Event-view records with a camera request; a setting is the manifest's own name."""
+
+    name = "wrbench"
+    title = "WRBench"
+    profiled = ("wrbench-2",)
+
+    def contents(self, clips: pd.DataFrame, screen: pd.DataFrame) -> list[ContentTable]:
+        from lookback.benchmarks.wrbench.contents import event_factor_coverage
+
+        labels = ["event_level", "spatial", "state", "event_action", "camera"]
+        return [ContentTable("wrbench-events", "WRBench: clips by event factors", event_factor_coverage(clips), labels)]
+
+    def content_figures(self, clips: pd.DataFrame, screen: pd.DataFrame) -> list[tuple[Figure, str]]:
+        from lookback.benchmarks.wrbench.contents import event_coverage_figure
+
+        return [event_coverage_figure(clips)]
+
+    def ask_later(self, session: Session, clips: Sequence[Clip], tasks: frozenset[str]) -> None:
+        """The probes of the re-observed dimensions, for the clips whose gate is open."""
+        from lookback.benchmarks.wrbench.judging import ask_reobserved
+
+        if "probe" in tasks:
+            ask_reobserved(session, clips)
+
+    def polarity(self, task: str, question_id: str) -> str:
+        from lookback.benchmarks.wrbench.judging import probes
+
+        if task not in ("probe", "judgeability"):
+            return ""
+        return next((probe.polarity for probe in probes() if probe.id == question_id), "")
+
+    def decisions(self, task: str, answers: Mapping[str, str]) -> dict[str, bool]:
+        from lookback.benchmarks.wrbench.judging import support
+
+        if task != "judgeability":
+            return {}
+        try:
+            return {"support": support({name: (answer, None) for name, answer in answers.items()})[0]}
+        except NotScorable:
+            return {}
+
+    def pair_questions(self, setting: str, subset: str) -> PairQuestions:
+        return PairQuestions(PREFERENCE, JUDGEABLE_FIRST)
+
+    def agreement_tables(self, analysis: Analysis) -> None:
+        from lookback.benchmarks.wrbench.agreement import add_tables
+
+        add_tables(analysis)
+
+    def paper_tables(self, data: PaperData) -> list[PaperTable]:
+        from lookback.benchmarks.wrbench.report import paper_tables
+
+        return paper_tables(data)
+
+    def paper_figures(self, data: PaperData) -> list[DrawnFigure | None]:
+        from lookback.benchmarks.wrbench.figures import camera_access, series_diagnostics
+
+        return [camera_access(data.items), series_diagnostics(data.items, data.params.report.series)]
+
+    def findings(self, items: pd.DataFrame) -> list[str]:
+        from lookback.benchmarks.wrbench.report import returns_finding
+
+        return returns_finding(items)
+
+    def stories(self, tables: Mapping[str, pd.DataFrame]) -> list[Story]:
+        from lookback.benchmarks.wrbench.stories import tell
+
+        return tell(tables)
+
+    def exports(self) -> dict[str, Export]:
+        from lookback.benchmarks.wrbench.preferences import export_preferences
+        from lookback.exports.main_table import main_table_export
+
+        return {"wrbench": main_table_export("wrbench-2", self.title), "preferences": export_preferences}
+
+    def printed(self) -> PrintedPaper:
+        from lookback.benchmarks.wrbench.printed import PAPER
+
+        return PAPER

@@ -1,0 +1,129 @@
+"""The run folder that `lookback eval` writes, in MBench's layout: items.jsonl, eval.log, metrics/<name>/{units,items}.jsonl
+and summary.json (its README, "Output Layout")."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lookback.clips import KEYS
+from lookback.errors import NotScorable
+from lookback.files import write_json, write_text
+from lookback.judging.gate import trigger_verdicts
+from lookback.judging.scorer import scorer
+from lookback.judging.verdicts import Verdict, clip_verdicts
+from lookback.metrics.functional import m_score
+from lookback.params import RunParams
+from lookback.scoring.variants import only_chosen
+from lookback.tables import read_table
+
+
+def write_run_folder(params: RunParams, output: Path) -> Path:
+    """Write the folder for every metric of the run (of any benchmark: the layout carries them all)."""
+    folder = params.paths.tables
+    clips = read_table(folder, "clips")
+    gated = folder / "gated.parquet"
+    items = only_chosen(read_table(folder, "gated" if gated.is_file() else "items"), params)
+    units = only_chosen(read_table(folder, "units"), params)
+    judged = folder / "judgements.parquet"
+    triggers = _triggers(read_table(folder, "judgements"), params) if judged.is_file() else {}
+    _write_lines(
+        output / "items.jsonl", [{"item_id": row["clip_id"], "model_id": row["model_id"]} for row in clips.to_dict("records")]
+    )
+    log = []
+    for metric, own in items.groupby("metric", sort=True):
+        target = output / "metrics" / str(metric)
+        rows = [_item(row, triggers) for row in own.to_dict("records")]
+        _write_lines(target / "items.jsonl", rows)
+        _write_lines(target / "units.jsonl", [_unit(row, triggers) for row in units[units["metric"] == metric].to_dict("records")])
+        write_json(target / "summary.json", {"metric": metric, "groups": _summary(rows)})
+        log += [_log_line(str(metric), row) for row in rows]
+    write_text(output / "eval.log", "".join(f"{line}\n" for line in log))
+    return output
+
+
+def _triggers(judgements: pd.DataFrame, params: RunParams) -> dict[tuple[str, ...], Verdict]:
+    """Whether the challenge happened, per clip: the verdict of the judge whose answers count."""
+    asked = judgements[judgements["task"] == "trigger"]
+    counted = asked[asked["backend"] == scorer(params)] if len(asked) else asked
+    return trigger_verdicts(clip_verdicts(counted, {"trigger": counted["judge"].iloc[0]})) if len(counted) else {}
+
+
+def _triggered(row: dict[str, Any], triggers: dict[tuple[str, ...], Verdict]) -> dict[str, float]:
+    """`triggered` and `trigger_score` of a T clip; neither where the answer could not be read."""
+    verdict = triggers.get(tuple(row[name] for name in KEYS)) if row["setting"] == "T" else None
+    if verdict is None or verdict.value is None:
+        return {}
+    return {"triggered": float(verdict.answer == "yes"), "trigger_score": verdict.value}
+
+
+def _scores(row: dict[str, Any]) -> dict[str, float]:
+    """`score`, and `score_raw` where it says more than the score."""
+    if pd.isna(row["value"]):
+        return {}
+    scores = {"score": float(row["value"])}
+    if pd.notna(row["raw"]) and float(row["raw"]) != scores["score"]:
+        scores["score_raw"] = float(row["raw"])
+    return scores
+
+
+def _item(row: dict[str, Any], triggers: dict[tuple[str, ...], Verdict]) -> dict[str, Any]:
+    scores = _scores(row) | _triggered(row, triggers)
+    record = {"item_id": row["clip_id"], "model_id": row["model_id"], "scores": scores, "n_units": int(row["n_units"])}
+    if row["phase"]:
+        record["phase"] = row["phase"]
+    if row["reason"]:
+        record["reason"] = row["reason"]
+    raw = {"raw": None if pd.isna(row["raw"]) else float(row["raw"]), "detail": row["detail"], "backend": row["backend"]}
+    return {**record, "metadata": {"raw_scores": raw, "variant": row["variant"]}}
+
+
+def _unit(row: dict[str, Any], triggers: dict[tuple[str, ...], Verdict]) -> dict[str, Any]:
+    raw = {name: None if pd.isna(row[name]) else row[name] for name in ("kind", "frame", "frame_other", "phase", "raw", "detail")}
+    record = {"unit_id": f"{row['clip_id']}__{row['unit_id']}", "item_id": row["clip_id"], "model_id": row["model_id"]}
+    if row["reason"]:
+        record["reason"] = row["reason"]
+    return {**record, "scores": _scores(row) | _triggered(row, triggers), "metadata": {"raw_scores": raw}}
+
+
+def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Means per model (and phase), with n; triggered ones also carry S_rel, C_trig and the M-Score."""
+    groups: dict[str, Any] = {}
+    frame = pd.DataFrame([{**row["scores"], "model_id": row["model_id"], "phase": row.get("phase", "")} for row in rows])
+    for (model, phase), own in frame.groupby(["model_id", "phase"], sort=True):
+        name = f"{model}:{phase}" if phase else str(model)
+        group: dict[str, Any] = {
+            key: float(own[key].mean()) for key in ("score", "score_raw", "triggered", "trigger_score") if _has(own, key)
+        }
+        group |= {"n": int(own["score"].notna().sum()) if "score" in own else 0, "n_items": len(own)}
+        if _has(own, "triggered"):
+            known = own[own["triggered"].notna()]
+            scores, fired = known.reindex(columns=["score"])["score"].to_numpy(float), known["triggered"].to_numpy() > 0
+            group |= {"trigger_coverage": float(fired.mean()), "m_score": _m_score(scores, fired)}
+        groups[name] = group
+    return groups
+
+
+def _m_score(scores: np.ndarray, fired: np.ndarray) -> float | None:
+    """The M-Score, or None when no triggered clip could be measured."""
+    try:
+        return m_score(scores, fired)
+    except NotScorable:
+        return None
+
+
+def _has(frame: pd.DataFrame, column: str) -> bool:
+    return column in frame and bool(frame[column].notna().any())
+
+
+def _log_line(metric: str, row: dict[str, Any]) -> str:
+    said = ", ".join(f"{name}={value:.4f}" for name, value in row["scores"].items()) or f"no score: {row.get('reason', '')}"
+    return f"{metric} {row['model_id']} {row['item_id']} {said}"
+
+
+def _write_lines(path: Path, rows: list[dict[str, Any]]) -> None:
+    write_text(path, "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows))

@@ -1,1 +1,0 @@
-"""The prompts, as versioned text files; `lookback.judging.prompting` reads them."""

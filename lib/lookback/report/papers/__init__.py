@@ -1,1 +1,0 @@
-"""The papers' tables from any run, in the papers' shape."""
