@@ -159,8 +159,8 @@ class Benchmark:
         """The paper's figures from a run."""
         return []
 
-    def findings(self, items: pd.DataFrame) -> list[str]:
-        """Sentences for the report's first page that the scores support."""
+    def findings(self, items: pd.DataFrame) -> list[tuple[str, str]]:
+        """Sentences for the report's first page that the scores support, each with the id of the table behind it."""
         return []
 
     def stories(self, tables: Mapping[str, pd.DataFrame]) -> list[Story]:

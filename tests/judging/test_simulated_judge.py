@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback.benchmarks.memobench.vqa.bank import DIMENSIONS, parse_bank
-from lookback.benchmarks.wrbench.probes import probes
+from lookback.benchmarks.wrbench.judging import probes
 from lookback.demo.effects import LOSSES
 from lookback.demo.failures import FAILURES
 from lookback.demo.judge import SimulatedJudge
@@ -17,7 +17,7 @@ from lookback.demo.judge_effects import RATED, VQA_LOSSES, damage
 from lookback.errors import BackendUnavailable, Reason
 from lookback.judging.interpret import interpret
 from lookback.judging.judges.base import JudgeContext
-from lookback.judging.tasks import Sampling, task_named
+from lookback.judging.tasks import TASKS, Sampling
 from lookback.params.stages import Judging
 
 
@@ -45,7 +45,7 @@ def answers(judge, question, repeat=0):
 
 def test_without_errors_it_says_what_the_truth_says(make_judge):
     judge, clips = make_judge()
-    question = task_named("judgeability").questions(clips[0], Sampling())[0]
+    question = TASKS.get("judgeability").questions(clips[0], Sampling())[0]
     said = answers(judge, question)
     assert [answer.answer for answer in said] == ["yes", "no", "yes"]
     assert {answer.value_from for answer in said} == {"simulated"}
@@ -55,7 +55,7 @@ def test_without_errors_it_says_what_the_truth_says(make_judge):
 def test_declared_errors_happen_at_about_their_rate(make_judge):
     """240 facts at a rate of 0.2: a binomial count within three standard deviations."""
     (right, clips), (wrong, _) = make_judge(), make_judge(error_rate=0.2)
-    asked = [question for clip in clips for question in task_named("judgeability").questions(clip, Sampling())[1:]]
+    asked = [question for clip in clips for question in TASKS.get("judgeability").questions(clip, Sampling())[1:]]
     flips = [answers(right, question)[0].answer != answers(wrong, question)[0].answer for question in asked]
     assert len(flips) == 240
     assert abs(np.mean(flips) - 0.2) < 3 * np.sqrt(0.2 * 0.8 / 240)
@@ -67,7 +67,7 @@ def test_the_same_seed_gives_the_same_answers_and_repeats_differ(make_judge):
         make_judge(error_rate=0.3),
         make_judge(error_rate=0.3, seed=8),
     )
-    asked = [task_named("probe").questions(clip, Sampling())[0] for clip in clips]
+    asked = [TASKS.get("probe").questions(clip, Sampling())[0] for clip in clips]
     values = [[answers(judge, question)[0].value for question in asked] for judge in (first, again, other)]
     assert values[0] == values[1] != values[2]
     assert values[0] != [answers(first, question, repeat=1)[0].value for question in asked]
@@ -77,7 +77,7 @@ def test_more_severity_means_worse_answers(make_judge):
     means = []
     for severity in (0.0, 0.5, 1.0):
         judge, clips = make_judge("event_never_starts", severity)
-        asked = [task_named("probe").questions(clip, Sampling())[3] for clip in clips]
+        asked = [TASKS.get("probe").questions(clip, Sampling())[3] for clip in clips]
         means.append(np.mean([answers(judge, question)[0].value for question in asked]))
     assert means[0] > 0.85 > means[1] > 0.4 > means[2] > 0
 
@@ -86,12 +86,12 @@ def test_ratings_fall_from_five_to_one(make_judge):
     for severity, rating in ((0.0, 5), (0.5, 3), (1.0, 1)):
         judge, clips = make_judge("event_never_starts", severity)
         clip = clips[0].model_copy(update={"benchmark": "wrbench", "subset": "causal"})
-        assert answers(judge, task_named("state_progress").questions(clip, Sampling())[0])[0].value == rating
+        assert answers(judge, TASKS.get("state_progress").questions(clip, Sampling())[0])[0].value == rating
 
 
 def test_its_question_bank_is_complete(make_judge):
     judge, clips = make_judge()
-    question = task_named("probe").questions(clips[0], Sampling())[0]
+    question = TASKS.get("probe").questions(clips[0], Sampling())[0]
     reply = judge._bank(question)
     assert len(parse_bank(reply)) == 24
     assert "the main subject of the scene" in reply
@@ -99,7 +99,7 @@ def test_its_question_bank_is_complete(make_judge):
 
 def test_a_clip_of_another_world_is_refused(make_judge, make_clip):
     judge, _ = make_judge()
-    stranger = task_named("probe").questions(make_clip(999), Sampling())[0]
+    stranger = TASKS.get("probe").questions(make_clip(999), Sampling())[0]
     assert answers(judge, stranger)[0].reason == Reason.MISSING_INPUT
     with pytest.raises(BackendUnavailable):
         SimulatedJudge(JudgeContext(Judging(), truth=None))

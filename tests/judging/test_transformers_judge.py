@@ -15,7 +15,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from lookback.benchmarks.mbench.trigger import questions as trigger_questions
+from lookback.benchmarks.mbench.judging import trigger_questions
 from lookback.errors import BackendUnavailable, Reason
 from lookback.judging.asking import Asker
 from lookback.judging.budget import Budget

@@ -20,7 +20,7 @@ def spec(name, benchmark, needs, **more):
 @pytest.fixture
 def metrics(monkeypatch):
     """A registry of three metrics with known needs."""
-    registry = Registry("metric", "lookback.layouts")
+    registry = Registry("metric", list, "no.plug-ins")
     for entry in (
         spec("mbencha.causal.camera_interaction", "mbench", ("poses",), settings=("A",)),
         spec("mbencha.entity.object_texture_consistency", "mbench", ("object_anchor",), settings=("A",), subsets=("object",)),

@@ -7,10 +7,11 @@ import numpy as np
 import openpyxl
 import pytest
 from layout_data import FRAMES, SEGMENTS, action_json, frame_folder, mbench, read_lines, video, write_csv, write_json, write_lines
+from lookback.benchmarks.wrbench.natural25 import read_natural25
 from lookback.camera import compile as compile_request
 from lookback.camera import parse, to_sidecar
 from lookback.errors import ContractError, UsageError
-from lookback.layouts import detect, read, read_natural25, validate
+from lookback.layouts import detect, read, validate
 from lookback.params.curation import Source
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "clips"

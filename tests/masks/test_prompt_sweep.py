@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 import tiny_models
 from lookback.backends.masks import grounding
-from lookback.benchmarks.memobench.prompt_sweep import STYLES, prompt_sweep
-from lookback.benchmarks.memobench.supplement import prompt_styles
+from lookback.benchmarks.memobench.report import prompt_styles
+from lookback.benchmarks.memobench.sweeps import STYLES, prompt_sweep
 from lookback.clips import clips_to_frame
 from lookback.media import content_hash, encode
 from lookback.params.load import validate

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from lookback.paths import project_root
 from lookback.published import REGISTERS, half_digits, load, names
+from lookback.published import _read as printed
 
 SHARED = project_root().parent / "shared" / "published"
 PAPERS = project_root().parent / "shared" / "seeds"
@@ -57,8 +58,7 @@ def test_every_row_stands_in_the_papers_text(name):
             f"no ../shared/seeds/{paper.name} beside this checkout: the transcription cannot be compared with the paper's text"
         )
     lines = paper.read_text().splitlines()
-    with (resources.files("lookback.published") / "data" / f"{name}.csv").open() as stream:
-        rows = pd.read_csv(stream, dtype=str)[LINES[name].split()]
+    rows = printed(name, str)[LINES[name].split()]
     for row in rows.itertuples(index=False):
         pattern = r"(?!\d).*?(?<![\d.])".join(re.escape(value) for value in row if not pd.isna(value)) + r"(?!\d)"
         assert any(re.search(pattern, line) for line in lines), f"{name}: no line of {paper.name} has {row}"

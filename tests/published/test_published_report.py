@@ -11,7 +11,7 @@ from lookback.errors import UsageError
 from lookback.params import load_run
 from lookback.pipeline.dag import STAGES, stage_named, stages_of
 from lookback.published import load
-from lookback.report.published.tables import TABLES
+from lookback.published.printed import printed_papers
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,9 @@ def test_every_table_is_written_as_csv_latex_and_html(built):
         assert fragment.count("<tr>") == len(table.frame) + 1
 
 
-@pytest.mark.parametrize("printed", [part for parts in TABLES.values() for part in parts], ids=lambda part: part.id)
+@pytest.mark.parametrize(
+    "printed", [part for paper in printed_papers().values() for part in paper.tables], ids=lambda part: part.id
+)
 def test_printed_numbers_arrive_unchanged(built, page, printed):
     table = built[1][printed.id]
     source = load(printed.name)

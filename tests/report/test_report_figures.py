@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback.benchmarks.memobench.figures import phase_fidelity
-from lookback.benchmarks.wrbench.figures import camera_access
-from lookback.benchmarks.wrbench.series import series_diagnostics
+from lookback.benchmarks.wrbench.figures import camera_access, series_diagnostics
 from lookback.clips import Clip
 from lookback.report.figures.drawn import plotly_script
 from lookback.report.figures.paths import camera_paths

@@ -9,13 +9,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from lookback.benchmarks.memobench.supplement import coverage_sweep, failure_counts
-from lookback.benchmarks.wrbench.supplement import wrbench_tables
+from lookback.benchmarks.mbench.report import paper_tables as mbench_tables
+from lookback.benchmarks.memobench.report import coverage_sweep, failure_counts
+from lookback.benchmarks.mind.report import paper_tables as mind_tables
+from lookback.benchmarks.wrbench.report import further_tables
 from lookback.clips import KEYS
+from lookback.demo.audit.reading import finding
+from lookback.params.load import validate
 from lookback.report.behind import _worst, answers_behind, worst_frames
 from lookback.report.compare import rank_changes
 from lookback.report.findings import findings
-from lookback.report.papers.main import mbench_2, mind_tables
+from lookback.report.paper import PaperData
 from lookback.report.stage_tables import audit_reach, whole_counts
 from lookback.report.table import PaperTable, mark_best
 from lookback.scoring.figures import coverage_table
@@ -165,7 +169,7 @@ def wrbench_items() -> pd.DataFrame:
 
 
 def test_wrbench_tables_name_backend_variant_reasons_and_few_returns():
-    tables = {table.id: table for table in wrbench_tables(wrbench_items(), {})}
+    tables = {table.id: table for table in further_tables(wrbench_items(), {})}
     for table in tables.values():
         assert "Variants: paper." in table.notes and "Backends: simulated." in table.notes, table.id
     relocation = tables["wrbench-4"]
@@ -208,7 +212,9 @@ def audited(tmp_path: Path) -> Path:
     folder = tmp_path / "audit"
     folder.mkdir()
     verdicts = {"a_b": "caught by its metric", "c": "missed by its metrics", "d": "not measured: not triggered"}
-    pd.DataFrame({"failure": list(verdicts), "verdict": list(verdicts.values())}).to_csv(folder / "failures.csv", index=False)
+    failures = pd.DataFrame({"failure": list(verdicts), "verdict": list(verdicts.values())})
+    failures.to_csv(folder / "failures.csv", index=False)
+    (folder / "finding.txt").write_text(finding(failures))
     table = pd.DataFrame({"measure": ["x", "y"], "failure": ["a_b", "d"], "rank_correlation": [0.9, np.nan]})
     table.to_csv(folder / "sensitivity.csv", index=False)
     drops = pd.DataFrame([{**ROW, "measure": "x", "drop": 0.1}, {**ROW, "clip_id": "d", "measure": "y", "drop": np.nan}])
@@ -235,13 +241,18 @@ def scored(benchmark: str, setting: str, subset: str, metric: str, phase: str, v
     return row | {"backend": "b", **more}
 
 
+def paper_data(items: pd.DataFrame, judged: tuple[str, ...] = ()) -> PaperData:
+    params = validate({"run": "x", "scoring": {"resamples": 100}, "report": {"confidence_intervals": False}}, "test")
+    return PaperData(params, items, {"judgements": pd.DataFrame({"task": list(judged)})})
+
+
 def test_minds_tests_stand_apart_and_parts_that_nobody_could_score_say_why():
     rows = [scored("mind", "1st_data", "mem_test", "mind.lcm", "psnr", 20.0)]
     rows.append(scored("mind", "1st_data", "action_space_test", "mind.lcm", "psnr", 10.0))
     rows.append(scored("mind", "1st_data", "mirror_test", "mind.gsc", "psnr", 5.0))
     rows.append(scored("mind", "1st_data", "mem_test", "mind.visual", "", None, reason="backend_unavailable"))
     rows.append(scored("mind", "1st_data", "action_space_test", "mind.visual", "imaging", 0.7))
-    tables = {table.id: table for table in mind_tables(pd.DataFrame(rows), 0, 100, False)}
+    tables = {table.id: table for table in mind_tables(paper_data(pd.DataFrame(rows)))}
     assert set(tables) == {"mind-mem_test", "mind-action_space_test", "mind-mirror_test"}
     memory, actions = tables["mind-mem_test"], tables["mind-action_space_test"]
     assert (memory.frame.loc[0, "lcm psnr"], actions.frame.loc[0, "lcm psnr"]) == (20.0, 10.0)
@@ -254,7 +265,7 @@ def test_without_a_trigger_there_is_no_m_score():
     """Four clips at 0.5: the reliability is 50; an M-Score of them would read 66.67."""
     name = "mbencht.environment.rendering_style"
     rows = pd.DataFrame([scored("mbench", "T", "environment", name, "", 0.5, clip_id=str(n), variant="paper") for n in range(4)])
-    plain, gated = (mbench_2(rows, judged, 0, 100, False)[0] for judged in (False, True))
+    plain, gated = (mbench_tables(paper_data(rows, tasks))[0] for tasks in ((), ("trigger",)))
     assert plain.frame.loc[0, "Style"] == 50.0 and "reliability" in plain.title
     assert any("No trigger decides here" in note for note in plain.notes)
     assert gated.frame.loc[0, "Style"] == pytest.approx(200 / 3) and "M-Score" in gated.title

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from lookback.benchmarks.memobench.report import COLUMNS as MEMOBENCH
 from lookback.params import RunParams
 from lookback.report.build import ReportBuilder
 from lookback.report.figures.drawn import plotly_script
-from lookback.report.papers.main import MEMOBENCH
 from lookback.report.table import DASH, PaperTable
 from lookback.scoring.variants import only_chosen
 from lookback.tables import read_table

@@ -38,8 +38,7 @@ def _audit(path: Path) -> Iterator[Finding]:
 def _papers(items: pd.DataFrame) -> Iterator[Finding]:
     """What each benchmark reads from its own scores."""
     for name in sorted(items["benchmark"].unique()):
-        for sentence in BENCHMARKS.get(name).findings(items[items["benchmark"] == name]):
-            yield sentence, name
+        yield from BENCHMARKS.get(name).findings(items[items["benchmark"] == name])
 
 
 def _agreement(path: Path) -> Iterator[Finding]:

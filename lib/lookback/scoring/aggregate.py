@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lookback.benchmarks.wrbench.metrics.reobservation import is_sparse
 from lookback.clips import KEYS
 from lookback.errors import ContractError, Reason
 from lookback.stats.bootstrap import bootstrap_totals, interval_or_note
@@ -69,34 +68,6 @@ def aggregate_triggered(
     ]
     columns = ["s_rel", "c_trig", "m_score", "n", "n_triggered", "n_items", "reasons", *INTERVAL]
     return pd.DataFrame(rows, columns=[*by, *columns])
-
-
-def mark_best(
-    summary: pd.DataFrame,
-    *,
-    within: Sequence[str],
-    higher_is_better: Mapping[str, bool],
-    value: str = "mean",
-    decimals: int | None = None,
-) -> pd.DataFrame:
-    """A column `mark` that says "best" or "second" within each group; equal values (after rounding to `decimals`) share a mark."""
-    marked = summary.assign(mark="")
-    for key, group in summary.groupby(list(within), sort=False):
-        metric = group["metric"].iloc[0]
-        if metric not in higher_is_better:
-            raise ContractError(f"Nobody says whether higher is better for '{metric}' (group {key}).")
-        shown = group[value].dropna().round(decimals) if decimals is not None else group[value].dropna()
-        ranking = sorted(shown.unique(), reverse=higher_is_better[metric])
-        for label, level in zip(("best", "second"), ranking, strict=False):
-            marked.loc[shown.index[shown == level], "mark"] = label
-    return marked
-
-
-def mark_sparse(summary: pd.DataFrame, metrics: Iterable[str]) -> pd.DataFrame:
-    """A column `sparse`: WRBench's dagger on rows of these metrics with n < 10 or n / outputs < 0.10."""
-    named = set(metrics)
-    sparse = [row.metric in named and is_sparse(int(row.n), int(row.n_items)) for row in summary.itertuples()]
-    return summary.assign(sparse=sparse)
 
 
 def _group_row(key: dict[str, Any], group: pd.DataFrame, cluster: str, seed: int, resamples: int) -> dict[str, Any]:

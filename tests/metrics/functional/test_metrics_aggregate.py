@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from lookback.errors import ContractError
 from lookback.metrics.functional import trigger_scores
-from lookback.scoring.aggregate import aggregate, aggregate_triggered, mark_best, mark_sparse, with_clip_facts
+from lookback.scoring.aggregate import aggregate, aggregate_triggered, with_clip_facts
 from scipy import stats
 
 BY = ["metric", "model_id"]
@@ -113,38 +113,6 @@ class TestTriggered:
         row = aggregate_triggered(frame, by=BY).iloc[0]
         assert (row["s_rel"], row["n_triggered"], row["n_items"]) == (0.5, 2, 3)
         assert row["c_trig"] == pytest.approx(2 / 3)
-
-
-class TestMarks:
-    SUMMARY = pd.DataFrame(
-        {
-            "metric": ["psnr"] * 4 + ["lpips"] * 3,
-            "kind": ["x", "x", "x", "y"] + ["x"] * 3,
-            "model_id": list("abcd") + list("abc"),
-            "mean": [10.0, 12.0, 12.0, 3.0, 0.5, np.nan, 0.4],
-            "n": [9, 50, 39, 40, 5, 0, 5],
-            "n_items": [50, 50, 400, 400, 5, 5, 5],
-        }
-    )
-
-    def test_best_and_second_within_the_group_by_direction_with_ties(self) -> None:
-        marked = mark_best(self.SUMMARY, within=["metric", "kind"], higher_is_better={"psnr": True, "lpips": False})
-        assert marked["mark"].tolist() == ["second", "best", "best", "best", "second", "", "best"]
-
-    def test_values_that_print_alike_share_a_mark(self) -> None:
-        close = self.SUMMARY.iloc[4:].assign(mean=[0.501, 0.499, 0.7])
-        assert mark_best(close, within=["metric"], higher_is_better={"lpips": True}, decimals=1)["mark"].tolist() == [
-            "second",
-            "second",
-            "best",
-        ]
-
-    def test_a_metric_without_a_direction_is_refused(self) -> None:
-        with pytest.raises(ContractError, match="higher is better"):
-            mark_best(self.SUMMARY, within=["metric"], higher_is_better={"psnr": True})
-
-    def test_daggers(self) -> None:
-        assert mark_sparse(self.SUMMARY, ["psnr"])["sparse"].tolist() == [True, False, True, False, False, False, False]
 
 
 def test_items_get_the_facts_of_their_clip_and_strangers_are_refused() -> None:

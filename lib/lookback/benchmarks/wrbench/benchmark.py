@@ -85,7 +85,7 @@ class WRBench(Benchmark):
 
         return [camera_access(data.items), series_diagnostics(data.items, data.params.report.series)]
 
-    def findings(self, items: pd.DataFrame) -> list[str]:
+    def findings(self, items: pd.DataFrame) -> list[tuple[str, str]]:
         from lookback.benchmarks.wrbench.report import returns_finding
 
         return returns_finding(items)

@@ -40,10 +40,15 @@ def paper_tables(data: PaperData) -> list[PaperTable]:
     if data.items.empty:
         return []
     types = data.condition_types("wrbench")
-    own = data.items[data.items["metric"].isin(NAMES)]
-    further = [access(own, types), relocation(own), high_support(own), by_event_level(own), by_action(own), directions(own)]
     pairs = preference_table({pairs.name: counts for pairs, _, counts in preference_pairs(data.params)})
-    return [profile_table(data, types), *(table for table in further if len(table.frame)), pairs]
+    return [profile_table(data, types), *further_tables(data.items, types), pairs]
+
+
+def further_tables(items: pd.DataFrame, types: Mapping[str, str]) -> list[PaperTable]:
+    """Tables 3, 4, 7, 8, 9 and 13, as far as they have rows."""
+    own = items[items["metric"].isin(NAMES)]
+    tables = [access(own, types), relocation(own), high_support(own), by_event_level(own), by_action(own), directions(own)]
+    return [table for table in tables if len(table.frame)]
 
 
 def profile_table(data: PaperData, types: dict[str, str]) -> PaperTable:
@@ -256,7 +261,7 @@ def preference_table(counts: Mapping[str, Mapping[str, Any]]) -> PaperTable:
     return PaperTable("wrbench-17", "WRBench table 17: preference pairs by dimension", frame, ["dimension"], notes=[note])
 
 
-def returns_finding(items: pd.DataFrame) -> list[str]:
+def returns_finding(items: pd.DataFrame) -> list[tuple[str, str]]:
     """How many clips return, and whether their picture quality would have told."""
     wide = items.pivot_table(index=["model_id", "clip_id"], columns="metric", values="value")
     if SUPPORT not in wide:
@@ -272,4 +277,4 @@ def returns_finding(items: pd.DataFrame) -> list[str]:
             says = "says little about it" if abs(with_return - without) < ALIKE else "differs"
             text += f"; their visual integrity ({with_return:.2f}) {says} (the others: {without:.2f})"
     simulated = items.loc[items["metric"] == SUPPORT, "backend"].str.contains("simulated").any()
-    return [f"{text}.{' (The judge is simulated.)' if simulated else ''}"]
+    return [(f"{text}.{' (The judge is simulated.)' if simulated else ''}", "wrbench-2")]

@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from lookback.benchmarks.mbench.questions import PREFERENCE as MBENCH_PREFERENCE
+from lookback.benchmarks.wrbench.questions import PREFERENCE as WRBENCH_PREFERENCE
 from lookback.demo.annotators import Annotator, simulate_votes
 from lookback.demo.effects import LOSSES, quality
 from lookback.demo.failures import FAILURES, model_name
-from lookback.desk.questions import MBENCH_PREFERENCE, WRBENCH_PREFERENCE
 
 PERFECT = Annotator("perfect", noise=0.0, tie_band=1e-9, lapse=0.0)
 
