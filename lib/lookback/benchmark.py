@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from lookback.agreement.analyse import Analysis
     from lookback.judging.run import Session
+    from lookback.layouts.writing import Writer
     from lookback.params import RunParams
     from lookback.published.printed import PrintedPaper
     from lookback.registry import MetricSpec
@@ -170,6 +171,10 @@ class Benchmark:
     def exports(self) -> dict[str, Export]:
         """Formats that its users' scripts read, by name."""
         return {}
+
+    def writer(self) -> Writer | None:
+        """Writes datasets in its layout."""
+        return None
 
     def printed(self) -> PrintedPaper | None:
         """The tables that the paper prints."""

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from lookback.camera.poses import inverse, relative_to_first, validate_poses, yaw_deg
 from lookback.clips import KEYS
+from lookback.demo import datasets as writing
 from lookback.demo.annotators import simulate_votes, triggered
 from lookback.demo.datasets import dataset_sources, write_datasets
-from lookback.demo.datasets import write as writing
 from lookback.demo.failures import FAILURES
 from lookback.demo.plan import demo_plan
 from lookback.layouts import read

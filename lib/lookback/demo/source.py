@@ -7,16 +7,19 @@ from pathlib import Path
 
 import pandas as pd
 
-import lookback
 from lookback.clips import KEYS
+from lookback.demo.annotators import simulate_votes
+from lookback.demo.datasets import dataset_sources, write_datasets
+from lookback.demo.plan import demo_plan
 from lookback.files import sha256_json, write_json
 from lookback.hashcache import HashCache
 from lookback.params import RunParams
 from lookback.params.curation import Source
+from lookback.pipeline.code import code_hash
+from lookback.registry import parts
 from lookback.tables import read_table
 
 MARK = "datasets.json"  # beside the datasets folder, which is replaced as a whole
-RENDERING = ("world", "camera", "media")  # the packages whose code decides what is rendered
 
 
 def demo_sources(params: RunParams) -> list[Source]:
@@ -24,12 +27,9 @@ def demo_sources(params: RunParams) -> list[Source]:
     world = params.curation.world
     if world is None:
         return []
-    from lookback.demo.datasets import dataset_sources, write_datasets
-    from lookback.demo.plan import demo_plan
-
     root, mark = params.paths.datasets, params.paths.root / MARK
     hashes = HashCache.of_project()
-    made_by = sha256_json([world.model_dump(), params.seed, _code(hashes)])
+    made_by = sha256_json([world.model_dump(), params.seed, _code()])
     if _recorded(mark) != {"made_by": made_by, "content": hashes.tree(root)}:
         write_datasets(demo_plan(world.width, world.height, params.seed, world.scale), root, params.workers)
         write_json(mark, {"made_by": made_by, "content": hashes.tree(root)})
@@ -41,16 +41,8 @@ def demo_tables(params: RunParams, clips: pd.DataFrame) -> dict[str, pd.DataFram
     """The demo's truth and its simulated annotators' votes, of the clips that were kept."""
     if params.curation.world is None:
         return {}
-    from lookback.demo.annotators import simulate_votes
-
     truth = read_table(params.paths.datasets / "truth", "truth").merge(clips[KEYS], on=KEYS, how="inner", validate="one_to_one")
     return {"truth": truth, "ratings": simulate_votes(truth, params.seed)}
-
-
-def _code(hashes: HashCache) -> dict[str, str]:
-    package = Path(lookback.__file__).parent
-    files = [path for name in RENDERING for path in sorted((package / name).rglob("*")) if path.is_file()]
-    return {path.relative_to(package).as_posix(): hashes.file(path) for path in files if path.suffix != ".pyc"}
 
 
 def _recorded(mark: Path) -> dict[str, str]:
@@ -58,3 +50,8 @@ def _recorded(mark: Path) -> dict[str, str]:
         return json.loads(mark.read_text())
     except (OSError, ValueError):
         return {}
+
+
+def _code() -> str:
+    """Hash of the code that decides what is rendered and how it is written."""
+    return code_hash(("lookback.demo.datasets", *parts("writer")))

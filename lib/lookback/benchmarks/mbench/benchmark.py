@@ -15,6 +15,7 @@ from lookback.registry import benchmark
 
 if TYPE_CHECKING:
     from lookback.agreement.analyse import Analysis
+    from lookback.layouts.writing import Writer
     from lookback.published.printed import PrintedPaper
     from lookback.report.paper import PaperData
     from lookback.report.table import PaperTable
@@ -73,6 +74,11 @@ class MBench(Benchmark):
         from lookback.exports.run_folder import write_run_folder
 
         return {"mbench": write_run_folder}
+
+    def writer(self) -> Writer:
+        from lookback.benchmarks.mbench import writer
+
+        return writer
 
     def printed(self) -> PrintedPaper:
         from lookback.benchmarks.mbench.printed import PAPER

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from lookback.agreement.analyse import Analysis
     from lookback.judging.run import Session
+    from lookback.layouts.writing import Writer
     from lookback.params import RunParams
     from lookback.published.printed import PrintedPaper
     from lookback.report.figures.drawn import DrawnFigure
@@ -108,6 +109,11 @@ class MemoBench(Benchmark):
         from lookback.exports.main_table import main_table_export
 
         return {"memobench": main_table_export("memobench-2", self.title)}
+
+    def writer(self) -> Writer:
+        from lookback.benchmarks.memobench import writer
+
+        return writer
 
     def printed(self) -> PrintedPaper:
         from lookback.benchmarks.memobench.printed import PAPER

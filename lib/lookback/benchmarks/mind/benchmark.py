@@ -8,6 +8,7 @@ from lookback.benchmark import Benchmark, Export
 from lookback.registry import benchmark
 
 if TYPE_CHECKING:
+    from lookback.layouts.writing import Writer
     from lookback.published.printed import PrintedPaper
     from lookback.report.paper import PaperData
     from lookback.report.table import PaperTable
@@ -38,6 +39,11 @@ class Mind(Benchmark):
         from lookback.benchmarks.mind.export import export_mind
 
         return {"mind": export_mind}
+
+    def writer(self) -> Writer:
+        from lookback.benchmarks.mind import writer
+
+        return writer
 
     def printed(self) -> PrintedPaper:
         from lookback.benchmarks.mind.printed import PAPER

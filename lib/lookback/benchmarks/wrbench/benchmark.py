@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from lookback.agreement.analyse import Analysis
     from lookback.judging.run import Session
+    from lookback.layouts.writing import Writer
     from lookback.published.printed import PrintedPaper
     from lookback.report.figures.drawn import DrawnFigure
     from lookback.report.paper import PaperData
@@ -100,6 +101,11 @@ class WRBench(Benchmark):
         from lookback.exports.main_table import main_table_export
 
         return {"wrbench": main_table_export("wrbench-2", self.title), "preferences": export_preferences}
+
+    def writer(self) -> Writer:
+        from lookback.benchmarks.wrbench import writer
+
+        return writer
 
     def printed(self) -> PrintedPaper:
         from lookback.benchmarks.wrbench.printed import PAPER

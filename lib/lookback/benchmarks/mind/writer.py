@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,39 +12,35 @@ from scipy.spatial.transform import Rotation
 
 from lookback.benchmarks.mind.actions import to_mind
 from lookback.camera.poses import inverse
-from lookback.demo.captions import prompt
-from lookback.demo.clip import RenderedClip
-from lookback.demo.datasets.common import Take, write_json, write_video
-from lookback.demo.filming import figure_pose
-from lookback.demo.plan import PlannedClip, Task
-from lookback.demo.scenes import load_scene
+from lookback.layouts.writing import Delivery, Film, Request, write_json, write_video
 
+folders = ("mind",)
 TRUTH, GENERATED = "MIND-Data", "test_root"
 
 
-def folder(task: Task) -> str:
+def folder(request: Request) -> str:
     return "mind"
 
 
-def write_truth(root: Path, task: Task, right: RenderedClip) -> None:
+def write_truth(root: Path, request: Request, truth: Film) -> None:
     """video.mp4, action.json and images.txt; mirror_test has no ground truth."""
-    if task.subset == "mirror_test":
+    if request.subset == "mirror_test":
         return
-    place = root / TRUTH / task.setting / "test" / task.subset / task.sample_id
-    write_video(place / "video.mp4", right.frames)
-    write_json(place / "action.json", _actions(task, right))
-    (place / "images.txt").write_text(colmap_images(right.c2w), encoding="utf-8")
+    place = root / TRUTH / request.setting / "test" / request.subset / request.sample_id
+    write_video(place / "video.mp4", truth.frames, request.fps)
+    write_json(place / "action.json", _actions(request, truth))
+    (place / "images.txt").write_text(colmap_images(truth.c2w), encoding="utf-8")
 
 
-def write_clip(root: Path, take: Take) -> None:
+def write_clip(root: Path, delivery: Delivery, film: Film) -> None:
     """What the model generated after the memory context, or one mirrored path."""
-    task = take.task
-    place = root / GENERATED / take.model_id / task.setting / task.subset / task.sample_id
-    name = f"{task.condition_id}.mp4" if task.subset == "mirror_test" else "video.mp4"
-    write_video(place / name, take.clip.frames[task.mark_time :])
+    request = delivery.request
+    place = root / GENERATED / delivery.model_id / request.setting / request.subset / request.sample_id
+    name = f"{request.condition_id}.mp4" if request.subset == "mirror_test" else "video.mp4"
+    write_video(place / name, film.frames[request.mark_time :], request.fps)
 
 
-def finish(root: Path, plan: Sequence[PlannedClip]) -> None:
+def finish(root: Path, deliveries: Sequence[Delivery], truths: Mapping[str, tuple[int, int | None, int | None]]) -> None:
     """Nothing is left to write: MIND has no manifest."""
 
 
@@ -71,19 +67,19 @@ def _angles(c2w: NDArray[np.float64]) -> dict[str, float]:
     return {"x": 0.0, "y": round(float(pitch), 6), "z": round(float(yaw), 6)}
 
 
-def _actions(task: Task, right: RenderedClip) -> dict[str, Any]:
+def _actions(request: Request, truth: Film) -> dict[str, Any]:
     rows = []
-    for row, pose in zip(to_mind(task.camera, "code"), right.c2w, strict=True):
+    for index, (row, pose) in enumerate(zip(to_mind(request.camera, "code"), truth.c2w, strict=True)):
         camera = {"camera_pos": _place(pose[:3, 3]), "camera_rpy": _angles(pose)}
-        if task.third_person:
-            foot, heading = figure_pose(pose)
+        if truth.actor is not None:
+            foot, heading = truth.actor[index]
             actor = {"actor_pos": _place(foot), "actor_rpy": {"x": 0.0, "y": 0.0, "z": round(heading, 6)}}
             rows.append({**row, **actor, **camera})
         else:
             rows.append({**row, "actor_pos": camera["camera_pos"], "actor_rpy": camera["camera_rpy"]})
     return {
-        "mark_time": task.mark_time,
-        "total_time": len(right.frames),
-        "caption": prompt(load_scene(task.scene), task.event, task.camera),
+        "mark_time": request.mark_time,
+        "total_time": len(truth.frames),
+        "caption": request.texts.prompt,
         "data": rows,
     }
