@@ -1,4 +1,4 @@
-"""The demo's tasks in words: captions, five-segment prompts, and a prompt suite in the form of Natural-25 (families and variants)."""
+"""The demo's tasks in words: captions, five-segment prompts, and a prompt suite in the form of Natural-25."""
 
 from __future__ import annotations
 

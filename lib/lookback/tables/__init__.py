@@ -1,6 +1,6 @@
 """Tables: Parquet with a declared schema, checked on the way in and on the way out."""
 
 from lookback.tables.io import check_table, empty_table, read_table, write_table
-from lookback.tables.schemas import BENCHMARKS, PROVENANCE, SCHEMAS
+from lookback.tables.schemas import PROVENANCE, SCHEMAS
 
-__all__ = ["BENCHMARKS", "PROVENANCE", "SCHEMAS", "check_table", "empty_table", "read_table", "write_table"]
+__all__ = ["PROVENANCE", "SCHEMAS", "check_table", "empty_table", "read_table", "write_table"]

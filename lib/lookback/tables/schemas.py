@@ -13,7 +13,7 @@ import pandera.pandas as pa
 
 from lookback.clips import FLOAT_FIELDS, INT_FIELDS, KEYS, Clip
 from lookback.errors import Reason
-from lookback.params.stages import BENCHMARKS
+from lookback.registry import BENCHMARKS
 
 PROVENANCE = ["backend", "version", "weights", "params_hash", "input_hash"]
 
@@ -39,7 +39,8 @@ def _reason() -> pa.Column:
 
 
 def _keys() -> dict[str, pa.Column]:
-    return {"benchmark": _text(checks=pa.Check.isin(list(BENCHMARKS))), "setting": _text(), "model_id": _text(), "clip_id": _text()}
+    known = pa.Check(lambda names: names.isin(BENCHMARKS.names()), error="is a registered benchmark")
+    return {"benchmark": _text(checks=known), "setting": _text(), "model_id": _text(), "clip_id": _text()}
 
 
 def _provenance() -> dict[str, pa.Column]:

@@ -15,7 +15,7 @@ def rendered(monkeypatch):
         calls.append(len(plan))
         mbench(root / "mbench_a")
 
-    monkeypatch.setattr("lookback.demo.datasets.write_datasets", write)
+    monkeypatch.setattr("lookback.demo.source.write_datasets", write)
     return calls
 
 
