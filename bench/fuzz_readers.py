@@ -17,10 +17,10 @@ from lookback.backends.pose.formats import FORMATS, read_poses
 from lookback.benchmarks.memobench.vqa.bank import DIMENSIONS, EVALUATIONS, FINAL, START, read_question_files
 from lookback.camera import compile as compile_request
 from lookback.camera import inverse, preset
+from lookback.curation.contract import validate
 from lookback.errors import ContractError
 from lookback.hashcache import HashCache
 from lookback.judging.recording import Recording
-from lookback.layouts import validate
 from lookback.layouts.documents import read_rows
 from lookback.measures.files import load_array
 from lookback.media import VideoInfo, encode, open_video

@@ -6,9 +6,10 @@ from lookback.backends.pose.formats import read_poses
 from lookback.camera import parse, relative_to_first
 from lookback.clips import KEYS, clips_from_frame
 from lookback.curation import collect
+from lookback.curation.contract import validate
 from lookback.demo.datasets import dataset_sources, write_datasets
 from lookback.demo.plan import PlannedClip, full_plan
-from lookback.layouts import detect, validate
+from lookback.layouts import detect
 from lookback.media import probe
 from lookback.params.curation import Source
 from lookback.params.load import validate as make_params

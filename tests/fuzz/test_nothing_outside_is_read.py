@@ -15,7 +15,7 @@ def watch(event, arguments):
     if event == "open" and str(arguments[0]).startswith(outside):
         opened.append(str(arguments[0]))
 sys.addaudithook(watch)
-from lookback.layouts import validate
+from lookback.curation.contract import validate
 from lookback.params.curation import Source
 for root in sys.argv[2:]:
     for violation in validate(Source(root=root), workers=1):

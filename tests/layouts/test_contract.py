@@ -6,9 +6,10 @@ import shutil
 
 import pytest
 from layout_data import mbench
+from lookback.curation.contract import validate
 from lookback.curation.inspection import Task, inspect
 from lookback.errors import Reason, UsageError
-from lookback.layouts import apply_filters, read, validate
+from lookback.layouts import apply_filters, read
 from lookback.params.curation import Filters, Source
 from lookback.registry import METRICS, MetricSpec, Registry
 
@@ -27,7 +28,7 @@ def metrics(monkeypatch):
         spec("memobench.psnr", "memobench", ("ground_truth", "d_start", "r_start")),
     ):
         registry.add(entry.name, entry)
-    monkeypatch.setattr("lookback.layouts.contract.METRICS", registry)
+    monkeypatch.setattr("lookback.curation.contract.METRICS", registry)
     return registry
 
 

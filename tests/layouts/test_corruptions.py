@@ -7,7 +7,8 @@ from corrupting import DECODE, SAMPLE
 from corruptions_mbench import MBENCH
 from corruptions_others import OTHERS
 from layout_data import frame_folder, frames, video
-from lookback.layouts import read, validate
+from lookback.curation.contract import validate
+from lookback.layouts import read
 from lookback.params.curation import Source
 
 CASES = MBENCH | OTHERS

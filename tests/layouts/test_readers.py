@@ -10,8 +10,9 @@ from layout_data import FRAMES, SEGMENTS, action_json, frame_folder, mbench, rea
 from lookback.benchmarks.wrbench.natural25 import read_natural25
 from lookback.camera import compile as compile_request
 from lookback.camera import parse, to_sidecar
+from lookback.curation.contract import validate
 from lookback.errors import ContractError, UsageError
-from lookback.layouts import detect, read, validate
+from lookback.layouts import detect, read
 from lookback.params.curation import Source
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "clips"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from lookback.errors import BackendUnavailable, LookbackError, Reason
 from lookback.executors import WorkerDied, executor_of
-from lookback.executors.judge import SpreadJudge
 from lookback.judging.question import JudgeError, Reply
 from lookback.judging.recording import Identity
+from lookback.judging.spreading import SpreadJudge
 from lookback.params import RunParams
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))

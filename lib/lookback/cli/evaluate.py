@@ -109,7 +109,7 @@ def validate(
     workers: Annotated[int, typer.Option(help="Processes.")] = 2,
 ) -> None:
     """Check a dataset strictly: every violation on its own line with path, field, problem and remedy; exit 1 if there is one."""
-    from lookback.layouts import validate as check
+    from lookback.curation.contract import validate as check
 
     wanted = {"models": models, "subsets": subsets, "conditions": conditions, "sample_ids": sample_ids}
     filters = {**{name: _names(text) for name, text in wanted.items()}, "limit": limit or None}

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from lookback.benchmarks.memobench.vqa.bank import identifier
 from lookback.errors import Reason
-from lookback.judging.parsing import as_number, as_yes_no, parse_json, parse_rating, parse_yes_no
+from lookback.judging.parsing import as_number, as_yes_no, identifier, parse_json, parse_rating, parse_yes_no
 from lookback.judging.probability import p_yes
 from lookback.judging.question import Answer, Part, Question, Reply
 

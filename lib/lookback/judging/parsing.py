@@ -132,3 +132,9 @@ def _first_bracketed(text: str) -> str:
             if depth == 0:
                 return text[start : place + 1]
     return ""
+
+
+def identifier(value: Any) -> str:
+    """An id as text: 3, "3" and 3.0 are the same."""
+    number = as_number(value)
+    return str(int(number)) if number is not None and number == int(number) else str(value).strip()

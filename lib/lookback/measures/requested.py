@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from lookback.camera.intent import PRESETS, compile, parse, preset
 from lookback.camera.poses import Poses, validate_poses
 from lookback.camera.text import parse_action
@@ -9,7 +11,9 @@ from lookback.errors import LookbackError, NotScorable, Reason
 from lookback.measures.files import load_array
 from lookback.measures.resample import resample_poses
 from lookback.paths import resolve
-from lookback.scoring import ScoringClip
+
+if TYPE_CHECKING:
+    from lookback.scoring import ScoringClip
 
 
 def requested_poses(context: ScoringClip, n_frames: int) -> Poses:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from lookback.benchmarks.mbench.metrics.camera_interaction import camera_interaction, camera_interaction_cosine, twist_cosines
 from lookback.benchmarks.mbench.metrics.human_identity_consistency import tracks_consistency
-from lookback.benchmarks.mbench.metrics.m_score import m_score, trigger_scores
 from lookback.benchmarks.mbench.metrics.object_geometry_consistency import masked_ssim_warp
 from lookback.benchmarks.mbench.metrics.object_texture_consistency import centroid_consistency
 from lookback.benchmarks.mbench.metrics.progress_correctness import progress_correctness
@@ -40,15 +39,17 @@ from lookback.benchmarks.mind.metrics.preprocess import preprocess
 from lookback.benchmarks.mind.metrics.visual import visual
 from lookback.benchmarks.wrbench.metrics.cam_align import cam_align, static_hold
 from lookback.benchmarks.wrbench.metrics.cam_prec import cam_prec, camera_precision
-from lookback.benchmarks.wrbench.metrics.probes import probe_score, yes_probability
+from lookback.benchmarks.wrbench.metrics.probes import probe_score
 from lookback.benchmarks.wrbench.metrics.reobservation import dimension_average, is_sparse, reobservation_pattern, support_rate
 from lookback.benchmarks.wrbench.metrics.visual_integrity import integrity_parts, visual_integrity
 from lookback.measures.correspondences import match_sift
 from lookback.measures.epipolar import fundamental_from_poses
+from lookback.measures.m_score import m_score, trigger_scores
 from lookback.measures.pairs import caption_segment_pairs, fold_pairs
 from lookback.measures.phases import ground_truth_index, ground_truth_pairs, phase_frames, phase_map
 from lookback.measures.tracks import track_identities
 from lookback.measures.warp import depth_warp, homography_warp
+from lookback.measures.yes_no import yes_probability
 
 __all__ = [
     "action_rpe",

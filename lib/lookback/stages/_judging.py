@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 
 from lookback.clips import clips_from_frame
-from lookback.executors.judge import spread_panel
 from lookback.figures import save_figure
 from lookback.files import write_json, write_text
 from lookback.judging.artifacts import artifact_loader
@@ -19,6 +18,7 @@ from lookback.judging.quality.report import judging_figures, write_quality
 from lookback.judging.recording import Recording
 from lookback.judging.run import Session
 from lookback.judging.scorer import CACHE, recordings_folder
+from lookback.judging.spreading import spread_panel
 from lookback.judging.verdicts import clip_verdicts
 from lookback.params import RunParams
 from lookback.registry import BENCHMARKS

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lookback.errors import ContractError, NotScorable, Reason
-from lookback.judging.parsing import as_number, as_yes_no, parse_json
+from lookback.judging.parsing import as_yes_no, identifier, parse_json
 
 DIMENSIONS = ("Instruction Following", "Object and Background", "Continuity of Memory", "Physics Adherence")
 PER_DIMENSION = 6
@@ -141,12 +141,6 @@ def from_part_id(part_id: str, text: str = "") -> BankQuestion | None:
     if dimension is None or polarity not in ("positive", "negative") or not number:
         return None
     return BankQuestion(number, dimension, polarity, text)  # type: ignore[arg-type]
-
-
-def identifier(value: Any) -> str:
-    """An id as text: 3, "3" and 3.0 are the same."""
-    number = as_number(value)
-    return str(int(number)) if number is not None and number == int(number) else str(value).strip()
 
 
 def _question(row: Any) -> BankQuestion:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lookback.clips import Clip
+from lookback.curation.inspection import Task, inspect_all
 from lookback.errors import Reason, UsageError
 from lookback.layouts.detection import read
 from lookback.layouts.filters import apply_filters, concerning
@@ -29,8 +30,6 @@ def validate(source: Source, metrics: Sequence[str] = (), filters: Filters | Non
 
     With `metrics`, only what those need counts: items that cannot be used at all, and the fields named in the metrics' `needs`.
     """
-    from lookback.curation.inspection import Task, inspect_all
-
     specs = [METRICS.get(name) for name in metrics]
     reading = apply_filters([read(source)], filters or Filters())[0]
     found = list(reading.violations)
