@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import NegativeCycleError, bellman_ford, connected_components
 
 from lookback.errors import NotScorable, Reason, UsageError
 from lookback.stats.bootstrap import cluster_totals
@@ -52,7 +51,7 @@ def bradley_terry(
     """Maximum-likelihood strengths of pairs (model_a, model_b, label); with `cluster` the standard errors are cluster-robust.
 
     Intervals then use t with (clusters - 1) degrees of freedom; one cluster alone gives strengths without standard errors.
-    The fit exists only when no group of models won (or lost) everything against the rest (Ford 1957); otherwise NotScorable.
+    Where the fit does not exist, NotScorable says which models never met the others or are separated from them.
     """
     if ties not in ("davidson", "drop"):
         raise UsageError(f"unknown tie rule {ties!r}; choose davidson or drop")
@@ -64,7 +63,7 @@ def bradley_terry(
         raise NotScorable(
             Reason.UNDEFINED, "every comparison is a tie: the tie parameter is infinite and no strength is told apart"
         )
-    _check_connected(codes, signs)
+    _check_fit_exists(codes, signs)
     has_ties = bool((signs == 0).any())
     design = _design(codes, has_ties)
     outcome = np.where(signs == 1, 0, np.where(signs == -1, 1, 2))
@@ -93,17 +92,40 @@ def _few_clusters(groups: int, free: int, cluster: str) -> str:
     return ""
 
 
-def _check_connected(codes: PairCodes, signs: NDArray[np.int64]) -> None:
-    m = len(codes.models)
-    loser = np.concatenate([codes.b[signs >= 0], codes.a[signs <= 0]])
-    winner = np.concatenate([codes.a[signs >= 0], codes.b[signs <= 0]])
-    graph = coo_array((np.ones(len(loser)), (loser, winner)), shape=(m, m))
-    parts, member = connected_components(graph, directed=True, connection="strong")
-    if parts > 1:
-        smallest = int(np.argmin(np.bincount(member)))
-        names = ", ".join(codes.models[i] for i in np.flatnonzero(member == smallest))
-        detail = f"strengths are infinite or not comparable: {names} won everything, lost everything or never met the others"
-        raise NotScorable(Reason.UNDEFINED, detail)
+def _check_fit_exists(codes: PairCodes, signs: NDArray[np.int64]) -> None:
+    """Raise NotScorable where the likelihood has no maximum, decided by the results alone and never by rounding.
+
+    Ford (1957): it has one only if every model can be reached from every other by steps "beat" or "tied with". With ties the
+    tie parameter may run to infinity together with the strengths. Scaled to one, that direction needs strengths d with
+    d_i - d_j >= 1 for every win of i over j and |d_i - d_j| <= 1 for every tie. They exist unless some cycle of results has
+    more wins than ties, which is a negative cycle for Bellman and Ford's shortest paths (a win costs -1, a tie +1).
+    """
+    m, even, won = len(codes.models), signs == 0, np.where(signs == 1, codes.a, codes.b)
+    lost = codes.a + codes.b - won
+    cost = np.full((m, m), np.inf)
+    cost[codes.a[even], codes.b[even]] = cost[codes.b[even], codes.a[even]] = 1.0
+    cost[won[~even], lost[~even]] = -1.0
+    results = np.isfinite(cost)
+    for connection, reason, words in (
+        ("weak", Reason.DISCONNECTED, "{} never met the others, directly or through a third model: strengths are not comparable"),
+        ("strong", Reason.SEPARATED, "{} won everything or lost everything against the others: strengths are infinite"),
+    ):
+        parts, member = connected_components(results, directed=True, connection=connection)
+        if parts > 1:
+            smallest = int(np.argmin(np.bincount(member)))
+            raise NotScorable(reason, words.format(", ".join(codes.models[i] for i in np.flatnonzero(member == smallest))))
+    if even.any():
+        _check_ties(cost, codes.models)
+
+
+def _check_ties(cost: NDArray[np.float64], models: list[str]) -> None:
+    try:
+        height = bellman_ford(cost, indices=0)
+    except NegativeCycleError:
+        return
+    levels = [", ".join(models[i] for i in np.flatnonzero(height == level)) for level in sorted(set(height), reverse=True)]
+    order = " above ".join(levels[:6]) + (" above others" if len(levels) > 6 else "")
+    raise NotScorable(Reason.SEPARATED, f"no result contradicts the order {order}: strengths and tie parameter are infinite")
 
 
 def _design(codes: PairCodes, has_ties: bool) -> NDArray[np.float64]:
@@ -134,7 +156,10 @@ def _newton(
         mean = np.einsum("no,nop->np", share, design)
         scores = seen - mean
         information = np.einsum("no,nop,noq->pq", share, design, design) - mean.T @ mean
-        step = np.linalg.solve(information, scores.sum(axis=0))
+        try:
+            step = np.linalg.solve(information, scores.sum(axis=0))
+        except np.linalg.LinAlgError:
+            break
         parameters = parameters + step / max(1.0, float(np.abs(step).max()) / 2)
         if np.abs(step).max() < CONVERGED:
             likelihood = float((predictor[np.arange(len(outcome)), outcome] - peak[:, 0] - np.log(total[:, 0])).sum())

@@ -11,12 +11,15 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import statsmodels.formula.api as smf
+from numpy.typing import NDArray
 from scipy import stats
 
 from lookback.errors import NotScorable, Reason, UsageError
 
 # fewer levels cannot carry a variance
 MIN_LEVELS = 5
+# residuals this small beside the values are rounding
+NO_REST = 1e-9
 
 
 def mixed_model(
@@ -52,12 +55,24 @@ def mixed_model(
             model = smf.mixedlm(formula, used, groups="whole", re_formula="0", vc_formula=components)
             if len(used) <= model.exog.shape[1] + len(random) + 1:
                 raise NotScorable(Reason.TOO_FEW_VALUES, f"{len(used)} rows cannot carry {model.exog.shape[1]} fixed effects")
+            _check_design(model.exog, used, [names[column] for column in random])
             result = model.fit(reml=True, method=["lbfgs", "powell"])
     except np.linalg.LinAlgError as error:
-        raise NotScorable(Reason.UNDEFINED, f"the design is singular ({error}): a fixed effect repeats another") from error
-    if not result.converged or not np.isfinite(result.params).all():
+        raise NotScorable(Reason.UNDEFINED, f"the mixed model cannot be solved on these data ({error})") from error
+    if not (result.converged and np.isfinite(result.params).all() and np.isfinite(result.bse_fe).all() and (result.bse_fe > 0).all()):
         raise NotScorable(Reason.UNDEFINED, "the mixed model did not converge on these data")
     return _tidy(result, {v: k for k, v in names.items()}, list(components), len(used), confidence)
+
+
+def _check_design(exog: NDArray[np.float64], used: pd.DataFrame, random: list[str]) -> None:
+    """Refuse fixed effects that repeat each other, and values that fixed and random effects explain without any rest."""
+    if np.linalg.matrix_rank(exog) < exog.shape[1]:
+        raise NotScorable(Reason.UNDEFINED, "the design is singular: a fixed effect repeats another or does not vary")
+    levels = pd.get_dummies(used[random].astype("category")).to_numpy(dtype=float)
+    everything, value = np.hstack([exog, levels]), used["c0"].to_numpy(dtype=float)
+    rest = value - everything @ np.linalg.lstsq(everything, value, rcond=None)[0]
+    if np.abs(rest).max() <= NO_REST * np.abs(value).max():
+        raise NotScorable(Reason.UNDEFINED, "the effects explain the values without any rest: there is no variance to compare with")
 
 
 def _tidy(result: object, back: dict[str, str], components: list[str], n: int, confidence: float) -> pd.DataFrame:
