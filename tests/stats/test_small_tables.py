@@ -1,4 +1,4 @@
-"""Any small table of votes gives a value or a typed reason from every public statistic: never another exception, never a NaN alone."""
+"""Any small table of votes gives a value or a typed reason from every public statistic: never another kind of exception."""
 
 from __future__ import annotations
 
@@ -79,11 +79,15 @@ CALLS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "gwet_ac2": lambda t: stats.gwet_ac2(ratings(t), SCALE, clusters=t["scene"]),
     "holm": lambda t: stats.holm(np.abs(t["human"]) * t["x"].clip(upper=1)),
     "human_ceiling": lambda t: stats.human_ceiling(ratings(t), SCALE, clusters=t["scene"], **DRAWN),
-    "judgeability_agreement": lambda t: stats.judgeability_agreement(yes(t["human"]), yes(t["metric"]), clusters=t["scene"], **DRAWN),
+    "judgeability_agreement": lambda t: stats.judgeability_agreement(
+        yes(t["human"]), yes(t["metric"]), clusters=t["scene"], **DRAWN
+    ),
     "krippendorff_alpha": lambda t: stats.krippendorff_alpha(ratings(t), SCALE, level="ordinal", clusters=t["scene"], **DRAWN),
     "leave_one_annotator_out": lambda t: stats.leave_one_annotator_out(ratings(t), SCALE),
     "majority_vote": lambda t: stats.majority_vote(ratings(t), SCALE),
-    "mixed_model": lambda t: stats.mixed_model(t, fixed=["spatial", "state"], value="x", random=("scene", "model_a"), interactions=True),
+    "mixed_model": lambda t: stats.mixed_model(
+        t, fixed=["spatial", "state"], value="x", random=("scene", "model_a"), interactions=True
+    ),
     "model_ceiling": lambda t: stats.model_ceiling(ratings(t).to_numpy(dtype=object), t["model_a"], t["model_b"], splits=5),
     "paired_wilcoxon": lambda t: stats.paired_wilcoxon(t["x"], t["y"]),
     "percent_agreement": lambda t: stats.percent_agreement(ratings(t), SCALE, clusters=t["scene"]),

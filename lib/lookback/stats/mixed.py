@@ -59,7 +59,8 @@ def mixed_model(
             result = model.fit(reml=True, method=["lbfgs", "powell"])
     except np.linalg.LinAlgError as error:
         raise NotScorable(Reason.UNDEFINED, f"the mixed model cannot be solved on these data ({error})") from error
-    if not (result.converged and np.isfinite(result.params).all() and np.isfinite(result.bse_fe).all() and (result.bse_fe > 0).all()):
+    settled = result.converged and np.isfinite(result.params).all()
+    if not (settled and np.isfinite(result.bse_fe).all() and (result.bse_fe > 0).all()):
         raise NotScorable(Reason.UNDEFINED, "the mixed model did not converge on these data")
     return _tidy(result, {v: k for k, v in names.items()}, list(components), len(used), confidence)
 
