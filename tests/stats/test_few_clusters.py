@@ -17,9 +17,9 @@ from lookback.stats import (
     trigger_validation,
     win_ratios,
 )
-from lookback.stats.rank_interval import noise_covariance
-from lookback.stats.share import share
-from lookback.stats.win_ratios import design_effect
+from lookback.stats.intervals import share
+from lookback.stats.model_agreement import noise_covariance
+from lookback.stats.rankings import design_effect
 from scipy import stats as scipy_stats
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.proportion import proportion_confint

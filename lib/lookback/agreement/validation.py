@@ -11,7 +11,7 @@ import pandas as pd
 from lookback.agreement.importers import tidy
 from lookback.agreement.plan import GROUND_TRUTH, Plan
 from lookback.errors import ContractError
-from lookback.stats.preference import SIGNS
+from lookback.stats.ratings import SIGNS
 
 ITEM = ["family", "benchmark", "setting", "dimension", "question", "model_a", "clip_a", "model_b", "clip_b"]
 

@@ -11,7 +11,7 @@ from lookback.agreement.plan import Plan
 from lookback.agreement.tables.metric import GROUP, usable
 from lookback.errors import NotScorable
 from lookback.stats import bradley_terry, power_table, win_ratios
-from lookback.stats.win_ratios import design_effect
+from lookback.stats.rankings import design_effect
 
 
 def win_ratio_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:

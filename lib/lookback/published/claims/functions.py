@@ -15,7 +15,7 @@ import pandas as pd
 
 from lookback.errors import UsageError
 from lookback.metrics.wrbench.reobservation import AVERAGED, dimension_average, is_sparse
-from lookback.stats.ranks import spearman_rows
+from lookback.stats.correlations import spearman_rows
 
 Tables = Mapping[str, pd.DataFrame]
 Value = float | int | str

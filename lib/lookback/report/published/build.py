@@ -16,7 +16,7 @@ from lookback.report.published import claims, crossing, ranks
 from lookback.report.published.figures import correlation_figure
 from lookback.report.published.tables import TABLES, paper_table
 from lookback.report.table import PaperTable
-from lookback.stats.correlation import correlation_structure
+from lookback.stats.correlations import correlation_structure
 
 WIDE_TEXT = """<style>.prose th, .prose td { white-space: normal; text-align: left; vertical-align: top; max-width: 44ch; }
 .prose thead th { text-align: left; }

@@ -8,15 +8,22 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from lookback.errors import NotScorable, UsageError
-from lookback.stats.bootstrap import FEWEST_CLUSTERS, bootstrap_totals, percentile_interval
-from lookback.stats.preference import preference_sign
-from lookback.stats.rank_interval import noise_covariance, true_value_draws
-from lookback.stats.ranks import kendall_rows, permutation_tests, spearman_rows
-from lookback.stats.win_ratios import Ties, pair_codes, win_terms
+from lookback.stats.correlations import kendall_rows, permutation_tests, spearman_rows
+from lookback.stats.intervals import FEWEST_CLUSTERS, bootstrap_totals, cluster_totals, percentile_interval
+from lookback.stats.rankings import Ties, pair_codes, win_terms
+from lookback.stats.ratings import preference_sign
+
+SPREADS = 12
+CORRELATIONS = np.linspace(-0.98, 0.98, 25)
+JITTER = 1e-10
+# prior standard deviation of the two means on the win-ratio scale: flat in effect
+MEAN_SD = 1.0
+# degrees of freedom that the pooled variance counts for beside a model's own G - 1
+POOLED_DF = 4
 
 
 @dataclass(frozen=True)
@@ -154,3 +161,68 @@ def _too_few(groups: int, unit: str) -> str:
 
 def _without_interval(result: RankAgreement, why: str) -> RankAgreement:
     return replace(result, note="; ".join(filter(None, (result.note, why))))
+
+
+def noise_covariance(
+    points: NDArray[np.float64], played: NDArray[np.float64], clusters: NDArray[np.int64], sides: int
+) -> NDArray[np.float64]:
+    """Covariance of the ratios sum(points)/sum(played) (units x k each) between clusters, stabilised for few of them.
+
+    The k ratios are `sides` equal blocks (people's and the metric's); variances are pooled within a block, per comparison.
+    """
+    total = played.sum(axis=0)
+    sums = cluster_totals((points - points.sum(axis=0) / total * played) / total, clusters)
+    groups, k = sums.shape
+    plain = sums.T @ sums * groups / (groups - 1)
+    variance = np.diag(plain)
+    single = (variance * total).reshape(sides, -1)
+    pooled = ((groups - 1) * single + POOLED_DF * single.mean(axis=1, keepdims=True)) / (groups - 1 + POOLED_DF)
+    scale = np.sqrt(pooled.ravel() / total)
+    spread = np.sqrt(np.where(variance > 0, variance, 1.0))
+    correlation = plain / np.outer(spread, spread) * (groups - 1) / (groups - 1 + k)
+    np.fill_diagonal(correlation, 1.0)
+    return correlation * np.outer(scale, scale)
+
+
+def true_value_draws(
+    observed: NDArray[np.float64], noise: NDArray[np.float64], draws: int, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Posterior draws (draws x m) of the true human and metric values from `observed` (human, then metric) and its covariance."""
+    rng = np.random.default_rng(seed)
+    m = len(observed) // 2
+    noise = noise + JITTER * np.eye(2 * m)
+    prior = _prior_covariances(observed, noise, m)
+    total = prior + noise
+    factor = np.linalg.cholesky(total)
+    centre = observed - 0.5
+    whitened = np.linalg.solve(factor, np.broadcast_to(centre[:, None], (len(prior), 2 * m, 1)))[..., 0]
+    log_weight = -0.5 * (whitened**2).sum(axis=1) - np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
+    weight = np.exp(log_weight - log_weight.max())
+    chosen = rng.multinomial(draws, weight / weight.sum())
+    used = np.flatnonzero(chosen)
+    which = np.repeat(np.arange(len(used)), chosen[used])
+    # conditional draw: simulate prior and data together, then shift by the regression on what was seen
+    simulated = _correlated(np.linalg.cholesky(prior[used] + JITTER * np.eye(2 * m))[which], rng)
+    seen = simulated + rng.standard_normal((draws, 2 * m)) @ np.linalg.cholesky(noise).T
+    gain = np.matmul(prior[used], np.linalg.inv(total[used]))[which]
+    true = simulated + np.einsum("dij,dj->di", gain, centre - seen)
+    return true[:, :m], true[:, m:]
+
+
+def _correlated(factors: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
+    return np.einsum("dij,dj->di", factors, rng.standard_normal(factors.shape[:2]))
+
+
+def _prior_covariances(observed: NDArray[np.float64], noise: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+    spread = np.sqrt(np.diag(noise))
+    grids = []
+    for values, error in ((observed[:m], spread[:m]), (observed[m:], spread[m:])):
+        top = 3 * max(float(np.std(values, ddof=1)), float(np.sqrt(np.mean(error**2))))
+        grids.append(np.linspace(top / (2 * SPREADS), top, SPREADS))
+    human, metric, r = (g.ravel() for g in np.meshgrid(*grids, CORRELATIONS, indexing="ij"))
+    same, ones = np.eye(m), np.full((m, m), MEAN_SD**2)
+    prior = np.zeros((len(human), 2 * m, 2 * m))
+    prior[:, :m, :m] = human[:, None, None] ** 2 * same + ones
+    prior[:, m:, m:] = metric[:, None, None] ** 2 * same + ones
+    prior[:, :m, m:] = prior[:, m:, :m] = (r * human * metric)[:, None, None] * same
+    return prior
