@@ -96,6 +96,7 @@ CALLS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "proportion": lambda t: stats.proportion("share", sum(yes(t["human"])), len(t)),
     "rank_agreement": lambda t: stats.rank_agreement(t["x"].to_numpy()[:7], t["y"].to_numpy()[:7]),
     "rank_agreement_pairs": lambda t: stats.rank_agreement_pairs(t, cluster="scene", ties="drop", **DRAWN),
+    "rank_intervals": lambda t: stats.rank_intervals(t["x"], t["y"] + 0.1),
     "smallest_attainable_p": lambda t: stats.smallest_attainable_p(t["model_a"].nunique()),
     "spearman": lambda t: stats.spearman(t["human"], t["x"], clusters=t["scene"], **DRAWN),
     "stars": lambda t: stats.stars(float(t["x"].min())),

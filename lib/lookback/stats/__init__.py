@@ -19,7 +19,7 @@ from lookback.stats.decisions import Bridge, bridge, judgeability_agreement, tri
 from lookback.stats.design import PairedTest, factor_contrasts, holm, mixed_model, paired_wilcoxon, power_table, stars, votes_needed
 from lookback.stats.intervals import Estimate, bootstrap_ci, proportion
 from lookback.stats.model_agreement import RankAgreement, rank_agreement, rank_agreement_pairs
-from lookback.stats.rankings import Strengths, bradley_terry, win_ratio_difference, win_ratios
+from lookback.stats.rankings import Strengths, bradley_terry, rank_intervals, win_ratio_difference, win_ratios
 from lookback.stats.ratings import majority_vote, preference_sign, threshold_decision
 
 __all__ = [
@@ -55,6 +55,7 @@ __all__ = [
     "proportion",
     "rank_agreement",
     "rank_agreement_pairs",
+    "rank_intervals",
     "smallest_attainable_p",
     "spearman",
     "stars",

@@ -1,4 +1,15 @@
-"""Does a metric rank the models as people do? Model-level Spearman and Kendall tau-b (MBench table 3)."""
+"""Does a metric rank the models as people do? Model-level Spearman and Kendall tau-b (MBench table 3).
+
+Win ratios carry vote noise and a plain bootstrap adds it once more, so its rank correlations are too low. The interval of the
+true rho and tau is therefore that of the bivariate random-effects model
+    observed ~ N(true, V),   (human_i, metric_i) ~ N2(mean, [[t_h^2, r t_h t_m], [., t_m^2]])
+(van Houwelingen, Arends & Stijnen 2002, Stat. Med. 21:589-624) with flat priors on the means, on the spreads t and on r (Burke,
+Bujkiewicz & Riley 2018, Stat. Methods Med. Res. 27:428-450), integrated on a grid. rho and tau are computed from every posterior
+draw of the true values, as Laird & Louis (1989, J. Educ. Stat. 14:29-46) do for ranks. V is Ledoit and Wolf's (2004, J. Multivar.
+Anal. 88:365-411) covariance of the clusters, since the plain one of G clusters has rank G - 1, which is below 2m with few scenes;
+the levels are widened for few clusters as in `intervals.expanded_levels`. It assumes independent scenes, win ratios that are
+nearly normal, and models whose true values come from one normal distribution. benchmarks/stats_coverage.py shows its coverage.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +21,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
+from sklearn.covariance import ledoit_wolf
 
 from lookback.errors import NotScorable, UsageError
 from lookback.stats.correlations import kendall_rows, permutation_tests, spearman_rows
@@ -22,15 +34,13 @@ CORRELATIONS = np.linspace(-0.98, 0.98, 25)
 JITTER = 1e-10
 # prior standard deviation of the two means on the win-ratio scale: flat in effect
 MEAN_SD = 1.0
-# degrees of freedom that the pooled variance counts for beside a model's own G - 1
-POOLED_DF = 4
 
 
 @dataclass(frozen=True)
 class RankAgreement:
     """rho and tau-b with exact p; three kinds of interval that answer different questions.
 
-    `rho_low/high`, `tau_low/high`: these models, more scenes and votes (vote noise taken out, see `rank_interval`).
+    `rho_low/high`, `tau_low/high`: these models, more scenes and votes (vote noise taken out, see the module).
     `bootstrap_low/high`: the plain percentile cluster bootstrap of rho, too low when votes are few; printed for comparison.
     `population_low/high`: other models of the same kind (Bonett & Wright 2000), wide because models are few.
     """
@@ -166,22 +176,19 @@ def _without_interval(result: RankAgreement, why: str) -> RankAgreement:
 def noise_covariance(
     points: NDArray[np.float64], played: NDArray[np.float64], clusters: NDArray[np.int64], sides: int
 ) -> NDArray[np.float64]:
-    """Covariance of the ratios sum(points)/sum(played) (units x k each) between clusters, stabilised for few of them.
+    """Ledoit and Wolf's covariance of the ratios sum(points)/sum(played) (units x k each) between clusters.
 
-    The k ratios are `sides` equal blocks (people's and the metric's); variances are pooled within a block, per comparison.
+    The k ratios are `sides` equal blocks (people's and the metric's). Before the shrinking each ratio is scaled to one comparison
+    and each block to unit variance, so that models seen less often and the noisier side keep their larger variance.
     """
     total = played.sum(axis=0)
     sums = cluster_totals((points - points.sum(axis=0) / total * played) / total, clusters)
-    groups, k = sums.shape
-    plain = sums.T @ sums * groups / (groups - 1)
-    variance = np.diag(plain)
-    single = (variance * total).reshape(sides, -1)
-    pooled = ((groups - 1) * single + POOLED_DF * single.mean(axis=1, keepdims=True)) / (groups - 1 + POOLED_DF)
-    scale = np.sqrt(pooled.ravel() / total)
-    spread = np.sqrt(np.where(variance > 0, variance, 1.0))
-    correlation = plain / np.outer(spread, spread) * (groups - 1) / (groups - 1 + k)
-    np.fill_diagonal(correlation, 1.0)
-    return correlation * np.outer(scale, scale)
+    groups = len(sums)
+    single = np.sqrt((sums**2).sum(axis=0) * total).reshape(sides, -1)
+    block = np.repeat(np.sqrt((single**2).mean(axis=1)), single.shape[1])
+    scale = np.where(block > 0, block, 1.0) / np.sqrt(total)
+    shrunk, _ = ledoit_wolf(sums / scale * np.sqrt(groups), assume_centered=True)
+    return np.asarray(shrunk * np.outer(scale, scale) * groups / (groups - 1))
 
 
 def true_value_draws(

@@ -1,4 +1,4 @@
-"""Models ranked by preferences: win ratios with cluster-bootstrap intervals, and Bradley-Terry strengths.
+"""Models ranked by preferences: win ratios with cluster-bootstrap intervals, Bradley-Terry strengths, intervals of places.
 
 Win ratio = (wins + ties/2) / comparisons with ties="half" (VBench's and MBench's convention), or wins / (wins + losses) with
 ties="drop". Whole clusters (scenes) are resampled, since all pairs of a scene share its difficulty.
@@ -15,11 +15,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.sparse.csgraph import NegativeCycleError, bellman_ford, connected_components
 
 from lookback.errors import ContractError, NotScorable, Reason, UsageError
+from lookback.stats.design import holm
 from lookback.stats.intervals import (
     FEWEST_CLUSTERS,
     Estimate,
@@ -350,3 +351,29 @@ def _strengths(
     tie = float(np.exp(parameters[-1])) if has_ties else 0.0
     named = pd.DataFrame(spread, index=pd.Index(models), columns=pd.Index(models))
     return Strengths(table.sort_values("rank", ignore_index=True), named, tie, likelihood, n, note)
+
+
+def rank_intervals(estimates: ArrayLike, standard_errors: ArrayLike, *, confidence: float = 0.95) -> pd.DataFrame:
+    """Places (1 is the largest) `low` to `high` that hold for all models at once with at least this confidence.
+
+    A model's best place is 1 + how many are shown to be larger, its worst m - how many are shown to be smaller. Two models are
+    told apart by one-sided z tests of their difference, Holm-corrected over all ordered pairs. Source: Mogstad, Romano, Shaikh &
+    Wilhelm (2024), Rev. Econ. Stud. 91:476-518; their stepwise sets with Holm's critical values, which need no raw data. Assumes
+    independent, nearly normal estimates; estimates that share their clips are told apart too rarely, never too often.
+
+    >>> rank_intervals([0.9, 0.5, 0.45], [0.05, 0.05, 0.05]).to_numpy().tolist()
+    [[1, 1], [2, 3], [2, 3]]
+    """
+    value, error = np.asarray(estimates, dtype=float), np.asarray(standard_errors, dtype=float)
+    if (
+        value.ndim != 1
+        or value.shape != error.shape
+        or not np.isfinite(value).all()
+        or not (np.isfinite(error) & (error > 0)).all()
+    ):
+        raise UsageError("places need one finite estimate and one standard error above zero per model")
+    m, ordered = len(value), ~np.eye(len(value), dtype=bool)
+    p = stats.norm.sf(np.subtract.outer(value, value) / np.sqrt(np.add.outer(error**2, error**2)))
+    above = np.zeros((m, m), dtype=bool)
+    above[ordered] = np.asarray(holm(p[ordered])) < 1 - confidence
+    return pd.DataFrame({"low": 1 + above.sum(axis=0), "high": m - above.sum(axis=1)})

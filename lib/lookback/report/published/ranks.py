@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from statsmodels.stats.proportion import proportion_confint
 
 from lookback.published import half_digits, load
-from lookback.published.ranks import mean_draws, overall_ranks, rounding_ranges, sampling_ranks, share_draws
+from lookback.published.ranks import overall_ranks, rounding_ranges, share_places
 from lookback.published.register import dimensions
 from lookback.report.page import Section
 from lookback.report.published.figures import overall_figure
 from lookback.report.table import PaperTable
+from lookback.stats import rank_intervals
 
 if TYPE_CHECKING:
     from lookback.report.published.build import PublishedReport
@@ -89,11 +91,11 @@ def per_dimension(name: str, title: str, paper: str, where: dict[str, str]) -> P
 
 
 def support_table() -> PaperTable:
-    """WRBench support: the share of n outputs, its place, and the interval of the place when the outputs are drawn again."""
+    """WRBench support: the share of n outputs, its place, and the places that so many outputs leave open."""
     table = load("wrbench_table2").sort_values("reobs_support_pct", ascending=False, kind="stable").reset_index(drop=True)
-    drawn = share_draws(table["reobs_support_pct"], table["n_outputs"])
-    low, high = np.quantile(drawn, [0.025, 0.975], axis=0) * 100
-    places = sampling_ranks(drawn)
+    counts = np.round(table["reobs_support_pct"] * table["n_outputs"] / 100)
+    low, high = (100 * bound for bound in proportion_confint(counts, table["n_outputs"], method="jeffreys"))
+    places = share_places(table["reobs_support_pct"], table["n_outputs"])
     frame = pd.DataFrame(
         {
             "model": table["model"],
@@ -113,8 +115,8 @@ def support_table() -> PaperTable:
         ["model"],
         {"support %": 1, "low": 1, "high": 1},
         notes=[
-            "Jeffreys interval of k of n outputs, taken as independent; outputs of one scene are not, so the intervals are too "
-            "narrow."
+            "Jeffreys interval of k of n outputs; places that hold for all models at once (Mogstad et al. 2024). Outputs are "
+            "taken as independent; those of one scene are not, so both are too narrow."
         ],
         reading="At the top of the access ladder a place moves by one at most; below, many models share one range of places.",
     )
@@ -123,14 +125,14 @@ def support_table() -> PaperTable:
 def pose_table() -> PaperTable:
     """MemoBench S8: rotation error with its standard error and the interval of its place."""
     table = load("memobench_tableS8_camera")
-    drawn = mean_draws(table["ate_rotation_deg_mean"], table["ate_rotation_deg_sd"], table["n"])
-    places = sampling_ranks(-drawn)
+    error = table["ate_rotation_deg_sd"] / np.sqrt(table["n"])
+    places = rank_intervals(-table["ate_rotation_deg_mean"], error)
     frame = pd.DataFrame(
         {
             "model": table["model"],
             "clips": table["n"],
             "rotation error (deg)": table["ate_rotation_deg_mean"],
-            "standard error": table["ate_rotation_deg_sd"] / np.sqrt(table["n"]),
+            "standard error": error,
             "place": table["ate_rotation_deg_mean"].rank(method="min").astype(int),
             "place from": places["low"],
             "place to": places["high"],
@@ -143,8 +145,8 @@ def pose_table() -> PaperTable:
         ["model"],
         {"rotation error (deg)": 1, "standard error": 1},
         notes=[
-            "Normal draws with sd / sqrt(n), models independent. The models share their clips, so paired differences would be "
-            "sharper."
+            "Places that hold for all models at once (Mogstad et al. 2024), from sd / sqrt(n), models independent. The models "
+            "share their clips, so paired differences would be sharper."
         ],
         reading="The four camera-conditioned models are told apart; the last four places are open.",
     )
