@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from lookback.stats import gwet_ac1, rank_agreement_pairs, spearman, win_ratio_difference
-from lookback.stats.ranks import spearman_rows
+from lookback.stats.correlations import spearman_rows
 from scipy.stats import norm
 
 Interval = tuple[float | None, float | None]

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from lookback.agreement import Plan, analyse
 from lookback.stats import bootstrap_ci, bridge, gwet_ac1, krippendorff_alpha, rank_agreement_pairs, spearman, win_ratios
-from lookback.stats.ranks import spearman_rows
+from lookback.stats.correlations import spearman_rows
 
 DIMENSIONS = [f"dimension_{k}" for k in range(6)]
 MODELS = [f"model_{k}" for k in range(8)]

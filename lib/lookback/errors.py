@@ -44,6 +44,8 @@ class Reason(StrEnum):
     BACKEND_FAILED = "backend_failed"  # the model is there and raised an error
     UNDEFINED = "undefined"  # the formula has no value here (0/0, constant input)
     TOO_FEW_VALUES = "too_few_values"  # a statistic of fewer values than it needs
+    SEPARATED = "separated"  # one group won or lost everything: the estimate is infinite
+    DISCONNECTED = "disconnected"  # groups that were never compared: no common scale
 
 
 def hint(name: str, known: Iterable[str], what: str = "known") -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback.errors import NotScorable
-from lookback.published.ranks import mean_draws, overall_ranks, rounding_ranges, sampling_ranks, share_draws
+from lookback.published.ranks import overall_ranks, rounding_ranges, share_places
 from scipy import stats
 
 
@@ -44,16 +44,9 @@ def test_overall_places_need_two_dimensions():
         overall_ranks(pd.DataFrame({"a": [1.0, 2.0]}))
 
 
-def test_shares_are_drawn_from_the_jeffreys_posterior():
-    drawn = share_draws([6.0], [500], draws=40_000)
-    assert np.quantile(drawn, [0.025, 0.975]) == pytest.approx(stats.beta(30.5, 470.5).ppf([0.025, 0.975]), abs=0.001)
+def test_shares_far_apart_keep_their_places_and_equal_ones_share_theirs():
+    assert share_places([100.0, 50, 50, 0], [200] * 4).to_numpy().tolist() == [[1, 1], [2, 3], [2, 3], [4, 4]]
 
 
-def test_means_are_drawn_with_their_standard_error():
-    drawn = mean_draws([8.3], [6.6], [159], draws=40_000)
-    assert drawn.std() == pytest.approx(6.6 / np.sqrt(159), rel=0.02)
-
-
-def test_places_far_apart_stay_and_equal_ones_swap():
-    drawn = mean_draws([10.0, 5.0, 5.0], [1.0, 1.0, 1.0], [100, 100, 100])
-    assert sampling_ranks(drawn).to_numpy().tolist() == [[1, 1], [2, 3], [2, 3]]
+def test_few_outputs_leave_every_place_open():
+    assert share_places([100.0, 50, 0], [2] * 3).to_numpy().tolist() == [[1, 3]] * 3

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 import pytest
 from lookback.errors import ContractError, NotScorable, UsageError
-from lookback.stats import bridge, judgeability_agreement, spearman, trigger_validation
+from lookback.stats import bridge, correlations, judgeability_agreement, spearman, trigger_validation
 from scipy import stats as scipy_stats
 from sklearn import metrics as sk
 from statsmodels.stats.proportion import proportion_confint
-
-# the function of the same name hides the module in the package
-module = importlib.import_module("lookback.stats.spearman")
 
 
 @pytest.fixture
@@ -93,10 +88,10 @@ def test_both_ways_of_resampling_ranks_agree(cells, monkeypatch):
     rng = np.random.default_rng(4)
     x, y = np.round(rng.normal(size=120), 1), rng.integers(-1, 2, 120).astype(float)
     groups = np.sort(rng.integers(0, 12, 120))
-    monkeypatch.setattr(module, "CHUNK_CELLS", cells)
-    form = module.spearman_draws(x, y, groups, 300, 1)
-    monkeypatch.setattr(module, "FEW_CLUSTERS", 0)
-    np.testing.assert_allclose(form, module.spearman_draws(x, y, groups, 300, 1), atol=1e-12)
+    monkeypatch.setattr(correlations, "CHUNK_CELLS", cells)
+    form = correlations.spearman_draws(x, y, groups, 300, 1)
+    monkeypatch.setattr(correlations, "FEW_CLUSTERS", 0)
+    np.testing.assert_allclose(form, correlations.spearman_draws(x, y, groups, 300, 1), atol=1e-12)
 
 
 def test_spearman_needs_three_varying_values():

@@ -11,7 +11,7 @@ import pandas as pd
 from lookback.agreement.importers import tidy
 from lookback.agreement.plan import GROUND_TRUTH, Plan
 from lookback.errors import ContractError
-from lookback.stats.preference import SIGNS
+from lookback.stats.ratings import SIGNS
 
 ITEM = ["family", "benchmark", "setting", "dimension", "question", "model_a", "clip_a", "model_b", "clip_b"]
 
@@ -37,6 +37,8 @@ def check_ratings(ratings: pd.DataFrame, plan: Plan, clips: pd.DataFrame | None 
     votes, problems = _repeats(votes, plan)
     if problems:
         raise ContractError("\n".join(problems))
+    if votes.empty:
+        raise ContractError("no vote is left: every annotator contradicts itself when the sides are swapped; check the votes")
     votes["item"] = votes.groupby(ITEM, sort=True, dropna=False).ngroup()
     return votes.sort_values(["item", "annotator"], ignore_index=True)
 
@@ -71,9 +73,12 @@ def _problems(votes: pd.DataFrame, plan: Plan, clips: pd.DataFrame | None) -> li
     lost = paired & (votes["model_b"] == "")
     if lost.any():
         problems.append(f"{_rows(lost)}: clip_b has no model_b; fill it")
-    alike = paired & (votes["model_a"] == votes["model_b"]) & (votes["clip_a"] == votes["clip_b"])
+    own = paired & (votes["model_a"] == votes["model_b"])
+    alike = own & (votes["clip_a"] == votes["clip_b"])
     if alike.any():
         problems.append(f"{_rows(alike)}: a clip is compared with itself; remove the votes")
+    if (own & preference & ~alike).any():
+        problems.append(f"{_rows(own & preference & ~alike)}: a model is compared with itself; remove the votes")
     homeless = votes["scene"] == ""
     if homeless.any() and "scene" in (plan.clusters.agreement, plan.clusters.metric):
         problems.append(f"{_rows(homeless)}: no scene, but the plan clusters by scene; fill it or set clusters to item")

@@ -18,8 +18,8 @@ from scipy.stats import rankdata
 from lookback.errors import NotScorable
 from lookback.published.printed import ranked_papers
 from lookback.published.register import CONSTRUCTS, dimensions, scores
-from lookback.stats.rank_agreement import rank_agreement
-from lookback.stats.ranks import smallest_attainable_p, spearman_rows
+from lookback.stats.correlations import smallest_attainable_p, spearman_rows
+from lookback.stats.model_agreement import rank_agreement
 
 LEAST_MODELS = 3  # two models can only be in the same or the opposite order
 CONVERGENT, DISCRIMINANT, WITHIN = "convergent", "discriminant", "within one paper"

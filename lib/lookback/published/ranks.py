@@ -2,7 +2,8 @@
 
 Rounding: a printed number stands for everything within half its last digit, so a place is a range of places. Dimensions: an overall
 order depends on which dimensions were averaged; resampling them shows how much. Clips: where a paper prints what the sampling error
-follows from (a share with its n, a mean with sd and n), places are drawn again. The papers print no other spread.
+follows from (a share with its n, a mean with sd and n), `lookback.stats.rank_intervals` gives the places it leaves open. The papers
+print no other spread.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from lookback.errors import NotScorable, Reason
+from lookback.stats import rank_intervals
 
 CONFIDENCE = 0.95
 SLACK = 1e-9
@@ -63,22 +64,11 @@ def overall_ranks(scores: pd.DataFrame, *, resamples: int = 2000, seed: int = 0,
     ).astype({"rank": int, "low": int, "high": int})
 
 
-def sampling_ranks(draws: NDArray[np.float64], *, confidence: float = CONFIDENCE) -> pd.DataFrame:
-    """Percentile interval of each model's place over draws (draws x models; more is better)."""
-    places = rankdata(-draws, axis=1)
-    low, high = np.quantile(places, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0, method="closest_observation")
-    return pd.DataFrame({"low": np.floor(low).astype(int), "high": np.ceil(high).astype(int)})
+def share_places(percent: Sequence[float], n: Sequence[int], *, confidence: float = CONFIDENCE) -> pd.DataFrame:
+    """Interval of each model's place (`rank_intervals`) from shares of n; one success and one failure are added to each share.
 
-
-def share_draws(percent: Sequence[float], n: Sequence[int], *, draws: int = 4000, seed: int = 0) -> NDArray[np.float64]:
-    """Shares drawn again from what k of n leaves open: Beta(k + 1/2, n - k + 1/2) (Jeffreys)."""
-    counts = np.round(np.asarray(percent) * np.asarray(n) / 100)
-    return np.random.default_rng(seed).beta(counts + 0.5, np.asarray(n) - counts + 0.5, size=(draws, len(counts)))
-
-
-def mean_draws(
-    mean: Sequence[float], sd: Sequence[float], n: Sequence[int], *, draws: int = 4000, seed: int = 0
-) -> NDArray[np.float64]:
-    """Means drawn again with their standard error sd / sqrt(n), models independent (the clips they share would narrow this)."""
-    error = np.asarray(sd) / np.sqrt(np.asarray(n))
-    return np.asarray(mean) + error * np.random.default_rng(seed).standard_normal((draws, len(error)))
+    The addition keeps the error of shares of 0 and 1 above zero (Agresti & Caffo 2000, Am. Stat. 54:280-288).
+    """
+    size = np.asarray(n, dtype=float) + 2
+    share = (np.round(np.asarray(percent) * np.asarray(n) / 100) + 1) / size
+    return rank_intervals(share, np.sqrt(share * (1 - share) / size), confidence=confidence)

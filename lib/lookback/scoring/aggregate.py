@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from lookback.clips import KEYS
 from lookback.errors import ContractError, Reason
-from lookback.stats.bootstrap import bootstrap_totals, interval_or_note
-from lookback.stats.codes import cluster_codes
+from lookback.stats.intervals import bootstrap_totals, interval_or_note
+from lookback.stats.ratings import cluster_codes
 
 GROUP = ("benchmark", "setting", "metric", "variant", "phase", "model_id")
 TRIGGER_DETAIL = "trigger judge "  # how the detail of an item begins that the trigger gate closed

@@ -4,33 +4,23 @@ Every function takes plain arrays or DataFrames, declares its categories, and gi
 `lookback.errors.NotScorable` with a typed reason; none returns a silent NaN.
 """
 
-from lookback.stats.alpha import krippendorff_alpha
-from lookback.stats.bootstrap import bootstrap_ci
-from lookback.stats.bradley_terry import Strengths, bradley_terry
-from lookback.stats.bridge import Bridge, bridge
-from lookback.stats.ceiling import human_ceiling, model_ceiling
-from lookback.stats.confusion import proportion
-from lookback.stats.correlation import correlation_structure
-from lookback.stats.dawid_skene import DawidSkene, dawid_skene
-from lookback.stats.estimate import Estimate
-from lookback.stats.factors import factor_contrasts, stars
-from lookback.stats.gwet import gwet_ac1, gwet_ac2
-from lookback.stats.holm import holm
-from lookback.stats.judgeability import judgeability_agreement
-from lookback.stats.kappa import cohen_kappa, fleiss_kappa
-from lookback.stats.leave_out import leave_one_annotator_out
-from lookback.stats.majority import majority_vote
-from lookback.stats.mixed import mixed_model
-from lookback.stats.percent import percent_agreement
-from lookback.stats.power import power_table, votes_needed
-from lookback.stats.preference import preference_sign, threshold_decision
-from lookback.stats.rank_agreement import RankAgreement, rank_agreement, rank_agreement_pairs
-from lookback.stats.ranks import smallest_attainable_p
-from lookback.stats.spearman import spearman, tie_ceiling
-from lookback.stats.trigger import trigger_validation
-from lookback.stats.weights import agreement_weights
-from lookback.stats.wilcoxon import PairedTest, paired_wilcoxon
-from lookback.stats.win_ratios import win_ratio_difference, win_ratios
+from lookback.stats.agreement import (
+    agreement_weights,
+    cohen_kappa,
+    fleiss_kappa,
+    gwet_ac1,
+    gwet_ac2,
+    krippendorff_alpha,
+    percent_agreement,
+)
+from lookback.stats.annotators import DawidSkene, dawid_skene, human_ceiling, leave_one_annotator_out, model_ceiling
+from lookback.stats.correlations import correlation_structure, smallest_attainable_p, spearman, tie_ceiling
+from lookback.stats.decisions import Bridge, bridge, judgeability_agreement, trigger_validation
+from lookback.stats.design import PairedTest, factor_contrasts, holm, mixed_model, paired_wilcoxon, power_table, stars, votes_needed
+from lookback.stats.intervals import Estimate, bootstrap_ci, proportion
+from lookback.stats.model_agreement import RankAgreement, rank_agreement, rank_agreement_pairs
+from lookback.stats.rankings import Strengths, bradley_terry, rank_intervals, win_ratio_difference, win_ratios
+from lookback.stats.ratings import majority_vote, preference_sign, threshold_decision
 
 __all__ = [
     "Bridge",
@@ -65,6 +55,7 @@ __all__ = [
     "proportion",
     "rank_agreement",
     "rank_agreement_pairs",
+    "rank_intervals",
     "smallest_attainable_p",
     "spearman",
     "stars",

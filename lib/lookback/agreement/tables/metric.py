@@ -21,8 +21,7 @@ from lookback.stats import (
     rank_agreement_pairs,
     trigger_validation,
 )
-from lookback.stats.binary import measure_row
-from lookback.stats.share import share
+from lookback.stats.intervals import measure_row, share
 
 GROUP = ["family", "role", "benchmark", "setting", "dimension"]
 RANK_FIELDS = [name for name in RankAgreement.__dataclass_fields__ if name not in ("confidence", "note", "n_pairs")]

@@ -11,7 +11,7 @@ from lookback.agreement.plan import Plan
 from lookback.agreement.tables.metric import GROUP, usable
 from lookback.errors import NotScorable
 from lookback.stats import bradley_terry, power_table, win_ratios
-from lookback.stats.win_ratios import design_effect
+from lookback.stats.rankings import design_effect
 
 
 def win_ratio_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -53,16 +53,17 @@ def disagreements_table(units: pd.DataFrame) -> pd.DataFrame:
     """Pairs and clips on which people and the automatic answer differ, the clearest reversals first, with their clips."""
     both = units[units["label"].notna() & units["decision"].notna()]
     wrong = both[both["label"] != both["decision"]]
-    reversal = (wrong["kind"] == "preference") & (wrong["label"].map(_sign) * wrong["decision"].map(_sign) == -1)
+    opposite = [_sign(said) * _sign(decided) == -1 for said, decided in zip(wrong["label"], wrong["decision"], strict=True)]
+    reversal = (wrong["kind"] == "preference").to_numpy() & np.array(opposite, dtype=bool)
     columns = ["family", "setting", "dimension", "question", "scene", "model_a", "clip_a", "model_b", "clip_b"]
     columns += ["label", "share", "n_votes", "decision", "metric", "value_a", "value_b", "delta"]
-    table = wrong[columns].assign(reversal=reversal.to_numpy(), size=wrong["delta"].abs().to_numpy())
+    table = wrong[columns].assign(reversal=reversal, size=wrong["delta"].abs().to_numpy())
     table = table.sort_values(["reversal", "size"], ascending=[False, False], kind="stable", na_position="last")
     return table.drop(columns="size").astype({"label": str, "decision": str}).reset_index(drop=True)
 
 
 def _sign(value: object) -> int:
-    return value if isinstance(value, int | np.integer) else 0  # type: ignore[return-value]
+    return int(value) if isinstance(value, int | np.integer) else 0
 
 
 def _design_effect(units: pd.DataFrame, plan: Plan) -> tuple[float, str]:

@@ -7,8 +7,8 @@ import pandas as pd
 
 from lookback.published import load
 from lookback.published.printed import Printed, PrintedPaper, RankGroup
-from lookback.published.ranks import mean_draws, sampling_ranks
 from lookback.report.table import PaperTable
+from lookback.stats.rankings import rank_intervals
 
 MAIN = (
     "visual_quality motion_smoothness object_consistency geo3d_consistency ors psnr ssim lpips camera_controllability image_reward"
@@ -125,14 +125,14 @@ TABLES = (
 def pose_table() -> PaperTable:
     """MemoBench S8: rotation error with its standard error and the interval of its place."""
     table = load("memobench_tableS8_camera")
-    drawn = mean_draws(table["ate_rotation_deg_mean"], table["ate_rotation_deg_sd"], table["n"])
-    places = sampling_ranks(-drawn)
+    error = table["ate_rotation_deg_sd"] / np.sqrt(table["n"])
+    places = rank_intervals(-table["ate_rotation_deg_mean"], error)
     frame = pd.DataFrame(
         {
             "model": table["model"],
             "clips": table["n"],
             "rotation error (deg)": table["ate_rotation_deg_mean"],
-            "standard error": table["ate_rotation_deg_sd"] / np.sqrt(table["n"]),
+            "standard error": error,
             "place": table["ate_rotation_deg_mean"].rank(method="min").astype(int),
             "place from": places["low"],
             "place to": places["high"],
@@ -145,8 +145,8 @@ def pose_table() -> PaperTable:
         ["model"],
         {"rotation error (deg)": 1, "standard error": 1},
         notes=[
-            "Normal draws with sd / sqrt(n), models independent. The models share their clips, so paired differences would be "
-            "sharper."
+            "Places that hold for all models at once (Mogstad et al. 2024), from sd / sqrt(n), models independent. The models "
+            "share their clips, so paired differences would be sharper."
         ],
         reading="The four camera-conditioned models are told apart; the last four places are open.",
     )

@@ -6,15 +6,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from statsmodels.stats.proportion import proportion_confint
 
 from lookback.figures import style
 from lookback.published import load
 from lookback.published.printed import Drawing, Printed, PrintedPaper, RankGroup
-from lookback.published.ranks import sampling_ranks, share_draws
+from lookback.published.ranks import share_places
 from lookback.published.register import dimensions
 from lookback.report.published.figures import heat_map
 from lookback.report.table import PaperTable
-from lookback.stats.correlation import correlation_structure
+from lookback.stats.correlations import correlation_structure
 
 TABLES = (
     Printed(
@@ -97,11 +98,11 @@ def correlation_figure(correlations: pd.DataFrame, columns: list[str], n: int) -
 
 
 def support_table() -> PaperTable:
-    """WRBench support: the share of n outputs, its place, and the interval of the place when the outputs are drawn again."""
+    """WRBench support: the share of n outputs, its place, and the places that so many outputs leave open."""
     table = load("wrbench_table2").sort_values("reobs_support_pct", ascending=False, kind="stable").reset_index(drop=True)
-    drawn = share_draws(table["reobs_support_pct"], table["n_outputs"])
-    low, high = np.quantile(drawn, [0.025, 0.975], axis=0) * 100
-    places = sampling_ranks(drawn)
+    counts = np.round(table["reobs_support_pct"] * table["n_outputs"] / 100)
+    low, high = (100 * bound for bound in proportion_confint(counts, table["n_outputs"], method="jeffreys"))
+    places = share_places(table["reobs_support_pct"], table["n_outputs"])
     frame = pd.DataFrame(
         {
             "model": table["model"],
@@ -121,8 +122,8 @@ def support_table() -> PaperTable:
         ["model"],
         {"support %": 1, "low": 1, "high": 1},
         notes=[
-            "Jeffreys interval of k of n outputs, taken as independent; outputs of one scene are not, so the intervals are too "
-            "narrow."
+            "Jeffreys interval of k of n outputs; places that hold for all models at once (Mogstad et al. 2024). Outputs are "
+            "taken as independent; those of one scene are not, so both are too narrow."
         ],
         reading="At the top of the access ladder a place moves by one at most; below, many models share one range of places.",
     )

@@ -15,7 +15,7 @@ from scipy.stats import spearmanr
 from lookback.clips import KEYS
 from lookback.judging.quality.shared import clip_names, estimate_row, first_repeat, polarity
 from lookback.stats import Estimate, bootstrap_ci, proportion
-from lookback.stats.binary import ratio_measure
+from lookback.stats.decisions import ratio_measure
 
 COLUMNS = ["judge", "task", "measure", "value", "low", "high", "n", "reason"]
 RESAMPLES = 2000

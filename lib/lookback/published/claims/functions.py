@@ -15,7 +15,7 @@ import pandas as pd
 
 from lookback.errors import UsageError
 from lookback.registry import Registry, parts
-from lookback.stats.ranks import spearman_rows
+from lookback.stats.correlations import spearman_rows
 
 Tables = Mapping[str, pd.DataFrame]
 Value = float | int | str

@@ -1,21 +1,27 @@
-"""Seeded cluster bootstrap, vectorised.
+"""Estimates and their intervals: cluster bootstrap, Wilson's interval, clustered shares.
 
-A statistic that is a function of sums over units (means, ratios, kappas, win ratios) is resampled through its clusters' totals:
-with W the resamples x clusters matrix of how often each cluster was drawn, all resamples are W @ totals, one matrix product.
+Bootstrap: a statistic that is a function of sums over units (means, ratios, kappas, win ratios) is resampled through the totals
+of its clusters. With W the resamples x clusters matrix of how often each cluster was drawn, all resamples are W @ totals.
+
+Shares: cases of one cluster count as fewer independent ones (Korn & Graubard 1998, Survey Methodology 24:193-201). With G
+clusters and V the cluster-robust variance of the share p of n cases,
+    n_effective = min(n, p (1 - p) / V) (t_{n-1} / t_{G-1})^2,
+and Wilson's interval takes n_effective for n. A share of 0 or 1 has no V: there each cluster counts as one case.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm, t
+from statsmodels.stats.proportion import proportion_confint
 
 from lookback.errors import NotScorable, Reason, UsageError
-from lookback.stats.codes import cluster_codes
-from lookback.stats.estimate import Estimate
+from lookback.stats.ratings import cluster_codes
 
 # weights kept in memory at once: about 32 MB
 CHUNK_CELLS = 4_000_000
@@ -25,6 +31,40 @@ MAX_UNDEFINED = 0.05
 FEWEST_CLUSTERS = 5
 # an interval this narrow is rounding: the resamples do not vary
 UNVARIED = 1e-12
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A point estimate with its interval; `low`, `high`, `se`, `p` are None where they do not exist, and `note` says why.
+
+    `n` counts the units the estimate rests on (items, pairs, models), never the votes.
+    """
+
+    name: str
+    value: float
+    n: int
+    low: float | None = None
+    high: float | None = None
+    se: float | None = None
+    p: float | None = None
+    confidence: float = 0.95
+    method: str = ""
+    note: str = ""
+
+    def __float__(self) -> float:
+        return self.value
+
+    def as_row(self) -> dict[str, Any]:
+        """The fields as one table row."""
+        return asdict(self)
+
+
+def proportion(name: str, hits: int, n: int, confidence: float = 0.95) -> Estimate:
+    """hits/n with Wilson's score interval (Wilson 1927), which stays inside [0, 1] and works at 0 and n."""
+    if n == 0:
+        raise NotScorable(Reason.UNDEFINED, f"{name} is 0/0: no case to count")
+    low, high = proportion_confint(hits, n, alpha=1 - confidence, method="wilson")
+    return Estimate(name, hits / n, n, float(low), float(high), confidence=confidence, method="Wilson score interval")
 
 
 def resample_weights(n_clusters: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
@@ -166,3 +206,68 @@ def _bootstrap_rows(
     rng = np.random.default_rng(seed)
     drawn = rng.integers(0, n_groups, size=(resamples, n_groups))
     return np.array([function(data[np.concatenate([members[g] for g in row])]) for row in drawn], dtype=float)
+
+
+def share(name: str, hits: ArrayLike, clusters: ArrayLike | None = None, *, confidence: float = 0.95) -> Estimate:
+    """Share of true `hits`, with Wilson's interval over the cases or, where clusters hold several, over the effective cases.
+
+    >>> share("found", [True, True, True, False]).value
+    0.75
+    """
+    cases = np.asarray(hits, dtype=bool)
+    n = len(cases)
+    if n == 0:
+        raise NotScorable(Reason.UNDEFINED, f"{name} is 0/0: no case to count")
+    groups = cluster_codes(clusters, n)
+    n_groups = int(groups.max()) + 1
+    if clusters is None or n_groups == n > 1:
+        return proportion(name, int(cases.sum()), n, confidence)
+    value = float(cases.mean())
+    if n_groups < 2:
+        return Estimate(name, value, n, confidence=confidence, note="one cluster only: nothing to resample, no interval")
+    effective = _effective_cases(cases, groups, n_groups, confidence)
+    low, high = wilson(value, effective, confidence)
+    method = f"Wilson score interval, {n} cases in {n_groups} clusters count as {effective:.1f}"
+    return Estimate(name, value, n, low, high, confidence=confidence, method=method)
+
+
+def _effective_cases(cases: NDArray[np.bool_], groups: NDArray[np.int64], n_groups: int, confidence: float) -> float:
+    n, value = len(cases), float(cases.mean())
+    if value in (0.0, 1.0):
+        return float(n_groups)
+    sums = np.bincount(groups, weights=cases - value, minlength=n_groups)
+    variance = n_groups / (n_groups - 1) * float((sums**2).sum()) / n**2
+    tail = 0.5 + confidence / 2
+    widened = (t.ppf(tail, n - 1) / t.ppf(tail, n_groups - 1)) ** 2
+    return max(1.0, float(n * widened * min(1.0, value * (1 - value) / n / variance if variance > 0 else 1.0)))
+
+
+def wilson(value: float, n: float, confidence: float) -> tuple[float, float]:
+    """Wilson's score interval of a share of n cases; n need not be whole."""
+    low, high = proportion_confint(value * n, n, alpha=1 - confidence, method="wilson")
+    return float(low), float(high)
+
+
+def share_interval(
+    draws: NDArray[np.float64], value: float, n_clusters: int, confidence: float
+) -> tuple[float | None, float | None, str]:
+    """(low, high, note) of a share from its resamples; where these do not vary, Wilson's interval over the clusters.
+
+    A share of 0 or 1 is the same in every resample, which says nothing about other clusters: each counts as one case.
+    """
+    low, high, note = interval_or_note(draws, n_clusters, confidence)
+    if low is None or high is None:
+        return low, high, note
+    if high > low:
+        return varying_interval(draws, n_clusters, confidence)
+    return *wilson(value, n_clusters, confidence), f"the clusters do not vary: Wilson's interval over {n_clusters} clusters"
+
+
+def measure_row(estimate: Callable[[], Estimate], measure: str) -> dict[str, Any]:
+    """A tidy row: measure, value, low, high, n, reason; a measure without a value or bounds keeps its row and says why."""
+    try:
+        result = estimate()
+    except NotScorable as missing:
+        return {"measure": measure, "value": np.nan, "low": np.nan, "high": np.nan, "n": 0, "reason": str(missing)}
+    low, high = (np.nan if bound is None else bound for bound in (result.low, result.high))
+    return {"measure": measure, "value": result.value, "low": low, "high": high, "n": result.n, "reason": result.note}

@@ -1,4 +1,15 @@
-"""Does a metric rank the models as people do? Model-level Spearman and Kendall tau-b (MBench table 3)."""
+"""Does a metric rank the models as people do? Model-level Spearman and Kendall tau-b (MBench table 3).
+
+Win ratios carry vote noise and a plain bootstrap adds it once more, so its rank correlations are too low. The interval of the
+true rho and tau is therefore that of the bivariate random-effects model
+    observed ~ N(true, V),   (human_i, metric_i) ~ N2(mean, [[t_h^2, r t_h t_m], [., t_m^2]])
+(van Houwelingen, Arends & Stijnen 2002, Stat. Med. 21:589-624) with flat priors on the means, on the spreads t and on r (Burke,
+Bujkiewicz & Riley 2018, Stat. Methods Med. Res. 27:428-450), integrated on a grid. rho and tau are computed from every posterior
+draw of the true values, as Laird & Louis (1989, J. Educ. Stat. 14:29-46) do for ranks. V is Ledoit and Wolf's (2004, J. Multivar.
+Anal. 88:365-411) covariance of the clusters, since the plain one of G clusters has rank G - 1, which is below 2m with few scenes;
+the levels are widened for few clusters as in `intervals.expanded_levels`. It assumes independent scenes, win ratios that are
+nearly normal, and models whose true values come from one normal distribution. benchmarks/stats_coverage.py shows its coverage.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +19,28 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
+from sklearn.covariance import ledoit_wolf
 
 from lookback.errors import NotScorable, UsageError
-from lookback.stats.bootstrap import FEWEST_CLUSTERS, bootstrap_totals, percentile_interval
-from lookback.stats.preference import preference_sign
-from lookback.stats.rank_interval import noise_covariance, true_value_draws
-from lookback.stats.ranks import kendall_rows, permutation_tests, spearman_rows
-from lookback.stats.win_ratios import Ties, pair_codes, win_terms
+from lookback.stats.correlations import kendall_rows, permutation_tests, spearman_rows
+from lookback.stats.intervals import FEWEST_CLUSTERS, bootstrap_totals, cluster_totals, percentile_interval
+from lookback.stats.rankings import Ties, pair_codes, win_terms
+from lookback.stats.ratings import preference_sign
+
+SPREADS = 12
+CORRELATIONS = np.linspace(-0.98, 0.98, 25)
+JITTER = 1e-10
+# prior standard deviation of the two means on the win-ratio scale: flat in effect
+MEAN_SD = 1.0
 
 
 @dataclass(frozen=True)
 class RankAgreement:
     """rho and tau-b with exact p; three kinds of interval that answer different questions.
 
-    `rho_low/high`, `tau_low/high`: these models, more scenes and votes (vote noise taken out, see `rank_interval`).
+    `rho_low/high`, `tau_low/high`: these models, more scenes and votes (vote noise taken out, see the module).
     `bootstrap_low/high`: the plain percentile cluster bootstrap of rho, too low when votes are few; printed for comparison.
     `population_low/high`: other models of the same kind (Bonett & Wright 2000), wide because models are few.
     """
@@ -154,3 +171,65 @@ def _too_few(groups: int, unit: str) -> str:
 
 def _without_interval(result: RankAgreement, why: str) -> RankAgreement:
     return replace(result, note="; ".join(filter(None, (result.note, why))))
+
+
+def noise_covariance(
+    points: NDArray[np.float64], played: NDArray[np.float64], clusters: NDArray[np.int64], sides: int
+) -> NDArray[np.float64]:
+    """Ledoit and Wolf's covariance of the ratios sum(points)/sum(played) (units x k each) between clusters.
+
+    The k ratios are `sides` equal blocks (people's and the metric's). Before the shrinking each ratio is scaled to one comparison
+    and each block to unit variance, so that models seen less often and the noisier side keep their larger variance.
+    """
+    total = played.sum(axis=0)
+    sums = cluster_totals((points - points.sum(axis=0) / total * played) / total, clusters)
+    groups = len(sums)
+    single = np.sqrt((sums**2).sum(axis=0) * total).reshape(sides, -1)
+    block = np.repeat(np.sqrt((single**2).mean(axis=1)), single.shape[1])
+    scale = np.where(block > 0, block, 1.0) / np.sqrt(total)
+    shrunk, _ = ledoit_wolf(sums / scale * np.sqrt(groups), assume_centered=True)
+    return np.asarray(shrunk * np.outer(scale, scale) * groups / (groups - 1))
+
+
+def true_value_draws(
+    observed: NDArray[np.float64], noise: NDArray[np.float64], draws: int, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Posterior draws (draws x m) of the true human and metric values from `observed` (human, then metric) and its covariance."""
+    rng = np.random.default_rng(seed)
+    m = len(observed) // 2
+    noise = noise + JITTER * np.eye(2 * m)
+    prior = _prior_covariances(observed, noise, m)
+    total = prior + noise
+    factor = np.linalg.cholesky(total)
+    centre = observed - 0.5
+    whitened = np.linalg.solve(factor, np.broadcast_to(centre[:, None], (len(prior), 2 * m, 1)))[..., 0]
+    log_weight = -0.5 * (whitened**2).sum(axis=1) - np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
+    weight = np.exp(log_weight - log_weight.max())
+    chosen = rng.multinomial(draws, weight / weight.sum())
+    used = np.flatnonzero(chosen)
+    which = np.repeat(np.arange(len(used)), chosen[used])
+    # conditional draw: simulate prior and data together, then shift by the regression on what was seen
+    simulated = _correlated(np.linalg.cholesky(prior[used] + JITTER * np.eye(2 * m))[which], rng)
+    seen = simulated + rng.standard_normal((draws, 2 * m)) @ np.linalg.cholesky(noise).T
+    gain = np.matmul(prior[used], np.linalg.inv(total[used]))[which]
+    true = simulated + np.einsum("dij,dj->di", gain, centre - seen)
+    return true[:, :m], true[:, m:]
+
+
+def _correlated(factors: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
+    return np.einsum("dij,dj->di", factors, rng.standard_normal(factors.shape[:2]))
+
+
+def _prior_covariances(observed: NDArray[np.float64], noise: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+    spread = np.sqrt(np.diag(noise))
+    grids = []
+    for values, error in ((observed[:m], spread[:m]), (observed[m:], spread[m:])):
+        top = 3 * max(float(np.std(values, ddof=1)), float(np.sqrt(np.mean(error**2))))
+        grids.append(np.linspace(top / (2 * SPREADS), top, SPREADS))
+    human, metric, r = (g.ravel() for g in np.meshgrid(*grids, CORRELATIONS, indexing="ij"))
+    same, ones = np.eye(m), np.full((m, m), MEAN_SD**2)
+    prior = np.zeros((len(human), 2 * m, 2 * m))
+    prior[:, :m, :m] = human[:, None, None] ** 2 * same + ones
+    prior[:, m:, m:] = metric[:, None, None] ** 2 * same + ones
+    prior[:, :m, m:] = prior[:, m:, :m] = (r * human * metric)[:, None, None] * same
+    return prior

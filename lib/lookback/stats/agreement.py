@@ -1,0 +1,362 @@
+"""Agreement of raters: percent agreement, Gwet's AC1 and AC2, Cohen's and Fleiss' kappa, Krippendorff's alpha.
+
+AC1, AC2 and Fleiss' kappa share one form. With r_ik raters putting item i into category k, r_i = sum_k r_ik, and weights w:
+    p_a   = mean over items with r_i >= 2 of sum_k r_ik (sum_l w_kl r_il - 1) / (r_i (r_i - 1))
+    pi_k  = mean over items of r_ik / r_i
+    coefficient = (p_a - p_e) / (1 - p_e)
+    p_e   = sum_kl w_kl / (q (q - 1)) sum_k pi_k (1 - pi_k) (Gwet),  sum_kl w_kl pi_k pi_l (Fleiss)
+The variance is that of the mean of the items' linearised values
+    k*_i = (n/n') (p_a|i - p_e) / (1 - p_e) - 2 (1 - k) (p_e|i - p_e) / (1 - p_e)        (first term 0 where r_i < 2)
+With clusters the linearised values are summed within clusters first, so votes on the same scene do not count as independent.
+Source: Gwet (2008), Br. J. Math. Stat. Psychol. 61:29-48, and Handbook of Inter-Rater Reliability (4th ed.), ch. 3 and 5.
+
+Krippendorff's alpha = 1 - D_o/D_e on the coincidences o_kl = sum over items of r_ik (r_il - [k=l]) / (r_i - 1), r_i >= 2:
+D_o = sum o_kl d_kl, D_e = sum n_k (n_l - [k=l]) d_kl / (n - 1). Source: Krippendorff, Computing alpha-reliability (2011).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+from statsmodels.stats.inter_rater import cohens_kappa
+
+from lookback.errors import NotScorable, Reason, UsageError
+from lookback.stats.intervals import Estimate, bootstrap_totals, method_text, varying_interval
+from lookback.stats.ratings import (
+    MISSING,
+    category_values,
+    check_categories,
+    cluster_codes,
+    code_labels,
+    confusion_counts,
+    rating_codes,
+    vote_counts,
+)
+
+WeightKind = Literal["nominal", "ordinal", "linear", "quadratic"]
+ZERO = 1e-12
+Level = Literal["nominal", "ordinal", "interval"]
+
+
+def agreement_weights(categories: Sequence[Any], kind: WeightKind) -> NDArray[np.float64]:
+    """The q x q weights of `kind` for the declared (ordered) categories.
+
+    nominal: 1 on the diagonal. ordinal: 1 - C(|k-l|+1, 2) / C(q, 2), ranks only. linear: 1 - |x_k-x_l|/(max-min).
+    quadratic: 1 - (x_k-x_l)^2/(max-min)^2, where x are the categories' numbers (or ranks when they are words).
+    """
+    declared = check_categories(categories)
+    q = len(declared)
+    if kind == "nominal":
+        return np.eye(q)
+    if kind == "ordinal":
+        distance = np.abs(np.subtract.outer(np.arange(q), np.arange(q)))
+        return 1.0 - distance * (distance + 1) / (q * (q - 1))
+    if kind not in get_args(WeightKind):
+        raise UsageError(f"unknown weights {kind!r}; choose one of {', '.join(get_args(WeightKind))}")
+    x = category_values(declared)
+    gap = np.abs(np.subtract.outer(x, x)) / (x.max() - x.min())
+    return 1.0 - (gap if kind == "linear" else gap**2)
+
+
+@dataclass(frozen=True)
+class ItemTerms:
+    """Per item (with at least one vote): pairwise agreement (NaN under two votes) and the category shares."""
+
+    agreement: NDArray[np.float64]
+    shares: NDArray[np.float64]
+
+
+def item_terms(counts: NDArray[np.float64], weights: NDArray[np.float64]) -> ItemTerms:
+    """Pairwise agreement and category shares of every voted item; no item with two votes is not scorable."""
+    votes = counts.sum(axis=1)
+    if not (votes >= 2).any():
+        raise NotScorable(Reason.TOO_FEW_VALUES, "no item has votes of two raters, so agreement cannot be observed")
+    credited = counts @ weights.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        agreement = (counts * (credited - 1)).sum(axis=1) / (votes * (votes - 1))
+        shares = counts / votes[:, None]
+    agreement[votes < 2] = np.nan
+    return ItemTerms(agreement, shares)
+
+
+def chance_agreement(shares: NDArray[np.float64], weights: NDArray[np.float64], kind: str) -> NDArray[np.float64]:
+    """p_e from mean category shares (..., q). gwet: T_w/(q(q-1)) sum pi(1-pi). fleiss: sum w_kl pi_k pi_l."""
+    if kind == "gwet":
+        q = weights.shape[0]
+        return np.asarray(weights.sum() / (q * (q - 1)) * (shares * (1 - shares)).sum(axis=-1))
+    return np.einsum("...k,kl,...l->...", shares, weights, shares)
+
+
+def _item_chance(
+    terms: ItemTerms, mean_shares: NDArray[np.float64], weights: NDArray[np.float64], kind: str
+) -> NDArray[np.float64]:
+    if kind == "gwet":
+        q = weights.shape[0]
+        return np.asarray(weights.sum() / (q * (q - 1)) * (terms.shares * (1 - mean_shares)).sum(axis=1))
+    return np.asarray(terms.shares @ ((weights + weights.T) @ mean_shares / 2))
+
+
+def chance_corrected(
+    name: str,
+    counts: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    kind: str,
+    clusters: NDArray[np.int64],
+    confidence: float,
+) -> Estimate:
+    """The coefficient, its linearised standard error, t interval (upper end at most 1) and two-sided p against 0."""
+    voted = counts.sum(axis=1) > 0
+    counts, clusters = counts[voted], clusters[voted]
+    terms = item_terms(counts, weights)
+    paired = ~np.isnan(terms.agreement)
+    observed = float(terms.agreement[paired].mean())
+    mean_shares = terms.shares.mean(axis=0)
+    expected = float(chance_agreement(mean_shares, weights, kind))
+    if 1 - expected < ZERO:
+        raise NotScorable(Reason.UNDEFINED, f"{name} is 0/0: every vote fell into one category, so chance agreement is 1")
+    value = (observed - expected) / (1 - expected)
+    n = len(counts)
+    inflation = n / paired.sum()
+    own = np.where(paired, inflation * (np.nan_to_num(terms.agreement) - expected) / (1 - expected), 0.0)
+    linearised = own - 2 * (1 - value) * (_item_chance(terms, mean_shares, weights, kind) - expected) / (1 - expected)
+    return t_interval(name, value, linearised - value, clusters, confidence, cap=1.0)
+
+
+def t_interval(
+    name: str,
+    value: float,
+    residuals: NDArray[np.float64],
+    clusters: NDArray[np.int64],
+    confidence: float,
+    cap: float | None = None,
+) -> Estimate:
+    """An Estimate from linearised residuals of a mean: cluster-robust standard error, t with (clusters - 1) degrees of freedom."""
+    n = len(residuals)
+    sums = np.bincount(np.unique(clusters, return_inverse=True)[1], weights=residuals)
+    groups = len(sums)
+    what = "items" if groups == n else "clusters"
+    method = f"linearised variance, t with {groups - 1} df over {groups} {what}"
+    if groups < 2:
+        return Estimate(name, value, n, confidence=confidence, method=method, note=f"one of {what}: no variance, no interval")
+    se = float(np.sqrt(groups / (groups - 1) * (sums**2).sum()) / n)
+    if se < ZERO:
+        note = "the items do not vary, so the variance is zero and no interval is given"
+        return Estimate(name, value, n, se=0.0, confidence=confidence, method=method, note=note)
+    half = float(stats.t.ppf(0.5 + confidence / 2, groups - 1)) * se
+    high = value + half if cap is None else min(cap, value + half)
+    p = float(2 * stats.t.sf(abs(value / se), groups - 1))
+    return Estimate(name, value, n, value - half, high, se, p, confidence, method)
+
+
+def percent_agreement(
+    ratings: pd.DataFrame | ArrayLike,
+    categories: Sequence[Any],
+    *,
+    weights: WeightKind = "nominal",
+    clusters: ArrayLike | None = None,
+    confidence: float = 0.95,
+) -> Estimate:
+    """p_a = mean over items with two or more votes of the (weighted) share of agreeing rater pairs, as a fraction."""
+    declared = check_categories(categories)
+    codes = rating_codes(ratings, declared)
+    groups = cluster_codes(clusters, len(codes))
+    terms = item_terms(vote_counts(codes, len(declared)), agreement_weights(declared, weights))
+    paired = ~np.isnan(terms.agreement)
+    value = float(terms.agreement[paired].mean())
+    estimate = t_interval("percent agreement", value, terms.agreement[paired] - value, groups[paired], confidence, cap=1.0)
+    low = None if estimate.low is None else max(0.0, estimate.low)
+    return Estimate(
+        estimate.name, value, estimate.n, low, estimate.high, estimate.se, None, confidence, estimate.method, estimate.note
+    )
+
+
+def gwet_ac1(
+    ratings: pd.DataFrame | ArrayLike, categories: Sequence[Any], *, clusters: ArrayLike | None = None, confidence: float = 0.95
+) -> Estimate:
+    """AC1 = (p_a - p_e)/(1 - p_e) with p_e = sum_k pi_k (1 - pi_k) / (q - 1).
+
+    `ratings` is items x raters with NaN/None where a vote is missing, `categories` the declared scale, `clusters` one label per
+    item. All raters in one category give 1. Source: Gwet (2008), eq. 4 and 36; held to irrCAC in the tests.
+
+    >>> round(gwet_ac1([[1, 1], [1, 1], [1, 0], [0, 0]], [0, 1]).value, 4)
+    0.5294
+    """
+    return gwet_ac2(ratings, categories, weights="nominal", clusters=clusters, confidence=confidence)
+
+
+def gwet_ac2(
+    ratings: pd.DataFrame | ArrayLike,
+    categories: Sequence[Any],
+    *,
+    weights: WeightKind = "ordinal",
+    clusters: ArrayLike | None = None,
+    confidence: float = 0.95,
+) -> Estimate:
+    """AC2: AC1 with partial credit for near labels; `weights` is ordinal, linear, quadratic (or nominal, which is AC1)."""
+    declared = check_categories(categories)
+    codes = rating_codes(ratings, declared)
+    name = "AC1" if weights == "nominal" else f"AC2 ({weights})"
+    matrix = agreement_weights(declared, weights)
+    groups = cluster_codes(clusters, len(codes))
+    return chance_corrected(name, vote_counts(codes, len(declared)), matrix, "gwet", groups, confidence)
+
+
+def cohen_kappa(
+    first: ArrayLike,
+    second: ArrayLike,
+    categories: Sequence[Any],
+    *,
+    weights: WeightKind = "nominal",
+    clusters: ArrayLike | None = None,
+    resamples: int = 2000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Estimate:
+    """kappa = (p_o - p_e)/(1 - p_e) of two raters' labels with each rater's own marginals; items missing a vote are left out.
+
+    Interval from the large-sample variance, p from the variance under independence (Fleiss, Cohen & Everitt 1969), as computed
+    by statsmodels. Where `clusters` put items together, the interval resamples clusters and there is no p.
+    """
+    declared = check_categories(categories)
+    a, b = code_labels(first, declared), code_labels(second, declared)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise UsageError(f"the two raters must label the same items: shapes {a.shape} and {b.shape}")
+    both = (a != MISSING) & (b != MISSING)
+    n = int(both.sum())
+    if n == 0:
+        raise NotScorable(Reason.TOO_FEW_VALUES, "no item was labelled by both raters")
+    table = confusion_counts(a[both], b[both], len(declared))
+    credit = agreement_weights(declared, weights)
+    expected = float((np.outer(table.sum(axis=1), table.sum(axis=0)) * credit).sum()) / n**2
+    if 1 - expected < ZERO:
+        raise NotScorable(Reason.UNDEFINED, "Cohen's kappa is 0/0: both raters used one and the same category throughout")
+    name = "Cohen's kappa" if weights == "nominal" else f"Cohen's kappa ({weights})"
+    groups = cluster_codes(clusters, len(a))[both]
+    if len(np.unique(groups)) < n:
+        cells = np.eye(len(declared) ** 2)[a[both] * len(declared) + b[both]]
+        return resampled_kappa(name, cells, credit, np.unique(groups, return_inverse=True)[1], resamples, confidence, seed)
+    # statsmodels divides by zero where a marginal is empty in every cell; the value itself stays defined
+    with np.errstate(invalid="ignore", divide="ignore"):
+        result = cohens_kappa(table, weights=None if weights == "nominal" else (1 - credit))
+    value, variance, null_variance = float(result.kappa), float(result.var_kappa), float(result.var_kappa0)
+    method = "large-sample variance (Fleiss, Cohen & Everitt 1969)"
+    if not variance > ZERO:
+        note = "perfect agreement or too few items: the large-sample variance is zero and no interval is given"
+        return Estimate(name, value, n, confidence=confidence, method=method, note=note)
+    se = float(np.sqrt(variance))
+    half = float(stats.norm.ppf(0.5 + confidence / 2)) * se
+    p = float(2 * stats.norm.sf(abs(value) / np.sqrt(null_variance))) if null_variance > ZERO else None
+    return Estimate(name, value, n, max(-1.0, value - half), min(1.0, value + half), se, p, confidence, method)
+
+
+def resampled_kappa(
+    name: str,
+    cells: NDArray[np.float64],
+    credit: NDArray[np.float64],
+    groups: NDArray[np.int64],
+    resamples: int,
+    confidence: float,
+    seed: int,
+) -> Estimate:
+    """Cohen's kappa of items x (q q) one-hot cells, its interval by resampling clusters."""
+    q = len(credit)
+
+    def statistic(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        tables = totals.reshape(-1, q, q)
+        n = tables.sum(axis=(1, 2))
+        observed = (tables * credit).sum(axis=(1, 2)) / n
+        expected = np.einsum("bk,kl,bl->b", tables.sum(axis=2), credit, tables.sum(axis=1)) / n**2
+        return np.where(1 - expected > ZERO, (observed - expected) / np.where(1 - expected > ZERO, 1 - expected, 1), np.nan)
+
+    value = float(statistic(cells.sum(axis=0)[None])[0])
+    if not np.isfinite(value):
+        raise NotScorable(Reason.UNDEFINED, f"{name} is 0/0: one and the same answer is used throughout")
+    n_groups = int(groups.max()) + 1
+    low, high, note = varying_interval(bootstrap_totals(cells, statistic, groups, resamples, seed), n_groups, confidence)
+    method = method_text(resamples, n_groups, "clusters", seed)
+    return Estimate(name, value, len(cells), low, high, confidence=confidence, method=method, note=note)
+
+
+def fleiss_kappa(
+    ratings: pd.DataFrame | ArrayLike,
+    categories: Sequence[Any],
+    *,
+    weights: WeightKind = "nominal",
+    clusters: ArrayLike | None = None,
+    confidence: float = 0.95,
+) -> Estimate:
+    """Fleiss' kappa of items x raters, with missing votes: p_e = sum_kl w_kl pi_k pi_l (Fleiss 1971; Gwet's variance)."""
+    declared = check_categories(categories)
+    codes = rating_codes(ratings, declared)
+    name = "Fleiss' kappa" if weights == "nominal" else f"Fleiss' kappa ({weights})"
+    matrix = agreement_weights(declared, weights)
+    groups = cluster_codes(clusters, len(codes))
+    return chance_corrected(name, vote_counts(codes, len(declared)), matrix, "fleiss", groups, confidence)
+
+
+def krippendorff_alpha(
+    ratings: pd.DataFrame | ArrayLike,
+    categories: Sequence[Any],
+    *,
+    level: Level = "nominal",
+    clusters: ArrayLike | None = None,
+    resamples: int = 2000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Estimate:
+    """Alpha of items x raters with missing votes; `categories` in their order for ordinal, as numbers for interval."""
+    declared = check_categories(categories)
+    if level not in get_args(Level):
+        raise UsageError(f"unknown level {level!r}; choose one of {', '.join(get_args(Level))}")
+    codes = rating_codes(ratings, declared)
+    counts = vote_counts(codes, len(declared))
+    paired = counts.sum(axis=1) >= 2
+    if not paired.any():
+        raise NotScorable(Reason.TOO_FEW_VALUES, "no item has votes of two raters, so agreement cannot be observed")
+    terms = _coincidences(counts[paired])
+    points = category_values(declared)
+    value = float(_alpha(terms.sum(axis=0)[None], points, level)[0])
+    if not np.isfinite(value):
+        raise NotScorable(Reason.UNDEFINED, "alpha is 0/0: every paired vote fell into one category")
+    groups = np.unique(cluster_codes(clusters, len(codes))[paired], return_inverse=True)[1]
+    n_groups = int(groups.max()) + 1
+    draws = bootstrap_totals(terms, lambda totals: _alpha(totals, points, level), groups, resamples, seed)
+    low, high, note = varying_interval(draws, n_groups, confidence)
+    method = method_text(resamples, n_groups, "items" if clusters is None else "clusters", seed)
+    return Estimate(
+        f"Krippendorff's alpha ({level})", value, int(paired.sum()), low, high, confidence=confidence, method=method, note=note
+    )
+
+
+def _coincidences(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    q = counts.shape[1]
+    pairs = counts[:, :, None] * (counts[:, None, :] - np.eye(q))
+    return (pairs / (counts.sum(axis=1) - 1)[:, None, None]).reshape(len(counts), q * q)
+
+
+def _alpha(totals: NDArray[np.float64], points: NDArray[np.float64], level: str) -> NDArray[np.float64]:
+    q = len(points)
+    observed = totals.reshape(-1, q, q)
+    marginals = observed.sum(axis=2)
+    distance = _distances(marginals, points, level)
+    expected = marginals[:, :, None] * (marginals[:, None, :] - np.eye(q))
+    total = marginals.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return 1 - (total - 1) * (observed * distance).sum(axis=(1, 2)) / (expected * distance).sum(axis=(1, 2))
+
+
+def _distances(marginals: NDArray[np.float64], points: NDArray[np.float64], level: str) -> NDArray[np.float64]:
+    """Squared distances (resamples x q x q); the ordinal one counts the votes between two ranks, so it follows the resample."""
+    q = len(points)
+    if level == "nominal":
+        return np.broadcast_to(1 - np.eye(q), (len(marginals), q, q))
+    if level == "interval":
+        return np.broadcast_to(np.subtract.outer(points, points) ** 2, (len(marginals), q, q))
+    middle = np.cumsum(marginals, axis=1) - marginals / 2
+    return (middle[:, :, None] - middle[:, None, :]) ** 2

@@ -1,0 +1,337 @@
+"""Spearman's rho and Kendall's tau-b: permutation tests for a few models, cluster bootstrap for many units, pairs of metrics.
+
+Few models: with m untied models the two-sided permutation p cannot fall under 2/m!, so no result from 4 models can reach 0.05.
+
+Many units: ranks are recomputed inside every resample. Where cluster s is drawn c_s times, a value's mid-rank is a sum over
+clusters of c_t times how many of t's values lie below it. Summed over the units with one label that is a quadratic form in c, so
+a few-valued label needs one G x G matrix per label; other inputs take weighted mid-ranks, one cumulative sum per resample.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations, permutations
+from math import factorial
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+from scipy.sparse import csr_array
+from scipy.stats import rankdata
+
+from lookback.errors import NotScorable, Reason, UsageError
+from lookback.stats.design import holm
+from lookback.stats.intervals import CHUNK_CELLS, Estimate, bootstrap_ci, method_text, resample_weights, varying_interval
+from lookback.stats.ratings import cluster_codes
+
+# 9! = 362,880 orders are enumerated; more models use random orders
+EXACT_MODELS = 9
+RANDOM_ORDERS = 99_999
+SLACK = 1e-9
+# labels with at most this many values, in at most this many clusters, take the quadratic form
+FEW_LEVELS, FEW_CLUSTERS = 8, 2000
+Method = Literal["pearson", "spearman"]
+Interval = Literal["fisher", "bootstrap"]
+
+
+@dataclass(frozen=True)
+class PermutationTest:
+    """A correlation with its two-sided permutation p and the smallest p these values could have given."""
+
+    value: float
+    p: float
+    smallest_p: float
+    exact: bool
+
+
+def smallest_attainable_p(m: int) -> float:
+    """The smallest two-sided permutation p with m untied models: 2/m! (identity and reversal), at most 1.
+
+    >>> [round(smallest_attainable_p(m), 4) for m in (3, 4, 6, 8)]
+    [0.3333, 0.0833, 0.0028, 0.0]
+    """
+    if m < 2:
+        raise NotScorable(Reason.TOO_FEW_VALUES, f"ranking needs at least two models, got {m}")
+    return min(1.0, 2 / factorial(m))
+
+
+def spearman_rows(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Spearman's rho of each row of x with the same row of y (mid-ranks for ties); NaN where a row is constant."""
+    rx, ry = rankdata(x, axis=-1), rankdata(y, axis=-1)
+    rx, ry = rx - rx.mean(axis=-1, keepdims=True), ry - ry.mean(axis=-1, keepdims=True)
+    scale = np.sqrt((rx**2).sum(axis=-1) * (ry**2).sum(axis=-1))
+    return np.divide((rx * ry).sum(axis=-1), scale, out=np.full(scale.shape, np.nan), where=scale > 0)
+
+
+def kendall_rows(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Kendall's tau-b of each row of x with the same row of y; NaN where a row is constant."""
+    i, j = np.triu_indices(x.shape[-1], 1)
+    sx = np.sign(x[..., i] - x[..., j])
+    sy = np.sign(y[..., i] - y[..., j])
+    scale = np.sqrt((sx**2).sum(axis=-1) * (sy**2).sum(axis=-1))
+    return np.divide((sx * sy).sum(axis=-1), scale, out=np.full(scale.shape, np.nan), where=scale > 0)
+
+
+@lru_cache(maxsize=4)
+def _all_orders(m: int) -> NDArray[np.int8]:
+    return np.array(list(permutations(range(m))), dtype=np.int8)
+
+
+def permutation_tests(x: NDArray[np.float64], y: NDArray[np.float64], seed: int = 0) -> tuple[PermutationTest, PermutationTest]:
+    """(Spearman, Kendall tau-b) with p = share of orders of y whose |statistic| reaches the observed one.
+
+    Up to 9 models every order is enumerated; above, 99,999 seeded random orders and the observed one.
+    """
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if x.ndim != 1 or x.shape != y.shape:
+        raise UsageError(f"two lists of the same models are needed, got shapes {x.shape} and {y.shape}")
+    m = len(x)
+    if m < 2:
+        raise NotScorable(Reason.TOO_FEW_VALUES, f"ranking needs at least two models, got {m}")
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise UsageError("model values must be finite; leave out models without a score")
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        which = "the first" if np.ptp(x) == 0 else "the second"
+        raise NotScorable(Reason.UNDEFINED, f"{which} ranking is constant: all {m} models are tied")
+    exact = m <= EXACT_MODELS
+    orders = _all_orders(m) if exact else np.argsort(np.random.default_rng(seed).random((RANDOM_ORDERS, m)), axis=1)
+    shuffled = rankdata(y)[orders]
+    ranks = np.broadcast_to(rankdata(x), shuffled.shape)
+    tests = []
+    for statistic in (spearman_rows, kendall_rows):
+        observed = float(statistic(x[None], y[None])[0])
+        extreme = np.abs(statistic(ranks, shuffled))
+        reached = int((extreme >= abs(observed) - SLACK).sum())
+        if exact:
+            p = reached / len(orders)
+            smallest = float((extreme >= extreme.max() - SLACK).sum() / len(orders))
+        else:
+            p = (reached + 1) / (len(orders) + 1)
+            smallest = 1 / (len(orders) + 1)
+        tests.append(PermutationTest(observed, p, smallest, exact))
+    return tests[0], tests[1]
+
+
+def tie_ceiling(values: ArrayLike) -> float:
+    """The largest rho an untied score can reach against tied values: sqrt(1 - sum(t^3 - t)/(n^3 - n)), ties of size t."""
+    sizes = np.unique(np.asarray(values), return_counts=True)[1].astype(float)
+    n = sizes.sum()
+    if len(sizes) < 2:
+        raise NotScorable(Reason.UNDEFINED, "all values are tied: no ranking can agree or disagree with them")
+    return float(np.sqrt(1 - (sizes**3 - sizes).sum() / (n**3 - n)))
+
+
+def spearman(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    clusters: ArrayLike | None = None,
+    resamples: int = 2000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Estimate:
+    """Spearman's rho with an expanded percentile cluster-bootstrap interval; p from its error on Fisher's z scale (t test)."""
+    first, second = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if first.ndim != 1 or first.shape != second.shape:
+        raise UsageError(f"Spearman's rho needs two equally long lists, got shapes {first.shape} and {second.shape}")
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        raise UsageError("Spearman's rho needs finite values; drop missing ones first and report how many there were")
+    n = len(first)
+    if n < 3:
+        raise NotScorable(Reason.TOO_FEW_VALUES, f"Spearman's rho needs at least three units, got {n}")
+    if np.ptp(first) == 0 or np.ptp(second) == 0:
+        raise NotScorable(Reason.UNDEFINED, "Spearman's rho is 0/0: one of the two lists is constant")
+    value = float(spearman_rows(first[None], second[None])[0])
+    groups = cluster_codes(clusters, n)
+    n_groups = int(groups.max()) + 1
+    draws = spearman_draws(first, second, groups, resamples, seed)
+    low, high, note = varying_interval(draws, n_groups, confidence)
+    se, p = None, None
+    if note == "":
+        defined = draws[np.isfinite(draws)]
+        se = float(np.std(defined, ddof=1))
+        spread = float(np.std(np.arctanh(np.clip(defined, -0.999999, 0.999999)), ddof=1))
+        z = abs(np.arctanh(np.clip(value, -0.999999, 0.999999)))
+        p = float(2 * stats.t.sf(z / spread, n_groups - 1)) if spread > 0 else None
+    method = method_text(resamples, n_groups, "units" if clusters is None else "clusters", seed)
+    return Estimate("Spearman's rho", value, n, low, high, se, p, confidence, method, note)
+
+
+def spearman_draws(
+    x: NDArray[np.float64], y: NDArray[np.float64], groups: NDArray[np.int64], resamples: int, seed: int
+) -> NDArray[np.float64]:
+    """rho in every resample of the clusters; NaN where a resample is constant."""
+    n_groups = int(groups.max()) + 1
+    if len(np.unique(x)) < len(np.unique(y)):
+        x, y = y, x
+    if len(np.unique(y)) <= FEW_LEVELS and n_groups <= FEW_CLUSTERS:
+        form = _QuadraticForm(x, np.unique(y, return_inverse=True)[1], groups, n_groups)
+        return np.concatenate([form.rho(weights) for weights in resample_weights(n_groups, resamples, seed)])
+    rows = max(1, CHUNK_CELLS // (8 * len(x)))
+    draws = []
+    for weights in resample_weights(n_groups, resamples, seed):
+        for start in range(0, len(weights), rows):
+            draws.append(_weighted_rho(x, y, weights[start : start + rows, groups]))
+    return np.concatenate(draws)
+
+
+class _QuadraticForm:
+    """Sums of x's mid-ranks over the units of each label, for any cluster weights."""
+
+    def __init__(self, x: NDArray[np.float64], labels: NDArray[np.int64], groups: NDArray[np.int64], n_groups: int):
+        self.levels = int(labels.max()) + 1
+        self.sizes = np.stack([np.bincount(groups[labels == k], minlength=n_groups) for k in range(self.levels)]).astype(float)
+        order = np.argsort(x, kind="stable")
+        ordered, labels, groups = x[order], labels[order], groups[order]
+        starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+        lengths = np.diff(np.r_[starts, len(x)])
+        tie = np.repeat(np.arange(len(starts)), lengths)
+        below, upto = starts[tie], (starts + lengths)[tie]
+        cell = labels * n_groups + groups
+        counted = _sums_of_counts(below, cell, groups, self.levels * n_groups, n_groups)
+        counted += _sums_of_counts(upto, cell, groups, self.levels * n_groups, n_groups)
+        self.forms = counted.reshape(self.levels, n_groups, n_groups) / 2
+        shared = lengths[tie] > 1
+        self.alone = np.bincount(groups[~shared], minlength=n_groups).astype(float)
+        names, column = np.unique(tie[shared], return_inverse=True)
+        self.ties = csr_array((np.ones(int(shared.sum())), (column, groups[shared])), shape=(len(names), n_groups))
+
+    def rho(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        label_sizes = weights @ self.sizes.T
+        total = label_sizes.sum(axis=1)
+        rank_sums = np.stack([np.einsum("bs,bs->b", weights @ form.T, weights) for form in self.forms], axis=1) + label_sizes / 2
+        label_ranks = np.cumsum(label_sizes, axis=1) - label_sizes / 2 + 0.5
+        covariance = (rank_sums * label_ranks).sum(axis=1) - total * (total + 1) ** 2 / 4
+        tied = weights**3 @ self.alone + ((self.ties @ weights.T) ** 3).sum(axis=0)
+        spread_x = (total**3 - tied) / 12
+        spread_y = (total**3 - (label_sizes**3).sum(axis=1)) / 12
+        scale = np.sqrt(np.maximum(spread_x, 0) * np.maximum(spread_y, 0))
+        return np.divide(covariance, scale, out=np.full(len(weights), np.nan), where=scale > 1e-9)
+
+
+def _sums_of_counts(
+    positions: NDArray[np.int64], cell: NDArray[np.int64], groups: NDArray[np.int64], n_cells: int, n_groups: int
+) -> NDArray[np.float64]:
+    """Sum over units, by cell, of how many of each cluster's units stand among the first `position` ones (positions ascend)."""
+    result = np.zeros((n_cells, n_groups))
+    chunk = max(1, CHUNK_CELLS // n_groups)
+    before = np.zeros(n_groups)
+    for start in range(0, len(groups), chunk):
+        stop = min(start + chunk, len(groups))
+        counts = np.zeros((stop - start + 1, n_groups))
+        counts[np.arange(1, stop - start + 1), groups[start:stop]] = 1
+        counts[0] = before
+        np.cumsum(counts, axis=0, out=counts)
+        last = stop if stop < len(groups) else len(groups) + 1
+        chosen = slice(*np.searchsorted(positions, [start, last]))
+        own = cell[chosen]
+        if len(own):
+            by_cell = np.argsort(own, kind="stable")
+            edges = np.flatnonzero(np.r_[True, np.diff(own[by_cell]) > 0])
+            rows = counts[positions[chosen][by_cell] - start]
+            result[own[by_cell][edges]] += np.add.reduceat(rows, edges, axis=0)
+        before = counts[-1].copy()
+    return result
+
+
+def _weighted_rho(x: NDArray[np.float64], y: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    rx, ry = _weighted_ranks(x, weights), _weighted_ranks(y, weights)
+    total = weights.sum(axis=1, keepdims=True)
+    rx -= (weights * rx).sum(axis=1, keepdims=True) / total
+    ry -= (weights * ry).sum(axis=1, keepdims=True) / total
+    weighted = weights * rx
+    covariance = (weighted * ry).sum(axis=1)
+    scale = np.sqrt((weighted * rx).sum(axis=1) * (weights * ry * ry).sum(axis=1))
+    return np.divide(covariance, scale, out=np.full(len(weights), np.nan), where=scale > 1e-9)
+
+
+def _weighted_ranks(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mid-ranks of each unit inside every resample (resamples x units)."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    tied = np.add.reduceat(weights[:, order], starts, axis=1)
+    middle = np.cumsum(tied, axis=1) - tied / 2 + 0.5
+    group_of_unit = np.empty(len(values), dtype=np.int64)
+    group_of_unit[order] = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(values)]))
+    return middle[:, group_of_unit]
+
+
+def correlation_structure(
+    values: pd.DataFrame,
+    *,
+    method: Method = "pearson",
+    interval: Interval = "fisher",
+    resamples: int = 2000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Tidy rows (metric_a, metric_b, r, low, high, p, p_holm, n, reason) for every pair of columns of models x metrics.
+
+    Pairs of values are used where both are present. Fisher's z has standard error 1/sqrt(n-3) for Pearson and
+    sqrt((1 + r^2/2)/(n-3)) for Spearman (Bonett & Wright 2000); "bootstrap" resamples models.
+    """
+    if method not in get_args(Method) or interval not in get_args(Interval):
+        raise UsageError(
+            f"method is one of {get_args(Method)} and interval one of {get_args(Interval)}, got {method!r}, {interval!r}"
+        )
+    if values.shape[1] < 2:
+        raise UsageError(f"a correlation needs at least two metrics, got {list(values.columns)}")
+    rows = []
+    for a, b in combinations(values.columns, 2):
+        both = values[[a, b]].dropna().to_numpy(dtype=float)
+        row: dict[str, Any] = {
+            "metric_a": a,
+            "metric_b": b,
+            "r": np.nan,
+            "low": np.nan,
+            "high": np.nan,
+            "p": np.nan,
+            "n": len(both),
+        }
+        try:
+            row |= _correlate(both, method, interval, resamples, confidence, seed)
+        except NotScorable as missing:
+            row["reason"] = str(missing)
+        rows.append(row)
+    table = pd.DataFrame(rows)
+    tested = table["p"].notna()
+    table["p_holm"] = np.nan
+    table.loc[tested, "p_holm"] = holm(table.loc[tested, "p"], family_size=len(table))
+    return table[["metric_a", "metric_b", "r", "low", "high", "p", "p_holm", "n", "reason"]]
+
+
+def _correlate(
+    both: np.ndarray, method: Method, interval: Interval, resamples: int, confidence: float, seed: int
+) -> dict[str, Any]:
+    n = len(both)
+    if n < 4:
+        raise NotScorable(Reason.TOO_FEW_VALUES, f"a correlation with an interval needs four models, got {n}")
+    if (np.ptp(both, axis=0) == 0).any():
+        raise NotScorable(Reason.UNDEFINED, "one of the two metrics is constant over the models")
+    function = stats.pearsonr if method == "pearson" else stats.spearmanr
+    result = function(both[:, 0], both[:, 1])
+    r = float(result.statistic)
+    row = {"r": r, "p": float(result.pvalue), "reason": ""}
+    if interval == "bootstrap":
+        estimate = bootstrap_ci(both, lambda d: _plain(d, method), resamples=resamples, confidence=confidence, seed=seed)
+        bounds = (estimate.low, estimate.high)
+        return {**row, "low": _number(bounds[0]), "high": _number(bounds[1])}
+    inflation = 1.0 if method == "pearson" else 1 + r**2 / 2
+    half = float(stats.norm.ppf(0.5 + confidence / 2)) * np.sqrt(inflation / (n - 3))
+    z = np.arctanh(np.clip(r, -1 + 1e-15, 1 - 1e-15))
+    return {**row, "low": float(np.tanh(z - half)), "high": float(np.tanh(z + half))}
+
+
+def _plain(rows: np.ndarray, method: Method) -> float:
+    columns = stats.rankdata(rows, axis=0) if method == "spearman" else rows
+    centred = columns - columns.mean(axis=0)
+    scale = np.sqrt((centred**2).sum(axis=0).prod())
+    return float((centred[:, 0] * centred[:, 1]).sum() / scale) if scale > 0 else np.nan
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value
