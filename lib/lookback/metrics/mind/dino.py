@@ -15,7 +15,6 @@ from lookback.metrics.mind.preprocess import preprocess
 from lookback.metrics.shared.checks import require_equal_size, require_finite
 from lookback.scoring import Item, Paired, Scored, ScoringClip, Unit
 
-
 SHORTEST = 1e-12  # torch's `eps`: shorter tokens are divided by this
 
 
