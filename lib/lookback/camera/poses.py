@@ -87,6 +87,11 @@ def yaw_deg(c2w: ArrayLike) -> NDArray[np.float64]:
     return np.degrees(np.arctan2(relative[:, 0, 2], relative[:, 0, 0]))
 
 
+def turned_yaw_deg(c2w: ArrayLike) -> NDArray[np.float64]:
+    """Yaw relative to frame 0, followed from frame to frame: a turn past 180 degrees goes on counting."""
+    return np.unwrap(yaw_deg(c2w), period=360.0)
+
+
 def pitch_deg(c2w: ArrayLike) -> NDArray[np.float64]:
     """Elevation of the viewing direction relative to frame 0; up is positive."""
     relative = relative_to_first(c2w)
