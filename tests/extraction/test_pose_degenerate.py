@@ -69,6 +69,13 @@ def test_each_solver_takes_degenerate_points(points: str, moved: str) -> None:
     assert focal is None or 50 < focal < 2000
 
 
+def test_points_that_fly_off_along_a_line_leave_a_finite_structure() -> None:
+    first = CENTRE + np.outer(np.linspace(-100, 100, 8), [1.0, 0.0])
+    tracks = np.stack([first + (MOVES["far out"](first) - first) * step / 4 for step in range(1, 5)])
+    structure = solve_structure(first, tracks, 3, Candidate("essential", np.eye(3), np.array([1.0, 0.0, 0.0])), FOCAL, CENTRE)
+    assert np.isfinite(structure.rotation).all() and np.isfinite(structure.translation).all()
+
+
 def test_a_system_without_an_answer_takes_no_step() -> None:
     singular = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
     assert not newton_step(singular, np.ones(3)).any()
