@@ -13,8 +13,7 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from lookback.errors import MediaError, Reason
-from lookback.media.info import VideoInfo, check_size, existing
-from lookback.media.reader import VideoReader
+from lookback.media.reader import VideoInfo, VideoReader, check_size, existing
 
 SUFFIXES = {".png", ".jpg", ".jpeg"}
 EXIF_ORIENTATION = 274
