@@ -223,3 +223,8 @@ def test_trajectory_repeats_the_intrinsics_per_frame():
     assert np.asarray(out["intrinsics"]).shape == (9, 3, 3)
     np.testing.assert_allclose(out["c2w"], ci.compile(intent))
     assert sidecar.fov_deg(matrix, 320) == pytest.approx(np.degrees(2 * np.arctan(0.8)))
+
+
+def test_a_sidecar_names_a_turn_beyond_half_a_circle():
+    written = sidecar.to_sidecar(ci.preset("yaw_LR", degrees=270), "v.mp4", 16.0, 320, 180, 60.0)
+    assert written["control_profile"] == "diagnostic_270deg"

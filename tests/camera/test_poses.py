@@ -43,6 +43,12 @@ def test_signs_right_is_positive_yaw_and_up_is_positive_pitch():
     assert path[2, 1, 2] < 0, "the viewing direction points to -y (up)"
 
 
+@pytest.mark.parametrize("peak", [179.8, 180.0, 180.2, 400.0, -270.0])
+def test_a_turn_past_180_degrees_goes_on_counting(peak):
+    yaw = np.concatenate([np.linspace(0, peak, 41), np.linspace(peak, 0, 41)])
+    np.testing.assert_allclose(poses.turned_yaw_deg(poses.from_yaw_pitch_roll(yaw)), yaw, atol=1e-9)
+
+
 def test_inverse_and_relative_match_matrix_inverse():
     path = random_path(np.random.default_rng(2))
     np.testing.assert_allclose(poses.inverse(path), np.linalg.inv(path), atol=1e-12)

@@ -111,6 +111,22 @@ def test_other_ways_to_the_same_label():
     assert labels(seen_with(truth(off_truth=0.05, outside_event=0.6, event_progress=0.9))) == {"teleport"}
 
 
+def asked(peak: float, made: np.ndarray) -> Evidence:
+    return replace(seen_with(returned(), made), requested=make_path(out_and_back(peak)))
+
+
+@pytest.mark.parametrize("made", [179.8, 180.0, 180.2, 183.0])
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_half_turn_is_not_taken_for_one_to_the_other_side(made: float, side: int):
+    assert labels(asked(side * 180.0, out_and_back(side * made))) == set()
+
+
+def test_turns_beyond_half_a_circle_are_told_apart():
+    assert labels(asked(270.0, out_and_back(268.0))) == set()
+    assert labels(asked(270.0, out_and_back(-268.0))) == {"camera_drift"}
+    assert labels(asked(350.0, out_and_back(170.0))) == {"camera_inactivity"}
+
+
 def test_what_was_seen_to_begin_is_a_reset_and_a_real_judge_overrules():
     departed = {"departure": True, "frame": 10, "reference": 0, "subject_structure": 0.6}
     assert labels(seen_with([*returned(), departed], **EVENT)) == {"state_reset"}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import av
 import numpy as np
+import pytest
 from av.video.stream import VideoStream
 
 
@@ -54,3 +57,18 @@ def decoded_plainly(path: Path) -> np.ndarray:
     """All frames by PyAV's own loop: the reference for exact reads."""
     with av.open(str(path)) as container:
         return np.stack([frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)])
+
+
+@contextmanager
+def plain_ffmpeg() -> Iterator[None]:
+    """FFmpeg without any vector instructions, as on a processor that has none."""
+    maps = Path("/proc/self/maps")
+    loaded = {line.split()[-1] for line in maps.read_text().splitlines() if "libavutil" in line} if maps.exists() else set()
+    if not loaded:
+        pytest.skip("the library libavutil is not to be found in this process")
+    libavutil = ctypes.CDLL(loaded.pop())
+    libavutil.av_force_cpu_flags(0)
+    try:
+        yield
+    finally:
+        libavutil.av_force_cpu_flags(-1)  # detect again

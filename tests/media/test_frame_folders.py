@@ -33,12 +33,55 @@ def test_a_folder_carries_no_rate_unless_given(tmp_path: Path) -> None:
 
 
 def test_natural_order_and_foreign_files(tmp_path: Path) -> None:
-    for number in (10, 9, 2, 1, 100):
+    for number in (10, 9, 11, 8, 12):
         cv2.imwrite(str(tmp_path / f"frame_{number}.png"), np.full((8, 8, 3), number, np.uint8))
     (tmp_path / "notes.txt").write_text("not a frame")
     (tmp_path / ".hidden.png").write_bytes(b"not a frame either")
     with open_video(tmp_path) as reader:
-        assert [int(frame[0, 0, 0]) for _, frame in reader] == [1, 2, 9, 10, 100]
+        assert [int(frame[0, 0, 0]) for _, frame in reader] == [8, 9, 10, 11, 12]
+
+
+def numbered(folder: Path, *names: str) -> Path:
+    for name in names:
+        cv2.imwrite(str(folder / name), np.zeros((8, 8, 3), np.uint8))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("names", "missing"),
+    [
+        (["000000.png", "000002.png"], "frame 1 is missing: 000002.png follows 000000.png"),
+        (["1.png", "2.png", "3.png", "5.png"], "frame 4 is missing"),
+        (["clip2_f010.png", "clip2_f015.png", "clip2_f025.png", "clip2_f030.png"], "frame 20 is missing"),
+        ([f"{n}.jpg" for n in range(40) if n not in (17, 18)], "frame 17 is missing"),
+    ],
+)
+def test_a_missing_number_is_an_error_that_names_it(tmp_path: Path, names: list[str], missing: str) -> None:
+    with pytest.raises(MediaError, match=missing) as error:
+        probe(numbered(tmp_path, *names))
+    assert error.value.reason is Reason.MISSING_INPUT
+
+
+def test_two_files_of_one_number_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(MediaError, match="same number") as error:
+        probe(numbered(tmp_path, "0.png", "1.png", "1.jpg", "2.png"))
+    assert error.value.reason is Reason.INVALID_INPUT
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["1.png", "2.png", "3.png"],
+        ["7.png"],
+        ["0.png", "5.png", "10.png", "15.png"],
+        ["0.png", "33.png", "67.png", "100.png"],  # milliseconds at 30 frames a second
+        ["a.png", "b.png"],
+        ["first_1.png", "last_9.png"],
+        ["a1_x3.png", "a2_x9.png"],  # more than one number differs: names, not frame numbers
+    ],
+)
+def test_any_first_number_and_any_constant_step_will_do(tmp_path: Path, names: list[str]) -> None:
+    assert probe(numbered(tmp_path, *names)).n_frames == len(names)
 
 
 def read_by_opencv(path: Path) -> np.ndarray:

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 from lookback.errors import MediaError, Reason, UsageError
 from lookback.media import content_hash, encode, open_video, probe
-from media_clips import moving_texture
+from media_clips import moving_texture, plain_ffmpeg
+
+encoder = sys.modules["lookback.media.encode"]  # the package's name `encode` is the function
 
 
 def test_an_encoded_clip_reads_back(tmp_path: Path) -> None:
@@ -41,6 +43,30 @@ def test_the_same_frames_give_the_same_bytes(tmp_path: Path, name: str, codec: s
     time.sleep(1.1)  # a creation time in the file would differ by now
     second = encode(tmp_path / "2" / name, iter(frames), 24, codec=codec, pix_fmt=pix_fmt)
     assert first.read_bytes() == second.read_bytes()
+
+
+def at_offset(frames: np.ndarray, offset: int) -> np.ndarray:
+    """A copy that starts `offset` bytes behind an address divisible by 64."""
+    room = np.empty(frames.size + 128, np.uint8)
+    start = -room.ctypes.data % 64 + offset
+    copy = room[start : start + frames.size].reshape(frames.shape)
+    copy[...] = frames
+    return copy
+
+
+@pytest.mark.parametrize(("height", "width"), [(64, 96), (63, 95), (36, 64), (180, 320), (90, 161)])
+def test_twenty_encodes_in_one_process_give_one_set_of_bytes(tmp_path: Path, height: int, width: int) -> None:
+    frames = moving_texture(64, height, width)
+    clips = {encode(tmp_path / "a.mp4", at_offset(frames, 7 * n % 64), 16).read_bytes() for n in range(20)}
+    assert len(clips) == 1
+
+
+def test_the_bytes_do_not_depend_on_the_instruction_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frames = moving_texture(64, 64, 96)
+    usual = encode(tmp_path / "usual.mp4", frames, 16).read_bytes()
+    monkeypatch.setattr(encoder, "X264_PARAMS", encoder.X264_PARAMS + ":asm=0")
+    with plain_ffmpeg():
+        assert encode(tmp_path / "plain.mp4", frames, 16).read_bytes() == usual
 
 
 def test_another_process_gives_the_same_bytes(tmp_path: Path) -> None:

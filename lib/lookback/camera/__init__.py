@@ -12,6 +12,7 @@ from lookback.camera.poses import (
     relative_to_first,
     rotation_angle_deg,
     total_rotation_deg,
+    turned_yaw_deg,
     validate_poses,
     yaw_deg,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "to_text",
     "to_trajectory",
     "total_rotation_deg",
+    "turned_yaw_deg",
     "umeyama",
     "validate_poses",
     "yaw_deg",

@@ -27,6 +27,8 @@ def umeyama(source: ArrayLike, target: ArrayLike, with_scale: bool = True) -> Si
     x, y = np.asarray(source, dtype=np.float64), np.asarray(target, dtype=np.float64)
     if x.shape != y.shape or x.ndim != 2 or x.shape[1] != 3 or len(x) == 0:
         raise ContractError(f"umeyama: source and target must both be (N,3) with N >= 1, not {x.shape} and {y.shape}.")
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise ContractError("umeyama: source and target must be finite.")
     mean_x, mean_y = x.mean(axis=0), y.mean(axis=0)
     centred_x, centred_y = x - mean_x, y - mean_y
     u, singular, vt = np.linalg.svd(centred_y.T @ centred_x / len(x))

@@ -58,7 +58,8 @@ def relative_to_first(c2w: ArrayLike) -> Poses:
 
 def align_first_frame(target: ArrayLike, prediction: ArrayLike) -> Poses:
     """P' = T_0 P_0^-1 P: the prediction moved rigidly so that its first frame is the target's (WRBench, MemoBench)."""
-    return np.asarray(target, dtype=np.float64)[0] @ relative_to_first(prediction)
+    moved: Poses = np.asarray(target, dtype=np.float64)[0] @ relative_to_first(prediction)
+    return moved
 
 
 def rotation_angle_deg(rotation_a: ArrayLike, rotation_b: ArrayLike) -> NDArray[np.float64]:
@@ -78,13 +79,19 @@ def rotation_angle_deg(rotation_a: ArrayLike, rotation_b: ArrayLike) -> NDArray[
         axis=-1,
     )
     cosine = (np.trace(relative, axis1=-2, axis2=-1) - 1.0) / 2.0
-    return np.degrees(np.arctan2(np.linalg.norm(skew, axis=-1) / 2.0, cosine))
+    angle: NDArray[np.float64] = np.degrees(np.arctan2(np.linalg.norm(skew, axis=-1) / 2.0, cosine))
+    return angle
 
 
 def yaw_deg(c2w: ArrayLike) -> NDArray[np.float64]:
     """yaw(t) = atan2(R02, R00) relative to frame 0 (WRBench); right is positive, so a positive peak is "RL"."""
     relative = relative_to_first(c2w)
     return np.degrees(np.arctan2(relative[:, 0, 2], relative[:, 0, 0]))
+
+
+def turned_yaw_deg(c2w: ArrayLike) -> NDArray[np.float64]:
+    """Yaw relative to frame 0, followed from frame to frame: a turn past 180 degrees goes on counting."""
+    return np.unwrap(yaw_deg(c2w), period=360.0)
 
 
 def pitch_deg(c2w: ArrayLike) -> NDArray[np.float64]:

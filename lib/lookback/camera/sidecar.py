@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lookback.camera.intent import CameraIntent, compile, to_grammar
-from lookback.camera.poses import Poses, yaw_deg
+from lookback.camera.poses import Poses, turned_yaw_deg
 
 CONVENTION = "opencv_c2w"
 CUSTOM = "custom"  # the name of a path that is no preset; its frame_action_script says what it is
@@ -29,7 +29,7 @@ def fov_deg(intrinsics: np.ndarray, width: int) -> float:
 
 def to_sidecar(intent: CameraIntent, video_name: str, fps: float, width: int, height: int, fov: float) -> dict[str, Any]:
     """Content of `<video>.camera.json`; the files it names lie beside the video."""
-    yaw = yaw_deg(compile(intent))
+    yaw = turned_yaw_deg(compile(intent))
     peak = round(float(np.abs(yaw).max()), 9)
     family, profile = control_profile(intent, peak)
     return {

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lookback.camera.intent import compile
-from lookback.camera.poses import Poses, rotation_angle_deg, yaw_deg
+from lookback.camera.poses import Poses, pitch_deg, rotation_angle_deg, turned_yaw_deg
 from lookback.camera.text import parse_captions
 from lookback.clips import Clip
 from lookback.errors import LookbackError
@@ -20,6 +20,7 @@ from lookback.store import Entry
 
 JUMP_DEG = 8.0  # a turn between neighbouring frames below this is motion
 JUMP_RATIO = 4.0  # how far a jump exceeds the fourth largest turn
+LEVEL_DEG = 60.0  # a camera that looks further up or down has no steady yaw
 EVENTS = ("spatial", "state", "full")
 
 
@@ -32,8 +33,8 @@ class Path:
 
     @cached_property
     def yaw(self) -> np.ndarray:
-        """Degrees, relative to the first frame."""
-        return yaw_deg(self.c2w)
+        """Degrees relative to the first frame; a turn past 180 goes on counting."""
+        return turned_yaw_deg(self.c2w)
 
     @cached_property
     def away(self) -> np.ndarray:
@@ -42,7 +43,9 @@ class Path:
 
     @property
     def farthest(self) -> float:
-        return float(self.away.max())
+        """The largest turn away. An angle between two orientations ends at 180 degrees, so a level camera's yaw counts too."""
+        level = bool((np.abs(pitch_deg(self.c2w)) < LEVEL_DEG).all())
+        return max(float(self.away.max()), float(np.abs(self.yaw).max()) if level else 0.0)
 
     def jump(self) -> int | None:
         """The frame before which the camera jumps: one turn stands out from all others."""

@@ -143,6 +143,6 @@ def echo_weight(pair: Aligned, late: Image, earlier: Image) -> float:
         return float("nan")
     r, e, t = (gradient(grey(image))[::2, ::2][where].ravel().astype(np.float64) for image in (pair.reference, earlier, late))
     rr, re, ee = r @ r, r @ e, e @ e
-    if min(rr, ee) < 1e-6 or re / np.sqrt(rr * ee) > SAME_VIEW:
+    if min(rr, ee) < 1e-6 or abs(re) / np.sqrt(rr * ee) > SAME_VIEW:
         return float("nan")
     return float(np.linalg.solve(np.array([[rr, re], [re, ee]]), np.array([r @ t, e @ t]))[1])

@@ -8,9 +8,8 @@ from lookback.media.cuts import shot_cuts
 from lookback.media.encode import encode, write_frames
 from lookback.media.frames import read_image
 from lookback.media.hashing import content_hash
-from lookback.media.info import VideoInfo
 from lookback.media.opening import open_video, probe
-from lookback.media.reader import VideoReader
+from lookback.media.reader import VideoInfo, VideoReader
 from lookback.media.resize import pad_to_grid, resize, scale_and_centre_crop, shrink
 from lookback.media.sampling import sample_fps, sample_segments, sample_uniform
 

@@ -10,8 +10,7 @@ from PIL import Image
 
 from lookback.errors import MediaError, Reason
 from lookback.media.frames import DAMAGED
-from lookback.media.info import VideoInfo, check_size
-from lookback.media.reader import VideoReader
+from lookback.media.reader import VideoInfo, VideoReader, check_size
 
 # Browsers show frames of 10 ms or less, and frames without a duration, for 100 ms.
 BROWSER_FLOOR_MS, BROWSER_DEFAULT_MS = 10, 100

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import av
 import av.logging
@@ -24,7 +24,7 @@ from av.video.reformatter import Interpolation, VideoReformatter
 from av.video.stream import VideoStream
 
 from lookback.errors import MediaError, Reason
-from lookback.media.info import MAX_PIXELS, check_size
+from lookback.media.reader import MAX_PIXELS, check_size
 
 # Containers only: playlists (hls, concat) would make libavformat open other files or addresses.
 FORMATS = "mov,mp4,matroska,webm,avi,mpegts,mpeg,mpegvideo,h264,hevc,obu,ivf,flv,asf,ogg,nut,mxf,m4v,mjpeg,yuv4mpegpipe,dv"
@@ -37,6 +37,9 @@ def quiet_ffmpeg() -> None:
     Importing torchvision turns that log on, so this is said again before every file.
     """
     av.logging.set_level(None)
+
+
+VideoPacket: TypeAlias = "av.Packet[VideoStream]"  # generic for type checkers only
 
 
 class Damage(Exception):
@@ -107,7 +110,7 @@ def open_stream(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
         yield container, stream
 
 
-def whole_packets(container: InputContainer, stream: VideoStream) -> Iterator[av.Packet]:
+def whole_packets(container: InputContainer, stream: VideoStream) -> Iterator[VideoPacket]:
     """The stream's packets in decoding order; Truncation where the file ends within one."""
     try:
         for packet in container.demux(stream):
@@ -120,7 +123,7 @@ def whole_packets(container: InputContainer, stream: VideoStream) -> Iterator[av
         raise Truncation(error.strerror) from None
 
 
-def decode_packets(stream: VideoStream, packets: Iterator[av.Packet], one_to_one: bool) -> Iterator[av.VideoFrame]:
+def decode_packets(stream: VideoStream, packets: Iterator[VideoPacket], one_to_one: bool) -> Iterator[av.VideoFrame]:
     """Decode in display order; Damage at the first frame that is damaged or lost.
 
     Where each packet holds one frame (`one_to_one`), the next frame out must carry the lowest time stamp not yet shown: that is
@@ -135,7 +138,7 @@ def decode_packets(stream: VideoStream, packets: Iterator[av.Packet], one_to_one
         yield frame
 
 
-def _decoded(stream: VideoStream, packets: Iterator[av.Packet], waiting: list[int], one_to_one: bool) -> Iterator[av.VideoFrame]:
+def _decoded(stream: VideoStream, packets: Iterator[VideoPacket], waiting: list[int], one_to_one: bool) -> Iterator[av.VideoFrame]:
     """Frames as the decoder gives them; `waiting` collects the time stamps of what was sent to it."""
     decode = stream.codec_context.decode
     truncation: Truncation | None = None

@@ -6,14 +6,14 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageOps
 
 from lookback.errors import MediaError, Reason
-from lookback.media.info import VideoInfo, check_size, existing
-from lookback.media.reader import VideoReader
+from lookback.media.reader import VideoInfo, VideoReader, check_size, existing
 
 SUFFIXES = {".png", ".jpg", ".jpeg"}
 EXIF_ORIENTATION = 274
@@ -32,6 +32,35 @@ def frame_files(folder: Path) -> list[Path]:
     """The folder's frames in natural order; hidden files and other kinds are passed over."""
     files = [f for f in folder.iterdir() if f.suffix.lower() in SUFFIXES and not f.name.startswith(".") and f.is_file()]
     return sorted(files, key=natural_key)
+
+
+def frame_numbers(files: list[Path]) -> list[int] | None:
+    """The number of each frame: the one number in which all the names differ; None where names are not numbered this way."""
+    names = [re.split(r"(\d+)", file.stem) for file in files]
+    if len({tuple(name[::2]) for name in names}) != 1:
+        return None
+    varying = [column for column in list(zip(*names, strict=True))[1::2] if len(set(map(int, column))) > 1]
+    return [int(digits) for digits in varying[0]] if len(varying) == 1 else None
+
+
+def check_no_frame_is_missing(folder: Path, files: list[Path]) -> None:
+    """A folder may start at any number and keep every n-th frame, but a hole in that row would pass as a shorter video.
+
+    Three frames are needed to show that a step is the folder's own; of two, the second must follow the first.
+    """
+    numbers = frame_numbers(files)
+    if numbers is None:
+        return
+    steps = [after - before for before, after in pairwise(numbers)]
+    if min(steps) < 1:
+        twice = steps.index(0)
+        message = f"{folder}: {files[twice].name} and {files[twice + 1].name} have the same number; remove one of them"
+        raise MediaError(message, Reason.INVALID_INPUT)
+    step = min(steps) if len(steps) > 1 else 1
+    for number, gap, file, following in zip(numbers, steps, files, files[1:], strict=False):
+        if gap >= 2 * step:
+            message = f"{folder}: frame {number + step} is missing: {following.name} follows {file.name}; copy the folder again"
+            raise MediaError(message, Reason.MISSING_INPUT)
 
 
 def image_size(path: Path) -> tuple[int, int]:
@@ -72,6 +101,7 @@ class FrameFolderReader(VideoReader):
         if not self._files:
             message = f"{folder}: holds no frames (*.png, *.jpg); point to the folder that holds them"
             raise MediaError(message, Reason.MISSING_INPUT)
+        check_no_frame_is_missing(folder, self._files)
         width, height = image_size(self._files[0])
         for file in self._files[1:]:
             size = image_size(file)

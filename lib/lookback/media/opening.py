@@ -7,8 +7,7 @@ from pathlib import Path
 from lookback.errors import MediaError, Reason
 from lookback.media.animation import AnimationReader, is_animation
 from lookback.media.frames import FrameFolderReader
-from lookback.media.info import VideoInfo, existing
-from lookback.media.reader import VideoReader
+from lookback.media.reader import VideoInfo, VideoReader, existing
 from lookback.media.video import VideoFileReader, probe_video
 
 

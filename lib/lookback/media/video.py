@@ -18,14 +18,14 @@ from lookback.media.container import (
     Damage,
     Orientation,
     RgbConverter,
+    VideoPacket,
     decode_packets,
     open_stream,
     orientation_of,
     whole_packets,
 )
-from lookback.media.info import VideoInfo, check_size
 from lookback.media.packets import PacketTable, indexed_frames, irregular, read_table
-from lookback.media.reader import VideoReader
+from lookback.media.reader import VideoInfo, VideoReader, check_size
 
 MAX_FPS = 1000.0
 # A declared rate further than this from the time stamps' own is an estimate from the first packets (transport streams).
@@ -92,7 +92,7 @@ def _first_frame(path: Path, container: InputContainer, stream: VideoStream) -> 
     """The first frame, and whether a packet shown before it was lost (a stream cut within an open group of pictures)."""
     sent: list[int] = []
 
-    def noted() -> Iterator[av.Packet]:
+    def noted() -> Iterator[VideoPacket]:
         for packet in whole_packets(container, stream):
             if packet.pts is not None and not packet.is_discard:
                 sent.append(packet.pts)
@@ -233,7 +233,7 @@ class VideoFileReader(VideoReader):
             return
 
 
-def _hurried(packets: Iterator[av.Packet], stream: VideoStream, until: int) -> Iterator[av.Packet]:
+def _hurried(packets: Iterator[VideoPacket], stream: VideoStream, until: int) -> Iterator[VideoPacket]:
     """The packets; while they lie before the time `until`, the decoder leaves out frames that no other frame refers to."""
     stream.codec_context.skip_frame = "NONREF"
     for packet in packets:
@@ -242,7 +242,7 @@ def _hurried(packets: Iterator[av.Packet], stream: VideoStream, until: int) -> I
         yield packet
 
 
-def _packets_from(container: InputContainer, stream: VideoStream, table: PacketTable, start: int) -> Iterator[av.Packet]:
+def _packets_from(container: InputContainer, stream: VideoStream, table: PacketTable, start: int) -> Iterator[VideoPacket]:
     """Packets from decoding position `start` on; a seek that lands behind it is repeated from earlier keyframes."""
     for keyframe in np.flatnonzero(table.keyframe[: start + 1])[::-1].tolist():
         container.seek(int(table.seek_time[keyframe]), stream=stream)

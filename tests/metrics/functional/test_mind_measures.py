@@ -115,6 +115,14 @@ def test_dino_mse_is_torch_s_mse_of_normalised_tokens(rng: np.random.Generator) 
     assert dino_mse(a, b) == pytest.approx(expected, abs=1e-14)
 
 
+def test_dino_mse_treats_a_token_of_zeros_as_torch_does(rng: np.random.Generator) -> None:
+    a, b = rng.normal(size=(2, 3, 5, 8))
+    a[0, 1], a[1, 2], b[1, 2] = 0, 0, 0
+    normalised = [torch.nn.functional.normalize(torch.from_numpy(tokens), p=2, dim=-1) for tokens in (a, b)]
+    expected = torch.nn.functional.mse_loss(*normalised, reduction="none").mean(dim=(1, 2)).numpy()
+    assert dino_mse(a, b) == pytest.approx(expected, abs=1e-14)
+
+
 def test_visual_scales() -> None:
     result = visual([50.0, 70.0], [5.0, 6.0])
     assert result["avg_imaging"] == pytest.approx(0.6)

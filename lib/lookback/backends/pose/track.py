@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lookback.camera.poses import Poses, net_rotation_deg, rotation_angle_deg, yaw_deg
+from lookback.camera.poses import Poses, net_rotation_deg, rotation_angle_deg, turned_yaw_deg
 from lookback.store import Entry
 
 DEAD_BAND_DEG = 0.5  # rotations below this are estimation noise and do not add to the path length
@@ -37,7 +37,7 @@ class PoseTrack:
             "has_translation": np.asarray(self.has_translation, bool),
             "frame_index": np.asarray(self.frame_index, np.int64),
         }
-        yaw = yaw_deg(self.c2w)
+        yaw = turned_yaw_deg(self.c2w)
         record = {
             "flags": self.flags,
             "focal_source": self.focal_source,

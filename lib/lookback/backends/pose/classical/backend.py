@@ -10,7 +10,7 @@ import numpy as np
 
 from lookback.backends.base import BackendOptions
 from lookback.backends.pose.classical.focal import DEFAULT_FOV_DEG, Pair, estimate_focal, focal_from_fov
-from lookback.backends.pose.classical.solve import solve_path
+from lookback.backends.pose.classical.solve import Path, solve_path
 from lookback.backends.pose.classical.tracking import MIN_POINTS, PointTracker
 from lookback.backends.pose.track import PoseTrack, runs
 from lookback.clips import Clip
@@ -80,7 +80,7 @@ class PoseJob:
         width, centre = tracker.size[0], (np.array(tracker.size) - 1) / 2.0
         focal, source = self._focal(width, centre)
         fov = float(np.degrees(2 * np.arctan(width / 2.0 / focal)))
-        path = solve_path(tracker, focal, centre, fov, source != "assumed", self.seed)
+        path = _solved(tracker, focal, centre, fov, source != "assumed", self.seed)
         c2w = np.tile(np.eye(4), (n, 1, 1))
         c2w[:, :3, :3], c2w[:, :3, 3] = path.rotation, path.position
         frames = np.arange(n)
@@ -123,6 +123,17 @@ class PoseJob:
     def _matrix(self, focal: float) -> np.ndarray:
         centre_x, centre_y = (self.info.width - 1) / 2.0, (self.info.height - 1) / 2.0
         return np.array([[focal, 0.0, centre_x], [0.0, focal, centre_y], [0.0, 0.0, 1.0]])
+
+
+def _solved(tracker: PointTracker, focal: float, centre: np.ndarray, fov: float, focal_known: bool, seed: int) -> Path:
+    """The path, or NotScorable where the tracks determine none: points on a line, or noise, leave a solver without an answer."""
+    try:
+        path = solve_path(tracker, focal, centre, fov, focal_known, seed)
+    except (np.linalg.LinAlgError, cv2.error) as error:
+        raise NotScorable(Reason.UNDEFINED, f"the tracked points determine no camera path ({error})") from None
+    if not (np.isfinite(path.rotation).all() and np.isfinite(path.position).all()):
+        raise NotScorable(Reason.UNDEFINED, "the tracked points determine no camera path (it is not finite)")
+    return path
 
 
 def _notes(source: str, tracker: PointTracker) -> tuple[str, ...]:

@@ -42,7 +42,8 @@ def estimate_focal(pairs: list[Pair], width: float, centre: np.ndarray, seed: in
         return None
     # vertex of the parabola through the three best, in log focal length
     left, middle, right = cost[best - 1 : best + 2]
-    offset = 0.5 * (left - right) / (left - 2 * middle + right)
+    bend = left - 2 * middle + right
+    offset = 0.5 * (left - right) / bend if bend > 0 else 0.0
     return float(candidates[best] * (candidates[1] / candidates[0]) ** offset)
 
 

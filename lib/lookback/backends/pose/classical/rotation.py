@@ -98,8 +98,17 @@ def _reweighted_step(
     jacobian = (-jacobian @ skew(moved)).reshape(-1, 3)
     weights = np.repeat(1.0 / (1.0 + (residual**2).sum(axis=1)) ** 2, 2)
     weighted = (jacobian * weights[:, None]).T
-    delta = -np.linalg.solve(weighted @ jacobian + 1e-9 * np.eye(3), weighted @ residual.ravel())
+    delta = newton_step(weighted @ jacobian + 1e-9 * np.eye(3), weighted @ residual.ravel())
     return Rotation.from_rotvec(delta).as_matrix() @ rotation, float(np.linalg.norm(delta))
+
+
+def newton_step(system: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """-system^-1 gradient; no step where the points determine none (all of them on a line, or out of all bounds)."""
+    try:
+        step = -np.linalg.solve(system, gradient)
+    except np.linalg.LinAlgError:
+        return np.zeros_like(gradient)
+    return step if np.isfinite(step).all() else np.zeros_like(gradient)
 
 
 def skew(vectors: np.ndarray) -> np.ndarray:

@@ -92,6 +92,7 @@ def moving(
     upper = np.array([np.percentile(error, 75) for error, known in zip(errors, turn.known, strict=True) if known])
     believed = (
         np.isfinite(best.translation).all()
+        and np.isfinite(best.inverse_depth).sum() >= FEWEST
         and np.median(errors[reference]) <= min(MEDIAN_PX, BETTER * float(np.median(fit.error)))
         and np.percentile(errors[reference], 75) <= UPPER_PX
         and np.median(upper) <= TYPICAL_PX

@@ -47,7 +47,7 @@ def choose_model(
         return []
     matrix = np.array([[focal, 0.0, centre[0]], [0.0, focal, centre[1]], [0.0, 0.0, 1.0]])
     homography, _ = cv2.findHomography(first, second, cv2.USAC_MAGSAC, INLIER_PX, maxIters=500)
-    if homography is None:
+    if homography is None or not np.isfinite(homography).all():
         return []
     plane_error = _transfer_error(first, second, homography)
     # the median of a two-dimensional error is 1.177 sigma
@@ -61,7 +61,7 @@ def choose_model(
     essential, _ = cv2.findEssentialMat(
         first.astype(np.float64), second.astype(np.float64), matrix, cv2.USAC_MAGSAC, 0.999, INLIER_PX
     )
-    if essential is not None and essential.shape == (3, 3):
+    if essential is not None and essential.shape == (3, 3) and np.isfinite(essential).all():
         error = _sampson_error(first, second, essential, matrix)
         if (score := gric(error, 3, 5, sigma)) < turning:
             found.append((score, _essential_motions(essential, first, second, error, matrix)))

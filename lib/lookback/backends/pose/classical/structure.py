@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from lookback.backends.pose.classical.rotation import skew
+from lookback.backends.pose.classical.rotation import newton_step, skew
 from lookback.backends.pose.classical.selection import Candidate
 
 ROUNDS = 12
@@ -125,7 +125,7 @@ def _resect(problem: _Problem, frame: int, rotation: np.ndarray, translation: np
         weights = _weights(residual / width) * problem.valid[only]
         jacobian = by_pose.reshape(-1, 6)
         weighted = (by_pose * weights[..., None, None]).reshape(-1, 6).T
-        delta = -np.linalg.solve(weighted @ jacobian + 1e-6 * np.eye(6), weighted @ residual.ravel())
+        delta = newton_step(weighted @ jacobian + 1e-6 * np.eye(6), weighted @ residual.ravel())
         rotation[frame] = Rotation.from_rotvec(delta[:3]).as_matrix() @ rotation[frame]
         translation[frame] += delta[3:]
 
@@ -133,7 +133,7 @@ def _resect(problem: _Problem, frame: int, rotation: np.ndarray, translation: np
 def _refine(problem: _Problem, joint: np.ndarray, rotation: np.ndarray, translation: np.ndarray, depth: np.ndarray) -> np.ndarray:
     """All joint poses (in place) and all depths (returned) at once."""
     damping, n = 1e-3, len(joint)
-    best = np.inf
+    best, kept = np.inf, (rotation[joint].copy(), translation[joint].copy(), depth.copy())
     for _ in range(ROUNDS):
         residual, turned, point = problem.residual(rotation, translation, depth, joint)
         squared = (residual**2).sum(axis=-1)
@@ -161,6 +161,8 @@ def _refine(problem: _Problem, joint: np.ndarray, rotation: np.ndarray, translat
             block = slice(6 * t, 6 * t + 6)
             system[block, block] = u[t] + damping * np.diag(np.diag(u[t])) + 1e-9 * np.eye(6)
         system -= (w / v) @ w.T
+        if not np.isfinite(system).all():
+            break  # the last step went out of all bounds; the best one before it is kept
         delta = -np.linalg.lstsq(system, gradient_pose - (w / v) @ gradient_depth, rcond=1e-12)[0]
         depth = np.clip(depth - (gradient_depth + w.T @ delta) / v, DEEPEST, None)
         step = delta.reshape(n, 6)

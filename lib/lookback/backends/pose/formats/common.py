@@ -83,8 +83,11 @@ def rescaled(matrices: np.ndarray, size: tuple[float, float], info: VideoInfo, p
         or matrices.shape[1:] != (3, 3)
         or not np.isfinite(matrices).all()
         or (matrices[:, [0, 1], [0, 1]] <= 0).any()
+        or not np.allclose(matrices[:, 2], [0.0, 0.0, 1.0])
     ):
-        raise ContractError(f"{path}: intrinsics must be finite (N,3,3) with positive focal lengths, not {matrices.shape}")
+        raise ContractError(
+            f"{path}: intrinsics must be finite (N,3,3) with positive focal lengths and a last row 0 0 1, not {matrices.shape}"
+        )
     if not (np.isfinite(size).all() and min(size) > 0):
         raise ContractError(f"{path}: its intrinsics belong to a picture of {size[0]:g}x{size[1]:g}; give its size in pixels")
     scale = np.diag([info.width / size[0], info.height / size[1], 1.0])

@@ -13,15 +13,24 @@ from lookback.benchmarks.mind.metrics.inputs import predicted_frames, variant_of
 from lookback.benchmarks.mind.metrics.preprocess import preprocess
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_equal_size, require_finite
-from lookback.measures.similarity import unit_vectors
 from lookback.scoring import Item, Paired, Scored, ScoringClip, Unit
+
+SHORTEST = 1e-12  # torch's `eps`: shorter tokens are divided by this
 
 
 def dino_mse(patches: ArrayLike, patches_truth: ArrayLike) -> NDArray[np.float64]:
-    """Per frame, the mean squared error of L2-normalised patch tokens (N,P,D), special tokens dropped."""
+    """Per frame, the mean squared error of L2-normalised patch tokens (N,P,D), special tokens dropped.
+
+    Normalised as in the released code (torch's `normalize`): a token of length zero, as a network with ReLU gives for a black
+    patch, stays zero and does not cost the clip its score.
+    """
     predicted, expected = require_finite(patches, "patches", ndim=3), require_finite(patches_truth, "patches_truth", ndim=3)
     require_equal_size(predicted, expected, "patches and patches_truth")
-    return ((unit_vectors(predicted) - unit_vectors(expected)) ** 2).mean(axis=(1, 2))
+    return ((_normalised(predicted) - _normalised(expected)) ** 2).mean(axis=(1, 2))
+
+
+def _normalised(tokens: NDArray[np.float64]) -> NDArray[np.float64]:
+    return tokens / np.maximum(np.linalg.norm(tokens, axis=-1, keepdims=True), SHORTEST)
 
 
 BATCH = 8  # pairs encoded at once

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lookback.benchmarks.wrbench.metrics.requests import REQUESTS, Request, signed_peak
-from lookback.camera.poses import relative_to_first, yaw_deg
+from lookback.camera.poses import relative_to_first, turned_yaw_deg
 from lookback.errors import NotScorable, Reason
 from lookback.measures.requested import requested_poses
 from lookback.scoring import ScoringClip
@@ -20,7 +20,7 @@ def clip_request(context: ScoringClip) -> Request:
         if camera == request:
             return request
     poses = requested_poses(context, context.need("n_frames"))
-    yaw, across = signed_peak(yaw_deg(poses)), signed_peak(relative_to_first(poses)[:, 0, 3])
+    yaw, across = signed_peak(turned_yaw_deg(poses)), signed_peak(relative_to_first(poses)[:, 0, 3])
     moved = float(np.linalg.norm(relative_to_first(poses)[:, :3, 3], axis=1).max())
     if abs(yaw) > STILL_DEG:
         return "yaw_RL" if yaw > 0 else "yaw_LR"
