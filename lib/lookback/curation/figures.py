@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from lookback.curation.contents import composition, event_factor_coverage, prompt_words, trajectory_statistics
 from lookback.curation.gaps import challenge_screen, model_coverage
-from lookback.figures import PALETTE, style
+from lookback.figures import PALETTE, heatmap, style
 
 Drawn = tuple[Figure, str]
 
@@ -71,15 +71,10 @@ def event_coverage_figure(clips: pd.DataFrame) -> Drawn:
     table = cells.pivot_table(index="event_level", columns="camera", values="n_clips", aggfunc="sum", sort=False)
     with style():
         figure, axes = plt.subplots(figsize=(1.1 * table.shape[1] + 2.6, 3.0), layout="constrained")
-        image = axes.imshow(table.to_numpy(), cmap="Blues", vmin=0, aspect="auto")
-        axes.set_xticks(range(table.shape[1]), [name or "none" for name in table.columns], rotation=20)
-        axes.set_yticks(range(table.shape[0]), table.index)
-        for (row, column), value in np.ndenumerate(table.to_numpy()):
-            dark = value > table.to_numpy().max() / 2
-            axes.text(column, row, f"{value:.0f}", ha="center", va="center", color="white" if dark else "black")
-        axes.set_xlabel("camera request")
-        axes.set_ylabel("event level")
-        figure.colorbar(image, ax=axes, label="clips")
+        shown = table.rename(columns=lambda name: name or "none")
+        most = max(1.0, float(np.nanmax(table.to_numpy(dtype=float), initial=0)))
+        heatmap(axes, shown, table.map("{:.0f}".format).to_numpy(), colours="Blues", low=0, high=most, label="clips")
+        axes.set(xlabel="camera request", ylabel="event level")
     holes = int((table.to_numpy() == 0).sum())
     return figure, (
         f"Event factors: {int(table.to_numpy().sum())} clips by event level (none, spatial displacement, state change, both) "
@@ -172,17 +167,15 @@ def _names(table: pd.DataFrame, *columns: str) -> list[str]:
 
 
 def _histogram(axes: Axes, rows: pd.DataFrame, column: str) -> None:
-    groups = {str(name): group[column].to_numpy(dtype=float) for name, group in rows.groupby("benchmark", sort=True)}
-    if not groups:
+    import seaborn
+
+    if rows.empty:
         axes.text(0.5, 0.5, "no clip carries this", ha="center", va="center", transform=axes.transAxes)
         return
-    every = np.concatenate(list(groups.values()))
-    edges = np.histogram_bin_edges(every, bins=min(30, max(15, len(np.unique(every)))))
-    axes.hist(
-        list(groups.values()),
-        bins=list(edges),
-        stacked=True,
-        label=[f"{name} (n={len(values)})" for name, values in groups.items()],
-        color=PALETTE[: len(groups)],
-    )
-    axes.legend(frameon=False)
+    counts = rows["benchmark"].value_counts().sort_index()
+    names = rows["benchmark"].map(lambda name: f"{name} (n={counts[name]})")
+    seaborn.histplot(
+        x=rows[column].astype(float), hue=names, hue_order=[f"{name} (n={n})" for name, n in counts.items()],
+        bins=min(30, max(15, rows[column].nunique())), multiple="stack", palette=list(PALETTE[: len(counts)]), alpha=1, ax=axes,
+    )  # fmt: skip
+    axes.get_legend().set(title="", frame_on=False)
