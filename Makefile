@@ -4,32 +4,45 @@ SHELL := /bin/bash
 PYTHON ?= python3.11
 RUN ?= demo
 SET ?=
+TORCH ?=
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOOKBACK := $(BIN)/lookback
+# what step 2 takes, as measured: two cores, packages from a near mirror
+TAKES_x86_64 := 9.2 GB with the CUDA build of torch, about 2 minutes; TORCH=cpu takes the smaller CPU-only build
+TAKES_aarch64 := 2 GB, about 1.5 minutes
+TAKES := $(or $(TAKES_$(shell uname -m)),minutes on a first run)
 STAGES := curation extraction scoring judging agreement forensics audit
 # torch and OpenCV each start a thread per core in every worker process otherwise
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: help setup report $(STAGES) score compare test lint bench lab inspect annotate samples clean
+.PHONY: help setup torch-build report $(STAGES) score compare test lint bench lab inspect annotate samples clean
 
 help: ## Show this list
 	@grep -hE '^[a-z$$() A-Z]+:.*?## ' $(MAKEFILE_LIST) | sed 's/$$(STAGES)/<stage>/' | awk -F ':.*?## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 	@echo "  stages: $(STAGES) (score = scoring)"
+	@echo "  TORCH=cpu sets up without CUDA, where the network has that build (x86_64)"
 	@echo "  RUN=name reads params/name.yaml (default: demo); SET=\"key=value ...\" overrides single parameters"
 
-setup: $(READY) ## Create .venv from requirements.lock and fetch the embedded weights
+setup: $(if $(TORCH),torch-build) $(READY) ## Create .venv from requirements.lock and fetch the embedded weights (TORCH=cpu: torch without CUDA)
+
+torch-build:
+	@case "$(TORCH)" in cpu) ;; *) echo "TORCH=$(TORCH) is not known; say TORCH=cpu, or leave it out for the build your package index has"; exit 2;; esac
+	@test ! -e $(READY) || $(BIN)/python -c "import sys, torch; sys.exit(torch.version.cuda is not None)" || \
+	  { echo "$(VENV) already holds the CUDA build of torch; remove it (rm -rf $(VENV)) and run make setup TORCH=cpu again"; exit 2; }
 
 $(READY): requirements.lock pyproject.toml params/weights.lock.yaml
 	@echo "[1/4] virtual environment ($(PYTHON))"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "[2/4] packages from requirements.lock (about 2 GB; minutes on a first run)"
+	@echo "[2/4] packages from requirements.lock ($(if $(TORCH),torch without CUDA,$(TAKES)))"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep -i '^uv==' requirements.lock)"
 	@export SAM2_BUILD_CUDA=0; \
-	  VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --compile-bytecode --build-constraint requirements.lock -r requirements.lock \
-	  || { echo "uv could not install; trying pip"; sed 's/ --hash=.*//' requirements.lock > $(VENV)/pins.txt; \
+	  VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install $(if $(TORCH),--torch-backend $(TORCH)) --compile-bytecode --build-constraint requirements.lock -r requirements.lock \
+	  || { if [ -n "$(TORCH)" ]; then echo "The CPU-only build of torch could not be installed: uv's lines above say whether its package index" \
+	         "can be reached from here; run make setup without TORCH for the build your own package index has."; exit 1; fi; \
+	       echo "uv could not install; trying pip"; sed 's/ --hash=.*//' requirements.lock > $(VENV)/pins.txt; \
 	       PIP_CONSTRAINT=$(VENV)/pins.txt PIP_BUILD_CONSTRAINT=$(VENV)/pins.txt $(BIN)/python -m pip install -r $(VENV)/pins.txt; }
 	@echo "[3/4] lookback itself"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,9 +14,13 @@ from typing import Any
 
 import matplotlib
 
-matplotlib.use("agg", force=False)
+if not os.environ.get("MPLBACKEND"):  # a notebook's kernel names its own, which puts figures into the notebook
+    matplotlib.use("agg", force=False)
 import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
 from cycler import cycler
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -44,6 +49,34 @@ def style() -> Iterator[None]:
     """Draw in the project's style."""
     with plt.rc_context(STYLE):
         yield
+
+
+def heatmap(axes: Axes, values: pd.DataFrame, words: np.ndarray, *, colours: str, low: float, high: float, label: str = "") -> None:
+    """Cells coloured by value with `words` inside, the table's names at its sides; a missing cell stays white and has its word.
+
+    `label` names the colour bar; empty: none is drawn. Cell (row, column) has its centre at (column + 0.5, row + 0.5).
+    """
+    import seaborn  # slow to import, and only figures need it
+
+    seaborn.heatmap(
+        values.astype(float), ax=axes, cmap=colours, vmin=low, vmax=high, annot=words, fmt="", annot_kws={"fontsize": 6.5},
+        xticklabels=list(values.columns), yticklabels=list(values.index),
+        cbar=bool(label), cbar_kws={"label": label, "shrink": 0.7},
+    )  # fmt: skip
+    for row, column in np.argwhere(values.isna().to_numpy()):
+        axes.text(column + 0.5, row + 0.5, words[row, column], ha="center", va="center", fontsize=6.5, color="#666666")
+    axes.tick_params(length=0)
+    axes.tick_params(axis="y", rotation=0)
+    for text in axes.get_xticklabels():
+        text.set(rotation=45, ha="right", rotation_mode="anchor")
+
+
+def png_of(figure: Figure) -> bytes:
+    """The figure as it would be saved; for notebooks whose kernel shows figures as text."""
+    packed = io.BytesIO()
+    with style():
+        figure.savefig(packed, format="png", bbox_inches="tight")
+    return packed.getvalue()
 
 
 @dataclass(frozen=True)

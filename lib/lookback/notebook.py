@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 
 import pandas as pd
-from IPython.display import HTML, display
+from IPython.display import HTML, Image, display
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
+
+from lookback.figures import png_of
 
 
 def asked_run(run: str) -> str:
@@ -18,7 +20,7 @@ def asked_run(run: str) -> str:
 def show(drawn: tuple[Figure, str]) -> None:
     """A figure and, below it, the caption that says what to see."""
     figure, caption = drawn
-    display(figure)
+    display(Image(png_of(figure)))  # not the figure itself: what a kernel makes of that depends on its settings
     plt.close(figure)
     display(HTML(f"<p style='max-width:80ch;color:#57606a'>{caption}</p>"))
 

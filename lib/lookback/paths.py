@@ -8,6 +8,9 @@ from pathlib import Path
 
 from lookback.errors import UsageError
 
+# The pipeline sets this variable for the notebooks it runs: nobody is there to use a control, and in the executed copy it is dead
+UNATTENDED = "LOOKBACK_UNATTENDED"
+
 
 def project_root() -> Path:
     """The project folder: $LOOKBACK_ROOT, or the nearest folder upwards that has params/ and notebooks/."""

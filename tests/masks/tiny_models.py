@@ -1,4 +1,4 @@
-"""Tiny random checkpoints in the real formats of SAM 2 video and GroundingDINO."""
+"""Tiny random checkpoints in the real formats of SAM 2 video (the hub's and the released one) and GroundingDINO."""
 
 from __future__ import annotations
 
@@ -37,6 +37,28 @@ def sam2_video(folder: Path) -> Path:
     Sam2VideoModel(config).save_pretrained(folder)
     Sam2ImageProcessor(size={"height": SIDE, "width": SIDE}).save_pretrained(folder)
     return folder
+
+
+SAM2_CONFIG = "configs/sam2.1/sam2.1_hiera_t.yaml"
+SAM2_SMALLER = [
+    f"++model.image_size={SIDE}", "++model.num_maskmem=3", "++model.max_obj_ptrs_in_encoder=4",
+    "++model.image_encoder.trunk.embed_dim=8", "++model.image_encoder.trunk.stages=[1,2,2,1]",
+    "++model.image_encoder.trunk.global_att_blocks=[4]", "++model.image_encoder.neck.backbone_channel_list=[64,32,16,8]",
+    "++model.memory_attention.num_layers=1", "++model.memory_attention.layer.dim_feedforward=32",
+    "++model.memory_attention.layer.self_attention.feat_sizes=[8,8]",
+    "++model.memory_attention.layer.cross_attention.feat_sizes=[8,8]",
+]  # fmt: skip
+
+
+def sam2_original(path: Path) -> Path:
+    """As the released .pt files: one pickled dict whose `model` is the state of the predictor built from the configuration."""
+    from sam2.build_sam import build_sam2_video_predictor
+
+    torch.manual_seed(4)
+    predictor = build_sam2_video_predictor(SAM2_CONFIG, None, "cpu", hydra_overrides_extra=list(SAM2_SMALLER))
+    torch.nn.init.ones_(predictor.sam_mask_decoder.pred_obj_score_head.layers[-1].bias)  # "the object is there"
+    torch.save({"model": predictor.state_dict()}, path)
+    return path
 
 
 def grounding_dino(folder: Path) -> Path:

@@ -174,3 +174,21 @@ def test_cover_art_is_not_taken_for_the_video(tmp_path: Path) -> None:
         container.mux(stream.encode(None))
     info = probe(tmp_path / "clip.mp4")
     assert (info.n_frames, info.width, info.height) == (10, 128, 96)
+
+
+def test_a_tag_that_is_no_utf8_does_not_hide_the_video(make_video: Callable[..., Path], tmp_path: Path) -> None:
+    """The title of an old camera's file, in Latin-1; PyAV 18 refuses the whole file unless it is told not to."""
+    path, word = tmp_path / "tagged.mp4", b"QQQQQQQQ"
+    with av.open(str(make_video(n_frames=5))) as source, av.open(str(path), "w") as target:
+        target.metadata["title"] = word.decode()
+        stream = target.add_stream_from_template(source.streams.video[0])
+        for packet in source.demux(video=0):
+            if packet.dts is not None:
+                packet.stream = stream
+                target.mux(packet)
+    data = path.read_bytes()
+    assert data.count(word) == 1
+    path.write_bytes(data.replace(word, "caf\u00e9 \u00fc\u00f6\u00e4".encode("latin-1")[:8]))
+    assert probe(path).n_frames == 5
+    with open_video(path) as reader:
+        assert len(list(reader)) == 5

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -42,6 +43,21 @@ def test_every_stage_leaves_its_notebook_and_tables(finished: Path):
             assert (finished / "tables" / f"{table}.parquet").is_file()
     assert "<title>lookback" in (finished / "report.html").read_text()
     assert (finished / "provenance.json").is_file()
+
+
+def test_every_notebook_that_draws_holds_its_pictures(finished: Path):
+    """Figures are pictures in the executed copy, not the words `<Figure size ...>`, and no list is left dead in it."""
+    drawing = 0
+    for stage in STAGES:
+        copy = nbformat.read(finished / "notebooks" / f"{stage.notebook}.ipynb", as_version=4)
+        code = [cell for cell in copy.cells if cell.cell_type == "code"]
+        shown = [output["data"] for cell in code for output in cell.outputs if "data" in output]
+        assert not [data for data in shown if re.match(r"<?Figure\b", data.get("text/plain", "")) and "image/png" not in data]
+        assert not [data for data in shown if "application/vnd.jupyter.widget-view+json" in data]
+        if any(re.search(r"\b(show|browse|Image)\(", cell.source) for cell in code):
+            drawing += 1
+            assert any("image/png" in data for data in shown), stage.notebook
+    assert drawing >= 7
 
 
 def test_a_second_call_does_nothing(finished: Path):

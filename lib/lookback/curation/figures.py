@@ -127,17 +127,15 @@ def _names(table: pd.DataFrame, *columns: str) -> list[str]:
 
 
 def _histogram(axes: Axes, rows: pd.DataFrame, column: str) -> None:
-    groups = {str(name): group[column].to_numpy(dtype=float) for name, group in rows.groupby("benchmark", sort=True)}
-    if not groups:
+    import seaborn
+
+    if rows.empty:
         axes.text(0.5, 0.5, "no clip carries this", ha="center", va="center", transform=axes.transAxes)
         return
-    every = np.concatenate(list(groups.values()))
-    edges = np.histogram_bin_edges(every, bins=min(30, max(15, len(np.unique(every)))))
-    axes.hist(
-        list(groups.values()),
-        bins=list(edges),
-        stacked=True,
-        label=[f"{name} (n={len(values)})" for name, values in groups.items()],
-        color=PALETTE[: len(groups)],
-    )
-    axes.legend(frameon=False)
+    counts = rows["benchmark"].value_counts().sort_index()
+    names = rows["benchmark"].map(lambda name: f"{name} (n={counts[name]})")
+    seaborn.histplot(
+        x=rows[column].astype(float), hue=names, hue_order=[f"{name} (n={n})" for name, n in counts.items()],
+        bins=min(30, max(15, rows[column].nunique())), multiple="stack", palette=list(PALETTE[: len(counts)]), alpha=1, ax=axes,
+    )  # fmt: skip
+    axes.get_legend().set(title="", frame_on=False)

@@ -29,6 +29,8 @@ from lookback.media.reader import MAX_PIXELS, check_size
 # Containers only: playlists (hls, concat) would make libavformat open other files or addresses.
 FORMATS = "mov,mp4,matroska,webm,avi,mpegts,mpeg,mpegvideo,h264,hevc,obu,ivf,flv,asf,ogg,nut,mxf,m4v,mjpeg,yuv4mpegpipe,dv"
 MAX_THREADS = 4
+# Tags that are no UTF-8 must not hide the video; from version 19 on PyAV lets them pass without being asked.
+LENIENT: dict[str, Any] = {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
 
 
 def quiet_ffmpeg() -> None:
@@ -89,7 +91,7 @@ def open_stream(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     options = {"protocol_whitelist": "file", "format_whitelist": FORMATS, "max_pixels": str(MAX_PIXELS)}
     try:
         quiet_ffmpeg()
-        container = av.open(os.fspath(path.absolute()), options=options, metadata_errors="replace")
+        container = av.open(os.fspath(path.absolute()), options=options, **LENIENT)
     except (av.FFmpegError, ValueError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         message = f"{path}: cannot be opened as a video ({reason}); it is truncated, damaged or another kind of file"

@@ -20,7 +20,7 @@ import psutil
 from papermill.exceptions import PapermillExecutionError
 
 from lookback.files import write_json
-from lookback.paths import project_root
+from lookback.paths import UNATTENDED, project_root
 from lookback.pipeline.dag import stage_named
 
 
@@ -28,6 +28,7 @@ def execute(stage: str, output: Path, run: str, overrides: list[str]) -> dict[st
     """Execute the notebook; returns {} or the failure as {title, name, message}."""
     source = project_root() / "notebooks" / f"{stage_named(stage).notebook}.ipynb"
     output.parent.mkdir(parents=True, exist_ok=True)
+    os.environ[UNATTENDED] = "1"
     values = {"run": run, "overrides": overrides}
     try:
         papermill.execute_notebook(

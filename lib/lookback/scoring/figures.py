@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
+from lookback.clips import KEYS
 from lookback.figures import PALETTE, PHASE_COLOURS, style
 from lookback.scoring.direction import parts_are_measures
 
@@ -42,23 +43,34 @@ def distribution_figure(items: pd.DataFrame, benchmark: str) -> tuple[Figure, st
     models = sorted(rows["model_id"].unique())
     columns = min(3, max(1, len(metrics)))
     lines = -(-len(metrics) // columns)
+    import seaborn
+
     with style():
         size = (4.2 * columns, max(2.2, 0.17 * len(models) + 1.1) * lines)
         figure, axes = plt.subplots(max(1, lines), columns, figsize=size, layout="constrained", squeeze=False, sharey=True)
         for panel, metric in zip(axes.flat, metrics, strict=False):
             own = rows[rows["metric"] == metric]
-            places = own["model_id"].map(models.index)
-            colours = [PALETTE[2] if "faithful" in model else PALETTE[0] for model in own["model_id"]]
-            panel.scatter(own["value"], places, c=colours, s=14, alpha=0.75, linewidths=0)
+            colours = {model: PALETTE[2] if "faithful" in model else PALETTE[0] for model in models}
+            seaborn.stripplot(
+                own, x="value", y="model_id", order=models, hue="model_id", palette=colours, legend=False, jitter=False, size=4,
+                alpha=0.75, ax=panel,
+            )  # fmt: skip
             panel.set_title(f"{metric.split('.', 1)[1]} (n = {len(own)})", fontsize=8)
-            panel.set_yticks(range(len(models)), models, fontsize=6.5)
+            panel.tick_params(axis="y", labelsize=6.5)
             panel.set_xlabel("score", fontsize=8)
+            panel.set_ylabel("")
         for panel in list(axes.flat)[len(metrics) :]:
             panel.set_visible(False)
     return (
         figure,
         f"{benchmark}: every clip's score by metric and model ({len(models)} models); green is the faithful simulated model.",
     )
+
+
+def clip_curves(units: pd.DataFrame, segments: pd.DataFrame, clip: tuple[str, ...]) -> tuple[Figure, str]:
+    """The curves of the clip with this key (benchmark, setting, model_id, clip_id)."""
+    own, phases = (frame[(frame[KEYS] == list(clip)).all(axis=1)] for frame in (units, segments))
+    return curve_figure(own, phases, "/".join(clip))
 
 
 def curve_figure(units: pd.DataFrame, segments: pd.DataFrame, title: str) -> tuple[Figure, str]:

@@ -44,15 +44,12 @@ def event_factor_boxes(events: pd.DataFrame, factors: pd.DataFrame) -> tuple[Fig
 
 
 def _boxes(axes: Axes, means: pd.DataFrame, metric: str) -> None:
-    columns = [means[cell].to_numpy() for cell in CELLS.values()]
-    boxes = axes.boxplot(columns, widths=0.55, showfliers=False, patch_artist=True, medianprops={"color": "black"})
-    for patch, colour in zip(boxes["boxes"], CELL_COLOURS.values(), strict=True):
-        patch.set(facecolor=colour, alpha=0.6)
-    for position, values in enumerate(columns, start=1):
-        jitter = np.linspace(-0.15, 0.15, len(values))
-        axes.plot(position + jitter, values, "o", color="black", markersize=2, alpha=0.7)
-    axes.set_xticks(range(1, 5), list(CELLS))
-    axes.set_xlabel("event level")
+    import seaborn
+
+    levels = pd.DataFrame({name: means[cell] for name, cell in CELLS.items()})
+    seaborn.boxplot(levels, ax=axes, palette=CELL_COLOURS, width=0.55, showfliers=False, boxprops={"alpha": 0.6}, linecolor="black")
+    seaborn.swarmplot(levels, ax=axes, color="black", size=3, alpha=0.7, warn_thresh=1)
+    axes.set(xlabel="event level", ylabel="")
     axes.set_title(f"{metric.split('.')[-1].replace('_', ' ')}\n(n {len(means)} models)", fontsize=9)
 
 

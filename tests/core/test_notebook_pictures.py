@@ -1,0 +1,66 @@
+"""Figures stand in a notebook as pictures, whatever the kernel's settings; lists stand only where somebody sits before it."""
+
+import matplotlib.pyplot as plt
+import nbformat
+import pytest
+from lookback.paths import UNATTENDED
+from lookback.widgets.browse import browse
+from nbclient import NotebookClient
+
+SHOWN = """
+from lookback import figures
+from lookback.notebook import show
+from matplotlib import pyplot as plt
+figure, axes = plt.subplots()
+axes.plot([1, 2])
+show((figure, "a line"))
+"""
+OWN = """
+from lookback import figures
+from matplotlib import pyplot as plt
+plt.plot([1, 2])
+plt.show()
+"""
+BROWSED = """
+from lookback.widgets.browse import browse
+from matplotlib import pyplot as plt
+chooser = browse({"first": 1, "second": 2}, lambda number: (plt.figure(), f"number {number} <b>"), "clip")
+"""
+
+
+def outputs(*cells: str) -> list[dict[str, str]]:
+    """What the first cell leaves behind in a fresh kernel once all have run, by kind."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    NotebookClient(notebook, kernel_name="python3", timeout=300).execute()
+    return [output["data"] for output in notebook.cells[0].outputs if "data" in output]
+
+
+@pytest.mark.parametrize("backend", ["", "agg"])
+def test_a_shown_figure_is_stored_once_as_a_picture(backend: str, monkeypatch: pytest.MonkeyPatch):
+    """With the kernel's own drawing backend, and with one that would leave `<Figure size ...>`."""
+    monkeypatch.setenv("MPLBACKEND", backend)
+    found = outputs(SHOWN)
+    assert [("image/png" in data) for data in found] == [True, False] and "a line" in found[1]["text/html"]
+
+
+def test_importing_the_library_leaves_the_users_own_plots_in_the_notebook(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("MPLBACKEND", raising=False)
+    assert any("image/png" in data for data in outputs(OWN))
+
+
+def test_an_unattended_notebook_holds_the_first_picture_and_no_list(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(UNATTENDED, "1")
+    picture, caption = outputs(BROWSED)
+    assert "image/png" in picture and "number 1" in caption["text/html"]
+
+
+def test_before_a_person_a_list_stands_above_the_picture_and_changes_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv(UNATTENDED, raising=False)
+    chooser, picture, caption = outputs(BROWSED, 'chooser.value = "second"')
+    assert "application/vnd.jupyter.widget-view+json" in chooser and "image/png" in picture
+    assert "number 2 &lt;b&gt;" in caption["text/html"]
+
+
+def test_nothing_to_choose_from_is_said(capsys: pytest.CaptureFixture):
+    assert browse({}, lambda number: (plt.figure(), ""), "clip") is None
+    assert "HTML" in capsys.readouterr().out
