@@ -29,9 +29,9 @@ TIMED_SEEK = """index => new Promise((resolve) => {
 
 
 @pytest.fixture(scope="module")
-def page(voila, open_page):
-    link = f"?clip={quote(VANISHING, safe='')}&frame=17"
-    opened = open_page(f"{voila}/inspect.ipynb{link}", ".lookback-inspector canvas.lookback-frame[data-frame]")
+def page(inspector, open_page):
+    link = f"&clip={quote(VANISHING, safe='')}&frame=17"
+    opened = open_page(f"{inspector}{link}", ".lookback-inspector canvas.lookback-frame[data-frame]")
     yield opened
     assert opened.errors == []
     assert opened.asked == []
@@ -104,7 +104,7 @@ def test_space_plays_to_the_end_in_about_real_time(page, little):
     wait_for_frame(page, FRAMES - 1)
     page.keyboard.press(" ")
     page.wait_for_function("document.querySelector('.play').textContent === 'Pause'")
-    page.wait_for_function("document.querySelector('.play').textContent === 'Play'", timeout=15_000)
+    page.wait_for_function("document.querySelector('.play').textContent === 'Play'")
     wait_for_frame(page, FRAMES - 1)
     np.testing.assert_array_equal(shown(page), little.frame(FAITHFUL, FRAMES - 1))
 
