@@ -57,9 +57,7 @@ def annotate(
         if earlier:
             print(f"the links of {', '.join(earlier)} stay as they are ({portable(roster.path)})", flush=True)
 
-    serve(
-        project_root() / "notebooks" / "annotate.ipynb", run, lambda: {**roster.keys(), **started}, announce, port, host or ()
-    )
+    serve(project_root() / "notebooks" / "annotate.ipynb", run, lambda: {**roster.keys(), **started}, announce, port, host or ())
 
 
 def _say(who: str, address: str, token: str) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from lookback.errors import ContractError, UsageError
 from lookback.files import atomic_path
-from lookback.names import odd_character
+from lookback.names import odd_character, one_line
 from lookback.widgets.door import NAME_HEADER, Keys, digest, new_token
 
 MOST = 80  # characters of a name
@@ -50,7 +50,7 @@ def annotator_name(text: str) -> str:
     """A name as it is stored with votes, or a sentence about what is wrong with it."""
     odd = odd_character(text)
     if odd:
-        raise UsageError(f"The annotator's name {ascii(text)} holds {odd}; use letters, digits and spaces")
+        raise UsageError(f"The annotator's name '{one_line(text)}' holds {odd}; use letters, digits and spaces")
     name = " ".join(text.split())[:MOST]
     if not name:
         raise UsageError("An annotator needs a name")

@@ -12,7 +12,8 @@ import pandas as pd
 
 from lookback.desk.tasks import DeskTask
 from lookback.errors import LookbackError, UsageError
-from lookback.tables import check_table, empty_table
+from lookback.files import write_text
+from lookback.tables import check_table, csv_text, empty_table
 
 LABELS = {"trigger": ("yes", "no"), "pairwise": ("-1", "0", "1"), "judgeability": ("yes", "no")}
 TABLE = """CREATE TABLE IF NOT EXISTS votes (
@@ -109,8 +110,7 @@ class VoteBook:
         return check_table("ratings", frame.drop(columns="task_id").assign(simulated=False))
 
     def export(self, path: Path) -> int:
-        """Write the ratings as CSV; returns how many."""
+        """Write the ratings as CSV, whole or not at all; returns how many."""
         ratings = self.ratings()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        ratings.to_csv(path, index=False)
+        write_text(path, csv_text(ratings))
         return len(ratings)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from lookback.audit.reading import CAUGHT, MISSED, SEEN, UNMEASURED
+from lookback.tables import read_csv
 
 MOST = 3
 SUPPORT = "wrbench.support"
@@ -33,7 +34,7 @@ def _all(items: pd.DataFrame, folder: Path) -> Iterator[Finding]:
 
 def _audit(path: Path) -> Iterator[Finding]:
     """How many injected failures are seen by a metric meant for them."""
-    if not path.is_file() or (table := pd.read_csv(path)).empty:
+    if not path.is_file() or (table := read_csv(path)).empty:
         return
     named = table["failure"].str.replace("_", " ")
     missed = ", ".join(named[table["verdict"] == MISSED])
@@ -67,7 +68,7 @@ def _agreement(path: Path) -> Iterator[Finding]:
     """What the first of the telling agreement tables says of itself."""
     if not path.is_file():
         return
-    readings = pd.read_csv(path).fillna("").set_index("table")["reading"]
+    readings = read_csv(path).fillna("").set_index("table")["reading"]
     for name in ("mbench_6", "agreement"):
         if text := readings.get(name, ""):
             votes = " (These votes are simulated.)" if "simulated" in text else ""

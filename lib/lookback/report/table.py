@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from lookback.files import write_text
+from lookback.tables import csv_text
 
 DASH = "–"
 WIDE = 20  # columns from which a table is printed in small letters
@@ -104,7 +105,7 @@ class PaperTable:
 
     def to_csv(self) -> str:
         """Full-precision numbers, one header line; missing cells empty."""
-        return self.frame.to_csv(index=False, lineterminator="\n")
+        return csv_text(self.frame)
 
     def to_latex(self) -> str:
         """A booktabs table: best in bold, second underlined; a wide one is shrunk to the line (graphicx)."""

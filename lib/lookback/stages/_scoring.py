@@ -10,7 +10,7 @@ from lookback.scoring.prompt_sweep import prompt_sweep
 from lookback.scoring.run import score_run
 from lookback.scoring.sweeps import constant_sweeps
 from lookback.stages._outputs import clear_outputs
-from lookback.tables import SCHEMAS, empty_table, read_table, write_table
+from lookback.tables import SCHEMAS, csv_text, empty_table, read_table, write_table
 
 
 def scoring(params: RunParams) -> dict[str, pd.DataFrame]:
@@ -24,10 +24,10 @@ def scoring(params: RunParams) -> dict[str, pd.DataFrame]:
         complete = frame[list(SCHEMAS[name].columns)] if len(frame) else empty_table(name)
         tables[name] = write_table(folder, name, complete)
     if len(timings):
-        write_text(params.paths.root / "timings" / "scoring.csv", timings.to_csv(index=False))
+        write_text(params.paths.root / "timings" / "scoring.csv", csv_text(timings))
     if params.scoring.sweeps:
         tables["sweeps"] = constant_sweeps(params, clips, segments, artifacts)
         tables["prompts"] = prompt_sweep(params, clips, segments)
         for name in ("sweeps", "prompts"):
-            write_text(folder / "scoring" / f"{name}.csv", tables[name].to_csv(index=False, lineterminator="\n"))
+            write_text(folder / "scoring" / f"{name}.csv", csv_text(tables[name]))
     return tables
