@@ -72,7 +72,7 @@ def open_page(browser) -> Callable:
             page.asked.append(route.request.url)
             route.abort()
 
-        page.route(lambda url: "127.0.0.1" not in url and not url.startswith(("data:", "blob:")), refuse)
+        page.route(lambda url: "127.0.0.1" not in url and not url.startswith(("data:", "blob:", "file:")), refuse)
         page.on("pageerror", lambda error: page.errors.append(str(error)))
         if heard is not None:
             page.on("websocket", lambda wire: wire.on("framereceived", lambda part: heard.append(part)))
