@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from lookback.desk.roster import annotator_name
 from lookback.desk.tasks import DeskTask
 from lookback.errors import LookbackError, UsageError
 from lookback.files import write_text
@@ -49,8 +50,7 @@ class VoteBook:
     def add(self, annotator: str, task: DeskTask, label: str, kind: str | None = None) -> None:
         """Store one vote; `kind` is judgeability for the question asked first on the re-observed axes."""
         kind = kind or task.task
-        if not annotator.strip():
-            raise UsageError("An annotator needs a name")
+        annotator_name(annotator)  # refuses one that is none
         if label not in LABELS[kind]:
             raise UsageError(f"'{label}' is no answer to a {kind} question; answers: {', '.join(LABELS[kind])}")
         row = (

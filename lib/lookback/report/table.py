@@ -98,7 +98,7 @@ class PaperTable:
             why = self._extra(self.missing, row, column)
             link = self._extra(self.links, row, column)
             inner = f"{text}{f'<small>{suffix}</small>' if suffix else ''}"
-            inner = f'<a href="{html.escape(link)}">{inner}</a>' if link else inner
+            inner = f'<a href="{html.escape(link)}">{inner}</a>' if link.startswith("#") else inner  # never out of the page
             title = f' title="{html.escape(why)}"' if why and text == DASH else ""
             cells.append(f'<td class="{mark}"{title}>{inner}</td>')
         return "".join(cells)
