@@ -5,6 +5,7 @@ PYTHON ?= python3.11
 RUN ?= demo
 SET ?=
 TORCH ?=
+ANNOTATORS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -76,11 +77,11 @@ bench: $(READY) ## Run the benchmarks: a table of ratios, and outputs/bench.json
 lab: $(READY) ## Open JupyterLab on the notebooks (loopback only)
 	@$(BIN)/jupyter lab --ip=127.0.0.1 notebooks
 
-inspect: $(READY) ## Open the clip inspector of RUN (loopback only)
-	@LOOKBACK_RUN="$(RUN)" $(BIN)/voila --Voila.ip=127.0.0.1 --theme=light notebooks/inspect.ipynb
+inspect: $(READY) ## Serve the clip inspector of RUN here; prints the link that opens it
+	@$(LOOKBACK) inspect --run "$(RUN)"
 
-annotate: $(READY) ## Open the annotation desk of RUN (loopback only)
-	@LOOKBACK_RUN="$(RUN)" $(BIN)/voila --Voila.ip=127.0.0.1 --theme=light notebooks/annotate.ipynb
+annotate: $(READY) ## Serve the annotation desk of RUN here; ANNOTATORS="ann bob" prints a link for each
+	@$(LOOKBACK) annotate --run "$(RUN)" $(foreach a,$(ANNOTATORS),--annotator "$(a)")
 
 samples: $(READY) ## Fetch public sample clips (about 98 MB) and run the DAG over them
 	@$(BIN)/python -m lookback.curation.samples

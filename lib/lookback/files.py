@@ -15,8 +15,11 @@ from lookback.errors import LookbackError
 
 
 @contextmanager
-def atomic_path(target: Path) -> Iterator[Path]:
-    """A temporary path in the target's folder; on success it is synced and renamed onto the target, else removed."""
+def atomic_path(target: Path, mode: int = 0o644) -> Iterator[Path]:
+    """A temporary path in the target's folder; on success it is synced and renamed onto the target, else removed.
+
+    `mode` are the file's permissions; 0o600 keeps it from other users at every moment.
+    """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:60]}.", suffix=target.suffix)
@@ -28,7 +31,7 @@ def atomic_path(target: Path) -> Iterator[Path]:
         yield temporary
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
-        temporary.chmod(0o644)
+        temporary.chmod(mode)
         temporary.replace(target)
     except OSError as error:
         raise _unwritable(target, error) from error

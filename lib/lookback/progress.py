@@ -11,6 +11,8 @@ from typing import TypeVar
 
 from tqdm import tqdm
 
+from lookback.names import one_line
+
 T = TypeVar("T")
 PROGRESS_FILE = "LOOKBACK_PROGRESS_FILE"
 
@@ -20,13 +22,14 @@ def track(
 ) -> Iterator[T]:
     """Yield the items, showing how far they are; `what` says in words what is being done, `note()` what there is to add."""
     total = total if total is not None else (len(items) if hasattr(items, "__len__") else None)  # type: ignore[arg-type]
+    what = one_line(what)
     started, reported = time.monotonic(), 0.0
     with tqdm(items, desc=what, total=total, unit=unit, mininterval=0.5, dynamic_ncols=True) as bar:
         for done, item in enumerate(bar, start=1):
             yield item
             if time.monotonic() - reported > 0.5:
                 reported = time.monotonic()
-                added = note() if note is not None else ""
+                added = one_line(note()) if note is not None else ""
                 bar.set_postfix_str(added, refresh=False)
                 _report(what, done, total, unit, (reported - started) / done, added)
     _report(what, total or 0, total, unit, 0.0, "")
@@ -48,4 +51,4 @@ def read_progress(path: Path) -> str:
     total = f"/{report['total']}" if report["total"] else ""
     left = f", {report['left_s']} s left" if report["left_s"] else ""
     note = f" ({report['note']})" if report["note"] else ""
-    return f"{report['what']}: {report['done']}{total} {report['unit']}s{left}{note}"
+    return one_line(f"{report['what']}: {report['done']}{total} {report['unit']}s{left}{note}")

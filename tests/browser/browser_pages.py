@@ -6,14 +6,16 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pytest
 from little_run import RUN
 
+T = TypeVar("T")
 PROJECT = Path(__file__).resolve().parents[2]
 STARTED_WITHIN, SHOWN_WITHIN = 120, 120_000  # seconds, milliseconds: a crowded machine is slow, not wrong
 PIXELS = """canvas => {
@@ -24,35 +26,51 @@ PIXELS = """canvas => {
 
 
 @contextmanager
-def server(command: list[str], root: Path, ready: str) -> Iterator[str]:
-    """A Jupyter server on a free port of the loopback, ended with the test."""
+def server(command: list[str], root: Path, ready: Callable[[str, str], T]) -> Iterator[T]:
+    """A server on a free port of the loopback, ended with the test; yields what `ready(address, what it printed)` gives.
+
+    `ready` is asked again as long as it gives nothing.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
     keep = {name: value for name, value in os.environ.items() if not name.startswith("LOOKBACK_")}
     homes = {name: str(root / "jupyter") for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")}
     env = keep | homes | {"LOOKBACK_ROOT": str(root), "LOOKBACK_RUN": RUN, "OMP_NUM_THREADS": "1"}
-    log = root / f"{Path(command[0]).name}.log"
+    log = root / f"server-{port}.log"
     with log.open("w") as output:
         process = subprocess.Popen([*command, f"--port={port}"], env=env, cwd=root, stdout=output, stderr=subprocess.STDOUT)
         try:
             deadline = time.monotonic() + STARTED_WITHIN
-            while time.monotonic() < deadline and process.poll() is None:
-                try:
-                    urllib.request.urlopen(address + ready, timeout=5).close()
-                    break
-                except OSError:
-                    time.sleep(0.2)
-            else:
-                pytest.fail(f"{command[0]} did not start: {log.read_text()[-2000:]}")
-            yield address
+            while not (found := ready(f"http://127.0.0.1:{port}", log.read_text())):
+                if time.monotonic() > deadline or process.poll() is not None:
+                    pytest.fail(f"{' '.join(command)} did not start: {log.read_text()[-2000:]}")
+                time.sleep(0.2)
+            yield found
         finally:
             process.terminate()
             try:
                 process.wait(10)
             except subprocess.TimeoutExpired:
                 process.kill()
+
+
+def printed_links(_: str, log: str) -> dict[str, str]:
+    """Who -> link, as `lookback inspect` and `lookback annotate` print them."""
+    return dict(line.split(": ", 1) for line in log.splitlines() if "?token=" in line)
+
+
+def answers(path: str) -> Callable[[str, str], str]:
+    """The address, once the server answers at this path."""
+
+    def ready(address: str, _: str) -> str:
+        try:
+            urllib.request.urlopen(address + path, timeout=5).close()
+        except OSError:
+            return ""
+        return address
+
+    return ready
 
 
 def shown(page, slot: int = 0) -> np.ndarray:
@@ -63,7 +81,7 @@ def shown(page, slot: int = 0) -> np.ndarray:
 
 def wait_for_frame(page, index: int, slot: int = 0) -> None:
     """Until the canvas says that it shows this frame in every pixel."""
-    page.wait_for_selector(f"canvas.lookback-frame[data-slot='{slot}'][data-frame='{index}'][data-exact='true']", timeout=20_000)
+    page.wait_for_selector(f"canvas.lookback-frame[data-slot='{slot}'][data-frame='{index}'][data-exact='true']")
 
 
 def scrub(page, index: int) -> None:

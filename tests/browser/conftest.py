@@ -1,4 +1,4 @@
-"""The real pages: Voila serves the project's notebooks over a little run, headless Chromium drives them."""
+"""The real pages: the commands of `make inspect` and `make annotate` over a little run, headless Chromium drives them."""
 
 import shutil
 import sys
@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from browser_pages import PROJECT, SHOWN_WITHIN, server
-from little_run import LittleRun, write_little_run
+from browser_pages import PROJECT, SHOWN_WITHIN, printed_links, server
+from little_run import RUN, LittleRun, write_little_run
 
 SCREENSHOTS = PROJECT / "outputs" / "browser"
+LOOKBACK = [sys.executable, "-m", "lookback"]
 
 
 def pytest_collection_modifyitems(items):
@@ -24,16 +25,24 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def little(tmp_path_factory) -> LittleRun:
-    return write_little_run(tmp_path_factory.mktemp("project"))
+    run = write_little_run(tmp_path_factory.mktemp("project"))
+    for name in ("inspect", "annotate"):
+        shutil.copy(PROJECT / "notebooks" / f"{name}.ipynb", run.root / "notebooks")
+    return run
 
 
 @pytest.fixture(scope="session")
-def voila(little) -> Iterator[str]:
-    program = str(Path(sys.executable).with_name("voila"))
-    with server(
-        [program, "--Voila.ip=127.0.0.1", "--no-browser", "--theme=light", str(PROJECT / "notebooks")], little.root, "/"
-    ) as address:
-        yield f"{address}/voila/render"
+def inspector(little) -> Iterator[str]:
+    """The link that `make inspect` prints."""
+    with server([*LOOKBACK, "inspect", f"--run={RUN}"], little.root, printed_links) as links:
+        yield links["the inspector"]
+
+
+@pytest.fixture(scope="session")
+def desk(little) -> Iterator[dict[str, str]]:
+    """The links that `make annotate ANNOTATORS="ann eli"` prints, by name."""
+    with server([*LOOKBACK, "annotate", f"--run={RUN}", "--annotator=ann", "--annotator=eli"], little.root, printed_links) as links:
+        yield links
 
 
 @pytest.fixture(scope="module")  # closed with its file: playwright keeps an event loop running, which others' tests cannot use
@@ -56,19 +65,20 @@ def open_page(browser) -> Callable:
 
     def opened(address: str, selector: str | None, heard: list | None = None):
         page = browser.new_page(viewport={"width": 1440, "height": 1300})
+        page.set_default_timeout(SHOWN_WITHIN)  # whatever is waited for: a crowded machine is slow, not wrong
         page.errors, page.asked = [], []
 
         def refuse(route):
             page.asked.append(route.request.url)
             route.abort()
 
-        page.route(lambda url: "127.0.0.1" not in url and not url.startswith(("data:", "blob:")), refuse)
+        page.route(lambda url: "127.0.0.1" not in url and not url.startswith(("data:", "blob:", "file:")), refuse)
         page.on("pageerror", lambda error: page.errors.append(str(error)))
         if heard is not None:
             page.on("websocket", lambda wire: wire.on("framereceived", lambda part: heard.append(part)))
         page.goto(address, wait_until="commit")
         if selector is not None:
-            page.wait_for_selector(selector, timeout=SHOWN_WITHIN)
+            page.wait_for_selector(selector)
         return page
 
     return opened

@@ -1,22 +1,15 @@
 """The annotation desk in a real browser: votes, undo, export, two annotators at once, and nothing that names a model."""
 
 import pytest
-from browser_pages import SHOWN_WITHIN, wait_for_frame
+from browser_pages import wait_for_frame
 from lookback.agreement import read_ratings
 from lookback.desk import VoteBook, build_tasks, order_for
 
 pytestmark = pytest.mark.browser
 TOTAL = 2 + 6 + 2  # two triggers, six WRBench axes and two MBench object dimensions for one pair of models
 
-FORM, JUDGEABLE = ".lookback-desk input[type=text]", "clearly enough to be judged"
+ASKING, JUDGEABLE = ".lookback-desk .answers", "clearly enough to be judged"
 STANDING = "['.answers', '.count', '.question'].map(part => document.querySelector(part)?.outerHTML).join('')"
-
-
-def start(page, name: str) -> None:
-    page.wait_for_selector(f"{FORM}:focus")  # ready to type
-    page.keyboard.type(name)
-    page.keyboard.press("Enter")
-    page.wait_for_selector(".lookback-desk .answers")
 
 
 def done(page) -> int:
@@ -36,16 +29,21 @@ def stage(page) -> str:
 
 
 @pytest.fixture(scope="module")
-def pages(open_page, voila):
+def pages(open_page, desk):
     """Two annotators at once, and everything that the first one's page hears."""
     heard = []
-    opened = [open_page(f"{voila}/annotate.ipynb", None, heard), open_page(f"{voila}/annotate.ipynb", None)]
-    for page, name in zip(opened, ("ann", "eli"), strict=True):
-        page.wait_for_selector(FORM, timeout=SHOWN_WITHIN)
-        start(page, name)
+    opened = [open_page(desk["ann"], None, heard), open_page(desk["eli"], None)]
+    for page in opened:
+        page.wait_for_selector(ASKING)
     yield *opened, heard
     for page in opened:
         page.close()
+
+
+def test_the_link_says_who_annotates_and_leaves_no_secret_in_the_address(pages):
+    for page, name in zip(pages[:2], ("ann", "eli"), strict=True):
+        assert f"answered by {name}" in page.locator(".count").inner_text()
+        assert "token" not in page.url
 
 
 def test_an_answer_is_taken_back_by_undo(pages, little, screenshot):
@@ -67,8 +65,7 @@ def test_a_reload_goes_on_where_it_stopped(pages):
         answer(page, "1" if stage(page) == "pair" else "y")
     before, question = done(page), page.locator(".question").inner_text()
     page.reload()
-    page.wait_for_selector(FORM, timeout=SHOWN_WITHIN)
-    start(page, "ann")
+    page.wait_for_selector(ASKING)
     assert (done(page), page.locator(".question").inner_text()) == (before, question)
 
 

@@ -16,9 +16,9 @@ FAITHFUL, VANISHING, LONGER_CLIP = (
 
 
 @pytest.fixture(scope="module")
-def page(voila, open_page):
-    link = f"?clip={quote(VANISHING, safe='')}&frame=17"
-    opened = open_page(f"{voila}/inspect.ipynb{link}", ".lookback-inspector canvas.lookback-frame[data-frame]")
+def page(inspector, open_page):
+    link = f"&clip={quote(VANISHING, safe='')}&frame=17"
+    opened = open_page(f"{inspector}{link}", ".lookback-inspector canvas.lookback-frame[data-frame]")
     yield opened
     assert opened.errors == []
     assert opened.asked == []

@@ -1,12 +1,11 @@
 """The inspector as an output of its notebook in JupyterLab."""
 
-import shutil
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from browser_pages import PROJECT, SHOWN_WITHIN, server, shown, wait_for_frame
+from browser_pages import answers, server, shown, wait_for_frame
 
 pytestmark = pytest.mark.browser
 RUN_ALL = """async () => {  // as a person does: once the page stands, the widget manager is there and the kernel has answered
@@ -23,13 +22,12 @@ RUN_ALL = """async () => {  // as a person does: once the page stands, the widge
 
 
 def test_the_notebook_shows_the_inspector_and_its_keys_stay_with_it(little, open_page, screenshot):
-    shutil.copy(PROJECT / "notebooks" / "inspect.ipynb", little.root / "notebooks")
     command = [str(Path(sys.executable).with_name("jupyter")), "lab", "--ip=127.0.0.1", "--no-browser", "--allow-root"]
     command += ["--IdentityProvider.token=", "--LabApp.expose_app_in_browser=True", str(little.root / "notebooks")]
-    with server(command, little.root, "/lab") as address:
+    with server(command, little.root, answers("/lab")) as address:
         page = open_page(f"{address}/lab/tree/inspect.ipynb", ".jp-Notebook .jp-Cell")
         page.evaluate(RUN_ALL)
-        page.wait_for_selector("canvas.lookback-frame[data-frame='0']", timeout=SHOWN_WITHIN)
+        page.wait_for_selector("canvas.lookback-frame[data-frame='0']")
         cells = page.locator(".jp-Cell").count()
         page.click("[data-clip='memobench/synthetic/aldermoor/Playroom_001']")
         page.wait_for_selector("[data-clip='memobench/synthetic/aldermoor/Playroom_001'][aria-current]")

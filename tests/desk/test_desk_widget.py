@@ -19,7 +19,7 @@ def clip(model, video, **more):
 def desk(tmp_path):
     """A desk on one pair of clips, and its votes; `broken` names models whose video cannot be read."""
 
-    def opened(broken=()):
+    def opened(broken=(), annotator=None):
         clips = []
         for model in ("aldermoor", "birkdale"):
             path = tmp_path / f"{model}.mp4"
@@ -28,7 +28,7 @@ def desk(tmp_path):
                 path.write_bytes(b"not a video")
             clips.append(clip(model, path, camera="yaw_LR", prompt="A ball."))
         votes = VoteBook(tmp_path / "votes.sqlite")
-        return AnnotationDesk(clips, build_tasks(clips), votes, seed=1), votes, order_for("ann", build_tasks(clips), 1)
+        return AnnotationDesk(clips, build_tasks(clips), votes, 1, annotator), votes, order_for("ann", build_tasks(clips), 1)
 
     return opened
 
@@ -81,3 +81,27 @@ def test_no_model_and_no_file_name_reaches_the_page(desk):
     sent = json.dumps(widget.view)
     assert "The camera turns left" in sent
     assert "aldermoor" not in sent and "birkdale" not in sent and ".mp4" not in sent
+
+
+def test_a_desk_opened_by_a_link_is_its_annotators_alone(desk):
+    widget, votes, _ = desk(annotator="ann")
+    assert widget.view["annotator"] == "ann" and widget.view["stage"] != "name"
+    say(widget, type="start", annotator="bob")
+    label = "yes" if widget.view["stage"] == "judgeability" else "left"
+    say(widget, type="vote", label=label, token=widget.view["token"], annotator="bob")
+    assert set(votes.ratings()["annotator"]) == {"ann"}
+
+
+def test_a_name_is_given_once(desk):
+    widget, _, _ = desk()
+    say(widget, type="start", annotator="ann")
+    say(widget, type="start", annotator="bob")
+    assert widget.view["annotator"] == "ann"
+
+
+def test_a_name_with_control_characters_is_refused_in_a_sentence(desk):
+    widget, _, _ = desk()
+    say(widget, type="start", annotator="ann\x1b[31m\u202e")
+    assert widget.view["stage"] == "name" and r"\x1b[31m" in widget.view["message"]
+    say(widget, type="start", annotator="ann")
+    assert widget.view["annotator"] == "ann"

@@ -4,8 +4,10 @@ import multiprocessing
 import os
 import signal
 from collections import Counter
+from pathlib import Path
 
 import pytest
+from lookback.agreement import read_ratings
 from lookback.clips import Clip
 from lookback.desk import VoteBook, build_tasks, order_for
 from lookback.errors import LookbackError, UsageError
@@ -156,3 +158,50 @@ def test_a_killed_desk_keeps_every_vote(tmp_path):
     book = VoteBook(path)
     assert len(book.ratings()) == 3
     assert book.undo("ann") == build_tasks(clips())[2].id
+
+
+def _export_and_die(path, book):
+    def die(descriptor):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    os.fsync = die  # the last thing before the finished file takes its name
+    VoteBook(book).export(path)
+
+
+def book_with_votes(path, count=3):
+    book = VoteBook(path)
+    for task in build_tasks(clips())[:count]:
+        book.add("ann", task, "yes" if task.task == "trigger" else "0")
+    return book
+
+
+def test_an_export_killed_while_writing_leaves_the_earlier_file_whole(tmp_path):
+    book = book_with_votes(tmp_path / "votes.sqlite")
+    target = tmp_path / "ratings.csv"
+    book.export(target)
+    earlier = target.read_bytes()
+    book.add("bob", build_tasks(clips())[0], "yes")
+    person = multiprocessing.get_context("spawn").Process(target=_export_and_die, args=(target, book.path))
+    person.start()
+    person.join(120)
+    assert person.exitcode == -signal.SIGKILL
+    assert target.read_bytes() == earlier
+    assert book.export(target) == 4 and len(read_ratings(target)) == 4
+
+
+def test_an_export_on_a_full_disk_is_a_sentence_and_leaves_the_earlier_file_whole(tmp_path, monkeypatch):
+    book = book_with_votes(tmp_path / "votes.sqlite")
+    target = tmp_path / "ratings.csv"
+    book.export(target)
+    earlier = target.read_bytes()
+    book.add("bob", build_tasks(clips())[0], "yes")
+    write = Path.write_bytes
+
+    def full(path, content):
+        write(path, content[:20])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(LookbackError, match="No space left"):
+        book.export(target)
+    assert target.read_bytes() == earlier and sorted(path.name for path in tmp_path.iterdir()) == ["ratings.csv", "votes.sqlite"]

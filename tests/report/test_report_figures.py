@@ -1,5 +1,6 @@
 """The report's figures: both drawings show the numbers they were given, and say what they left out."""
 
+import html
 import json
 import re
 from types import SimpleNamespace
@@ -142,12 +143,16 @@ def test_a_short_path_is_not_blown_up():
     assert drawn.static.axes[2].get_xlim() == pytest.approx((low, high))
 
 
-@pytest.mark.parametrize("hostile", ["</script><script>alert(1)</script>", "<!-- <script>", r"a$\frac$b"])
+@pytest.mark.parametrize(
+    "hostile",
+    ["</script><script>alert(1)</script>", "<!-- <script>", r"a$\frac$b", '<a href="https://evil.example">x</a>', "&lt;b>"],
+)
 def test_a_models_name_cannot_leave_its_figure(tmp_path, hostile):
     drawn = camera_access(items([(hostile, "yaw_LR", 1.0)]))
     made = drawn.save(tmp_path)
     assert made.count("<script") == 1 and made.count("</script>") == 1
-    assert hostile in json.loads(re.search(r"json\">(.*)</script>", made, re.S)[1])["data"][0]["y"]
+    (shown,) = json.loads(re.search(r"json\">(.*)</script>", made, re.S)[1])["data"][0]["y"]
+    assert "<" not in shown and html.unescape(shown) == hostile  # plotly reads tags, and shows entities as what they stand for
     assert {path.suffix for path in tmp_path.iterdir()} == {".png", ".svg", ".pdf", ".txt"}
 
 

@@ -9,12 +9,13 @@ from typing import Any
 import pandas as pd
 
 from lookback.errors import ContractError
+from lookback.tables import read_csv
 
 
 def read_csv_texts(source: Path) -> pd.DataFrame:
     """A CSV file with every cell as the text it holds."""
     try:
-        return pd.read_csv(source, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+        return read_csv(source, dtype=str, keep_default_na=False, encoding="utf-8-sig")
     except pd.errors.EmptyDataError:
         raise ContractError(f"{source.name} is not a readable CSV file: it is empty; write a header and its rows") from None
     except UnicodeDecodeError as error:

@@ -16,6 +16,7 @@ import pandas as pd
 from lookback.agreement.files import read_csv_texts, read_json_lines, read_parquet_file, read_text
 from lookback.agreement.label_studio import is_label_studio, read_label_studio
 from lookback.errors import ContractError, UsageError, brief
+from lookback.names import odd_character, one_line
 from lookback.tables import SCHEMAS
 
 COLUMNS = list(SCHEMAS["ratings"].columns)
@@ -82,6 +83,8 @@ def _texts(values: pd.Series, where: str) -> pd.Series:
             return ""
         if isinstance(value, float) and value.is_integer():
             return str(int(value))
+        if odd := odd_character(str(value).strip()):
+            raise ContractError(f"{where}: a vote holds '{one_line(str(value))}' with {odd}; ids, names and labels are plain text")
         return str(value).strip()
 
     nested = [value for value in values if isinstance(value, list | dict)]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import html
+import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from lookback.files import atomic_path
+from lookback.names import one_line
+from lookback.tables import csv_text
 
 ROWS_SHOWN = 40
 
@@ -18,7 +22,7 @@ def save_tables(tables: dict[str, pd.DataFrame], folder: str | Path) -> list[Pat
     written = []
     for name, table in tables.items():
         with atomic_path(target / f"{name}.csv") as temporary:
-            table.to_csv(temporary, index=False)
+            temporary.write_text(csv_text(table), encoding="utf-8")
         written.append(target / f"{name}.csv")
     with atomic_path(target / "agreement.md") as temporary:
         temporary.write_text(to_markdown(tables), encoding="utf-8")
@@ -31,16 +35,16 @@ def to_markdown(tables: dict[str, pd.DataFrame]) -> str:
     for name, table in tables.items():
         if name == "readings":
             continue
-        parts += [f"## {table.attrs['title']} (`{name}`)", "", _rows(table), ""]
+        parts += [f"## {markdown_text(table.attrs['title'])} (`{name}`)", "", _rows(table), ""]
         if len(table) > ROWS_SHOWN:
             parts += [f"{len(table) - ROWS_SHOWN} more rows in `{name}.csv`.", ""]
-        parts += [table.attrs["reading"], "", f"*{table.attrs['footnote']}*", ""]
+        parts += [markdown_text(table.attrs["reading"]), "", f"*{markdown_text(table.attrs['footnote'])}*", ""]
     return "\n".join(parts)
 
 
 def _rows(table: pd.DataFrame) -> str:
     shown = table.head(ROWS_SHOWN)
-    header = "| " + " | ".join(map(str, shown.columns)) + " |"
+    header = "| " + " | ".join(markdown_text(str(name)) for name in shown.columns) + " |"
     rule = "|" + "---|" * shown.shape[1]
     lines = ["| " + " | ".join(_cell(v) for v in row) + " |" for row in shown.itertuples(index=False)]
     return "\n".join([header, rule, *lines])
@@ -51,4 +55,10 @@ def _cell(value: object) -> str:
         return "-"
     if isinstance(value, float):
         return f"{value:.3g}"
-    return str(value).replace("|", "/")
+    return markdown_text(str(value))
+
+
+def markdown_text(text: str) -> str:
+    """Text that Markdown shows as it is: one line, no HTML, no link, no picture, no cell border."""
+    line = html.escape(one_line(" ".join(text.split())), quote=False)
+    return re.sub(r"([\\`\[\]|])", r"\\\1", line)

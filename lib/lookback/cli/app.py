@@ -6,8 +6,9 @@ import sys
 
 import typer
 
-from lookback.cli import evaluate, inventory, report, results
+from lookback.cli import evaluate, inventory, pages, report, results
 from lookback.errors import LookbackError
+from lookback.names import printable
 
 app = typer.Typer(
     help="Measure the memory of video world models.",
@@ -16,7 +17,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for commands in (inventory, evaluate, results, report):
+for commands in (inventory, evaluate, results, report, pages):
     commands.register(app)
 
 
@@ -25,7 +26,7 @@ def main() -> None:
     try:
         app()
     except LookbackError as error:
-        print(f"lookback: {error}", file=sys.stderr)
+        print(f"lookback: {printable(str(error))}", file=sys.stderr)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         print("lookback: stopped; finished work is kept, the same command goes on from there", file=sys.stderr)

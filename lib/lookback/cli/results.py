@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from lookback.names import one_line
+
 
 def register(app: typer.Typer) -> None:
     app.command()(agreement)
@@ -30,7 +32,7 @@ def agreement(
     draw_figures(tables, Path(output) / "figures")
     for name, table in tables.items():
         if name != "readings":
-            print(f"{table.attrs['title']}: {table.attrs['reading']}")
+            print(one_line(f"{table.attrs['title']}: {table.attrs['reading']}"))
     print(f"written to {output}; plan {declared.hash[:12]}")
 
 

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from lookback.desk.roster import annotator_name
 from lookback.desk.tasks import DeskTask
 from lookback.errors import LookbackError, UsageError
-from lookback.tables import check_table, empty_table
+from lookback.files import write_text
+from lookback.tables import check_table, csv_text, empty_table
 
 LABELS = {"trigger": ("yes", "no"), "pairwise": ("-1", "0", "1"), "judgeability": ("yes", "no")}
 TABLE = """CREATE TABLE IF NOT EXISTS votes (
@@ -48,8 +50,7 @@ class VoteBook:
     def add(self, annotator: str, task: DeskTask, label: str, kind: str | None = None) -> None:
         """Store one vote; `kind` is judgeability for the question asked first on the re-observed axes."""
         kind = kind or task.task
-        if not annotator.strip():
-            raise UsageError("An annotator needs a name")
+        annotator_name(annotator)  # refuses one that is none
         if label not in LABELS[kind]:
             raise UsageError(f"'{label}' is no answer to a {kind} question; answers: {', '.join(LABELS[kind])}")
         row = (
@@ -109,8 +110,7 @@ class VoteBook:
         return check_table("ratings", frame.drop(columns="task_id").assign(simulated=False))
 
     def export(self, path: Path) -> int:
-        """Write the ratings as CSV; returns how many."""
+        """Write the ratings as CSV, whole or not at all; returns how many."""
         ratings = self.ratings()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        ratings.to_csv(path, index=False)
+        write_text(path, csv_text(ratings))
         return len(ratings)

@@ -48,7 +48,7 @@ def _card(clip: Clip, row: dict[str, Any], sampling: Sampling, source: FrameSour
     return (
         f'<div style="{CARD}"><b>{_text(clip.label)}</b> · {_text(row["task"])} · {_text(row["judge"])}{simulated}'
         f"<br>{_text(row['question'])}<br>{_strip(clip, row, sampling, source)}"
-        f"<b>{_text(said)}{number}</b><blockquote>{_text(row['verbatim'])}</blockquote></div>"
+        f"<b>{_text(said + number)}</b><blockquote>{_text(row['verbatim'])}</blockquote></div>"
     )
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lookback.clips import Clip
 from lookback.errors import ContractError, UsageError
 from lookback.layouts.anchors import with_anchors
 from lookback.layouts.documents import is_unicode
 from lookback.layouts.reading import Breach, Findings, Reading
+from lookback.names import odd_character, one_line
 from lookback.params.curation import Source
 from lookback.paths import resolve
 from lookback.registry import LAYOUTS
 
 # Any tree of videos is a `folder`, so it counts only where no benchmark's layout is recognised.
 FALLBACK = "folder"
+IDS = ("setting", "model_id", "clip_id", "subset", "sample_id", "condition_id", "scene")
 
 
 def detect(root: Path) -> tuple[str, str]:
@@ -42,13 +45,28 @@ def read(source: Source) -> Reading:
         raise ContractError(f"{error.filename or root} cannot be read ({error.strerror}); check its permissions") from None
     if why:
         reading.notes.insert(0, why)
-    _refuse_unwritable_names(reading)
+    _refuse_odd_names(reading)
     return with_anchors(reading, root.parent if root.is_file() else root)
 
 
-def _refuse_unwritable_names(reading: Reading) -> None:
-    """Clips whose ids or paths hold bytes that are no text: no table could store them."""
+def _refuse_odd_names(reading: Reading) -> None:
+    """Clips whose ids or paths hold bytes that are no text (no table could store them), or whose ids hold control characters."""
     findings = Findings(reading.violations)
-    for clip in [clip for clip in reading.clips if not is_unicode(f"{clip.key}{clip.video}{clip.ground_truth}")]:
-        reading.clips.remove(clip)
-        findings.add(Breach(clip.video, "path", "has a name that is not UTF-8", "rename the file"))
+    kept = []
+    for clip in reading.clips:
+        breach = _odd_name(clip)
+        if breach is None:
+            kept.append(clip)
+        else:
+            findings.add(breach)
+    reading.clips = kept
+
+
+def _odd_name(clip: Clip) -> Breach | None:
+    if not is_unicode(f"{clip.key}{clip.video}{clip.ground_truth}"):
+        return Breach(clip.video, "path", "has a name that is not UTF-8", "rename the file")
+    for name in IDS:
+        if odd := odd_character(getattr(clip, name)):
+            problem = f"the id '{one_line(getattr(clip, name))}' holds {odd}"
+            return Breach(clip.video, name, problem, "give it a name of letters, digits, '_', '-' and '.'")
+    return None

@@ -55,7 +55,7 @@ class Document:
             raise Breach(
                 self.where,
                 self.prefix + field,
-                f"'{value}' holds a character that ids cannot have",
+                f"{value!r} holds a character that ids cannot have",
                 "use letters, digits, '_', '-' and '.'",
             )
         return value

@@ -13,6 +13,7 @@ from typing import Any
 
 from lookback.clips import Clip
 from lookback.errors import Reason
+from lookback.names import one_line
 from lookback.paths import portable
 
 
@@ -46,7 +47,7 @@ class Violation:
     @property
     def line(self) -> str:
         """The violation as the one line a person reads."""
-        return f"{self.path}: {self.field}: {self.problem}; {self.remedy}"
+        return one_line(f"{self.path}: {self.field}: {self.problem}; {self.remedy}")
 
     def row(self, layout: str) -> dict[str, Any]:
         """The violation as a row of the `rejected` table."""
@@ -91,8 +92,8 @@ class Findings:
 
 
 def _writable(text: str) -> str:
-    """Bytes of a file name that are no UTF-8 as escapes, so that the line can be printed and stored."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    """Bytes of a file name that are no UTF-8, and control characters, as escapes: the line can be printed and stored."""
+    return one_line(text.encode("utf-8", "backslashreplace").decode())
 
 
 @dataclass

@@ -18,6 +18,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from lookback.errors import StageError
 from lookback.files import sha256_json
 from lookback.hashcache import HashCache
+from lookback.names import one_line
 from lookback.params import RunParams
 from lookback.paths import portable, project_root
 from lookback.pipeline.dag import STAGES, Stage, stages_of, upstream
@@ -102,7 +103,7 @@ class Pipeline:
                 continue
             waiting.remove(stage)
             if why := changed(stage, self.params, self.hashes):
-                bar.console.print(f"{stage.notebook}: {why}")
+                bar.console.print(f"{stage.notebook}: {one_line(why)}")
                 running.append(self._start(stage, scratch))
             else:
                 self.done.add(stage.name)

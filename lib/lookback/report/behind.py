@@ -14,8 +14,10 @@ import cv2
 import numpy as np
 import pandas as pd
 
+from lookback.benchmarks.wrbench.judgeability import SECOND
 from lookback.clips import KEYS, Clip
 from lookback.errors import MediaError
+from lookback.files import sha256_json
 from lookback.judging.question import SECOND
 from lookback.media import open_video
 from lookback.paths import resolve
@@ -42,8 +44,9 @@ MOST = 400  # clips with pictures; a larger run keeps to its first ones, so that
 
 
 def anchor(benchmark: str, model: str) -> str:
-    """The id of a model's part, which the cells of the tables lead to."""
-    return "behind-" + re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{model}".lower()).strip("-")
+    """The id of a model's part, which the cells of the tables lead to: readable, and no other name's."""
+    words = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{model}".lower()).strip("-")
+    return f"behind-{words}-{sha256_json([benchmark, model])[:10]}"
 
 
 def behind_the_numbers(

@@ -34,7 +34,7 @@ from lookback.scoring.aggregate import with_clip_facts
 from lookback.scoring.defects import defects_table, not_reproduced
 from lookback.scoring.figures import coverage_table, runtime_table
 from lookback.scoring.variants import only_chosen
-from lookback.tables import read_table
+from lookback.tables import read_csv, read_table
 
 READING = """Each number is a mean over clips; a cell without a number says why when you point at it. Bold on green is best,
 underlined second best, within the group the paper uses. Under every table stand the number of clips, what is missing and why, and
@@ -197,8 +197,8 @@ class ReportBuilder:
         folder = self.params.paths.tables / "agreement"
         readings = folder / "readings.csv"
         if readings.is_file():
-            for row in pd.read_csv(readings).fillna("").to_dict("records"):
-                frame = whole_counts(pd.read_csv(folder / f"{row['table']}.csv"))
+            for row in read_csv(readings).fillna("").to_dict("records"):
+                frame = whole_counts(read_csv(folder / f"{row['table']}.csv"))
                 name, notes = f"agreement-{row['table']}", [row["footnote"]]
                 table = PaperTable(name, row["title"], frame, text_columns(frame), notes=notes, reading=row["reading"])
                 section.fragments.append(self.table(table, most=ROWS))
@@ -214,7 +214,7 @@ class ReportBuilder:
         for name, title, labels in FORENSICS:
             path = self.params.paths.tables / "forensics" / f"{name}.csv"
             if path.is_file():
-                frame = pd.read_csv(path)
+                frame = read_csv(path)
                 notes = [macro_f1_note(frame)] if name == "scores" and len(frame) else []
                 section.fragments.append(self.plain(f"forensics-{name}", title, frame, labels, notes))
         section.fragments += self.saved("forensics")
@@ -225,12 +225,12 @@ class ReportBuilder:
         section = Section("audit", "Metrics on trial", audit_reach(folder))
         for name, (title, notes) in AUDIT.items():
             path = folder / f"{name}.csv"
-            if path.is_file() and len(frame := pd.read_csv(path)):
+            if path.is_file() and len(frame := read_csv(path)):
                 section.fragments.append(self.plain(f"audit-{name}", title, frame, text_columns(frame), [*notes], digits=2))
         section.fragments += self.saved("audit")
         timings = self.params.paths.root / "timings" / "scoring.csv"
         if timings.is_file():
-            seconds = runtime_table(pd.read_csv(timings))
+            seconds = runtime_table(read_csv(timings))
             note = "From timings/scoring.csv: the clips scored anew on this machine; it differs from run to run."
             table = PaperTable("runtime", "Runtime by metric", seconds, ["metric and variant"], notes=[note])
             section.fragments.append(f"<details><summary>Runtime by metric</summary>{table.to_html()}</details>")

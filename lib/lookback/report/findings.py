@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from lookback.registry import BENCHMARKS
+from lookback.tables import read_csv
 
 MOST = 3
 Finding = tuple[str, str]  # the sentence, and the id of its evidence in the page
@@ -45,7 +46,7 @@ def _agreement(path: Path) -> Iterator[Finding]:
     """What the first of the telling agreement tables says of itself."""
     if not path.is_file():
         return
-    readings = pd.read_csv(path).fillna("").set_index("table")["reading"]
+    readings = read_csv(path).fillna("").set_index("table")["reading"]
     for name in ("mbench_6", "agreement"):
         if text := readings.get(name, ""):
             votes = " (These votes are simulated.)" if "simulated" in text else ""

@@ -9,6 +9,7 @@ import pandas as pd
 
 from lookback.clips import KEYS
 from lookback.forensics.score import macro_f1
+from lookback.tables import read_csv
 
 ROWS = 30  # of a long agreement table that the page shows
 COUNT = re.compile(r"(^|_)n(_|$)")  # how a column of counts is named
@@ -51,7 +52,7 @@ def audit_reach(folder: Path) -> str:
     names = ("failures", "sensitivity", "drops", "reactions")
     if not all((folder / f"{name}.csv").is_file() for name in names):
         return ""
-    failures, table, drops, reacted = (pd.read_csv(folder / f"{name}.csv") for name in names)
+    failures, table, drops, reacted = (read_csv(folder / f"{name}.csv") for name in names)
     told = table[table["rank_correlation"].notna()]
     parts = []
     if len(failures):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from lookback.files import write_text
+from lookback.tables import csv_text
 
 DASH = "–"
 WIDE = 20  # columns from which a table is printed in small letters
@@ -97,14 +98,14 @@ class PaperTable:
             why = self._extra(self.missing, row, column)
             link = self._extra(self.links, row, column)
             inner = f"{text}{f'<small>{suffix}</small>' if suffix else ''}"
-            inner = f'<a href="{html.escape(link)}">{inner}</a>' if link else inner
+            inner = f'<a href="{html.escape(link)}">{inner}</a>' if link.startswith("#") else inner  # never out of the page
             title = f' title="{html.escape(why)}"' if why and text == DASH else ""
             cells.append(f'<td class="{mark}"{title}>{inner}</td>')
         return "".join(cells)
 
     def to_csv(self) -> str:
         """Full-precision numbers, one header line; missing cells empty."""
-        return self.frame.to_csv(index=False, lineterminator="\n")
+        return csv_text(self.frame)
 
     def to_latex(self) -> str:
         """A booktabs table: best in bold, second underlined; a wide one is shrunk to the line (graphicx)."""

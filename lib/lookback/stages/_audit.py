@@ -14,7 +14,7 @@ from lookback.files import write_text
 from lookback.params import RunParams
 from lookback.scoring.variants import only_chosen
 from lookback.stages._outputs import clear_outputs
-from lookback.tables import read_table
+from lookback.tables import csv_text, read_table
 
 
 def audit(params: RunParams) -> dict[str, pd.DataFrame]:
@@ -38,7 +38,7 @@ def audit(params: RunParams) -> dict[str, pd.DataFrame]:
         "metrics": metric_readings(table, invariances),
     }
     for name, frame in tables.items():
-        write_text(folder / "audit" / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
+        write_text(folder / "audit" / f"{name}.csv", csv_text(frame))
     if len(tables["failures"]):
         write_text(folder / "audit" / "finding.txt", finding(tables["failures"]) + "\n")
     for name, (figure, caption) in audit_figures(tables).items():

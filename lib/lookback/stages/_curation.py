@@ -7,6 +7,7 @@ import pandas as pd
 from lookback.curation.gathering import collect
 from lookback.demo.source import demo_sources, demo_tables
 from lookback.errors import ContractError, UsageError
+from lookback.names import one_line
 from lookback.params import RunParams
 from lookback.tables import empty_table, write_table
 
@@ -18,7 +19,7 @@ def curation(params: RunParams) -> dict[str, pd.DataFrame]:
         raise UsageError(f"The run '{params.run}' names no data; give curation.sources (or curation.world) in its parameter file")
     collected = collect(params, sources)
     for note in collected.notes:
-        print(note)
+        print(one_line(note))
     tables = {"clips": collected.clips, "segments": collected.segments, "rejected": collected.rejected, "screen": collected.screen}
     tables |= {name: empty_table(name) for name in ("truth", "ratings")} | demo_tables(params, collected.clips)
     written = {name: write_table(params.paths.tables, name, frame) for name, frame in tables.items()}

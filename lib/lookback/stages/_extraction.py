@@ -7,7 +7,7 @@ import pandas as pd
 from lookback.extraction import extract_run
 from lookback.files import write_text
 from lookback.params import RunParams
-from lookback.tables import SCHEMAS, empty_table, read_table, write_table
+from lookback.tables import SCHEMAS, csv_text, empty_table, read_table, write_table
 
 
 def extraction(params: RunParams) -> dict[str, pd.DataFrame]:
@@ -17,5 +17,5 @@ def extraction(params: RunParams) -> dict[str, pd.DataFrame]:
     complete = artifacts[list(SCHEMAS["artifacts"].columns)] if len(artifacts) else empty_table("artifacts")
     written = write_table(folder, "artifacts", complete)
     if len(timings):
-        write_text(params.paths.root / "timings" / "extraction.csv", timings.to_csv(index=False))
+        write_text(params.paths.root / "timings" / "extraction.csv", csv_text(timings))
     return {"artifacts": written, "timings": timings}

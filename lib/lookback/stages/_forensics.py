@@ -15,7 +15,7 @@ from lookback.forensics.evidence import Evidence
 from lookback.forensics.rules import RULES, find_failures
 from lookback.forensics.score import confusion, counts, label_scores, with_truth
 from lookback.params import RunParams
-from lookback.tables import empty_table, read_table, write_table
+from lookback.tables import csv_text, empty_table, read_table, write_table
 
 READS = ("clips", "segments", "artifacts", "units", "gated", "judgements", "ratings", "truth")
 
@@ -36,7 +36,7 @@ def forensics(params: RunParams) -> dict[str, pd.DataFrame]:
         clips = with_truth(tables["failures"], tables["truth"])
         written |= {"confusion": confusion(clips), "scores": label_scores(clips)}
     for name, frame in written.items():
-        write_text(folder / "forensics" / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
+        write_text(folder / "forensics" / f"{name}.csv", csv_text(frame))
     draw(params, tables, seen, cases)
     return {"failures": tables["failures"], **written}
 

@@ -9,7 +9,7 @@ from lookback.params import RunParams
 from lookback.registry import BENCHMARKS
 from lookback.scoring.run import score_run
 from lookback.stages._outputs import clear_outputs
-from lookback.tables import SCHEMAS, empty_table, read_table, write_table
+from lookback.tables import SCHEMAS, csv_text, empty_table, read_table, write_table
 
 
 def scoring(params: RunParams) -> dict[str, pd.DataFrame]:
@@ -23,11 +23,11 @@ def scoring(params: RunParams) -> dict[str, pd.DataFrame]:
         complete = frame[list(SCHEMAS[name].columns)] if len(frame) else empty_table(name)
         tables[name] = write_table(folder, name, complete)
     if len(timings):
-        write_text(params.paths.root / "timings" / "scoring.csv", timings.to_csv(index=False))
+        write_text(params.paths.root / "timings" / "scoring.csv", csv_text(timings))
     if params.scoring.sweeps:
         for name, table in _sweeps(params, clips, segments, artifacts).items():
             tables[name] = table
-            write_text(folder / "scoring" / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
+            write_text(folder / "scoring" / f"{name}.csv", csv_text(table))
     return tables
 
 

@@ -36,7 +36,7 @@ function render({ model, el }) {
     if (clock) clock.playing = false;
     players = []; clock = null;
     el.replaceChildren();
-    if (view.stage === "name") { el.append(nameForm()); return; }
+    if (view.stage === "name") { el.append(nameForm(), element("p", { class: "message", role: "status", text: view.message })); return; }
     el.append(element("div", { class: "standing" }, element("progress", { max: Math.max(1, view.total), value: view.done, "aria-label": "progress" }),
       element("span", { class: "count", text: `${view.done} of ${view.total} answered by ${view.annotator}` }),
       element("button", { class: "undo", text: "Undo last (u)", onclick: () => act({ type: "undo" }) }),

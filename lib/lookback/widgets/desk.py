@@ -13,6 +13,7 @@ import traitlets
 from lookback.camera.intent import parse
 from lookback.camera.text import to_text
 from lookback.clips import Clip
+from lookback.desk.roster import annotator_name
 from lookback.desk.tasks import JUDGEABILITY, DeskTask, order_for
 from lookback.desk.votes import VoteBook
 from lookback.errors import LookbackError, MediaError, ParameterError
@@ -38,7 +39,10 @@ class AnnotationDesk(anywidget.AnyWidget):
     _css = ASSETS.joinpath("desk.css").read_text()
     view = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, clips: Sequence[Clip], tasks: Sequence[DeskTask], votes: VoteBook, seed: int = 0):
+    def __init__(
+        self, clips: Sequence[Clip], tasks: Sequence[DeskTask], votes: VoteBook, seed: int = 0, annotator: str | None = None
+    ):
+        """Without an `annotator` the desk asks for a name first; with one it is theirs alone."""
         self._clips = {clip.key: clip for clip in clips}
         self._tasks = list(tasks)
         self._votes = votes
@@ -51,6 +55,8 @@ class AnnotationDesk(anywidget.AnyWidget):
         self._version = 0
         super().__init__(view={"stage": "name", "message": "", "answers": [], "slots": [], "context": []})
         self.on_msg(self._receive)
+        if annotator is not None:
+            self._begin(annotator)
 
     def _receive(self, _: Any, message: dict[str, Any], __: Any) -> None:
         handlers: dict[str, Callable[[dict[str, Any]], None]] = {
@@ -61,18 +67,23 @@ class AnnotationDesk(anywidget.AnyWidget):
             "export": self._export,
         }
         handler = handlers.get(str(message.get("type")))
-        if handler is None or (not self._annotator and message["type"] != "start"):
-            return
+        if handler is None or bool(self._annotator) == (message["type"] == "start"):
+            return  # a name is given once, and nothing is done before
         try:
             handler(message)
         except LookbackError as error:
-            self._show(str(error))
+            if self._annotator:
+                self._show(str(error))
+            else:
+                self.view = {**self.view, "message": str(error)}
 
     def _start(self, message: dict[str, Any]) -> None:
-        name = " ".join(str(message["annotator"]).split())[:80]
-        if name:
-            self._annotator, self._order = name, order_for(name, self._tasks, self._seed)
-            self._show()
+        if str(message["annotator"]).strip():
+            self._begin(annotator_name(str(message["annotator"])))
+
+    def _begin(self, name: str) -> None:
+        self._annotator, self._order = name, order_for(name, self._tasks, self._seed)
+        self._show()
 
     def _undo(self, _: dict[str, Any]) -> None:
         undone = self._votes.undo(self._annotator)

@@ -28,7 +28,7 @@ OUTPUT_FOLDERS = ("output", "outputs", "generated")
 NO_MODELS = {SYNTHETIC, REAL, "data", "sam3_metadata", "vqa_questions"}
 SUBSET_FOLDERS = ("synthetic", "real")
 FRAME_FOLDERS = ("frames", "samples-rgb")
-_FLAT = re.compile(r"^(?P<clip>.+_\d+)_(?P<model>[^/]+)$")
+_FLAT = re.compile(r"^(?P<clip>.+_\d+)_(?P<model>[^/]+)$", re.DOTALL)
 
 
 @layout(

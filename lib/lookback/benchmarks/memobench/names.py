@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 _REAL = re.compile(r"^(?:real_)?(\d{1,6})$", re.IGNORECASE)
-_SYNTHETIC = re.compile(r"^(.+)_(\d{1,6})$")
+_SYNTHETIC = re.compile(r"^(.+)_(\d{1,6})$", re.DOTALL)  # a line end in a name is found, to be refused
 
 
 class ClipName(NamedTuple):

@@ -17,6 +17,7 @@ from lookback.report.model_table import POOLED, Column, backend_note, model_tabl
 from lookback.report.paper import PaperData
 from lookback.report.table import PaperTable, mark_best
 from lookback.scoring.aggregate import aggregate
+from lookback.tables import read_csv
 
 COLUMNS = [
     Column("VisQual", "memobench.visual_quality", scale=100, digits=1),
@@ -142,7 +143,7 @@ def _ors(frames: pd.DataFrame) -> float:
 
 def prompt_styles(path: Path) -> list[PaperTable]:
     """Table S4: ORS by the words that the masks were asked for with, mean and sd over clips by model (`scoring.sweeps`)."""
-    if not path.is_file() or (frame := pd.read_csv(path, keep_default_na=False, na_values=[""])).empty:
+    if not path.is_file() or (frame := read_csv(path, keep_default_na=False, na_values=[""])).empty:
         return []
     title = "MemoBench table S4: ORS by prompt style"
     why = sorted(set(frame["why"].dropna()))
@@ -161,7 +162,7 @@ def prompt_styles(path: Path) -> list[PaperTable]:
 
 def constant_sweep(path: Path) -> list[PaperTable]:
     """Table S7: does the clips' order hold under other constants? Only where the run asked for it (`scoring.sweeps`)."""
-    if not path.is_file() or (frame := pd.read_csv(path, keep_default_na=False, na_values=[""])).empty:
+    if not path.is_file() or (frame := read_csv(path, keep_default_na=False, na_values=[""])).empty:
         return []
     title = "MemoBench table S7: Kendall's tau of the clip-model pairs' order against the default constants"
     digits = {"value": 2, "kendall_tau": 3, "mean": 4, "default_mean": 4}

@@ -19,6 +19,7 @@ from lookback.judging.quality.figures import calibration_figure, funnel_figure
 from lookback.judging.quality.funnel import gate_funnel
 from lookback.judging.quality.retest import test_retest
 from lookback.params import RunParams
+from lookback.tables import csv_text, read_csv
 
 
 def write_quality(
@@ -53,16 +54,16 @@ def write_quality(
         else:
             (folder / f"{name}.csv").unlink(missing_ok=True)  # left by a run with other parameters
     for name, table in tables.items():
-        write_text(folder / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
+        write_text(folder / f"{name}.csv", csv_text(table))
     costs = cost_per_clip(calls)
     if len(costs):
-        write_text(params.paths.root / "judge_cache" / "cost.csv", costs.to_csv(index=False, lineterminator="\n"))
+        write_text(params.paths.root / "judge_cache" / "cost.csv", csv_text(costs))
 
 
 def saved_quality(params: RunParams, name: str) -> pd.DataFrame:
     """A table `write_quality` left; empty where the run had nothing to write it from."""
     path = params.paths.tables / "judging" / f"{name}.csv"
-    return pd.read_csv(path) if path.is_file() else pd.DataFrame()
+    return read_csv(path) if path.is_file() else pd.DataFrame()
 
 
 def judging_figures(judgements: pd.DataFrame, ratings: pd.DataFrame | None = None) -> dict[str, tuple[Figure, str]]:

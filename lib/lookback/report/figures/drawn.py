@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import html
+import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from matplotlib.figure import Figure
 from plotly import graph_objects as go
@@ -20,6 +23,7 @@ LAYOUT = {
     "legend": {"font": {"size": 11}},
     "hoverlabel": {"font": {"size": 12}},
 }
+BOLD_NUMBER = re.compile(r"<b>-?[\d.]+</b>")
 DASHES = ("solid", "dash", "dot", "dashdot")  # one after the other, when the colours are used up
 
 
@@ -45,13 +49,24 @@ class DrawnFigure:
 def fragment(saved: SavedFigure, interactive: go.Figure, on_the_page: str = "") -> str:
     """The interactive drawing, with the saved one for print and for readers without scripts; `on_the_page` joins its caption."""
     interactive.update_layout(LAYOUT).update_xaxes(automargin=True).update_yaxes(automargin=True)
-    plot = interactive.to_json().replace("<", "\\u003c")
+    plot = json.dumps(_as_text(json.loads(interactive.to_json()))).replace("<", "\\u003c")
     text, height = html.escape(f"{saved.caption} {on_the_page}".strip()), interactive.layout.height
     return (
         f'<figure id="{html.escape(saved.png.stem)}" class="drawn">'
         f'<div class="plot" style="height:{height:.0f}px" role="img" aria-label="{text}"></div>'
         f'<script type="application/json">{plot}</script>{saved.image()}<figcaption>{text}</figcaption></figure>'
     )
+
+
+def _as_text(value: Any, key: str = "") -> Any:
+    """A drawing whose names and words are shown as they are: plotly reads tags in them, and links. Templates are our own."""
+    if isinstance(value, dict):
+        return {name: _as_text(part, name) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_as_text(part, key) for part in value]
+    if not isinstance(value, str) or key.endswith("template") or BOLD_NUMBER.fullmatch(value):
+        return value
+    return html.escape(value, quote=False)
 
 
 def plotly_script() -> str:

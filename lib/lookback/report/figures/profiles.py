@@ -81,7 +81,7 @@ def _interactive(places: pd.DataFrame, numbers: pd.DataFrame) -> go.Figure:
             theta=axes,
             name=str(model),
             customdata=numbers.loc[model, axes].tolist(),
-            hovertemplate="%{theta}: %{customdata:.4g}<extra>" + str(model) + "</extra>",
+            hovertemplate="%{theta}: %{customdata:.4g}<extra>%{fullData.name}</extra>",
             visible=True if model in best else "legendonly",
             line=line_look(index),
         )

@@ -12,6 +12,7 @@ from plotly.subplots import make_subplots
 from lookback.agreement.figures.factors import CELL_COLOURS
 from lookback.figures import PALETTE
 from lookback.stats import stars
+from lookback.tables import read_csv
 
 ALPHA = 0.05  # after Holm: from here on a correlation is set in bold
 ON_THE_PAGE = {
@@ -23,7 +24,7 @@ ON_THE_PAGE = {
 def interactive_statistics(tables: Path) -> dict[str, go.Figure]:
     """By the saved figure's name, where its tables are there."""
     names = ("correlations", "event_cells", "event_factors")
-    found = {name: pd.read_csv(path) for name in names if (path := tables / f"{name}.csv").is_file()}
+    found = {name: read_csv(path) for name in names if (path := tables / f"{name}.csv").is_file()}
     drawn = {"correlations": correlations(found["correlations"])} if "correlations" in found else {}
     if {"event_cells", "event_factors"} <= found.keys():
         drawn["event_factors"] = event_boxes(found["event_cells"], found["event_factors"])

@@ -1,0 +1,57 @@
+"""CSV files that people open in spreadsheets, and that this project reads back as they were.
+
+A spreadsheet runs a cell that begins with =, +, -, @ or a tab as a formula. Such text (numbers are left alone) gets an
+apostrophe before it, which `read_csv` takes away again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+FORMULA = re.compile(r"'*[=+\-@\t\r].", re.DOTALL)
+GUARDED = re.compile(r"'+[=+\-@\t\r].", re.DOTALL)
+
+
+def guarded(value: Any) -> Any:
+    """A cell as it is written: text that a spreadsheet would run gets an apostrophe."""
+    return f"'{value}" if isinstance(value, str) and FORMULA.match(value) and not _is_number(value) else value
+
+
+def unguarded(value: Any) -> Any:
+    """What `guarded` was given."""
+    return value[1:] if isinstance(value, str) and GUARDED.match(value) else value
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """A table as CSV: one header line, missing cells empty."""
+    return _changed(frame, guarded).to_csv(index=False, lineterminator="\n")
+
+
+def read_csv(path: Path, **options: Any) -> pd.DataFrame:
+    """A table that `csv_text` wrote; `options` are those of pandas."""
+    return _changed(pd.read_csv(path, **options), unguarded)
+
+
+def _changed(frame: pd.DataFrame, change: Callable[[Any], Any]) -> pd.DataFrame:
+    """The table with its header and every text cell changed."""
+    changed = frame.copy(deep=False)
+    for place in range(frame.shape[1]):
+        column = frame.iloc[:, place]
+        if not pd.api.types.is_numeric_dtype(column.dtype):
+            cells = [change(value) for value in column]
+            if any(new is not old for new, old in zip(cells, column, strict=True)):
+                changed.isetitem(place, pd.Series(cells, index=frame.index, dtype=column.dtype))
+    return changed.set_axis([change(name) for name in frame.columns], axis=1)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

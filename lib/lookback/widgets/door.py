@@ -1,0 +1,114 @@
+"""The door before the served pages: who may come in, and under which name.
+
+Voila's own token leaves its static and file routes open, knows one token for everybody, and checks no Host header. So every
+request passes here first: pages, websockets, kernels and files alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import re
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
+
+from tornado.httputil import HTTPMessageDelegate, HTTPServerRequest, split_host_and_port
+from tornado.routing import Router
+from tornado.web import Application, RequestHandler, create_signed_value, decode_signed_value
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+NAME_HEADER = "X-Lookback-Name"  # what the door tells the page about its visitor; one that a visitor sends is dropped
+KERNEL = re.compile(r"/(?:api/kernels|voila/(?:api/shutdown|execution|query))/([^/]+)")
+NO_KEY = "This page opens with the link that was printed when it was started."
+NO_HOST = "This page does not answer to this address."
+NOT_YOURS = "This page was opened by somebody else."
+
+Keys = Mapping[str, str]  # digest of a token -> the name of its owner ("" where names do not matter)
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def digest(token: str) -> str:
+    """How a token is stored: a token is random and long, so that its plain hash cannot be guessed back."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+class Door(Router):
+    """Lets a request through to the application when its Host is known and its token or cookie belongs to somebody.
+
+    A link's token is turned into a cookie, and the page is asked for again without it: the address bar keeps no secret.
+    """
+
+    def __init__(self, app: Application, keys: Callable[[], Keys], port: int, hosts: Iterable[str] = ()):
+        self._app, self._keys, self._cookie = app, keys, f"lookback-{port}"
+        self._hosts = {host.lower() for host in hosts}
+        self._secret = secrets.token_bytes(32)  # a cookie ends with the server that gave it
+        self._kernels: dict[str, str] = {}  # whose page a kernel belongs to
+
+    def find_handler(self, request: HTTPServerRequest, **_: Any) -> HTTPMessageDelegate:
+        if not self._answers_to(request.headers.get("Host", "")):
+            return self._say(request, 403, NO_HOST)
+        token = request.query_arguments.get("token", [b""])[-1].decode("utf-8", "replace")
+        key = digest(token) if token else self._key_of_cookie(request)
+        name = self._keys().get(key)
+        if name is None:
+            return self._say(request, 403, NO_KEY)
+        if token:
+            return self._app.get_handler_delegate(request, Welcome, {"cookie": (self._cookie, self._sign(key))})
+        kernel = KERNEL.match(request.path)
+        if kernel and self._kernels.setdefault(kernel[1], name) != name:
+            return self._say(request, 403, NOT_YOURS)
+        request.headers.pop(NAME_HEADER, None)
+        if name:
+            request.headers[NAME_HEADER] = quote(name)
+        return self._app.find_handler(request)
+
+    def _answers_to(self, host: str) -> bool:
+        """A page of another site that had its name point here (DNS rebinding) sends that name."""
+        return split_host_and_port(host.lower())[0] in LOOPBACK or host.lower() in self._hosts
+
+    def _sign(self, key: str) -> bytes:
+        return create_signed_value(self._secret, self._cookie, key)
+
+    def _key_of_cookie(self, request: HTTPServerRequest) -> str:
+        given = request.cookies.get(self._cookie)
+        key = decode_signed_value(self._secret, self._cookie, given.value) if given else None
+        return key.decode() if key else ""
+
+    def _say(self, request: HTTPServerRequest, status: int, text: str) -> HTTPMessageDelegate:
+        return self._app.get_handler_delegate(request, Refusal, {"status": status, "text": text})
+
+
+class Refusal(RequestHandler):
+    """One sentence, whatever was asked."""
+
+    def initialize(self, status: int, text: str) -> None:
+        self._answer = status, text
+
+    def prepare(self) -> None:
+        self.set_status(self._answer[0])
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish(self._answer[1] + "\n")
+
+
+class Welcome(RequestHandler):
+    """Keeps the key as a cookie and goes on to the same page without the token.
+
+    By a page that asks again, not by a redirect: after a link from elsewhere a browser sends no strict cookie on a redirect.
+    """
+
+    def initialize(self, cookie: tuple[str, bytes]) -> None:
+        self._given = cookie
+
+    def prepare(self) -> None:
+        name, value = self._given
+        self.set_cookie(name, value, httponly=True, samesite="Strict", path="/")
+        self.set_header("Cache-Control", "no-store")
+        self.set_header("Referrer-Policy", "no-referrer")
+        rest = [pair for pair in parse_qsl(self.request.query, keep_blank_values=True) if pair[0] != "token"]
+        page = "/" + self.request.path.lstrip("/") + (f"?{urlencode(rest)}" if rest else "")
+        self.finish(f'<!doctype html><meta http-equiv="refresh" content="0; url={html.escape(page)}">')

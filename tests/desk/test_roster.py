@@ -1,0 +1,48 @@
+"""Invitations to the desk: whose link it is, and what lies on disk."""
+
+import stat
+
+import pytest
+from lookback.desk.roster import Roster, annotator_name, visitor
+from lookback.errors import ContractError, UsageError
+from lookback.widgets.door import digest
+
+
+def test_a_token_is_stored_hashed_where_only_its_owner_reads(tmp_path):
+    roster = Roster(tmp_path / "run" / "annotators.json")
+    tokens = roster.invite(["ann", "Bób  Lee"])
+    assert set(tokens) == {"ann", "Bób Lee"} and len(set(tokens.values())) == 2
+    assert stat.S_IMODE(roster.path.stat().st_mode) == 0o600
+    text = roster.path.read_text()
+    assert not any(token in text for token in tokens.values())
+    assert roster.keys() == {digest(token): name for name, token in tokens.items()}
+
+
+def test_a_new_invitation_ends_the_old_link_and_leaves_the_others(tmp_path):
+    roster = Roster(tmp_path / "annotators.json")
+    first = roster.invite(["ann", "bob"])
+    second = roster.invite(["ann"])
+    assert dict(roster.keys()) == {digest(second["ann"]): "ann", digest(first["bob"]): "bob"}
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", "a\x1b[31m", "a\u202eb"])
+def test_a_name_without_letters_or_with_control_characters_is_refused(name):
+    with pytest.raises(UsageError):
+        annotator_name(name)
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"ann": 3}'])
+def test_a_spoilt_roster_is_named(tmp_path, content):
+    (tmp_path / "annotators.json").write_text(content)
+    with pytest.raises(ContractError, match="move it away"):
+        Roster(tmp_path / "annotators.json").keys()
+
+
+def test_a_served_page_knows_its_visitor_from_the_door_alone(monkeypatch):
+    monkeypatch.delenv("SERVER_SOFTWARE", raising=False)
+    assert visitor() is None  # a notebook: its own user types a name
+    monkeypatch.setenv("SERVER_SOFTWARE", "voila/0.5")
+    with pytest.raises(UsageError, match="make annotate"):
+        visitor()
+    monkeypatch.setenv("HTTP_X_LOOKBACK_NAME", "B%C3%B3b%20Lee")
+    assert visitor() == "Bób Lee"
