@@ -11,10 +11,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import yaml
-
 from lookback.errors import ContractError
 from lookback.files import sha256_json
+from lookback.yaml_files import parse_yaml
 
 FOLDER = files("lookback.judging.prompts")
 PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
@@ -55,7 +54,7 @@ def load_prompt(name: str) -> Prompt:
 @cache
 def load_catalogue(name: str) -> dict[str, Any]:
     """A YAML catalogue of fixed questions, with its `version` like a prompt's."""
-    values = yaml.safe_load(_read(f"{name}.yaml"))
+    values = parse_yaml(_read(f"{name}.yaml"))
     return {**values, "version": f"{name}+{sha256_json(values['questions'])[:8]}"}
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from importlib import resources
 from typing import Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, model_validator
+
+from lookback.yaml_files import parse_yaml
 
 PAPERS = ("mbench", "memobench", "wrbench", "mind")
 
@@ -39,6 +40,6 @@ def load_claims() -> list[Claim]:
     claims = []
     for paper in PAPERS:
         text = (resources.files("lookback.published.claims") / f"{paper}.yaml").read_text(encoding="utf-8")
-        content = yaml.safe_load(text)
+        content = parse_yaml(text)
         claims += [Claim(**{"paper": content["paper"], **entry}) for entry in content["claims"]]
     return claims
