@@ -47,9 +47,16 @@ class HashCache:
             folders.sort()
             for name in sorted(names):
                 path = Path(folder, name)
-                if path.is_file():
-                    digest.update(f"{path.relative_to(root).as_posix()}\0{self.file(path)}\n".encode(errors="surrogateescape"))
+                if os.path.isfile(path):
+                    digest.update(f"{path.relative_to(root).as_posix()}\0{self._content(path)}\n".encode(errors="surrogateescape"))
         return digest.hexdigest()
+
+    def _content(self, path: Path) -> str:
+        """A file that may not be read counts by that alone: it must not cost the rest of its folder."""
+        try:
+            return self.file(path)
+        except OSError as error:
+            return f"unreadable: {error.strerror}"
 
     def known_content(self, clip: Path) -> str:
         """`lookback.media.content_hash` of a video or frame folder if it was seen unchanged, else empty. Reads no file."""

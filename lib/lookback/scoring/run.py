@@ -16,7 +16,7 @@ from lookback.backends.choose import backend_options, build_backend, choose_back
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.errors import BackendUnavailable, NotScorable, Reason, UsageError
 from lookback.executors import WorkerDied, executor_of
-from lookback.extraction.identity import changed_since_curation, file_hash, producer_of
+from lookback.extraction.identity import can_be_read, changed_since_curation, file_hash, producer_of
 from lookback.files import sha256_json
 from lookback.params import RunParams
 from lookback.paths import resolve
@@ -133,7 +133,7 @@ def score_task(task: Task) -> Done:
     else:
         scored = score_clip([(spec, context) for spec, context, _, _ in fresh], spent)
     for result, (spec, context, producer, inputs) in zip(scored, fresh, strict=True):
-        if not changed and resolve(task.clip.video).exists() and not any(item.reason in MENDABLE for item in result.items):
+        if not changed and can_be_read(task.clip) and not any(item.reason in MENDABLE for item in result.items):
             store.save(producer, inputs, {}, asdict(result))
         results[spec.name, context.variant] = (result, producer, inputs)
     if fresh:
