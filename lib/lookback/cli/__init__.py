@@ -17,6 +17,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, _leave)
     from lookback.cli.app import app
     from lookback.errors import LookbackError
+    from lookback.hiding import hide
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on there is work to put away
     code: object = STOPPED
@@ -25,7 +26,7 @@ def main() -> None:
     except SystemExit as end:
         code = end.code
     except LookbackError as error:
-        print(f"lookback: {error}", file=sys.stderr)
+        print(f"lookback: {hide(str(error))}", file=sys.stderr)
         code = error.exit_code
     except KeyboardInterrupt:
         pass
