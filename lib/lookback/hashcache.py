@@ -47,14 +47,14 @@ class HashCache:
             folders.sort()
             for name in sorted(names):
                 path = Path(folder, name)
-                if os.path.isfile(path):
-                    digest.update(f"{path.relative_to(root).as_posix()}\0{self._content(path)}\n".encode(errors="surrogateescape"))
+                if content := self._content(path):
+                    digest.update(f"{path.relative_to(root).as_posix()}\0{content}\n".encode(errors="surrogateescape"))
         return digest.hexdigest()
 
     def _content(self, path: Path) -> str:
-        """A file that may not be read counts by that alone: it must not cost the rest of its folder."""
+        """The file's hash, empty where it is none; one that may not be read counts by that alone and does not cost the rest."""
         try:
-            return self.file(path)
+            return self.file(path) if path.is_file() else ""
         except OSError as error:
             return f"unreadable: {error.strerror}"
 

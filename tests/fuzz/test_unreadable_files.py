@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from lookback.clips import Clip
 from lookback.curation.inspection import Task, inspect
@@ -20,8 +21,6 @@ from lookback.hashcache import HashCache
 from lookback.judging.frames import Encoding, FrameSource
 from lookback.media import content_hash, encode, open_video, probe
 from lookback.report.sheets import sheet_html
-
-METRIC = "mbencha.entity.object_appearance_consistency"
 
 
 def movie(path: Path, seed: int = 0) -> Path:
@@ -123,3 +122,13 @@ def test_validate_names_the_clip_that_may_not_be_read(dataset: Path, tmp_path: P
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stdout.splitlines()) == 1 and "b.mp4" in done.stdout and "ermission" in done.stdout
+
+
+def test_eval_scores_the_clips_that_may_be_read(dataset: Path, tmp_path: Path):
+    arguments = ["--layout", "folder", "--pattern", "{model}/{clip}.mp4", "--metrics", "memobench.visual_quality", "--workers", "1"]
+    done = lookback("eval", str(dataset), "--output", str(tmp_path / "out"), *arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    tables = tmp_path / "out" / "tables"
+    assert sorted(pd.read_parquet(tables / "items.parquet")["clip_id"].unique()) == ["a", "c"]
+    rejected = pd.read_parquet(tables / "rejected.parquet")
+    assert list(rejected["reason"]) == ["missing_input"] and "b.mp4" in rejected["path"][0]

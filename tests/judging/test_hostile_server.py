@@ -23,6 +23,8 @@ def _bomb(wbits: int) -> bytes:
     return b"".join([packer.compress(bytes(1 << 20)) for _ in range(1024)] + [packer.flush()])
 
 
+PACKED, DEFLATED = (("content-encoding", "gzip"),), (("content-encoding", "deflate"),)
+ZLIB_TEXT = (("content-type", "text/plain; charset=zlib"),)
 GZIPPED_BOMB, DEFLATED_BOMB = _bomb(31), _bomb(15)
 CASES = {
     "429 for ever": (lambda n: Sent(b"{}", 429), Reason.JUDGE_FAILED),
@@ -56,20 +58,20 @@ CASES = {
     "half a surrogate": (lambda n: completion("Yes \ud800", model="m\udfff"), Reason.JUDGE_UNPARSED),
     "half a surrogate among the candidates": (lambda n: completion("Yes", [[("Yes", -0.1), ("\ud800", -3.0)]]), None),
     "an answer that divides up in every way": (lambda n: completion("answer is" + " " * 150_000), Reason.JUDGE_UNPARSED),
-    "gzip that unpacks to 1 GB": (lambda n: Sent(GZIPPED_BOMB, headers=(("content-encoding", "gzip"),)), Reason.JUDGE_FAILED),
+    "gzip that unpacks to 1 GB": (lambda n: Sent(GZIPPED_BOMB, headers=PACKED), Reason.JUDGE_FAILED),
     "deflate that unpacks to 1 GB": (
-        lambda n: Sent(DEFLATED_BOMB, headers=(("content-encoding", "deflate"),)),
+        lambda n: Sent(DEFLATED_BOMB, headers=DEFLATED),
         Reason.JUDGE_FAILED,
     ),
-    "an error that unpacks to 1 GB": (lambda n: Sent(GZIPPED_BOMB, 400, (("content-encoding", "gzip"),)), Reason.JUDGE_FAILED),
+    "an error that unpacks to 1 GB": (lambda n: Sent(GZIPPED_BOMB, 400, PACKED), Reason.JUDGE_FAILED),
     "a charset that unpacks": (
-        lambda n: Sent(DEFLATED_BOMB, 400, (("content-type", "text/plain; charset=zlib"),)),
+        lambda n: Sent(DEFLATED_BOMB, 400, ZLIB_TEXT),
         Reason.JUDGE_FAILED,
     ),
-    "broken gzip": (lambda n: Sent(b"no gzip", headers=(("content-encoding", "gzip"),)), Reason.JUDGE_FAILED),
+    "broken gzip": (lambda n: Sent(b"no gzip", headers=PACKED), Reason.JUDGE_FAILED),
     "packed in another way": (lambda n: Sent(GOOD.body, headers=(("content-encoding", "br"),)), Reason.JUDGE_FAILED),
     "packed twice": (lambda n: Sent(GOOD.body, headers=(("content-encoding", "gzip, gzip"),)), Reason.JUDGE_FAILED),
-    "gzip nobody asked for": (lambda n: Sent(gzip.compress(GOOD.body), headers=(("content-encoding", "gzip"),)), None),
+    "gzip nobody asked for": (lambda n: Sent(gzip.compress(GOOD.body), headers=PACKED), None),
 }
 
 

@@ -43,7 +43,7 @@ def input_hash(clip: Clip, upstream: Mapping[str, str]) -> str:
     fields["object_anchor"] = clip.object_anchor.model_dump() if clip.object_anchor else None
     named = {name: path for name in FILES if (path := getattr(clip, name))} | {"depth": clip.extras.get("depth")}
     files = {name: file_hash(resolve(str(path))) for name, path in named.items() if path}
-    files |= {beside.name: file_hash(beside) for beside in _beside(clip.poses) if os.path.exists(beside)}
+    files |= {beside.name: content for beside in _beside(clip.poses) if (content := file_hash(beside)) != "absent"}
     return sha256_json([clip.content_hash, fields, files, dict(upstream)])
 
 
