@@ -12,6 +12,8 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any
 
+from lookback.hiding import HIDDEN, is_secret
+
 
 class Reason(StrEnum):
     """Why a value is missing. Every table row has a value or one of these."""
@@ -55,11 +57,21 @@ def hint(name: str, known: Iterable[str], what: str = "known") -> str:
     return f"did you mean '{near[0]}'?" if near else f"{what}: {', '.join(names)}"
 
 
-def brief(value: Any) -> str:
-    """A value in an error's sentence: a few words, whatever it holds (aliases can make a small YAML file into an endless value)."""
-    short = reprlib.Repr()
-    short.maxlevel, short.maxstring, short.maxother, short.maxlong = 2, 60, 60, 60
-    return short.repr(value)
+def brief(value: Any, name: str = "") -> str:
+    """A value in an error's sentence: a few words, whatever it holds, and no key; `name` is the field it was given for."""
+    return HIDDEN if is_secret(name) else _Brief().repr(value)
+
+
+class _Brief(reprlib.Repr):
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxstring, self.maxother, self.maxlong = 2, 60, 60, 60
+
+    def repr_str(self, x: str, level: int) -> str:
+        return HIDDEN if is_secret("", x) else super().repr_str(x, level)
+
+    def repr_dict(self, x: dict[Any, Any], level: int) -> str:
+        return super().repr_dict({name: HIDDEN if is_secret(name) else value for name, value in x.items()}, level)
 
 
 class LookbackError(Exception):

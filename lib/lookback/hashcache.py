@@ -47,9 +47,16 @@ class HashCache:
             folders.sort()
             for name in sorted(names):
                 path = Path(folder, name)
-                if path.is_file():
-                    digest.update(f"{path.relative_to(root).as_posix()}\0{self.file(path)}\n".encode(errors="surrogateescape"))
+                if content := self._content(path):
+                    digest.update(f"{path.relative_to(root).as_posix()}\0{content}\n".encode(errors="surrogateescape"))
         return digest.hexdigest()
+
+    def _content(self, path: Path) -> str:
+        """The file's hash, empty where it is none; one that may not be read counts by that alone and does not cost the rest."""
+        try:
+            return self.file(path) if path.is_file() else ""
+        except OSError as error:
+            return f"unreadable: {error.strerror}"
 
     def known_content(self, clip: Path) -> str:
         """`lookback.media.content_hash` of a video or frame folder if it was seen unchanged, else empty. Reads no file."""

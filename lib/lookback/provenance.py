@@ -10,6 +10,7 @@ from typing import Any
 
 import lookback
 from lookback.files import sha256_json, write_json
+from lookback.hiding import hide_all
 from lookback.params import RunParams
 from lookback.paths import project_root
 
@@ -50,7 +51,7 @@ def package_versions() -> dict[str, str]:
 
 def write_provenance(params: RunParams, stages: dict[str, Any]) -> None:
     """Write the run's provenance from its parameters, its stages' records and what its tables say of their backends."""
-    values = params.model_dump(mode="json")
+    values = hide_all(params.model_dump(mode="json"))
     write_json(
         params.paths.provenance,
         {

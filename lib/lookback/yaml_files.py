@@ -1,23 +1,65 @@
-"""YAML from outside: plain values only, and no document that takes long to refuse."""
+"""The one reader of YAML in this project: plain values only, and no document that takes long to read or to refuse."""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import yaml
 
+MAX_CHARACTERS = 1 << 20
 MAX_DEPTH = 100  # PyYAML's time grows with the square of the depth
+MAX_VALUES = 50_000  # with what aliases (`*name`, `<<: *name`) stand for; PyYAML reads about 10,000 a second
+LONGEST_NUMBER = 100  # characters of a number or a date; 1:59:59:... is a number too, and takes the square of its length
+SHOWN = 200  # characters of what PyYAML says
+TEXT_TAG = "tag:yaml.org,2002:str"
 
 
 def parse_yaml(text: str) -> Any:
-    """The document's plain values, or a ValueError whose message is one line."""
-    depth = 0
-    for bracket in re.findall(r"[\[\]{}]", text):
-        depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
-        if depth > MAX_DEPTH:
-            raise ValueError(f"it nests more than {MAX_DEPTH} levels deep")
+    """The document's plain values, or a ValueError whose message is one line and quotes no line of the document."""
+    if len(text) > MAX_CHARACTERS:
+        raise ValueError(f"it is longer than {MAX_CHARACTERS} characters")
     try:
-        return yaml.safe_load(text)
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise ValueError(place + " ".join(str(error.problem or error.context).split())[:SHOWN]) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: the 45th of a 13th month, endless digits
-        raise ValueError(" ".join(str(error).split())) from None
+        raise ValueError(" ".join(str(error).split())[:SHOWN]) from None
+
+
+class _Loader(yaml.SafeLoader):
+    """Counts the values before anything is built: a few nested aliases stand for billions."""
+
+    def __init__(self, text: str):
+        super().__init__(text)
+        self._depth = self._values = 0
+        self._sizes: dict[yaml.Node, int] = {}  # of finished nodes
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event, before = self.peek_event(), self._values
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise _refusal(event, f"it nests more than {MAX_DEPTH} levels deep")
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        if not isinstance(event, yaml.AliasEvent):
+            self._values += 1
+            self._sizes[node] = self._values - before
+        elif node in self._sizes:
+            self._values += self._sizes[node]
+        else:
+            raise _refusal(event, "a value contains itself")
+        if self._values > MAX_VALUES:
+            raise _refusal(event, f"it holds more than {MAX_VALUES} values, aliases counted in full")
+        return node
+
+    def compose_scalar_node(self, anchor: dict[str, Any]) -> yaml.Node:
+        event, node = self.peek_event(), super().compose_scalar_node(anchor)
+        if node.tag != TEXT_TAG and len(node.value) > LONGEST_NUMBER:
+            raise _refusal(event, "a number or date of too many digits")
+        return node
+
+
+def _refusal(event: yaml.Event, problem: str) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import lookback
 import pytest
-from lookback.errors import ParameterError
+from lookback.errors import ParameterError, brief
 from lookback.params import apply_overrides, load_run
 from lookback.params.load import validate
 from lookback.paths import project_root
+from lookback.provenance import write_provenance
 from lookback.registry import METRICS
 
 
@@ -86,3 +87,55 @@ def test_a_name_that_nothing_reads_is_one_sentence(values, sentence):
     with pytest.raises(ParameterError) as caught:
         validate({"run": "x", **values}, "x.yaml")
     assert sentence in str(caught.value) and "\n" not in str(caught.value)
+
+
+KEY = "sk-proj-9f8e7d6c5b4a39281706"  # made up
+MISPLACED = {
+    "a field for it": ("judging.api_key=" + KEY, "'judging.api_key'"),
+    "a short one, in a field for it": ("judging.api_key=hunter22", "'judging.api_key'"),
+    "a number, in a field for it": ("judging.password=12345678", "'judging.password'"),
+    "a section that does not exist": ("judgin={api_key: hunter22}", "'judgin'"),
+    "a field that exists": ("judging.model=" + KEY, "'judging.model'"),
+    "a mistyped field": ("judging.modell=" + KEY, "'judging.modell'"),
+    "a number's field": ("seed=" + KEY, "'seed'"),
+    "a list": (f"extraction.always=[{KEY}]", "'extraction.always.0'"),
+    "a name": (f"{KEY}=3", "'[hidden]'"),
+    "a constant's name": (f"scoring.constants={{{KEY}: 3}}", "'scoring.constants.[hidden]'"),
+    "a key of another service": ("seed=Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MDEyMw==", "'seed'"),
+    "no name at all": (KEY, "is not key=value"),
+    "a value that is no YAML": (f"judging.api_key=[{KEY}", "'judging.api_key'"),
+}
+
+
+@pytest.mark.parametrize(("override", "place"), MISPLACED.values(), ids=MISPLACED)
+def test_a_key_among_the_parameters_is_refused_and_never_shown(override, place):
+    with pytest.raises(ParameterError) as caught:
+        load_run("demo", [override])
+    said = str(caught.value)
+    assert place in said
+    assert not any(secret in said for secret in (KEY[:12], "hunter22", "12345678", "Zm9vYmFy"))
+
+
+def test_a_key_in_a_file_is_not_quoted_by_the_yaml_reader(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"judging:\n  api_key: hunter22: {KEY}\n")
+    with pytest.raises(ParameterError, match=r"mine\.yaml is not valid YAML: line 2, column 20") as caught:
+        load_run(str(path))
+    assert "hunter" not in str(caught.value)
+
+
+def test_the_sentence_says_where_keys_come_from():
+    with pytest.raises(ParameterError, match=r"environment alone \(\$LOOKBACK_JUDGE_KEY\)"):
+        load_run("demo", ["judging.api_key=hunter22"])
+
+
+def test_a_urls_password_is_not_written_into_the_provenance(tmp_path):
+    params = load_run("demo", [f"output={tmp_path}", "judging.base_url=https://me:hunter22@host/v1"])
+    write_provenance(params, {})
+    written = (tmp_path / "provenance.json").read_text()
+    assert "hunter22" not in written and "https://[hidden]@host/v1" in written
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "keyframes", "key_frames", "judging.model", "tokens"])
+def test_ordinary_names_and_values_are_shown(name):
+    assert brief("Qwen/Qwen2.5-VL-7B-Instruct", name) == "'Qwen/Qwen2.5-VL-7B-Instruct'"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import resource
 import sqlite3
 import time
+import zlib
 
 import pytest
 from chat_server import ChatServer, Sent, completion
@@ -13,6 +16,16 @@ from lookback.judging.endpoint import LONGEST_TEXT, MAX_BODY, SHOWN
 
 HTML = b"<html><body><h1>Bad gateway</h1> <p>No, really.</p></body></html>"
 GOOD = completion("Yes", [[("Yes", -0.1), ("No", -2.0)]])
+
+
+def _bomb(wbits: int) -> bytes:
+    packer = zlib.compressobj(9, wbits=wbits)
+    return b"".join([packer.compress(bytes(1 << 20)) for _ in range(1024)] + [packer.flush()])
+
+
+PACKED, DEFLATED = (("content-encoding", "gzip"),), (("content-encoding", "deflate"),)
+ZLIB_TEXT = (("content-type", "text/plain; charset=zlib"),)
+GZIPPED_BOMB, DEFLATED_BOMB = _bomb(31), _bomb(15)
 CASES = {
     "429 for ever": (lambda n: Sent(b"{}", 429), Reason.JUDGE_FAILED),
     "500 for ever": (lambda n: Sent(b"boom", 500), Reason.JUDGE_FAILED),
@@ -35,7 +48,36 @@ CASES = {
     "huge error": (lambda n: Sent(b"x" * (MAX_BODY + 1), 500), Reason.JUDGE_FAILED),
     "log-probabilities of rubbish": (lambda n: completion("Yes", [[("Yes", float("nan"))]], model=7), None),
     "broken log-probabilities": (lambda n: _broken(), None),
+    "endless tokens": (lambda n: _used("1e999"), Reason.JUDGE_UNPARSED),
+    "no number of tokens": (lambda n: _used("NaN"), Reason.JUDGE_UNPARSED),
+    "fewer tokens than none": (lambda n: _used("-5"), Reason.JUDGE_UNPARSED),
+    "more tokens than a float holds": (lambda n: _used("9" * 400), Reason.JUDGE_UNPARSED),
+    "deep JSON": (lambda n: Sent(b"[" * 100_000), Reason.JUDGE_UNPARSED),
+    "deep JSON in an error": (lambda n: Sent(b'{"error":' * 100_000, 400), Reason.JUDGE_FAILED),
+    "deep answer": (lambda n: completion("[" * 100_000), Reason.JUDGE_UNPARSED),
+    "half a surrogate": (lambda n: completion("Yes \ud800", model="m\udfff"), Reason.JUDGE_UNPARSED),
+    "half a surrogate among the candidates": (lambda n: completion("Yes", [[("Yes", -0.1), ("\ud800", -3.0)]]), None),
+    "an answer that divides up in every way": (lambda n: completion("answer is" + " " * 150_000), Reason.JUDGE_UNPARSED),
+    "gzip that unpacks to 1 GB": (lambda n: Sent(GZIPPED_BOMB, headers=PACKED), Reason.JUDGE_FAILED),
+    "deflate that unpacks to 1 GB": (
+        lambda n: Sent(DEFLATED_BOMB, headers=DEFLATED),
+        Reason.JUDGE_FAILED,
+    ),
+    "an error that unpacks to 1 GB": (lambda n: Sent(GZIPPED_BOMB, 400, PACKED), Reason.JUDGE_FAILED),
+    "a charset that unpacks": (
+        lambda n: Sent(DEFLATED_BOMB, 400, ZLIB_TEXT),
+        Reason.JUDGE_FAILED,
+    ),
+    "broken gzip": (lambda n: Sent(b"no gzip", headers=PACKED), Reason.JUDGE_FAILED),
+    "packed in another way": (lambda n: Sent(GOOD.body, headers=(("content-encoding", "br"),)), Reason.JUDGE_FAILED),
+    "packed twice": (lambda n: Sent(GOOD.body, headers=(("content-encoding", "gzip, gzip"),)), Reason.JUDGE_FAILED),
+    "gzip nobody asked for": (lambda n: Sent(gzip.compress(GOOD.body), headers=PACKED), None),
 }
+
+
+def _used(tokens: str) -> Sent:
+    """A good answer with this number of tokens."""
+    return Sent(GOOD.body.replace(b'"prompt_tokens": 100', f'"prompt_tokens": {tokens}'.encode()))
 
 
 def _broken() -> Sent:
@@ -61,6 +103,65 @@ def test_every_hostile_answer_ends_in_a_value_or_a_typed_reason(name, make_asker
         assert answer.value is not None
     else:
         assert (answer.reason, answer.value, answer.answer) == (reason, None, "")
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "unpack" in name or "deep" in name])
+def test_a_hostile_answer_takes_no_memory(name, make_asker, yes_no):
+    with ChatServer(lambda body, n: CASES[name][0](n)) as server:
+        asker = make_asker(server.url, max_retries=0, samples=1)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        asker.ask_all([yes_no()])
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10
+
+
+HOSTILE = [name for name, (_, reason) in CASES.items() if reason == Reason.JUDGE_UNPARSED]
+
+
+def test_one_bad_reply_costs_no_other_question(make_asker, yes_no):
+    """Every hostile reply once, and a good one after each."""
+    questions = [yes_no(number) for number in range(2 * len(HOSTILE))]
+    wanted = {
+        question.text: CASES[HOSTILE[place // 2]][0](0) if place % 2 == 0 else GOOD for place, question in enumerate(questions)
+    }
+    with ChatServer(lambda body, n: wanted[body["messages"][1]["content"][0]["text"]]) as server:
+        asked = make_asker(server.url, max_retries=0, samples=1).ask_all(questions)
+    assert [one.answers[0].reason for one in asked] == [Reason.JUDGE_UNPARSED, None] * len(HOSTILE)
+
+
+def test_packing_is_not_asked_for(make_asker, yes_no):
+    with ChatServer(lambda body, n: GOOD) as server:
+        make_asker(server.url).ask_all([yes_no()])
+    assert server.headers[0]["accept-encoding"] == "identity"
+
+
+class Defect:
+    """A judge with an error nobody thought of, in one of its replies."""
+
+    def __init__(self, judge, error):
+        self.judge, self.error = judge, error
+
+    def __getattr__(self, name):
+        return getattr(self.judge, name)
+
+    async def ask(self, question, sample, repeat):
+        if question.parts[0].question_id == "q0":
+            raise self.error
+        return await self.judge.ask(question, sample, repeat)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (OverflowError("too large"), Reason.BACKEND_FAILED),
+        (PermissionError(13, "Permission denied", "a.mp4"), Reason.DECODE_FAILED),
+    ],
+)
+def test_an_unexpected_error_is_that_questions_reason(error, reason, make_asker, yes_no):
+    with ChatServer(lambda body, n: GOOD) as server:
+        asker = make_asker(server.url)
+        asker.judge = Defect(asker.judge, error)
+        bad, good = (one.answers[0] for one in asker.ask_all([yes_no(0), yes_no(1)]))
+    assert (bad.reason, good.reason, good.answer) == (reason, None, "yes")
 
 
 def test_an_unreadable_answer_keeps_its_words_and_is_never_a_no(make_asker, yes_no):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -115,3 +116,32 @@ def test_fields_are_yes_or_no_only_when_they_say_so():
         None,
         None,
     ]
+
+
+HOSTILE = {
+    "thoughts that never end": "<think>" * 30_000,
+    "spaces after a named answer": "answer is" + " " * 200_000,
+    "spaces after a score": "score" + " " * 200_000,
+    "stars after a score": "score" + "*" * 200_000,
+    "quotes after an answer": "answer" + '"' * 200_000,
+    "open brackets": "[{" * 100_000,
+    "minus signs": "[" + "-" * 150_000 + "1]",
+    "fences": "```{```" * 28_000,
+    "commas": "[" + "," * 200_000,
+    "hexadecimal digits": "[0x" + "f" * 100_000 + "]",
+    "things that JSON does not have": "[{1}, b'x', {(1, 2): 3}]",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_words_are_unread_and_take_no_time(text):
+    started = time.process_time()
+    assert (parse_json(text), parse_yes_no(text), parse_rating(text)) == (None, None, None)
+    assert time.process_time() - started < 10  # minutes, where a pattern tries every way to divide the text
+
+
+@pytest.mark.parametrize("text", ['{"answer": "yes", "note": "\\ud800"}', "{'answer': 'yes', 'note': '\\ud800'}"])
+def test_half_a_character_in_a_reply_can_be_written(text):
+    value = parse_json(text)
+    assert value == {"answer": "yes", "note": "?"}
+    json.dumps(value, ensure_ascii=False).encode()

@@ -12,6 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -137,3 +138,25 @@ def test_transformers_serve_gives_no_log_probabilities_so_its_answers_are_sample
         assert answer.value in (0, 0.25, 0.5, 0.75, 1)
     calls = asker.recording.calls()
     assert all(call["usage"]["input_tokens"] > 50 for call in calls), "the images must have reached the model"
+
+
+def test_the_device_auto_is_the_gpu_where_torch_sees_one(monkeypatch, tmp_path):
+    """As for the other models: the stage hands on the run's device, and it is chosen where the model is loaded."""
+    import torch
+    from lookback.backends import choose
+
+    monkeypatch.setattr(choose, "GPU_FILES", (str(tmp_path),))
+    judge = TransformersJudge(JudgeContext(Judging(judge="transformers"), "tiny", device="auto"))
+    for seen, device in ((True, "cuda"), (False, "cpu")):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda seen=seen: seen)
+        assert judge._device() == device
+
+
+def test_a_gpu_that_is_not_there_is_one_sentence(monkeypatch, model, tmp_path, yes_no):
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    asker = make(model, tmp_path)
+    asker.judge.context = replace(asker.judge.context, device="cuda")
+    with pytest.raises(BackendUnavailable, match="Set device: cpu"):
+        asker.ask_all([yes_no()])

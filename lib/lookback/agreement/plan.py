@@ -206,12 +206,12 @@ def load_plan(path: str | Path) -> Plan:
         return Plan.model_validate(values)
     except ValidationError as error:
         lines = [
-            f"{source.name}: {'.'.join(map(str, p['loc'])) or 'plan'}: {p['msg']} (got {_short(p['input'])})"
+            f"{source.name}: {'.'.join(map(str, p['loc'])) or 'plan'}: {p['msg']} (got {_short(p['input'], p['loc'])})"
             for p in error.errors()
         ]
         raise ParameterError("\n".join(lines)) from None
 
 
-def _short(value: Any) -> str:
-    text = brief(value)
+def _short(value: Any, place: tuple[int | str, ...]) -> str:
+    text = brief(value, ".".join(map(str, place)))
     return text if len(text) <= 60 else text[:57] + "..."

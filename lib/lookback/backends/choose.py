@@ -51,7 +51,7 @@ def build_backend(role: str, params: RunParams) -> Any:
 
 def backend_options(role: str, params: RunParams) -> BackendOptions:
     return BackendOptions(
-        device=device(params),
+        device=usable_device(params.device),
         batch_size=params.extraction.batch_size,
         seed=params.seed,
         allow_download=params.extraction.allow_download,
@@ -63,10 +63,10 @@ def backend_options(role: str, params: RunParams) -> BackendOptions:
 GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg", "/dev/nvhost-gpu", "/dev/nvgpu")
 
 
-def device(params: RunParams) -> str:
+def usable_device(wanted: str) -> str:
     """`auto` is the GPU when torch sees one; where the machine shows none, torch need not be loaded to say so."""
-    if params.device != "auto":
-        return params.device
+    if wanted != "auto":
+        return wanted
     if sys.platform == "linux" and not any(Path(file).exists() for file in GPU_FILES):
         return "cpu"
     import torch

@@ -1,5 +1,43 @@
-"""The command line. Exit 0 = done, 1 = the data broke a contract, 2 = wrong call; errors say what, where and what to do."""
+"""The command line. Exit 0 = done, 1 = the data broke a contract, 2 = wrong call; errors say what, where and what to do.
 
-from lookback.cli.app import main
+Nothing heavy is imported here: an interrupt is answered from the first moment on.
+"""
 
-__all__ = ["main"]
+import os
+import signal
+import sys
+from types import FrameType
+
+STOPPED = 130  # what a shell expects of a command that was interrupted
+SENTENCE = "lookback: stopped; finished work is kept, the same command goes on from there"
+
+
+def main() -> None:
+    """Run the command line: the one place where errors become sentences and exit codes."""
+    signal.signal(signal.SIGINT, _leave)
+    from lookback.cli.app import app
+    from lookback.errors import LookbackError
+    from lookback.hiding import hide
+    from lookback.names import printable
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on there is work to put away
+    code: object = STOPPED
+    try:
+        app()
+    except SystemExit as end:
+        code = end.code
+    except LookbackError as error:
+        print(f"lookback: {printable(hide(str(error)))}", file=sys.stderr)
+        code = error.exit_code
+    except KeyboardInterrupt:
+        pass
+    if code == STOPPED:
+        print(SENTENCE, file=sys.stderr)
+    signal.signal(signal.SIGINT, _leave)
+    sys.exit(code)
+
+
+def _leave(signal_number: int, frame: FrameType | None) -> None:
+    """While Python starts or ends an exception may be lost or shown as a traceback, and there is nothing to put away."""
+    os.write(2, f"{SENTENCE}\n".encode())
+    os._exit(STOPPED)

@@ -1,14 +1,10 @@
-"""The `lookback` command: its subcommands, and the one place where errors become sentences and exit codes."""
+"""The `lookback` command: its subcommands."""
 
 from __future__ import annotations
-
-import sys
 
 import typer
 
 from lookback.cli import evaluate, inventory, pages, report, results
-from lookback.errors import LookbackError
-from lookback.names import printable
 
 app = typer.Typer(
     help="Measure the memory of video world models.",
@@ -19,15 +15,3 @@ app = typer.Typer(
 )
 for commands in (inventory, evaluate, results, report, pages):
     commands.register(app)
-
-
-def main() -> None:
-    """Run the command line."""
-    try:
-        app()
-    except LookbackError as error:
-        print(f"lookback: {printable(str(error))}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("lookback: stopped; finished work is kept, the same command goes on from there", file=sys.stderr)
-        sys.exit(130)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lookback.errors import ContractError, UsageError
+from lookback.errors import ContractError, UsageError, brief
 from lookback.params import RunParams
 from lookback.params.load import validate as validate_params
 from lookback.paths import portable
@@ -50,8 +50,10 @@ def evaluate(
     """Score a dataset: bad items are skipped with a reason, the rest runs. Writes tables and MBench's run layout."""
     from lookback import stages
     from lookback.exports.run_folder import write_run_folder
+    from lookback.judging.panel import check_scorer
     from lookback.pipeline.lock import run_lock
     from lookback.scoring.figures import coverage_table
+    from lookback.scoring.run import check_metrics
 
     judging: dict[str, Any] = {
         "judge": _judge(vlm_judge),
@@ -83,11 +85,15 @@ def evaluate(
             "judging": judging,
         },
     )
+    _check_judge(params)
+    check_scorer(params.judging)
     with run_lock(params.paths.root):
         for name in ("curation", "extraction", "scoring", "judging"):
             tables = getattr(stages, name)(params)
-            if name == "curation" and len(tables["rejected"]):
-                print(f"{len(tables['rejected'])} rejected; see {portable(params.paths.tables / 'rejected.parquet')}")
+            if name == "curation":
+                check_metrics(params.scoring.metrics, tables["clips"])
+                if len(tables["rejected"]):
+                    print(f"{len(tables['rejected'])} rejected; see {portable(params.paths.tables / 'rejected.parquet')}")
         write_run_folder(params, params.paths.root)
     summary = coverage_table(tables["gated"])[["metric", "variant", "scored", "items", "mean", "missing because"]]
     print(summary.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
@@ -169,6 +175,18 @@ def _source(root: str, layout: str, gt_root: str, phases: str, pattern: str) -> 
     return {"root": str(Path(root).absolute()), "layout": layout, **found}
 
 
+def _check_judge(params: RunParams) -> None:
+    """Where every named metric is read from a judge's answers, a run without a judge has nothing to do."""
+    from lookback.registry import METRICS
+
+    named = params.scoring.metrics
+    if named and params.judging.judge == "none" and all(METRICS.get(name).judge_tasks for name in named):
+        raise UsageError(
+            f"{', '.join(named)}: read from a judge's answers, and no judge is named. Name one with --vlm-judge: "
+            "openai-compatible (with --vlm-base-url and --vlm-model), transformers (with --vlm-model), geometric or replay"
+        )
+
+
 def _judge(name: str) -> str:
     return {"": "none", "openai-compatible": "openai"}.get(name, name)
 
@@ -182,6 +200,6 @@ def _pairs(given: list[str] | None, what: str) -> list[tuple[str, str]]:
     for text in given or []:
         name, separator, value = text.partition("=")
         if not separator or not value:
-            raise UsageError(f"--{what} '{text}' is not name=value")
+            raise UsageError(f"--{what} {brief(text)} is not name=value")
         pairs.append((name.strip(), value.strip()))
     return pairs

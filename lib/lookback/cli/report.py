@@ -8,6 +8,7 @@ import typer
 
 from lookback.names import one_line
 from lookback.params import load_run
+from lookback.paths import portable
 
 
 def register(app: typer.Typer) -> None:
@@ -27,10 +28,9 @@ def report(
     params = load_run(run, overrides)
     target = stage_named(stage) if stage else None
     redone = Pipeline(params, run, overrides).run(target)
-    paths = params.paths
-    goal = paths.tables if target is not None and target.name != "report" else paths.report
+    goal = params.paths.tables if target is not None and target.name != "report" else params.paths.report
     state = f"redone: {', '.join(redone)}" if redone else "nothing to do, everything is up to date"
-    print(f"{goal.relative_to(paths.root.parents[1])}: {state}")
+    print(f"{portable(goal)}: {state}")
 
 
 def compare(

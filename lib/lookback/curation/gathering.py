@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,7 +51,8 @@ def collect(params: RunParams, sources: list[Source]) -> Collected:
     for index, result in track(inspect_all(tasks, _workers(tasks, params.workers)), "probing", total=len(tasks)):
         reading, clip = jobs[index]
         if result.digest and not tasks[index].digest:
-            hashes.remember_content(resolve(clip.video), result.digest)
+            with suppress(OSError):  # gone since it was looked at; then there is nothing to remember
+                hashes.remember_content(resolve(clip.video), result.digest)
         rows.add(reading.layout, result, own[clip.key])
     hashes.save()
     for reading in readings:

@@ -46,6 +46,16 @@ class Inspection:
 
 def inspect(task: Task) -> Inspection:
     """Probe the video, check everything the clip refers to, screen it."""
+    try:
+        return _inspect(task)
+    except OSError as error:  # a file beside the video that nothing else spoke of
+        problem = f"cannot be read ({error.strerror or error})"
+        place = str(error.filename or task.clip.video)
+        lost = Violation(place, "file", problem, "check its permissions", Reason.MISSING_INPUT, item=Item.of(task.clip))
+        return Inspection(None, violations=[lost])
+
+
+def _inspect(task: Task) -> Inspection:
     clip, findings = task.clip, Findings()
     item = Item.of(clip)
     video = resolve(clip.video)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from lookback.backends.choose import backend_options
 from lookback.clips import Clip
+from lookback.errors import MediaError
 from lookback.files import sha256_json
 from lookback.hashcache import HashCache
 from lookback.media.hashing import content_hash
@@ -41,7 +43,7 @@ def input_hash(clip: Clip, upstream: Mapping[str, str]) -> str:
     fields["object_anchor"] = clip.object_anchor.model_dump() if clip.object_anchor else None
     named = {name: path for name in FILES if (path := getattr(clip, name))} | {"depth": clip.extras.get("depth")}
     files = {name: file_hash(resolve(str(path))) for name, path in named.items() if path}
-    files |= {beside.name: file_hash(beside) for beside in _beside(clip.poses) if beside.exists()}
+    files |= {beside.name: content for beside in _beside(clip.poses) if (content := file_hash(beside)) != "absent"}
     return sha256_json([clip.content_hash, fields, files, dict(upstream)])
 
 
@@ -71,16 +73,26 @@ def truth_as_clip(clip: Clip) -> Clip:
 
 
 def changed_since_curation(clip: Clip) -> str:
-    """A sentence when the video is no longer the one that curation hashed; empty when it is, or when it is gone altogether."""
-    video = resolve(clip.video)
-    if not clip.content_hash or not video.exists() or content_hash(video) == clip.content_hash:
+    """A sentence when the video is no longer the one that curation hashed; empty when it is, or when it cannot be read at all."""
+    try:
+        if not clip.content_hash or content_hash(resolve(clip.video)) == clip.content_hash:
+            return ""
+    except MediaError:  # decoding says why
         return ""
     return f"{clip.video} is not the file that curation saw (its content changed); run the curation stage again"
 
 
+def can_be_read(clip: Clip) -> bool:
+    """Whether what was found out about the clip will hold: a video that is away or locked may come back."""
+    return os.access(resolve(clip.video), os.R_OK)
+
+
 @cache
 def _content_hash(path: str) -> str:
-    return content_hash(resolve(path))
+    try:
+        return content_hash(resolve(path))
+    except MediaError as error:
+        return str(error.reason)
 
 
 @cache
@@ -89,7 +101,10 @@ def _hashes() -> HashCache:
 
 
 def file_hash(path: Path) -> str:
-    """Hash of a file's or folder's content; `absent` when it is not there."""
-    if path.is_dir():
-        return _hashes().tree(path)
-    return _hashes().file(path) if path.is_file() else "absent"
+    """Hash of a file's or folder's content; `absent` when it is not there, `unreadable` when it may not be read."""
+    try:
+        if path.is_dir():
+            return _hashes().tree(path)
+        return _hashes().file(path) if path.is_file() else "absent"
+    except OSError:
+        return "unreadable"

@@ -15,11 +15,10 @@ from lookback.backends.choose import availability, backend_options, choose_backe
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.errors import BackendUnavailable, Reason, UsageError, hint
 from lookback.executors import WorkerDied, executor_of
-from lookback.extraction.identity import GT_ROLES, changed_since_curation, input_hash, producer_of, truth_as_clip
+from lookback.extraction.identity import GT_ROLES, can_be_read, changed_since_curation, input_hash, producer_of, truth_as_clip
 from lookback.extraction.onepass import Made, extract_clip, rounds
 from lookback.extraction.roles import roles_for, with_requirements
 from lookback.params import RunParams
-from lookback.paths import resolve
 from lookback.progress import track
 from lookback.registry import BACKENDS, BackendSpec, backends_of
 from lookback.store import ArtifactStore, Entry, Producer
@@ -177,7 +176,7 @@ def _make(clip: Clip, roles: Sequence[str], found: _Found, params: RunParams) ->
         seconds = {**{role: result.seconds for role, result in results.items()}, "decode": decoding}
     store, rows = ArtifactStore(params.paths.artifacts), dict(found.rows)
     for role, (_, producer, inputs) in found.missing.items():
-        if not changed and resolve(clip.video).exists():  # a video that is away may come back
+        if not changed and can_be_read(clip):
             _keep(store, producer, inputs, made[role])
         rows[role] = _row(clip, role, producer, inputs, made[role])
     return Extracted([rows[role] for role in roles], seconds)

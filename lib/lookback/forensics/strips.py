@@ -12,6 +12,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from lookback.clips import Clip
+from lookback.errors import MediaError
 from lookback.figures import PALETTE
 from lookback.media import open_video, sample_uniform
 from lookback.paths import resolve
@@ -43,9 +44,15 @@ def chosen_frames(n_frames: int, count: int, spans: list[Span]) -> NDArray[np.in
 
 
 def read_small(clip: Clip, frames: NDArray[np.int64]) -> list[NDArray[np.uint8]]:
-    """The frames, no wider than a thumbnail."""
-    with open_video(resolve(clip.video)) as reader:
-        pictures = reader.read([int(frame) for frame in frames])
+    """The frames, no wider than a thumbnail; grey ones where the clip cannot be read, so that the picture is still drawn."""
+    try:
+        with open_video(resolve(clip.video)) as reader:
+            pictures = reader.read([int(frame) for frame in frames])
+    except MediaError:
+        height = round(THUMBNAIL * (clip.height or 9) / (clip.width or 16))
+        grey = np.full((height, THUMBNAIL, 3), 190, np.uint8)
+        cv2.putText(grey, "cannot be read", (4, height // 2), cv2.FONT_HERSHEY_SIMPLEX, 0.5, (0, 0, 0), 1, cv2.LINE_AA)
+        return [grey] * len(frames)
     scale = min(1.0, THUMBNAIL / pictures.shape[2])
     return [cv2.resize(p, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else p for p in pictures]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lookback.errors import MediaError, Reason
+from lookback.errors import LookbackError, MediaError, Reason
 from lookback.judging.budget import Budget
 from lookback.judging.frames import Encoding
 from lookback.judging.interpret import interpret, unanswered
@@ -21,6 +21,8 @@ from lookback.judging.question import Answer, JudgeError, Question, Reply
 from lookback.judging.recording import Failure, Identity, Recording, call_key
 from lookback.judging.secrets import redact
 from lookback.judging.waiting import Patience
+
+SHOWN = 500  # characters of an unexpected error
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,11 @@ class Asker:
                 self.recording.put_all([(self._key(question, 0, repeat), self.judge.identity, question, 0, repeat, failure)])
             return unanswered(question, failure.reason, failure.detail)
         replies = [reply for reply in (*drawn, first) if isinstance(reply, Reply)][: len(drawn) or 1]
-        return [replace(answer, verbatim=redact(answer.verbatim)) for answer in interpret(question, replies)]
+        try:
+            answers = interpret(question, replies)
+        except Exception:  # one reply's defect must not take the others' answers with it
+            return unanswered(question, Reason.JUDGE_UNPARSED, redact(replies[0].text))
+        return [replace(answer, verbatim=redact(answer.verbatim)) for answer in answers]
 
     def _samples_alone(self, question: Question, repeat: int) -> int:
         """How many samples decide without a plain call: where the recording holds samples alone, or the judge needs no plain call.
@@ -155,6 +161,8 @@ class Asker:
                 return await self._asked(question, sample, repeat, posts)
             except MediaError as error:
                 return Failure(error.reason, redact(str(error)))
+            except OSError as error:
+                return Failure(Reason.DECODE_FAILED, redact(f"the video cannot be read: {error}"))
             except JudgeError as error:
                 if error.fatal:
                     self._given_up = error
@@ -164,6 +172,10 @@ class Asker:
                     return Failure(error.reason, redact(error.detail))
                 await self.patience.after(key, attempt, error.wait_s)
                 attempt += 1
+            except LookbackError:
+                raise
+            except Exception as error:  # one reply's defect must not take the others' answers with it
+                return Failure(Reason.BACKEND_FAILED, redact(f"{type(error).__name__}: {error}")[:SHOWN])
 
     async def _asked(self, question: Question, sample: int, repeat: int, posts: int) -> Reply:
         """One post, counted against the budget from the moment it is made."""

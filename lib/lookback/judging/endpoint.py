@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import zlib
 from collections.abc import AsyncIterator
 from email.utils import parsedate_to_datetime
 from time import time
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2  # the HTTP library the openai package itself uses
 
 from lookback.errors import Reason
+from lookback.judging.parsing import whole_characters
 from lookback.judging.probability import NO_TOKENS, YES_TOKENS, p_yes
 from lookback.judging.question import JudgeError, Reply
 from lookback.judging.secrets import redact
@@ -26,27 +28,43 @@ if TYPE_CHECKING:
 MAX_BODY = 4_000_000  # bytes of one response; 24 answered questions with reasons take some 10,000
 LONGEST_TEXT = 200_000  # characters of a reply that are kept
 SHOWN = 500  # characters of an error body in a message
+MOST_TOKENS = 1_000_000_000  # of one call
 TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 REFUSED = {401, 403}
 DECORATION = re.compile(r"""[\s"'“”‘’«»*_`#>~]*""")  # white space, quotes, markdown: what may stand before the answer
 SAME_WORD = re.compile(r"[\w'’-]")  # how the next token opens where it goes on with the word: No|body, No|-one
 
 
-class _TooLarge(RuntimeError):
+class _BadBody(RuntimeError):
     pass
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
-    def __init__(self, stream: Any):
+    """A response's bytes, unpacked here and cut off at MAX_BODY: what counts is what they unpack to."""
+
+    def __init__(self, stream: Any, packed: str):
         self._stream = stream
+        self._unpack = zlib.decompressobj(wbits=47) if packed in ("gzip", "x-gzip", "deflate") else None
+        self._refusal = "" if self._unpack or packed in ("", "identity") else f"the response is packed as {packed[:40]!r}"
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
+        if self._refusal:
+            raise _BadBody(self._refusal)
         async for chunk in self._stream:
+            chunk = self._unpacked(chunk, MAX_BODY + 1 - size)
             size += len(chunk)
             if size > MAX_BODY:
-                raise _TooLarge(f"the response is larger than {MAX_BODY} bytes")
+                raise _BadBody(f"the response is larger than {MAX_BODY} bytes")
             yield chunk
+
+    def _unpacked(self, chunk: bytes, most: int) -> bytes:
+        if self._unpack is None:
+            return chunk
+        try:
+            return self._unpack.decompress(chunk, most)
+        except zlib.error as error:
+            raise _BadBody(f"the response cannot be unpacked: {error}") from None
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -60,8 +78,10 @@ class _BoundedTransport(httpx2.AsyncBaseTransport):
         self._inner = httpx2.AsyncHTTPTransport(limits=limits, verify=secure)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        request.headers["accept-encoding"] = "identity"
         response = await self._inner.handle_async_request(request)
-        response.stream = _BoundedStream(response.stream)
+        response.stream = _BoundedStream(response.stream, response.headers.pop("content-encoding", "").strip().lower())
+        response.headers["content-type"] = "application/json"  # a server's own charset names codecs that unpack, too
         return response
 
     async def aclose(self) -> None:
@@ -88,7 +108,7 @@ def failure(error: Exception) -> JudgeError:
         return JudgeError(Reason.JUDGE_FAILED, detail, retry=status in TRANSIENT, wait_s=wait, fatal=status in REFUSED)
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, _TooLarge):
+        if isinstance(cause, _BadBody):
             return JudgeError(Reason.JUDGE_FAILED, str(cause))
         cause = cause.__cause__
     if isinstance(error, openai.APITimeoutError):
@@ -105,13 +125,24 @@ def read_completion(body: str, want_logprobs: bool) -> Reply:
         message = completion["choices"][0]
         text = message["message"]["content"] or ""
         usage = completion.get("usage") or {}
-        used = {"input_tokens": int(usage.get("prompt_tokens") or 0), "output_tokens": int(usage.get("completion_tokens") or 0)}
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+        used = {"input_tokens": _count(usage.get("prompt_tokens")), "output_tokens": _count(usage.get("completion_tokens"))}
+        said, model, ended = (
+            whole_characters(redact(str(value))) for value in (text, completion.get("model", ""), message.get("finish_reason", ""))
+        )
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         raise JudgeError(Reason.JUDGE_UNPARSED, f"not a chat completion: {redact(body)[:LONGEST_TEXT]}") from None
     tokens = (message.get("logprobs") or {}).get("content") if isinstance(message.get("logprobs"), dict) else None
     logprobs = _answer_token(tokens) if want_logprobs and isinstance(tokens, list) else None
-    served = {"served_model": str(completion.get("model", "")), "finish_reason": str(message.get("finish_reason", ""))}
-    return Reply(redact(str(text))[:LONGEST_TEXT], logprobs, usage={**used, **served, "has_logprobs": tokens is not None})
+    served = {"served_model": model[:SHOWN], "finish_reason": ended[:SHOWN]}
+    return Reply(said[:LONGEST_TEXT], logprobs, usage={**used, **served, "has_logprobs": tokens is not None})
+
+
+def _count(tokens: Any) -> int:
+    """A number of tokens; one that no call can have would spoil the budget, or end it."""
+    count = float(tokens or 0)
+    if not 0 <= count <= MOST_TOKENS:
+        raise ValueError("no number of tokens")
+    return int(count)
 
 
 def _answer_token(tokens: list[Any]) -> tuple[tuple[str, float], ...] | None:
@@ -122,9 +153,9 @@ def _answer_token(tokens: list[Any]) -> tuple[tuple[str, float], ...] | None:
     for place, token in enumerate(tokens):
         try:
             said = str(token["token"])
-            candidates = {said: float(token["logprob"])}
-            candidates |= {str(other["token"]): float(other["logprob"]) for other in token.get("top_logprobs") or []}
-        except (KeyError, TypeError, ValueError):
+            scored = [token, *(token.get("top_logprobs") or [])]
+            candidates = {whole_characters(str(one["token"])): float(one["logprob"]) for one in scored}
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
             return None
         if not all(score <= 0 or math.isfinite(score) for score in candidates.values()):  # NaN fails both; -inf is no mass
             return None
@@ -151,5 +182,5 @@ def _retry_after(header: str | None) -> float | None:
         pass
     try:
         return max(0.0, parsedate_to_datetime(header).timestamp() - time())
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError, OSError):
         return None

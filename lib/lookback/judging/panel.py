@@ -57,6 +57,12 @@ class Panel:
         return list(unique.values())
 
 
+def check_scorer(params: Judging) -> None:
+    """What a judge of frames lacks (a model, an endpoint), said before any work is done."""
+    if params.judge in VISION:
+        JUDGES.get(params.judge).build(JudgeContext(params, params.model))
+
+
 def build_panel(params: Judging, context: JudgeContext, recording: Recording, encoding: Encoding) -> Panel:
     """The panel the parameters ask for; every identity is noted in the recording."""
     if params.judge == "none":

@@ -5,57 +5,87 @@ from __future__ import annotations
 import ast
 import json
 import re
+import warnings
 from typing import Any, Literal
 
 YesNo = Literal["yes", "no"]
 
 FENCE = re.compile(r"```[a-zA-Z]*\s*\n?(.*?)```", re.DOTALL)
 TRAILING_COMMA = re.compile(r",(\s*[}\]])")
-THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)
 BARE = re.compile(r"""^[\s"'*`(\[]*(yes|no)[\s"'*`)\].!]*$""", re.IGNORECASE)
 # what ends the word: "No - it", "No: it", but neither "No-one" nor "No. 5"
 CLOSED = r"""["'*`)\]]*\s*(?:[,:;!\n—]|\.(?!\s*\d)|[–-](?!\w))"""
 LEADING = re.compile(rf"""^[\s"'*`(\[]*(yes|no){CLOSED}""", re.IGNORECASE)
 # the second group is missing where the sentence goes on ("the answer is no longer visible")
+# the quantifiers with a plus give nothing back: a hundred thousand spaces would otherwise be divided up in every way
 NAMED = re.compile(
-    rf"""\b(?:final\s+)?answer["'*`]*\s*(?:is\s*:?|:|=)\s*["'*`]*(yes|no)\b(["'*`)\]]*\s*$|{CLOSED}|\s+\(|\s+(?:because|since|as)\b)?""",
+    rf"""\banswer["'*`]*+\s*+(?:is(?:\s*+:)?|:|=)\s*+["'*`]*+(yes|no)\b(["'*`)\]]*+\s*+$|{CLOSED}|\s++\(|\s++(?:because|since|as)\b)?""",
     re.IGNORECASE,
 )
-RATING = re.compile(r"""\b(?:score|rating)["'*`]*\s*(?:is|of|:|=)?\s*["'*`]*(\d+(?:\.\d+)?)\b""", re.IGNORECASE)
+RATING = re.compile(r"""\b(?:score|rating)["'*`]*+(?:\s*+(?:is|of|:|=))?\s*+["'*`]*+(\d+(?:\.\d+)?)\b""", re.IGNORECASE)
 OUT_OF_FIVE = re.compile(r"\b(\d+(?:\.\d+)?)\s*(?:/|out of)\s*5\b", re.IGNORECASE)
+MOST_BLOCKS = 20  # fenced blocks of a reply that are tried
 LONGEST = 200_000  # characters looked at; a judge that writes more than this has lost the thread
 
 
 def parse_json(text: str) -> Any | None:
     """The JSON value in a reply: the whole text, else a fenced block, else the first bracketed value with small repairs."""
-    text = THINKING.sub("", text[:LONGEST]).strip()
-    candidates = [text, *(block.strip() for block in FENCE.findall(text))]
+    text = _without_thinking(text)
+    candidates = [text, *(block.strip() for block in FENCE.findall(text)[:MOST_BLOCKS])]
     bracketed = _first_bracketed(text)
     if bracketed:
         candidates.append(bracketed)
     for candidate in candidates:
         try:
-            return json.loads(candidate)
+            return _writable(json.loads(candidate))
         except (ValueError, RecursionError):
             continue
     for candidate in candidates[1:] or [text]:
         repaired = TRAILING_COMMA.sub(r"\1", candidate)
         try:
-            return json.loads(repaired)
+            return _writable(json.loads(repaired))
         except (ValueError, RecursionError):
             pass
-        try:
-            value = ast.literal_eval(repaired)  # single quotes, True/False: a Python literal instead of JSON
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            continue
-        if isinstance(value, dict | list):
+        if (value := _python_literal(repaired)) is not None:
             return value
     return None
 
 
+def _python_literal(text: str) -> Any | None:
+    """A list or mapping with single quotes, True and False instead of JSON; only what JSON can also hold."""
+    if not text.startswith(("{", "[")):
+        return None
+    try:
+        with warnings.catch_warnings(action="ignore"):  # "\\d" in a text is worth a warning to Python, not to us
+            value = ast.literal_eval(text)
+        return _writable(json.loads(json.dumps(value)))
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def whole_characters(text: str) -> str:
+    """The text with a question mark for half a surrogate pair, which JSON can spell and no file can hold."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _writable(value: Any) -> Any:
+    written = json.dumps(value, ensure_ascii=False)
+    whole = whole_characters(written)
+    return value if whole == written else json.loads(whole)
+
+
+def _without_thinking(text: str) -> str:
+    """The reply without its <think>...</think> passages and the white space around it."""
+    text, said, place = text[:LONGEST], [], 0
+    while (start := text.find("<think>", place)) >= 0 and (end := text.find("</think>", start)) >= 0:
+        said.append(text[place:start])
+        place = end + len("</think>")
+    return "".join([*said, text[place:]]).strip()
+
+
 def parse_yes_no(text: str) -> YesNo | None:
     """Yes or no from a plain or JSON reply; None where the words do not decide it ("yes and no", "there is no sign of ...")."""
-    text = THINKING.sub("", text[:LONGEST]).strip()
+    text = _without_thinking(text)
     if match := BARE.match(text):
         return _yes_no(match.group(1))
     value = parse_json(text)
@@ -75,7 +105,7 @@ def parse_yes_no(text: str) -> YesNo | None:
 
 def parse_rating(text: str, low: float = 1.0, high: float = 5.0) -> float | None:
     """A rating on the scale from a JSON reply, a bare number, "score: 4" or "4/5"; None off the scale or when two differ."""
-    text = THINKING.sub("", text[:LONGEST]).strip()
+    text = _without_thinking(text)
     value = parse_json(text)
     if isinstance(value, dict):
         value = next((value[key] for key in value if str(key).lower() in ("score", "rating")), None)

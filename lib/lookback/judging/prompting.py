@@ -13,11 +13,10 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-import yaml
-
 from lookback.errors import ContractError
 from lookback.files import sha256_json
 from lookback.registry import benchmark_packages
+from lookback.yaml_files import parse_yaml
 
 PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
@@ -57,7 +56,7 @@ def load_prompt(name: str) -> Prompt:
 @cache
 def load_catalogue(name: str) -> dict[str, Any]:
     """A YAML catalogue of fixed questions, with its `version` like a prompt's."""
-    values = yaml.safe_load(_read(f"{name}.yaml"))
+    values = parse_yaml(_read(f"{name}.yaml"))
     return {**values, "version": f"{name}+{sha256_json(values['questions'])[:8]}"}
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-KEY_VARIABLES = ("LOOKBACK_JUDGE_KEY", "MBENCH_VLM_API_KEY", "OPENAI_API_KEY")
+from lookback.hiding import KEY_VARIABLES
+
 HIDDEN = "[key]"
 SHORTEST = 6  # a shorter "key" is a placeholder such as "none"; hiding it would garble ordinary words
 

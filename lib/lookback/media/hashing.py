@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 from lookback.errors import MediaError, Reason
+from lookback.media.reader import unreadable_in_words
 
 CHUNK = 1 << 20
 
@@ -13,6 +14,11 @@ CHUNK = 1 << 20
 def content_hash(path: str | Path) -> str:
     """SHA-256 of a file's bytes; of a folder, SHA-256 over its files' relative names (sorted), sizes and bytes."""
     path = Path(path)
+    with unreadable_in_words(path):
+        return _hash(path)
+
+
+def _hash(path: Path) -> str:
     if not path.exists():
         raise MediaError(f"{path}: no such file or folder; check the path in the dataset", Reason.MISSING_INPUT)
     digest = hashlib.sha256()

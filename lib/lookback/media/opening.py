@@ -7,7 +7,7 @@ from pathlib import Path
 from lookback.errors import MediaError, Reason
 from lookback.media.animation import AnimationReader, is_animation
 from lookback.media.frames import FrameFolderReader
-from lookback.media.reader import VideoInfo, VideoReader, existing
+from lookback.media.reader import VideoInfo, VideoReader, existing, unreadable_in_words
 from lookback.media.video import VideoFileReader, probe_video
 
 
@@ -17,22 +17,24 @@ def open_video(path: str | Path, fps: float | None = None) -> VideoReader:
     `fps` is the rate of a frame folder, which carries none; files keep their own.
     """
     path = existing(path)
-    if path.is_dir():
-        return FrameFolderReader(path, fps)
-    if is_animation(path):
-        return AnimationReader(path)
-    _refuse_still(path)
-    return VideoFileReader(path)
+    with unreadable_in_words(path):
+        if path.is_dir():
+            return FrameFolderReader(path, fps)
+        if is_animation(path):
+            return AnimationReader(path)
+        _refuse_still(path)
+        return VideoFileReader(path)
 
 
 def probe(path: str | Path, fps: float | None = None) -> VideoInfo:
     """A clip's facts; decodes no more than the first frame of a well-formed video."""
     path = existing(path)
-    if path.is_dir() or is_animation(path):
-        with open_video(path, fps) as reader:
-            return reader.info
-    _refuse_still(path)
-    return probe_video(path).info
+    with unreadable_in_words(path):
+        if path.is_dir() or is_animation(path):
+            with open_video(path, fps) as reader:
+                return reader.info
+        _refuse_still(path)
+        return probe_video(path).info
 
 
 def _refuse_still(path: Path) -> None:

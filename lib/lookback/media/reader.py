@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
@@ -43,9 +44,24 @@ class VideoInfo:
     complete: bool = True
 
 
+@contextmanager
+def unreadable_in_words(path: Path) -> Iterator[None]:
+    """What the system says of a file (no permission, an I/O error, too long a name) as a MediaError."""
+    try:
+        yield
+    except OSError as error:
+        message = f"{path}: cannot be read ({error.strerror or error}); check the file and its permissions"
+        raise MediaError(message, Reason.MISSING_INPUT) from None
+
+
 def existing(path: str | Path) -> Path:
     """The path, if something that can be read is there."""
     path = Path(path)
+    with unreadable_in_words(path):
+        return _readable(path)
+
+
+def _readable(path: Path) -> Path:
     if not path.exists():
         raise MediaError(f"{path}: no such file or folder; check the path in the dataset", Reason.MISSING_INPUT)
     if not os.access(path, os.R_OK):

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from lookback.errors import ParameterError, brief
+from lookback.hiding import KEY_VARIABLES, find_key, hide, is_secret
 from lookback.params.curation import Curation
 from lookback.params.executor import Ray
 from lookback.params.section import Section
@@ -59,6 +60,8 @@ def load_run(run: str = "demo", overrides: list[str] | tuple[str, ...] = ()) -> 
         raise ParameterError(f"There is no parameter file {path}; {hint}")
     try:
         values = parse_yaml(path.read_text(encoding="utf-8")) or {}
+    except OSError as error:
+        raise ParameterError(f"{path} cannot be read ({error.strerror}); check its permissions") from None
     except ValueError as error:  # also bad UTF-8
         raise ParameterError(f"{path.name} is not valid YAML: {_one_line(error)}") from None
     if not isinstance(values, dict):
@@ -69,6 +72,8 @@ def load_run(run: str = "demo", overrides: list[str] | tuple[str, ...] = ()) -> 
 
 def validate(values: dict[str, Any], where: str) -> RunParams:
     """Values to parameters, or a ParameterError with every problem on its own line."""
+    if misplaced := find_key(values):
+        raise ParameterError(f"{where}: {_no_keys_here(misplaced)}")
     try:
         return RunParams.model_validate(values)
     except ValidationError as error:
@@ -80,7 +85,7 @@ def apply_overrides(values: dict[str, Any], overrides: list[str] | tuple[str, ..
     for override in overrides:
         key, separator, text = override.partition("=")
         if not separator:
-            raise ParameterError(f"Override '{override}' is not key=value (for example seed=8 or report.title=Trial)")
+            raise ParameterError(f"Override {brief(override)} is not key=value (for example seed=8 or report.title=Trial)")
         *sections, name = key.strip().split(".")
         target = values = {**values}
         for section in sections:
@@ -90,20 +95,26 @@ def apply_overrides(values: dict[str, Any], overrides: list[str] | tuple[str, ..
         try:
             target[name] = parse_yaml(text)
         except ValueError as error:
-            raise ParameterError(f"Override '{override}': the value is not valid YAML: {_one_line(error)}") from None
+            raise ParameterError(f"Override of '{hide(key)}': the value is not valid YAML: {_one_line(error)}") from None
     return values
 
 
 def _is_run(path: Path) -> bool:
-    return re.search(r"^(curation|judging|scoring|extraction|report):", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
+    try:
+        return re.search(r"^(curation|judging|scoring|extraction|report):", path.read_text("utf-8"), re.MULTILINE) is not None
+    except (OSError, ValueError):  # somebody else's file
+        return False
 
 
 def _sentence(where: str, problem: Any) -> str:
     value = problem.get("input")
+    place = ".".join(str(part) for part in problem["loc"])
+    if is_secret(place, value):
+        return f"{where}: {_no_keys_here(place)}"
     if problem["loc"][-1] in PLAIN:  # one problem for each kind that a value may be
         key = ".".join(str(part) for part in problem["loc"][:-1])
         return f"{where}: '{key}' has the bad value {brief(value)}: a text, a number, true or false is expected"
-    key = ".".join(str(part) for part in problem["loc"])
+    key = place
     if problem["type"] == "extra_forbidden":
         valid = _valid_keys(problem["loc"][:-1])
         near = get_close_matches(str(problem["loc"][-1]), valid, n=1, cutoff=0.4)
@@ -113,6 +124,13 @@ def _sentence(where: str, problem: Any) -> str:
         return f"{where}: key '{key}' is missing"
     said = problem["msg"].removeprefix("Value error, ")
     return f"{where}: '{key}' has the bad value {brief(value)}: {said[0].lower()}{said[1:]}"
+
+
+def _no_keys_here(place: str) -> str:
+    return (
+        f"'{hide(place)}' looks like a key or password (its value is not shown). Keys come from the environment alone "
+        f"(${KEY_VARIABLES[0]}): take it out of the parameters"
+    )
 
 
 def _valid_keys(location: tuple[Any, ...]) -> list[str]:

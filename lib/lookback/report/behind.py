@@ -14,7 +14,6 @@ import cv2
 import numpy as np
 import pandas as pd
 
-from lookback.benchmarks.wrbench.judgeability import SECOND
 from lookback.clips import KEYS, Clip
 from lookback.errors import MediaError
 from lookback.files import sha256_json

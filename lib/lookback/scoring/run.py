@@ -16,7 +16,7 @@ from lookback.backends.choose import backend_options, build_backend, choose_back
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.errors import BackendUnavailable, NotScorable, Reason, UsageError
 from lookback.executors import WorkerDied, executor_of
-from lookback.extraction.identity import changed_since_curation, file_hash, producer_of
+from lookback.extraction.identity import can_be_read, changed_since_curation, file_hash, producer_of
 from lookback.files import sha256_json
 from lookback.params import RunParams
 from lookback.paths import resolve
@@ -67,22 +67,20 @@ def applicable(clip: Clip, wanted: Sequence[str]) -> list[MetricSpec]:
     ]
 
 
-def check_names(names: Sequence[str]) -> None:
-    """Unknown metric names are an error before anything runs."""
-    for name in names:
-        METRICS.get(name)
+def check_metrics(names: Sequence[str], clips: pd.DataFrame) -> None:
+    """Unknown names, and names of which none applies to any clip, judged metrics counted too, are the user's mistake."""
+    specs = [METRICS.get(name) for name in names]
+    kinds = clips[["benchmark", "setting", "subset"]].drop_duplicates().itertuples(index=False, name=None)
+    if specs and len(clips) and not any(spec.applies_to(*kind) for kind in kinds for spec in specs):
+        raise UsageError(f"None of the metrics {', '.join(names)} applies to these clips; see lookback list-metrics")
 
 
 def score_run(
     params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """(units, items, timings) of every clip and applicable metric; timings: seconds of every part that was not in the store."""
-    check_names(params.scoring.metrics)
+    check_metrics(params.scoring.metrics, clips)
     tasks = list(_tasks(params, clips, segments, artifacts))
-    if params.scoring.metrics and not any(task.metrics for task in tasks):
-        raise UsageError(
-            f"None of the metrics {', '.join(params.scoring.metrics)} applies to these clips; see lookback list-metrics"
-        )
     units: list[dict[str, Any]] = []
     items: list[dict[str, Any]] = []
     timings: list[dict[str, Any]] = []
@@ -133,7 +131,7 @@ def score_task(task: Task) -> Done:
     else:
         scored = score_clip([(spec, context) for spec, context, _, _ in fresh], spent)
     for result, (spec, context, producer, inputs) in zip(scored, fresh, strict=True):
-        if not changed and resolve(task.clip.video).exists() and not any(item.reason in MENDABLE for item in result.items):
+        if not changed and can_be_read(task.clip) and not any(item.reason in MENDABLE for item in result.items):
             store.save(producer, inputs, {}, asdict(result))
         results[spec.name, context.variant] = (result, producer, inputs)
     if fresh:

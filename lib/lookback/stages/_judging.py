@@ -35,7 +35,7 @@ def judging(params: RunParams) -> dict[str, pd.DataFrame]:
         wanted,
         wanted.model,
         params.seed,
-        "cuda" if params.device == "cuda" else "cpu",
+        params.device,
         params.extraction.allow_download,
         artifact_loader(params.paths.artifacts, artifacts),
         truth,

@@ -7,10 +7,9 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-import yaml
-
 from lookback.errors import ContractError, UsageError
 from lookback.paths import project_root
+from lookback.yaml_files import parse_yaml
 
 Kind = Literal["embedded", "hub", "torchvision", "manual"]
 LOCK_FILE = "weights.lock.yaml"
@@ -43,11 +42,13 @@ def read_lock(path: Path | None = None) -> dict[str, Weight]:
 @lru_cache(maxsize=8)
 def _read(path: Path) -> dict[str, Weight]:
     try:
-        sections = yaml.safe_load(path.read_text(encoding="utf-8"))
+        sections = parse_yaml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UsageError(f"{path} is not there; it lists the weight files and comes with the project") from None
-    except yaml.YAMLError as error:
+    except ValueError as error:  # also bad UTF-8
         raise ContractError(f"{path.name} is not valid YAML: {error}") from None
+    if not isinstance(sections, dict) or not all(isinstance(entries, dict) for entries in sections.values()):
+        raise ContractError(f"{path.name} must hold sections of named weights; take the project's own file again")
     makers = {"embedded": _embedded, "hub": _hub, "torchvision": _torchvision, "manual": _manual}
     weights: dict[str, Weight] = {}
     for section, entries in sections.items():

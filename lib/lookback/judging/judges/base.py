@@ -23,7 +23,7 @@ class JudgeContext:
     params: Judging
     model: str = ""  # which model, where a judge can be several
     seed: int = 0
-    device: str = "cpu"
+    device: str = "cpu"  # or auto: chosen where the model runs, which may be another machine
     allow_download: bool = False
     artifacts: Callable[[Clip], Mapping[str, Entry]] = lambda clip: {}
     truth: pd.DataFrame | None = None

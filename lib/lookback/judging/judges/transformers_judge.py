@@ -8,6 +8,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from lookback.backends.base import BackendOptions
+from lookback.backends.choose import usable_device
+from lookback.backends.runtime import torch_device
 from lookback.errors import BackendUnavailable, Reason
 from lookback.files import sha256_json
 from lookback.judging.judges.base import JudgeContext
@@ -80,8 +83,11 @@ class TransformersJudge:
                 raise BackendUnavailable(f"The judge model {name} cannot be loaded: {message}", remedy) from None
             # loading torchvision routes FFmpeg's log through Python, where a decoder thread can wait for ever
             av.logging.set_level(None)
-            self._loaded = (processor, model.eval().to(self.context.device))
+            self._loaded = (processor, model.eval().to(self._device()))
         return self._loaded
+
+    def _device(self) -> str:
+        return torch_device(BackendOptions(device=usable_device(self.context.device)))
 
     def _inputs(self, processor: Any, question: Question) -> Any:
         from PIL import Image

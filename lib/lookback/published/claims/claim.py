@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib import resources
 from typing import Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from lookback.registry import benchmark_packages
+from lookback.yaml_files import parse_yaml
 
 
 class Claim(BaseModel):
@@ -41,6 +41,6 @@ def load_claims() -> list[Claim]:
         path = resources.files(package) / "published" / "claims.yaml"
         if not path.is_file():
             continue
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = parse_yaml(path.read_text(encoding="utf-8"))
         claims += [Claim(**{"paper": content["paper"], **entry}) for entry in content["claims"]]
     return claims

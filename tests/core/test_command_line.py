@@ -1,0 +1,49 @@
+"""The command line itself: interrupts, and where it says that the results lie."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lookback.cli.app import app
+from lookback.pipeline import Pipeline
+from typer.testing import CliRunner
+
+
+@pytest.mark.parametrize("module", ["lookback.cli.app", "typer", "lookback.params", "lookback.errors", "lookback.doctor", "pandas"])
+def test_an_interrupt_while_modules_are_imported_shows_no_traceback(module: str):
+    code = f"""
+import os, signal, sys
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+from lookback.cli import main
+sys.argv = ["lookback", "doctor"]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode in (130, -signal.SIGINT), done.stderr  # a shell says 130 of both
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("lookback: stopped")
+
+
+def test_the_entry_point_imports_nothing_heavy():
+    code = (
+        "import sys, lookback.cli; print(*sorted({name.partition('.')[0] for name in sys.modules} & {'typer', 'numpy', 'pandas'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize("output", ["/out", "/out/deep/er", "outputs/elsewhere"])
+def test_an_output_folder_of_any_depth_is_named_at_the_end_of_a_run(output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Pipeline, "run", lambda self, target: ["report"])
+    (tmp_path / "trial.yaml").write_text(f"output: {output}\n")
+    done = CliRunner().invoke(app, ["report", "--run", str(tmp_path / "trial.yaml")])
+    assert (done.exit_code, done.output) == (0, f"{output}/report.html: redone: report\n")
