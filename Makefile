@@ -19,7 +19,7 @@ STAGES := curation extraction scoring judging agreement forensics audit
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: help setup torch-build report $(STAGES) score compare test lint bench lab inspect annotate samples clean
+.PHONY: help setup torch-build report $(STAGES) score compare test lint bench readme lab inspect annotate samples clean
 
 help: ## Show this list
 	@grep -hE '^[a-z$$() A-Z]+:.*?## ' $(MAKEFILE_LIST) | sed 's/$$(STAGES)/<stage>/' | awk -F ':.*?## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -66,13 +66,16 @@ compare: $(READY) ## Compare two finished runs: make compare RUNS="a b"
 	@$(LOOKBACK) compare $(RUNS)
 
 test: $(READY) ## Run the test suite
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --junitxml=outputs/tests.xml
 
 lint: $(READY) ## Check style and types
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
 bench: $(READY) ## Run the benchmarks: a table of ratios, and outputs/bench.json
 	@$(BIN)/python bench/run.py
+
+readme: $(READY) ## Record what bench, report and test measured in docs/measured, and fill README's figures from it
+	@$(BIN)/python bench/readme.py
 
 lab: $(READY) ## Open JupyterLab on the notebooks (loopback only)
 	@$(BIN)/jupyter lab --ip=127.0.0.1 notebooks

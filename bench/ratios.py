@@ -25,8 +25,10 @@ import numpy as np
 import pandas as pd
 from lookback.clips import Clip, clips_to_frame
 from lookback.files import write_json
+from lookback.machine import one_line
 from lookback.params import RunParams
 from lookback.params.load import validate
+from lookback.provenance import git_revision
 
 Row = dict[str, Any]
 SIZE, TRUTH_SIZE, FRAMES = (480, 832), (1080, 1920), 81
@@ -346,7 +348,7 @@ def main() -> int:
         for each in found:
             print(f"({each['id']}) {each['what']:<70} {each['ratio']:8.2f}  {reached(each):<12} {each['note']}", flush=True)
         rows += found
-    write_json(Path(__file__).parents[1] / "outputs" / "ratios.json", {"rows": rows})
+    write_json(Path(__file__).parents[1] / "outputs" / "ratios.json", {"rows": rows, "machine": one_line(), "git": git_revision()})
     return 1 if any(reached(each).endswith("NO") for each in rows) else 0
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import platform
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 from lookback.files import write_json
+from lookback.machine import one_line
+from lookback.provenance import git_revision
 
 HERE = Path(__file__).parent
 SCRIPTS = (["ratios.py"], ["media_memory.py"], ["curation_scale.py"], ["stats_speed.py"], ["judging_throughput.py"])
@@ -25,7 +26,7 @@ def main() -> int:
         seconds = round(time.perf_counter() - started, 1)
         results.append({"benchmark": name, "seconds": seconds, "exit": ran.returncode, "printed": ran.stdout})
         worst = max(worst, ran.returncode)
-    write_json(HERE.parent / "outputs" / "bench.json", {"machine": platform.platform(), "results": results})
+    write_json(HERE.parent / "outputs" / "bench.json", {"machine": one_line(), "git": git_revision(), "results": results})
     return worst
 
 

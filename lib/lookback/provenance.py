@@ -11,6 +11,7 @@ from typing import Any
 import lookback
 from lookback.files import sha256_json, write_json
 from lookback.hiding import hide_all
+from lookback.machine import one_line
 from lookback.params import RunParams
 from lookback.paths import project_root
 
@@ -59,6 +60,7 @@ def write_provenance(params: RunParams, stages: dict[str, Any]) -> None:
             "git": git_revision(),
             "python": sys.version.split()[0],
             "platform": platform.platform(),
+            "machine": one_line(),
             "device": params.device,
             "packages": package_versions(),
             "parameters": values,

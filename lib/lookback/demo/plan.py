@@ -9,8 +9,6 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-import yaml
-
 from lookback.camera.intent import PRESETS, CameraIntent, parse, preset
 from lookback.camera.text import parse_action
 from lookback.demo.failures import model_name
@@ -18,6 +16,7 @@ from lookback.demo.spec import FAITHFUL, ClipSpec
 from lookback.errors import LookbackError
 from lookback.layouts.writing import Writer
 from lookback.registry import BENCHMARKS
+from lookback.yaml_files import parse_yaml
 
 Model = tuple[str, float]  # failure and severity
 FPS = 16.0
@@ -70,7 +69,7 @@ def spelling(model_id: str) -> int:
 
 @lru_cache(maxsize=1)
 def _document() -> dict[str, Any]:
-    return yaml.safe_load((resources.files("lookback.demo") / "plan.yaml").read_text(encoding="utf-8"))
+    return parse_yaml((resources.files("lookback.demo") / "plan.yaml").read_text(encoding="utf-8"))
 
 
 def _task(row: dict[str, Any]) -> Task:

@@ -59,7 +59,7 @@ class Panel:
 
 def check_scorer(params: Judging) -> None:
     """What a judge of frames lacks (a model, an endpoint), said before any work is done."""
-    if params.judge in VISION:
+    if params.judge != "none" and JUDGES.get(params.judge).looks:
         JUDGES.get(params.judge).build(JudgeContext(params, params.model))
 
 

@@ -1,0 +1,165 @@
+"""README's figures come from files: `make readme` records what the measuring commands left in outputs/, and fills README.md.
+
+`docs/measured/<name>.json` holds the values with machine, date, commit and command. A block of README.md between
+`<!-- measured:name -->` and `<!-- /measured -->` is what `SENTENCES[name]` makes of that file; nobody edits it by hand.
+
+- bench: outputs/ratios.json of `make bench`
+- forensics, heldout: outputs/<run>/tables/forensics/*.csv and provenance.json of `make report` and of benchmarks/heldout.py
+- setup: the size of this checkout's .venv, one entry per architecture
+- tests: outputs/tests.xml of `make test`
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import platform
+import re
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+from lookback.errors import ContractError
+from lookback.files import write_json, write_text
+from lookback.machine import one_line
+from lookback.paths import project_root
+from lookback.provenance import git_revision
+
+Values = dict[str, Any]
+BLOCK = re.compile(r"(<!-- measured:(\w+) -->\n)(.*?)(<!-- /measured -->)", re.DOTALL)
+FORENSICS = {"forensics": ("demo", "`make report`"), "heldout": ("heldout", "`python benchmarks/heldout.py`")}
+
+
+def folder() -> Path:
+    return project_root() / "docs" / "measured"
+
+
+def records() -> dict[str, Values]:
+    """Every recorded file by its name."""
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder().glob("*.json"))}
+
+
+# what was measured -> docs/measured
+
+
+def collected(outputs: Path) -> Iterator[tuple[str, Values]]:
+    """Name and record of everything that lies in outputs/ now."""
+    if (ratios := outputs / "ratios.json").is_file():
+        read = json.loads(ratios.read_text(encoding="utf-8"))
+        yield "bench", {**_origin(ratios, "`make bench`", read), "rows": read["rows"]}
+    for name, (run, command) in FORENSICS.items():
+        if (scores := outputs / run / "tables" / "forensics" / "scores.csv").is_file():
+            provenance = json.loads((outputs / run / "provenance.json").read_text(encoding="utf-8"))
+            yield name, {**_origin(scores, command, provenance), **_forensics(scores)}
+    if (suite := outputs / "tests.xml").is_file():
+        yield "tests", {**_origin(suite, "`make test`", {}), **_tests(suite)}
+
+
+def _origin(file: Path, command: str, said: Values) -> Values:
+    """Machine, commit and date of a measurement: as the file says, else this machine, this commit and the file's own date."""
+    day = datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat()
+    commit = said.get("git") or git_revision()
+    return {"command": command, "machine": said.get("machine") or one_line(), "date": day, "commit": commit}
+
+
+def _forensics(scores: Path) -> Values:
+    f1 = [float(row["F1"]) for row in csv.DictReader(scores.open(encoding="utf-8"))]
+    rows = {row["injected"]: row for row in csv.DictReader((scores.parent / "confusion.csv").open(encoding="utf-8"))}
+    faithful = rows.get("none", {"clips": "0", "nothing found": "0"})
+    flagged = int(faithful["clips"]) - int(faithful["nothing found"])
+    clips = sum(int(row["clips"]) for row in rows.values())
+    return {"macro_f1": sum(f1) / len(f1), "clips": clips, "faithful": int(faithful["clips"]), "flagged": flagged}
+
+
+def _tests(suite: Path) -> Values:
+    # our own file, written by pytest a moment ago
+    found = next(iter(ET.parse(suite).getroot().iter("testsuite"))).attrib
+    counts = {name: int(found[name]) for name in ("tests", "failures", "errors", "skipped")}
+    return {**counts, "seconds": round(float(found["time"]))}
+
+
+def setup_record(known: Values) -> Values:
+    """The size of this checkout's .venv beside what other architectures were found to take."""
+    venv = (project_root() / ".venv").resolve()
+    size = sum(path.lstat().st_blocks * 512 for path in venv.rglob("*"))  # on the disk, as du counts it
+    entry = {"gigabytes": round(size / 2**30, 1), "machine": one_line(), "date": date.today().isoformat(), "commit": git_revision()}
+    return {"command": "`make setup`", "venv": {**known.get("venv", {}), platform.machine(): entry}}
+
+
+# docs/measured -> README.md
+
+
+def _bench(found: Values) -> str:
+    lines = ["| what | ratio | goal | in numbers |", "|---|---|---|---|"]
+    for row in found["rows"]:
+        limit = "" if row["goal"] is None else f"{'at most' if row.get('smaller') else 'at least'} {row['goal']:g}"
+        ratio = "" if row["ratio"] is None else _short(row["ratio"])
+        lines.append(f"| ({row['id']}) {row['what']} | {ratio} | {limit} | {row['note']} |")
+    return f"{_where(found)}:\n\n" + "\n".join(lines) + "\n"
+
+
+def _short(number: float) -> str:
+    return f"{number:.0f}" if abs(number) >= 20 else f"{number:.1f}" if abs(number) >= 2 else f"{number:.2f}"
+
+
+def _forensic_sentence(found: Values) -> str:
+    flagged = f"{found['flagged'] or 'none'} of {found['faithful']} faithful clips flagged"
+    return f"a macro-F1 of {found['macro_f1']:.2f} over {found['clips']} clips, {flagged}.\n{_where(found)}.\n"
+
+
+def _setup_sentence(found: Values) -> str:
+    sizes = [f"{entry['gigabytes']:g} GB on {entry['machine']}" for _, entry in sorted(found["venv"].items())]
+    return f"`.venv` takes {', '.join(sizes)}.\n"
+
+
+def _test_sentence(found: Values) -> str:
+    bad = found["failures"] + found["errors"]
+    minutes = f"{max(1, round(found['seconds'] / 60))} min"
+    return f"`make test`: {found['tests']:,} tests, {bad} failed, {found['skipped']} skipped, in {minutes}. {_where(found)}.\n"
+
+
+def _where(found: Values) -> str:
+    commit = f", commit {found['commit'][:7]}" if found["commit"] else ""
+    return f"Measured by {found['command']} on {found['machine']}, {found['date']}{commit}"
+
+
+SENTENCES: dict[str, Callable[[Values], str]] = {
+    "bench": _bench,
+    "forensics": lambda found: f"On the demo world, where the thresholds were chosen: {_forensic_sentence(found)}",
+    "heldout": lambda found: f"On clips held out: {_forensic_sentence(found)}",
+    "setup": _setup_sentence,
+    "tests": _test_sentence,
+}
+
+
+def filled(text: str, found: dict[str, Values]) -> str:
+    """README's text with every marked block written anew; a block without a record is empty."""
+
+    def fill(match: re.Match[str]) -> str:
+        name = match[2]
+        if name not in SENTENCES:
+            raise ContractError(f"README.md marks a block 'measured:{name}'; known: {', '.join(SENTENCES)}")
+        return match[1] + (SENTENCES[name](found[name]) if name in found else "") + match[4]
+
+    return BLOCK.sub(fill, text)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fill-only", action="store_true", help="record nothing, only write README.md from docs/measured")
+    if not parser.parse_args().fill_only:
+        for name, record in collected(project_root() / "outputs"):
+            write_json(folder() / f"{name}.json", record)
+            print(f"docs/measured/{name}.json: {record['machine']}, {record['date']}")
+        write_json(folder() / "setup.json", setup_record(records().get("setup", {})))
+    readme = project_root() / "README.md"
+    write_text(readme, filled(readme.read_text(encoding="utf-8"), records()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""The machine in words: what a number that depends on it must name."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+LIBRARIES = {"numpy": "numpy", "torch": "torch", "OpenCV": "opencv-python", "PyAV": "av", "onnxruntime": "onnxruntime"}
+
+
+def machine() -> dict[str, str]:
+    """Architecture, processor, cores, Python, the libraries that compute, and the GPU where there is one."""
+    facts = {
+        "architecture": platform.machine(),
+        "processor": processor(),
+        "cores": str(cores()),
+        "Python": platform.python_version(),
+        **{name: _version(package) for name, package in LIBRARIES.items()},
+        "GPU": gpu() or "none",
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def one_line() -> str:
+    """The machine as a few words."""
+    count = cores()
+    graphics = gpu()
+    return f"{platform.machine()}, {processor()}, {count} core{'s' * (count > 1)}" + (f", {graphics}" if graphics else "")
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def processor() -> str:
+    """The processor's name: from lscpu, which also knows ARM's; else what Linux, macOS or Python call it."""
+    if sys.platform == "darwin":
+        return _said(["sysctl", "-n", "machdep.cpu.brand_string"]) or platform.processor()
+    for line in _said(["lscpu"]).splitlines() + _cpuinfo():
+        name, _, value = line.partition(":")
+        if name.strip().lower() == "model name" and value.strip() not in ("", "-"):
+            return value.strip()
+    return platform.processor() or "unknown processor"
+
+
+def gpu() -> str:
+    """The CUDA device's name, empty where torch sees none."""
+    from lookback.backends.choose import device
+    from lookback.params import RunParams
+
+    if device(RunParams(run="machine")) != "cuda":
+        return ""
+    import torch
+
+    return torch.cuda.get_device_name()
+
+
+def _said(command: list[str]) -> str:
+    if shutil.which(command[0]) is None:
+        return ""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=10, env={**os.environ, "LC_ALL": "C"}).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def _cpuinfo() -> list[str]:
+    path = Path("/proc/cpuinfo")
+    return path.read_text(errors="replace").splitlines() if path.is_file() else []
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,57 @@
+"""README's figures: each marked block is what the recorded file gives, and the recorded files come from what commands left."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from lookback.errors import ContractError
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+import readme
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_marked_blocks_are_what_the_recorded_files_give():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme.filled(text, readme.records()) == text, "run make readme"
+    assert {match[2] for match in readme.BLOCK.finditer(text)} == set(readme.SENTENCES)
+
+
+def test_every_record_names_its_machine_date_and_command():
+    records = readme.records()
+    assert {"bench", "forensics", "heldout", "setup"} <= set(records)
+    for name, record in records.items():
+        parts = record["venv"].values() if name == "setup" else [record]
+        assert record["command"] and all(part["machine"] and part["date"] and part["commit"] for part in parts), name
+
+
+def test_a_changed_record_changes_the_block_and_an_unknown_block_is_refused():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    records = readme.records()
+    records["forensics"]["macro_f1"], records["forensics"]["flagged"] = 0.5, 2
+    changed = readme.filled(text, records)
+    assert "macro-F1 of 0.50" in changed and "2 of 23 faithful clips flagged" in changed
+    with pytest.raises(ContractError, match="measured:nonsense"):
+        readme.filled("<!-- measured:nonsense -->\n<!-- /measured -->", records)
+
+
+def test_what_commands_left_in_outputs_is_recorded_with_their_machine(tmp_path):
+    row = {"id": "c", "what": "two workers", "ratio": 1.5, "goal": 1.7, "note": ""}
+    (tmp_path / "ratios.json").write_text(json.dumps({"rows": [row], "machine": "an abacus", "git": "abc"}))
+    tables = tmp_path / "demo" / "tables" / "forensics"
+    tables.mkdir(parents=True)
+    (tables / "scores.csv").write_text("label,F1\na,1.0\nb,0.5\n")
+    (tables / "confusion.csv").write_text("injected,clips,a,b,nothing found\na,3,3,0,0\nb,3,0,1,2\nnone,4,1,0,3\n")
+    (tmp_path / "demo" / "provenance.json").write_text(json.dumps({"machine": "an abacus", "git": "abc"}))
+    suite = '<testsuites><testsuite tests="9" failures="1" errors="0" skipped="2" time="61.4"/></testsuites>'
+    (tmp_path / "tests.xml").write_text(suite)
+    found = dict(readme.collected(tmp_path))
+    assert set(found) == {"bench", "forensics", "tests"}
+    assert found["bench"]["machine"] == "an abacus" and found["bench"]["rows"] == [row]
+    assert {name: found["forensics"][name] for name in ("macro_f1", "clips", "faithful", "flagged")} == {
+        "macro_f1": 0.75, "clips": 10, "faithful": 4, "flagged": 1,
+    }  # fmt: skip
+    assert "9 tests, 1 failed, 2 skipped" in readme.SENTENCES["tests"](found["tests"])
+    assert "| (c) two workers | 1.50 | at least 1.7 |" in readme.SENTENCES["bench"](found["bench"])
