@@ -6,7 +6,7 @@ import pandas as pd
 
 from lookback.backends.choose import choose_backend
 from lookback.errors import LookbackError, Reason
-from lookback.extraction import extract_run
+from lookback.extraction.run import extract_run
 from lookback.params import RunParams
 from lookback.scoring.run import score_run
 from lookback.scoring.variants import only_chosen
