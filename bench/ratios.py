@@ -165,7 +165,7 @@ def parameters(folder: Path, workers: int, roles: list[str]) -> RunParams:
 
 def workers(folder: Path) -> list[Row]:
     """(c) Extraction of camera paths by one and by two worker processes of one thread each."""
-    from lookback.extraction import extract_run
+    from lookback.extraction.run import extract_run
 
     table = small_clips(folder / "clips", 40, size=(192, 320))
     os.environ["OMP_NUM_THREADS"] = "1"
@@ -190,7 +190,7 @@ def alone(folder: Path, table: pd.DataFrame) -> pd.DataFrame:
 
 def cold_and_warm(folder: Path) -> list[Row]:
     """(d) Extraction and scoring, first and again."""
-    from lookback.extraction import extract_run
+    from lookback.extraction.run import extract_run
     from lookback.scoring.run import score_run
     from lookback.tables import empty_table
 
@@ -213,7 +213,7 @@ from pathlib import Path
 import pandas as pd
 sys.path.insert(0, {here!r})
 from ratios import parameters
-from lookback.extraction import extract_run
+from lookback.extraction.run import extract_run
 folder = Path(sys.argv[1])
 params = parameters(folder / "run", 1, ["quality", "flow"])
 extract_run(params, pd.read_parquet(folder / "warm.parquet"))
@@ -276,7 +276,7 @@ def bootstrap(folder: Path) -> list[Row]:
 
 def shares(folder: Path) -> list[Row]:
     """(g) One 1080p clip of 81 frames through the embedded backends: seconds of each part, and its share."""
-    from lookback.extraction import extract_run
+    from lookback.extraction.run import extract_run
     from lookback.media import content_hash, encode
     from lookback.store import ArtifactStore
 

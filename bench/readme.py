@@ -4,7 +4,7 @@
 `<!-- measured:name -->` and `<!-- /measured -->` is what `SENTENCES[name]` makes of that file; nobody edits it by hand.
 
 - bench: outputs/ratios.json of `make bench`
-- forensics, heldout: outputs/<run>/tables/forensics/*.csv and provenance.json of `make report` and of benchmarks/heldout.py
+- forensics, heldout: outputs/<run>/tables/forensics/*.csv and provenance.json of `make report` and of bench/heldout.py
 - setup: the size of this checkout's .venv, one entry per architecture
 - tests: outputs/tests.xml of `make test`
 """
@@ -31,7 +31,7 @@ from lookback.provenance import git_revision
 
 Values = dict[str, Any]
 BLOCK = re.compile(r"(<!-- measured:(\w+) -->\n)(.*?)(<!-- /measured -->)", re.DOTALL)
-FORENSICS = {"forensics": ("demo", "`make report`"), "heldout": ("heldout", "`python benchmarks/heldout.py`")}
+FORENSICS = {"forensics": ("demo", "`make report`"), "heldout": ("heldout", "`python bench/heldout.py`")}
 
 
 def folder() -> Path:

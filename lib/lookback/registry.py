@@ -169,7 +169,6 @@ class BackendSpec:
     name: str
     title: str
     embedded: bool  # installs with the project and works offline
-    version: str  # part of every cache key; raise it when the output changes
     build: Callable[..., Any]
     available: Callable[[], Availability]
     weights: tuple[str, ...] = ()  # names in params/weights.lock.yaml

@@ -98,7 +98,7 @@ def test_everything_that_is_declared_is_imported_or_has_a_reason():
 
 def test_what_only_the_tests_import_is_declared_for_development():
     known = {*MAIN, *EXTRAS}
-    modules = modules_of("tests", "benchmarks") - set(NOT_DECLARED)
+    modules = modules_of("tests", "bench") - set(NOT_DECLARED)
     assert [module for module, names in packages_of(modules).items() if names and not names & known] == []
     used = set().union(*packages_of(modules).values())
     assert sorted(set(EXTRAS) - used - TOOLS - {"ray"}) == []

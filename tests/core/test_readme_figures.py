@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from lookback.errors import ContractError
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 import readme
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lookback.code import code_version
 from lookback.errors import MediaError, Reason
 from lookback.media import VideoInfo, open_video, shot_cuts
 from lookback.store import ArtifactStore, Producer
@@ -13,9 +14,7 @@ from lookback.store import ArtifactStore, Producer
 
 def producer() -> Producer:
     """The decoder's own code is the version: a change of it probes again."""
-    from lookback.pipeline.code import code_hash  # the pipeline package is heavy, and workers get the producer with their task
-
-    return Producer("probe", "media", code_hash(("lookback.media", "lookback.curation.probing"))[:16])
+    return Producer("probe", "media", code_version("lookback.media", "lookback.curation.probing"))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from lookback.clips import KEYS
+from lookback.code import code_hash
 from lookback.demo.annotators import simulate_votes
 from lookback.demo.datasets import dataset_sources, write_datasets
 from lookback.demo.plan import demo_plan
@@ -15,7 +16,6 @@ from lookback.files import sha256_json, write_json
 from lookback.hashcache import HashCache
 from lookback.params import RunParams
 from lookback.params.curation import Source
-from lookback.pipeline.code import code_hash
 from lookback.registry import parts
 from lookback.tables import read_table
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lookback.backends.choose import backend_options
 from lookback.clips import Clip
+from lookback.code import code_version
 from lookback.errors import MediaError
 from lookback.files import sha256_json
 from lookback.hashcache import HashCache
@@ -22,16 +23,18 @@ from lookback.weights import fingerprint
 GT_ROLES = {"gt_pose": "pose"}  # roles that look at the ground truth with another role's backend
 FIELDS = ("benchmark", "fps", "setting", "object_name", "fov_deg", "caption_segments", "prompt", "poses_format", "n_frames")
 FILES = ("poses", "gt_depth", "gt_intrinsics")
+FEEDING = "lookback.extraction.onepass"  # how frames reach a backend
 
 
 def producer_of(role: str, spec: BackendSpec, params: RunParams) -> Producer:
-    """The producer's identity: role, backend, version, options and weights."""
+    """The producer's identity: role, backend, the code it runs, options and weights."""
     options = backend_options(GT_ROLES.get(role, role), params)
     values = dict(options.values)
     settings = sha256_json([values, options.seed, options.device, options.allow_download])
     weights = fingerprint(spec.weights, values.get("path") or None) if spec.weights else ""
     others = [f"{name}:{file_hash(resolve(str(path)))}" for name, path in sorted(values.items()) if name.endswith("_path") and path]
-    return Producer(role, spec.name, spec.version, settings[:16], ",".join(filter(None, [weights, *others])))
+    version = code_version(spec.build.__module__, FEEDING)
+    return Producer(role, spec.name, version, settings[:16], ",".join(filter(None, [weights, *others])))
 
 
 def input_hash(clip: Clip, upstream: Mapping[str, str]) -> str:

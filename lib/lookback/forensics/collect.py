@@ -11,12 +11,12 @@ import pandas as pd
 
 from lookback.artifacts import RunArtifacts
 from lookback.clips import KEYS, Clip, clips_from_frame
+from lookback.code import code_version
 from lookback.errors import LookbackError
 from lookback.files import sha256_json
 from lookback.forensics.evidence import Evidence, gather
 from lookback.forensics.probe import Inputs, per_frame, probe
 from lookback.params import RunParams
-from lookback.pipeline.code import code_hash
 from lookback.progress import track
 from lookback.store import ArtifactStore, Producer
 from lookback.workers import WorkerDied, run_tasks
@@ -48,7 +48,7 @@ def tasks_of(clips: Sequence[Clip], artifacts: pd.DataFrame, root: Path) -> list
     rows: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in artifacts[artifacts["role"].isin(ROLES)].to_dict("records"):
         rows.setdefault(tuple(row[name] for name in KEYS), []).append({str(name): value for name, value in row.items()})
-    producer = Producer("forensics", "pixels", code_hash(("lookback.forensics.probe",))[:16])
+    producer = Producer("forensics", "pixels", code_version("lookback.forensics.probe"))
     return [ProbeTask(clip, tuple(rows.get(clip.key, ())), root, producer) for clip in clips]
 
 

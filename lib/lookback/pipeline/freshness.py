@@ -12,12 +12,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from lookback.code import code_hash, imported
 from lookback.errors import Reason
 from lookback.files import sha256_json, write_json
 from lookback.hashcache import HashCache
 from lookback.params import RunParams
 from lookback.paths import project_root, resolve
-from lookback.pipeline.code import code_hash, imported
 from lookback.pipeline.dag import Stage, upstream
 from lookback.weights import cache_folder
 

@@ -6,7 +6,6 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -14,13 +13,13 @@ import pandas as pd
 from lookback.artifacts import entry_of
 from lookback.backends.choose import backend_options, build_backend, choose_backend
 from lookback.clips import KEYS, Clip, clips_from_frame
+from lookback.code import code_version
 from lookback.errors import BackendUnavailable, NotScorable, Reason, UsageError
 from lookback.executors import WorkerDied, executor_of
 from lookback.extraction.identity import can_be_read, changed_since_curation, file_hash, producer_of
 from lookback.files import sha256_json
 from lookback.params import RunParams
 from lookback.paths import resolve
-from lookback.pipeline.code import code_hash
 from lookback.progress import track
 from lookback.registry import METRICS, MetricSpec
 from lookback.scoring.clip import missing, score_clip
@@ -33,6 +32,7 @@ from lookback.tables import PROVENANCE
 
 FILES = ("ground_truth", "target_poses", "actions")  # files beside the video that a metric may read
 MENDABLE = (Reason.BACKEND_FAILED, Reason.BACKEND_UNAVAILABLE)  # another try may do better: not kept
+SERVING = "lookback.scoring.clip"  # how pixels reach a metric
 Results = dict[tuple[str, str], tuple[Scored, Producer, str]]
 
 
@@ -148,7 +148,8 @@ def _identity(spec: MetricSpec, variant: str, task: Task) -> tuple[Producer, str
     named = {role: tool.backend for role, tool in tools.items()} | {role: row["backend"] or "none" for role, row in rows.items()}
     backends = ",".join(f"{role}={name}" for role, name in sorted(named.items()))
     weights = ",".join(sorted({*(row["weights"] for row in rows.values()), *(tool.weights for tool in tools.values())} - {""}))
-    producer = Producer("score", spec.name, _code(spec.score.__module__)[:16], settings, f"{backends or 'none'};{weights}")
+    code = code_version(spec.score.__module__, SERVING)
+    producer = Producer("score", spec.name, code, settings, f"{backends or 'none'};{weights}")
     files = [file_hash(resolve(path)) for name in FILES if (path := getattr(task.clip, name))]
     made = [(role, row["stored"], row["reason"]) for role, row in rows.items()]
     return producer, sha256_json([task.clip.model_dump(mode="json"), files, made, list(task.segments)])
@@ -160,11 +161,6 @@ def _tool_identity(role: str, params: RunParams) -> Producer:
         return producer_of(role, choose_backend(role, params), params)
     except BackendUnavailable:
         return Producer(role, "none", "")
-
-
-@cache
-def _code(module: str) -> str:
-    return code_hash((module,))
 
 
 def _context(variant: str, task: Task, store: ArtifactStore, shared: dict[Any, Any]) -> ScoringClip:

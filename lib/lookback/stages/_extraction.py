@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from lookback.extraction import extract_run
+from lookback.extraction.run import extract_run
 from lookback.files import write_text
 from lookback.params import RunParams
 from lookback.tables import SCHEMAS, csv_text, empty_table, read_table, write_table

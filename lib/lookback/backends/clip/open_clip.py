@@ -24,7 +24,7 @@ OPTIONS: dict[str, Any] = {"path": "", "precision": "fp32", "frames_per_segment"
 WEIGHTS = "openclip-vit-b-32"
 
 
-@backend(role="clip", name="open_clip", title="OpenCLIP ViT-B/32 (LAION-2B)", embedded=False, version="1", weights=(WEIGHTS,))
+@backend(role="clip", name="open_clip", title="OpenCLIP ViT-B/32 (LAION-2B)", embedded=False, weights=(WEIGHTS,))
 class OpenClip:
     """Loads a folder in the hub's layout: open_clip_config.json and open_clip_model.safetensors."""
 

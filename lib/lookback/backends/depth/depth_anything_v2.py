@@ -29,7 +29,6 @@ WEIGHTS = "depth-anything-v2-small"
     name="depth-anything-v2",
     title="Depth-Anything-V2 Small (relative inverse depth)",
     embedded=False,
-    version="1",
     weights=(WEIGHTS,),
 )
 class DepthAnythingV2:

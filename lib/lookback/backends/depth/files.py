@@ -30,7 +30,7 @@ MILLIMETRES = 1000.0  # 16-bit PNG maps, as MemoBench's ground truth has them
 MAPS = (".png", ".npy")
 
 
-@backend(role="depth", name="files", title="Depth from Depth-Anything-3 results, arrays or map folders", embedded=True, version="1")
+@backend(role="depth", name="files", title="Depth from Depth-Anything-3 results, arrays or map folders", embedded=True)
 class DepthFiles:
     """Looks at the clip's `extras.depth`, at its Depth-Anything-3 poses and, if it is the ground truth itself, at `gt_depth`."""
 

@@ -28,7 +28,6 @@ DETECTION_SIZE = (640, 640)
     name="buffalo_l",
     title="InsightFace buffalo_l: SCRFD and ArcFace",
     embedded=False,
-    version="1",
     weights=("buffalo_l",),
 )
 class BuffaloL:

@@ -28,7 +28,6 @@ WEIGHTS = ("scrfd", "dlib-landmarks", "dlib-resnet")
     name="scrfd-dlib",
     title="SCRFD faces, dlib ResNet identities (in place of ArcFace)",
     embedded=True,
-    version="2",
     weights=WEIGHTS,
 )
 class ScrfdDlib:

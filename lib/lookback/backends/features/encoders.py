@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 LITE = "efficientnet-lite0"
-PAPER: dict[str, Any] = {"embedded": False, "version": "1"}
-EMBEDDED: dict[str, Any] = {"embedded": True, "version": "1"}
+PAPER: dict[str, Any] = {"embedded": False}
+EMBEDDED: dict[str, Any] = {"embedded": True}
 
 
 class Encoder(Protocol):

@@ -15,7 +15,7 @@ from lookback.registry import Availability, backend
 OPTIONS: dict[str, Any] = {"max_side": 512}
 
 
-@backend(role="flow", name="dis", title="OpenCV dense inverse search (in place of RAFT)", embedded=True, version="1")
+@backend(role="flow", name="dis", title="OpenCV dense inverse search (in place of RAFT)", embedded=True)
 class DisFlow(FlowRole):
     """The medium preset."""
 

@@ -62,11 +62,11 @@ def _network(path: Path, weights: str, device: str) -> Any:
     return network.eval().requires_grad_(False).to(device)
 
 
-@backend(role="flow", name="raft", title="RAFT (torchvision)", embedded=False, version="1", weights=("raft-large",))
+@backend(role="flow", name="raft", title="RAFT (torchvision)", embedded=False, weights=("raft-large",))
 class RaftLarge(Raft):
     weights = "raft-large"
 
 
-@backend(role="flow", name="raft-small", title="RAFT small (torchvision)", embedded=False, version="1", weights=("raft-small",))
+@backend(role="flow", name="raft-small", title="RAFT small (torchvision)", embedded=False, weights=("raft-small",))
 class RaftSmall(Raft):
     weights = "raft-small"

@@ -25,7 +25,6 @@ OBJECT = 1
     name="sam2",
     title="SAM 2.1 from the object anchor, or from GroundingDINO's box for the object's name",
     embedded=False,
-    version="1",
     weights=(WEIGHTS, grounding.WEIGHTS),
 )
 class Sam2Masks(PromptedMasks):

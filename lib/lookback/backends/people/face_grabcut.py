@@ -26,7 +26,6 @@ TRUNK_BESIDE, TRUNK_BELOW = 0.4, 3.0
     name="face-grabcut",
     title="GrabCut in the body box under each face (in place of SAM 2)",
     embedded=True,
-    version="1",
 )
 class FaceGrabCut:
     """Needs the role `faces`; a person whose face is not seen has no mask."""

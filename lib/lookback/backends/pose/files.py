@@ -22,7 +22,6 @@ from lookback.store import Entry
     name="files",
     title="Poses read from the files of DA3, MapAnything, ViPE, COLMAP, VGGT, TUM or KITTI",
     embedded=False,
-    version="1",
 )
 class PoseFiles:
     """Reads `clip.poses`; needs no frame."""

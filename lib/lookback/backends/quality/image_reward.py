@@ -21,7 +21,7 @@ from lookback.store import Entry
 OPTIONS: dict[str, Any] = {**SAMPLING, "path": ""}
 
 
-@backend(role="image_reward", name="image-reward", title="ImageReward-v1.0", embedded=False, version="1", weights=("image-reward",))
+@backend(role="image_reward", name="image-reward", title="ImageReward-v1.0", embedded=False, weights=("image-reward",))
 class ImageReward:
     """The raw reward of each sampled frame for the clip's prompt, about -2 to 2."""
 

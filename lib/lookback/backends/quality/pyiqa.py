@@ -29,7 +29,6 @@ METRICS = {"musiq": "musiq-spaq", "clipiqa": "clipiqa+", "aesthetic": "laion_aes
     name="pyiqa",
     title="MUSIQ-SPAQ, CLIP-IQA+ and LAION aesthetic (pyiqa)",
     embedded=False,
-    version="1",
     weights=("pyiqa",),
 )
 class PyIqa:

@@ -29,7 +29,6 @@ def sharpness(frame: np.ndarray) -> float:
     name="sharpness",
     title="Laplacian sharpness (no stand-in for MUSIQ, CLIP-IQA+ or LAION)",
     embedded=True,
-    version="1",
 )
 class Sharpness:
     """One value a sampled frame: `sharpness`."""

@@ -9,7 +9,7 @@ from scipy.stats import kendalltau
 from lookback.backends.choose import choose_backend
 from lookback.clips import KEYS
 from lookback.errors import LookbackError, Reason
-from lookback.extraction import extract_run
+from lookback.extraction.run import extract_run
 from lookback.params import RunParams
 from lookback.registry import METRICS
 from lookback.scoring.run import score_run

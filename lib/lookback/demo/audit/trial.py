@@ -10,7 +10,7 @@ import pandas as pd
 
 from lookback.clips import KEYS, Clip, clips_from_frame, clips_to_frame
 from lookback.demo.audit.controls import CONTROLS, SOUND_CRF, Control
-from lookback.extraction import extract_run
+from lookback.extraction.run import extract_run
 from lookback.files import atomic_path
 from lookback.media import content_hash, encode, open_video
 from lookback.params import RunParams

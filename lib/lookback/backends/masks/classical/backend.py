@@ -28,7 +28,6 @@ METHOD = "GrabCut from the prompt, dense inverse search on a homography, re-dete
     name="classical",
     title="GrabCut, flow propagation and feature re-detection (in place of SAM 2)",
     embedded=True,
-    version="1",
 )
 class ClassicalMasks:
     """Works at a bounded resolution on one core; the prompt is the clip's object anchor."""

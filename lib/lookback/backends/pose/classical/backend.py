@@ -29,7 +29,6 @@ FOCAL_TRUST = {"given": 1.0, "estimated": 0.9, "assumed": 0.5}
     name="classical",
     title="KLT and SIFT tracks, rotation or essential matrix, rotation averaging with loop closure",
     embedded=True,
-    version="1",
 )
 class ClassicalPose:
     """Estimates the camera path from the pixels alone."""

@@ -1,10 +1,11 @@
-"""Which source files a stage runs: the closure of its imports inside the package."""
+"""Which source files a piece of work runs: the closure of its imports inside the package. What it makes is keyed by their hash."""
 
 from __future__ import annotations
 
 import ast
 import hashlib
 import pkgutil
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -14,9 +15,17 @@ import lookback
 ROOT = Path(lookback.__file__).parent
 
 
+@cache
+def code_version(*modules: str) -> str:
+    """`code_hash` in short, found once per process: the version of everything that these modules make."""
+    return code_hash(modules)[:16]
+
+
 def code_hash(modules: tuple[str, ...]) -> str:
     """Hash of the sources of these modules and of every lookback module they import, directly or not."""
     digest = hashlib.sha256()
+    for outside in filter(None, map(_outside, sorted(modules))):
+        digest.update(outside)
     for name in sorted(closure(modules)):
         digest.update(name.encode() + b"\0" + _file(name).read_bytes())  # type: ignore[union-attr]
         for data in sorted(_file(name).parent.glob("*.*")) if _is_package(name) else []:  # type: ignore[union-attr]
@@ -28,6 +37,7 @@ def code_hash(modules: tuple[str, ...]) -> str:
 def closure(modules: tuple[str, ...]) -> set[str]:
     """The modules and everything below lookback that they import; a package given here brings all its modules."""
     waiting = [submodule for name in modules for submodule in _with_submodules(name)]
+    waiting += [name for outside in map(_outside, modules) for name in imported(ast.parse(outside))]
     seen: set[str] = set()
     while waiting:
         name = waiting.pop()
@@ -54,6 +64,12 @@ def _parents(name: str) -> list[str]:
 def _is_package(name: str) -> bool:
     path = _file(name)
     return path is not None and path.name == "__init__.py"
+
+
+def _outside(name: str) -> bytes:
+    """The source of a module that is not lookback's own (a plug-in's), where it has one."""
+    path = getattr(sys.modules.get(name), "__file__", None)
+    return Path(path).read_bytes() if path and name.split(".")[0] != lookback.__name__ else b""
 
 
 @cache
