@@ -8,9 +8,11 @@ import pkgutil
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import lookback
+from lookback.registry import plugin_packages
 
 ROOT = Path(lookback.__file__).parent
 
@@ -67,25 +69,40 @@ def _is_package(name: str) -> bool:
 
 
 def _outside(name: str) -> bytes:
-    """The source of a module that is not lookback's own (a plug-in's), where it has one."""
+    """The source of a module that is neither lookback's own nor a plug-in's, where it has one."""
     path = getattr(sys.modules.get(name), "__file__", None)
-    return Path(path).read_bytes() if path and name.split(".")[0] != lookback.__name__ else b""
+    return Path(path).read_bytes() if path and _file(name) is None else b""
 
 
 @cache
 def _file(name: str) -> Path | None:
     if name.split(".")[0] != "lookback":
-        return None
+        return _plugin_file(name)
     base = ROOT.joinpath(*name.split(".")[1:])
     candidates = [base / "__init__.py", base.with_suffix(".py")] if base != ROOT else [ROOT / "__init__.py"]
     return next((path for path in candidates if path.is_file()), None)
 
 
+def _plugin_file(name: str) -> Path | None:
+    """The file of a module of an installed plug-in."""
+    if name.split(".")[0] not in plugin_packages():
+        return None
+    try:
+        spec = find_spec(name)
+    except ModuleNotFoundError:
+        return None
+    return Path(spec.origin) if spec is not None and spec.origin and spec.origin.endswith(".py") else None
+
+
 @cache
 def _imports(name: str) -> tuple[str, ...]:
+    """What a module imports. A benchmark's object only points to the benchmark's parts, which a stage names by themselves."""
     path = _file(name)
     assert path is not None
-    return imported(ast.parse(path.read_bytes()))
+    tree = ast.parse(path.read_bytes())
+    if name.rpartition(".")[2] == "benchmark":
+        tree = ast.Module([node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)], [])
+    return imported(tree)
 
 
 def imported(tree: ast.AST) -> tuple[str, ...]:

@@ -80,6 +80,13 @@ def plugins(group: str) -> tuple[EntryPoint, ...]:
     return tuple(sorted(entry_points(group=group), key=lambda point: (point.name, point.value)))
 
 
+@cache
+def plugin_packages() -> frozenset[str]:
+    """The top-level packages of all installed plug-ins."""
+    groups = ("benchmarks", "metrics", "backends", "layouts", "judges")
+    return frozenset(point.value.partition(".")[0] for name in groups for point in plugins(f"lookback.{name}"))
+
+
 def load_plugin(point: EntryPoint) -> None:
     """Import a plug-in's module; one that fails is named, with what to do."""
     try:

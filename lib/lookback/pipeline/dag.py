@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from lookback.errors import UsageError, hint
 from lookback.params import RunParams
+from lookback.registry import parts
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,11 @@ class Stage:
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     sections: tuple[str, ...]  # parameters it depends on, whole sections or single ones (seed and device always count)
-    loads: tuple[str, ...] = ()  # packages it loads through a registry, so that their code counts as its code
+    loads: tuple[str, ...] = ()  # what it loads through a registry, so that its code counts: a package, or a part of all benchmarks
+
+    def loaded(self) -> list[str]:
+        """The modules of `loads`."""
+        return [module for name in self.loads for module in ([name] if name.startswith("lookback.") else parts(name))]
 
 
 CHOSEN = ("scoring.metrics", "scoring.variant", "scoring.compare_variants")  # which scores there are, and which of them count
@@ -30,7 +35,7 @@ STAGES = (
         reads=(),
         writes=("clips", "segments", "rejected", "screen", "truth", "ratings"),
         sections=("curation",),
-        loads=("lookback.layouts",),
+        loads=("benchmark", "layout", "writer", "contents"),
     ),
     Stage(
         "extraction",
@@ -38,7 +43,7 @@ STAGES = (
         ("clips",),
         ("artifacts",),
         ("extraction", "scoring.metrics"),
-        ("lookback.backends", "lookback.metrics"),
+        ("lookback.backends", "benchmark", "metrics"),
     ),
     Stage(
         "scoring",
@@ -46,7 +51,7 @@ STAGES = (
         ("clips", "segments", "artifacts"),
         ("units", "items"),
         (*SCORED, "scoring.sweeps", "extraction"),
-        ("lookback.backends", "lookback.metrics"),
+        ("lookback.backends", "benchmark", "metrics", "sweeps"),
     ),
     Stage(
         "judging",
@@ -54,15 +59,23 @@ STAGES = (
         ("clips", "segments", "artifacts", "items", "truth", "ratings"),
         ("judgements", "gated"),
         ("judging", *CHOSEN),
-        ("lookback.judging", "lookback.metrics"),
+        ("lookback.judging", "lookback.demo.judge", "benchmark", "judging", "prompts", "metrics"),
     ),
-    Stage("agreement", "50_agreement", ("clips", "gated", "judgements", "ratings"), (), ("agreement", "judging", *CHOSEN)),
+    Stage(
+        "agreement",
+        "50_agreement",
+        ("clips", "gated", "judgements", "ratings"),
+        (),
+        ("agreement", "judging", *CHOSEN),
+        ("benchmark", "agreement"),
+    ),
     Stage(
         "forensics",
         "60_forensics",
         ("clips", "segments", "artifacts", "units", "gated", "judgements", "ratings", "truth"),
         ("failures",),
         ("forensics", *CHOSEN),
+        ("benchmark", "stories"),
     ),
     Stage(
         "audit",
@@ -70,7 +83,7 @@ STAGES = (
         ("clips", "segments", "truth", "gated"),
         (),
         ("audit", "extraction", *SCORED),
-        ("lookback.backends", "lookback.metrics"),
+        ("lookback.backends", "benchmark", "metrics"),
     ),
     Stage(
         "report",
@@ -78,6 +91,7 @@ STAGES = (
         ("clips", "rejected", "screen", "truth", "ratings", "artifacts", "units", "gated", "judgements", "failures"),
         (),
         ("report", "description", "scoring", "judging", "audit.enabled"),
+        ("lookback.benchmarks",),
     ),
 )
 BY_NAME = {stage.name: stage for stage in STAGES}

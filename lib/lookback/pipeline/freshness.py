@@ -31,7 +31,7 @@ def fingerprint(stage: Stage, params: RunParams, hashes: HashCache) -> dict[str,
     notebook = project_root() / "notebooks" / f"{stage.notebook}.ipynb"
     return {
         "notebook": notebook_hash(notebook),
-        "code": code_hash((f"lookback.stages._{stage.name}", *stage.loads, *notebook_modules(notebook))),
+        "code": code_hash((f"lookback.stages._{stage.name}", *stage.loaded(), *notebook_modules(notebook))),
         "parameters": sha256_json({name: _value(values, name) for name in ("seed", "device", *stage.sections)}),
         "inputs": {**_tables(stage, params, hashes), **_external(stage, params, hashes)},
     }

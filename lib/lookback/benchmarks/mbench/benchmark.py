@@ -38,7 +38,7 @@ class MBench(Benchmark):
         return action_request(action if isinstance(action, str) else tuple(action), clip.n_frames)
 
     def contents(self, clips: pd.DataFrame, screen: pd.DataFrame) -> list[ContentTable]:
-        from lookback.benchmarks.mbench.report import composition
+        from lookback.benchmarks.mbench.contents import composition
 
         return [ContentTable("mbench-4", "MBench table 4: samples by subset", composition(clips), ["subset"])]
 

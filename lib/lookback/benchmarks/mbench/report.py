@@ -1,15 +1,12 @@
-"""MBench's tables of a run: 2 (M-Scores by dimension) and 4 (samples by subset)."""
+"""MBench's table 2 of a run: M-Scores by dimension."""
 
 from __future__ import annotations
-
-import pandas as pd
 
 from lookback.report.model_table import Column, backend_note, model_table
 from lookback.report.paper import PaperData
 from lookback.report.table import PaperTable
 from lookback.scoring.aggregate import aggregate, aggregate_triggered
 
-SUBSETS = ("human", "object", "environment", "causal")
 DIMENSIONS = (
     ("Object geometry", "entity.object_geometry_consistency"),
     ("Object texture", "entity.object_texture_consistency"),
@@ -53,12 +50,3 @@ def paper_tables(data: PaperData) -> list[PaperTable]:
         table.notes.append(backend_note(own))
         tables.append(table)
     return tables
-
-
-def composition(clips: pd.DataFrame) -> pd.DataFrame:
-    """Table 4: number of evaluation samples per subset in A and in T, with totals."""
-    samples = clips.drop_duplicates(["setting", "subset", "sample_id"])
-    counts = pd.crosstab(samples["subset"], samples["setting"]).reindex(index=list(SUBSETS), columns=["A", "T"], fill_value=0)
-    counts["total"] = counts.sum(axis=1)
-    counts.loc["total"] = counts.sum()
-    return counts.rename_axis(columns=None).reset_index(names="subset")

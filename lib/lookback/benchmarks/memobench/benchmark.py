@@ -58,7 +58,7 @@ class MemoBench(Benchmark):
 
     def ask_later(self, session: Session, clips: Sequence[Clip], tasks: frozenset[str]) -> None:
         """The questions of each clip's bank, once the banks are read or made."""
-        from lookback.benchmarks.memobench.vqa.session import ask_banks
+        from lookback.benchmarks.memobench.judging import ask_banks
 
         if "vqa" in tasks:
             ask_banks(session, clips)
@@ -71,16 +71,16 @@ class MemoBench(Benchmark):
 
     def quality_tables(self, session: Session) -> dict[str, pd.DataFrame]:
         """How well the question banks tell a known failure."""
+        from lookback.benchmarks.memobench.judging import kept_banks
         from lookback.benchmarks.memobench.vqa.audit import bank_audit, discrimination_summary
-        from lookback.benchmarks.memobench.vqa.session import kept_banks
 
         audit = bank_audit(kept_banks(session))
         return {"vqa_discrimination": audit, "vqa_discrimination_summary": discrimination_summary(audit) if len(audit) else audit}
 
     def judging_files(self, session: Session) -> dict[str, str]:
         """The banks that were asked."""
+        from lookback.benchmarks.memobench.judging import kept_banks
         from lookback.benchmarks.memobench.vqa.pipeline import bank_records
-        from lookback.benchmarks.memobench.vqa.session import kept_banks
 
         banks = kept_banks(session)
         return {"vqa_banks.json": bank_records(banks)} if banks else {}

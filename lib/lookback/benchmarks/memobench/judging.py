@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from lookback.benchmarks.memobench.vqa.session import ask_banks, kept_banks
 from lookback.clips import Clip
 from lookback.judging.question import Question, Unasked
 from lookback.judging.tasks import Sampling, Task, register
+
+__all__ = ["ask_banks", "kept_banks"]
 
 
 def applies(clip: Clip) -> bool:

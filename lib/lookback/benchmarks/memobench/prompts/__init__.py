@@ -1,0 +1,1 @@
+"""The questions put to judges, as versioned files."""

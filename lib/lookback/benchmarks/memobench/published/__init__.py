@@ -1,0 +1,1 @@
+"""The paper's printed tables, and its sentences that they can confirm."""
