@@ -19,7 +19,7 @@ STAGES := curation extraction scoring judging agreement forensics audit
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: help setup torch-build report $(STAGES) score compare test lint bench readme lab inspect annotate samples clean
+.PHONY: help setup torch-build report $(STAGES) score compare test test-fast lint bench readme lab inspect annotate samples clean
 
 help: ## Show this list
 	@grep -hE '^[a-z$$() A-Z]+:.*?## ' $(MAKEFILE_LIST) | sed 's/$$(STAGES)/<stage>/' | awk -F ':.*?## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -67,6 +67,9 @@ compare: $(READY) ## Compare two finished runs: make compare RUNS="a b"
 
 test: $(READY) ## Run the test suite
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --junitxml=outputs/tests.xml
+
+test-fast: $(READY) ## Run the quick tests: no browser, no whole runs, no faults
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser"
 
 lint: $(READY) ## Check style and types
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
