@@ -5,6 +5,7 @@ import math
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree
 
 import nbformat
 import pandas as pd
@@ -13,9 +14,15 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from hostile_text import ALL, IMAGE, LINK, MARKDOWN, SCRIPT, WORDS, write_hostile_page
 from lookback.agreement import read_ratings, save_tables
-from lookback.report.behind import anchor
+from lookback.clips import Clip
+from lookback.figures import save_figure
+from lookback.report.behind import anchor, behind_the_numbers
+from lookback.report.figures.drawn import fragment
+from lookback.report.model_table import Column, model_table
 from lookback.report.table import PaperTable
-from lookback.tables import csv_text, read_csv
+from lookback.tables import csv_text, empty_table, read_csv
+from matplotlib import pyplot as plt
+from plotly import graph_objects as go
 
 PROJECT = Path(__file__).resolve().parents[2]
 FORMULAS = ['=HYPERLINK("https://evil.example","x")', "+1+2", "-2+3", "@SUM(A1)", "\t=1", "'=1", "''@x", "=1\n=2", "-a, b"]
@@ -132,10 +139,6 @@ def test_every_name_has_an_anchor_of_its_own_that_stays_the_same():
 
 
 def test_the_links_of_a_table_lead_to_their_models(tmp_path):
-    from lookback.clips import Clip
-    from lookback.report.behind import behind_the_numbers
-    from lookback.report.model_table import Column, model_table
-    from lookback.tables import empty_table
 
     summary = pd.DataFrame({"model_id": MODELS, "benchmark": "mbench", "metric": "m", "phase": "", "mean": 1.0, "reasons": "{}"})
     summary = summary.assign(n=1, n_items=1, ci_low=math.nan, ci_high=math.nan, variant="paper")
@@ -148,12 +151,16 @@ def test_the_links_of_a_table_lead_to_their_models(tmp_path):
     assert set(table.links["M"]) == {f"#{name}" for name in folds}
 
 
-def test_a_drawing_keeps_its_own_bold_and_its_templates(tmp_path):
-    from lookback.figures import save_figure
-    from lookback.report.figures.drawn import fragment
-    from matplotlib import pyplot as plt
-    from plotly import graph_objects as go
+def test_a_name_in_a_drawing_is_text_in_its_svg(tmp_path):
+    figure = plt.figure()
+    figure.suptitle(f"{IMAGE} {SCRIPT}")
+    figure.add_subplot().set_xlabel(LINK)
+    save_figure(figure, tmp_path, "f", "c")
+    tags = {element.tag.rpartition("}")[2] for element in ElementTree.parse(tmp_path / "f.svg").iter()}
+    assert "text" in tags and not tags & {"script", "img", "image", "a"}
 
+
+def test_a_drawing_keeps_its_own_bold_and_its_templates(tmp_path):
     drawn = go.Figure().update_layout(height=100)
     drawn.add_bar(x=[1], y=["a"], text=["<b>0.52</b>"], hovertemplate="%{y}<br>%{x}<extra></extra>")
     made = fragment(save_figure(plt.figure(), tmp_path, "f", "c"), drawn)
