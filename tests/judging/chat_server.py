@@ -49,6 +49,7 @@ class ChatServer:
 
     answer: Callable[[dict[str, Any], int], Sent]
     latency_s: float = 0.0
+    together: int = 1  # replies go out in rounds of so many: a client that keeps fewer calls open waits in vain
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     most_at_once: int = 0
@@ -67,6 +68,7 @@ class ChatServer:
 
     async def _serve(self) -> None:
         self._loop, self._stop, self._now = asyncio.get_running_loop(), asyncio.Event(), 0
+        self._round = asyncio.Barrier(self.together)
         server = await asyncio.start_server(self._connection, "127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
         self._ready.set()
@@ -86,6 +88,7 @@ class ChatServer:
                 self._now += 1
                 self.most_at_once = max(self.most_at_once, self._now)
                 await asyncio.sleep(self.latency_s)
+                await self._round.wait()
                 self._now -= 1
                 if not await self._send(writer, self.answer(body, number)):
                     break
