@@ -13,11 +13,13 @@ import pandas as pd
 
 from lookback.clips import KEYS
 from lookback.errors import LookbackError
+from lookback.files import writing
 from lookback.layouts.anchors import NAME as ANCHORS
 from lookback.layouts.anchors import NUMBERS
 from lookback.params.curation import Source
 from lookback.paths import portable
 from lookback.progress import track
+from lookback.scratch import part_folder
 from lookback.tables import check_table, write_table
 from lookback.workers import WorkerDied, run_tasks
 from lookback.world.clip import RenderedClip, render_clip
@@ -86,15 +88,10 @@ def run_job(job: Job) -> Done:
 
 def write_datasets(plan: Sequence[PlannedClip], root: Path, workers: int = 2) -> pd.DataFrame:
     """Write every clip of the plan below `root` (replaced as a whole) and return the truth table."""
-    staging = root.with_name(f".{root.name}.partial")
-    shutil.rmtree(staging, ignore_errors=True)
-    staging.mkdir(parents=True)
-    try:
+    with writing(root), part_folder(root) as staging:
         table = _write(plan, staging, root, workers)
         shutil.rmtree(root, ignore_errors=True)
         staging.replace(root)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
     return table
 
 
