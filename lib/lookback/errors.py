@@ -6,6 +6,7 @@ it as one sentence. `NotScorable` is no mistake: a clip cannot be scored, and th
 
 from __future__ import annotations
 
+import errno
 import reprlib
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -13,6 +14,8 @@ from enum import StrEnum
 from typing import Any
 
 from lookback.hiding import HIDDEN, is_secret
+
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Reason(StrEnum):
@@ -94,6 +97,10 @@ class ContractError(LookbackError):
     """The data broke a contract: a schema, a layout, a file format."""
 
 
+class CannotWrite(LookbackError):
+    """A file could not be written (a full disk, no permission). It stops the work and is never a clip's reason."""
+
+
 class MediaError(LookbackError):
     """A video or image cannot be read; `reason` is the typed reason for the tables."""
 
@@ -124,7 +131,9 @@ class NotScorable(Exception):
 
 
 def not_scorable(error: Exception) -> NotScorable:
-    """What an error that a metric met says in the tables."""
+    """What an error that a metric met says in the tables; a disk that takes no more is no metric's fault and is raised again."""
+    if isinstance(error, CannotWrite) or (isinstance(error, OSError) and error.errno in FULL_DISK):
+        raise error
     if isinstance(error, NotScorable):
         return error
     if isinstance(error, MediaError):

@@ -5,43 +5,51 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lookback.errors import LookbackError
+from lookback.errors import FULL_DISK, CannotWrite
+from lookback.scratch import part_file
 
 
 @contextmanager
-def atomic_path(target: Path, mode: int = 0o644) -> Iterator[Path]:
+def atomic_path(target: Path, suffix: str | None = None, mode: int = 0o644) -> Iterator[Path]:
     """A temporary path in the target's folder; on success it is synced and renamed onto the target, else removed.
 
-    `mode` are the file's permissions; 0o600 keeps it from other users at every moment.
+    Its name ends as the target's does, unless a `suffix` is given. `mode` are the file's permissions; 0o600 keeps it from other
+    users at every moment.
     """
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:60]}.", suffix=target.suffix)
-    except OSError as error:
-        raise _unwritable(target, error) from error
-    os.close(handle)
-    temporary = Path(name)
-    try:
+    with writing(target), part_file(target, target.suffix if suffix is None else suffix) as temporary:
         yield temporary
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         temporary.chmod(mode)
         temporary.replace(target)
+
+
+@contextmanager
+def writing(target: Path) -> Iterator[None]:
+    """An error of the disk below becomes one sentence about the file that was to be written."""
+    try:
+        yield
     except OSError as error:
-        raise _unwritable(target, error) from error
-    finally:
-        temporary.unlink(missing_ok=True)
+        raise unwritable(target, error) from error
 
 
-def _unwritable(target: Path, error: OSError) -> LookbackError:
+def unwritable(target: Path, error: OSError) -> CannotWrite:
+    """What happened, where, and what to do."""
+    if error.errno in FULL_DISK:
+        folder = next((place for place in target.absolute().parents if place.is_dir()), Path("/"))
+        free = shutil.disk_usage(folder).free / 1e6
+        return CannotWrite(
+            f"Cannot write {target}: {os.strerror(error.errno)}, {free:.1f} MB free; make room there and start again, "
+            "finished work is kept"
+        )
     # errors of pyarrow carry no strerror
-    return LookbackError(f"Cannot write {target}: {error.strerror or error}; check the folder's permissions and free space")
+    return CannotWrite(f"Cannot write {target}: {error.strerror or error}; check the folder's permissions and free space")
 
 
 def write_bytes(target: Path, content: bytes) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -39,7 +40,8 @@ def _report(what: str, done: int, total: int | None, unit: str, pace: float, not
     if path := os.environ.get(PROGRESS_FILE):
         left = pace * (total - done) if total else 0.0
         words = {"what": what, "done": done, "total": total, "unit": unit, "left_s": round(left), "note": note}
-        Path(path).write_text(json.dumps(words))
+        with suppress(OSError):  # no work stops because nobody can be told how far it is
+            Path(path).write_text(json.dumps(words))
 
 
 def read_progress(path: Path) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -106,13 +105,14 @@ def share_cores(threads: int) -> None:
 
 def _start(setup: Callable[..., None] | None, arguments: tuple[Any, ...], workers: int) -> None:
     share_cores(max(1, (os.cpu_count() or 1) // workers))
-    threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
     if setup is not None:
         setup(*arguments)
 
 
-def _leave_with(parent: int) -> None:
-    """A worker whose parent was killed would wait for work for ever."""
-    while os.getppid() == parent:
-        time.sleep(1)
+def _leave_with_parent() -> None:
+    """A worker whose parent was killed would wait for work for ever, or write into the folders of the next run."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
     os._exit(1)

@@ -4,7 +4,6 @@ import errno
 import os
 import subprocess
 import sys
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
@@ -75,7 +74,7 @@ def test_read_only_outputs_are_one_sentence(tmp_path: Path, monkeypatch: pytest.
     def read_only(*_: object, **__: object) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    monkeypatch.setattr(tempfile, "mkstemp", read_only)
+    monkeypatch.setattr(os, "open", read_only)
     for write in (
         lambda: write_text(tmp_path / "a.txt", "x"),
         lambda: write_json(tmp_path / "a.json", {}),

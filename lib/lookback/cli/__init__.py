@@ -6,6 +6,8 @@ Nothing heavy is imported here: an interrupt is answered from the first moment o
 import os
 import signal
 import sys
+import tempfile
+from pathlib import Path
 from types import FrameType
 
 STOPPED = 130  # what a shell expects of a command that was interrupted
@@ -16,7 +18,8 @@ def main() -> None:
     """Run the command line: the one place where errors become sentences and exit codes."""
     signal.signal(signal.SIGINT, _leave)
     from lookback.cli.app import app
-    from lookback.errors import LookbackError
+    from lookback.errors import FULL_DISK, LookbackError
+    from lookback.files import unwritable
     from lookback.hiding import hide
     from lookback.names import printable
 
@@ -29,6 +32,11 @@ def main() -> None:
     except LookbackError as error:
         print(f"lookback: {printable(hide(str(error)))}", file=sys.stderr)
         code = error.exit_code
+    except OSError as error:
+        if error.errno not in FULL_DISK:
+            raise
+        print(f"lookback: {unwritable(Path(error.filename or tempfile.gettempdir()), error)}", file=sys.stderr)
+        code = 1
     except KeyboardInterrupt:
         pass
     if code == STOPPED:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ from pathlib import Path
 from lookback.errors import ContractError, LookbackError
 from lookback.files import atomic_path, sha256_file
 from lookback.paths import RunPaths
+from lookback.scratch import scratch_folder
 
 PACKAGE, VERSION = "comfyui-workflow-templates-media-video", "0.3.101"
 SHA256 = "6270fd61c8c3931b6f0031abac7d4c90ced624de6c7918bff85b89e6c3d7493c"
@@ -54,9 +54,9 @@ def fetch_samples(folder: Path, archive: Path | None = None, progress: Callable[
     wanted = {folder / model / f"{clip}.webp": member for model, clips in CLIPS.items() for clip, member in clips.items()}
     missing = {target: member for target, member in wanted.items() if not target.is_file()}
     if missing:
-        with tempfile.TemporaryDirectory(prefix="lookback-samples-") as temporary:
+        with scratch_folder() as temporary:
             progress(f"{PACKAGE}=={VERSION}: {'reading' if archive else 'fetching'} (about 100 MB)")
-            _unpack(archive or _download(Path(temporary)), missing)
+            _unpack(archive or _download(temporary), missing)
     progress(f"{len(wanted)} clips of {len(CLIPS)} models in {folder}")
     return sorted(wanted)
 

@@ -18,6 +18,7 @@ from lookback.demo.plan import PlannedClip, Task, spelling, writer_of
 from lookback.demo.texts import request_of
 from lookback.demo.truth import SUBJECT_PART, record_path, truth_row, write_record
 from lookback.errors import LookbackError
+from lookback.files import writing
 from lookback.layouts.anchors import NAME as ANCHORS
 from lookback.layouts.anchors import NUMBERS
 from lookback.layouts.writing import Box, Delivery, Film, write_csv
@@ -25,6 +26,7 @@ from lookback.params.curation import Source
 from lookback.paths import portable
 from lookback.progress import track
 from lookback.registry import BENCHMARKS
+from lookback.scratch import part_folder
 from lookback.tables import check_table, write_table
 from lookback.workers import WorkerDied, run_tasks
 
@@ -99,15 +101,10 @@ def subject_box(clip: RenderedClip, frame: int = 0) -> Box | None:
 
 def write_datasets(plan: Sequence[PlannedClip], root: Path, workers: int = 2) -> pd.DataFrame:
     """Write every clip of the plan below `root` (replaced as a whole) and return the truth table."""
-    staging = root.with_name(f".{root.name}.partial")
-    shutil.rmtree(staging, ignore_errors=True)
-    staging.mkdir(parents=True)
-    try:
+    with writing(root), part_folder(root) as staging:
         table = _write(plan, staging, root, workers)
         shutil.rmtree(root, ignore_errors=True)
         staging.replace(root)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
     return table
 
 

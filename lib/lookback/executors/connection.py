@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import math
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from lookback.errors import BackendUnavailable, LookbackError
 from lookback.params.executor import Ray
+from lookback.scratch import scratch_folder
 
 LOOPBACK = "127.0.0.2"  # Ray takes 127.0.0.1 for a mistake and listens on the machine's outer address instead
 OBJECT_STORE_BYTES = 256 * 1024**2  # results are table rows; arrays go to the artifact store, not through Ray
+LONGEST_FOLDER = 36  # a socket's path has at most 103 bytes, and Ray adds 67
 STARTS = 3
 QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "namespace": "lookback"}
 
@@ -54,6 +57,7 @@ def _start(ray: Any, cpus: int) -> None:
     """Ray gives its helper processes 15 s to come up, too little on a busy machine's first start: try again then."""
     os.environ.setdefault("RAY_worker_niceness", "0")  # Ray's 15 starves its workers on a machine that does other things too
     where = {"_node_ip_address": LOOPBACK} if sys.platform == "linux" else {}
+    where |= _session_folder(ray)
     for attempt in range(1, STARTS + 1):
         try:
             with _bytecode():
@@ -72,6 +76,19 @@ def _start(ray: Any, cpus: int) -> None:
                 raise LookbackError(
                     f"A Ray on this machine did not start in {STARTS} tries: {_cause(error)}; use executor: local"
                 ) from error
+
+
+def _session_folder(ray: Any) -> dict[str, str]:
+    """Ray never removes its sockets and logs: they lie in a folder that goes with this process, or at the next run's start."""
+    stack = ExitStack()
+    folder = str(stack.enter_context(scratch_folder("ray")))
+
+    @atexit.register
+    def remove() -> None:
+        ray.shutdown()
+        stack.close()
+
+    return {"_temp_dir": folder} if len(folder) <= LONGEST_FOLDER else {}
 
 
 @contextmanager

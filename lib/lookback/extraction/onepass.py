@@ -10,7 +10,7 @@ import numpy as np
 
 from lookback.backends.base import Backend, Job
 from lookback.clips import Clip
-from lookback.errors import BackendUnavailable, LookbackError, MediaError, NotScorable, Reason
+from lookback.errors import LookbackError, MediaError, not_scorable
 from lookback.media import VideoReader, open_video
 from lookback.paths import resolve
 from lookback.store import Entry
@@ -47,7 +47,7 @@ def extract_clip(clip: Clip, backends: Mapping[str, Backend], known: Mapping[str
                     made[role] = _finish(clock)
             return made, shelf.seconds
     except MediaError as error:
-        failed = Made(None, str(error.reason), str(error))
+        failed = _failed(error)
         return {role: made.get(role, failed) for role in backends}, 0.0
 
 
@@ -167,12 +167,5 @@ def _finish(clock: _Clocked) -> Made:
 
 def _failed(error: Exception) -> Made:
     """An error as a typed reason; what nobody foresaw is a defect of the backend and keeps its message."""
-    if isinstance(error, NotScorable):
-        return Made(None, str(error.reason), error.detail)
-    if isinstance(error, MediaError):
-        return Made(None, str(error.reason), str(error))
-    if isinstance(error, BackendUnavailable):
-        return Made(None, str(Reason.BACKEND_UNAVAILABLE), str(error))
-    if isinstance(error, LookbackError):
-        return Made(None, str(Reason.INVALID_INPUT), str(error))
-    return Made(None, str(Reason.BACKEND_FAILED), f"{type(error).__name__}: {error}")
+    why = not_scorable(error)
+    return Made(None, str(why.reason), why.detail)

@@ -6,7 +6,9 @@ failed are noted for the replay, and asked again by a live run.
 
 from __future__ import annotations
 
+import errno
 import json
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,12 +17,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from lookback.errors import ContractError, LookbackError, Reason
-from lookback.files import sha256_json
+from lookback.files import sha256_json, unwritable, writing
 from lookback.judging.frames import Encoding, frame_hashes
 from lookback.judging.question import Question, Reply, Stated
 from lookback.judging.secrets import redact
 
 FILE_NAME = "replies.sqlite"
+LITTLE_ROOM = 2**20  # bytes free, below which an error of the disk means that it is full
 TABLES = """
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, judge TEXT NOT NULL, clip TEXT NOT NULL, task TEXT NOT NULL, question_ids TEXT NOT NULL,
@@ -78,10 +81,8 @@ class Recording:
         path = folder / FILE_NAME
         if read_only and not path.is_file():
             raise ContractError(f"No recorded answers at {path}; set judging.recordings to the judge_cache folder of a judged run")
-        try:
+        with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise LookbackError(f"Cannot write to {folder}: {error.strerror}; check its permissions and free space") from error
         self.path = path
         self.read_only = read_only
         try:
@@ -90,6 +91,7 @@ class Recording:
             self._database.execute("PRAGMA synchronous=NORMAL")  # safe against a kill; a power cut may cost the last replies
             self._database.executescript(TABLES)
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            _raise_if_refused(path, error)
             raise ContractError(
                 f"The recorded answers at {path} cannot be read ({error}); move the file away and run again"
             ) from None
@@ -106,6 +108,7 @@ class Recording:
         try:
             yield
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            _raise_if_refused(self.path, error)
             raise LookbackError(
                 f"The recorded answers at {self.path} cannot be used ({error}); check free space, or move the file away"
             ) from error
@@ -154,6 +157,14 @@ class Recording:
         with self._in_words():
             rows = self._database.execute(f"SELECT {', '.join(names)} FROM replies ORDER BY key").fetchall()
         return [{**dict(zip(names, row, strict=True)), "usage": json.loads(row[-1])} for row in rows]
+
+
+def _raise_if_refused(path: Path, error: Exception) -> None:
+    """A disk that takes no more is no damage of the file. SQLite does not pass the system's own error on."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        full = code == sqlite3.SQLITE_FULL or shutil.disk_usage(path.parent).free < LITTLE_ROOM
+        raise unwritable(path, OSError(errno.ENOSPC if full else errno.EIO, str(error))) from error
 
 
 def _row(key: str, identity: Identity, question: Question, sample: int, repeat: int, outcome: Reply | Failure) -> tuple[Any, ...]:

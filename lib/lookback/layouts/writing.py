@@ -103,7 +103,10 @@ def write_image(path: Path, frame: NDArray[Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     data = frame if frame.ndim == 2 else cv2.cvtColor(frame, cv2.COLOR_RGB2BGR)
     options = [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY] if path.suffix == ".jpg" else [cv2.IMWRITE_PNG_COMPRESSION, 2]
-    cv2.imwrite(str(path), data, options)
+    written, content = cv2.imencode(path.suffix, data, options)
+    if not written:
+        raise ValueError(f"{path}: a picture of shape {data.shape} cannot be written as {path.suffix}")
+    path.write_bytes(content.tobytes())  # cv2.imwrite says nothing of a full disk
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -6,11 +6,9 @@ The bytes depend neither on the run nor on the processor's instruction set.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
-from uuid import uuid4
 
 import av
 import cv2
@@ -18,8 +16,10 @@ import numpy as np
 from av.video.reformatter import ColorPrimaries, ColorRange, Colorspace, ColorTrc, Interpolation, VideoReformatter
 from av.video.stream import VideoStream
 
-from lookback.errors import ContractError, MediaError, Reason, UsageError
+from lookback.errors import FULL_DISK, ContractError, MediaError, Reason, UsageError
+from lookback.files import atomic_path, writing
 from lookback.media.container import quiet_ffmpeg
+from lookback.scratch import part_folder
 
 # Fixed, so that the bytes do not depend on the machine's cores.
 THREADS = 2
@@ -50,15 +50,8 @@ def encode(
         raise UsageError(f"{path}: fps must lie in (0, 1000], not {fps:g}")
     if path.suffix.lower() not in CONTAINERS:
         raise UsageError(f"{path}: no container is known for {path.suffix!r}; name it {', '.join(CONTAINERS)}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}.part")  # no video's suffix, lest a killed run leaves a clip behind
-    try:
+    with atomic_path(path, suffix="") as temporary:  # no video's suffix, lest a killed run leaves a clip behind
         _write(temporary, path, _images(path, frames), Fraction(fps).limit_denominator(1001), codec, crf, pix_fmt)
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
     return path
 
 
@@ -93,6 +86,8 @@ def _write(
                 container.mux(stream.encode(frame))
             container.mux(stream.encode(None))
     except (av.FFmpegError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno in FULL_DISK:
+            raise
         raise UsageError(f"{path}: cannot encode {width}x{height} {pix_fmt} with {codec} into {path.suffix} ({error})") from None
 
 
@@ -119,10 +114,7 @@ def write_frames(folder: str | Path, frames: Iterable[np.ndarray]) -> Path:
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ContractError(f"{folder}: is not an empty folder; remove it or choose another")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = folder.with_name(f".{folder.name}.{uuid4().hex}")
-    temporary.mkdir()
-    try:
+    with writing(folder), part_folder(folder) as temporary:
         count = -1
         for count, image in enumerate(_images(folder, frames)):
             written, data = cv2.imencode(".png", image[..., ::-1], [cv2.IMWRITE_PNG_COMPRESSION, 3])
@@ -132,8 +124,6 @@ def write_frames(folder: str | Path, frames: Iterable[np.ndarray]) -> Path:
         if count < 0:
             raise MediaError(f"{folder}: there is no frame to write", Reason.TOO_SHORT)
         temporary.replace(folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
     return folder
 
 

@@ -19,7 +19,7 @@ import papermill
 import psutil
 from papermill.exceptions import PapermillExecutionError
 
-from lookback.files import write_json
+from lookback.files import unwritable, write_json
 from lookback.paths import UNATTENDED, project_root
 from lookback.pipeline.dag import stage_named
 
@@ -27,15 +27,17 @@ from lookback.pipeline.dag import stage_named
 def execute(stage: str, output: Path, run: str, overrides: list[str]) -> dict[str, Any]:
     """Execute the notebook; returns {} or the failure as {title, name, message}."""
     source = project_root() / "notebooks" / f"{stage_named(stage).notebook}.ipynb"
-    output.parent.mkdir(parents=True, exist_ok=True)
     os.environ[UNATTENDED] = "1"
     values = {"run": run, "overrides": overrides}
     try:
+        output.parent.mkdir(parents=True, exist_ok=True)
         papermill.execute_notebook(
             source, output, parameters=values, kernel_name="python3", progress_bar=False, cwd=str(project_root())
         )
     except PapermillExecutionError as error:
         return {"title": cell_title(output, error.cell_index), "name": error.ename, "message": error.evalue}
+    except OSError as error:
+        return {"title": "saving the notebook", "name": type(error).__name__, "message": str(unwritable(output, error))}
     return {}
 
 

@@ -13,27 +13,32 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lookback.errors import LookbackError
+from lookback.files import writing
+from lookback.scratch import sweep
 
 PATIENCE_S = 5.0  # how long the last run's processes may take to notice that it is over
 
 
 @contextmanager
 def run_lock(folder: Path) -> Iterator[int]:
-    """Hold the output folder, or say who does. Yields the descriptor that a child process may hold it by."""
-    try:
+    """Hold the output folder, or say who does. Yields the descriptor that a child process may hold it by.
+
+    What killed runs left in the folder is removed first.
+    """
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         handle = (folder / ".lock").open("a+")
-    except OSError as error:
-        raise LookbackError(f"Cannot write to {folder}: {error.strerror}; check its permissions and free space") from error
     with handle:
         if not _taken(handle.fileno()):
             handle.seek(0)
             holder = handle.read().strip() or "unknown"
             raise LookbackError(f"Another run (process {holder}) is writing to {folder}; wait for it, or use another RUN name")
-        handle.seek(0)
-        handle.truncate()
-        handle.write(str(os.getpid()))
-        handle.flush()
+        sweep(folder)
+        with writing(folder / ".lock"):
+            handle.seek(0)
+            handle.truncate()
+            handle.write(str(os.getpid()))
+            handle.flush()
         yield handle.fileno()
 
 

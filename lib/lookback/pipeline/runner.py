@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from lookback.pipeline.freshness import changed, fingerprint, record
 from lookback.pipeline.lock import run_lock
 from lookback.progress import PROGRESS_FILE, read_progress
 from lookback.provenance import write_provenance
+from lookback.scratch import scratch_folder
 
 AT_ONCE = 2
 
@@ -61,8 +61,8 @@ class Pipeline:
         """Bring `target` (default: the whole DAG) up to date; returns the stages that had to be redone."""
         wanted = stages_of(self.params, target)
         self.wanted = {stage.name for stage in wanted}
-        with run_lock(self.params.paths.root) as self.lock, tempfile.TemporaryDirectory() as scratch:
-            self._loop(wanted, Path(scratch))
+        with run_lock(self.params.paths.root) as self.lock, scratch_folder() as scratch:
+            self._loop(wanted, scratch)
             self.hashes.save()
             if self.redone or not self.params.paths.provenance.is_file():
                 write_provenance(self.params, self._stage_records())
@@ -123,7 +123,8 @@ class Pipeline:
             self.run_argument,
             *self.overrides,
         ]
-        environment = {**os.environ, PROGRESS_FILE: str(progress), "LOOKBACK_ROOT": str(project_root())}
+        own = {PROGRESS_FILE: str(progress), "LOOKBACK_ROOT": str(project_root()), "JUPYTER_RUNTIME_DIR": str(scratch / "jupyter")}
+        environment = {**os.environ, **own}
         mark = fingerprint(stage, self.params, self.hashes)
         with log.open("wb") as told:
             process = subprocess.Popen(

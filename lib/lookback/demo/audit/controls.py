@@ -6,15 +6,14 @@ returns frames of the same shape.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from lookback.media import encode, open_video, resize
+from lookback.scratch import scratch_folder
 
 Corruption = Callable[[np.ndarray, float, np.random.Generator, np.ndarray], np.ndarray]
 WORST_CRF = 45  # of libx264 at full strength; the sound clip is written at SOUND_CRF
@@ -62,8 +61,8 @@ def noisy(frames: np.ndarray, strength: float, rng: np.random.Generator, other: 
 
 def compressed(frames: np.ndarray, strength: float, rng: np.random.Generator, other: np.ndarray) -> np.ndarray:
     crf = round(SOUND_CRF + (WORST_CRF - SOUND_CRF) * strength)
-    with tempfile.TemporaryDirectory() as folder:
-        path = encode(Path(folder) / "clip.mp4", frames, 16, crf=crf)
+    with scratch_folder() as folder:
+        path = encode(folder / "clip.mp4", frames, 16, crf=crf)
         with open_video(path) as reader:
             return reader.read(np.arange(len(frames)))
 
