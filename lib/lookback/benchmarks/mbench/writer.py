@@ -21,7 +21,7 @@ SUBSETS = {
 }
 
 
-folders = ("mbench_a", "mbench_t")
+folders: tuple[str, ...] = ("mbench_a", "mbench_t")
 
 
 def folder(request: Request) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from lookback.layouts.writing import Delivery, Film, Request, write_array, write_csv, write_image, write_video
 
-folders = ("memobench",)
+folders: tuple[str, ...] = ("memobench",)
 MILLIMETRES, DEEPEST = 1000.0, 65.535  # depth is 16-bit PNG in millimetres
 
 

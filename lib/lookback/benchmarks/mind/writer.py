@@ -14,7 +14,7 @@ from lookback.benchmarks.mind.actions import to_mind
 from lookback.camera.poses import inverse
 from lookback.layouts.writing import Delivery, Film, Request, write_json, write_video
 
-folders = ("mind",)
+folders: tuple[str, ...] = ("mind",)
 TRUTH, GENERATED = "MIND-Data", "test_root"
 
 

@@ -10,7 +10,7 @@ from lookback.camera.poses import relative_to_first
 from lookback.camera.sidecar import fov_deg, to_sidecar, to_trajectory
 from lookback.layouts.writing import Delivery, Film, Request, write_array, write_image, write_json, write_jsonl, write_video
 
-folders = ("wrbench",)
+folders: tuple[str, ...] = ("wrbench",)
 
 
 def folder(request: Request) -> str:
