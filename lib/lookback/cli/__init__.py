@@ -20,7 +20,7 @@ def main() -> None:
     from lookback.hiding import hide
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on there is work to put away
-    code: object = STOPPED
+    code: str | int | None = STOPPED
     try:
         app()
     except SystemExit as end:
