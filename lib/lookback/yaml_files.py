@@ -34,7 +34,7 @@ class _Loader(yaml.SafeLoader):
     def __init__(self, text: str):
         super().__init__(text)
         self._depth = self._values = 0
-        self._sizes: dict[yaml.Node, int] = {}  # of finished nodes
+        self._sizes: dict[yaml.Node | None, int] = {}  # of finished nodes
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event, before = self.peek_event(), self._values
@@ -54,7 +54,7 @@ class _Loader(yaml.SafeLoader):
             raise _refusal(event, f"it holds more than {MAX_VALUES} values, aliases counted in full")
         return node
 
-    def compose_scalar_node(self, anchor: dict[str, Any]) -> yaml.Node:
+    def compose_scalar_node(self, anchor: dict[str, Any]) -> yaml.ScalarNode:
         event, node = self.peek_event(), super().compose_scalar_node(anchor)
         if node.tag != TEXT_TAG and len(node.value) > LONGEST_NUMBER:
             raise _refusal(event, "a number or date of too many digits")
@@ -62,4 +62,4 @@ class _Loader(yaml.SafeLoader):
 
 
 def _refusal(event: yaml.Event, problem: str) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)  # type: ignore[arg-type]

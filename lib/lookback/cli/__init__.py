@@ -24,7 +24,7 @@ def main() -> None:
     from lookback.names import printable
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on there is work to put away
-    code: object = STOPPED
+    code: str | int | None = STOPPED
     try:
         app()
     except SystemExit as end:
