@@ -50,10 +50,9 @@ def processor() -> str:
 
 def gpu() -> str:
     """The CUDA device's name, empty where torch sees none."""
-    from lookback.backends.choose import device
-    from lookback.params import RunParams
+    from lookback.backends.choose import usable_device
 
-    if device(RunParams(run="machine")) != "cuda":
+    if usable_device("auto") != "cuda":
         return ""
     import torch
 
