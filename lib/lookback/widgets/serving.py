@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tornado.httpserver import HTTPServer
+from tornado.web import Application
 from voila.app import Voila
 
 from lookback.errors import UsageError
@@ -19,8 +20,8 @@ IP = "127.0.0.1"
 class GuardedApplication:
     """What Voila listens with: its own application behind the door; says the links once the port is known."""
 
-    def __init__(self, voila: GuardedVoila):
-        self._voila, self._app = voila, voila.app
+    def __init__(self, voila: GuardedVoila, app: Application):
+        self._voila, self._app = voila, app
 
     def listen(self, port: int, address: str) -> None:
         HTTPServer(Door(self._app, self._voila.keys, port, self._voila.hosts)).listen(port, address)
@@ -30,12 +31,14 @@ class GuardedApplication:
 class GuardedVoila(Voila):
     """Voila whose every route is behind the door."""
 
+    app: Application | GuardedApplication
     keys: Callable[[], Keys]
     hosts: Iterable[str]
     announce: Callable[[str], None]
 
     def listen(self) -> None:
-        self.app = GuardedApplication(self)
+        if isinstance(self.app, Application):
+            self.app = GuardedApplication(self, self.app)
         super().listen()
 
 
