@@ -90,8 +90,29 @@ def test_colours_tell_gone_from_moved_and_doubled(room, figure):
 
 def test_a_twin_is_found_a_second_time(room, figure):
     before, mask = with_figure(room, figure), figure[1]
-    assert subject.second_copy(with_figure(before, figure, dx=112), mask) > 0.9
-    assert subject.second_copy(before, mask) < 0.5
+    twin = with_figure(before, figure, dx=112)
+    assert subject.change_terms(pair_of(before, twin, mask), twin)["second_copy"] > 0.9
+    assert "second_copy" not in subject.change_terms(pair_of(before, before, mask), before)
+
+
+def test_what_looked_like_the_subject_before_is_no_copy(room, figure):
+    """Two of a kind from the start, and something else appears."""
+    before, mask = with_figure(with_figure(room, figure), figure, dx=112), figure[1]
+    late = before.copy()
+    late[20:70, 20:70] = np.random.default_rng(0).random((50, 50, 3))
+    assert subject.change_terms(pair_of(before, late, mask), late).get("second_copy", 0.0) < 0.5
+
+
+def test_background_that_the_late_mask_took_along_is_not_searched_for(figure):
+    """The subject moved aside, and its mask holds a piece of the edge between a wall and a floor, which runs on to both sides."""
+    room = np.full((HEIGHT, WIDTH, 3), 0.75, np.float32)
+    room[HEIGHT * 2 // 3 :] = 0.2
+    room += np.random.default_rng(0).normal(0, 0.01, room.shape).astype(np.float32)
+    before, late = with_figure(room, figure), with_figure(room, figure, dx=80)
+    there = np.roll(figure[1], 80, axis=1)
+    columns = np.nonzero(there)[1]
+    there[HEIGHT // 2 :, columns.min() : columns.max()] = True
+    assert "second_copy" not in subject.change_terms(pair_of(before, late, figure[1], there), late)
 
 
 def test_progress_of_an_event_between_before_and_truth(room, figure):

@@ -14,6 +14,7 @@ RING = 0.08  # of the width: how far around the subject its surroundings are loo
 OWN = 4.0  # a colour is the subject's own when it is this many times as frequent in it as elsewhere
 MIN_OWN = 40  # pixels of own colours below which they cannot be counted
 RARE = 1e-3  # share of a palette below which a colour does not count as present
+MOSTLY = 0.5  # of a place: more than half
 MIN_SHARE = 0.018  # of the view: a smaller subject looks like anything
 
 
@@ -64,21 +65,25 @@ def change_terms(pair: Aligned, late: Image) -> dict[str, float]:
     """Shares that differ: of the view, of the subject's place, of the largest blob elsewhere; and
     how well the late subject is found a second time."""
     changed = changed_pixels(pair, late)
-    count, _, stats, _ = cv2.connectedComponentsWithStats((changed & ~grown(pair.subject, 4)).astype(np.uint8))
+    elsewhere = ~grown(pair.subject, 4)
+    new = changed & elsewhere
+    unmoved = elsewhere & ~changed  # beyond the subject's old place this is background, also where the late mask covers it
+    count, _, stats, _ = cv2.connectedComponentsWithStats(new.astype(np.uint8))
     largest = float(stats[1:, cv2.CC_STAT_AREA].max()) if count > 1 else 0.0
     place = pair.subject & pair.valid
+    copy = second_copy(late, pair.subject_late & pair.valid & ~unmoved, new)
     return {
         "changed": float(changed.sum()) / max(float(pair.valid.sum()), 1.0),
         "changed_subject": float((changed & place).sum()) / max(float(place.sum()), 1.0),
         "blob": largest / changed.size,
-        "second_copy": second_copy(late, pair.subject_late & pair.valid),
-    }
+    } | ({"second_copy": copy} if np.isfinite(copy) else {})
 
 
-def second_copy(image: Image, mask: Mask) -> float:
-    """Best correlation of the masked subject with another place of the same image, at half size; NaN for a subject too small.
+def second_copy(image: Image, mask: Mask, new: Mask) -> float:
+    """Best correlation of the masked subject with another place of the same image, at half size.
 
-    Another place is at least half the subject's size away.
+    Another place is at least half the subject's size away, and most of it is `new`: what looked like the subject before, as one
+    window looks like the next, is no copy of it. NaN for a subject too small, and where no place is new: a copy may be out of view.
     """
     small = cv2.resize(image, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
     where = cv2.resize(mask.astype(np.uint8), (small.shape[1], small.shape[0]), interpolation=cv2.INTER_NEAREST).astype(bool)
@@ -94,7 +99,11 @@ def second_copy(image: Image, mask: Mask) -> float:
     scores = np.where(np.isfinite(scores) & (np.abs(scores) <= 1.001), scores, -1.0)
     dy, dx = max(2, height // 2), max(2, width // 2)
     scores[max(0, top - dy) : top + dy + 1, max(0, left - dx) : left + dx + 1] = -1.0
-    return float(scores.max())
+    fresh = cv2.resize(new.astype(np.float32), (small.shape[1], small.shape[0]), interpolation=cv2.INTER_AREA)
+    share = cv2.matchTemplate(fresh, weight[..., 0], cv2.TM_CCORR) / weight[..., 0].sum()
+    scores[share < MOSTLY] = -1.0
+    best = float(scores.max())
+    return best if best > -1.0 else float("nan")
 
 
 def truth_terms(pair: Aligned, late: Image, before: Image, seen_before: Mask) -> dict[str, float]:

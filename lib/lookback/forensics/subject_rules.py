@@ -18,7 +18,7 @@ OWN_LEFT = 0.35  # of the subject's own colours at its place
 OWN_ELSEWHERE = 0.6  # of its own colours in the whole view
 NOTHING_NEW = 0.015  # largest changed blob elsewhere, of the view
 SOMETHING_NEW = 0.004
-COPY = 0.62  # correlation of the late subject with a second place of the late frame
+COPY = 0.62  # correlation of the late subject with a second, new place of the late frame
 TWICE = 1.22  # of its own colours in the whole view
 OFF_TRUTH = 0.01  # of the view
 BEYOND_EVENT = 0.35  # of what differs from the ground truth
@@ -187,7 +187,7 @@ RULES = (
         "duplicate",
         "duplicate",
         HOLD + f"something new of {NOTHING_NEW:.1%} of the view or more, and the late subject is found at a second place of the "
-        f"same frame "
+        f"same frame that is mostly new "
         f"(correlation {COPY:g} or more) or the view holds {TWICE:g} times its own colours or more",
         duplicate,
     ),
