@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from lookback.clips import Clip
 from lookback.desk import VoteBook, build_tasks, order_for
+from lookback.desk.widget import AnnotationDesk
 from lookback.media import encode
 from lookback.stats import preference_sign
-from lookback.widgets.desk import AnnotationDesk
 
 
 def clip(model, video, **more):

@@ -305,11 +305,10 @@ def test_natural25_has_25_families_four_events_and_400_variants():
 @pytest.mark.clips
 def test_shared_memobench_clips_load_through_memobench_and_folder():
     reading = read(Source(root=str(SHARED / "memobench")))
-    assert len(reading.clips) == 16 and reading.violations == []
-    assert {(clip.clip_id, clip.d_start, clip.r_start) for clip in reading.clips} == {
-        ("Barnyard_001", 15, 48),
-        ("real_007", 38, 62),
-    }
+    videos = [path for path in (SHARED / "memobench").glob("*.mp4") if not path.stem.endswith("_gt")]
+    assert len(reading.clips) == len(videos) and reading.violations == []
+    marked = {(clip.clip_id, clip.d_start, clip.r_start) for clip in reading.clips if clip.d_start is not None}
+    assert marked == {("Barnyard_001", 15, 48), ("real_007", 38, 62)}
     assert all(clip.prompt and clip.ground_truth.endswith("_gt.mp4") for clip in reading.clips)
     plain = read(Source(root=str(SHARED / "memobench"), layout="folder", pattern="{clip}_{model}.mp4"))
     assert len(plain.clips) == 18 and {clip.model_id for clip in plain.clips} >= {"gt", "wan", "ltxvideo"}

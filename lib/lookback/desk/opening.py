@@ -21,7 +21,7 @@ def open_desk(run: str, kinds: Sequence[str], limit: int | None, seed: int) -> N
 
     On a page of `make annotate` the votes are those of the annotator whose link opened it.
     """
-    from lookback.widgets.desk import AnnotationDesk
+    from lookback.desk.widget import AnnotationDesk
 
     try:
         annotator = visitor()

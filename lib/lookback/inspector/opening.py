@@ -19,7 +19,7 @@ FRAME_COLUMNS = ("frame", "frame_start", "start")
 
 def open_inspector(run: str | RunParams, clip: str = "", frame: int = 0) -> None:
     """Show the inspector in this cell; what is wrong with the run is said in a sentence."""
-    from lookback.widgets.inspector import ClipInspector
+    from lookback.inspector.widget import ClipInspector
 
     try:
         params = load_run(run) if isinstance(run, str) else run

@@ -21,7 +21,7 @@ from lookback.inspector.sync import by_frame, by_phase
 from lookback.paths import resolve
 from lookback.widgets.frames import FrameServer, encode_image, shown_size
 
-ASSETS = files("lookback.widgets")
+OWN, SHARED = files("lookback.inspector"), files("lookback.widgets")
 MAX_COMPARED = 3
 DEFAULT_FPS = 24.0
 
@@ -39,8 +39,8 @@ class Slot:
 class ClipInspector(anywidget.AnyWidget):
     """Shows one clip of a run at a time; opens at `clip` (its label) and `frame` when given."""
 
-    _esm = "".join(ASSETS.joinpath(name).read_text() for name in ("player.js", "chart.js", "inspector.js"))
-    _css = ASSETS.joinpath("inspector.css").read_text()
+    _esm = "".join(part.read_text() for part in (SHARED / "player.js", OWN / "chart.js", OWN / "inspector.js"))
+    _css = OWN.joinpath("inspector.css").read_text()
     view = traitlets.Dict().tag(sync=True)
     listing = traitlets.Dict().tag(sync=True)
 

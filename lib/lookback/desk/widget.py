@@ -20,7 +20,7 @@ from lookback.errors import LookbackError, MediaError, ParameterError
 from lookback.paths import portable, resolve
 from lookback.widgets.frames import FrameServer, encode_image, shown_size
 
-ASSETS = files("lookback.widgets")
+OWN, SHARED = files("lookback.desk"), files("lookback.widgets")
 DEFAULT_FPS = 24.0
 YES_NO = [{"label": "yes", "text": "Yes", "key": "y"}, {"label": "no", "text": "No", "key": "n"}]
 PREFERENCE = [
@@ -35,8 +35,8 @@ SIGNS = {False: {"left": "1", "tie": "0", "right": "-1"}, True: {"left": "-1", "
 class AnnotationDesk(anywidget.AnyWidget):
     """Blind annotation of clips. Model names and file names never reach the browser."""
 
-    _esm = "".join(ASSETS.joinpath(name).read_text() for name in ("player.js", "desk.js"))
-    _css = ASSETS.joinpath("desk.css").read_text()
+    _esm = SHARED.joinpath("player.js").read_text() + OWN.joinpath("desk.js").read_text()
+    _css = OWN.joinpath("desk.css").read_text()
     view = traitlets.Dict().tag(sync=True)
 
     def __init__(
