@@ -31,7 +31,8 @@ def detect(root: Path) -> tuple[str, str]:
     if special:
         reasons = "; ".join(f"{name}: {why}" for name, why in special.items())
         raise UsageError(f"{root} could be several layouts ({reasons}); say which with layout (--layout)")
-    looked = "; ".join(f"{spec.name}: {spec.looks_like}" for spec in LAYOUTS)
+    specs = sorted(LAYOUTS, key=lambda spec: spec.name == FALLBACK)
+    looked = "; ".join(f"{spec.name}: {spec.looks_like}" for spec in specs)
     raise UsageError(f"{root} has no layout that is known; looked for {looked}")
 
 
