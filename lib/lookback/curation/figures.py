@@ -138,4 +138,4 @@ def _histogram(axes: Axes, rows: pd.DataFrame, column: str) -> None:
         x=rows[column].astype(float), hue=names, hue_order=[f"{name} (n={n})" for name, n in counts.items()],
         bins=min(30, max(15, rows[column].nunique())), multiple="stack", palette=list(PALETTE[: len(counts)]), alpha=1, ax=axes,
     )  # fmt: skip
-    axes.get_legend().set(title="", frame_on=False)
+    seaborn.move_legend(axes, "best", title=None, frameon=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterator
@@ -52,10 +53,12 @@ class Root:
         if self._reached_plainly(target):
             return
         try:
-            real = target.resolve()
-        except (RuntimeError, OSError):
+            real, circle = target.resolve(), _goes_in_a_circle(target)
+        except (RuntimeError, OSError):  # Python 3.11 and 3.12 raise for a circle, later ones leave the link as it is
+            circle = True
+        if circle:
             problem = f"'{self.name(target)}' is a symbolic link that leads to itself"
-            raise Breach(where, field, problem, "replace the link by the file") from None
+            raise Breach(where, field, problem, "replace the link by the file")
         if not real.is_relative_to(self.real):
             problem = f"'{self.name(target)}' is a symbolic link out of the dataset"
             raise Breach(where, field, problem, "copy the file into the dataset folder")
@@ -117,6 +120,14 @@ def entries(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def _goes_in_a_circle(path: Path) -> bool:
+    try:
+        path.stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
 
 
 def folders(folder: Path) -> list[Path]:

@@ -62,7 +62,7 @@ def lpips_trunk(network: nn.Module) -> nn.Sequential:
     """The layers of an LPIPS network's trunk in one row, numbered as torchvision numbers them."""
     from torch import nn
 
-    return nn.Sequential(*(layer for part in network.net.children() for layer in part.children()))
+    return nn.Sequential(*(layer for part in network.get_submodule("net").children() for layer in part.children()))
 
 
 @lru_cache(maxsize=2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
 from lookback.figures import PALETTE, style
@@ -34,7 +35,8 @@ def funnel_figure(funnel: pd.DataFrame, judge: str) -> tuple[Figure, str]:
             ax=axes,
         )
         for bars in axes.containers:
-            axes.bar_label(bars, fontsize=6, padding=1)
+            if isinstance(bars, BarContainer):
+                axes.bar_label(bars, fontsize=6, padding=1)
         axes.set(xlabel="clips", ylabel=who.replace("_id", ""))
         axes.legend(fontsize=7, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(STEPS), frameon=False)
     lost = f"{int(funnel['all'].sum())} clips, {int(funnel['judgeable'].sum())} judgeable, {int(funnel['unknown'].sum())} undecided"
