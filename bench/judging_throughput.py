@@ -20,14 +20,12 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "judging"))
 from chat_server import ChatServer, completion
 from lookback.clips import Clip
-from lookback.judging.asking import Asker
-from lookback.judging.budget import Budget
+from lookback.judging.asking import Asker, Budget, Patience
 from lookback.judging.frames import Encoding, FrameSource
 from lookback.judging.judges.base import JudgeContext
 from lookback.judging.judges.openai_judge import OpenAIJudge
 from lookback.judging.question import Part, Question
 from lookback.judging.recording import Recording
-from lookback.judging.waiting import Patience
 from lookback.media import content_hash, encode
 from lookback.params.stages import Judging
 

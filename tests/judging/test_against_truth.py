@@ -1,15 +1,16 @@
-"""Decisions held against a truth that is written down in the test."""
+"""Decisions of judges compared with a truth that the test states."""
 
 import numpy as np
 import pandas as pd
 from lookback.judging.quality import decisions_against_truth, truth_agreement
 
 KEY = {"benchmark": "mbench", "setting": "T"}
+WRBENCH = {"benchmark": "wrbench", "setting": "caption"}
 
 
-def answer(clip_id: str, task: str, question_id: str, said: str) -> dict:
+def answer(clip_id: str, task: str, question_id: str, said: str, key: dict = KEY) -> dict:
     named = {"model_id": "m", "clip_id": clip_id, "task": task, "question_id": question_id, "judge": "geometric"}
-    return {**KEY, **named, "repeat": 0, "answer": said, "reason": ""}
+    return {**key, **named, "repeat": 0, "answer": said, "reason": ""}
 
 
 def turning(path, angles) -> str:
@@ -40,13 +41,13 @@ def test_subjects_by_their_return_environments_by_the_view(tmp_path):
 def test_support_is_the_pattern_of_the_seconds(tmp_path):
     """WRBench: judgeable, hidden, judgeable is a return; the truth says the second clip never came back."""
     record = turning(tmp_path / "path.npz", [0.0])
-    keys = [{**KEY, "model_id": "m", "clip_id": clip} for clip in ("a", "b")]
+    keys = [{**WRBENCH, "model_id": "m", "clip_id": clip} for clip in ("a", "b")]
     truth = pd.DataFrame([{**key, "subset": "", "returns": key["clip_id"] == "a", "record": record} for key in keys])
     clips = pd.DataFrame([{**key, "subset": ""} for key in keys])
     said = {"a": ["yes", "no", "yes"], "b": ["yes", "no", "no"]}
     judgements = pd.DataFrame(
         [
-            answer(clip, "judgeability", f"second_{second:03d}", word)
+            answer(clip, "judgeability", f"second_{second:03d}", word, WRBENCH)
             for clip, words in said.items()
             for second, word in enumerate(words)
         ]

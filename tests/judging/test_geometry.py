@@ -7,9 +7,18 @@ import pytest
 from lookback.camera.intent import compile, parse
 from lookback.camera.poses import from_yaw_pitch_roll
 from lookback.errors import NotScorable, Reason
-from lookback.judging.geometry import camera_path, reobserved_predicates, trigger, visibility
-from lookback.judging.geometry.camera_path import view_overlap
-from lookback.judging.geometry.visibility import IN_VIEW, LEAVING, OUT, RETURNED, detections_timeline
+from lookback.judging.geometry import (
+    IN_VIEW,
+    LEAVING,
+    OUT,
+    RETURNED,
+    camera_path,
+    detections_timeline,
+    reobserved_predicates,
+    trigger,
+    view_overlap,
+    visibility,
+)
 from lookback.metrics.functional import reobservation_pattern
 
 SIZE = (640, 360)

@@ -8,7 +8,7 @@ import pytest
 from lookback.benchmarks.memobench.vqa.asking import parts as bank_parts
 from lookback.benchmarks.memobench.vqa.bank import BankQuestion
 from lookback.errors import Reason
-from lookback.judging.interpret import interpret
+from lookback.judging.parsing import interpret
 from lookback.judging.question import Part, Question, Reply, Stated
 
 ONE = (Part("p", "?"),)

@@ -19,7 +19,7 @@ from lookback.judging.quality import (
     trigger_accuracy,
 )
 from lookback.judging.quality import test_retest as retest
-from lookback.judging.quality.figures import calibration_figure, funnel_figure
+from lookback.judging.quality.report import calibration_figure, funnel_figure
 from lookback.tables import SCHEMAS, check_table
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, cohen_kappa_score

@@ -13,14 +13,12 @@ import pytest
 from chat_server import ChatServer, Sent, completion
 from lookback.clips import Clip
 from lookback.errors import ContractError, Reason
-from lookback.judging.asking import Asker
-from lookback.judging.budget import Budget
+from lookback.judging.asking import Asker, Budget, Patience
 from lookback.judging.frames import Encoding, FrameSource
 from lookback.judging.judges.base import JudgeContext
 from lookback.judging.judges.openai_judge import OpenAIJudge
 from lookback.judging.question import Part, Question
 from lookback.judging.recording import FILE_NAME, Identity, Recording, call_key
-from lookback.judging.waiting import Patience
 from lookback.params.stages import Judging
 
 YES = completion("Yes", [[("Yes", -0.1), ("No", -2.0)]])

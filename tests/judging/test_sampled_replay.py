@@ -8,16 +8,14 @@ from types import SimpleNamespace
 import pytest
 from chat_server import completion
 from lookback.errors import Reason
-from lookback.judging.asking import Asker
-from lookback.judging.budget import Budget
+from lookback.judging.asking import Asker, Budget, Patience
 from lookback.judging.frames import Encoding, FrameSource
 from lookback.judging.judges import openai_judge
 from lookback.judging.judges.base import JudgeContext
 from lookback.judging.judges.openai_judge import OpenAIJudge
 from lookback.judging.judges.replay_judge import ReplayJudge
 from lookback.judging.recording import Recording
-from lookback.judging.rows import asked_rows, judgements_frame
-from lookback.judging.waiting import Patience
+from lookback.judging.run import asked_rows, judgements_frame
 from lookback.params.stages import Judging
 
 ENCODING = Encoding(64, 80)

@@ -15,8 +15,8 @@ from lookback.demo.failures import FAILURES
 from lookback.demo.judge import SimulatedJudge
 from lookback.demo.judge_effects import RATED, VQA_LOSSES, damage
 from lookback.errors import BackendUnavailable, Reason
-from lookback.judging.interpret import interpret
 from lookback.judging.judges.base import JudgeContext
+from lookback.judging.parsing import interpret
 from lookback.judging.tasks import TASKS, Sampling
 from lookback.params.stages import Judging
 

@@ -18,14 +18,12 @@ from pathlib import Path
 import pytest
 from lookback.benchmarks.mbench.judging import trigger_questions
 from lookback.errors import BackendUnavailable, Reason
-from lookback.judging.asking import Asker
-from lookback.judging.budget import Budget
+from lookback.judging.asking import Asker, Budget, Patience
 from lookback.judging.frames import Encoding, FrameSource
 from lookback.judging.judges.base import JudgeContext
 from lookback.judging.judges.transformers_judge import TransformersJudge
 from lookback.judging.recording import Recording
 from lookback.judging.tasks import Sampling
-from lookback.judging.waiting import Patience
 from lookback.params.stages import Judging
 from scipy.special import logsumexp
 from tiny_vlm import save_tiny_vlm

@@ -24,7 +24,7 @@ from lookback.benchmarks.memobench.vqa.bank import DIMENSIONS, STAGES, clip_numb
 from lookback.benchmarks.memobench.vqa.pipeline import KnownFailure, make_banks
 from lookback.errors import ContractError, NotScorable, Reason
 from lookback.judging.asking import Asked
-from lookback.judging.interpret import unanswered
+from lookback.judging.parsing import unanswered
 from lookback.judging.question import Answer
 from lookback.judging.tasks import Sampling
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lookback.judging.waiting import Patience
+from lookback.judging.asking import Patience
 
 
 def test_backoff_doubles_within_its_jitter_and_stops_at_the_limit():

@@ -12,7 +12,7 @@ from lookback.demo.judge_effects import damage
 from lookback.demo.judged_truth import true_evidence
 from lookback.errors import BackendUnavailable, NotScorable, Reason
 from lookback.files import sha256_json
-from lookback.judging.geometry.decisions import reobserved_predicates, trigger
+from lookback.judging.geometry import reobserved_predicates, trigger
 from lookback.judging.judges.base import JudgeContext
 from lookback.judging.judges.geometric_judge import timeline
 from lookback.judging.prompting import load_catalogue

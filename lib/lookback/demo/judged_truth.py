@@ -9,8 +9,7 @@ import numpy as np
 
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
-from lookback.judging.geometry.camera_path import CameraPath, camera_path
-from lookback.judging.geometry.visibility import FRAGMENT, Visibility
+from lookback.judging.geometry import FRAGMENT, CameraPath, Visibility, camera_path
 from lookback.paths import resolve
 
 SEEN = 0.05  # share of the outline from which the demo world counts its subject as in view

@@ -14,7 +14,7 @@ from lookback.clips import KEYS
 from lookback.errors import NotScorable
 from lookback.files import write_json, write_text
 from lookback.judging.gate import trigger_verdicts
-from lookback.judging.scorer import scorer
+from lookback.judging.recording import scorer
 from lookback.judging.verdicts import Verdict, clip_verdicts
 from lookback.measures.m_score import m_score
 from lookback.params import RunParams

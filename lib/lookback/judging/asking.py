@@ -1,6 +1,7 @@
-"""Asking many questions: bounded concurrency, recorded answers first, a budget, retries. Every question ends in answers.
+"""Ask many questions of one judge: recorded answers first, several calls at once, retries, and a budget.
 
-Nothing is asked twice: a reply is recorded before anything else happens, and two questions with one key share one call.
+No question is asked twice. A reply is recorded before anything else happens, and two questions with the same key share one call.
+Every question ends with answers or with the reason why it has none.
 """
 
 from __future__ import annotations
@@ -9,20 +10,23 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from lookback.errors import LookbackError, MediaError, Reason
-from lookback.judging.budget import Budget
+from lookback.files import sha256_json
+from lookback.hiding import redact
 from lookback.judging.frames import Encoding
-from lookback.judging.interpret import interpret, unanswered
 from lookback.judging.judges.base import Judge
+from lookback.judging.parsing import interpret, unanswered
 from lookback.judging.question import Answer, JudgeError, Question, Reply
 from lookback.judging.recording import Failure, Identity, Recording, call_key
-from lookback.judging.secrets import redact
-from lookback.judging.waiting import Patience
 
-SHOWN = 500  # characters of an unexpected error
+SHOWN = 500  # characters of an unexpected error that are kept
+FIRST_WAIT_S = 0.5
+ROUNDING = 1 + 1e-9  # so that ten times 0.1 does not exceed 1
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class Asked:
 
 
 class Asker:
-    """One judge at work on one recording."""
+    """Asks one judge, with one recording."""
 
     def __init__(
         self,
@@ -57,12 +61,13 @@ class Asker:
         self.concurrency = concurrency
         self.max_retries = max_retries
         self.done = done
-        self._late: list[tuple[str, Identity, Question, int, int, Reply | Failure]] = []  # free replies, recorded together
+        # replies that cost nothing are recorded together at the end
+        self._late: list[tuple[str, Identity, Question, int, int, Reply | Failure]] = []
         self._running: dict[str, asyncio.Task[Reply | Failure]] = {}
         self._given_up: JudgeError | None = None
 
     def ask_all(self, questions: Sequence[Question], repeats: int = 1) -> list[Asked]:
-        """Every question's answers, in the order of the questions. Runs its own event loop, also inside a notebook's."""
+        """The answers in the order of the questions. Works inside a notebook too, because it runs an event loop of its own."""
         jobs = [(question, repeat) for question in questions for repeat in range(repeats)]
         return _in_thread(self._work(jobs))
 
@@ -80,7 +85,7 @@ class Asker:
                 for _ in range(min(self.concurrency, len(jobs))):
                     group.create_task(worker())
         except ExceptionGroup as group_error:
-            raise group_error.exceptions[0] from None  # the sentence, not the group around it
+            raise group_error.exceptions[0] from None  # the user sees the first error, not the group
         finally:
             await self.judge.close()
             self.recording.put_all(self._late)
@@ -99,20 +104,21 @@ class Asker:
             samples = self.judge.samples(question, first)
         drawn = [await self._call(question, sample, repeat) for sample in range(1, samples + 1)]
         if failure := next((outcome for outcome in drawn if isinstance(outcome, Failure)), None):
-            if first is None:  # noted for the plain call too, which is where a replay looks first
+            if first is None:  # recorded for the plain call too, because a replay looks there first
                 self.recording.put_all([(self._key(question, 0, repeat), self.judge.identity, question, 0, repeat, failure)])
             return unanswered(question, failure.reason, failure.detail)
         replies = [reply for reply in (*drawn, first) if isinstance(reply, Reply)][: len(drawn) or 1]
         try:
             answers = interpret(question, replies)
-        except Exception:  # one reply's defect must not take the others' answers with it
+        except Exception:  # a reply that breaks the parser must not stop the other questions
             return unanswered(question, Reason.JUDGE_UNPARSED, redact(replies[0].text))
         return [replace(answer, verbatim=redact(answer.verbatim)) for answer in answers]
 
     def _samples_alone(self, question: Question, repeat: int) -> int:
-        """How many samples decide without a plain call: where the recording holds samples alone, or the judge needs no plain call.
+        """How many samples to draw without a plain call; 0 means that the plain call comes first.
 
-        A recorded plain reply is always used, so that a rerun and a replay decide as the first run did.
+        There is no plain call where the recording holds only samples, or where the judge needs none. A recorded plain reply is
+        always used, so that a rerun and a replay decide as the first run did.
         """
         if self._is_recorded(question, 0, repeat):
             return 0
@@ -174,11 +180,11 @@ class Asker:
                 attempt += 1
             except LookbackError:
                 raise
-            except Exception as error:  # one reply's defect must not take the others' answers with it
+            except Exception as error:  # an unexpected error must not stop the other questions
                 return Failure(Reason.BACKEND_FAILED, redact(f"{type(error).__name__}: {error}")[:SHOWN])
 
     async def _asked(self, question: Question, sample: int, repeat: int, posts: int) -> Reply:
-        """One post, counted against the budget from the moment it is made."""
+        """Make one call. It counts against the budget from the moment it is made."""
         if not self._paid:
             return await self.judge.ask(question, sample, repeat)
         self.budget.take()
@@ -191,7 +197,7 @@ class Asker:
 
     @property
     def _paid(self) -> bool:
-        """Whether a call counts against the budget; a replay only reads."""
+        """Whether a call counts against the budget; a replay makes no calls."""
         return self.judge.costs and not self.recording.read_only
 
     def _charged(self, reply: Reply, seconds: float, attempts: int) -> Reply:
@@ -202,7 +208,7 @@ class Asker:
 
 
 def _in_thread(work: Coroutine[Any, Any, list[Asked]]) -> list[Asked]:
-    """Run in a thread of its own, because a notebook already has an event loop in this one; an interrupt here stops it there."""
+    """Run in another thread, because a notebook has an event loop in this one. An interrupt here stops the other thread too."""
     outcome: dict[str, Any] = {}
     loop = asyncio.new_event_loop()
     task = loop.create_task(work)
@@ -220,10 +226,107 @@ def _in_thread(work: Coroutine[Any, Any, list[Asked]]) -> list[Asked]:
     thread.start()
     try:
         thread.join()
-    except BaseException:  # the user stopped the cell: no further question may be asked
+    except BaseException:  # the user stopped the cell: ask no further question
         loop.call_soon_threadsafe(task.cancel)
         thread.join()
         raise
     if "error" in outcome:
         raise outcome["error"]
     return outcome["value"]
+
+
+@dataclass
+class Patience:
+    """When to try again. A pause that the server asks for holds back every call; exponential back-off only the failed one."""
+
+    seed: int
+    max_wait_s: float
+    first_wait_s: float = FIRST_WAIT_S
+    _resume_at: float = field(default=0.0, init=False)
+
+    async def pause(self) -> None:
+        """Wait until the pause that the server asked for is over."""
+        while (left := self._resume_at - time.monotonic()) > 0:
+            await asyncio.sleep(left)
+
+    async def after(self, key: str, attempt: int, wait_s: float | None) -> None:
+        """Wait before this call is tried again; `wait_s` is how long the server asked to wait."""
+        if wait_s is not None:
+            self._resume_at = max(self._resume_at, time.monotonic() + wait_s)
+            return await self.pause()
+        await asyncio.sleep(self.backoff(key, attempt))
+
+    def backoff(self, key: str, attempt: int) -> float:
+        """first * 2^attempt, at most max_wait_s, times a jitter in [0.5, 1) that depends only on seed, call and attempt."""
+        jitter = np.random.default_rng(int(sha256_json([self.seed, key, attempt])[:16], 16)).uniform(0.5, 1.0)
+        return float(min(self.first_wait_s * 2**attempt, self.max_wait_s) * jitter)
+
+
+@dataclass
+class Budget:
+    """How many calls a run may make and what they may cost. Recorded answers are free; a retry is a call.
+
+    The price of a call's tokens is known only when the call has ended. A call under way is therefore taken to cost as much as the
+    most expensive one so far, and until a price is known, only one call is made at a time. `max_cost` is exceeded only where a
+    call costs more than all before it.
+    """
+
+    max_calls: int | None = None
+    max_cost: float | None = None
+    price_per_call: float = 0.0
+    price_per_million_input: float = 0.0
+    price_per_million_output: float = 0.0
+    calls: int = 0
+    cost: float = 0.0
+    _under_way: int = field(default=0, init=False)
+    _highest: float | None = field(default=None, init=False)  # the highest price of one call's tokens so far
+    _waiting: list[asyncio.Future[None]] = field(default_factory=list, init=False)
+
+    async def room(self) -> bool:
+        """Whether one more call fits; waits for calls under way where the answer depends on what they cost."""
+        while self.max_calls is None or self.calls < self.max_calls:
+            if self._fits():
+                return True
+            if self._under_way == 0:
+                return False
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiting.append(waiter)
+            await waiter
+        return False
+
+    def take(self) -> None:
+        """Count one call and its fixed price; its tokens are counted when it has ended."""
+        self.calls += 1
+        self.cost += self.price_per_call
+        self._under_way += 1
+
+    def charge(self, input_tokens: int, output_tokens: int) -> float:
+        """Add the price of a call's tokens; returns the full price of the call."""
+        tokens = input_tokens * self.price_per_million_input / 1e6 + output_tokens * self.price_per_million_output / 1e6
+        self.cost += tokens
+        self._highest = max(self._highest or 0.0, tokens)
+        return self.price_per_call + tokens
+
+    def ended(self) -> None:
+        """A call has ended, with a reply or without."""
+        self._under_way -= 1
+        for waiter in self._waiting:
+            if not waiter.done():
+                waiter.set_result(None)
+        self._waiting.clear()
+
+    def _fits(self) -> bool:
+        if self.max_cost is None:
+            return True
+        most = self.max_cost * ROUNDING
+        if self.cost + self.price_per_call > most:
+            return False
+        if not self._tokens_cost:
+            return True
+        if self._highest is None:
+            return self._under_way == 0 and self.cost < self.max_cost
+        return self.cost + self.price_per_call + (self._under_way + 1) * self._highest <= most
+
+    @property
+    def _tokens_cost(self) -> bool:
+        return self.price_per_million_input > 0 or self.price_per_million_output > 0

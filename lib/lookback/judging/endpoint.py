@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 import httpx2  # the HTTP library the openai package itself uses
 
 from lookback.errors import Reason
-from lookback.judging.parsing import whole_characters
-from lookback.judging.probability import NO_TOKENS, YES_TOKENS, p_yes
+from lookback.hiding import redact
+from lookback.judging.parsing import NO_TOKENS, YES_TOKENS, p_yes, whole_characters
 from lookback.judging.question import JudgeError, Reply
-from lookback.judging.secrets import redact
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

@@ -1,24 +1,35 @@
-"""The trigger gate: items of MBench-T clips that never entered their memory challenge lose their score."""
+"""What answers do to the items: scores of the judge-based metrics, and the trigger gate.
+
+The trigger gate takes the score from items of MBench-T clips that never entered their memory challenge.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
 
 import pandas as pd
 
-from lookback.clips import KEYS
-from lookback.errors import Reason
-from lookback.judging.verdicts import Verdict
+from lookback.clips import KEYS, Clip
+from lookback.errors import NotScorable, Reason
+from lookback.judging.verdicts import JudgedClip, Verdict
+from lookback.params import RunParams
+from lookback.registry import METRICS, MetricSpec
 from lookback.scoring.aggregate import TRIGGER_DETAIL
+from lookback.scoring.results import Item
+from lookback.scoring.variants import scored_variants
+from lookback.tables import PROVENANCE, SCHEMAS, empty_table
 
-KEPT = {str(Reason.NOT_APPLICABLE)}  # a metric that never applied stays what it is
+KEPT = {str(Reason.NOT_APPLICABLE)}  # a metric that does not apply to a clip keeps that reason
+VERSION = "1"  # of the judge-based metrics, in their provenance
 
 
 def gate_items(items: pd.DataFrame, triggers: Mapping[tuple[str, ...], Verdict]) -> pd.DataFrame:
-    """The items after the gate. `triggers` holds the verdict of each clip that was asked; other clips pass as they are.
+    """The items after the gate. `triggers` holds the trigger verdict of each clip that was asked; other clips stay unchanged.
 
-    No: the row has reason `not_triggered`. No readable answer: the row has that reason, because a missing answer is not a No and
-    not a Yes. MBench-A and the other benchmarks are never gated.
+    If the answer is No, the item loses its value and gets the reason `not_triggered`. If there is no readable answer, the item
+    gets the reason of the missing answer. MBench-A and the other benchmarks are never gated.
     """
     gated = items.copy()
     keys = list(zip(*(gated[name] for name in KEYS), strict=True)) if len(gated) else []
@@ -35,5 +46,38 @@ def gate_items(items: pd.DataFrame, triggers: Mapping[tuple[str, ...], Verdict])
 
 
 def trigger_verdicts(verdicts: Mapping[tuple[str, ...], Mapping[str, Mapping[str, Verdict]]]) -> dict[tuple[str, ...], Verdict]:
-    """Each clip's trigger verdict, where it was asked."""
+    """The trigger verdict of each clip that was asked."""
     return {key: tasks["trigger"]["trigger"] for key, tasks in verdicts.items() if "trigger" in tasks.get("trigger", {})}
+
+
+def judged_metrics(clip: Clip, wanted: Iterable[str]) -> list[MetricSpec]:
+    """The judge-based metrics that apply to the clip's benchmark, setting and subset."""
+    chosen = set(wanted)
+    return [
+        spec
+        for spec in METRICS
+        if spec.judge_tasks and (not chosen or spec.name in chosen) and spec.applies_to(clip.benchmark, clip.setting, clip.subset)
+    ]
+
+
+def judged_items(
+    params: RunParams,
+    clips: Iterable[Clip],
+    verdicts: Mapping[tuple[str, ...], Mapping[str, Mapping[str, Verdict]]],
+    why_not: Mapping[str, tuple[Reason, str]],
+) -> pd.DataFrame:
+    """One item per clip, judge-based metric and variant. `why_not` gives the reason where a task was not asked."""
+    rows: list[dict[str, Any]] = []
+    for clip in clips:
+        for spec in judged_metrics(clip, params.scoring.metrics):
+            for variant in scored_variants(spec, params):
+                judged = JudgedClip(clip, variant, verdicts.get(clip.key, {}), why_not)
+                try:
+                    item = spec.score(judged)
+                except NotScorable as missing:
+                    item = Item(reason=str(missing.reason), detail=missing.detail)
+                judges = ",".join(judged.judges(spec.judge_tasks)) or "none"
+                origin = dict(zip(PROVENANCE, (judges, VERSION, "", "", clip.content_hash[:16]), strict=True))
+                keys = dict(zip(KEYS, clip.key, strict=True))
+                rows.append({**keys, "metric": spec.name, "variant": variant, **asdict(item), **origin})
+    return pd.DataFrame(rows, columns=list(SCHEMAS["items"].columns)) if rows else empty_table("items")

@@ -1,7 +1,7 @@
-"""Every reply a judge gave, kept under a key of everything it depends on. A rerun costs nothing; `replay` needs no judge at all.
+"""Store every reply of a judge under a key of everything it depends on. A rerun costs nothing, and `replay` needs no judge.
 
-One SQLite file in write-ahead mode: a reply is committed before the next question is asked, and a killed run loses none. Calls that
-failed are noted for the replay, and asked again by a live run.
+The store is one SQLite file in write-ahead mode. A reply is committed before the next question is asked, so a killed run loses
+none. Failed calls are stored for the replay; a live run asks them again.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from typing import Any, Self
 
 from lookback.errors import ContractError, LookbackError, Reason
 from lookback.files import sha256_json, unwritable, writing
+from lookback.hiding import redact
 from lookback.judging.frames import Encoding, frame_hashes
 from lookback.judging.question import Question, Reply, Stated
-from lookback.judging.secrets import redact
+from lookback.params import RunParams
+from lookback.paths import resolve
 
+CACHE = "judge_cache"  # the folder of a run's recording
 FILE_NAME = "replies.sqlite"
-LITTLE_ROOM = 2**20  # bytes free, below which an error of the disk means that it is full
+LITTLE_ROOM = 2**20  # with fewer free bytes, a disk error means that the disk is full
 TABLES = """
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, judge TEXT NOT NULL, clip TEXT NOT NULL, task TEXT NOT NULL, question_ids TEXT NOT NULL,
@@ -36,37 +39,37 @@ CREATE TABLE IF NOT EXISTS judges (role TEXT PRIMARY KEY, identity TEXT NOT NULL
 
 @dataclass(frozen=True)
 class Identity:
-    """Who answers: part of every key, and the provenance columns of every row."""
+    """Which judge answers, with its settings. It is part of every key and fills the provenance columns of every row."""
 
     name: str  # the registry's name
     label: str  # the tables' `judge` column
     model: str = ""
     version: str = "1"
     simulated: bool = False
-    settings: Mapping[str, Any] | None = None  # temperature, seed, token limit, ... whatever changes an answer
+    settings: Mapping[str, Any] | None = None  # everything that changes an answer: temperature, seed, token limit ...
 
     @property
     def settings_hash(self) -> str:
         return sha256_json(self.settings or {})
 
     def samples(self, question: Question) -> int:
-        """How many sampled calls stand for the question where the plain call gives no log-probabilities."""
+        """How many sampled calls replace the plain call where it gives no log-probabilities."""
         return int((self.settings or {}).get("samples", 0)) if question.expects == "yes_no" else 0
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A call without a reply, as it was noted."""
+    """A recorded call that got no reply."""
 
     reason: Reason
     detail: str
 
 
 def call_key(identity: Identity, question: Question, encoding: Encoding, sample: int, repeat: int) -> str:
-    """Hash of model, prompt version, question, frames with what they are called, and settings."""
+    """A hash of the model, the prompt version, the question, the frames with their labels, and the settings."""
     asked = [question.task, question.expects, question.prompt_version, question.system, question.text]
     parts = [part.question_id for part in question.parts]
-    by_clip = identity.simulated or identity.name == "geometric"  # these answer by clip, not by frames
+    by_clip = identity.simulated or identity.name == "geometric"  # these judges know the clip and look at no frames
     clip = question.clip.key if by_clip else ()
     hashes = frame_hashes(question.video_hash, question.frames, encoding)
     frames = hashes if by_clip else list(zip(hashes, question.labels, strict=True))
@@ -75,7 +78,7 @@ def call_key(identity: Identity, question: Question, encoding: Encoding, sample:
 
 
 class Recording:
-    """The recorded replies below one folder."""
+    """The recorded replies in one folder."""
 
     def __init__(self, folder: Path, read_only: bool = False):
         path = folder / FILE_NAME
@@ -88,7 +91,9 @@ class Recording:
         try:
             self._database = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
             self._database.execute("PRAGMA journal_mode=WAL")
-            self._database.execute("PRAGMA synchronous=NORMAL")  # safe against a kill; a power cut may cost the last replies
+            self._database.execute(
+                "PRAGMA synchronous=NORMAL"
+            )  # a kill loses nothing; a power cut may lose the last replies
             self._database.executescript(TABLES)
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             _raise_if_refused(path, error)
@@ -104,7 +109,7 @@ class Recording:
 
     @contextmanager
     def _in_words(self) -> Iterator[None]:
-        """A full disk or a damaged file as a sentence; a transaction that could not end is undone when the file is closed."""
+        """Report a full disk or a damaged file in one sentence. An unfinished transaction is undone when the file is closed."""
         try:
             yield
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
@@ -114,7 +119,7 @@ class Recording:
             ) from error
 
     def get(self, key: str) -> Reply | Failure | None:
-        """What is recorded under the key."""
+        """The reply or failure recorded under the key."""
         with self._in_words():
             row = self._database.execute("SELECT reason, body FROM replies WHERE key = ?", (key,)).fetchone()
         if row is None:
@@ -123,7 +128,7 @@ class Recording:
         return Failure(Reason(reason), json.loads(body)) if reason else _reply(json.loads(body))
 
     def put_all(self, entries: Iterable[tuple[str, Identity, Question, int, int, Reply | Failure]]) -> None:
-        """Record replies and failures in one transaction; a reply is never overwritten by a failure."""
+        """Record replies and failures in one transaction. A failure never overwrites a reply."""
         if self.read_only:
             return
         rows = [_row(*entry) for entry in entries]
@@ -138,7 +143,7 @@ class Recording:
             self._database.execute("COMMIT")
 
     def set_judge(self, role: str, identity: Identity) -> None:
-        """Note who answered in a role (scorer, gate, ...), so that a replay can name them."""
+        """Record which judge answered in a role (scorer, gate, ...), so that a replay can name it."""
         if self.read_only:
             return
         with self._in_words():
@@ -146,13 +151,13 @@ class Recording:
             self._database.execute("INSERT OR REPLACE INTO judges VALUES (?, ?)", (role, text))
 
     def judges(self) -> dict[str, Identity]:
-        """Who answered, by role."""
+        """Which judge answered, by role."""
         with self._in_words():
             rows = self._database.execute("SELECT role, identity FROM judges ORDER BY role").fetchall()
         return {role: Identity(**json.loads(identity)) for role, identity in rows}
 
     def calls(self) -> list[dict[str, Any]]:
-        """Every recorded call with its usage, for the cost and latency of judging."""
+        """Every recorded call with its usage, for the tables of cost and latency."""
         names = ["key", "judge", "clip", "task", "question_ids", "prompt_version", "sample", "repeat", "reason", "usage"]
         with self._in_words():
             rows = self._database.execute(f"SELECT {', '.join(names)} FROM replies ORDER BY key").fetchall()
@@ -160,7 +165,7 @@ class Recording:
 
 
 def _raise_if_refused(path: Path, error: Exception) -> None:
-    """A disk that takes no more is no damage of the file. SQLite does not pass the system's own error on."""
+    """Tell a full disk from a damaged file. SQLite does not pass on the error of the system."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         full = code == sqlite3.SQLITE_FULL or shutil.disk_usage(path.parent).free < LITTLE_ROOM
@@ -184,3 +189,17 @@ def _reply(body: dict[str, Any]) -> Reply:
     logprobs = None if body["logprobs"] is None else tuple((token, score) for token, score in body["logprobs"])
     refused = {name: (reason, detail) for name, (reason, detail) in body["refused"].items()}
     return Reply(body["text"], logprobs, stated, refused)
+
+
+def recordings_folder(params: RunParams) -> Path:
+    """The folder of the run's own recording, or of the one that a replay reads."""
+    named = params.judging.recordings if params.judging.judge == "replay" else ""
+    return resolve(named) if named else params.paths.root / CACHE
+
+
+def scorer(params: RunParams) -> str:
+    """The judge whose answers count (`backend` of its rows). A replay counts as the scorer that made the recording."""
+    if params.judging.judge != "replay":
+        return params.judging.judge
+    with Recording(recordings_folder(params), read_only=True) as recording:
+        return recording.judges()["scorer"].name

@@ -1,35 +1,36 @@
-"""Ask everything a run wants to know: phase by phase, because the gate decides what is asked after it."""
+"""Ask all questions of a run and collect the rows of the `judgements` table.
+
+The questions come in phases, because the re-observation gate decides what is asked after it.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
-from lookback.clips import Clip
+from lookback.clips import KEYS, Clip
 from lookback.errors import Reason
-from lookback.judging.asking import Asked, Asker
-from lookback.judging.budget import Budget
+from lookback.judging.asking import Asked, Asker, Budget, Patience
 from lookback.judging.frames import Encoding
-from lookback.judging.interpret import unanswered
 from lookback.judging.judges.base import Judge
 from lookback.judging.panel import Panel, Seat
-from lookback.judging.question import Question, Unasked
-from lookback.judging.recording import Recording
-from lookback.judging.rows import asked_rows, judgements_frame, unasked_rows
+from lookback.judging.parsing import unanswered
+from lookback.judging.question import Answer, Question, Unasked
+from lookback.judging.recording import Identity, Recording
 from lookback.judging.tasks import TASKS, Sampling, Task
-from lookback.judging.waiting import Patience
 from lookback.params.stages import Judging
 from lookback.progress import track
 from lookback.registry import BENCHMARKS
+from lookback.tables import SCHEMAS, empty_table
 
 
 @dataclass
 class Session:
-    """One run's judging: the panel, the recording, the budget, and the rows so far."""
+    """The judging of one run: the judges, the recording, the budget, and the rows so far."""
 
     params: Judging
     panel: Panel
@@ -38,7 +39,7 @@ class Session:
     encoding: Encoding
     seed: int
     rows: list[dict[str, Any]] = field(default_factory=list)
-    kept: dict[str, object] = field(default_factory=dict)  # what a benchmark keeps for its tables
+    kept: dict[str, object] = field(default_factory=dict)  # what a benchmark stores here for its own tables
     counted: dict[str, str] = field(default_factory=dict)  # task -> label of the judge whose answers count
     _patience: dict[str, Patience] = field(default_factory=dict)
 
@@ -51,7 +52,7 @@ class Session:
         return [TASKS.get(name) for name in self.params.tasks] or list(TASKS)
 
     def judge(self, clips: Sequence[Clip]) -> pd.DataFrame:
-        """Ask all tasks about all clips; returns the judgements."""
+        """Ask the questions of all tasks about all clips; returns the `judgements` table."""
         tasks = self.tasks()
         if self.panel.seats:
             self._first_phase(tasks, clips)
@@ -61,7 +62,7 @@ class Session:
         return judgements_frame(self.rows)
 
     def why_not(self) -> dict[str, tuple[Reason, str]]:
-        """Why a task has no answers at all."""
+        """For each task that nobody was asked: why not."""
         tasks = TASKS.names()
         if not self.panel.seats:
             return dict.fromkeys(tasks, (Reason.BACKEND_UNAVAILABLE, "no judge is chosen; set judging.judge"))
@@ -69,7 +70,7 @@ class Session:
         return {name: (Reason.BACKEND_UNAVAILABLE, f"'{name}' is not among judging.tasks") for name in tasks if name not in wanted}
 
     def _first_phase(self, tasks: Sequence[Task], clips: Sequence[Clip]) -> None:
-        """Everything that depends on no other answer; one batch per judge, so that its concurrency is used."""
+        """Ask what depends on no other answer, in one batch per judge, so that it can answer several questions at once."""
         batches: dict[str, tuple[Seat, list[Question | Unasked], bool]] = {}
         for task in tasks:
             asked = [question for clip in clips if task.applies(clip) for question in task.questions(clip, self.sampling)]
@@ -82,7 +83,7 @@ class Session:
             self.ask(seat, questions, counts)
 
     def ask(self, seat: Seat, questions: Sequence[Question | Unasked], counts: bool = True) -> list[Asked]:
-        """Ask one judge and keep the rows. One that is asked for comparison leaves no row where it cannot answer."""
+        """Ask one judge and keep the rows. A judge asked for comparison leaves no row for a question it cannot answer."""
         put = [question for question in questions if isinstance(question, Question)]
         if not counts and seat.judge is not None:
             put = [question for question in put if not seat.judge.unable(question)]
@@ -93,7 +94,7 @@ class Session:
         return asked
 
     def answers(self, seat: Seat, questions: Sequence[Question], repeats: int) -> list[Asked]:
-        """Put the questions to one judge and keep the rows; one that cannot be used leaves its reason instead."""
+        """Ask one judge and keep the rows. A judge that cannot be used leaves rows with the reason."""
         if seat.judge is None:
             asked = [Asked(question, 0, unanswered(question, Reason.BACKEND_UNAVAILABLE, seat.why)) for question in questions]
         else:
@@ -115,3 +116,49 @@ class Session:
             max_retries=self.params.max_retries,
             done=lambda: next(steps, None),
         )
+
+
+def asked_rows(identity: Identity, asked: Iterable[Asked]) -> list[dict[str, Any]]:
+    """One row of the `judgements` table per answer."""
+    return [_row(identity, one.question, one.repeat, answer) for one in asked for answer in one.answers]
+
+
+def unasked_rows(identity: Identity, unasked: Iterable[Unasked], repeats: int) -> list[dict[str, Any]]:
+    """Rows for questions that could not be asked."""
+    rows = []
+    for one in unasked:
+        answers = [Answer(part, reason=one.reason, verbatim=one.detail) for part in one.parts]
+        rows += [_row(identity, one, repeat, answer) for repeat in range(repeats) for answer in answers]
+    return rows
+
+
+def judgements_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """The rows as the `judgements` table."""
+    if not rows:
+        return empty_table("judgements")
+    return pd.DataFrame(rows, columns=list(SCHEMAS["judgements"].columns))
+
+
+def _row(identity: Identity, asked: Question | Unasked, repeat: int, answer: Answer) -> dict[str, Any]:
+    return {
+        **dict(zip(KEYS, asked.clip.key, strict=True)),
+        "task": asked.task,
+        "question_id": answer.part.question_id,
+        "judge": identity.label,
+        "repeat": repeat,
+        "frame": answer.part.frame,
+        "question": answer.part.text,
+        "answer": answer.answer,
+        "value": answer.value,
+        "confidence": answer.confidence,
+        "value_from": answer.value_from,
+        "reason": "" if answer.reason is None else str(answer.reason),
+        "verbatim": answer.verbatim,
+        "prompt_version": asked.prompt_version,
+        "simulated": identity.simulated,
+        "backend": identity.name,
+        "version": identity.version,
+        "weights": identity.model,
+        "params_hash": identity.settings_hash[:16],
+        "input_hash": asked.clip.content_hash[:16],
+    }

@@ -1,4 +1,7 @@
-"""What a task is, and the frames it shows."""
+"""Judging tasks: a task turns a clip into questions and chooses the frames to show.
+
+Benchmarks register their tasks in their own `judging.py`. The one task that all benchmarks share, the timeline, is here.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,21 @@ from lookback.params.stages import Judging
 from lookback.paths import resolve
 from lookback.registry import Registry, parts
 
+# the facts that the gate funnel counts
+TIMELINE_FACTS = {
+    "camera_inactive": "Was the camera inactive?",
+    "camera_departed": "Did the camera leave the first view?",
+    "camera_returned": "Did the camera come back to the first view?",
+    "subject_hidden": "Was the subject hidden for a nontrivial interval?",
+    "subject_returned": "Did the subject come back after it was hidden?",
+    "return_judgeable": "Is the returned subject judgeable?",
+}
+TIMELINE_VERSION = "timeline.v1"
+
 
 @dataclass(frozen=True)
 class Sampling:
-    """Which frames of a video are shown."""
+    """How many frames of a video are shown."""
 
     n_frames: int = 8
     fps: float = 2.0
@@ -41,11 +55,11 @@ class Footage:
     fps: float | None
 
     def uniform(self, sampling: Sampling) -> tuple[int, ...]:
-        """n frames spread evenly over the clip."""
+        """n frames, evenly spread over the video."""
         return tuple(int(index) for index in sample_uniform(self.n_frames, sampling.n_frames))
 
     def timed(self, sampling: Sampling) -> tuple[int, ...]:
-        """The video as frames at a fixed rate; evenly spread where the clip carries no rate."""
+        """Frames at a fixed rate; evenly spread where the video has no frame rate."""
         if self.fps is None:
             return tuple(int(index) for index in sample_uniform(self.n_frames, sampling.max_frames))
         return tuple(int(index) for index in sample_fps(self.n_frames, self.fps, sampling.fps, sampling.max_frames))
@@ -57,21 +71,21 @@ class Footage:
 
     @property
     def n_seconds(self) -> int:
-        """Whole seconds the clip runs, the last one possibly cut short."""
+        """How many seconds the video lasts; the last one may be shorter."""
         if self.fps is None:
             raise NotScorable(Reason.MISSING_INPUT, "the clip carries no frame rate; give its fps in the dataset")
         return max(1, int(np.ceil(self.n_frames / self.fps - 1e-6)))
 
 
 def footage(clip: Clip) -> Footage:
-    """The clip's own video, from what curation found out about it."""
+    """The clip's own video, as curation described it."""
     if clip.n_frames and clip.content_hash:
         return Footage(clip.video, clip.content_hash, clip.n_frames, clip.fps)
     return other_footage(clip.video)
 
 
 def other_footage(video: str) -> Footage:
-    """Any other video: a ground truth, a known failure."""
+    """Another video: a ground truth or a known failure."""
     try:
         info = probe(resolve(video))
         return Footage(video, content_hash(resolve(video)), info.n_frames, info.fps)
@@ -81,7 +95,7 @@ def other_footage(video: str) -> Footage:
 
 @dataclass(frozen=True)
 class Task:
-    """One kind of question. `role` says who answers: the scorer, the gate (another judge), or a judge that measures."""
+    """One kind of question. `role` says who answers: the scorer, the gate (another judge), or a witness (a judge that measures)."""
 
     name: str
     title: str
@@ -90,7 +104,7 @@ class Task:
     questions: Callable[[Clip, Sampling], list[Question | Unasked]]
 
 
-TASKS: Registry[Task] = Registry("judging task", lambda: [*parts("judging"), "lookback.judging.timeline"], "lookback.judges")
+TASKS: Registry[Task] = Registry("judging task", lambda: parts("judging"), "lookback.judges")
 
 
 def register(task: Task) -> Task:
@@ -109,17 +123,30 @@ def compose(
     /,
     **values: str,
 ) -> Question:
-    """A question from a prompt, its values and the frames that go with it."""
+    """A question from a prompt, the values of its placeholders, and the frames to show."""
     system, text = prompt.render(**values)
     labels = shown.labels(frames)
     return Question(clip, task, expects, system, text, prompt.version, parts, shown.video, shown.content, frames, labels)
 
 
 def captions(clip: Clip) -> str:
-    """The caption segments, numbered; the prompt where there are none."""
+    """The numbered caption segments; the prompt where there are none."""
     lines = [f"({number}) {text}" for number, text in enumerate(clip.caption_segments, start=1)]
     return "\n".join(lines) or clip.prompt or "(no caption)"
 
 
 def subject(clip: Clip) -> str:
     return clip.object_name or "the main subject of the scene"
+
+
+def timeline_questions(clip: Clip, sampling: Sampling) -> list[Question | Unasked]:
+    """One question with all facts of departure and return. No frames are shown: only judges that measure are asked."""
+    facts = tuple(Part(name, text) for name, text in TIMELINE_FACTS.items())
+    try:
+        shown = footage(clip)
+    except NotScorable as error:
+        return [Unasked(clip, "timeline", TIMELINE_VERSION, facts, error.reason, error.detail)]
+    return [Question(clip, "timeline", "table", "", "", TIMELINE_VERSION, facts, shown.video, shown.content, (), ())]
+
+
+register(Task("timeline", "departure and return, as measured", "witness", lambda clip: True, timeline_questions))

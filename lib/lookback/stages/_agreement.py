@@ -7,7 +7,7 @@ import pandas as pd
 from lookback.agreement import analyse, judge_scores, load_plan, read_ratings, save_tables
 from lookback.agreement.figures.draw import draw_figures
 from lookback.errors import UsageError
-from lookback.judging.scorer import scorer
+from lookback.judging.recording import scorer
 from lookback.params import RunParams
 from lookback.paths import resolve
 from lookback.scoring.variants import only_chosen

@@ -16,8 +16,7 @@ from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.judging.prompting import load_catalogue, load_prompt
 from lookback.judging.question import SECOND, Part, Question, Unasked
-from lookback.judging.rows import judgements_frame
-from lookback.judging.run import Session
+from lookback.judging.run import Session, judgements_frame
 from lookback.judging.tasks import Sampling, Task, compose, footage, register, subject
 from lookback.judging.verdicts import JudgedClip, clip_verdicts
 

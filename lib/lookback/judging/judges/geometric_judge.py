@@ -8,9 +8,17 @@ import numpy as np
 
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
-from lookback.judging.geometry.camera_path import CameraPath, camera_path
-from lookback.judging.geometry.decisions import Decision, decide, reobserved_predicates, trigger
-from lookback.judging.geometry.visibility import Visibility, detections_timeline, visibility
+from lookback.judging.geometry import (
+    CameraPath,
+    Decision,
+    Visibility,
+    camera_path,
+    decide,
+    detections_timeline,
+    reobserved_predicates,
+    trigger,
+    visibility,
+)
 from lookback.judging.judges.base import JudgeContext
 from lookback.judging.question import SECOND, Question, Reply, Stated
 from lookback.judging.recording import Identity

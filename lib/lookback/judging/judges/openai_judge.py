@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from lookback.errors import BackendUnavailable, Reason
+from lookback.hiding import judge_key
 from lookback.judging.endpoint import bounded_client, failure, read_completion
 from lookback.judging.frames import data_url
 from lookback.judging.judges.base import JudgeContext
 from lookback.judging.question import JudgeError, Question, Reply
 from lookback.judging.recording import Identity
-from lookback.judging.secrets import judge_key
 from lookback.registry import Availability, judge
 
 URL_VARIABLES = ("LOOKBACK_JUDGE_URL", "MBENCH_VLM_BASE_URL")

@@ -13,11 +13,11 @@ from lookback.backends.choose import usable_device
 from lookback.backends.runtime import torch_device
 from lookback.errors import BackendUnavailable, Reason
 from lookback.files import sha256_json
+from lookback.hiding import redact
 from lookback.judging.judges.base import JudgeContext
-from lookback.judging.probability import NO_TOKENS, YES_TOKENS
+from lookback.judging.parsing import NO_TOKENS, YES_TOKENS
 from lookback.judging.question import JudgeError, Question, Reply
 from lookback.judging.recording import Identity
-from lookback.judging.secrets import redact
 from lookback.registry import Availability, judge
 
 

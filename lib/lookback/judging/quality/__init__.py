@@ -1,15 +1,16 @@
-"""How good the judges are: against themselves, each other, their own confidence, and people."""
+"""How good the judges are: `consistency` with themselves and each other, `accuracy` against people and truth, `report`."""
 
-from lookback.judging.quality.accuracy import human_triggers, trigger_accuracy
-from lookback.judging.quality.against_truth import decisions_against_truth, truth_agreement
-from lookback.judging.quality.agreement import disagreements, judge_agreement
-from lookback.judging.quality.bias import polarity_bias, position_bias
-from lookback.judging.quality.calibration import calibration, calibration_table
-from lookback.judging.quality.confidence import judge_calibration
-from lookback.judging.quality.cost import cost_per_clip
-from lookback.judging.quality.funnel import gate_funnel
-from lookback.judging.quality.report import judging_figures, saved_quality
-from lookback.judging.quality.retest import test_retest
+from lookback.judging.quality.accuracy import (
+    calibration,
+    calibration_table,
+    decisions_against_truth,
+    human_triggers,
+    judge_calibration,
+    trigger_accuracy,
+    truth_agreement,
+)
+from lookback.judging.quality.consistency import disagreements, judge_agreement, polarity_bias, position_bias, test_retest
+from lookback.judging.quality.report import cost_per_clip, gate_funnel, judging_figures, saved_quality
 
 __all__ = [
     "calibration",
