@@ -1,4 +1,4 @@
-"""The artifacts a judge may look at, from the store."""
+"""Load the artifacts that a judge may use from the store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROLES = ("pose", "masks", "people")
 
 
 def artifact_loader(root: Path, artifacts: pd.DataFrame) -> Callable[[Clip], Mapping[str, Entry]]:
-    """A function from a clip to those of its pose, mask and people artifacts that exist."""
+    """A function that returns the pose, mask and people artifacts of a clip, as far as they exist."""
     stored = RunArtifacts(root, artifacts)
 
     def load(clip: Clip) -> Mapping[str, Entry]:

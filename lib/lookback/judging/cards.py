@@ -1,4 +1,4 @@
-"""What a judge saw and said: the frames it was shown beside its words, as HTML for the notebook and the report."""
+"""Cards that show what a judge saw and said: the frames beside its words, as HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lookback.judging.frames import Encoding, FrameSource, data_url
 from lookback.judging.tasks import Footage, Sampling, footage
 
 CARD = "border:1px solid #d0d7de;border-radius:6px;padding:8px;margin:8px 0"
-UNIFORM = ("trigger", "state_progress", "progress_correctness")  # tasks that show evenly spread frames
+UNIFORM = ("trigger", "state_progress", "progress_correctness")  # tasks that show evenly spread frames; others a fixed rate
 
 
 class Cards:
@@ -30,9 +30,9 @@ class Cards:
 def reply_cards(
     clips: pd.DataFrame, judgements: pd.DataFrame, sampling: Sampling | None = None, *, limit: int = 6, side: int = 128
 ) -> Cards:
-    """One card per answer: clip, question, the frames that were shown, the answer and the judge's words. At most `limit`.
+    """One card per row of `judgements`, at most `limit`: clip, question, shown frames, answer and the judge's words.
 
-    Give the rows to look at, for example the first of each task or those of `quality.disagreements`.
+    Pass the rows of interest, for example the first of each task.
     """
     by_key = {clip.key: clip for clip in clips_from_frame(clips)}
     source = FrameSource(Encoding(side, 80))

@@ -1,6 +1,6 @@
-"""One exchange with a chat endpoint: a client that cannot be flooded, failures with typed reasons, reading the published schema.
+"""One call to a chat endpoint: a client that limits the size of responses, failures with typed reasons, and reading the response.
 
-The body is read from its raw text, so that HTML, broken JSON or another schema ends in words a person can look at.
+The response is read as raw text, so that a person can look at HTML, broken JSON or another schema that came instead.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from lookback.judging.question import JudgeError, Reply
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-MAX_BODY = 4_000_000  # bytes of one response; 24 answered questions with reasons take some 10,000
+MAX_BODY = 4_000_000  # bytes of one response; 24 answered questions with reasons take about 10,000
 LONGEST_TEXT = 200_000  # characters of a reply that are kept
 SHOWN = 500  # characters of an error body in a message
-MOST_TOKENS = 1_000_000_000  # of one call
+MOST_TOKENS = 1_000_000_000  # a larger count for one call is an error of the server
 TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 REFUSED = {401, 403}
-DECORATION = re.compile(r"""[\s"'“”‘’«»*_`#>~]*""")  # white space, quotes, markdown: what may stand before the answer
-SAME_WORD = re.compile(r"[\w'’-]")  # how the next token opens where it goes on with the word: No|body, No|-one
+DECORATION = re.compile(r"""[\s"'“”‘’«»*_`#>~]*""")  # white space, quotes and markdown may come before the answer
+SAME_WORD = re.compile(r"[\w'’-]")  # a next token that continues the word: No|body, No|-one
 
 
 class _BadBody(RuntimeError):
@@ -39,7 +39,7 @@ class _BadBody(RuntimeError):
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
-    """A response's bytes, unpacked here and cut off at MAX_BODY: what counts is what they unpack to."""
+    """The bytes of a response, unpacked and cut off at MAX_BODY. The limit is on the unpacked size."""
 
     def __init__(self, stream: Any, packed: str):
         self._stream = stream
@@ -70,7 +70,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
 
 
 class _BoundedTransport(httpx2.AsyncBaseTransport):
-    """Cuts every response off at MAX_BODY, errors' bodies included."""
+    """Cuts off every response at MAX_BODY, also the body of an error."""
 
     def __init__(self, connections: int, secure: bool):
         limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
@@ -80,7 +80,7 @@ class _BoundedTransport(httpx2.AsyncBaseTransport):
         request.headers["accept-encoding"] = "identity"
         response = await self._inner.handle_async_request(request)
         response.stream = _BoundedStream(response.stream, response.headers.pop("content-encoding", "").strip().lower())
-        response.headers["content-type"] = "application/json"  # a server's own charset names codecs that unpack, too
+        response.headers["content-type"] = "application/json"  # a charset from the server could name a codec that unpacks
         return response
 
     async def aclose(self) -> None:
@@ -88,16 +88,16 @@ class _BoundedTransport(httpx2.AsyncBaseTransport):
 
 
 def bounded_client(base_url: str, key: str, timeout_s: float, connections: int) -> AsyncOpenAI:
-    """The openai client without its own retries (ours are seeded and honour the budget) and with bounded responses."""
+    """The openai client with bounded responses and without its own retries (ours are seeded and respect the budget)."""
     from openai import AsyncOpenAI
 
-    secure = not base_url.lower().startswith("http://")  # a plain endpoint needs no certificates, and loading them takes a while
+    secure = not base_url.lower().startswith("http://")  # plain HTTP needs no certificates, and loading them is slow
     http = httpx2.AsyncClient(transport=_BoundedTransport(connections, secure), timeout=timeout_s)
     return AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=timeout_s, http_client=http)
 
 
 def failure(error: Exception) -> JudgeError:
-    """What went wrong with a call, whether another try may help, and how long the server asks to wait."""
+    """The error as a JudgeError: what went wrong, whether another try may help, and how long the server asks to wait."""
     import openai
 
     if isinstance(error, openai.APIStatusError):
@@ -118,7 +118,7 @@ def failure(error: Exception) -> JudgeError:
 
 
 def read_completion(body: str, want_logprobs: bool) -> Reply:
-    """A chat completion in the published schema; another body is no answer, whatever words it holds, and is kept as it came."""
+    """Read a chat completion in the published schema. Any other body is no answer and is kept unchanged in the error."""
     try:
         completion = json.loads(body)
         message = completion["choices"][0]
@@ -137,7 +137,7 @@ def read_completion(body: str, want_logprobs: bool) -> Reply:
 
 
 def _count(tokens: Any) -> int:
-    """A number of tokens; one that no call can have would spoil the budget, or end it."""
+    """A number of tokens. An impossible number is refused, because it would use up the budget or make it negative."""
     count = float(tokens or 0)
     if not 0 <= count <= MOST_TOKENS:
         raise ValueError("no number of tokens")
@@ -145,9 +145,9 @@ def _count(tokens: Any) -> int:
 
 
 def _answer_token(tokens: list[Any]) -> tuple[tuple[str, float], ...] | None:
-    """The candidates of the token that answers: one of WRBench's, with nothing but white space, quotes or markdown before it.
+    """The candidates of the answer token: an allowed token with only white space, quotes or markdown before it.
 
-    A "no" inside prose answers nothing, nor does a token that is only the start of a word.
+    A "no" inside a sentence is not an answer, and neither is a token that is only the start of a longer word.
     """
     for place, token in enumerate(tokens):
         try:
@@ -156,7 +156,7 @@ def _answer_token(tokens: list[Any]) -> tuple[tuple[str, float], ...] | None:
             candidates = {whole_characters(str(one["token"])): float(one["logprob"]) for one in scored}
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
             return None
-        if not all(score <= 0 or math.isfinite(score) for score in candidates.values()):  # NaN fails both; -inf is no mass
+        if not all(score <= 0 or math.isfinite(score) for score in candidates.values()):  # no NaN, no +inf; -inf is p = 0
             return None
         if said in YES_TOKENS or said in NO_TOKENS:
             scores = tuple(sorted(candidates.items()))
@@ -172,7 +172,7 @@ def _word_goes_on(rest: list[Any]) -> bool:
 
 
 def _retry_after(header: str | None) -> float | None:
-    """Seconds to wait from a Retry-After header: a number, or a date."""
+    """The seconds to wait from a Retry-After header, which holds a number or a date."""
     if not header:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The frames that go with a question: which ones, and as bounded JPEGs."""
+"""The images that are sent with a question: frames of a video as JPEGs of limited size."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from lookback.files import sha256_json
 from lookback.media import open_video, resize
 from lookback.paths import resolve
 
-KEPT_SETS = 16  # encoded frame sets kept in memory: the probes of one clip share theirs
-DECODED_AT_ONCE = 8  # full-size frames held together
+KEPT_SETS = 16  # sets of encoded frames kept in memory; several questions about a clip show the same set
+DECODED_AT_ONCE = 8  # full-size frames in memory at the same time
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """How frames are made small enough to send."""
+    """The size and quality of sent frames."""
 
     side: int = 512  # the longer side at most, in pixels
     quality: int = 85
 
 
 def frame_hashes(video_hash: str, frames: Sequence[int], encoding: Encoding) -> list[str]:
-    """What identifies each sent image without decoding it: the video's content hash, the frame's index and the encoding."""
+    """An identifier of each sent image, without decoding: from the video's content hash, the frame's index and the encoding."""
     return [sha256_json([video_hash, int(index), encoding.side, encoding.quality]) for index in frames]
 
 
 def encode_frame(frame: np.ndarray, encoding: Encoding) -> bytes:
-    """A JPEG of the frame (uint8 RGB), its longer side at most `encoding.side`."""
+    """The frame (uint8 RGB) as a JPEG whose longer side is at most `encoding.side`."""
     height, width = frame.shape[:2]
     scale = encoding.side / max(height, width)
     if scale < 1:
@@ -46,16 +46,16 @@ def encode_frame(frame: np.ndarray, encoding: Encoding) -> bytes:
 
 
 def data_url(jpeg: bytes) -> str:
-    """The image as the data URL that chat endpoints take."""
+    """The image as a data URL, as chat endpoints expect it."""
     return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
 
 
 class FrameSource:
-    """Frames of clips as JPEGs, the last few sets kept because several questions look at the same ones."""
+    """Frames of clips as JPEGs. The last sets are kept, because several questions show the same frames."""
 
     def __init__(self, encoding: Encoding):
         self.encoding = encoding
-        self._lock = threading.Lock()  # questions are asked from several threads; a set is decoded once
+        self._lock = threading.Lock()  # several threads ask questions; a set is decoded once
         self._kept: OrderedDict[tuple[str, tuple[int, ...]], list[bytes]] = OrderedDict()
 
     def jpegs(self, video: str, frames: tuple[int, ...]) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Who judges in a run: the scorer, the gate (another judge), and those asked for comparison; or a recording of all of them."""
+"""Which judges a run uses: the scorer, the gate (another judge), and judges for comparison; or a recording of all of them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from lookback.judging.recording import Identity, Recording
 from lookback.params.stages import Judging
 from lookback.registry import JUDGES
 
-UNAVAILABLE = "unavailable"  # in a recorded identity: why this judge could not be built
+UNAVAILABLE = "unavailable"  # a setting in a recorded identity: why this judge could not be built
 
 
 @dataclass(frozen=True)
 class Seat:
-    """One judge of the panel; `judge` is None with `why` where it cannot be built here."""
+    """A judge in its role. Where it cannot be built here, `judge` is None and `why` gives the reason."""
 
     role: str  # scorer, gate, also:<name>
     name: str
@@ -35,7 +35,7 @@ class Seat:
 
 @dataclass(frozen=True)
 class Panel:
-    """The judges of a run by role."""
+    """The judges of a run, by role."""
 
     seats: dict[str, Seat] = field(default_factory=dict)
 
@@ -43,7 +43,7 @@ class Panel:
         return self.seats.get(role)
 
     def for_task(self, role: str) -> list[Seat]:
-        """Who is asked a task of this role: the seat itself, then those asked for comparison, each judge once."""
+        """The judges that are asked a task of this role: the role's own first, then those for comparison; each judge once."""
         others = [seat for name, seat in self.seats.items() if name.startswith("also:")]
         if role == "witness":
             chosen = [
@@ -58,13 +58,13 @@ class Panel:
 
 
 def check_scorer(params: Judging) -> None:
-    """What a judge of frames lacks (a model, an endpoint), said before any work is done."""
+    """Raise before any work is done if the chosen judge of frames lacks a model or an endpoint."""
     if params.judge != "none" and JUDGES.get(params.judge).looks:
         JUDGES.get(params.judge).build(JudgeContext(params, params.model))
 
 
 def build_panel(params: Judging, context: JudgeContext, recording: Recording, encoding: Encoding) -> Panel:
-    """The panel the parameters ask for; every identity is noted in the recording."""
+    """The judges that the parameters name. The recording stores the identity of each."""
     if params.judge == "none":
         return Panel()
     if params.judge == "replay":

@@ -1,7 +1,6 @@
-"""Prompts are versioned files of the benchmarks: `<benchmark>/prompts/<name>.v<N>.md` with a header that names the source, and YAML
-catalogues of questions.
+"""Prompt files of the benchmarks: `<benchmark>/prompts/<name>.v<N>.md`, with a header that names the source, and YAML catalogues.
 
-A file's text is never changed under the same version: the version and the text's hash are part of every cache key and table row.
+The text of a version never changes: the version and the hash of the text are part of every recording key and table row.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 @dataclass(frozen=True)
 class Prompt:
-    """One prompt file: what to send as system and user message, with `{{name}}` placeholders."""
+    """One prompt file: the system and the user message, with `{{name}}` placeholders."""
 
     name: str
-    version: str  # name and version of the file, and the first digits of its text's hash
+    version: str  # name and version of the file, then the first digits of the hash of its text
     source: str
     system: str
     user: str
 
     def render(self, **values: str) -> tuple[str, str]:
-        """System and user message; every placeholder must be given and every value used."""
+        """The filled-in system and user message. The values must be exactly those of the placeholders."""
         wanted = set(PLACEHOLDER.findall(self.system + self.user))
         if wanted != set(values):
             raise ContractError(f"Prompt {self.name} takes {sorted(wanted)}, not {sorted(values)}")
@@ -44,7 +43,7 @@ class Prompt:
 
 @cache
 def load_prompt(name: str) -> Prompt:
-    """The prompt `name` ("mbench_trigger_human.v1")."""
+    """The prompt with this name, for example "mbench_trigger_human.v1"."""
     text = _read(f"{name}.md")
     match = re.fullmatch(r"---\nsource: (.*?)\n---\n# system\n(.*?)\n# user\n(.*)", text, re.DOTALL)
     if not match:
@@ -55,13 +54,13 @@ def load_prompt(name: str) -> Prompt:
 
 @cache
 def load_catalogue(name: str) -> dict[str, Any]:
-    """A YAML catalogue of fixed questions, with its `version` like a prompt's."""
+    """A YAML catalogue of fixed questions. Its `version` has the form of a prompt's version."""
     values = parse_yaml(_read(f"{name}.yaml"))
     return {**values, "version": f"{name}+{sha256_json(values['questions'])[:8]}"}
 
 
 def prompt_names() -> list[str]:
-    """Every prompt and catalogue of the package."""
+    """The names of all prompts and catalogues."""
     return sorted(name.rpartition(".")[0] for name in _files())
 
 

@@ -1,4 +1,4 @@
-"""What is asked and what comes back: `Question` -> `Reply` (raw, recorded) -> `Answer`s (read from it)."""
+"""What is asked and what comes back: a `Question` gets a `Reply` (raw, recorded), which is read as one `Answer` per part."""
 
 from __future__ import annotations
 
@@ -11,25 +11,23 @@ from lookback.errors import Reason
 
 Expects = Literal["yes_no", "decision", "rating", "per_second", "table", "questions"]
 ValueFrom = Literal["logprobs", "sampled", "stated", "geometry", "simulated"]
-
-
-SECOND = "second_"  # how the ids of questions about one second of a clip begin
+SECOND = "second_"  # the ids of questions about one second of a clip begin with this
 
 
 @dataclass(frozen=True)
 class Part:
-    """One thing a question asks about; a question with several parts is answered by one call."""
+    """One thing that a question asks about. One call answers all parts of a question."""
 
     question_id: str
     text: str
-    frame: int | None = None  # where one second or frame is asked about
+    frame: int | None = None  # set where the part is about one second or frame
     dimension: str = ""
     polarity: Literal["positive", "negative"] = "positive"
 
 
 @dataclass(frozen=True)
 class Question:
-    """One call to a judge: the rendered prompt, the frames that go with it, and what form the answer has."""
+    """One call to a judge: the filled-in prompt, the frames to show, and the form of the answer."""
 
     clip: Clip
     task: str
@@ -38,15 +36,15 @@ class Question:
     text: str
     prompt_version: str
     parts: tuple[Part, ...]
-    video: str  # the clip's own video, or its ground truth or a known failure in the VQA filters
+    video: str  # the clip's own; for the VQA filters its ground truth or a known failure
     video_hash: str
     frames: tuple[int, ...]
-    labels: tuple[str, ...]  # what each frame is called before it is shown: its time, or its number where there is no rate
+    labels: tuple[str, ...]  # one per frame: its time, or its number where there is no frame rate
 
 
 @dataclass(frozen=True)
 class Unasked:
-    """A question that could not be put: its parts carry the reason instead of an answer."""
+    """A question that could not be asked. Its parts get the reason instead of an answer."""
 
     clip: Clip
     task: str
@@ -58,29 +56,29 @@ class Unasked:
 
 @dataclass(frozen=True)
 class Stated:
-    """What a judge without a language says about one part."""
+    """What a judge that writes no text (geometric, simulated) says about one part."""
 
     answer: str  # yes, no, 1..5
     value: float
     confidence: float
     value_from: ValueFrom
-    because: str  # the sentence a person can check
+    because: str  # a sentence that a person can check
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What one call returned, kept as it came. `usage` never enters a table: it differs from run to run."""
+    """What one call returned, unchanged. `usage` differs from run to run, so it never enters a table."""
 
     text: str
     logprobs: tuple[tuple[str, float], ...] | None = None  # candidates for the answer's first token
-    stated: Mapping[str, Stated] | None = None  # by question_id, from a judge without a language
-    refused: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # question_id -> (reason, detail) it cannot judge
+    stated: Mapping[str, Stated] | None = None  # by question_id, from a judge that writes no text
+    refused: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # question_id -> (reason, detail) where it cannot judge
     usage: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One part's answer: a value or a reason, with the judge's own words."""
+    """The answer to one part: a value or a reason, with the judge's own words."""
 
     part: Part
     answer: str = ""
@@ -92,7 +90,7 @@ class Answer:
 
 
 class JudgeError(Exception):
-    """A call that gave no reply. `retry` says whether another try may help, `wait_s` how long the server asks to wait."""
+    """A call that got no reply. `retry`: another try may help. `wait_s`: how long the server asks to wait."""
 
     def __init__(self, reason: Reason, detail: str, *, retry: bool = False, wait_s: float | None = None, fatal: bool = False):
         super().__init__(detail)
@@ -100,5 +98,5 @@ class JudgeError(Exception):
         self.detail = detail
         self.retry = retry
         self.wait_s = wait_s
-        self.fatal = fatal  # no other question will fare better (a refused key): ask nothing more
-        self.changed = False  # the judge changed the request (left out a refused field): ask again at once, as a call of its own
+        self.fatal = fatal  # no other question can succeed (the key was refused): ask nothing more
+        self.changed = False  # the judge left out a refused field: ask again at once, as a new call

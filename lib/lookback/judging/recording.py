@@ -91,9 +91,7 @@ class Recording:
         try:
             self._database = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
             self._database.execute("PRAGMA journal_mode=WAL")
-            self._database.execute(
-                "PRAGMA synchronous=NORMAL"
-            )  # a kill loses nothing; a power cut may lose the last replies
+            self._database.execute("PRAGMA synchronous=NORMAL")  # a kill loses nothing; a power cut may lose the last replies
             self._database.executescript(TABLES)
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             _raise_if_refused(path, error)

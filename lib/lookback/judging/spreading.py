@@ -1,7 +1,7 @@
-"""A local judge model in Ray actors: one copy per actor, one question at a time each. What is asked and recorded stays here.
+"""Run a local judge model in Ray actors: each actor holds one copy and answers one question at a time.
 
-Judges behind an endpoint are asked from here at their own concurrency, and judges that read artifacts answer in milliseconds;
-neither gains from another machine.
+Questions and recording stay in this process. Other judges stay here too: an endpoint already takes several calls at once, and
+judges that read artifacts answer in milliseconds.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from lookback.registry import JUDGES
 from lookback.workers import WorkerDied, share_cores
 
 LOCAL_MODELS = ("transformers",)
-TRIES = 2  # a question whose actor died is asked once more, of another one
+TRIES = 2  # if an actor dies, its question is sent to another one
 
 
 class JudgeActor:
-    """Runs in a process of its own and keeps its model loaded."""
+    """Runs in its own process and keeps the model loaded."""
 
     def __init__(self, build: Callable[[], Judge], root: str, threads: int):
         os.environ["LOOKBACK_ROOT"] = root
@@ -39,7 +39,7 @@ class JudgeActor:
         self.judge = build()
 
     def ask(self, question: Question, sample: int, repeat: int) -> Reply | dict[str, Any] | Exception:
-        """A reply; the parts of a JudgeError; or any other error, to be raised where the question came from."""
+        """A reply; the fields of a JudgeError; or another error, which the asking process raises."""
         try:
             return asyncio.run(self.judge.ask(question, sample, repeat))
         except JudgeError as error:
@@ -55,7 +55,7 @@ class _Hired:
 
 
 class SpreadJudge:
-    """Looks like the judge it spreads."""
+    """A judge that passes its questions to several actors with copies of the same model."""
 
     def __init__(self, judge: Judge, build: Callable[[], Judge], workers: int, settings: Ray):
         self.identity, self.costs = judge.identity, judge.costs
@@ -79,7 +79,7 @@ class SpreadJudge:
         raise JudgeError(Reason.BACKEND_FAILED, WorkerDied().message)
 
     async def close(self) -> None:
-        """The actors stay for the next questions; they end with this process."""
+        """Do nothing: the actors stay for the next questions and end with this process."""
 
     def _least_busy(self, ray: Any) -> _Hired:
         idle = next((hired for hired in self._hired if hired.asked == 0), None)
@@ -101,7 +101,7 @@ def _reply(outcome: Reply | dict[str, Any] | Exception) -> Reply:
 
 
 def spread_panel(panel: Panel, params: RunParams, context: JudgeContext) -> Panel:
-    """The panel with its local models in Ray actors; unchanged under the local executor."""
+    """The same panel with local models in Ray actors; unchanged with the local executor."""
     if params.executor != "ray":
         return panel
     spread: dict[int, SpreadJudge] = {}

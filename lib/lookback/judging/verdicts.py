@@ -1,4 +1,4 @@
-"""A clip's answers by task and question, repeats put together: what gates and judge-based metrics read."""
+"""Verdicts: the answers about a clip by task and question, with repeats combined. The gate and judge-based metrics read them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lookback.errors import NotScorable, Reason
 
 @dataclass(frozen=True)
 class Verdict:
-    """One question's answer over its repeats: the mean value and the majority's answer, or the reason there is none."""
+    """The answer to one question over its repeats: the mean value and the majority answer, or the reason why there is none."""
 
     answer: str
     value: float | None
@@ -28,7 +28,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class JudgedClip:
-    """What a judge-based metric sees: the clip, the variant in force, and the answers of the judge that counts."""
+    """The input of a judge-based metric: the clip, the chosen variant, and the answers of the judge that counts."""
 
     clip: Clip
     variant: str
@@ -36,14 +36,14 @@ class JudgedClip:
     why_not: Mapping[str, tuple[Reason, str]] = field(default_factory=dict)  # task -> why nobody answered it
 
     def verdicts(self, task: str) -> Mapping[str, Verdict]:
-        """All answers of a task, or NotScorable when it was not asked."""
+        """All answers of a task; NotScorable when it was not asked."""
         if task not in self.tasks:
             reason, detail = self.why_not.get(task, (Reason.BACKEND_UNAVAILABLE, f"no judge was asked for '{task}'"))
             raise NotScorable(reason, detail)
         return self.tasks[task]
 
     def value(self, task: str, question_id: str) -> float:
-        """One answer's value, or NotScorable with the reason it is missing."""
+        """The value of one answer; NotScorable with the reason when it is missing."""
         verdict = self.verdicts(task).get(question_id)
         if verdict is None:
             raise NotScorable(Reason.PROBE_MISSING, f"'{question_id}' was not asked")
@@ -52,16 +52,16 @@ class JudgedClip:
         return verdict.value
 
     def gate(self) -> dict[str, tuple[str, Reason | None]]:
-        """The re-observation gate's answers as `tasks.judgeability` reads them."""
+        """The answers of the re-observation gate: question -> (answer, reason)."""
         return {name: (verdict.answer, verdict.reason) for name, verdict in self.verdicts("judgeability").items()}
 
     def judges(self, tasks: Iterable[str]) -> list[str]:
-        """Who answered these tasks."""
+        """The judges that answered these tasks."""
         return sorted({verdict.judge for task in tasks for verdict in self.tasks.get(task, {}).values()})
 
 
 def clip_verdicts(judgements: pd.DataFrame, counted: Mapping[str, str]) -> dict[tuple[str, ...], dict[str, dict[str, Verdict]]]:
-    """Per clip key: task -> question -> verdict, of the judge that counts for the task (`counted`: task -> judge label)."""
+    """Clip key -> task -> question -> verdict. `counted` (task -> judge label) names the judge whose answers count."""
     repeats: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     used = judgements[judgements["judge"] == judgements["task"].map(counted)] if len(judgements) else judgements
     for row in used.sort_values([*KEYS, "task", "question_id", "repeat"]).to_dict("records"):
@@ -73,7 +73,7 @@ def clip_verdicts(judgements: pd.DataFrame, counted: Mapping[str, str]) -> dict[
 
 
 def _verdict(rows: list[dict[str, Any]]) -> Verdict:
-    """Repeats together: missing ones do not count, and a tie goes to the mean value."""
+    """The repeats combined. Missing answers do not count; the mean value decides a tie."""
     answered = [row for row in rows if row["reason"] == ""]
     first = (answered or rows)[0]
     if not answered:

@@ -1,1 +1,1 @@
-"""The judges, one file each: an OpenAI-compatible endpoint, a local model, replay, geometry, the demo world's truth."""
+"""The judges, one file each: an OpenAI-compatible endpoint, a local model, geometry, and replay. `base` says what a judge is."""

@@ -1,4 +1,4 @@
-"""What every judge offers the asker."""
+"""What a judge is, and what it is built with."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from lookback.store import Entry
 
 @dataclass(frozen=True)
 class JudgeContext:
-    """What a judge is built with: the run's parameters and the evidence it may look at."""
+    """What a judge is built with: the parameters of the run and the evidence that it may use."""
 
     params: Judging
-    model: str = ""  # which model, where a judge can be several
+    model: str = ""  # for judges that can run several models
     seed: int = 0
-    device: str = "cpu"  # or auto: chosen where the model runs, which may be another machine
+    device: str = "cpu"  # `auto` is decided where the model runs, which may be another machine
     allow_download: bool = False
     artifacts: Callable[[Clip], Mapping[str, Entry]] = lambda clip: {}
     truth: pd.DataFrame | None = None
@@ -31,21 +31,26 @@ class JudgeContext:
 
 
 class Judge(Protocol):
-    """Answers questions one call at a time."""
+    """Answers questions, one call at a time. Subclasses define `identity` and `ask`; the other methods have defaults."""
 
     identity: Identity
-    costs: bool  # a call costs time or money: count it, read the recording first, record the reply at once
+    costs: bool  # whether a call costs time or money: if so, the recording is read first and the budget counts the call
 
-    def unable(self, question: Question) -> str:
-        """Why this judge cannot answer this kind of question, in words; empty when it can. Static: a replay asks the class."""
+    @staticmethod
+    def unable(question: Question) -> str:
+        """Why this judge cannot answer this kind of question; empty when it can. A replay asks the class, so it is static."""
+        return ""
 
     def samples(self, question: Question, first: Reply | None) -> int:
-        """How many sampled calls the answer needs: `first` is the reply to the plain call, None before it was made.
+        """How many sampled calls the answer needs. `first` is the reply to the plain call, or None before that call.
 
-        0 before the plain call means "make it"; 0 after it means that it decides the answer.
+        0 before the plain call means: make it. 0 after it means: its reply is the answer.
         """
+        return 0
 
     async def ask(self, question: Question, sample: int, repeat: int) -> Reply:
-        """One call; `sample` 0 is the plain one. Raises JudgeError when there is no reply."""
+        """Make one call; `sample` 0 is the plain call. Raises JudgeError when there is no reply."""
+        raise NotImplementedError
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Release connections; the judge may be asked again later."""

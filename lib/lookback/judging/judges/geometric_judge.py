@@ -1,4 +1,4 @@
-"""The model-free judge: trigger and support decisions from poses and masks, offline, each with a sentence a person can check."""
+"""The judge without a model: it decides from poses and masks, offline, and gives a sentence that a person can check."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lookback.judging.geometry import (
     trigger,
     visibility,
 )
-from lookback.judging.judges.base import JudgeContext
+from lookback.judging.judges.base import Judge, JudgeContext
 from lookback.judging.question import SECOND, Question, Reply, Stated
 from lookback.judging.recording import Identity
 from lookback.registry import Availability, judge
@@ -29,8 +29,8 @@ TASKS = ("trigger", "judgeability", "timeline")
 
 
 @judge(name="geometric", title="poses and masks, no model", tasks=TASKS, measures=True)
-class GeometricJudge:
-    """Answers what a camera path and a mask track decide: did it leave, did it come back, can it be judged."""
+class GeometricJudge(Judge):
+    """Answers what a camera path and a mask track can decide: did it leave, did it come back, can it be judged?"""
 
     costs = False
 
@@ -47,9 +47,6 @@ class GeometricJudge:
         if question.task in TASKS:
             return ""
         return f"the geometric judge sees poses and masks, not pixels: '{question.task}' needs a judge that sees the frames"
-
-    def samples(self, question: Question, first: Reply | None) -> int:
-        return 0
 
     async def ask(self, question: Question, sample: int, repeat: int) -> Reply:
         entries = self.artifacts(question.clip)
@@ -68,9 +65,6 @@ class GeometricJudge:
             stated[part.question_id] = Stated(said, decision.p_yes, decision.confidence, "geometry", decision.because)
         return Reply(" ".join(dict.fromkeys(said.because for said in stated.values())), stated=stated, refused=refused)
 
-    async def close(self) -> None:
-        return None
-
     def _decisions(self, question: Question, camera: CameraPath | None, subject: Visibility | None) -> dict[str, Decision]:
         if question.task == "trigger":
             return {"trigger": trigger(question.clip.subset, camera, subject)}
@@ -86,7 +80,7 @@ class GeometricJudge:
 
 
 def evidence(clip: Clip, entries: Mapping[str, Entry]) -> tuple[CameraPath | None, Visibility | None]:
-    """The camera path and the subject's visibility of a clip, from whichever artifacts it has."""
+    """The camera path and the visibility of the subject, as far as the clip has the artifacts for them."""
     if clip.fps is None:
         raise NotScorable(Reason.MISSING_INPUT, "the clip carries no frame rate; give its fps in the dataset")
     camera = None
@@ -99,7 +93,7 @@ def evidence(clip: Clip, entries: Mapping[str, Entry]) -> tuple[CameraPath | Non
 
 
 def _subject(clip: Clip, entries: Mapping[str, Entry]) -> Visibility | None:
-    """The mask track; for people also where anybody was found, because a person who returns changed is still a person."""
+    """The mask track. For people also every detection of a person, because a person may return with another look."""
     fps, track, found = float(clip.fps or 0), None, None
     if "masks" in entries:
         arrays = entries["masks"].arrays
@@ -115,7 +109,7 @@ def _subject(clip: Clip, entries: Mapping[str, Entry]) -> Visibility | None:
 
 
 def timeline(camera: CameraPath | None, subject: Visibility | None) -> dict[str, Decision]:
-    """The plain facts of a clip, for the gate funnel and the report."""
+    """The facts of departure and return, for the gate funnel and the report."""
     facts: dict[str, Decision] = {}
     if camera is not None:
         sentence = camera.describe()

@@ -1,4 +1,4 @@
-"""Any OpenAI-compatible endpoint. Frames go as data URLs, the key comes from the environment and leads nowhere else."""
+"""Any OpenAI-compatible endpoint. Frames are sent as data URLs. The key comes from the environment and is sent nowhere else."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from lookback.errors import BackendUnavailable, Reason
 from lookback.hiding import judge_key
 from lookback.judging.endpoint import bounded_client, failure, read_completion
 from lookback.judging.frames import data_url
-from lookback.judging.judges.base import JudgeContext
+from lookback.judging.judges.base import Judge, JudgeContext
 from lookback.judging.question import JudgeError, Question, Reply
 from lookback.judging.recording import Identity
 from lookback.registry import Availability, judge
 
 URL_VARIABLES = ("LOOKBACK_JUDGE_URL", "MBENCH_VLM_BASE_URL")
 MODEL_VARIABLES = ("LOOKBACK_JUDGE_MODEL", "MBENCH_VLM_MODEL")
-TOP_LOGPROBS = 20  # the most the published schema allows
+TOP_LOGPROBS = 20  # the most that the published schema allows
 YES_NO_TOKENS = 16
-# fields a server may refuse, and what is sent instead
+# fields that a server may refuse -> what is sent instead
 OPTIONAL_FIELDS = {"top_logprobs": None, "logprobs": None, "seed": None, "max_tokens": "max_completion_tokens", "temperature": None}
 
 
 @judge(name="openai", title="any OpenAI-compatible endpoint", looks=True)
-class OpenAIJudge:
-    """Asks a chat endpoint; yes/no questions by log-probabilities where the server gives them, else by sampling."""
+class OpenAIJudge(Judge):
+    """Asks a chat endpoint. Yes/no questions use log-probabilities where the server gives them, else several samples."""
 
     costs = True
 
@@ -59,10 +59,6 @@ class OpenAIJudge:
             return Availability(False, "no endpoint is configured", f"set ${URL_VARIABLES[0]} and ${MODEL_VARIABLES[0]}")
         return Availability(True)
 
-    @staticmethod
-    def unable(question: Question) -> str:
-        return ""
-
     def samples(self, question: Question, first: Reply | None) -> int:
         if question.expects != "yes_no":
             return 0
@@ -80,7 +76,7 @@ class OpenAIJudge:
             raise
 
     def _drop_refused(self, body: dict[str, Any], error: JudgeError) -> bool:
-        """Leave out from now on the optional field that the server's refusal names; False where it names none that was sent."""
+        """Stop sending the optional field that the server refused; False where its message names none that was sent."""
         refused = next((field for field in OPTIONAL_FIELDS if field in body and field in error.detail), None)
         if refused is None or error.retry or error.fatal or error.reason != Reason.JUDGE_FAILED:
             return False
@@ -100,9 +96,9 @@ class OpenAIJudge:
         if self._client is None:
             self._client = bounded_client(self.base_url, judge_key() or "none", self.params.timeout_s, self.params.concurrency)
         try:
-            # the client's own time-out counts between bytes: a server that drips is stopped by this one
+            # the time-out of the client counts between bytes; this one also stops a server that sends very slowly
             async with asyncio.timeout(self.params.timeout_s):
-                # posted as it is: the client's typed methods walk through every image first, which costs more than sending it
+                # posted as it is: the typed methods of the client walk through every image, which takes longer than sending it
                 sent = {"model": self.model, "messages": messages, **body}
                 response = await self._client.post("/chat/completions", cast_to=httpx2.Response, body=sent)
         except TimeoutError:

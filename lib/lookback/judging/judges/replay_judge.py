@@ -1,17 +1,18 @@
-"""Replays recorded answers: no network, no key, no model, and the same tables byte for byte."""
+"""Replays recorded answers. It needs no network, no key and no model, and gives the same tables byte for byte."""
 
 from __future__ import annotations
 
 from lookback.errors import Reason
 from lookback.judging.frames import Encoding
+from lookback.judging.judges.base import Judge
 from lookback.judging.question import JudgeError, Question, Reply
 from lookback.judging.recording import Failure, Identity, Recording, call_key
 from lookback.registry import JUDGES, Availability, judge
 
 
 @judge(name="replay", title="answers recorded by an earlier run")
-class ReplayJudge:
-    """Stands in for the judge that made a recording; what was not recorded is missing, never asked."""
+class ReplayJudge(Judge):
+    """Takes the place of the judge that made the recording. A question that was not recorded stays without an answer."""
 
     costs = True
 
@@ -28,7 +29,7 @@ class ReplayJudge:
         return JUDGES.get(self.identity.name).build.unable(question)  # type: ignore[attr-defined]
 
     def samples(self, question: Question, first: Reply | None) -> int:
-        """What the recorded judge did after its plain call; samples without one are found by the asker."""
+        """What the recorded judge did after its plain call. The asker finds samples that have no plain call."""
         decided = first is None or first.logprobs is not None or first.stated is not None
         return 0 if decided else self.identity.samples(question)
 
@@ -37,6 +38,3 @@ class ReplayJudge:
         if isinstance(known, Failure):
             raise JudgeError(known.reason, known.detail)
         raise JudgeError(Reason.MISSING_INPUT, "no answer to this question was recorded")
-
-    async def close(self) -> None:
-        return None

@@ -1,4 +1,4 @@
-"""A local vision-language model through `transformers`: any checkpoint that AutoModelForImageTextToText loads."""
+"""A local vision-language model: any checkpoint that AutoModelForImageTextToText of `transformers` loads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lookback.backends.runtime import torch_device
 from lookback.errors import BackendUnavailable, Reason
 from lookback.files import sha256_json
 from lookback.hiding import redact
-from lookback.judging.judges.base import JudgeContext
+from lookback.judging.judges.base import Judge, JudgeContext
 from lookback.judging.parsing import NO_TOKENS, YES_TOKENS
 from lookback.judging.question import JudgeError, Question, Reply
 from lookback.judging.recording import Identity
@@ -22,8 +22,8 @@ from lookback.registry import Availability, judge
 
 
 @judge(name="transformers", title="a local vision-language model", looks=True)
-class TransformersJudge:
-    """Yes/no questions by the next token's scores, everything else by generation; one call at a time."""
+class TransformersJudge(Judge):
+    """Answers yes/no questions by the scores of the next token, all others by generating text; one call at a time."""
 
     costs = True
 
@@ -32,7 +32,7 @@ class TransformersJudge:
             raise BackendUnavailable("The transformers judge needs judging.model", "Name a folder or a hub model that is on disk")
         self.params, self.context = context.params, context
         settings = {"temperature": self.params.temperature, "seed": context.seed, "max_tokens": self.params.max_tokens}
-        # the folder's name, not its path: the same checkpoint elsewhere gives the same answers
+        # the name of the folder, not its path: the same checkpoint gives the same answers in any place
         name = Path(context.model).name if Path(context.model).is_dir() else context.model
         self.identity = Identity("transformers", f"transformers/{name}", name, settings=settings)
         self._lock = threading.Lock()  # one model, one call at a time
@@ -42,18 +42,8 @@ class TransformersJudge:
     def available() -> Availability:
         return Availability(False, "no model is named", "set judging.model to a folder or to a hub model that is on disk")
 
-    @staticmethod
-    def unable(question: Question) -> str:
-        return ""
-
-    def samples(self, question: Question, first: Reply | None) -> int:
-        return 0
-
     async def ask(self, question: Question, sample: int, repeat: int) -> Reply:
         return await asyncio.to_thread(self._answer, question, repeat)
-
-    async def close(self) -> None:
-        return None
 
     def _answer(self, question: Question, repeat: int) -> Reply:
         import torch
@@ -65,7 +55,7 @@ class TransformersJudge:
                 if question.expects == "yes_no":
                     return self._scores(processor, model, inputs)
                 return self._generation(processor, model, inputs, repeat)
-        except (RuntimeError, ValueError) as error:  # out of memory, too long a prompt
+        except (RuntimeError, ValueError) as error:  # out of memory, or a prompt that is too long
             raise JudgeError(Reason.BACKEND_FAILED, f"{type(error).__name__}: {redact(str(error))[:300]}") from None
 
     def _load(self) -> tuple[Any, Any]:
@@ -81,7 +71,7 @@ class TransformersJudge:
                 message = " ".join(str(error).split())[:300]
                 remedy = "Give a folder with the checkpoint, or allow downloads with extraction.allow_download"
                 raise BackendUnavailable(f"The judge model {name} cannot be loaded: {message}", remedy) from None
-            # loading torchvision routes FFmpeg's log through Python, where a decoder thread can wait for ever
+            # torchvision sends FFmpeg's log through Python, where a decoder thread can wait for ever
             av.logging.set_level(None)
             self._loaded = (processor, model.eval().to(self._device()))
         return self._loaded
@@ -100,7 +90,7 @@ class TransformersJudge:
         return processor(text=[prompt], images=images or None, return_tensors="pt")
 
     def _scores(self, processor: Any, model: Any, inputs: Any) -> Reply:
-        """The log-probabilities of the allowed yes and no tokens as the next token, those that are one token of this vocabulary."""
+        """The log-probabilities of the allowed yes and no tokens as the next token, where they are one token for this model."""
         scores = model(**inputs).logits[0, -1].float().log_softmax(-1)
         candidates: dict[int, tuple[str, float]] = {}
         for word in (*YES_TOKENS, *NO_TOKENS):
