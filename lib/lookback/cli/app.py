@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from lookback.cli import evaluate, inventory, report, results
+from lookback.cli import evaluate, inventory, report, results, selfcheck
 from lookback.errors import LookbackError
 
 app = typer.Typer(
@@ -16,7 +16,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for commands in (inventory, evaluate, results, report):
+for commands in (inventory, evaluate, results, report, selfcheck):
     commands.register(app)
 
 
