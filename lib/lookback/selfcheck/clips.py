@@ -108,7 +108,7 @@ def _room(folder: Path, spoilt: bool, noise: Noise) -> Sample:
         "object_anchor": Anchor(centre_x=127.5, centre_y=108, width=88, height=72),
         "extras": {"depth": files["depth"]},
     }
-    return Sample("room", tuple(Clip(**label, **base) for label in _labels()), ROOM_ROLES, written_answers(spoilt))
+    return Sample("room", tuple(Clip.model_validate({**label, **base}) for label in _labels()), ROOM_ROLES, written_answers(spoilt))
 
 
 def _labels() -> list[dict[str, str]]:
@@ -131,7 +131,8 @@ def _still(folder: Path, spoilt: bool, noise: Noise) -> Sample:
     files = {"poses": _poses(folder / "generated", views)["poses"], "poses_format": "c2w"}
     files["target_poses"] = _poses(folder / "asked", [View(0)] * STILL_FRAMES)["poses"]
     label = _label("still", "wrbench", "natural25", "")
-    clip = Clip(**label, **facts, **files, fov_deg=60.0, camera="static", prompt="A box in a room.", object_name="box")
+    asked = {"fov_deg": 60.0, "camera": "static", "prompt": "A box in a room.", "object_name": "box"}
+    clip = Clip.model_validate({**label, **facts, **files, **asked})
     return Sample("still", (clip,), frozenset({"pose", "features"}), written_answers(spoilt))
 
 
@@ -147,7 +148,7 @@ def _face(folder: Path, spoilt: bool, noise: Noise) -> Sample:
     facts = _facts(folder, frames, noise)
     text = {"prompt": "A woman smiles.", "object_name": "woman", "caption_segments": ["A woman smiles.", "She moves."]}
     labels = [_label("face", "mbench", setting, "human") for setting in "AT"]
-    return Sample("face", tuple(Clip(**label, **facts, **text) for label in labels), FACE_ROLES, written_answers(spoilt))
+    return Sample("face", tuple(Clip.model_validate({**label, **facts, **text}) for label in labels), FACE_ROLES, written_answers(spoilt))
 
 
 def _fading(picture: Picture, frame: int) -> Picture:
