@@ -148,7 +148,8 @@ def _face(folder: Path, spoilt: bool, noise: Noise) -> Sample:
     facts = _facts(folder, frames, noise)
     text = {"prompt": "A woman smiles.", "object_name": "woman", "caption_segments": ["A woman smiles.", "She moves."]}
     labels = [_label("face", "mbench", setting, "human") for setting in "AT"]
-    return Sample("face", tuple(Clip.model_validate({**label, **facts, **text}) for label in labels), FACE_ROLES, written_answers(spoilt))
+    clips = tuple(Clip.model_validate({**label, **facts, **text}) for label in labels)
+    return Sample("face", clips, FACE_ROLES, written_answers(spoilt))
 
 
 def _fading(picture: Picture, frame: int) -> Picture:
