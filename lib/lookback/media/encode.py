@@ -10,7 +10,7 @@ from pathlib import Path
 import av
 import cv2
 import numpy as np
-from av.video.reformatter import ColorPrimaries, ColorRange, Colorspace, ColorTrc, VideoReformatter
+from av.video.reformatter import ColorPrimaries, ColorRange, Colorspace, ColorTrc, Interpolation, VideoReformatter
 from av.video.stream import VideoStream
 
 from lookback.errors import FULL_DISK, ContractError, MediaError, Reason, UsageError
@@ -20,6 +20,11 @@ from lookback.scratch import part_folder
 
 # Fixed, so that the bytes do not depend on the machine's cores.
 THREADS = 2
+# Without this each instruction set takes other decisions, and the AVX-512 code of x264's macroblock tree reads memory that was
+# never written: the bytes then differ from call to call.
+X264_PARAMS = "cpu-independent=1"
+# swscale's default shortcuts round differently on every instruction set.
+EXACT = Interpolation.BILINEAR | Interpolation.ACCURATE_RND | Interpolation.BITEXACT
 AVCOL_SPC_BT709 = 1
 CONTAINERS = {".mp4": "mp4", ".mov": "mov", ".mkv": "matroska", ".webm": "webm", ".avi": "avi", ".ts": "mpegts"}
 
@@ -71,6 +76,7 @@ def _write(
                     format=pix_fmt,
                     dst_colorspace=None if pix_fmt.startswith(("rgb", "gbr", "bgr")) else Colorspace.ITU709,
                     dst_color_range=ColorRange.JPEG if pix_fmt.startswith(("rgb", "gbr", "bgr")) else ColorRange.MPEG,
+                    interpolation=EXACT,
                     threads=1,
                 )
                 frame.pts, frame.time_base = count, 1 / rate
@@ -92,6 +98,8 @@ def _configure(stream: VideoStream, width: int, height: int, pix_fmt: str, codec
         options["preset"] = "veryfast"
         if crf is not None:
             options["crf"] = str(crf)
+    if codec == "libx264":
+        options["x264-params"] = X264_PARAMS
     if not pix_fmt.startswith(("rgb", "gbr", "bgr")):
         context.colorspace, context.color_range = AVCOL_SPC_BT709, ColorRange.MPEG
         context.color_primaries, context.color_trc = ColorPrimaries.BT709, ColorTrc.BT709
