@@ -302,7 +302,7 @@ def empty(stage: Stage, params: RunParams) -> None:
 
 
 def outputs(folder: Path) -> dict[str, Path]:
-    """What a run is there for: its tables and figures. The page is made of these, and shows how long the metrics took beside them."""
+    """What a run is there for: its tables and figures. The page is made of these; it also shows how long the metrics took."""
     found = [*(folder / "tables").rglob("*"), *(folder / "figures").rglob("*")]
     files = {path.relative_to(folder).as_posix(): path for path in sorted(found) if path.is_file()}
     return {name: path for name, path in files.items() if not path.name.startswith(".") and not name.startswith(WITH_TIMES)}
