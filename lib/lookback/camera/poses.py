@@ -58,7 +58,8 @@ def relative_to_first(c2w: ArrayLike) -> Poses:
 
 def align_first_frame(target: ArrayLike, prediction: ArrayLike) -> Poses:
     """P' = T_0 P_0^-1 P: the prediction moved rigidly so that its first frame is the target's (WRBench, MemoBench)."""
-    return np.asarray(target, dtype=np.float64)[0] @ relative_to_first(prediction)
+    first: Poses = np.asarray(target, dtype=np.float64)[0]
+    return first @ relative_to_first(prediction)
 
 
 def rotation_angle_deg(rotation_a: ArrayLike, rotation_b: ArrayLike) -> NDArray[np.float64]:
@@ -78,7 +79,8 @@ def rotation_angle_deg(rotation_a: ArrayLike, rotation_b: ArrayLike) -> NDArray[
         axis=-1,
     )
     cosine = (np.trace(relative, axis1=-2, axis2=-1) - 1.0) / 2.0
-    return np.degrees(np.arctan2(np.linalg.norm(skew, axis=-1) / 2.0, cosine))
+    angle: NDArray[np.float64] = np.degrees(np.arctan2(np.linalg.norm(skew, axis=-1) / 2.0, cosine))
+    return angle
 
 
 def yaw_deg(c2w: ArrayLike) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import cv2
 import numpy as np
 
+from lookback.artifacts import Artifact, Masks
 from lookback.backends.base import BackendOptions
 from lookback.backends.masks import grounding
 from lookback.backends.masks.artifact import MaskRows
@@ -19,7 +20,6 @@ from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo
 from lookback.registry import Availability, backend
-from lookback.store import Entry
 
 WEIGHTS = "sam2.1-hiera-large"
 OPTIONS: dict[str, Any] = {"path": "", "precision": "fp32", "detector_path": "", "detector_threshold": 0.25, "phrase": ""}
@@ -52,7 +52,7 @@ class Sam2Masks:
     def available() -> Availability:
         return usable(WEIGHTS, modules=("torch", "transformers"))
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> _Sam2Job:
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> _Sam2Job:
         phrase = self.set["phrase"]
         box = None if phrase else anchor_box(clip, info)
         if box is not None:
@@ -95,7 +95,7 @@ class _Sam2Job:
             self.rows.add(int(index), mask, score)
             _forget(self.session, number, max(model.config.num_maskmem, model.config.max_object_pointers_in_encoder))
 
-    def finish(self) -> Entry:
+    def finish(self) -> Masks:
         return self.rows.finish(self.record)
 
     def _prompt(self, processor: Any, frame: np.ndarray) -> None:

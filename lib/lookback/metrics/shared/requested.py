@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from lookback.camera.intent import PRESETS, compile, parse, preset
 from lookback.camera.poses import Poses, validate_poses
+from lookback.camera.resample import resample_poses
 from lookback.camera.text import parse_action
 from lookback.errors import LookbackError, NotScorable, Reason
 from lookback.metrics.shared.files import load_array
-from lookback.metrics.shared.resample import resample_poses
 from lookback.paths import resolve
 from lookback.scoring import ScoringClip
 
