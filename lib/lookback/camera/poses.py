@@ -58,8 +58,8 @@ def relative_to_first(c2w: ArrayLike) -> Poses:
 
 def align_first_frame(target: ArrayLike, prediction: ArrayLike) -> Poses:
     """P' = T_0 P_0^-1 P: the prediction moved rigidly so that its first frame is the target's (WRBench, MemoBench)."""
-    first: Poses = np.asarray(target, dtype=np.float64)[0]
-    return first @ relative_to_first(prediction)
+    moved: Poses = np.asarray(target, dtype=np.float64)[0] @ relative_to_first(prediction)
+    return moved
 
 
 def rotation_angle_deg(rotation_a: ArrayLike, rotation_b: ArrayLike) -> NDArray[np.float64]:
