@@ -110,8 +110,8 @@ def item(clip: Clip) -> dict:
 def truth_row(clip: Clip, root: Path) -> dict:
     record = root / "truth" / f"{clip.label.replace('/', '_').replace(':', '_')}.npz"
     record.parent.mkdir(exist_ok=True)
-    found = evidence(clip)
-    np.savez(record, c2w=found["pose"]["c2w"], intrinsics=INTRINSICS, visibility=(found["masks"]["state"] > 0).astype(float))
+    pose, masks = evidence(clip)
+    np.savez(record, c2w=pose.c2w, intrinsics=INTRINSICS, visibility=masks.in_view.astype(float))
     stuck = clip.model_id == "stuck"
     return {
         **dict(zip(("benchmark", "setting", "model_id", "clip_id"), clip.key, strict=True)),

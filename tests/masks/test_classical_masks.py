@@ -8,7 +8,7 @@ from lookback.backends.base import BackendOptions
 from lookback.backends.masks.classical.backend import ClassicalMasks
 from lookback.clips import Anchor
 from lookback.errors import NotScorable, Reason
-from lookback.metrics.shared.masks import frame_mask
+from lookback.metrics.mbench.object_geometry_consistency import frame_mask
 from lookback.world.clip import VISIBLE
 from mask_scenes import Filmed, film
 
