@@ -9,15 +9,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import skimage.data
 
+from lookback.benchmark import SelfCheck
 from lookback.clips import Anchor, Clip
-from lookback.demo.textures import photograph
 from lookback.files import write_json
 from lookback.media import content_hash, write_frames
+from lookback.registry import BENCHMARKS
 from lookback.selfcheck.judged import Verdicts, written_answers
 from lookback.selfcheck.pictures import Picture, Room, View, intrinsics, scramble
 
@@ -108,20 +111,19 @@ def _room(folder: Path, spoilt: bool, noise: Noise) -> Sample:
         "object_anchor": Anchor(centre_x=127.5, centre_y=108, width=88, height=72),
         "extras": {"depth": files["depth"]},
     }
-    return Sample("room", tuple(Clip.model_validate({**label, **base}) for label in _labels()), ROOM_ROLES, written_answers(spoilt))
+    labels = _labels("room", lambda check: check.places)
+    return Sample("room", tuple(Clip.model_validate({**label, **base}) for label in labels), ROOM_ROLES, written_answers(spoilt))
 
 
-def _labels() -> list[dict[str, str]]:
-    """The places at which the benchmarks score the walk."""
-    places = [("mbench", setting, subset) for setting in "AT" for subset in ("environment", "object", "causal")]
-    places += [("memobench", "real", ""), ("wrbench", "natural25", "")]
-    places += [("mind", "1st_data", "mem_test"), ("mind", "1st_data", "mirror_test")]
-    return [_label("room", *place) for place in places]
-
-
-def _label(name: str, benchmark: str, setting: str, subset: str) -> dict[str, str]:
-    names = {"benchmark": benchmark, "setting": setting, "subset": subset, "model_id": "selfcheck", "clip_id": name}
-    return {**names, "scene": name, "condition_type": "camera-conditioned" if benchmark == "wrbench" else ""}
+def _labels(name: str, places: Callable[[SelfCheck], Iterable[tuple[str, str]]]) -> list[dict[str, str]]:
+    """The places at which the benchmarks score a clip."""
+    checks = {benchmark.name: check for benchmark in BENCHMARKS if (check := benchmark.selfcheck()) is not None}
+    named = {"model_id": "selfcheck", "clip_id": name, "scene": name, "condition_type": "camera-conditioned"}
+    return [
+        {"benchmark": benchmark, "setting": setting, "subset": subset, **named}
+        for benchmark, check in checks.items()
+        for setting, subset in places(check)
+    ]
 
 
 def _still(folder: Path, spoilt: bool, noise: Noise) -> Sample:
@@ -130,15 +132,15 @@ def _still(folder: Path, spoilt: bool, noise: Noise) -> Sample:
     facts = _facts(folder, [room.look(view)[0] for view in views], noise)
     files = {"poses": _poses(folder / "generated", views)["poses"], "poses_format": "c2w"}
     files["target_poses"] = _poses(folder / "asked", [View(0)] * STILL_FRAMES)["poses"]
-    label = _label("still", "wrbench", "natural25", "")
     asked = {"fov_deg": 60.0, "camera": "static", "prompt": "A box in a room.", "object_name": "box"}
-    clip = Clip.model_validate({**label, **facts, **files, **asked})
-    return Sample("still", (clip,), frozenset({"pose", "features"}), written_answers(spoilt))
+    labels = _labels("still", lambda check: check.still)
+    clips = tuple(Clip.model_validate({**label, **facts, **files, **asked}) for label in labels)
+    return Sample("still", clips, frozenset({"pose", "features"}), written_answers(spoilt))
 
 
 def _face(folder: Path, spoilt: bool, noise: Noise) -> Sample:
     """A head of 200 pixels before a plain wall; it moves and the light changes."""
-    portrait = photograph("astronaut")[0:216, 110:366, :3].astype(np.int64)
+    portrait = skimage.data.astronaut()[0:216, 110:366].astype(np.int64)
     frames = []
     for frame in range(FACE_FRAMES):
         picture = np.roll(portrait, 2 * frame, axis=1) * (64 - frame) // 64
@@ -147,7 +149,7 @@ def _face(folder: Path, spoilt: bool, noise: Noise) -> Sample:
         frames.append(picture.astype(np.uint8))
     facts = _facts(folder, frames, noise)
     text = {"prompt": "A woman smiles.", "object_name": "woman", "caption_segments": ["A woman smiles.", "She moves."]}
-    labels = [_label("face", "mbench", setting, "human") for setting in "AT"]
+    labels = _labels("face", lambda check: check.faces)
     clips = tuple(Clip.model_validate({**label, **facts, **text}) for label in labels)
     return Sample("face", clips, FACE_ROLES, written_answers(spoilt))
 

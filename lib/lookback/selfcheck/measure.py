@@ -113,7 +113,7 @@ def _extract(sample: Sample, chosen: Chosen, known: Mapping[str, Made], device: 
             built[role] = spec.build(BackendOptions(device=device))
         except BackendUnavailable as error:
             made[role] = Made(None, str(Reason.BACKEND_UNAVAILABLE), str(error))
-    entries = {role: part.entry for role, part in known.items() if part.entry is not None}
+    entries = {role: part.artifact for role, part in known.items() if part.artifact is not None}
     made |= extract_clip(sample.clip, built, entries)[0]
     if sample.clip.gt_poses and "gt_pose" not in known:
         files = BACKENDS.get("pose=files").build(BackendOptions())
@@ -125,10 +125,11 @@ def _backend_rows(sample: Sample, chosen: Chosen, made: Mapping[str, Made], devi
     """What each backend's arrays amount to: mean, and mean weighted by place, so that a swap shows."""
     for role, spec in chosen.items():
         row = Measured(spec.key, sample.name, "", spec.key, device)
-        if made[role].entry is None:
+        artifact = made[role].artifact
+        if artifact is None:
             yield replace(row, reason=made[role].reason, detail=made[role].detail)
             continue
-        for name, array in sorted(made[role].entry.arrays.items()):  # type: ignore[union-attr]
+        for name, array in sorted(artifact.pack().arrays.items()):
             if array.dtype.kind in "biuf" and array.size:
                 for statistic, value in _statistics(array).items():
                     yield replace(row, part=f"{name} {statistic}", value=value)
@@ -150,9 +151,9 @@ def _metric_rows(
         part = made.get(role)
         if part is None:
             raise NotScorable(Reason.BACKEND_UNAVAILABLE, f"no backend of the role '{role}' is usable here")
-        if part.entry is None:
+        if part.artifact is None:
             raise NotScorable(part.reason, f"{role}: {part.detail}")
-        return part.entry
+        return part.artifact.pack()
 
     def tool(role: str) -> Backend:
         if role not in chosen:
@@ -178,7 +179,7 @@ def _metric_rows(
             judged = [spec for spec in wanted if spec.judge_tasks]
             yield from _judged_rows(judged, sample.name, clip, sample.answers, WRITTEN)
             if gated := [spec for spec in judged if spec.judge_tasks == ("judgeability",)]:
-                entries = {role: part.entry for role, part in made.items() if part.entry is not None}
+                entries = {role: part.artifact for role, part in made.items() if part.artifact is not None}
                 yield from _judged_rows(gated, sample.name, clip, geometric_answers(clip, entries), GEOMETRIC)
 
 
