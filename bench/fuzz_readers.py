@@ -26,7 +26,7 @@ from lookback.measures.files import load_array
 from lookback.media import VideoInfo, encode, open_video
 from lookback.media.frames import read_image
 from lookback.params import load_run
-from lookback.params.curation import Source
+from lookback.params.stages import Source
 from lookback.paths import project_root
 from lookback.store import ArtifactStore, Producer
 from lookback.tables import empty_table, read_table, write_table

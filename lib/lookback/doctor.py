@@ -1,10 +1,11 @@
-"""What works here: every backend of every role, why one does not, and the exact thing that would change it."""
+"""What works on this machine: every backend and judge, why one does not work, and what would make it work."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import platform
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -31,7 +32,7 @@ PACKAGES = (
 
 
 def report() -> pd.DataFrame:
-    """One row per fact of the environment, per backend (papers' models first) and per judge."""
+    """One row per fact about the environment, per backend (the papers' models first) and per judge."""
     rows = _environment_rows()
     for role in sorted({spec.role for spec in BACKENDS}):
         for spec in backends_of(role):
@@ -41,13 +42,8 @@ def report() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def as_json() -> dict[str, Any]:
-    """The same as plain values, for machines."""
-    return {"environment": facts(), "backends": [row for row in report().to_dict("records") if row["role"] != ENVIRONMENT]}
-
-
-def facts() -> dict[str, str]:
-    """The interpreter, the libraries that decode and compute, the device, the weights cache."""
+def _facts() -> dict[str, str]:
+    """The versions of Python and of the libraries, the device, and the folder of the weights."""
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -61,7 +57,7 @@ def facts() -> dict[str, str]:
 
 def _environment_rows() -> list[dict[str, Any]]:
     rows = []
-    for name, value in facts().items():
+    for name, value in _facts().items():
         missing = value == ""
         state = Availability(not missing, value or "not installed", f"pip install {name}" if missing else "")
         rows.append(_row(ENVIRONMENT, name, True, state, "", ""))
@@ -73,8 +69,8 @@ def _row(role: str, name: str, embedded: bool, state: Availability, title: str, 
     return dict(zip(COLUMNS, values, strict=True))
 
 
-def _ask(available: Any) -> Availability:
-    """A backend that cannot even say whether it works is not usable, and the doctor still reports the others."""
+def _ask(available: Callable[[], Availability]) -> Availability:
+    """Ask a backend whether it works. One that raises an error is not usable; the others are still reported."""
     try:
         return available()
     except LookbackError as error:

@@ -1,4 +1,4 @@
-"""The one reader of YAML in this project: plain values only, and no document that takes long to read or to refuse."""
+"""Read YAML: plain values only. Documents that would take too long to read are refused quickly. All YAML is read here."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import yaml
 
 MAX_CHARACTERS = 1 << 20
 MAX_DEPTH = 100  # PyYAML's time grows with the square of the depth
-MAX_VALUES = 50_000  # with what aliases (`*name`, `<<: *name`) stand for; PyYAML reads about 10,000 a second
-LONGEST_NUMBER = 100  # characters of a number or a date; 1:59:59:... is a number too, and takes the square of its length
-SHOWN = 200  # characters of what PyYAML says
+MAX_VALUES = 50_000  # aliases (`*name`, `<<: *name`) count as what they stand for; PyYAML reads about 10,000 a second
+LONGEST_NUMBER = 100  # characters; 1:59:59:... is a number too, and its reading time grows with the square of its length
+SHOWN = 200  # characters of PyYAML's message that are shown
 TEXT_TAG = "tag:yaml.org,2002:str"
 
 
 def parse_yaml(text: str) -> Any:
-    """The document's plain values, or a ValueError whose message is one line and quotes no line of the document."""
+    """The plain values of the document. A ValueError has a message of one line, without any text of the document."""
     if len(text) > MAX_CHARACTERS:
         raise ValueError(f"it is longer than {MAX_CHARACTERS} characters")
     try:
@@ -24,12 +24,12 @@ def parse_yaml(text: str) -> Any:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise ValueError(place + " ".join(str(error.problem or error.context).split())[:SHOWN]) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: the 45th of a 13th month, endless digits
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: an impossible date, too many digits
         raise ValueError(" ".join(str(error).split())[:SHOWN]) from None
 
 
 class _Loader(yaml.SafeLoader):
-    """Counts the values before anything is built: a few nested aliases stand for billions."""
+    """Counts the values before it builds any, because a few nested aliases can stand for billions."""
 
     def __init__(self, text: str):
         super().__init__(text)

@@ -48,10 +48,11 @@ def test_an_empty_weights_cache_shows_in_the_report(tmp_path: Path, monkeypatch:
     assert "f9e44c814b77203eaa57a6bdbbd535f21ede1415" in frame.loc[("features", "dinov2"), "remedy"]
 
 
-def test_the_report_is_plain_json_with_the_environment_apart():
-    values = json.loads(json.dumps(doctor.as_json()))
-    assert values["environment"]["python"].startswith("3.") and "libavcodec" in values["environment"]["av (FFmpeg)"]
-    assert all(isinstance(row["usable"], bool) and row["role"] != "environment" for row in values["backends"])
+def test_the_report_is_plain_json_and_names_the_environment():
+    rows = json.loads(json.dumps(doctor.report().to_dict("records")))
+    environment = {row["backend"]: row["why"] for row in rows if row["role"] == "environment"}
+    assert environment["python"].startswith("3.") and "libavcodec" in environment["av (FFmpeg)"]
+    assert all(isinstance(row["usable"], bool) for row in rows)
 
 
 def test_a_backend_that_fails_to_answer_does_not_silence_the_others():

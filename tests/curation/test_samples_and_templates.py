@@ -7,7 +7,7 @@ from lookback.curation import samples
 from lookback.errors import ContractError, LookbackError
 from lookback.files import sha256_file
 from lookback.params import load_run
-from lookback.params.curation import Filters, Source
+from lookback.params.stages import Filters, Source
 
 LAYOUTS = {
     "mbench_a": "mbench",

@@ -11,8 +11,8 @@ from lookback.demo.datasets import dataset_sources, write_datasets
 from lookback.demo.plan import PlannedClip, full_plan
 from lookback.layouts import detect
 from lookback.media import probe
-from lookback.params.curation import Source
 from lookback.params.load import validate as make_params
+from lookback.params.stages import Source
 from lookback.paths import resolve
 
 KINDS = (

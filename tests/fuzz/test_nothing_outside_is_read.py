@@ -16,7 +16,7 @@ def watch(event, arguments):
         opened.append(str(arguments[0]))
 sys.addaudithook(watch)
 from lookback.curation.contract import validate
-from lookback.params.curation import Source
+from lookback.params.stages import Source
 for root in sys.argv[2:]:
     for violation in validate(Source(root=root), workers=1):
         print(violation.line)

@@ -10,7 +10,7 @@ from lookback.curation.contract import validate
 from lookback.curation.inspection import Task, inspect
 from lookback.errors import Reason, UsageError
 from lookback.layouts import apply_filters, read
-from lookback.params.curation import Filters, Source
+from lookback.params.stages import Filters, Source
 from lookback.registry import METRICS, MetricSpec, Registry
 
 

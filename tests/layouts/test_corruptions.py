@@ -9,7 +9,7 @@ from corruptions_others import OTHERS
 from layout_data import frame_folder, frames, video
 from lookback.curation.contract import validate
 from lookback.layouts import read
-from lookback.params.curation import Source
+from lookback.params.stages import Source
 
 CASES = MBENCH | OTHERS
 

@@ -13,7 +13,7 @@ from lookback.curation.contract import validate
 from lookback.errors import ContractError
 from lookback.layouts import read
 from lookback.names import odd_character, one_line, printable
-from lookback.params.curation import Source
+from lookback.params.stages import Source
 from lookback.progress import read_progress, track
 
 ODD = ["\n", "\t", "\x1b[2J", "\x7f", "\x9b31m", "\u202e", "\u2066", "\u2028"]

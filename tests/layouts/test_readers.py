@@ -13,7 +13,7 @@ from lookback.camera import parse, to_sidecar
 from lookback.curation.contract import validate
 from lookback.errors import ContractError, UsageError
 from lookback.layouts import detect, read
-from lookback.params.curation import Source
+from lookback.params.stages import Source
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "clips"
 needs_clips = pytest.mark.skipif(not SHARED.is_dir(), reason=f"the third-party clips are not at {SHARED}")

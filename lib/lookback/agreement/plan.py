@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from lookback.errors import ContractError, ParameterError, brief
-from lookback.params.section import Section
+from lookback.params.stages import Section
 from lookback.stats import preference_sign
 from lookback.yaml_files import parse_yaml
 

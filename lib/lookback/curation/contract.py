@@ -10,7 +10,7 @@ from lookback.errors import Reason, UsageError
 from lookback.layouts.detection import read
 from lookback.layouts.filters import apply_filters, concerning
 from lookback.layouts.reading import Item, Violation
-from lookback.params.curation import Filters, Source
+from lookback.params.stages import Filters, Source
 from lookback.progress import track
 from lookback.registry import METRICS, MetricSpec
 

@@ -17,7 +17,7 @@ from lookback.hashcache import HashCache
 from lookback.layouts import Reading, apply_filters, read
 from lookback.layouts.filters import segment_key
 from lookback.params import RunParams
-from lookback.params.curation import Source
+from lookback.params.stages import Source
 from lookback.paths import resolve
 from lookback.progress import track
 from lookback.store import ArtifactStore

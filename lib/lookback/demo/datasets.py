@@ -22,7 +22,7 @@ from lookback.files import writing
 from lookback.layouts.anchors import NAME as ANCHORS
 from lookback.layouts.anchors import NUMBERS
 from lookback.layouts.writing import Box, Delivery, Film, write_csv
-from lookback.params.curation import Source
+from lookback.params.stages import Source
 from lookback.paths import portable
 from lookback.progress import track
 from lookback.registry import BENCHMARKS

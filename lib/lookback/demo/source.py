@@ -15,7 +15,7 @@ from lookback.demo.plan import demo_plan
 from lookback.files import sha256_json, write_json
 from lookback.hashcache import HashCache
 from lookback.params import RunParams
-from lookback.params.curation import Source
+from lookback.params.stages import Source
 from lookback.registry import parts
 from lookback.tables import read_table
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lookback.errors import BackendUnavailable, LookbackError
-from lookback.params.executor import Ray
+from lookback.params.stages import Ray
 from lookback.scratch import scratch_folder
 
 LOOPBACK = "127.0.0.2"  # Ray takes 127.0.0.1 for a mistake and listens on the machine's outer address instead

@@ -16,7 +16,7 @@ from typing import Any, Generic
 from lookback.errors import LookbackError
 from lookback.executors.base import Result, Task
 from lookback.executors.connection import connect
-from lookback.params.executor import Ray
+from lookback.params.stages import Ray
 from lookback.paths import project_root
 from lookback.workers import WorkerDied, share_cores
 

@@ -20,8 +20,7 @@ from lookback.judging.judges.base import Judge, JudgeContext
 from lookback.judging.panel import Panel, Seat
 from lookback.judging.question import JudgeError, Question, Reply
 from lookback.params import RunParams
-from lookback.params.executor import Ray
-from lookback.params.stages import Judging
+from lookback.params.stages import Judging, Ray
 from lookback.paths import project_root
 from lookback.registry import JUDGES
 from lookback.workers import WorkerDied, share_cores

@@ -10,7 +10,7 @@ from lookback.layouts.anchors import with_anchors
 from lookback.layouts.documents import is_unicode
 from lookback.layouts.reading import Breach, Findings, Reading
 from lookback.names import odd_character, one_line
-from lookback.params.curation import Source
+from lookback.params.stages import Source
 from lookback.paths import resolve
 from lookback.registry import LAYOUTS
 

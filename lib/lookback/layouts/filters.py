@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from lookback.clips import Clip
 from lookback.errors import UsageError
 from lookback.layouts.reading import Item, Reading, Violation
-from lookback.params.curation import Filters
+from lookback.params.stages import Filters
 
 FIELDS = {"models": "model_id", "subsets": "subset", "conditions": "condition_id", "sample_ids": "sample_id"}
 MAX_LISTED = 20

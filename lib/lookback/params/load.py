@@ -1,4 +1,4 @@
-"""Load `params/<run>.yaml` and apply `key=value` overrides; an error names file, key, bad value and the nearest valid key."""
+"""Load `params/<run>.yaml` and apply `key=value` overrides. An error names the file, the key, the bad value and the nearest key."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
-from lookback.errors import ParameterError, brief
+from lookback.errors import ParameterError, brief, hint
 from lookback.hiding import KEY_VARIABLES, find_key, hide, is_secret
-from lookback.params.curation import Curation
-from lookback.params.executor import Ray
-from lookback.params.section import Section
-from lookback.params.stages import Agreement, Audit, Extraction, Forensics, Judging, Report, Scoring
+from lookback.params.stages import Agreement, Audit, Curation, Extraction, Forensics, Judging, Ray, Report, Scoring, Section
 from lookback.paths import RunPaths, project_root, resolve
 from lookback.yaml_files import parse_yaml
 
@@ -26,10 +23,10 @@ class RunParams(Section):
 
     run: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     description: str = ""
-    output: str | None = None  # another folder than outputs/<run>
+    output: str | None = None  # a folder other than outputs/<run>
     seed: int = Field(default=7, ge=0)
     workers: int = Field(default=2, ge=1, le=256)
-    executor: Literal["local", "ray"] = "local"  # who does the clips' work: processes here, or Ray actors; the tables are the same
+    executor: Literal["local", "ray"] = "local"  # processes on this machine, or Ray actors; both give the same tables
     ray: Ray = Ray()
     device: Literal["auto", "cpu", "cuda"] = "auto"
     curation: Curation = Curation()
@@ -46,18 +43,16 @@ class RunParams(Section):
         return RunPaths(resolve(self.output)) if self.output else RunPaths.of(self.run)
 
     def changed(self, **sections: dict[str, Any]) -> RunParams:
-        """The same run with some keys of some sections changed: `params.changed(scoring={"metrics": ["mind.lcm"]})`."""
+        """A copy with other values for some keys: `params.changed(scoring={"metrics": ["mind.lcm"]})`."""
         return self.model_copy(update={name: getattr(self, name).model_copy(update=keys) for name, keys in sections.items()})
 
 
 def load_run(run: str = "demo", overrides: list[str] | tuple[str, ...] = ()) -> RunParams:
-    """The parameters of a run: a name (`demo` means params/demo.yaml) or a path to a YAML file."""
+    """The parameters of a run, given by name (`demo` means params/demo.yaml) or by the path of a YAML file."""
     path = Path(run) if run.endswith((".yaml", ".yml")) else project_root() / "params" / f"{run}.yaml"
     if not path.is_file():
         known = sorted(file.stem for file in (project_root() / "params").glob("*.yaml") if _is_run(file))
-        near = get_close_matches(run, known, n=1)
-        hint = f"did you mean '{near[0]}'?" if near else f"runs here: {', '.join(known)}"
-        raise ParameterError(f"There is no parameter file {path}; {hint}")
+        raise ParameterError(f"There is no parameter file {path}; {hint(run, known, 'runs here')}")
     try:
         values = parse_yaml(path.read_text(encoding="utf-8")) or {}
     except OSError as error:
@@ -71,7 +66,7 @@ def load_run(run: str = "demo", overrides: list[str] | tuple[str, ...] = ()) -> 
 
 
 def validate(values: dict[str, Any], where: str) -> RunParams:
-    """Values to parameters, or a ParameterError with every problem on its own line."""
+    """Parameters from plain values; a ParameterError lists every problem on its own line."""
     if misplaced := find_key(values):
         raise ParameterError(f"{where}: {_no_keys_here(misplaced)}")
     try:
@@ -81,7 +76,7 @@ def validate(values: dict[str, Any], where: str) -> RunParams:
 
 
 def apply_overrides(values: dict[str, Any], overrides: list[str] | tuple[str, ...]) -> dict[str, Any]:
-    """`section.key=value` onto nested values; the value is read as YAML."""
+    """The nested values with `section.key=value` overrides applied; the value is read as YAML."""
     for override in overrides:
         key, separator, text = override.partition("=")
         if not separator:
@@ -102,7 +97,7 @@ def apply_overrides(values: dict[str, Any], overrides: list[str] | tuple[str, ..
 def _is_run(path: Path) -> bool:
     try:
         return re.search(r"^(curation|judging|scoring|extraction|report):", path.read_text("utf-8"), re.MULTILINE) is not None
-    except (OSError, ValueError):  # somebody else's file
+    except (OSError, ValueError):  # not a file of this project
         return False
 
 
@@ -111,15 +106,15 @@ def _sentence(where: str, problem: Any) -> str:
     place = ".".join(str(part) for part in problem["loc"])
     if is_secret(place, value):
         return f"{where}: {_no_keys_here(place)}"
-    if problem["loc"][-1] in PLAIN:  # one problem for each kind that a value may be
+    if problem["loc"][-1] in PLAIN:  # pydantic reports one problem for each allowed type
         key = ".".join(str(part) for part in problem["loc"][:-1])
         return f"{where}: '{key}' has the bad value {brief(value)}: a text, a number, true or false is expected"
     key = place
     if problem["type"] == "extra_forbidden":
         valid = _valid_keys(problem["loc"][:-1])
         near = get_close_matches(str(problem["loc"][-1]), valid, n=1, cutoff=0.4)
-        hint = f"did you mean '{near[0]}'?" if near else f"valid keys: {', '.join(valid)}"
-        return f"{where}: unknown key '{key}' (value {brief(value)}); {hint}"
+        advice = f"did you mean '{near[0]}'?" if near else f"valid keys: {', '.join(valid)}"
+        return f"{where}: unknown key '{key}' (value {brief(value)}); {advice}"
     if problem["type"] == "missing":
         return f"{where}: key '{key}' is missing"
     said = problem["msg"].removeprefix("Value error, ")

@@ -7,11 +7,10 @@ import pandas as pd
 from lookback.clips import clips_from_frame
 from lookback.figures import save_figure
 from lookback.files import write_json, write_text
-from lookback.judging.artifacts import artifact_loader
 from lookback.judging.asking import Budget
 from lookback.judging.frames import Encoding, FrameSource
 from lookback.judging.gate import gate_items, judged_items, trigger_verdicts
-from lookback.judging.judges.base import JudgeContext
+from lookback.judging.judges.base import JudgeContext, artifact_loader
 from lookback.judging.panel import build_panel
 from lookback.judging.quality.report import judging_figures, write_quality
 from lookback.judging.recording import CACHE, Recording, recordings_folder

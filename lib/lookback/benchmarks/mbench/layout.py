@@ -15,7 +15,7 @@ from lookback.errors import Reason
 from lookback.layouts.confine import Root, existing_file, folders
 from lookback.layouts.documents import Document, read_jsonl, read_yaml
 from lookback.layouts.reading import Breach, Findings, Item, Reading, without_duplicates
-from lookback.params.curation import Source
+from lookback.params.stages import Source
 from lookback.paths import portable
 from lookback.registry import layout
 

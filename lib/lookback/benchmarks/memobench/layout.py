@@ -20,7 +20,7 @@ from lookback.clips import Clip
 from lookback.errors import Reason, UsageError
 from lookback.layouts.confine import Root, entries, folders, has_frames, is_video_file
 from lookback.layouts.reading import Breach, Findings, Item, Reading, without_duplicates
-from lookback.params.curation import Source
+from lookback.params.stages import Source
 from lookback.paths import portable
 from lookback.registry import layout
 

@@ -26,7 +26,7 @@ from lookback.errors import ContractError, Reason
 from lookback.layouts.confine import VIDEO_SUFFIXES, Root, entries, folders, walk
 from lookback.layouts.documents import Document, read_json, read_jsonl, read_rows
 from lookback.layouts.reading import Breach, Findings, Item, Reading, without_duplicates
-from lookback.params.curation import Source
+from lookback.params.stages import Source
 from lookback.paths import portable, resolve
 from lookback.registry import layout
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 import pandas as pd
 
-from lookback.artifacts import Artifact
+from lookback.artifacts import Artifact, Masks, People, PoseTrack, RunArtifacts
 from lookback.clips import Clip
 from lookback.judging.frames import Encoding, FrameSource
 from lookback.judging.question import Question, Reply
 from lookback.judging.recording import Identity
 from lookback.params.stages import Judging
+
+KINDS: tuple[type[Artifact], ...] = (PoseTrack, Masks, People)  # what a judge may use
 
 
 @dataclass(frozen=True)
@@ -54,3 +57,14 @@ class Judge(Protocol):
 
     async def close(self) -> None:
         """Release connections; the judge may be asked again later."""
+
+
+def artifact_loader(root: Path, artifacts: pd.DataFrame) -> Callable[[Clip], Mapping[str, Artifact]]:
+    """A function that returns the pose, mask and people artifacts of a clip, as far as they exist."""
+    stored = RunArtifacts(root, artifacts)
+
+    def load(clip: Clip) -> Mapping[str, Artifact]:
+        found = (stored.load(clip, kind) for kind in KINDS)
+        return {artifact.role: artifact for artifact in found if artifact is not None}
+
+    return load
