@@ -1,6 +1,6 @@
 """The command line. Exit 0 = done, 1 = the data broke a contract, 2 = wrong call; errors say what, where and what to do.
 
-Nothing heavy is imported here: an interrupt is answered from the first moment on.
+This file imports nothing that takes long, so that an interrupt works from the first moment.
 """
 
 import os
@@ -10,12 +10,12 @@ import tempfile
 from pathlib import Path
 from types import FrameType
 
-STOPPED = 130  # what a shell expects of a command that was interrupted
+STOPPED = 130  # the usual exit code of an interrupted command
 SENTENCE = "lookback: stopped; finished work is kept, the same command goes on from there"
 
 
 def main() -> None:
-    """Run the command line: the one place where errors become sentences and exit codes."""
+    """Run the command line. Errors become sentences and exit codes here and nowhere else."""
     signal.signal(signal.SIGINT, _leave)
     from lookback.cli.app import app
     from lookback.errors import FULL_DISK, LookbackError
@@ -23,7 +23,7 @@ def main() -> None:
     from lookback.hiding import hide
     from lookback.names import printable
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on there is work to put away
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # from here on, an interrupt must end the work in order
     code: str | int | None = STOPPED
     try:
         app()
@@ -46,6 +46,6 @@ def main() -> None:
 
 
 def _leave(signal_number: int, frame: FrameType | None) -> None:
-    """While Python starts or ends an exception may be lost or shown as a traceback, and there is nothing to put away."""
+    """Exit at once. While Python starts or ends, an exception could be lost or shown as a traceback, and no work is in progress."""
     os.write(2, f"{SENTENCE}\n".encode())
     os._exit(STOPPED)

@@ -1,4 +1,4 @@
-"""`lookback eval`, `validate` and `prepare`: a dataset in, scores out, with the flags MBench's users know."""
+"""`lookback eval`, `validate` and `prepare`: score, check or prepare a dataset. The flags are those that MBench's users know."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ from lookback.params.load import validate as validate_params
 from lookback.paths import portable
 
 Csv = Annotated[list[str] | None, typer.Option(metavar="<names>", help="Comma-separated names. May be repeated.")]
-Source = Annotated[str, typer.Argument(help="The dataset's folder.")]
+Source = Annotated[str, typer.Argument(help="The folder of the dataset.")]
+Output = Annotated[str, typer.Option(help="The folder of the run.")]
+Layout = Annotated[str, typer.Option(help="mbench, memobench, wrbench, mind or folder; detected when left out.")]
+GtRoot = Annotated[str, typer.Option(help="The folder of the ground truth, if it is not below SOURCE.")]
+Phases = Annotated[str, typer.Option(help="MemoBench's phase sheet (CSV or XLSX).")]
+Pattern = Annotated[str, typer.Option(help="folder layout: e.g. '{model}/{clip}.mp4'.")]
+Limit = Annotated[int, typer.Option(help="At most this many clips; 0 means all.")]
+Workers = Annotated[int, typer.Option(help="Processes.")]
+Backend = Annotated[list[str] | None, typer.Option(help="role=name, e.g. pose=classical. May be repeated.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -25,29 +33,29 @@ def register(app: typer.Typer) -> None:
 
 def evaluate(
     source: Source,
-    output: Annotated[str, typer.Option(help="The run's folder.")],
+    output: Output,
     metrics: Csv = None,
-    layout: Annotated[str, typer.Option(help="mbench, memobench, wrbench, mind or folder; detected when left out.")] = "auto",
-    gt_root: Annotated[str, typer.Option(help="Where the ground truth lies, when not below SOURCE.")] = "",
-    phases: Annotated[str, typer.Option(help="MemoBench's phase sheet (CSV or XLSX).")] = "",
-    pattern: Annotated[str, typer.Option(help="folder layout: e.g. '{model}/{clip}.mp4'.")] = "",
+    layout: Layout = "auto",
+    gt_root: GtRoot = "",
+    phases: Phases = "",
+    pattern: Pattern = "",
     models: Csv = None,
     subsets: Csv = None,
     conditions: Csv = None,
     sample_ids: Csv = None,
-    limit: Annotated[int, typer.Option(help="At most this many clips; 0 is all.")] = 0,
-    workers: Annotated[int, typer.Option(help="Processes.")] = 2,
-    backend: Annotated[list[str] | None, typer.Option(help="role=name, e.g. pose=classical. May be repeated.")] = None,
-    variant: Annotated[str, typer.Option(help="paper, official or corrected; each metric's own default when left out.")] = "",
-    constant: Annotated[list[str] | None, typer.Option(help="name=number, a metric's named constant. May be repeated.")] = None,
+    limit: Limit = 0,
+    workers: Workers = 2,
+    backend: Backend = None,
+    variant: Annotated[str, typer.Option(help="paper, official or corrected; the default of each metric when left out.")] = "",
+    constant: Annotated[list[str] | None, typer.Option(help="name=number: a named constant of a metric. May be repeated.")] = None,
     vlm_judge: Annotated[str, typer.Option(help="openai-compatible, transformers, geometric or replay; none when left out.")] = "",
     vlm_base_url: Annotated[str, typer.Option(envvar="MBENCH_VLM_BASE_URL")] = "",
     vlm_model: Annotated[str, typer.Option(envvar="MBENCH_VLM_MODEL")] = "",
     vlm_n_frames: int = 8,
     vlm_max_retries: int = 3,
-    ignore_trigger: Annotated[bool, typer.Option("--ignore-trigger", help="Score untriggered clips too.")] = False,
+    ignore_trigger: Annotated[bool, typer.Option("--ignore-trigger", help="Score clips that did not trigger too.")] = False,
 ) -> None:
-    """Score a dataset: bad items are skipped with a reason, the rest runs. Writes tables and MBench's run layout."""
+    """Score a dataset and write tables and MBench's run layout. Bad items are skipped with a reason."""
     from lookback import stages
     from lookback.exports.run_folder import write_run_folder
     from lookback.judging.panel import check_scorer
@@ -55,36 +63,24 @@ def evaluate(
     from lookback.scoring.figures import coverage_table
     from lookback.scoring.run import check_metrics
 
-    judging: dict[str, Any] = {
+    judging = {
         "judge": _judge(vlm_judge),
         "model": vlm_model,
         "base_url": vlm_base_url,
         "ignore_trigger": ignore_trigger,
+        "n_frames": vlm_n_frames,
+        "max_retries": vlm_max_retries,
     }
-    judging |= {"n_frames": vlm_n_frames, "max_retries": vlm_max_retries}
-    scoring: dict[str, Any] = {
-        "metrics": _names(metrics),
-        "constants": dict(_pairs(constant, "constant")),
-    }
-    if variant:
-        scoring["variant"] = variant
+    scoring = {"metrics": _names(metrics), "constants": dict(_pairs(constant, "constant")), "variant": variant or None}
     extraction: dict[str, Any] = {"backends": dict(_pairs(backend, "backend"))}
     if metrics and not vlm_judge:
-        extraction["always"] = []  # the named metrics' artifacts alone: nobody judges, and there are no forensics here
-    filters = {"models": models, "subsets": subsets, "conditions": conditions, "sample_ids": sample_ids}
-    params = _params(
-        output,
-        workers,
-        {
-            "curation": {
-                "sources": [_source(source, layout, gt_root, phases, pattern)],
-                "filters": {**{name: _names(text) for name, text in filters.items()}, "limit": limit or None},
-            },
-            "extraction": extraction,
-            "scoring": scoring,
-            "judging": judging,
-        },
-    )
+        extraction["always"] = []  # only what the named metrics read: nobody judges, and there are no forensics here
+    curation = {
+        "sources": [_source(source, layout, gt_root, phases, pattern)],
+        "filters": _filters(models, subsets, conditions, sample_ids, limit),
+    }
+    sections = {"curation": curation, "extraction": extraction, "scoring": scoring, "judging": judging}
+    params = _params(output, workers, sections)
     _check_judge(params)
     check_scorer(params.judging)
     with run_lock(params.paths.root):
@@ -102,23 +98,22 @@ def evaluate(
 
 def validate(
     source: Source,
-    layout: str = "auto",
+    layout: Layout = "auto",
     metrics: Csv = None,
-    gt_root: str = "",
-    phases: str = "",
-    pattern: str = "",
+    gt_root: GtRoot = "",
+    phases: Phases = "",
+    pattern: Pattern = "",
     models: Csv = None,
     subsets: Csv = None,
     conditions: Csv = None,
     sample_ids: Csv = None,
-    limit: Annotated[int, typer.Option(help="At most this many clips; 0 is all.")] = 0,
-    workers: Annotated[int, typer.Option(help="Processes.")] = 2,
+    limit: Limit = 0,
+    workers: Workers = 2,
 ) -> None:
-    """Check a dataset strictly: every violation on its own line with path, field, problem and remedy; exit 1 if there is one."""
+    """Check a dataset strictly. Prints every violation with path, field, problem and remedy; exit 1 if there is one."""
     from lookback.curation.contract import validate as check
 
-    wanted = {"models": models, "subsets": subsets, "conditions": conditions, "sample_ids": sample_ids}
-    filters = {**{name: _names(text) for name, text in wanted.items()}, "limit": limit or None}
+    filters = _filters(models, subsets, conditions, sample_ids, limit)
     sources = [_source(source, layout, gt_root, phases, pattern)]
     curation = _params("validate", workers, {"curation": {"sources": sources, "filters": filters}}).curation
     violations = check(curation.sources[0], _names(metrics), curation.filters, workers)
@@ -132,13 +127,13 @@ def validate(
 def prepare(
     source: Source,
     producer: Annotated[str, typer.Option(help="The role to extract: pose, masks, faces, features, ...")],
-    output: Annotated[str, typer.Option(help="The run's folder.")],
-    layout: str = "auto",
-    workers: int = 2,
-    backend: Annotated[list[str] | None, typer.Option(help="role=name. May be repeated.")] = None,
-    allow_download: Annotated[bool, typer.Option("--allow-download", help="A pinned hub model may be fetched.")] = False,
+    output: Output,
+    layout: Layout = "auto",
+    workers: Workers = 2,
+    backend: Backend = None,
+    allow_download: Annotated[bool, typer.Option("--allow-download", help="Allow the download of a pinned hub model.")] = False,
 ) -> None:
-    """Extract one role's artifacts of every clip into a run's store; `eval` and the notebooks find them there."""
+    """Extract the artifacts of one role for every clip into the store of a run; `eval` and the notebooks find them there."""
     from lookback import stages
     from lookback.extraction.figures import coverage_table
     from lookback.extraction.roles import with_requirements
@@ -167,22 +162,30 @@ def _params(output: str, workers: int, sections: dict[str, Any]) -> RunParams:
     return validate_params({"run": run, "output": str(folder), "workers": workers, **sections}, "command line")
 
 
+def _filters(
+    models: list[str] | None,
+    subsets: list[str] | None,
+    conditions: list[str] | None,
+    sample_ids: list[str] | None,
+    limit: int,
+) -> dict[str, Any]:
+    wanted = {"models": models, "subsets": subsets, "conditions": conditions, "sample_ids": sample_ids}
+    return {**{name: _names(texts) for name, texts in wanted.items()}, "limit": limit or None}
+
+
 def _source(root: str, layout: str, gt_root: str, phases: str, pattern: str) -> dict[str, Any]:
-    given = {"gt_root": gt_root, "phases": phases}
-    found: dict[str, Any] = {name: str(Path(path).absolute()) for name, path in given.items() if path}
-    if pattern:
-        found["pattern"] = pattern
-    return {"root": str(Path(root).absolute()), "layout": layout, **found}
+    folders = {name: str(Path(path).absolute()) if path else None for name, path in (("gt_root", gt_root), ("phases", phases))}
+    return {"root": str(Path(root).absolute()), "layout": layout, **folders, "pattern": pattern or None}
 
 
 def _check_judge(params: RunParams) -> None:
-    """Where every named metric is read from a judge's answers, a run without a judge has nothing to do."""
+    """Refuse a run without a judge if every named metric needs one."""
     from lookback.registry import METRICS
 
     named = params.scoring.metrics
     if named and params.judging.judge == "none" and all(METRICS.get(name).judge_tasks for name in named):
         raise UsageError(
-            f"{', '.join(named)}: read from a judge's answers, and no judge is named. Name one with --vlm-judge: "
+            f"{', '.join(named)}: computed from a judge's answers, but no judge is named. Name one with --vlm-judge: "
             "openai-compatible (with --vlm-base-url and --vlm-model), transformers (with --vlm-model), geometric or replay"
         )
 

@@ -1,4 +1,4 @@
-"""`lookback list-metrics` and `lookback doctor`: what exists, and what works here."""
+"""`lookback list-metrics` and `lookback doctor`: what exists, and what works on this machine."""
 
 from __future__ import annotations
 
@@ -17,13 +17,10 @@ def register(app: typer.Typer) -> None:
 
 
 def list_metrics(json_: Json = False) -> None:
-    """Every metric with its unit, range, direction, needs, equation and variants."""
+    """List every metric with its unit, range, direction, needs, equation and variants."""
     from lookback.registry import METRICS
 
-    declared = []
-    for spec in METRICS:
-        fields = {name: value for name, value in asdict(spec).items() if name != "score"}
-        declared.append(fields)
+    declared = [{name: value for name, value in asdict(spec).items() if name != "score"} for spec in METRICS]
     if json_:
         print(json.dumps(declared, indent=2, ensure_ascii=False))
         return
@@ -35,7 +32,7 @@ def list_metrics(json_: Json = False) -> None:
 
 
 def doctor(json_: Json = False) -> None:
-    """Which backend of each role is usable here, why not, and what would make it usable."""
+    """Show which backends and judges are usable on this machine, why one is not, and what would make it usable."""
     from lookback.doctor import report
 
     frame = report()

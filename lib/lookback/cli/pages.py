@@ -1,4 +1,4 @@
-"""`lookback inspect` and `lookback annotate`: the interactive pages, each behind a link of its own."""
+"""`lookback inspect` and `lookback annotate`: serve the interactive pages. Each page opens only with its own link."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from urllib.parse import quote
 
 import typer
 
+from lookback.cli.report import Run
 from lookback.params import load_run
 from lookback.paths import portable, project_root
 
-Run = Annotated[str, typer.Option(help="Run name: params/NAME.yaml, or a path to a YAML file.")]
-Port = Annotated[int, typer.Option(help="The port; the next free one when it is taken.")]
-Host = Annotated[list[str] | None, typer.Option(help="Also answer to this Host header, e.g. a proxy's name:port. May be repeated.")]
+Port = Annotated[int, typer.Option(help="The port; if it is taken, the next free one.")]
+Host = Annotated[list[str] | None, typer.Option(help="Accept this Host header too, e.g. name:port of a proxy. May be repeated.")]
 PORT = 8866
 
 
@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def inspect(run: Run = "demo", port: Port = PORT, host: Host = None) -> None:
-    """Serve the clip inspector of a run on this machine; prints the link that opens it."""
+    """Serve the clip inspector of a run on this machine, and print the link that opens it."""
     from lookback.widgets.door import digest, new_token
     from lookback.widgets.serving import serve
 
@@ -36,18 +36,18 @@ def inspect(run: Run = "demo", port: Port = PORT, host: Host = None) -> None:
 
 def annotate(
     run: Run = "demo",
-    annotator: Annotated[list[str] | None, typer.Option(help="Invite by name: a link that lasts. May be repeated.")] = None,
+    annotator: Annotated[list[str] | None, typer.Option(help="Invite a person; the link stays valid. May be repeated.")] = None,
     port: Port = PORT,
     host: Host = None,
 ) -> None:
-    """Serve the annotation desk of a run on this machine; prints a link per annotator, whose votes it takes."""
+    """Serve the annotation desk of a run on this machine, and print one link per annotator."""
     from lookback.desk.roster import Roster, annotator_name
     from lookback.widgets.door import digest, new_token
     from lookback.widgets.serving import serve
 
     roster = Roster(load_run(run).paths.root / "annotators.json")
     invited = roster.invite(annotator) if annotator else {}
-    own = {} if invited else {annotator_name(getpass.getuser()): new_token()}  # ends with this start
+    own = {} if invited else {annotator_name(getpass.getuser()): new_token()}  # valid until the server stops
     started = {digest(token): name for name, token in own.items()}
 
     def announce(address: str) -> None:
@@ -55,7 +55,7 @@ def annotate(
             _say(name, address, token)
         earlier = sorted(set(roster.keys().values()) - set(invited))
         if earlier:
-            print(f"the links of {', '.join(earlier)} stay as they are ({portable(roster.path)})", flush=True)
+            print(f"the links of {', '.join(earlier)} stay valid ({portable(roster.path)})", flush=True)
 
     serve(project_root() / "notebooks" / "annotate.ipynb", run, lambda: {**roster.keys(), **started}, announce, port, host or ())
 

@@ -1,27 +1,30 @@
-"""`lookback report`: run the DAG, or one stage of it with what it needs."""
+"""`lookback report`, `compare`, `agreement` and `export`: run the stages, and use the results."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lookback.names import one_line
 from lookback.params import load_run
-from lookback.paths import portable
+from lookback.paths import portable, project_root
+
+Run = Annotated[str, typer.Option(help="Run name: params/NAME.yaml, or a path to a YAML file.")]
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(report)
-    app.command()(compare)
+    for command in (agreement, export, report, compare):
+        app.command()(command)
 
 
 def report(
-    run: Annotated[str, typer.Option(help="Run name: params/NAME.yaml, or a path to a YAML file.")] = "demo",
-    stage: Annotated[str, typer.Option(help="Only this stage and what it needs.")] = "",
+    run: Run = "demo",
+    stage: Annotated[str, typer.Option(help="Only this stage and the stages that it needs.")] = "",
     set_: Annotated[list[str] | None, typer.Option("--set", help="Override one parameter: key=value. May be repeated.")] = None,
 ) -> None:
-    """Bring a run's tables, figures and report up to date; what is up to date is left alone."""
+    """Update the tables, figures and report of a run. Stages that are up to date are not run again."""
     from lookback.pipeline import Pipeline, stage_named
 
     overrides = list(set_ or [])
@@ -34,14 +37,11 @@ def report(
 
 
 def compare(
-    first: Annotated[str, typer.Argument(help="Run name or YAML file: what to compare with.")],
+    first: Annotated[str, typer.Argument(help="Run name or YAML file: the run to compare with.")],
     second: Annotated[str, typer.Argument(help="Run name or YAML file.")],
     output: Annotated[str, typer.Option(help="Folder for the tables and the page.")] = "",
 ) -> None:
     """Compare two finished runs: paired differences, rank changes, and what changed in parameters, backends and code."""
-    from pathlib import Path
-
-    from lookback.paths import project_root
     from lookback.report.compare import compare_runs
 
     before, after = load_run(first), load_run(second)
@@ -49,3 +49,35 @@ def compare(
     for table in compare_runs(before, after, folder):
         print(one_line(f"{table.title}: {len(table.frame)} rows. {table.reading}".strip()))
     print(f"written to {folder / 'report.html'}")
+
+
+def agreement(
+    ratings: Annotated[str, typer.Argument(help="Votes: CSV, JSONL, Parquet or a Label Studio export.")],
+    plan: Annotated[str, typer.Option(help="The plan of the analysis (YAML).")],
+    output: Annotated[str, typer.Option(help="Folder for the tables and figures.")],
+    scores: Annotated[str, typer.Option(help="Items of a run (Parquet or CSV); without it only the people are compared.")] = "",
+) -> None:
+    """Analyse human votes, and how well scores agree with them, according to a plan."""
+    from lookback.agreement import analyse, load_plan, read_ratings, read_scores, save_tables
+    from lookback.agreement.figures.draw import draw_figures
+
+    declared = load_plan(Path(plan))
+    votes = read_ratings(Path(ratings))
+    tables = analyse(votes, read_scores(Path(scores)) if scores else None, declared)
+    save_tables(tables, Path(output))
+    draw_figures(tables, Path(output) / "figures")
+    for name, table in tables.items():
+        if name != "readings":
+            print(one_line(f"{table.attrs['title']}: {table.attrs['reading']}"))
+    print(f"written to {output}; plan {declared.hash[:12]}")
+
+
+def export(
+    format: Annotated[str, typer.Argument(help="mbench, mind, wrbench, memobench or preferences.")],
+    run: Annotated[str, typer.Argument(help="Run name: params/NAME.yaml, or a path to a YAML file.")],
+    output: Annotated[str, typer.Option(help="File or folder to write.")],
+) -> None:
+    """Write a finished run in the file format of a benchmark."""
+    from lookback.exports import export as write
+
+    print(write(format, load_run(run), Path(output)))

@@ -1,4 +1,4 @@
-"""`lookback selfcheck`: does this machine give the recorded numbers?"""
+"""`lookback selfcheck`: does this machine compute the recorded numbers?"""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def register(app: typer.Typer) -> None:
 
 def selfcheck(
     json_: Json = False,
-    record: Annotated[bool, typer.Option("--record", help="Measure, disturb, and write the recorded values anew.")] = False,
+    record: Annotated[bool, typer.Option("--record", help="Measure again and write new recorded values.")] = False,
     backend: Annotated[list[str] | None, typer.Option(help="role=name, e.g. pose=files. May be repeated.")] = None,
-    recorded: Annotated[str, typer.Option(help="Another file of recorded values than the package's own.")] = "",
+    recorded: Annotated[str, typer.Option(help="A file of recorded values; the file of the package when left out.")] = "",
 ) -> None:
-    """Score clips made here with every metric and usable backend, and compare with recorded values; exit 1 where one differs."""
+    """Score generated clips with every metric and usable backend, and compare with recorded values; exit 1 if one differs."""
     from lookback import selfcheck as checks
 
     named, file = dict(_pairs(backend, "backend")), Path(recorded) if recorded else None
