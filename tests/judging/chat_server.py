@@ -1,4 +1,4 @@
-"""A small OpenAI-compatible chat server on loopback, whose behaviour the test chooses call by call."""
+"""A small OpenAI-compatible chat server on loopback. The test chooses the reply to each call."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-KEY = "sk-lookback-test-5f2c9e"  # a made-up key: the tests look for it in everything that is written
+KEY = "sk-lookback-test-5f2c9e"  # not a real key; the tests search everything that is written for it
 
 
 @dataclass(frozen=True)
 class Sent:
-    """What the server sends back: a status, headers and a body; `cut` promises more bytes than it sends, `drip` never ends."""
+    """What the server sends: status, headers and body. `cut` announces more bytes than it sends; `drip` never ends."""
 
     body: bytes
     status: int = 200
@@ -24,7 +24,7 @@ class Sent:
 
 
 def completion(text: str, top: list[list[tuple[str, float]]] | None = None, **extra: Any) -> Sent:
-    """A chat completion in the published schema; `top` gives each token's candidates, the first being the one that was said."""
+    """A chat completion in the published schema. `top` gives the candidates of each token; the first is the chosen one."""
     logprobs = None
     if top is not None:
         tokens = [
@@ -45,11 +45,11 @@ def completion(text: str, top: list[list[tuple[str, float]]] | None = None, **ex
 
 @dataclass
 class ChatServer:
-    """Runs in a thread of its own; `requests` keeps every request body, in order of arrival."""
+    """Runs in its own thread. `requests` keeps every request body, in the order of arrival."""
 
     answer: Callable[[dict[str, Any], int], Sent]
     latency_s: float = 0.0
-    together: int = 1  # replies go out in rounds of so many: a client that keeps fewer calls open waits in vain
+    together: int = 1  # replies are sent in groups of this size; a client with fewer open calls would wait for ever
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     most_at_once: int = 0

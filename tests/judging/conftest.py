@@ -42,7 +42,7 @@ def video(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def long_video(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four seconds of it."""
+    """Four seconds of a moving square."""
     return _moving_square(tmp_path_factory.mktemp("clip") / "long.mp4", 64, 16)
 
 
@@ -66,7 +66,7 @@ def make_clip(video: Path):
 
 @pytest.fixture(scope="session")
 def yes_no(make_clip):
-    """A yes/no question that differs from others by its number."""
+    """A yes/no question; the number makes it different from the others."""
 
     def make(number: int = 0, frames: tuple[int, ...] = (0, 8, 15), **fields) -> Question:
         clip = make_clip(number, **fields)
@@ -81,7 +81,7 @@ def yes_no(make_clip):
 
 @pytest.fixture
 def make_asker(tmp_path: Path):
-    """An asker on the openai judge with fast waits; recordings lie below the test's folder."""
+    """An asker with the openai judge and short waits; it records below the folder of the test."""
     opened = []
 
     def make(url: str, folder: str = "judge_cache", **params) -> Asker:

@@ -1,4 +1,4 @@
-"""Cards: the frames a judge was shown beside its words."""
+"""Cards show the frames that a judge saw beside its words."""
 
 from __future__ import annotations
 

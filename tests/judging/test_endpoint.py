@@ -1,4 +1,4 @@
-"""The client against a real HTTP server on loopback: log-probabilities, sampling, retries, secrets."""
+"""The client with a real HTTP server on loopback: log-probabilities, sampling, retries, secrets."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ UNREAD = {
 
 @pytest.mark.parametrize("text", UNREAD)
 def test_scores_are_read_at_the_answer_itself_or_not_at_all(text, make_asker, yes_no):
-    """Every token has a heavy No among its candidates, which is no answer to the question."""
+    """Every token has a likely No among its candidates, but none of the tokens is the answer."""
     top = [[(token, -0.01), ("No", -5.0)] for token in UNREAD[text]]
     with ChatServer(lambda body, n: completion(text, top) if "logprobs" in body else completion("Yes")) as server:
         answer = make_asker(server.url, samples=3).ask_all([yes_no()])[0].answers[0]
@@ -67,7 +67,7 @@ def test_scores_without_any_mass_are_no_reading(make_asker, yes_no):
 
 
 def test_a_server_without_log_probabilities_is_sampled_and_labelled_so(make_asker, yes_no):
-    said = ["yes", "Yes", "No", "Yes.", "no", "no"]  # the plain call, then five sampled ones
+    said = ["yes", "Yes", "No", "Yes.", "no", "no"]  # the plain call, then five samples
     with ChatServer(lambda body, n: completion(said[n])) as server:
         answer = make_asker(server.url, samples=5, concurrency=1).ask_all([yes_no()])[0].answers[0]
     assert (answer.value, answer.value_from) == (2 / 5, "sampled")

@@ -1,4 +1,4 @@
-"""The geometric judge on films: the demo world, whose truth is known, and real clips, whose frames show it."""
+"""The geometric judge on videos: the demo world, whose truth is known, and real clips that a person looked at."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORLD = {
     ("object:garage", "sim-faithful"): True,
     ("object:garage", "sim-object-vanishes-100"): False,
     ("environment:plaza", "sim-camera-inactivity-100"): False,
-    ("environment:plaza", "sim-object-vanishes-100"): True,  # the place is revisited, whatever stands there
+    ("environment:plaza", "sim-object-vanishes-100"): True,  # the camera revisits the place, whatever is there now
     ("office_officer_counter_sit__T2_div_b__yaw_RL", "sim-faithful"): True,
     ("office_officer_counter_sit__T2_div_b__yaw_RL", "sim-subject-dragged-100"): False,
 }
@@ -56,7 +56,7 @@ def test_trigger_and_support_follow_the_demo_worlds_truth(films, clip_id, model)
     [("ltxvideo", True, False, False), ("wan", False, True, True)],
 )
 def test_on_real_clips_the_camera_is_called_what_the_frames_show(model, inactive, departed, returned):
-    """Real_007, seen by eye: LTX-Video never moves the camera, Wan pans away and back."""
+    """Real_007, checked by eye: LTX-Video never moves the camera, Wan pans away and back."""
     with open_video(REAL / f"Real_007_{model}.mp4") as reader:
         info = reader.info
         job = PoseJob(info, None, 0)

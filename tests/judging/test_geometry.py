@@ -1,4 +1,4 @@
-"""The geometric judge's arithmetic on paths and timelines whose answer is known by construction."""
+"""Camera paths and visibility timelines whose answer is known by construction."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def timeline_of(pattern, fps=16, **areas):
 
 
 def test_view_overlap_of_a_pure_yaw_is_that_of_the_image_plane():
-    """A ray at image x = f tan(a) lands at f tan(a - yaw): the share still inside is known in closed form for the middle row."""
+    """A ray at image x = f tan(a) moves to f tan(a - yaw). For the middle row, the share inside the image has a closed form."""
     angles = np.array([0.0, 10, 20, 30, 45, 60, 90, 180])
     overlap = view_overlap(from_yaw_pitch_roll(angles)[:, :3, :3], INTRINSICS, SIZE)
     half = np.tan(np.radians(30))
@@ -52,7 +52,7 @@ def test_view_overlap_of_a_pure_yaw_is_that_of_the_image_plane():
     expected = np.where(angles < 60, (half - seen_from) / (2 * half), 0.0)
     assert overlap[0] == 1.0
     assert overlap[-2:] == pytest.approx(0)
-    assert overlap == pytest.approx(expected, abs=0.09)  # rows above and below the middle bend away
+    assert overlap == pytest.approx(expected, abs=0.09)  # the closed form is less exact above and below the middle row
     assert np.all(np.diff(overlap) <= 0)
 
 
@@ -99,7 +99,7 @@ TIMELINES = {  # seconds of four letters each; WRBench's sequences yyny, nnyy, y
     "iiil looo oooo fiii": ("ynny", True, None),
     "iiii ffff ffff iiii": ("ynny", True, None),
     "iiii oiii iiii iiii": ("yyyy", False, Reason.NO_OOV),
-    "iiii iioo ooii iiii": ("ynny", True, None),  # half a second in each of two
+    "iiii iioo ooii iiii": ("ynny", True, None),  # hidden for half of each of two seconds
 }
 
 
@@ -124,7 +124,7 @@ def test_hidden_returned_and_identifiable_are_told_apart_for_place_and_state():
         "D6_returned": True,
         "D6_unidentifiable": False,
     }
-    # what comes back is cut by the border: enough to say where it is, too little to say what became of it
+    # the part that comes back is cut by the border: its place can be told, its state cannot
     part = said("iiiioooollll")
     assert (part["D5_unidentifiable"], part["D6_unidentifiable"]) == (False, True)
     gone = said("iiiioooooooo")
@@ -133,7 +133,7 @@ def test_hidden_returned_and_identifiable_are_told_apart_for_place_and_state():
 
 
 def test_detections_become_a_timeline_where_long_gaps_are_absences():
-    """People are listed only where they were found: every third frame of the first and the last second of four."""
+    """Only frames with people are listed: every third frame of the first and of the last of four seconds."""
     found = np.r_[0:16:3, 48:64:3]
     area = np.full(len(found), 0.1)
     subject = detections_timeline(found, np.full(len(found), IN_VIEW), area, np.full(len(found), 0.9), 64, 16)

@@ -1,4 +1,4 @@
-"""A server that does everything wrong: every case ends in a value or a typed reason, in bounded time, and no key leaks."""
+"""A server that does everything wrong. Every case ends with a value or a typed reason, in limited time, and no key leaks."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _broken() -> Sent:
 @pytest.mark.parametrize("name", CASES)
 def test_every_hostile_answer_ends_in_a_value_or_a_typed_reason(name, make_asker, yes_no):
     behave, reason = CASES[name]
-    for _ in range(3):  # a crowded machine may be slow once; an answer that takes long takes long every time
+    for _ in range(3):  # a busy machine may be slow once; code that is slow is slow every time
         with ChatServer(lambda body, n: behave(n)) as server:
             started = time.monotonic()
             asker = make_asker(server.url, timeout_s=0.5, max_retries=2, samples=2, max_wait_s=1)
@@ -118,7 +118,7 @@ HOSTILE = [name for name, (_, reason) in CASES.items() if reason == Reason.JUDGE
 
 
 def test_one_bad_reply_costs_no_other_question(make_asker, yes_no):
-    """Every hostile reply once, and a good one after each."""
+    """Every bad reply once, each followed by a good one."""
     questions = [yes_no(number) for number in range(2 * len(HOSTILE))]
     wanted = {
         question.text: CASES[HOSTILE[place // 2]][0](0) if place % 2 == 0 else GOOD for place, question in enumerate(questions)
@@ -135,7 +135,7 @@ def test_packing_is_not_asked_for(make_asker, yes_no):
 
 
 class Defect:
-    """A judge with an error nobody thought of, in one of its replies."""
+    """A judge that raises an unexpected error for one of its replies."""
 
     def __init__(self, judge, error):
         self.judge, self.error = judge, error

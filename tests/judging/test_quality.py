@@ -1,4 +1,4 @@
-"""Judge quality: against themselves, each other, their own confidence, and people."""
+"""Quality of judges: compared with themselves, each other, their own confidence, people, and a known truth."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from lookback.judging.quality import (
     calibration,
     calibration_table,
     cost_per_clip,
+    decisions_against_truth,
     disagreements,
     gate_funnel,
     human_triggers,
@@ -17,6 +18,7 @@ from lookback.judging.quality import (
     polarity_bias,
     position_bias,
     trigger_accuracy,
+    truth_agreement,
 )
 from lookback.judging.quality import test_retest as retest
 from lookback.judging.quality.report import calibration_figure, funnel_figure
@@ -29,7 +31,7 @@ KEYS = {"benchmark": "mbench", "setting": "T", "model_id": "m"}
 
 
 def rows(answers, task="trigger", judge="a", repeat=0, question_id="trigger", value=None, **keys):
-    """Judgements of clips 0, 1, ... from a string of y, n and ? (unread)."""
+    """Judgements of clips 0, 1, ... from a string of y, n and ? (unparsed)."""
     words = {"y": "yes", "n": "no", "?": ""}
     made = []
     for number, letter in enumerate(answers):
@@ -68,7 +70,7 @@ def test_the_spread_of_repeats_leaves_out_questions_with_one_answer():
 
 
 def test_intervals_of_agreement_are_over_clips():
-    """The same eight clips asked one question, and asked three whose answers go together: no more certainty."""
+    """Eight clips with one question each, or with three questions that always get the same answer: the interval is the same."""
     questions = [f"D3_{n}" for n in range(3)]
     first, second = "yynynnyy", "yynnnnyn"
     once = judge_agreement(table(rows(first, "probe"), rows(second, "probe", judge="b"))).set_index("measure")
@@ -106,7 +108,7 @@ def test_a_judge_that_always_says_yes_has_a_yes_bias_of_one():
 
 
 def test_neither_repeats_nor_questions_that_go_together_make_a_rate_more_certain():
-    """Twelve clips: the interval does not shrink when every clip is asked the same three times, in repeats or in questions."""
+    """Twelve clips: the interval does not shrink when a clip is asked the same thing three times, as repeats or as questions."""
     sides = {"positive": "yyynyyyynyyn", "negative": "nnnynnnnnynn"}
 
     def judged(questions, repeats):
@@ -142,7 +144,7 @@ def test_position_bias_is_the_rank_correlation_with_the_place_in_the_list():
 
 
 def test_a_hard_dimension_at_the_end_of_the_bank_is_no_position_bias():
-    """Ids run dimension by dimension: one dimension passes, another fails, and within each the place says nothing."""
+    """The ids are sorted by dimension. One dimension passes and another fails; within each, the place has no effect."""
     answers = {"instruction_following": "yyyyny", PHYSICS: "nnnnyn", "continuity_of_memory": "nnnnnn"}
     starts = {"instruction_following": 1, PHYSICS: 7, "continuity_of_memory": 13}
     judged = [
@@ -191,7 +193,7 @@ def test_the_judge_is_held_to_the_human_majority_and_splits_are_left_out():
     clips = pd.DataFrame([{**KEYS, "clip_id": f"c{n:03d}", "subset": "human"} for n in range(6)])
     found = trigger_accuracy(table(rows("ynnyy?")), votes, clips)
     overall = found[found["subset"] == "overall"].set_index("measure")["value"]
-    # human yes no yes no, judge yes no no yes: one of two yes found, one of two right
+    # people: yes no yes no; judge: yes no no yes. One of two Yes is found, and one of two Yes is right
     assert overall[["accuracy", "precision", "recall"]].tolist() == [0.5, 0.5, 0.5]
 
 
@@ -220,3 +222,56 @@ def test_the_calibration_figure_shows_every_judge_with_its_n():
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     assert labels == ["perfect", "openai/x (n = 4)"]
     assert "the human majority" in caption
+
+
+KEY = {"benchmark": "mbench", "setting": "T"}
+WRBENCH = {"benchmark": "wrbench", "setting": "caption"}
+
+
+def answer(clip_id: str, task: str, question_id: str, said: str, key: dict = KEY) -> dict:
+    named = {"model_id": "m", "clip_id": clip_id, "task": task, "question_id": question_id, "judge": "geometric"}
+    return {**key, **named, "repeat": 0, "answer": said, "reason": ""}
+
+
+def turning(path, angles) -> str:
+    poses = np.tile(np.eye(4), (len(angles), 1, 1))
+    cos, sin = np.cos(np.deg2rad(angles)), np.sin(np.deg2rad(angles))
+    poses[:, 0, 0], poses[:, 0, 2], poses[:, 2, 0], poses[:, 2, 2] = cos, sin, -sin, cos
+    np.savez(path, c2w=poses)
+    return str(path)
+
+
+def test_subjects_by_their_return_environments_by_the_view(tmp_path):
+    """Object: the subject comes back. Environment: the subject is gone, but the camera turns away and comes back."""
+    away = turning(tmp_path / "away.npz", [0.0, 40.0, 60.0, 20.0, 0.0])
+    stays = turning(tmp_path / "stays.npz", [0.0, 40.0, 60.0, 60.0, 60.0])
+    rows = [("object:a", True, away), ("environment:b", False, away), ("environment:c", False, stays)]
+    keys = [{**KEY, "model_id": "m", "clip_id": clip} for clip, _, _ in rows]
+    truth = pd.DataFrame(
+        [{**key, "subset": "object", "returns": back, "record": record} for key, (_, back, record) in zip(keys, rows, strict=True)]
+    )
+    clips = pd.DataFrame([{**key, "subset": key["clip_id"].split(":")[0]} for key in keys])
+    judgements = pd.DataFrame([answer(clip, "trigger", "trigger", "yes") for clip, _, _ in rows])
+    decisions = decisions_against_truth(judgements, truth, clips).set_index("clip_id")
+    assert decisions["true"].to_dict() == {"object:a": True, "environment:b": True, "environment:c": False}
+    table = truth_agreement(decisions.reset_index()).set_index("decision")
+    assert (table.loc["trigger", "clips"], table.loc["trigger", "right"]) == (3, 2)
+
+
+def test_support_is_the_pattern_of_the_seconds(tmp_path):
+    """WRBench: judgeable, hidden, judgeable is a return. In the truth, the second clip never comes back."""
+    record = turning(tmp_path / "path.npz", [0.0])
+    keys = [{**WRBENCH, "model_id": "m", "clip_id": clip} for clip in ("a", "b")]
+    truth = pd.DataFrame([{**key, "subset": "", "returns": key["clip_id"] == "a", "record": record} for key in keys])
+    clips = pd.DataFrame([{**key, "subset": ""} for key in keys])
+    said = {"a": ["yes", "no", "yes"], "b": ["yes", "no", "no"]}
+    judgements = pd.DataFrame(
+        [
+            answer(clip, "judgeability", f"second_{second:03d}", word, WRBENCH)
+            for clip, words in said.items()
+            for second, word in enumerate(words)
+        ]
+    )
+    decisions = decisions_against_truth(judgements, truth, clips)
+    assert decisions["said"].tolist() == [True, False]
+    assert truth_agreement(decisions)["share"].tolist() == [1.0, 1.0]

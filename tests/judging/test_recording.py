@@ -1,4 +1,4 @@
-"""Every answer is kept; nothing is asked twice; a budget stops cleanly and resumes."""
+"""Every answer is recorded, nothing is asked twice, a budget stops and resumes cleanly, and waits are bounded and seeded."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_key_depends_on_all_that_decides_an_answer(yes_no):
 
 
 def test_judges_that_are_shown_no_frames_keep_their_keys(yes_no):
-    """The labels of frames decide only an answer of a judge that reads them."""
+    """The labels of frames are part of the key only for a judge that reads them."""
     relabelled = replace(yes_no(), labels=("a", "b", "c"))
     for who in (Identity("geometric", "geometric"), Identity("simulated", "simulated", simulated=True)):
         assert call_key(who, yes_no(), Encoding(), 0, 0) == call_key(who, relabelled, Encoding(), 0, 0)
@@ -103,7 +103,7 @@ def test_a_cost_budget_counts_retries_and_tokens(make_asker, yes_no):
 
 
 def test_a_request_sent_again_without_a_refused_field_is_a_call_of_the_budget(make_asker, yes_no):
-    """A server that takes the fields away one by one: five posts for one answer, so one call is not enough for it."""
+    """A server that refuses the optional fields one by one: one answer takes five calls, so a budget of one is not enough."""
     refused = ("logprobs", "seed", "max_tokens", "temperature")
 
     def answer(body, n):
@@ -130,7 +130,7 @@ def test_an_unreadable_page_that_names_a_field_is_no_refusal_of_it(make_asker, y
 
 @pytest.mark.parametrize("max_cost", [1.0, 4.0, 6.5])
 def test_calls_under_way_count_against_the_cost_budget(max_cost, make_asker, yes_no):
-    """Sixteen at once, each of which costs 1 when it has ended."""
+    """Sixteen calls at once, and each costs 1 when it ends."""
     with ChatServer(lambda body, n: YES, latency_s=0.05) as server:
         asker = make_asker(server.url, max_cost=max_cost, price_per_million_input=10_000.0, concurrency=16)
         asked = asker.ask_all([yes_no(n) for n in range(40)])
@@ -164,7 +164,7 @@ def test_a_damaged_recording_is_a_sentence(tmp_path: Path):
 
 @pytest.fixture
 def interruptible():
-    """SIGINT as in a notebook: a process that was started in the background ignores it."""
+    """Set SIGINT as in a notebook, because a process that was started in the background ignores it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -172,7 +172,7 @@ def interruptible():
 
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_stops_asking_at_once(make_asker, yes_no):
-    """Stopping a notebook's cell must not leave a thread behind that goes on asking."""
+    """After a notebook cell is stopped, no thread may go on asking."""
     with ChatServer(lambda body, n: YES, latency_s=0.05) as server:
         asker = make_asker(server.url, concurrency=4)
 
@@ -184,7 +184,7 @@ def test_an_interrupt_stops_asking_at_once(make_asker, yes_no):
         threading.Thread(target=interrupt, daemon=True).start()
         with pytest.raises(KeyboardInterrupt):
             asker.ask_all([yes_no(n) for n in range(400)])
-        time.sleep(0.5)  # the four that were on the wire arrive
+        time.sleep(0.5)  # the four calls that were under way arrive
         asked = len(server.requests)
         time.sleep(0.3)
         assert 12 <= asked == len(server.requests) < 400
@@ -206,8 +206,8 @@ def _ask_in_child(url: str, folder: Path, video: Path, results) -> None:
 
 
 def test_killed_half_way_and_restarted_no_question_is_asked_twice(tmp_path: Path, video: Path):
-    """SIGKILL while calls are under way: what was answered is kept, what was not is asked once more."""
-    fork = multiprocessing.get_context("fork")  # a fresh interpreter would spend seconds on imports
+    """SIGKILL during calls: answered questions are kept, the others are asked once more."""
+    fork = multiprocessing.get_context("fork")  # a new interpreter would need seconds for imports
     results = fork.Queue()
     with ChatServer(lambda body, n: YES, latency_s=0.03) as server:
         arguments = (server.url, tmp_path / "cache", video, results)
@@ -225,5 +225,20 @@ def test_killed_half_way_and_restarted_no_question_is_asked_twice(tmp_path: Path
         restarted.join()
         asked = [request["messages"][1]["content"][0]["text"] for request in server.requests]
     assert set(asked) == {f"Question {n}?" for n in range(120)}
-    # the kill may catch the eight calls that were on the wire, whose replies nobody heard
+    # up to eight calls were under way when the process was killed; their replies are lost
     assert len(asked) - 120 <= 8
+
+
+def test_backoff_doubles_within_its_jitter_and_stops_at_the_limit():
+    patience = Patience(seed=7, max_wait_s=8.0, first_wait_s=0.5)
+    for attempt, full in enumerate((0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)):
+        waits = [patience.backoff(f"call {n}", attempt) for n in range(50)]
+        assert all(full / 2 <= wait < full for wait in waits)
+        assert len(set(waits)) == 50, "calls that failed together must not come back together"
+
+
+def test_backoff_depends_on_seed_call_and_attempt_alone():
+    one, same, other = Patience(7, 8.0), Patience(7, 8.0), Patience(8, 8.0)
+    assert one.backoff("a", 1) == same.backoff("a", 1)
+    assert one.backoff("a", 1) != other.backoff("a", 1)
+    assert one.backoff("a", 1) != one.backoff("b", 1)

@@ -1,4 +1,4 @@
-"""A server without log-probabilities: a rerun costs nothing, loses nothing, and a replay decides as the live run did."""
+"""A server without log-probabilities: a rerun costs nothing and loses nothing, and a replay decides as the live run did."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WORDS = ("Yes", "No", "Perhaps.")
 
 
 class StubbedClient:
-    """In place of the HTTP client: the reply depends on the seed and the question, `down` refuses every post."""
+    """Replaces the HTTP client. The reply depends on the seed and the question; with `down` every call fails."""
 
     def __init__(self):
         self.posts: list[dict] = []
@@ -49,7 +49,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> StubbedClient:
 
 @pytest.fixture
 def live(tmp_path: Path, client: StubbedClient):
-    """A process of its own each time: a new judge and asker on the same recording; gives the table."""
+    """Like a new process: a new judge and asker with the same recording; returns the table."""
 
     def ask(questions, repeats=1, max_calls=None, max_retries=0):
         settings = Judging(judge="openai", model="tiny", base_url="http://x/v1", samples=5, concurrency=8)

@@ -1,4 +1,4 @@
-"""The simulated judge: right from the truth, wrong at its declared rate, the same for the same seed."""
+"""The simulated judge answers from the truth, is wrong at its declared rate, and repeats its answers for the same seed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lookback.params.stages import Judging
 
 @pytest.fixture
 def make_judge(tmp_path: Path, make_clip):
-    """A judge that knows forty clips of three seconds: the subject is out of view in the second one."""
+    """A judge that knows forty clips of three seconds; the subject is out of view in the second second."""
 
     def make(failure="none", severity=0.0, error_rate=0.0, seed=7, n=40):
         clips = [make_clip(k, n_frames=24, subset="human") for k in range(n)]

@@ -1,4 +1,4 @@
-"""The stage end to end on tables: gates, judge-based metrics, every judge, replay byte for byte."""
+"""The judging stage from tables to tables: gates, judge-based metrics, every judge, and replay byte for byte."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def clips(video: Path, truth: Path) -> list[Clip]:
 
 
 def prepare(root: Path, video: Path, truth: Path):
-    """A run folder with clips, artifacts, items and truth; the function that comes back runs the stage on it."""
+    """A run folder with clips, artifacts, items and truth, and a function that runs the stage on it."""
     tables = root / "outputs" / "trial" / "tables"
     everything = clips(video, truth)
     write_table(tables, "clips", clips_to_frame(everything))
@@ -122,7 +122,7 @@ def truth_row(clip: Clip, root: Path) -> dict:
 
 
 def values(frame: pd.DataFrame, metric: str) -> dict[str, float | str]:
-    """Per model the value, or the reason there is none."""
+    """The value per model, or the reason why there is none."""
     chosen = frame[frame["metric"] == metric].set_index("model_id")
     return {model: row["value"] if row["reason"] == "" else row["reason"] for model, row in chosen.iterrows()}
 
@@ -190,7 +190,7 @@ def test_calibration_is_saved_against_the_truth_and_against_votes(run):
 
 
 def votes(simulated: bool) -> pd.DataFrame:
-    """Three people: the good model's human clip is triggered, the stuck one's is not."""
+    """Votes of three people: the human clip of the good model triggered, that of the stuck model did not."""
     about = {"task": "trigger", "benchmark": "mbench", "setting": "T", "dimension": "trigger_human", "clip_a": "human:1:text"}
     about |= {"clip_b": "", "model_b": "", "scene": "s", "time": 1.0, "simulated": simulated}
     said = [("good", "yes"), ("stuck", "no")]
@@ -224,7 +224,7 @@ def test_the_discrimination_audit_is_saved_for_generated_and_for_published_banks
 
 
 def test_a_ground_truth_filter_without_answers_leaves_its_own_reason(run):
-    """Once unread, once out of budget: no score, and never "too few values"."""
+    """One answer unparsed, one out of budget: no score, and the reason is not `too_few_values`."""
     shown = []
 
     def unread(body, n):
@@ -240,7 +240,7 @@ def test_a_ground_truth_filter_without_answers_leaves_its_own_reason(run):
 
 
 def answer_like_a_model(body: dict, number: int):
-    """Reads the prompt it was sent, as a model would."""
+    """Answers according to the prompt, as a model would."""
     text = body["messages"][1]["content"][0]["text"]
     if "memory challenge" in text:
         return completion('{"trigger": true, "confidence": 0.9, "reason": "it leaves and returns"}')
@@ -265,7 +265,7 @@ def answer_like_a_model(body: dict, number: int):
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory, video: Path, long_video: Path):
-    """One run judged by an endpoint, shared by the tests below; each leaves it as it was."""
+    """One run judged by an endpoint. The tests below share it and do not change it."""
     root = tmp_path_factory.mktemp("judged")
     with pytest.MonkeyPatch.context() as patch, ChatServer(answer_like_a_model) as server:
         patch.setenv("LOOKBACK_ROOT", str(root))
@@ -331,7 +331,7 @@ def test_a_spent_budget_leaves_reasons_and_resumes(run):
         asked = {"judge": "openai", "model": "tiny", "base_url": server.url, "tasks": ["trigger", "state_progress"]}
         spent = run(**asked, max_calls=2, concurrency=1)["judgements"]["reason"].value_counts().to_dict()
         second = run(**asked)
-        assert len(server.requests) == 3  # both models sent the same video: one call answers for both
+        assert len(server.requests) == 3  # both models have the same video, so one call answers for both
     assert spent["budget_spent"] == 2
     assert "budget_spent" not in set(second["judgements"]["reason"])
 

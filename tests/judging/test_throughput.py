@@ -1,4 +1,4 @@
-"""The client keeps its connections busy: a small run of the benchmark, counted instead of timed."""
+"""The client uses all its connections: a small run of the speed script that counts calls instead of time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from judging_throughput import measure
 
 
 def test_sixteen_calls_are_open_at_every_moment():
-    """160 questions to a server that answers in rounds of sixteen: a client with fewer calls open would wait in vain."""
+    """160 questions to a server that answers in groups of sixteen: a client with fewer open calls would wait for ever."""
     result = measure(160, 16, 0.0, together=16)
     assert result["most_at_once"] == 16
     assert result["requests"] == 160, "the second pass must be answered by the recording"

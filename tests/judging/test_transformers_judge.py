@@ -1,4 +1,4 @@
-"""A local vision-language model: a tiny random one in the real format, in this process and behind `transformers serve`."""
+"""A local vision-language model, tiny and random but in the real format, in this process and with `transformers serve`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def make(model: Path, folder: Path) -> Asker:
 
 
 def test_yes_no_comes_from_the_next_tokens_scores(model, tmp_path, yes_no):
-    """Held to a forward pass of the model itself: log-sum-exp over the yes tokens against the no tokens."""
+    """Compared with a forward pass of the model: log-sum-exp over the yes tokens and over the no tokens."""
     import torch
     from PIL import Image
     from transformers import AutoModelForImageTextToText, AutoProcessor
@@ -73,7 +73,7 @@ def test_other_questions_are_answered_by_generation_and_kept_verbatim(model, tmp
     clip = make_clip(benchmark="mbench", setting="T", subset="human", caption_segments=["A man leaves.", "He is back."])
     asked = make(model, tmp_path).ask_all(trigger_questions(clip, Sampling(n_frames=2)))
     answer = asked[0].answers[0]
-    assert answer.reason == Reason.JUDGE_UNPARSED  # the tiny model says one word where JSON is asked for
+    assert answer.reason == Reason.JUDGE_UNPARSED  # the tiny model answers with one word where JSON is expected
     assert answer.verbatim.lower() in ("yes", "no")
 
 
@@ -139,7 +139,7 @@ def test_transformers_serve_gives_no_log_probabilities_so_its_answers_are_sample
 
 
 def test_the_device_auto_is_the_gpu_where_torch_sees_one(monkeypatch, tmp_path):
-    """As for the other models: the stage hands on the run's device, and it is chosen where the model is loaded."""
+    """As for other models: the stage passes on the device of the run, and `auto` is decided where the model is loaded."""
     import torch
     from lookback.backends import choose
 

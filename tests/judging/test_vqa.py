@@ -1,4 +1,4 @@
-"""MemoBench's question banks: generation, both filters in both readings, scoring, and the discrimination audit."""
+"""MemoBench's question banks: generation, both filters in both variants, scoring, and the discrimination audit."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_ground_truth_filter_keeps_what_is_answered_right():
 
 
 def answer_all(question, right=True):
-    """Every question of a bank answered right (or wrong)."""
+    """Answers to every question of a bank, all right or all wrong."""
     good = ["yes" if part.polarity == "positive" else "no" for part in question.parts]
     wrong = {"yes": "no", "no": "yes"}
     return [Answer(part, word if right else wrong[word]) for part, word in zip(question.parts, good, strict=True)]
@@ -73,7 +73,7 @@ def answer_all(question, right=True):
 
 @pytest.fixture
 def banks(make_clip, video):
-    """The bank of one clip, whose filter calls are answered as `how` says: task -> function of the question."""
+    """The bank of one clip. `how` answers the calls of the filters: task -> function of the question."""
     clip = make_clip(benchmark="memobench", ground_truth=str(video))
     failure = {(clip.setting, clip.clip_id): KnownFailure(clip, "it melts")}
 
@@ -131,7 +131,7 @@ def test_a_bank_keeps_its_answers_on_the_known_failure_for_the_audit(banks):
 
 
 def test_the_two_readings_of_the_failure_filter_keep_opposite_questions():
-    """One question that penalises the failure with the hint, one that passes with and without: the paper keeps the first."""
+    """One question fails the known failure with the hint; the other passes with and without it. The paper keeps the first."""
     sharp = BankQuestion("1", "Continuity of Memory", "positive", "Is it there?")
     blunt = BankQuestion("2", "Continuity of Memory", "positive", "Is there a sky?")
     plain, hinted = {"1": "yes", "2": "yes"}, {"1": "no", "2": "yes"}
@@ -142,7 +142,7 @@ def test_the_two_readings_of_the_failure_filter_keep_opposite_questions():
 
 @needs_files
 def test_the_official_filters_regenerate_the_published_banks():
-    """From the published answers on the ground truth and the failure clip, exactly the published final questions come out."""
+    """The published answers on the ground truth and the failure clip give exactly the published final questions."""
     files = read_question_files(SHARED)
     assert set(files) == {("barnyard", 1), ("nordic", 1)}
     kept = {}
@@ -156,7 +156,7 @@ def test_the_official_filters_regenerate_the_published_banks():
 
 @needs_files
 def test_the_audit_finds_that_no_published_question_here_fails_its_failure_clip():
-    """The two files are part of the 860 published questions, 800 of which pass on a known-failure clip."""
+    """The two files belong to the 860 published questions, of which 800 pass on a clip with a known failure."""
     audit = discrimination_audit(read_question_files(SHARED).values())
     assert (len(audit), int(audit["passes_failure"].sum())) == (41, 41)
     total = discrimination_summary(audit).set_index("dimension").loc["all"]

@@ -1,4 +1,4 @@
-"""A tiny random vision-language model, saved in the real format: Qwen2-VL's architecture, a byte-level vocabulary, no training."""
+"""A tiny random vision-language model, saved in the real format: the architecture of Qwen2-VL, bytes as vocabulary, untrained."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORDS = ["Yes", "yes", "YES", "No", "no", "NO"]
 
 
 def save_tiny_vlm(folder: Path, seed: int = 0) -> Path:
-    """Write model, tokenizer and processor; the words yes and no are tokens of their own, with and without a leading space."""
+    """Write model, tokenizer and processor. The words yes and no are single tokens, with and without a leading space."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import (
@@ -86,7 +86,7 @@ def save_tiny_vlm(folder: Path, seed: int = 0) -> Path:
     )
     torch.manual_seed(seed)
     model = Qwen2VLForConditionalGeneration(config)
-    # an untrained model babbles: it is held to one word of yes or no, which one is up to its random weights and the seed
+    # an untrained model writes nonsense, so it may only say yes or no; the random weights and the seed decide which
     words, end = [vocabulary[word] for word in WORDS], vocabulary["<|im_end|>"]
     model.generation_config.update(
         do_sample=True,

@@ -71,8 +71,8 @@ def evaluate(
         "n_frames": vlm_n_frames,
         "max_retries": vlm_max_retries,
     }
-    scoring = {"metrics": _names(metrics), "constants": dict(_pairs(constant, "constant")), "variant": variant or None}
-    extraction: dict[str, Any] = {"backends": dict(_pairs(backend, "backend"))}
+    scoring = {"metrics": _names(metrics), "constants": dict(name_value_pairs(constant, "constant")), "variant": variant or None}
+    extraction: dict[str, Any] = {"backends": dict(name_value_pairs(backend, "backend"))}
     if metrics and not vlm_judge:
         extraction["always"] = []  # only what the named metrics read: nobody judges, and there are no forensics here
     curation = {
@@ -147,7 +147,7 @@ def prepare(
         raise UsageError(f"There is no role '{unknown[0]}'; roles: {', '.join(sorted(roles))}")
     extraction = {
         "roles": sorted(with_requirements(set(wanted))),
-        "backends": dict(_pairs(backend, "backend")),
+        "backends": dict(name_value_pairs(backend, "backend")),
         "allow_download": allow_download,
     }
     params = _params(output, workers, {"curation": {"sources": [_source(source, layout, "", "", "")]}, "extraction": extraction})
@@ -198,7 +198,7 @@ def _names(given: list[str] | None) -> list[str]:
     return [name.strip() for text in given or [] for name in text.split(",") if name.strip()]
 
 
-def _pairs(given: list[str] | None, what: str) -> list[tuple[str, str]]:
+def name_value_pairs(given: list[str] | None, what: str) -> list[tuple[str, str]]:
     pairs = []
     for text in given or []:
         name, separator, value = text.partition("=")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lookback.cli.evaluate import _pairs
+from lookback.cli.evaluate import name_value_pairs
 from lookback.cli.inventory import Json
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def selfcheck(
     """Score generated clips with every metric and usable backend, and compare with recorded values; exit 1 if one differs."""
     from lookback import selfcheck as checks
 
-    named, file = dict(_pairs(backend, "backend")), Path(recorded) if recorded else None
+    named, file = dict(name_value_pairs(backend, "backend")), Path(recorded) if recorded else None
     if record:
         print(f"{checks.record(named, file)} values recorded")
         return

@@ -78,7 +78,9 @@ def build_panel(params: Judging, context: JudgeContext, recording: Recording, en
         if name == "none":
             continue
         if name == "replay":
-            raise UsageError(f"judging.{role.partition(':')[0]}: replay stands for a whole panel; set judging.judge to replay")
+            raise UsageError(
+                f"judging.{role.partition(':')[0]}: replay replaces all judges of a run; set judging.judge to replay instead"
+            )
         key = (name, model if JUDGES.get(name).looks else "")
         if key not in built:
             built[key] = _seat(role, name, model, context)

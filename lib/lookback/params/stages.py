@@ -48,8 +48,8 @@ class Source(Section):
     @field_validator("layout")
     @classmethod
     def _layout_exists(cls, layout: str) -> str:
-        if layout != "auto" and layout not in LAYOUTS:
-            raise ValueError(f"there is no layout '{layout}'; {hint(layout, ['auto', *LAYOUTS.names()])}")
+        if layout != "auto":
+            _only_known([layout], ["auto", *LAYOUTS.names()], "layout")
         return layout
 
 

@@ -39,9 +39,11 @@ class Judge(Protocol):
     identity: Identity
     costs: bool  # whether a call costs time or money: if so, the recording is read first and the budget counts the call
 
-    @staticmethod
-    def unable(question: Question) -> str:
-        """Why this judge cannot answer this kind of question; empty when it can. A replay asks the class, so it is static."""
+    def unable(self, question: Question) -> str:
+        """Why this judge cannot answer this kind of question; empty when it can.
+
+        A judge that is registered with `tasks` makes this a static method, because a replay asks its class.
+        """
         return ""
 
     def samples(self, question: Question, first: Reply | None) -> int:
@@ -57,6 +59,7 @@ class Judge(Protocol):
 
     async def close(self) -> None:
         """Release connections; the judge may be asked again later."""
+        return None
 
 
 def artifact_loader(root: Path, artifacts: pd.DataFrame) -> Callable[[Clip], Mapping[str, Artifact]]:

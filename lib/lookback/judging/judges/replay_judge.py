@@ -26,7 +26,8 @@ class ReplayJudge(Judge):
         return Availability(True)
 
     def unable(self, question: Question) -> str:
-        return JUDGES.get(self.identity.name).build.unable(question)  # type: ignore[attr-defined]
+        recorded = JUDGES.get(self.identity.name)
+        return recorded.build.unable(question) if recorded.tasks else ""  # type: ignore[attr-defined]
 
     def samples(self, question: Question, first: Reply | None) -> int:
         """What the recorded judge did after its plain call. The asker finds samples that have no plain call."""
