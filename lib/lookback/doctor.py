@@ -7,7 +7,6 @@ import os
 import platform
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 import pandas as pd
 
@@ -55,7 +54,7 @@ def _facts() -> dict[str, str]:
     }
 
 
-def _environment_rows() -> list[dict[str, Any]]:
+def _environment_rows() -> list[dict[str, object]]:
     rows = []
     for name, value in _facts().items():
         missing = value == ""
@@ -64,7 +63,7 @@ def _environment_rows() -> list[dict[str, Any]]:
     return rows
 
 
-def _row(role: str, name: str, embedded: bool, state: Availability, title: str, weights: str) -> dict[str, Any]:
+def _row(role: str, name: str, embedded: bool, state: Availability, title: str, weights: str) -> dict[str, object]:
     values = (role, name, embedded, state.usable, state.why, state.remedy, title, weights)
     return dict(zip(COLUMNS, values, strict=True))
 

@@ -43,7 +43,7 @@ def hide_all(value: Any) -> Any:
     return hide(value) if isinstance(value, str) else value
 
 
-def find_key(value: Any, place: str = "") -> str | None:
+def find_key(value: object, place: str = "") -> str | None:
     """The place of a key in nested values, for example `judging.model`; it may be a value or a name. None when there is none."""
     if isinstance(value, dict | list):
         entries = value.items() if isinstance(value, dict) else enumerate(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -72,7 +72,7 @@ def evaluate(
         "max_retries": vlm_max_retries,
     }
     scoring = {"metrics": _names(metrics), "constants": dict(name_value_pairs(constant, "constant")), "variant": variant or None}
-    extraction: dict[str, Any] = {"backends": dict(name_value_pairs(backend, "backend"))}
+    extraction: dict[str, object] = {"backends": dict(name_value_pairs(backend, "backend"))}
     if metrics and not vlm_judge:
         extraction["always"] = []  # only what the named metrics read: nobody judges, and there are no forensics here
     curation = {
@@ -156,7 +156,7 @@ def prepare(
         print(coverage_table(stages.extraction(params)["artifacts"]).to_string(index=False))
 
 
-def _params(output: str, workers: int, sections: dict[str, Any]) -> RunParams:
+def _params(output: str, workers: int, sections: dict[str, object]) -> RunParams:
     folder = Path(output).absolute()
     run = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.name).strip("-.") or "run"
     return validate_params({"run": run, "output": str(folder), "workers": workers, **sections}, "command line")
@@ -168,12 +168,12 @@ def _filters(
     conditions: list[str] | None,
     sample_ids: list[str] | None,
     limit: int,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     wanted = {"models": models, "subsets": subsets, "conditions": conditions, "sample_ids": sample_ids}
     return {**{name: _names(texts) for name, texts in wanted.items()}, "limit": limit or None}
 
 
-def _source(root: str, layout: str, gt_root: str, phases: str, pattern: str) -> dict[str, Any]:
+def _source(root: str, layout: str, gt_root: str, phases: str, pattern: str) -> dict[str, object]:
     folders = {name: str(Path(path).absolute()) if path else None for name, path in (("gt_root", gt_root), ("phases", phases))}
     return {"root": str(Path(root).absolute()), "layout": layout, **folders, "pattern": pattern or None}
 

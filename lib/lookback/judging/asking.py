@@ -22,7 +22,7 @@ from lookback.judging.frames import Encoding
 from lookback.judging.judges.base import Judge
 from lookback.judging.parsing import interpret, unanswered
 from lookback.judging.question import Answer, JudgeError, Question, Reply
-from lookback.judging.recording import Failure, Identity, Recording, call_key
+from lookback.judging.recording import Call, Failure, Recording, call_key
 
 SHOWN = 500  # characters of an unexpected error that are kept
 FIRST_WAIT_S = 0.5
@@ -62,7 +62,7 @@ class Asker:
         self.max_retries = max_retries
         self.done = done
         # replies that cost nothing are recorded together at the end
-        self._late: list[tuple[str, Identity, Question, int, int, Reply | Failure]] = []
+        self._late: list[Call] = []
         self._running: dict[str, asyncio.Task[Reply | Failure]] = {}
         self._given_up: JudgeError | None = None
 
@@ -209,15 +209,16 @@ class Asker:
 
 def _in_thread(work: Coroutine[Any, Any, list[Asked]]) -> list[Asked]:
     """Run in another thread, because a notebook has an event loop in this one. An interrupt here stops the other thread too."""
-    outcome: dict[str, Any] = {}
+    asked: list[Asked] = []
+    errors: list[BaseException] = []
     loop = asyncio.new_event_loop()
     task = loop.create_task(work)
 
     def run() -> None:
         try:
-            outcome["value"] = loop.run_until_complete(task)
+            asked.extend(loop.run_until_complete(task))
         except BaseException as error:
-            outcome["error"] = error
+            errors.append(error)
         finally:
             loop.run_until_complete(loop.shutdown_default_executor())
             loop.close()
@@ -230,9 +231,9 @@ def _in_thread(work: Coroutine[Any, Any, list[Asked]]) -> list[Asked]:
         loop.call_soon_threadsafe(task.cancel)
         thread.join()
         raise
-    if "error" in outcome:
-        raise outcome["error"]
-    return outcome["value"]
+    if errors:
+        raise errors[0]
+    return asked
 
 
 @dataclass

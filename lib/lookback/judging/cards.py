@@ -69,5 +69,5 @@ def _frames(shown: Footage, task: str, sampling: Sampling) -> tuple[int, ...]:
     return shown.uniform(sampling) if task in UNIFORM else shown.timed(sampling)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return html.escape(str(value))

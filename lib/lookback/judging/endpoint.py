@@ -12,7 +12,7 @@ import zlib
 from collections.abc import AsyncIterator
 from email.utils import parsedate_to_datetime
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import httpx2  # the HTTP library the openai package itself uses
 
@@ -41,7 +41,7 @@ class _BadBody(RuntimeError):
 class _BoundedStream(httpx2.AsyncByteStream):
     """The bytes of a response, unpacked and cut off at MAX_BODY. The limit is on the unpacked size."""
 
-    def __init__(self, stream: Any, packed: str):
+    def __init__(self, stream: httpx2.AsyncByteStream, packed: str):
         self._stream = stream
         self._unpack = zlib.decompressobj(wbits=47) if packed in ("gzip", "x-gzip", "deflate") else None
         self._refusal = "" if self._unpack or packed in ("", "identity") else f"the response is packed as {packed[:40]!r}"
@@ -79,7 +79,8 @@ class _BoundedTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         request.headers["accept-encoding"] = "identity"
         response = await self._inner.handle_async_request(request)
-        response.stream = _BoundedStream(response.stream, response.headers.pop("content-encoding", "").strip().lower())
+        packed = response.headers.pop("content-encoding", "").strip().lower()
+        response.stream = _BoundedStream(cast(httpx2.AsyncByteStream, response.stream), packed)
         response.headers["content-type"] = "application/json"  # a charset from the server could name a codec that unpacks
         return response
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from typing import Any
 
 import pandas as pd
 
 from lookback.clips import KEYS, Clip
 from lookback.errors import NotScorable, Reason
-from lookback.judging.verdicts import JudgedClip, Verdict
+from lookback.judging.verdicts import JudgedClip, Verdict, Verdicts
 from lookback.params import RunParams
 from lookback.registry import METRICS, MetricSpec
 from lookback.scoring.aggregate import TRIGGER_DETAIL
@@ -45,7 +44,7 @@ def gate_items(items: pd.DataFrame, triggers: Mapping[tuple[str, ...], Verdict])
     return gated
 
 
-def trigger_verdicts(verdicts: Mapping[tuple[str, ...], Mapping[str, Mapping[str, Verdict]]]) -> dict[tuple[str, ...], Verdict]:
+def trigger_verdicts(verdicts: Verdicts) -> dict[tuple[str, ...], Verdict]:
     """The trigger verdict of each clip that was asked."""
     return {key: tasks["trigger"]["trigger"] for key, tasks in verdicts.items() if "trigger" in tasks.get("trigger", {})}
 
@@ -63,11 +62,11 @@ def judged_metrics(clip: Clip, wanted: Iterable[str]) -> list[MetricSpec]:
 def judged_items(
     params: RunParams,
     clips: Iterable[Clip],
-    verdicts: Mapping[tuple[str, ...], Mapping[str, Mapping[str, Verdict]]],
+    verdicts: Verdicts,
     why_not: Mapping[str, tuple[Reason, str]],
 ) -> pd.DataFrame:
     """One item per clip, judge-based metric and variant. `why_not` gives the reason where a task was not asked."""
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for clip in clips:
         for spec in judged_metrics(clip, params.scoring.metrics):
             for variant in scored_variants(spec, params):

@@ -261,7 +261,7 @@ def parse_rating(text: str, low: float = 1.0, high: float = 5.0) -> float | None
     return number if number is not None and low <= number <= high else None
 
 
-def as_yes_no(value: Any) -> YesNo | None:
+def as_yes_no(value: object) -> YesNo | None:
     """The value of a field as yes or no; it may be a boolean, "Yes" or "no."."""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -272,7 +272,7 @@ def as_yes_no(value: Any) -> YesNo | None:
     return None
 
 
-def as_number(value: Any) -> float | None:
+def as_number(value: object) -> float | None:
     """The value of a field as a finite number; it may be written as text."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
@@ -309,7 +309,7 @@ def _first_bracketed(text: str) -> str:
     return ""
 
 
-def identifier(value: Any) -> str:
+def identifier(value: object) -> str:
     """An id as text; 3, "3" and 3.0 give the same one."""
     number = as_number(value)
     return str(int(number)) if number is not None and number == int(number) else str(value).strip()

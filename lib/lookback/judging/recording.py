@@ -65,6 +65,9 @@ class Failure:
     detail: str
 
 
+Call = tuple[str, Identity, Question, int, int, Reply | Failure]  # key, judge, question, sample, repeat, outcome
+
+
 def call_key(identity: Identity, question: Question, encoding: Encoding, sample: int, repeat: int) -> str:
     """A hash of the model, the prompt version, the question, the frames with their labels, and the settings."""
     asked = [question.task, question.expects, question.prompt_version, question.system, question.text]
@@ -125,11 +128,11 @@ class Recording:
         reason, body = row
         return Failure(Reason(reason), json.loads(body)) if reason else _reply(json.loads(body))
 
-    def put_all(self, entries: Iterable[tuple[str, Identity, Question, int, int, Reply | Failure]]) -> None:
+    def put_all(self, calls: Iterable[Call]) -> None:
         """Record replies and failures in one transaction. A failure never overwrites a reply."""
         if self.read_only:
             return
-        rows = [_row(*entry) for entry in entries]
+        rows = [_row(call) for call in calls]
         marks = ", ".join("?" * 11)
         with self._in_words():
             self._database.execute("BEGIN IMMEDIATE")
@@ -170,7 +173,8 @@ def _raise_if_refused(path: Path, error: Exception) -> None:
         raise unwritable(path, OSError(errno.ENOSPC if full else errno.EIO, str(error))) from error
 
 
-def _row(key: str, identity: Identity, question: Question, sample: int, repeat: int, outcome: Reply | Failure) -> tuple[Any, ...]:
+def _row(call: Call) -> tuple[object, ...]:
+    key, identity, question, sample, repeat, outcome = call
     if isinstance(outcome, Failure):
         reason, body, usage = str(outcome.reason), json.dumps(outcome.detail), {}
     else:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import pandas as pd
 
@@ -38,7 +37,7 @@ class Session:
     budget: Budget
     encoding: Encoding
     seed: int
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[dict[str, object]] = field(default_factory=list)
     kept: dict[str, object] = field(default_factory=dict)  # what a benchmark stores here for its own tables
     counted: dict[str, str] = field(default_factory=dict)  # task -> label of the judge whose answers count
     _patience: dict[str, Patience] = field(default_factory=dict)
@@ -118,12 +117,12 @@ class Session:
         )
 
 
-def asked_rows(identity: Identity, asked: Iterable[Asked]) -> list[dict[str, Any]]:
+def asked_rows(identity: Identity, asked: Iterable[Asked]) -> list[dict[str, object]]:
     """One row of the `judgements` table per answer."""
     return [_row(identity, one.question, one.repeat, answer) for one in asked for answer in one.answers]
 
 
-def unasked_rows(identity: Identity, unasked: Iterable[Unasked], repeats: int) -> list[dict[str, Any]]:
+def unasked_rows(identity: Identity, unasked: Iterable[Unasked], repeats: int) -> list[dict[str, object]]:
     """Rows for questions that could not be asked."""
     rows = []
     for one in unasked:
@@ -132,14 +131,14 @@ def unasked_rows(identity: Identity, unasked: Iterable[Unasked], repeats: int) -
     return rows
 
 
-def judgements_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def judgements_frame(rows: list[dict[str, object]]) -> pd.DataFrame:
     """The rows as the `judgements` table."""
     if not rows:
         return empty_table("judgements")
     return pd.DataFrame(rows, columns=list(SCHEMAS["judgements"].columns))
 
 
-def _row(identity: Identity, asked: Question | Unasked, repeat: int, answer: Answer) -> dict[str, Any]:
+def _row(identity: Identity, asked: Question | Unasked, repeat: int, answer: Answer) -> dict[str, object]:
     return {
         **dict(zip(KEYS, asked.clip.key, strict=True)),
         "task": asked.task,

@@ -26,6 +26,9 @@ class Verdict:
     question: str = ""
 
 
+Verdicts = dict[tuple[str, ...], dict[str, dict[str, Verdict]]]  # clip key -> task -> question -> verdict
+
+
 @dataclass(frozen=True)
 class JudgedClip:
     """The input of a judge-based metric: the clip, the chosen variant, and the answers of the judge that counts."""
@@ -60,13 +63,13 @@ class JudgedClip:
         return sorted({verdict.judge for task in tasks for verdict in self.tasks.get(task, {}).values()})
 
 
-def clip_verdicts(judgements: pd.DataFrame, counted: Mapping[str, str]) -> dict[tuple[str, ...], dict[str, dict[str, Verdict]]]:
-    """Clip key -> task -> question -> verdict. `counted` (task -> judge label) names the judge whose answers count."""
+def clip_verdicts(judgements: pd.DataFrame, counted: Mapping[str, str]) -> Verdicts:
+    """The verdicts of all clips. `counted` (task -> judge label) names the judge whose answers count."""
     repeats: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     used = judgements[judgements["judge"] == judgements["task"].map(counted)] if len(judgements) else judgements
     for row in used.sort_values([*KEYS, "task", "question_id", "repeat"]).to_dict("records"):
         repeats.setdefault(tuple(row[name] for name in (*KEYS, "task", "question_id")), []).append(row)
-    found: dict[tuple[str, ...], dict[str, dict[str, Verdict]]] = {}
+    found: Verdicts = {}
     for (*clip, task, question_id), rows in repeats.items():
         found.setdefault(tuple(clip), {}).setdefault(task, {})[question_id] = _verdict(rows)
     return found

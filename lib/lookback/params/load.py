@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from lookback.errors import ParameterError, brief, hint
 from lookback.hiding import KEY_VARIABLES, find_key, hide, is_secret
@@ -101,7 +102,7 @@ def _is_run(path: Path) -> bool:
         return False
 
 
-def _sentence(where: str, problem: Any) -> str:
+def _sentence(where: str, problem: ErrorDetails) -> str:
     value = problem.get("input")
     place = ".".join(str(part) for part in problem["loc"])
     if is_secret(place, value):
@@ -128,8 +129,8 @@ def _no_keys_here(place: str) -> str:
     )
 
 
-def _valid_keys(location: tuple[Any, ...]) -> list[str]:
-    model: Any = RunParams
+def _valid_keys(location: tuple[int | str, ...]) -> list[str]:
+    model: type[BaseModel] = RunParams
     for part in location:
         if isinstance(part, int):
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lookback.errors import BackendUnavailable, Reason
 from lookback.hiding import judge_key
@@ -15,6 +15,9 @@ from lookback.judging.judges.base import Judge, JudgeContext
 from lookback.judging.question import JudgeError, Question, Reply
 from lookback.judging.recording import Identity
 from lookback.registry import Availability, judge
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
 
 URL_VARIABLES = ("LOOKBACK_JUDGE_URL", "MBENCH_VLM_BASE_URL")
 MODEL_VARIABLES = ("LOOKBACK_JUDGE_MODEL", "MBENCH_VLM_MODEL")
@@ -51,7 +54,7 @@ class OpenAIJudge(Judge):
         self.model = model
         self.dropped: set[str] = set()
         self._no_logprobs = False
-        self._client: Any = None
+        self._client: AsyncOpenAI | None = None
 
     @staticmethod
     def available() -> Availability:
@@ -75,7 +78,7 @@ class OpenAIJudge(Judge):
             error.changed = self._drop_refused(body, error)
             raise
 
-    def _drop_refused(self, body: dict[str, Any], error: JudgeError) -> bool:
+    def _drop_refused(self, body: dict[str, object], error: JudgeError) -> bool:
         """Stop sending the optional field that the server refused; False where its message names none that was sent."""
         refused = next((field for field in OPTIONAL_FIELDS if field in body and field in error.detail), None)
         if refused is None or error.retry or error.fatal or error.reason != Reason.JUDGE_FAILED:
@@ -89,7 +92,7 @@ class OpenAIJudge(Judge):
             await self._client.close()
             self._client = None
 
-    async def _post(self, messages: list[dict[str, Any]], body: dict[str, Any], question: Question) -> Reply:
+    async def _post(self, messages: list[dict[str, object]], body: dict[str, object], question: Question) -> Reply:
         import httpx2
         import openai
 
@@ -108,20 +111,20 @@ class OpenAIJudge(Judge):
         reply = read_completion(response.text, want_logprobs="logprobs" in body)
         if "logprobs" in body and reply.logprobs is None and not reply.usage.get("has_logprobs"):
             self._no_logprobs = True
-        settings: dict[str, Any] = {name: body[name] for name in ("seed", "temperature") if name in body}
+        settings: dict[str, object] = {name: body[name] for name in ("seed", "temperature") if name in body}
         return replace(reply, usage={**reply.usage, **settings})
 
-    def _messages(self, question: Question) -> list[dict[str, Any]]:
-        content: list[dict[str, Any]] = [{"type": "text", "text": question.text}]
+    def _messages(self, question: Question) -> list[dict[str, object]]:
+        content: list[dict[str, object]] = [{"type": "text", "text": question.text}]
         jpegs = self.frames.jpegs(question.video, question.frames)
         for label, jpeg in zip(question.labels, jpegs, strict=True):
             content.append({"type": "text", "text": f"{label}:"})
             content.append({"type": "image_url", "image_url": {"url": data_url(jpeg)}})
         return [{"role": "system", "content": question.system}, {"role": "user", "content": content}]
 
-    def _body(self, question: Question, sample: int, repeat: int) -> dict[str, Any]:
+    def _body(self, question: Question, sample: int, repeat: int) -> dict[str, object]:
         short = question.expects == "yes_no"
-        body: dict[str, Any] = {
+        body: dict[str, object] = {
             "temperature": self.params.sampling_temperature if sample else self.params.temperature,
             "seed": self.seed + 1000 * repeat + sample,
             "max_tokens": YES_NO_TOKENS if short else self.params.max_tokens,

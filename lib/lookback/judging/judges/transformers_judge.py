@@ -83,7 +83,7 @@ class TransformersJudge(Judge):
         from PIL import Image
 
         images = [Image.open(io.BytesIO(jpeg)) for jpeg in self.context.frames.jpegs(question.video, question.frames)]
-        content: list[dict[str, Any]] = [{"type": "text", "text": f"{question.system}\n\n{question.text}"}]
+        content: list[dict[str, str]] = [{"type": "text", "text": f"{question.system}\n\n{question.text}"}]
         for label in question.labels:
             content += [{"type": "text", "text": f"{label}:"}, {"type": "image"}]
         prompt = processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)

@@ -72,7 +72,7 @@ def truth_agreement(decisions: pd.DataFrame) -> pd.DataFrame:
     return grouped["right"].agg(clips="count", right="sum", share="mean").reset_index()
 
 
-def _decisions(judgements: pd.DataFrame, known: dict[Any, Any]) -> Iterator[tuple[Any, ...]]:
+def _decisions(judgements: pd.DataFrame, known: dict[tuple[str, ...], dict[str, Any]]) -> Iterator[tuple[object, ...]]:
     for (*key, task, judge), rows in judgements.groupby([*KEYS, "task", "judge"], sort=False):
         row = known.get(tuple(key))
         if row is None:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -57,7 +56,7 @@ def scale(task: str) -> list[str]:
     return RATINGS if task in RATED else YES_NO
 
 
-def estimate_row(make: Callable[[], Estimate]) -> dict[str, Any]:
+def estimate_row(make: Callable[[], Estimate]) -> dict[str, object]:
     """The value, interval and n of an estimate, or the reason why there is none."""
     try:
         estimate = make()
@@ -90,7 +89,7 @@ def test_retest(judgements: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["judge", "task", *ESTIMATE])
 
 
-def _spread(part: pd.DataFrame) -> dict[str, Any]:
+def _spread(part: pd.DataFrame) -> dict[str, object]:
     """The standard deviation of a question's values, averaged over the questions with two or more answers."""
     values = part.groupby(QUESTION)["value"]
     spread = values.std(ddof=0)[values.count() > 1]
