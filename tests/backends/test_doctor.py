@@ -1,4 +1,4 @@
-"""The doctor reports every backend, and says of each unusable one why and what to do."""
+"""The doctor reports every backend. For one that is not usable, it says why and what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line itself: interrupts, and where it says that the results lie."""
+"""The command line: interrupts, and the folder of results that it names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ sys.argv = ["lookback", "doctor"]
 main()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode in (130, -signal.SIGINT), done.stderr  # a shell says 130 of both
+    assert done.returncode in (130, -signal.SIGINT), done.stderr  # a shell reports both as 130
     assert "Traceback" not in done.stderr
     assert done.stderr.startswith("lookback: stopped")
 

@@ -68,7 +68,7 @@ def test_overrides_do_not_touch_the_values_they_start_from():
 
 
 def test_the_constants_of_a_run_are_those_that_metrics_read():
-    """What the metrics declare against the calls in the code."""
+    """Compare what the metrics declare with the calls in the code."""
     package = Path(lookback.__file__).parent
     read = {name for file in package.rglob("*.py") for name in re.findall(r'\bconstant\("(\w+)"', file.read_text())}
     assert read == {name for spec in METRICS for name in spec.constants}
@@ -89,7 +89,7 @@ def test_a_name_that_nothing_reads_is_one_sentence(values, sentence):
     assert sentence in str(caught.value) and "\n" not in str(caught.value)
 
 
-KEY = "sk-proj-9f8e7d6c5b4a39281706"  # made up
+KEY = "sk-proj-9f8e7d6c5b4a39281706"  # not a real key
 MISPLACED = {
     "a field for it": ("judging.api_key=" + KEY, "'judging.api_key'"),
     "a short one, in a field for it": ("judging.api_key=hunter22", "'judging.api_key'"),

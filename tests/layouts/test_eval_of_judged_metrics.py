@@ -1,4 +1,4 @@
-"""`lookback eval` of metrics that are read from a judge's answers alone."""
+"""`lookback eval` of metrics that are computed only from a judge's answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 @pytest.fixture
 def evaluate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Runs the command on a small dataset; an error comes out as it is."""
+    """Run the command on a small dataset; errors are raised."""
     for name in ("LOOKBACK_JUDGE_URL", "MBENCH_VLM_BASE_URL", "LOOKBACK_JUDGE_MODEL", "MBENCH_VLM_MODEL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LOOKBACK_ROOT", str(tmp_path))
