@@ -1,4 +1,4 @@
-"""Which pictures a run gets, what their captions say, and drawing them over processes."""
+"""Choose the pictures of a run, write their captions and draw them in several processes."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ import pandas as pd
 
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.figures import save_figure
-from lookback.forensics.cards import Card, Side, card_figure
 from lookback.forensics.collect import ProbeTask, tasks_of
 from lookback.forensics.evidence import Evidence
+from lookback.forensics.pictures import MAX_CURVES, Card, Side, Span, Timeline, card_figure, phases, timeline_figure
 from lookback.forensics.rules import LABELS, TITLES
-from lookback.forensics.strips import Span
-from lookback.forensics.timeline import MAX_CURVES, Timeline, phases, timeline_figure
 from lookback.params import RunParams
 from lookback.progress import track
 from lookback.registry import METRICS
 from lookback.workers import run_tasks
 
 Tables = dict[str, pd.DataFrame]
-FIGURES_PER_WORKER = 10  # fewer are drawn sooner than another process starts
+FIGURES_PER_WORKER = 10  # for fewer figures another process is not worth its start-up time
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class DrawTask:
 
 
 def draw(params: RunParams, tables: Tables, seen: list[Evidence], cases: pd.DataFrame) -> list[Path]:
-    """Timelines of the clearest failures (one label after the other) and cards of the mined cases; other pictures are removed."""
+    """Draw timelines of the clearest failures (label by label) and cards of the cases; delete older pictures."""
     folder = params.paths.figures / "forensics"
     tasks = [*timeline_tasks(params, tables, seen, folder), *card_tasks(params, tables, cases, folder)]
     for old in folder.glob("*"):
@@ -66,7 +64,7 @@ def draw_task(task: DrawTask) -> None:
 
 
 def chosen_failures(failures: pd.DataFrame, most: int) -> list[dict[str, Any]]:
-    """The surest finding of each label, then the next surest of each, up to `most`; no clip twice."""
+    """Up to `most` failures: the surest of each label, then the second surest of each, and so on. No clip comes twice."""
     waiting = {label: list(rows.to_dict("records")) for label, rows in failures.sort_values([*KEYS]).groupby("label")}
     for rows in waiting.values():
         rows.sort(key=lambda row: -row["confidence"])

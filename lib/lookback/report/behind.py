@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import html
 import re
 from collections.abc import Iterable, Iterator
@@ -10,20 +9,18 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
 
-import cv2
-import numpy as np
 import pandas as pd
 
 from lookback.clips import KEYS, Clip
 from lookback.errors import MediaError
 from lookback.files import sha256_json
 from lookback.judging.question import SECOND
-from lookback.media import open_video
 from lookback.paths import resolve
 from lookback.progress import track
 from lookback.registry import METRICS
 from lookback.scoring.aggregate import TRIGGER_DETAIL
 from lookback.scoring.direction import more_is_better
+from lookback.strips import jpeg_html, read_strip
 
 WIDTH = 112  # of a moment in pixels
 WORST = 3  # units shown per metric
@@ -98,16 +95,10 @@ def _card(clip: Clip, items: pd.DataFrame, units: pd.DataFrame, answers: pd.Data
 
 def _strip(clip: Clip, moments: int) -> str:
     try:
-        with open_video(resolve(clip.video)) as reader:
-            indices = np.linspace(0, reader.info.n_frames - 1, moments).round().astype(int)
-            frames = reader.read(indices)
+        strip = read_strip(resolve(clip.video), moments).resized(WIDTH)
     except MediaError as error:
         return f"<p>{html.escape(str(error))}</p>"
-    height = max(1, round(WIDTH * frames.shape[1] / frames.shape[2]))
-    row = np.hstack([cv2.resize(frame, (WIDTH, height), interpolation=cv2.INTER_AREA) for frame in frames])
-    data = cv2.imencode(".jpg", cv2.cvtColor(row, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 70])[1].tobytes()
-    text = f"frames {', '.join(map(str, indices))} of {clip.label}"
-    return f'<img loading="lazy" alt="{html.escape(text)}" src="data:image/jpeg;base64,{base64.b64encode(data).decode()}">'
+    return jpeg_html(strip.joined(), f"frames {', '.join(map(str, strip.frames))} of {clip.label}", quality=70)
 
 
 def _scores(items: pd.DataFrame, units: pd.DataFrame) -> str:
