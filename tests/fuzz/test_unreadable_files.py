@@ -86,7 +86,7 @@ def check_everywhere(video: Path) -> None:
             read(video)
     assert inspect(Task(clip)).clip is None
     assert file_hash(video) is not None
-    assert 'class="reading"' in sheet_html("teleport", [("faithful", clip), ("failing", clip)])
+    assert 'class="remark"' in sheet_html("teleport", [("faithful", clip), ("failing", clip)])
     assert [picture.shape for picture in thumbnails(clip, np.arange(3)).pictures] == [(160, 240, 3)] * 3
 
 

@@ -28,7 +28,7 @@ class Printed:
     marked: bool = False
     lower: tuple[str, ...] = ()  # less is better, beyond what the register says
     headers: dict[str, str] = field(default_factory=dict)
-    reading: str = ""
+    conclusion: str = ""
     notes: tuple[str, ...] = ()
 
 

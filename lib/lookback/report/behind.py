@@ -69,7 +69,7 @@ def behind_the_numbers(
         for key, cards in parts.items()
     ]
     left = len(order) - MOST
-    return ([f'<p class="reading">The last {left} clips are listed without pictures.</p>'] if left > 0 else []) + folds
+    return ([f'<p class="remark">The last {left} clips are listed without pictures.</p>'] if left > 0 else []) + folds
 
 
 def worst_frames(units: pd.DataFrame) -> dict[tuple[str, ...], int]:

@@ -25,7 +25,7 @@ from lookback.report.figures.paths import camera_paths
 from lookback.report.figures.profiles import profile
 from lookback.report.figures.statistics import ON_THE_PAGE, interactive_statistics
 from lookback.report.findings import findings
-from lookback.report.page import Section
+from lookback.report.page import Report, Section
 from lookback.report.paper import PaperData
 from lookback.report.sheets import clip_of, failure_examples, sheet_html
 from lookback.report.stage_tables import AUDIT, ROWS, audit_reach, macro_f1_note, text_columns, whole_counts
@@ -36,11 +36,12 @@ from lookback.scoring.figures import coverage_table, runtime_table
 from lookback.scoring.variants import only_chosen
 from lookback.tables import read_csv, read_table
 
-READING = """Each number is a mean over clips; a cell without a number says why when you point at it. Bold on green is best,
-underlined second best, within the group the paper uses. Under every table stand the number of clips, what is missing and why, and
-which backend made the scores. A score made by an embedded stand-in is not the paper's score: compare it within this report only."""
-SIMULATED = """This run is the demo world: its models are simulated, their failures are injected with known severity, and its votes
-and judge's answers are simulated from that truth. It shows that the workbench works; it says nothing about any real model."""
+HOW_TO_READ = """Each number is a mean over clips. Point at an empty cell to see why it is empty. Bold on green is best and
+underlined is second best, within the groups that the paper uses. The notes under every table give the number of clips, what is
+missing and why, and which backend made the scores. A score made by an embedded stand-in is not the paper's score: compare it only
+with other scores in this report."""
+SIMULATED = """This run uses the demo world. Its models are simulated, their failures are injected with known severity, and votes
+and judge answers are simulated from that truth. It shows that the workbench works; it says nothing about any real model."""
 
 FORENSICS = (
     ("counts", "Failures by model and split (non-exclusive)", ["benchmark", "setting", "model_id"]),
@@ -51,16 +52,15 @@ FORENSICS = (
 )
 
 
-class ReportBuilder:
-    """Collects sections and tables of one run."""
+class ReportBuilder(Report):
+    """The report of a run with clips."""
 
     def __init__(self, params: RunParams):
-        self.params = params
+        super().__init__(params)
         names = ("clips", "rejected", "screen", "truth", "ratings", "artifacts", "units", "gated", "judgements", "failures")
         self.tables = {name: read_table(params.paths.tables, name) for name in names}
         self.clips = {clip.key: clip for clip in clips_from_frame(self.tables["clips"])}
         self.items = only_chosen(self.tables["gated"], params)
-        self.written: dict[str, PaperTable] = {}
 
     def sections(self) -> list[Section]:
         """Every section that has something to show."""
@@ -72,16 +72,11 @@ class ReportBuilder:
         summary.fragments += findings(self.items, self.params.paths.tables)
         return [part for part in parts if part.fragments]
 
-    def table(self, table: PaperTable, most: int | None = None) -> str:
-        """Keep a table to be saved whole; its HTML, of a long one the first `most` rows."""
-        self.written[table.id] = table
-        return table.to_html(most)
-
     def plain(
         self, table_id: str, title: str, frame: pd.DataFrame, labels: list[str], notes: list[str] | None = None, digits: int = 3
     ) -> str:
         if frame.empty:
-            return f'<p class="reading">{html.escape(title)}: none.</p>'
+            return f'<p class="remark">{html.escape(title)}: none.</p>'
         numbers = {name: digits for name in frame.columns if name not in labels}
         return self.table(PaperTable(table_id, title, frame.reset_index(drop=True), labels, numbers, notes=notes or []))
 
@@ -101,7 +96,7 @@ class ReportBuilder:
         section = Section("summary", "Summary", self.params.description, [f'<div class="cards">{cards}</div>'])
         if len(self.tables["truth"]):
             section.fragments.append(f'<p class="simulated">{SIMULATED}</p>')
-        section.fragments.append(f"<h3>How to read this</h3><p>{READING}</p>")
+        section.fragments.append(f"<h3>How to read this</h3><p>{HOW_TO_READ}</p>")
         return section
 
     def data(self) -> Section:
@@ -131,7 +126,7 @@ class ReportBuilder:
             tables = benchmark.paper_tables(self.data_for_papers.of(benchmark.name))
             fragments = [self.table(table) for table in tables]
             remarks = benchmark.paper_remarks(self.written) if tables else []
-            fragments += [f'<p class="reading">{html.escape(remark)}</p>' for remark in remarks]
+            fragments += [f'<p class="remark">{html.escape(remark)}</p>' for remark in remarks]
             sections.append(Section(benchmark.name, benchmark.title, "", fragments))
         return sections
 
@@ -200,7 +195,7 @@ class ReportBuilder:
             for row in read_csv(readings).fillna("").to_dict("records"):
                 frame = whole_counts(read_csv(folder / f"{row['table']}.csv"))
                 name, notes = f"agreement-{row['table']}", [row["footnote"]]
-                table = PaperTable(name, row["title"], frame, text_columns(frame), notes=notes, reading=row["reading"])
+                table = PaperTable(name, row["title"], frame, text_columns(frame), notes=notes, conclusion=row["reading"])
                 section.fragments.append(self.table(table, most=ROWS))
         section.fragments += self.saved("agreement", interactive_statistics(folder))
         return section

@@ -56,7 +56,7 @@ def compare_runs(first: RunParams, second: RunParams, folder: Path) -> list[Pape
                 "An interval without zero is a difference that these scenes support; empty: fewer than two scenes.",
             ],
             headers=names,
-            reading=_reading(differences),
+            conclusion=_conclusion(differences),
         ),
         PaperTable("ranks", "Models whose rank changed", rank_changes(differences), ["metric", "phase", "model"]),
         PaperTable("changes", "What changed", what_changed(first, second), ["what", "name", "first", "second"], headers=names),
@@ -148,7 +148,7 @@ def _flat(values: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
         yield prefix, values
 
 
-def _reading(differences: pd.DataFrame) -> str:
+def _conclusion(differences: pd.DataFrame) -> str:
     told = differences.dropna(subset=["ci_low", "ci_high"])
     sure = told[(told["ci_low"] > 0) | (told["ci_high"] < 0)]
     return (

@@ -60,7 +60,7 @@ def sheet_html(failure: str, rows: list[tuple[str, Clip]]) -> str:
             read_strip(resolve(clip.video), MOMENTS).resized(*CELL).numbered().joined(gap=4, title=label) for label, clip in rows
         ]
     except MediaError as error:
-        return f'<p class="reading">{html.escape(failure)}: {html.escape(str(error))}</p>'
+        return f'<p class="remark">{html.escape(failure)}: {html.escape(str(error))}</p>'
     name = failure.replace("_", " ")
     caption = f"{name}: {TITLES.get(failure, '')}. Above the faithful clip, below the failing one ({rows[-1][1].label})."
     image = jpeg_html(np.vstack(strips), caption, quality=85)

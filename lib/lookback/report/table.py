@@ -36,7 +36,7 @@ class PaperTable:
     suffixes: pd.DataFrame | None = None  # printed after the number: a dagger, an interval
     links: pd.DataFrame | None = None  # where a cell leads in the report
     notes: list[str] = field(default_factory=list)  # footnotes: n, coverage, backend, variant
-    reading: str = ""  # what the table says, in plain words
+    conclusion: str = ""  # what the table says, in plain words
     headers: dict[str, str] = field(default_factory=dict)  # shown instead of column names
     better: dict[str, bool] = field(default_factory=dict)  # per number column that ranks models: is more better?
 
@@ -79,11 +79,11 @@ class PaperTable:
         body = "\n".join(f"<tr>{self._html_row(row)}</tr>" for row in range(shown))
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in [*told, *self.notes])
         wide = " wide" if len(self.frame.columns) > WIDE else ""
-        reading = f'<p class="reading">{html.escape(self.reading)}</p>' if self.reading else ""
+        conclusion = f'<p class="remark">{html.escape(self.conclusion)}</p>' if self.conclusion else ""
         return (
             f'<figure class="table{wide}" id="{html.escape(self.id)}"><figcaption>{html.escape(self.title)}</figcaption>'
             f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-            f'{reading}<ul class="notes">{notes}</ul></figure>'
+            f'{conclusion}<ul class="notes">{notes}</ul></figure>'
         )
 
     def _html_row(self, row: int) -> str:
