@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from lookback.camera.intent import PRESETS, compile, parse, preset
 from lookback.camera.poses import Poses, validate_poses
+from lookback.camera.resample import resample_poses
 from lookback.camera.text import parse_action
 from lookback.errors import LookbackError, NotScorable, Reason
 from lookback.measures.files import load_array
-from lookback.measures.resample import resample_poses
 from lookback.paths import resolve
 
 if TYPE_CHECKING:
