@@ -1,4 +1,4 @@
-"""The report's sections from a run's tables."""
+"""The report of a run: one method per section, made from the run's tables."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ class ReportBuilder(Report):
         self.items = only_chosen(self.tables["gated"], params)
 
     def sections(self) -> list[Section]:
-        """Every section that has something to show."""
+        """Every section that is not empty."""
         summary = self.summary()
         papers = self.papers()
         self.illustrate(papers)
-        parts = [summary, self.data(), *papers, self.failures_of_the_world(), self.scores(), self.judging()]
+        parts = [summary, self.data(), *papers, self.simulated_failures(), self.scores(), self.judging()]
         parts += [self.agreement(), self.forensics(), self.audit(), self.behind(), self.provenance()]
         summary.fragments += findings(self.items, self.params.paths.tables)
         return [part for part in parts if part.fragments]
@@ -116,11 +116,11 @@ class ReportBuilder(Report):
 
     @cached_property
     def data_for_papers(self) -> PaperData:
-        """The items with what is known about their clips."""
+        """The scores joined with facts about their clips."""
         return PaperData(self.params, with_clip_facts(self.items, self.tables["clips"]), self.tables)
 
     def papers(self) -> list[Section]:
-        """A section per benchmark of the run: its paper's tables."""
+        """One section per benchmark of the run, with the tables of its paper."""
         sections = []
         for benchmark in self.benchmarks():
             tables = benchmark.paper_tables(self.data_for_papers.of(benchmark.name))
@@ -131,11 +131,11 @@ class ReportBuilder(Report):
         return sections
 
     def benchmarks(self) -> list[Benchmark]:
-        """The benchmarks that the run has clips of."""
+        """The benchmarks that have clips in this run."""
         return [BENCHMARKS.get(name) for name in sorted(self.tables["clips"]["benchmark"].unique())]
 
     def illustrate(self, papers: list[Section]) -> None:
-        """The papers' figures, below the tables of their section."""
+        """Add the figures of each paper below the tables of its section."""
         artifacts = RunArtifacts(self.params.paths.artifacts, self.tables["artifacts"])
         for section, benchmark in zip(papers, self.benchmarks(), strict=True):
             figures = [profile(self.written[name]) for name in benchmark.profiled if name in self.written]
@@ -143,7 +143,7 @@ class ReportBuilder(Report):
             figures.append(camera_paths(section.id, self.clips.values(), artifacts))
             section.fragments += [figure.save(self.params.paths.figures / "report") for figure in figures if figure is not None]
 
-    def failures_of_the_world(self) -> Section:
+    def simulated_failures(self) -> Section:
         section = Section("sheets", "Simulated failures", "One contact sheet per injected failure, from this run's clips.")
         if self.params.report.sheets and len(self.tables["truth"]):
             for failure, right, wrong in failure_examples(self.tables["truth"]):
@@ -255,7 +255,7 @@ class ReportBuilder(Report):
         return section
 
     def saved(self, stage: str, interactive: Mapping[str, go.Figure] = MappingProxyType({})) -> list[str]:
-        """The figures a stage left, with the captions it wrote beside them; those that have one in their interactive drawing."""
+        """The figures that a stage saved, with their captions; interactive where there is an interactive version."""
         figures = saved_figures(self.params.paths.figures / stage)
         return [
             fragment(figure, interactive[name], ON_THE_PAGE[name]) if (name := figure.png.stem) in interactive else figure.to_html()

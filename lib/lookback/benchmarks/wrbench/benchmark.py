@@ -68,6 +68,18 @@ class WRBench(Benchmark):
         except NotScorable:
             return {}
 
+    def question_prefixes(self, metric: str) -> tuple[str, ...]:
+        from lookback.judging.question import SECOND
+
+        prefixes = {
+            "wrbench.visible_spatial": ("D3_",),
+            "wrbench.visible_state": ("D4_",),
+            "wrbench.reobserved_spatial": ("D5_", SECOND),
+            "wrbench.reobserved_state": ("D6_", SECOND),
+            "wrbench.support": (SECOND,),
+        }
+        return prefixes.get(metric, ("",))
+
     def pair_questions(self, setting: str, subset: str) -> PairQuestions:
         return PairQuestions(PREFERENCE, JUDGEABLE_FIRST)
 

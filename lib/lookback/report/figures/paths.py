@@ -1,4 +1,4 @@
-"""Camera paths: what every model did with the same request, beside the others."""
+"""Camera paths: how every model answered the same camera request."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from lookback.clips import Clip
 from lookback.extraction.figures import LEAST_SPAN_DEG, paths_figure
 from lookback.report.figures.drawn import DrawnFigure, line_look
 
-STILL = 1e-3  # units: a camera that stays within this has no path to draw from above
-LEAST_SPAN = 0.1  # units shown from above at least, so that a short path is not blown up into a zig-zag
+STILL = 1e-3  # units: a camera that moves less is drawn without a path from above
+LEAST_SPAN = 0.1  # units: the view from above is at least this wide, so that noise does not look like a path
 TITLES = ("yaw (deg, right is positive)", "pitch (deg, up is positive)", "from above (x right, z forward)")
 
 
 def camera_paths(benchmark: str, clips: Iterable[Clip], artifacts: RunArtifacts) -> DrawnFigure | None:
-    """The request that most models answered: yaw, pitch and position of each answer; None where nobody's path is known."""
+    """Yaw, pitch and position of every model for the request that most models answered; None if no path is known."""
     posed = [
         (clip, pose) for clip in clips if clip.benchmark == benchmark and (pose := artifacts.load(clip, PoseTrack)) is not None
     ]
@@ -65,7 +65,7 @@ def _place(pose: PoseTrack) -> np.ndarray:
 
 
 def _spans(places: np.ndarray) -> list[list[float]]:
-    """x and z ranges around all positions, none narrower than `LEAST_SPAN`."""
+    """x and z ranges around all positions, at least `LEAST_SPAN` wide."""
     low, high = np.nanmin(places, axis=0), np.nanmax(places, axis=0)
     half = 0.55 * np.maximum(high - low, LEAST_SPAN)
     middle = (low + high) / 2

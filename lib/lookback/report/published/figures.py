@@ -110,12 +110,11 @@ def blocks_figure(matrix: pd.DataFrame) -> Figure:
         figure, grid = plt.subplots(1, len(pairs), figsize=(14, 6.2), gridspec_kw={"wspace": 0.35})
         for axes, (a, b) in zip(np.atleast_1d(grid), pairs, strict=True):
             own = across[(across["paper_a"] == a) & (across["paper_b"] == b)]
-            upright, left, top = ("column_a", a, b), "column_a", "column_b"
-            if a == "MBench":  # the longer list becomes the rows
-                upright, left, top = ("column_b", b, a), "column_b", "column_a"
+            down, over, left, top = a, b, "column_a", "column_b"
+            if len(dimensions(b)) > len(dimensions(a)):  # the longer list becomes the rows
+                down, over, left, top = b, a, "column_b", "column_a"
             block = own.pivot(index=left, columns=top, values="rho")
             block = block.reindex(own[left].drop_duplicates()).reindex(columns=own[top].drop_duplicates())
-            down, over = upright[1], upright[2]
             same = [[listed["construct"][down, i] == listed["construct"][over, j] for j in block.columns] for i in block.index]
             for y, x in zip(*np.nonzero(same), strict=True):
                 axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.6))
