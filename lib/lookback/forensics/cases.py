@@ -1,6 +1,6 @@
-"""Cases worth looking at: pairs of clips whose scores say something that a mean hides (WRBench appendix E's way of reading).
+"""Cases worth looking at: pairs of clips whose scores show something that a mean hides, as in WRBench's appendix E.
 
-A clip's standing on an axis is its rank among all clips scored on that metric in that setting, from 0 (worst) to 1 (best).
+The standing of a clip on an axis is its rank among all clips with that metric in that setting, from 0 (worst) to 1 (best).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from lookback.errors import LookbackError
 from lookback.registry import METRICS
 
 TOP_PER_KIND = 2
-MIN_SPREAD = 0.03  # standard deviation over the metric's scale: below it, all clips score the same
-MIN_CLIPS = 4  # fewer scores give no standing
+MIN_SPREAD = 0.03  # standard deviation divided by the metric's scale: with a smaller spread, all clips score the same
+MIN_CLIPS = 4  # with fewer scores there is no standing
 COLUMNS = ["kind", "benchmark", "setting", "clip_a", "model_a", "clip_b", "model_b", "axis", "score_a", "score_b"]
 COLUMNS += ["other_axis", "other_a", "other_b", "strength", "words"]
 OPPOSITE = ("yaw_LR", "yaw_RL")
@@ -27,7 +27,7 @@ SCALE = "(0 worst, 1 best)"
 
 
 def standings(gated: pd.DataFrame) -> pd.DataFrame:
-    """Score and standing of every clip on every axis: default variants, the return phase where a metric has phases."""
+    """Score and standing of every clip on every axis. Default variants only, and the return phase if a metric has phases."""
     frame = gated[gated["value"].notna() & gated["phase"].isin(["", "R"])].copy()
     frame = frame[frame["variant"] == frame["metric"].map({spec.name: spec.default_variant for spec in METRICS})]
     frame["axis"] = frame["metric"].str.split(".").str[-1]
@@ -44,7 +44,7 @@ def standings(gated: pd.DataFrame) -> pd.DataFrame:
 
 
 def _scale(metric: str) -> float | None:
-    """Width of a metric's declared range; None where it has no end (its mean then sets the scale)."""
+    """Width of a metric's declared range; None if it is unbounded (the mean then sets the scale)."""
     low, high = METRICS.get(metric).range
     return float(high - low) if low is not None and high is not None and np.isfinite([low, high]).all() else None
 
@@ -64,7 +64,7 @@ def mine_cases(tables: dict[str, pd.DataFrame], plan: str) -> pd.DataFrame:
 
 
 def _top(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The strongest, no two of the same task."""
+    """The strongest cases, at most one per task."""
     chosen: list[dict[str, Any]] = []
     for case in sorted(cases, key=lambda case: (-case["strength"], case["clip_a"], case["model_a"], case["model_b"])):
         if all(case["clip_a"] != other["clip_a"] for other in chosen):
@@ -73,7 +73,7 @@ def _top(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def matched_contrasts(stands: pd.DataFrame) -> list[dict[str, Any]]:
-    """Two models on one task that differ on one axis and hardly on the others."""
+    """Two models on the same task that differ clearly on one axis and hardly on the others."""
     cases = []
     for key, task in stands.groupby(TASK):
         wide = task.pivot_table(index="model_id", columns="axis", values="standing")
@@ -94,7 +94,7 @@ def matched_contrasts(stands: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def paradoxes(stands: pd.DataFrame) -> list[dict[str, Any]]:
-    """Top on one axis, bottom on another; shown beside the task's best clip on the latter."""
+    """A clip that is good on one axis and bad on another, with the best other clip of the task on the bad axis."""
     cases = []
     for key, task in stands.groupby(TASK):
         for model, clip in task.groupby("model_id"):
@@ -122,7 +122,7 @@ def paradoxes(stands: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def direction_cases(stands: pd.DataFrame, clips: pd.DataFrame) -> list[dict[str, Any]]:
-    """One model and scene, the camera turned left-to-right against right-to-left: the axis on which they differ most."""
+    """One model and scene with opposite camera turns: the axis on which the two clips differ most."""
     yaws = clips[clips["condition_id"].isin(OPPOSITE)][[*KEYS, "scene", "event_level", "condition_id"]]
     cases = []
     for (benchmark, setting, model, _), group in yaws.groupby(["benchmark", "setting", "model_id", "scene"]):
@@ -145,7 +145,7 @@ def direction_cases(stands: pd.DataFrame, clips: pd.DataFrame) -> list[dict[str,
 
 
 def hardest(stands: pd.DataFrame) -> list[dict[str, Any]]:
-    """Tasks on which even the models' mean standing is low; shown with their best and worst model."""
+    """Tasks with a low mean standing over all models, with their best and worst model."""
     cases = []
     for key, task in stands.groupby(TASK):
         means = task.groupby("model_id")["standing"].mean().sort_values(kind="stable")
@@ -160,7 +160,7 @@ def hardest(stands: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def disagreements(stands: pd.DataFrame, ratings: pd.DataFrame, plan: str) -> list[dict[str, Any]]:
-    """Pairs on which most people prefer one clip and the metric clearly the other (by the declared plan)."""
+    """Pairs of clips for which most people prefer one clip and the metric of the plan prefers the other."""
     try:
         families = load_plan(plan).families.values()
     except LookbackError:

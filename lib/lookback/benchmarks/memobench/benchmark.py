@@ -112,7 +112,7 @@ class MemoBench(Benchmark):
         return [phase_fidelity(data.items)]
 
     def exports(self) -> dict[str, Export]:
-        from lookback.exports.main_table import main_table_export
+        from lookback.exports import main_table_export
 
         return {"memobench": main_table_export("memobench-2", self.title)}
 

@@ -110,7 +110,7 @@ class WRBench(Benchmark):
 
     def exports(self) -> dict[str, Export]:
         from lookback.benchmarks.wrbench.preferences import export_preferences
-        from lookback.exports.main_table import main_table_export
+        from lookback.exports import main_table_export
 
         return {"wrbench": main_table_export("wrbench-2", self.title), "preferences": export_preferences}
 
