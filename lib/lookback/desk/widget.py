@@ -165,7 +165,7 @@ class AnnotationDesk(anywidget.AnyWidget):
             "token": _token(task, stage),
         }
 
-    def _slot(self, path: Path) -> dict[str, Any]:
+    def _slot(self, path: Path) -> dict[str, float]:
         info = self._frames.info(path)
         width, height = shown_size(info)
         return {
@@ -181,7 +181,7 @@ def _token(task: DeskTask, stage: str) -> str:
     return f"{task.id}:{stage}"
 
 
-def _context(clip: Clip) -> list[dict[str, Any]]:
+def _context(clip: Clip) -> list[dict[str, str | list[str]]]:
     """What the models were asked to show: captions, camera, object (MBench figure 4)."""
     captions = clip.caption_segments or ([clip.prompt] if clip.prompt else [])
     lines = [("Captions" if len(captions) > 1 else "Prompt", captions)]

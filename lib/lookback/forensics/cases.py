@@ -5,8 +5,9 @@ The standing of a clip on an axis is its rank among all clips with that metric i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import pandas as pd
@@ -19,11 +20,29 @@ from lookback.registry import METRICS
 TOP_PER_KIND = 2
 MIN_SPREAD = 0.03  # standard deviation divided by the metric's scale: with a smaller spread, all clips score the same
 MIN_CLIPS = 4  # with fewer scores there is no standing
-COLUMNS = ["kind", "benchmark", "setting", "clip_a", "model_a", "clip_b", "model_b", "axis", "score_a", "score_b"]
-COLUMNS += ["other_axis", "other_a", "other_b", "strength", "words"]
 OPPOSITE = ("yaw_LR", "yaw_RL")
 TASK = ["benchmark", "setting", "clip_id"]
 SCALE = "(0 worst, 1 best)"
+
+
+class Case(TypedDict):
+    """Two clips and what their scores show. `axis` is the score they differ in, `other_axis` one they are compared with."""
+
+    kind: str
+    benchmark: str
+    setting: str
+    clip_a: str
+    model_a: str
+    clip_b: str
+    model_b: str
+    axis: str
+    score_a: float | None
+    score_b: float | None
+    other_axis: str
+    other_a: float | None
+    other_b: float | None
+    strength: float
+    words: str
 
 
 def standings(gated: pd.DataFrame) -> pd.DataFrame:
@@ -60,19 +79,19 @@ def mine_cases(tables: dict[str, pd.DataFrame], plan: str) -> pd.DataFrame:
         _top(disagreements(stands, tables["ratings"], plan)),
     ]
     ranked = [kind[place] for place in range(TOP_PER_KIND) for kind in kinds if place < len(kind)]
-    return pd.DataFrame(ranked, columns=COLUMNS)
+    return pd.DataFrame(ranked, columns=list(Case.__annotations__))
 
 
-def _top(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _top(cases: list[Case]) -> list[Case]:
     """The strongest cases, at most one per task."""
-    chosen: list[dict[str, Any]] = []
+    chosen: list[Case] = []
     for case in sorted(cases, key=lambda case: (-case["strength"], case["clip_a"], case["model_a"], case["model_b"])):
         if all(case["clip_a"] != other["clip_a"] for other in chosen):
             chosen.append(case)
     return chosen[:TOP_PER_KIND]
 
 
-def matched_contrasts(stands: pd.DataFrame) -> list[dict[str, Any]]:
+def matched_contrasts(stands: pd.DataFrame) -> list[Case]:
     """Two models on the same task that differ clearly on one axis and hardly on the others."""
     cases = []
     for key, task in stands.groupby(TASK):
@@ -93,7 +112,7 @@ def matched_contrasts(stands: pd.DataFrame) -> list[dict[str, Any]]:
     return cases
 
 
-def paradoxes(stands: pd.DataFrame) -> list[dict[str, Any]]:
+def paradoxes(stands: pd.DataFrame) -> list[Case]:
     """A clip that is good on one axis and bad on another, with the best other clip of the task on the bad axis."""
     cases = []
     for key, task in stands.groupby(TASK):
@@ -121,7 +140,7 @@ def paradoxes(stands: pd.DataFrame) -> list[dict[str, Any]]:
     return cases
 
 
-def direction_cases(stands: pd.DataFrame, clips: pd.DataFrame) -> list[dict[str, Any]]:
+def direction_cases(stands: pd.DataFrame, clips: pd.DataFrame) -> list[Case]:
     """One model and scene with opposite camera turns: the axis on which the two clips differ most."""
     yaws = clips[clips["condition_id"].isin(OPPOSITE)][[*KEYS, "scene", "event_level", "condition_id"]]
     cases = []
@@ -144,7 +163,7 @@ def direction_cases(stands: pd.DataFrame, clips: pd.DataFrame) -> list[dict[str,
     return cases
 
 
-def hardest(stands: pd.DataFrame) -> list[dict[str, Any]]:
+def hardest(stands: pd.DataFrame) -> list[Case]:
     """Tasks with a low mean standing over all models, with their best and worst model."""
     cases = []
     for key, task in stands.groupby(TASK):
@@ -159,7 +178,7 @@ def hardest(stands: pd.DataFrame) -> list[dict[str, Any]]:
     return cases
 
 
-def disagreements(stands: pd.DataFrame, ratings: pd.DataFrame, plan: str) -> list[dict[str, Any]]:
+def disagreements(stands: pd.DataFrame, ratings: pd.DataFrame, plan: str) -> list[Case]:
     """Pairs of clips for which most people prefer one clip and the metric of the plan prefers the other."""
     try:
         families = load_plan(plan).families.values()
@@ -205,7 +224,7 @@ def _apart(gap: float) -> str:
 
 def _case(
     kind: str,
-    key: Any,
+    key: Sequence[str],
     a: tuple[str, str],
     b: tuple[str, str],
     axis: str,
@@ -213,14 +232,22 @@ def _case(
     task: pd.DataFrame,
     strength: float,
     words: str,
-) -> dict[str, Any]:
+) -> Case:
     value = {(row.clip_id, row.model_id, row.axis): row.value for row in task.itertuples()}
-    scores = {
-        "score_a": value.get((*a, axis)),
-        "score_b": value.get((*b, axis)),
-        "other_a": value.get((*a, other)),
-        "other_b": value.get((*b, other)),
-    }
-    ends = {"clip_a": a[0], "model_a": a[1], "clip_b": b[0], "model_b": b[1]}
-    place = {"kind": kind, "benchmark": key[0], "setting": key[1]}
-    return {**place, **ends, "axis": axis, "other_axis": other, **scores, "strength": strength, "words": words}
+    return Case(
+        kind=kind,
+        benchmark=key[0],
+        setting=key[1],
+        clip_a=a[0],
+        model_a=a[1],
+        clip_b=b[0],
+        model_b=b[1],
+        axis=axis,
+        score_a=value.get((*a, axis)),
+        score_b=value.get((*b, axis)),
+        other_axis=other,
+        other_a=value.get((*a, other)),
+        other_b=value.get((*b, other)),
+        strength=strength,
+        words=words,
+    )

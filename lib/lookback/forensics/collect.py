@@ -47,7 +47,7 @@ class ProbeTask:
 
 def tasks_of(clips: Sequence[Clip], artifacts: pd.DataFrame, root: Path) -> list[ProbeTask]:
     """One task per clip."""
-    rows: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    rows: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in artifacts[artifacts["role"].isin(ROLES)].to_dict("records"):
         rows.setdefault(tuple(row[name] for name in KEYS), []).append({str(name): value for name, value in row.items()})
     producer = Producer("forensics", "pixels", code_version("lookback.forensics.probe"))
@@ -90,16 +90,16 @@ def _evidence(task: ProbeTask, shots: Sequence[int], pairs: list[dict[str, Any]]
     return gather(task.clip, inputs.pose, inputs.masks, inputs.truth_pose, shots, pairs, answers)
 
 
-def _shots(segments: pd.DataFrame) -> dict[Any, list[int]]:
+def _shots(segments: pd.DataFrame) -> dict[tuple[str, ...], list[int]]:
     starts = segments[segments["kind"] == "shot"].groupby(KEYS)["start"]
     return {key: sorted(int(value) for value in values) for key, values in starts}
 
 
-def real_answers(judgements: pd.DataFrame) -> dict[Any, dict[str, float]]:
+def real_answers(judgements: pd.DataFrame) -> dict[tuple[str, ...], dict[str, float]]:
     """Mean answer per clip and question, from real judges only."""
     real = judgements[~judgements["simulated"] & judgements["value_from"].isin(REAL_SOURCES)].dropna(subset=["value"])
     means = real.groupby([*KEYS, "question_id"])["value"].mean()
-    answers: dict[Any, dict[str, float]] = {}
+    answers: dict[tuple[str, ...], dict[str, float]] = {}
     for (*key, question), value in means.items():
         answers.setdefault(tuple(key), {})[str(question)] = float(value)
     return answers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from lookback.registry import METRICS
 from lookback.workers import run_tasks
 
 Tables = dict[str, pd.DataFrame]
+ClipKey = tuple[str, ...]
 FIGURES_PER_WORKER = 10  # for fewer figures another process is not worth its start-up time
 
 
@@ -125,7 +127,7 @@ def _timeline_caption(seen: Evidence, row: dict[str, Any], own: pd.DataFrame) ->
     )
 
 
-def frame_curves(units: pd.DataFrame) -> dict[Any, pd.DataFrame]:
+def frame_curves(units: pd.DataFrame) -> dict[ClipKey, pd.DataFrame]:
     """Per clip, up to three metrics with values per frame: default variants, the longest curves first."""
     default = {spec.name: spec.default_variant for spec in METRICS}
     rows = units[units["kind"].isin(["frame", "pair"]) & units["value"].notna() & units["frame"].notna()]
@@ -151,18 +153,14 @@ def card_tasks(params: RunParams, tables: Tables, cases: pd.DataFrame, folder: P
     return tasks
 
 
-def _side(case: dict[Any, Any], end: str, clips: dict[Any, Clip], failures: dict[Any, pd.DataFrame]) -> Side:
+def _side(case: Mapping[Hashable, Any], end: str, clips: Mapping[ClipKey, Clip], failures: Mapping[ClipKey, pd.DataFrame]) -> Side:
     clip = clips[case["benchmark"], case["setting"], case[f"model_{end}"], case[f"clip_{end}"]]
     own = failures.get(clip.key)
     found = ", ".join(TITLES[label] for label in own["label"]) if own is not None else "no failure found"
     scores = [
         f"{axis} {case[f'{name}_{end}']:.3g}"
         for name, axis in (("score", case["axis"]), ("other", case["other_axis"]))
-        if _number(case[f"{name}_{end}"])
+        if pd.notna(case[f"{name}_{end}"])
     ]
     heading = f"{clip.model_id} on {clip.clip_id}: {', '.join(scores)}; {found}"
     return Side(clip, heading, _spans(own) if own is not None else [])
-
-
-def _number(value: Any) -> bool:
-    return value is not None and value == value

@@ -143,7 +143,7 @@ def align(
 ) -> Aligned:
     """Warp the late frame and its mask into the view of the reference with the homography `matrix` (late to reference)."""
     size = (reference.shape[1], reference.shape[0])
-    warped = cv2.warpPerspective(late, matrix, size, flags=cv2.INTER_LINEAR)
+    warped = np.asarray(cv2.warpPerspective(late, matrix, size, flags=cv2.INTER_LINEAR), np.uint8)
     inside = cv2.warpPerspective(np.ones(late.shape[:2], np.uint8), matrix, size, flags=cv2.INTER_NEAREST)
     there = cv2.warpPerspective(subject_late.astype(np.uint8), matrix, size, flags=cv2.INTER_NEAREST)
     inside = np.asarray(cv2.erode(inside, np.ones((5, 5), np.uint8), borderType=cv2.BORDER_CONSTANT, borderValue=0))

@@ -195,7 +195,7 @@ def _echo(
     found = []
     for lag in LAGS:
         if pair.frame - lag in frames.own:
-            earlier = as_float(cv2.warpPerspective(frames.own[pair.frame - lag], matrix, size))
+            earlier = as_float(np.asarray(cv2.warpPerspective(frames.own[pair.frame - lag], matrix, size), np.uint8))
             found.append(measures.echo_weight(aligned, late, measures.relit(earlier, gain)))
     usable = [weight for weight in found if np.isfinite(weight)]
     return max(usable) if usable else float("nan")

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from lookback.artifacts import Artifact, Masks, PoseTrack, RunArtifacts
 from lookback.camera.poses import turned_yaw_deg
@@ -30,7 +31,7 @@ MARK_KINDS = (
 )  # segments that divide a clip; the first kind found is used
 MIN_POINTS = 3
 TIME_PHASES = ("", "V", "D", "R")  # any other value of `phase` is the name of a measure (MIND's mse, psnr, ...)
-Curve = dict[str, Any]
+Curve = dict[str, str | list[float]]
 
 
 @dataclass(frozen=True)
@@ -202,7 +203,7 @@ def visibility_spans(masks: Masks | None) -> list[tuple[int, int, int]]:
     return [(int(frames[start]), int(end), int(states[start])) for start, end in zip(starts, ends, strict=True)]
 
 
-def _curve(name: str, frames: Any, values: Any) -> Curve:
+def _curve(name: str, frames: ArrayLike, values: ArrayLike) -> Curve:
     return {"name": name, "frames": np.asarray(frames).tolist(), "values": np.round(np.asarray(values, float), 5).tolist()}
 
 

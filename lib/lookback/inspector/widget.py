@@ -196,7 +196,7 @@ class ClipInspector(anywidget.AnyWidget):
         answer = {name: message[name] for name in ("slot", "indices", "version", "exact")}
         self.send({"type": "frames", **answer}, buffers=images)
 
-    def _picture(self, number: int, index: int) -> Any:
+    def _picture(self, number: int, index: int) -> np.ndarray:
         slot = self._slots[number]
         frame = self._server.pixels(slot.path, index)
         if not self._overlays or slot.truth:
@@ -204,7 +204,7 @@ class ClipInspector(anywidget.AnyWidget):
         clicked = self._clicked if self._clicked is not None and self._clicked.slot == number else None
         return paint(self._run, slot.clip, frame, index, self._overlays, lambda: self._reference(number, index), clicked)
 
-    def _reference(self, number: int, index: int) -> Any:
+    def _reference(self, number: int, index: int) -> np.ndarray:
         """The frame to compare with: the ground-truth frame beside it, or the clip's first frame if there is no ground truth."""
         truth = next((slot for slot in self._slots if slot.truth), None)
         if truth is None:

@@ -19,8 +19,6 @@ from lookback.registry import benchmark_packages
 
 __all__ = ["half_digits", "load", "names"]
 
-# files that are not tables of results: the registers, and the cells that a paper underlines
-REGISTERS = ("dimensions", "memobench_underlined", "models")
 # integer columns are exact counts, except those whose name ends like this: they are rounded measurements
 ROUNDED_INTEGERS = ("_pct", "_deg")
 
