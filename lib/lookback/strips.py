@@ -70,8 +70,8 @@ class FilmStrip:
             edge, line = (HIGHLIGHT, 3.0) if marked else ("#bbbbbb", 0.6)
             axes.add_patch(Rectangle((left, 0), width, height, fill=False, edgecolor=edge, linewidth=line, clip_on=False))
             label = f"{frame}" if fps is None else f"{frame} ({frame / fps:.1f} s)"
-            look = {"color": HIGHLIGHT, "fontweight": "bold"} if marked else {"color": "black", "fontweight": "normal"}
-            axes.text(left + width / 2, height * 1.05, label, fontsize=7, ha="center", va="bottom", **look)
+            ink, weight = (HIGHLIGHT, "bold") if marked else ("black", "normal")
+            axes.text(left + width / 2, height * 1.05, label, fontsize=7, ha="center", va="bottom", color=ink, fontweight=weight)
         axes.set_xlim(-0.01 * width, len(self.frames) * step - 0.04 * width)
         axes.set_ylim(-0.02 * height, 1.02 * height)
         axes.set_aspect("equal")
@@ -82,7 +82,7 @@ def read_strip(video: Path, frames: int | Sequence[int]) -> FilmStrip:
     """The given frames of a video; a number asks for that many, evenly spaced from the first to the last."""
     with open_video(video) as reader:
         if isinstance(frames, int):
-            frames = np.linspace(0, reader.info.n_frames - 1, frames).round().astype(int).tolist()
+            frames = [int(frame) for frame in np.linspace(0, reader.info.n_frames - 1, frames).round()]
         return FilmStrip(tuple(frames), reader.read(list(frames)))
 
 

@@ -153,7 +153,7 @@ def card_tasks(params: RunParams, tables: Tables, cases: pd.DataFrame, folder: P
     return tasks
 
 
-def _side(case: Mapping[Hashable, Any], end: str, clips: Mapping[ClipKey, Clip], failures: Mapping[ClipKey, pd.DataFrame]) -> Side:
+def _side(case: Mapping[Hashable, Any], end: str, clips: Mapping[Any, Clip], failures: Mapping[ClipKey, pd.DataFrame]) -> Side:
     clip = clips[case["benchmark"], case["setting"], case[f"model_{end}"], case[f"clip_{end}"]]
     own = failures.get(clip.key)
     found = ", ".join(TITLES[label] for label in own["label"]) if own is not None else "no failure found"

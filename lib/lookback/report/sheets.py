@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -69,5 +70,5 @@ def sheet_html(failure: str, rows: list[tuple[str, Clip]]) -> str:
     )
 
 
-def clip_of(clips: Mapping[tuple[str, ...], Clip], row: pd.Series) -> Clip:
+def clip_of(clips: Mapping[Any, Clip], row: pd.Series) -> Clip:
     return clips[tuple(row[name] for name in KEYS)]
