@@ -140,6 +140,10 @@ class Benchmark:
         """What one judge's answers about a clip (question -> answer) decide: did the subject, or the view, leave and come back?"""
         return {}
 
+    def question_prefixes(self, metric: str) -> tuple[str, ...]:
+        """How the ids of a metric's own questions begin, where one task asks for several metrics; ("",) means all questions."""
+        return ("",)
+
     def quality_tables(self, session: Session) -> dict[str, pd.DataFrame]:
         """Tables about the quality of its own questions, by name."""
         return {}

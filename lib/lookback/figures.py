@@ -1,4 +1,6 @@
-"""How every figure looks and is saved: colour-blind-safe palette, readable in print, the same bytes for the same data."""
+"""How figures look and how they are saved. The palette is safe for colour-blind readers and readable in print.
+
+The same data give the same bytes: dates and random ids are left out of the files."""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from typing import Any
 
 import matplotlib
 
-if not os.environ.get("MPLBACKEND"):  # a notebook's kernel names its own, which puts figures into the notebook
+if not os.environ.get("MPLBACKEND"):  # a notebook kernel sets its own backend, which shows figures inline
     matplotlib.use("agg", force=False)
 import matplotlib.pyplot as plt
 import numpy as np
@@ -52,9 +54,9 @@ def style() -> Iterator[None]:
 
 
 def heatmap(axes: Axes, values: pd.DataFrame, words: np.ndarray, *, colours: str, low: float, high: float, label: str = "") -> None:
-    """Cells coloured by value with `words` inside, the table's names at its sides; a missing cell stays white and has its word.
+    """A table as coloured cells with `words` inside. A missing cell stays white but shows its word.
 
-    `label` names the colour bar; empty: none is drawn. Cell (row, column) has its centre at (column + 0.5, row + 0.5).
+    `label` names the colour bar; without a label no bar is drawn. The centre of cell (row, column) is (column + 0.5, row + 0.5).
     """
     import seaborn  # slow to import, and only figures need it
 
@@ -72,11 +74,17 @@ def heatmap(axes: Axes, values: pd.DataFrame, words: np.ndarray, *, colours: str
 
 
 def png_of(figure: Figure) -> bytes:
-    """The figure as it would be saved; for notebooks whose kernel shows figures as text."""
+    """The figure as PNG bytes, drawn as it would be saved."""
     packed = io.BytesIO()
     with style():
         figure.savefig(packed, format="png", bbox_inches="tight")
     return packed.getvalue()
+
+
+def image_html(data: bytes, kind: str, text: str, lazy: bool = False) -> str:
+    """An HTML image that holds the encoded picture itself; `text` is its alternative text."""
+    loading = ' loading="lazy"' if lazy else ""
+    return f'<img src="data:image/{kind};base64,{base64.b64encode(data).decode()}" alt="{html.escape(text)}"{loading}>'
 
 
 @dataclass(frozen=True)
@@ -87,15 +95,14 @@ class SavedFigure:
     caption: str
 
     def image(self) -> str:
-        """Embedded, with the caption as alternative text."""
+        """An HTML image that holds the picture itself, with the caption as alternative text."""
         packed = io.BytesIO()
         with Image.open(self.png) as picture:
             picture.convert("RGB").save(packed, "WEBP", quality=88, method=2)  # a third of the PNG beside it
-        data = base64.b64encode(packed.getvalue()).decode()
-        return f'<img src="data:image/webp;base64,{data}" alt="{html.escape(self.caption)}">'
+        return image_html(packed.getvalue(), "webp", self.caption)
 
     def to_html(self) -> str:
-        """The image above its caption."""
+        """The image with its caption below."""
         return (
             f'<figure id="{html.escape(self.png.stem)}">{self.image()}<figcaption>{html.escape(self.caption)}</figcaption></figure>'
         )
@@ -103,7 +110,7 @@ class SavedFigure:
 
 def save_figure(figure: Figure, folder: Path, name: str, caption: str) -> SavedFigure:
     """Write PNG, SVG and PDF, and close the figure."""
-    with style():  # laid out and measured once, not for every format again
+    with style():  # compute the layout once, not once per format
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
         paper = figure.get_tightbbox().padded(MARGIN)
@@ -117,7 +124,7 @@ def save_figure(figure: Figure, folder: Path, name: str, caption: str) -> SavedF
 
 
 def saved_figures(folder: Path) -> list[SavedFigure]:
-    """The figures of a folder, each with its caption."""
+    """The figures saved in a folder, each with its caption."""
     return [
         SavedFigure(png, png.with_suffix(".txt").read_text())
         for png in sorted(folder.glob("*.png"))

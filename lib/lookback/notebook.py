@@ -1,36 +1,72 @@
-"""What a notebook shows: figures with their caption, tables with a limit, a heading line from the data."""
+"""What notebooks show: figures with captions, one figure out of many, tables with a row limit, headings and paragraphs."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
-from IPython.display import HTML, Image, display
+from IPython.display import HTML, DisplayHandle, Image, display
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from lookback.figures import SavedFigure, png_of
+from lookback.paths import UNATTENDED
+
+if TYPE_CHECKING:
+    from ipywidgets import Dropdown
+
+Choice = TypeVar("Choice")
 
 
 def asked_run(run: str) -> str:
-    """The run that `make inspect RUN=name` and `make annotate RUN=name` ask for, else the notebook's own."""
+    """The run that `make inspect RUN=name` or `make annotate RUN=name` asks for; otherwise the given run."""
     return os.environ.get("LOOKBACK_RUN") or run
 
 
 def show(drawn: tuple[Figure, str]) -> None:
-    """A figure and, below it, the caption that says what to see."""
+    """A figure with its caption below."""
+    for part in _picture_and_caption(drawn):
+        display(part)
+
+
+def browse(choices: Mapping[str, Choice], draw: Callable[[Choice], tuple[Figure, str]], what: str) -> Dropdown | None:
+    """Draw the first choice, with a list of all `choices` above it. An unattended notebook gets no list."""
+    from ipywidgets import Dropdown
+
+    if not choices:
+        display(HTML(f"<p>There is no {escape(what)} to show.</p>"))
+        return None
+    names = list(choices)
+    chooser = None if os.environ.get(UNATTENDED) else Dropdown(options=names, description=what, layout={"width": "60%"})
+    if chooser is not None:
+        display(chooser)
+    places = (DisplayHandle(), DisplayHandle())
+    for place, part in zip(places, _picture_and_caption(draw(choices[names[0]])), strict=True):
+        place.display(part)
+    if chooser is not None:
+
+        def change(event: dict[str, str]) -> None:
+            for place, part in zip(places, _picture_and_caption(draw(choices[event["new"]])), strict=True):
+                place.update(part)
+
+        chooser.observe(change, "value")
+    return chooser
+
+
+def _picture_and_caption(drawn: tuple[Figure, str]) -> tuple[Image, HTML]:
     figure, caption = drawn
-    display(Image(png_of(figure)))  # not the figure itself: what a kernel makes of that depends on its settings
+    picture = Image(png_of(figure))  # not the figure itself: how a kernel shows that depends on its settings
     plt.close(figure)
-    _show_caption(caption)
+    return picture, _caption(caption)
 
 
 def show_saved(figure: SavedFigure) -> None:
-    """The same for a figure that is on disk already."""
+    """The same for a saved figure."""
     display(Image(figure.png))
-    _show_caption(figure.caption)
+    display(_caption(figure.caption))
 
 
 def show_heading(text: str) -> None:
@@ -38,18 +74,18 @@ def show_heading(text: str) -> None:
 
 
 def show_words(text: str, footnote: str = "") -> None:
-    """A paragraph, and a footnote under it."""
+    """A paragraph, with a footnote below if there is one."""
     display(HTML(f"<p style='max-width:80ch'>{escape(text)}</p>"))
     if footnote:
-        _show_caption(footnote)
+        display(_caption(footnote))
 
 
-def _show_caption(text: str) -> None:
-    display(HTML(f"<p style='max-width:80ch;color:#57606a'>{escape(text)}</p>"))
+def _caption(text: str) -> HTML:
+    return HTML(f"<p style='max-width:80ch;color:#57606a'>{escape(text)}</p>")
 
 
 def show_table(frame: pd.DataFrame, rows: int = 40, caption: str = "") -> None:
-    """A table's first rows, and how many more there are."""
+    """The first rows of a table, and the number of rows left out."""
     more = f"{len(frame) - rows} more rows" if len(frame) > rows else ""
     text = ". ".join(part for part in (caption, more) if part)
     shown = frame.head(rows).reset_index(drop=True).copy()
@@ -62,7 +98,7 @@ def show_table(frame: pd.DataFrame, rows: int = 40, caption: str = "") -> None:
 
 
 def _as_text(value: Any) -> Any:
-    """A cell that HTML shows as it is; numbers and missing values stay, for the table to format."""
+    """A cell as escaped text. Numbers and missing values stay, because the table formats them."""
     if isinstance(value, bool | int | float) or value is None or value is pd.NA or value is pd.NaT:
         return value
     return escape(str(value))

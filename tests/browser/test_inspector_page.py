@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from browser_pages import scrub, shown, wait_for_frame
 from little_run import FRAMES, LONG_FRAMES, LONG_LABEL, LONGER, RUN, VERBATIM, long_frame
-from lookback.inspector.sync import by_phase
+from lookback.inspector.widget import by_phase
 
 pytestmark = pytest.mark.browser
 FAITHFUL, VANISHING, LONGER_CLIP = (

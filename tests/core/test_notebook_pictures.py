@@ -3,8 +3,8 @@
 import matplotlib.pyplot as plt
 import nbformat
 import pytest
+from lookback.notebook import browse
 from lookback.paths import UNATTENDED
-from lookback.widgets.browse import browse
 from nbclient import NotebookClient
 
 SHOWN = """
@@ -22,7 +22,7 @@ plt.plot([1, 2])
 plt.show()
 """
 BROWSED = """
-from lookback.widgets.browse import browse
+from lookback.notebook import browse
 from matplotlib import pyplot as plt
 chooser = browse({"first": 1, "second": 2}, lambda number: (plt.figure(), f"number {number} <b>"), "clip")
 """

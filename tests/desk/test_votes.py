@@ -91,7 +91,7 @@ def test_a_question_is_not_answered_twice_and_undo_frees_it(tmp_path):
 def test_an_answer_outside_the_scale_is_refused(tmp_path, label, kind):
     book = VoteBook(tmp_path / "votes.sqlite")
     pair = next(task for task in build_tasks(clips()) if task.task == "pairwise")
-    with pytest.raises(UsageError, match="is no answer"):
+    with pytest.raises(UsageError, match="is not an answer"):
         book.add("ann", pair, label, kind)
 
 

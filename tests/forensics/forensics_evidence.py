@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from lookback.camera.poses import from_yaw_pitch_roll
 from lookback.clips import Clip
-from lookback.forensics.align import Aligned
 from lookback.forensics.evidence import Evidence, Path
+from lookback.forensics.pairs import Aligned
 
 WIDTH, HEIGHT, N = 320, 192, 40
 

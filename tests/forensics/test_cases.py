@@ -11,14 +11,24 @@ from forensics_evidence import N, make_clip, make_path, out_and_back, returned
 from lookback.benchmarks.wrbench.stories import STORIES
 from lookback.clips import KEYS, clips_to_frame
 from lookback.figures import save_figure
-from lookback.forensics.cards import Card, Side, card_figure
 from lookback.forensics.cases import direction_cases, disagreements, hardest, matched_contrasts, paradoxes, standings
 from lookback.forensics.collect import real_answers
 from lookback.forensics.drawing import chosen_failures, frame_curves
 from lookback.forensics.evidence import Evidence
-from lookback.forensics.strips import FAILING, Span, chosen_frames, outlined, trail
-from lookback.forensics.timeline import Timeline, phases, timeline_figure
+from lookback.forensics.pictures import (
+    Card,
+    Side,
+    Span,
+    Timeline,
+    card_figure,
+    chosen_frames,
+    outlined,
+    phases,
+    timeline_figure,
+    trail,
+)
 from lookback.media import encode
+from lookback.strips import HIGHLIGHT
 from matplotlib.colors import to_rgba
 
 AXES = ("visual_integrity", "visible_state", "reobserved_state", "cam_prec")
@@ -193,7 +203,7 @@ def test_pictures_are_written_in_three_formats_with_the_failing_frame_framed(cli
     what = Timeline(seen, None, [Span(30, 39, "teleport")], curves, "heading", "caption")
     drawn = timeline_figure(what, 6)
     edges = [patch.get_edgecolor() for axes in drawn.axes for patch in axes.patches if patch.get_linewidth() == 3.0]
-    assert edges == [to_rgba(FAILING)] * 2  # of frames 0, 8, .. 39 two lie in 30 to 39
+    assert edges == [to_rgba(HIGHLIGHT)] * 2  # of frames 0, 8, .. 39 two lie in 30 to 39
     saved = save_figure(drawn, tmp_path, "timeline", "caption")
     side = Side(clip, "m on c: cam_prec 0.5", [Span(20, 20, "cut")])
     save_figure(card_figure(Card("title", (side, side), "caption"), 5), tmp_path, "card", "caption")

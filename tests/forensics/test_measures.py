@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from forensics_evidence import HEIGHT, WIDTH, make_path, pair_of
 from lookback.camera.poses import yaw_deg
-from lookback.forensics import measures, subject
-from lookback.forensics.align import align, as_float, rotation_homography
+from lookback.forensics import measures
+from lookback.forensics.pairs import align, as_float, rotation_homography
 
 NOBODY = np.zeros((HEIGHT, WIDTH), bool)
 
@@ -71,7 +71,7 @@ def test_an_echo_of_the_same_view_is_not_judged(room):
 def test_a_faded_subject_keeps_its_outlines_at_its_opacity(room, figure, opacity):
     flat = np.full_like(room, 0.4)
     pair = pair_of(with_figure(flat, figure), with_figure(flat, figure, opacity=opacity), figure[1])
-    terms = subject.subject_terms(pair, pair.late)
+    terms = measures.subject_terms(pair, pair.late)
     assert terms["subject_strength"] == pytest.approx(opacity, abs=0.02)
     if opacity:
         assert terms["subject_structure"] > 0.99
@@ -81,7 +81,7 @@ def test_colours_tell_gone_from_moved_and_doubled(room, figure):
     before = with_figure(room, figure)
     mask = figure[1]
     gone, moved, doubled = room, with_figure(room, figure, dx=110), with_figure(before, figure, dx=110)
-    terms = [subject.palette_terms(pair_of(before, late, mask), late) for late in (gone, moved, doubled)]
+    terms = [measures.palette_terms(pair_of(before, late, mask), late) for late in (gone, moved, doubled)]
     assert [round(term["own_colour"]) for term in terms] == [0, 1, 2]
     assert [round(term["own_colour_here"]) for term in terms] == [0, 0, 1]
     assert terms[0]["like_surroundings"] > 0.9 > 0.5 > terms[0]["like_surroundings_before"]
@@ -90,8 +90,8 @@ def test_colours_tell_gone_from_moved_and_doubled(room, figure):
 def test_a_twin_is_found_a_second_time(room, figure):
     before, mask = with_figure(room, figure), figure[1]
     twin = with_figure(before, figure, dx=112)
-    assert subject.change_terms(pair_of(before, twin, mask), twin)["second_copy"] > 0.9
-    assert "second_copy" not in subject.change_terms(pair_of(before, before, mask), before)
+    assert measures.change_terms(pair_of(before, twin, mask), twin)["second_copy"] > 0.9
+    assert "second_copy" not in measures.change_terms(pair_of(before, before, mask), before)
 
 
 def test_what_looked_like_the_subject_before_is_no_copy(room, figure):
@@ -99,7 +99,7 @@ def test_what_looked_like_the_subject_before_is_no_copy(room, figure):
     before, mask = with_figure(with_figure(room, figure), figure, dx=112), figure[1]
     late = before.copy()
     late[20:70, 20:70] = np.random.default_rng(0).random((50, 50, 3))
-    assert subject.change_terms(pair_of(before, late, mask), late).get("second_copy", 0.0) < 0.5
+    assert measures.change_terms(pair_of(before, late, mask), late).get("second_copy", 0.0) < 0.5
 
 
 def test_background_that_the_late_mask_took_along_is_not_searched_for(figure):
@@ -111,17 +111,19 @@ def test_background_that_the_late_mask_took_along_is_not_searched_for(figure):
     there = np.roll(figure[1], 80, axis=1)
     columns = np.nonzero(there)[1]
     there[HEIGHT // 2 :, columns.min() : columns.max()] = True
-    assert "second_copy" not in subject.change_terms(pair_of(before, late, figure[1], there), late)
+    assert "second_copy" not in measures.change_terms(pair_of(before, late, figure[1], there), late)
 
 
 def test_progress_of_an_event_between_before_and_truth(room, figure):
     before, truth = room, with_figure(room, figure)
     everywhere = np.ones(figure[1].shape, bool)
     for late, progress in ((before, 0.0), (truth, 1.0), (0.5 * before + 0.5 * truth, 0.5)):
-        terms = subject.truth_terms(pair_of(truth, late.astype(np.float32), figure[1]), late.astype(np.float32), before, everywhere)
+        terms = measures.truth_terms(
+            pair_of(truth, late.astype(np.float32), figure[1]), late.astype(np.float32), before, everywhere
+        )
         assert terms["event_progress"] == pytest.approx(progress, abs=0.01)
     elsewhere = with_figure(room, figure, dx=110)
-    assert subject.truth_terms(pair_of(truth, elsewhere, figure[1]), elsewhere, before, everywhere)["outside_event"] > 0.4
+    assert measures.truth_terms(pair_of(truth, elsewhere, figure[1]), elsewhere, before, everywhere)["outside_event"] > 0.4
 
 
 def test_a_turned_view_is_brought_back(room):

@@ -186,7 +186,7 @@ SCRIPT = "<script>alert(1)</script>"
 
 def test_html_in_names_and_captions_is_text_in_the_report(tmp_path: Path):
     frame = pd.DataFrame({"model": [SCRIPT], "value": [1.0]})
-    table = PaperTable("t", SCRIPT, frame, ["model"], notes=[SCRIPT], reading=SCRIPT, headers={"value": SCRIPT})
+    table = PaperTable("t", SCRIPT, frame, ["model"], notes=[SCRIPT], conclusion=SCRIPT, headers={"value": SCRIPT})
     section = Section("s", SCRIPT, SCRIPT, [table.to_html()])
     write_page(tmp_path / "report.html", SCRIPT, SCRIPT, [section], SCRIPT)
     page = (tmp_path / "report.html").read_text()

@@ -16,7 +16,7 @@ from lookback.clips import Clip
 from lookback.curation.inspection import Task, inspect
 from lookback.errors import MediaError, Reason
 from lookback.extraction.identity import changed_since_curation, file_hash
-from lookback.forensics.strips import read_small
+from lookback.forensics.pictures import thumbnails
 from lookback.hashcache import HashCache
 from lookback.judging.frames import Encoding, FrameSource
 from lookback.media import content_hash, encode, open_video, probe
@@ -86,8 +86,8 @@ def check_everywhere(video: Path) -> None:
             read(video)
     assert inspect(Task(clip)).clip is None
     assert file_hash(video) is not None
-    assert 'class="reading"' in sheet_html("teleport", [("faithful", clip), ("failing", clip)])
-    assert [picture.shape for picture in read_small(clip, np.arange(3))] == [(160, 240, 3)] * 3
+    assert 'class="remark"' in sheet_html("teleport", [("faithful", clip), ("failing", clip)])
+    assert [picture.shape for picture in thumbnails(clip, np.arange(3)).pictures] == [(160, 240, 3)] * 3
 
 
 def unprivileged() -> list[str]:

@@ -8,14 +8,21 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback.artifacts import Depth
+from lookback.camera.poses import from_yaw_pitch_roll
 from lookback.errors import UsageError
 from lookback.inspector import deep_link
-from lookback.inspector.curves import metric_curves, visibility_spans
-from lookback.inspector.epipolar import epipolar_line, turned_to
-from lookback.inspector.notes import NoteBook
-from lookback.inspector.opening import place_of
-from lookback.inspector.overlays import depth_picture, difference_picture, draw_faces, draw_mask, draw_track
-from lookback.inspector.sync import by_frame, by_phase
+from lookback.inspector.links import place_of
+from lookback.inspector.overlays import (
+    depth_picture,
+    difference_picture,
+    draw_faces,
+    draw_mask,
+    draw_track,
+    epipolar_line,
+    turned_to,
+)
+from lookback.inspector.run import NoteBook, metric_curves, visibility_spans, yaw_curve
+from lookback.inspector.widget import by_frame, by_phase
 from lookback.metrics.functional import ground_truth_pairs
 
 
@@ -49,6 +56,12 @@ def test_measures_are_curves_of_their_own_and_phases_are_not():
     curves = {curve["name"]: curve for curve in metric_curves(units(rows))}
     assert sorted(curves) == ["memobench.psnr (paper)", "mind.lcm mse (paper)", "mind.lcm psnr (paper)"]
     assert curves["memobench.psnr (paper)"]["values"] == [30.0, 31.0, 32.0, 33.0]
+
+
+def test_the_yaw_curve_of_a_full_turn_does_not_jump():
+    yaw = np.linspace(0, 360, 25)
+    (curve,) = yaw_curve(made_artifacts.poses(from_yaw_pitch_roll(yaw)))
+    assert curve["values"] == pytest.approx(yaw, abs=1e-4)
 
 
 def test_visibility_is_runs_of_frames():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from lookback.errors import UsageError
 from lookback.published import load, names
-from lookback.published.crossing import (
+from lookback.published.comparison import (
     CONVERGENT,
     DISCRIMINANT,
     convergence,

@@ -48,7 +48,7 @@ def shown_in_notebooks(folder: Path, patch: pytest.MonkeyPatch) -> str:
 
 def report_fragments(folder: Path) -> list[str]:
     """Tables, figures, contact sheets and cards of the report."""
-    plain = {"id": "hostile", "title": ALL, "labels": ["words"], "notes": [ALL], "reading": ALL, "headers": {"value": ALL}}
+    plain = {"id": "hostile", "title": ALL, "labels": ["words"], "notes": [ALL], "conclusion": ALL, "headers": {"value": ALL}}
     frame = pd.DataFrame({"words": WORDS, "value": float("nan"), "said": WORDS})
     missing = pd.DataFrame({"value": WORDS})
     table = PaperTable(frame=frame, missing=missing, suffixes=missing, links=missing, **plain)

@@ -12,6 +12,7 @@ import pytest
 from lookback.artifacts import PoseTrack
 from lookback.benchmarks.memobench.figures import phase_fidelity
 from lookback.benchmarks.wrbench.figures import camera_access, series_diagnostics
+from lookback.camera.poses import from_yaw_pitch_roll
 from lookback.clips import Clip
 from lookback.report.figures.drawn import plotly_script
 from lookback.report.figures.paths import camera_paths
@@ -134,6 +135,14 @@ def test_a_camera_that_stays_in_place_has_no_path_from_above():
     drawn = paths(pose([0.0, 4e-4, -4e-4]), pose([0.0, 2e-4, 0.0]))
     assert len(drawn.interactive.data) == 4, "yaw and pitch of two clips"
     assert "No camera leaves its place" in drawn.caption and "from above" not in drawn.caption
+
+
+def test_the_yaw_of_a_full_turn_does_not_jump_in_either_drawing():
+    yaw = np.linspace(0, 360, 25)
+    drawn = paths(made_artifacts.poses(from_yaw_pitch_roll(yaw)))
+    assert list(drawn.interactive.data[0].y) == pytest.approx(yaw, abs=1e-3)
+    assert drawn.interactive.layout.yaxis.range[1] >= 360
+    assert drawn.static.axes[0].lines[-1].get_ydata() == pytest.approx(yaw, abs=1e-6)
 
 
 def test_a_short_path_is_not_blown_up():

@@ -47,7 +47,7 @@ def compare(
     before, after = load_run(first), load_run(second)
     folder = Path(output) if output else project_root() / "outputs" / f"compare-{before.run}-{after.run}"
     for table in compare_runs(before, after, folder):
-        print(one_line(f"{table.title}: {len(table.frame)} rows. {table.reading}".strip()))
+        print(one_line(f"{table.title}: {len(table.frame)} rows. {table.conclusion}".strip()))
     print(f"written to {folder / 'report.html'}")
 
 

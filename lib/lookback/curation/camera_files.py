@@ -14,7 +14,7 @@ from lookback.artifacts import PoseTrack
 from lookback.backends.pose.formats import read_poses
 from lookback.backends.pose.formats.common import UNKNOWN_FOV_DEG, load_arrays, need, square
 from lookback.backends.pose.track import travelled_rotation_deg
-from lookback.camera.poses import Poses, total_rotation_deg, validate_poses, yaw_deg
+from lookback.camera.poses import Poses, total_rotation_deg, turned_yaw_deg, validate_poses
 from lookback.camera.requests import request_of, target_path
 from lookback.clips import Clip
 from lookback.curation.probing import Facts
@@ -42,7 +42,7 @@ class CameraFiles:
         rotation = None if path is None else (travelled_rotation_deg(path) if name == "poses" else total_rotation_deg(path))
         return {
             "total_rotation_deg": rotation,
-            "peak_yaw_deg": None if path is None else signed_peak(np.unwrap(yaw_deg(path), period=360.0)),
+            "peak_yaw_deg": None if path is None else signed_peak(turned_yaw_deg(path)),
             "trajectory": ""
             if path is None
             else trajectory_class(path, observer=BENCHMARKS.get(clip.benchmark).observer_walks(clip)),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lookback.camera.poses import Poses, pitch_deg, relative_to_first, yaw_deg
+from lookback.camera.poses import Poses, pitch_deg, relative_to_first, turned_yaw_deg
 
 # The paper names the classes and not their limits; these are ours.
 TURN_DEG = 5.0  # a smaller turn is hand shake or estimation noise
@@ -24,7 +24,7 @@ def trajectory_class(c2w: Poses, observer: bool = False) -> str:
     (MemoBench's synthetic clips) makes a U-turn, turns the head and back, looks or moves vertically, or else walks forward,
     curves included.
     """
-    yaw, pitch = np.unwrap(yaw_deg(c2w), period=360.0), pitch_deg(c2w)
+    yaw, pitch = turned_yaw_deg(c2w), pitch_deg(c2w)
     if np.abs(yaw).max() >= U_TURN_DEG:
         return "U-turn"
     yaw_range, pitch_range = float(np.ptp(yaw)), float(np.ptp(pitch))
@@ -94,7 +94,7 @@ def challenge_from_path(c2w: Poses, fov_deg: tuple[float, float]) -> Challenge:
     The first view's middle is outside where |yaw| > fov_x / 2 or |pitch| > fov_y / 2. How far a camera must travel to lose a view
     depends on the depth of the scene, so a path that only travels is unknown.
     """
-    yaw, pitch = np.unwrap(yaw_deg(c2w), period=360.0), pitch_deg(c2w)
+    yaw, pitch = turned_yaw_deg(c2w), pitch_deg(c2w)
     inside = (np.abs(yaw) <= fov_deg[0] / 2) & (np.abs(pitch) <= fov_deg[1] / 2)
     if inside.all() and np.abs(relative_to_first(c2w)[:, :3, 3]).max() > TRAVEL_UNITS:
         return UNKNOWN

@@ -1,4 +1,4 @@
-"""Who is invited to the desk: one token per annotator, kept as a digest that only the run's owner can read."""
+"""The annotators invited to the desk: one token each. Only a digest of the token is stored, readable by the run's owner."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ MOST = 80  # characters of a name
 
 
 class Roster:
-    """`annotators.json` of a run: name -> digest of the token."""
+    """The file `annotators.json` of a run: annotator names with the digests of their tokens."""
 
     def __init__(self, path: Path):
         self.path = path
 
     def invite(self, names: Iterable[str]) -> dict[str, str]:
-        """A new token for each name; the link that a name had before opens nothing any more."""
+        """Make a new token for each name. An older link of the same name stops working."""
         tokens = {annotator_name(name): new_token() for name in names}
         invited = self._all() | {name: digest(token) for name, token in tokens.items()}
         with atomic_path(self.path, mode=0o600) as temporary:
@@ -31,7 +31,7 @@ class Roster:
         return tokens
 
     def keys(self) -> Keys:
-        """Digest of a token -> its owner's name."""
+        """The annotator's name for every token digest."""
         return {key: name for name, key in self._all().items()}
 
     def _all(self) -> dict[str, str]:
@@ -42,12 +42,12 @@ class Roster:
         except ValueError:
             invited = None
         if not isinstance(invited, dict) or not all(isinstance(key, str) for key in invited.values()):
-            raise ContractError(f"{self.path} is no list of annotators; move it away and invite them again")
+            raise ContractError(f"{self.path} is not a list of annotators; move it away and invite them again")
         return invited
 
 
 def annotator_name(text: str) -> str:
-    """A name as it is stored with votes, or a sentence about what is wrong with it."""
+    """The name in the form that is stored with votes. A name that cannot be used raises `UsageError`."""
     odd = odd_character(text)
     if odd:
         raise UsageError(f"The annotator's name '{one_line(text)}' holds {odd}; use letters, digits and spaces")
@@ -58,10 +58,10 @@ def annotator_name(text: str) -> str:
 
 
 def visitor() -> str | None:
-    """The annotator whose link opened this page; None in a notebook, which its own user types a name into."""
-    if "SERVER_SOFTWARE" not in os.environ:  # what Voila tells its kernels
+    """The annotator whose link opened this page; None in a notebook, where the user types a name."""
+    if "SERVER_SOFTWARE" not in os.environ:  # Voila sets it for its kernels
         return None
     name = os.environ.get("HTTP_" + NAME_HEADER.upper().replace("-", "_"), "")
     if not name:
-        raise UsageError("The desk does not know who is here: start it with `make annotate`, which gives each annotator a link")
+        raise UsageError("The desk does not know who opened it; start it with `make annotate`, which gives each annotator a link")
     return unquote(name)

@@ -1,4 +1,4 @@
-"""Which questions are asked about which clips, and in which order each annotator sees them."""
+"""Which questions are asked about which clips, and in which order an annotator sees them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ JUDGEABILITY = "Does the subject leave the view and come back clearly enough to 
 
 @dataclass(frozen=True)
 class DeskTask:
-    """One question about one clip (trigger) or one pair of clips of the same task by two models (pairwise)."""
+    """One question: about one clip (trigger), or about the clips of two models for the same task (pairwise)."""
 
-    task: str  # trigger, pairwise
+    task: str  # "trigger" or "pairwise"
     benchmark: str
     setting: str
     dimension: str
@@ -47,7 +47,7 @@ class DeskTask:
 def build_tasks(
     clips: Sequence[Clip], kinds: Sequence[str] = ("trigger", "pairwise"), limit: int | None = None, seed: int = 0
 ) -> list[DeskTask]:
-    """All questions these clips give rise to; with `limit`, a seeded sample of them, the same for every annotator."""
+    """All questions about these clips. With `limit`, a seeded sample of them, the same for every annotator."""
     tasks: list[DeskTask] = []
     if "trigger" in kinds:
         tasks += [task for clip in clips if (task := _trigger(clip)) is not None]
@@ -55,8 +55,8 @@ def build_tasks(
         tasks += _pairs(clips)
     if not tasks:
         raise UsageError(
-            "These clips raise no question: triggers need clips of a benchmark that asks for them, preferences two models' answers "
-            "to one task of a benchmark that compares models"
+            "There is nothing to ask about these clips: trigger questions need clips of a benchmark that asks them, preferences "
+            "need clips of two models for the same task of a benchmark that compares models"
         )
     if limit is not None and limit < len(tasks):
         chosen = np.random.default_rng(seed).choice(len(tasks), size=limit, replace=False)
@@ -65,7 +65,10 @@ def build_tasks(
 
 
 def order_for(annotator: str, tasks: Sequence[DeskTask], seed: int) -> list[tuple[DeskTask, bool]]:
-    """This annotator's order and sides, (task, swapped): seeded by the name, so that a restart goes on in the same order."""
+    """The tasks in this annotator's order, each with `swapped` (sides exchanged).
+
+    The name is part of the seed, so that the order is the same after a restart.
+    """
     digest = hashlib.sha256(f"{seed}\0{annotator}".encode()).digest()
     generator = np.random.default_rng(np.frombuffer(digest, dtype=np.uint32))
     order = generator.permutation(len(tasks))

@@ -1,4 +1,4 @@
-"""Votes in SQLite: each is on disk before the desk moves on; several annotators may write at once."""
+"""Votes in an SQLite file. A vote is on disk before the next question is shown; several annotators can write at once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class VoteBook:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         with self._open() as book:
-            book.execute(TABLE)  # SQLite's own journal: changing to WAL would not wait for another who opens the book too
+            book.execute(TABLE)  # no WAL: switching to it fails while another process opens the file
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
@@ -48,11 +48,11 @@ class VoteBook:
             raise LookbackError(f"The vote book {self.path} cannot be used: {error}; move it away to start a new one") from None
 
     def add(self, annotator: str, task: DeskTask, label: str, kind: str | None = None) -> None:
-        """Store one vote; `kind` is judgeability for the question asked first on the re-observed axes."""
+        """Store one vote. `kind` is "judgeability" for the question that comes before some preferences."""
         kind = kind or task.task
-        annotator_name(annotator)  # refuses one that is none
+        annotator_name(annotator)  # raises an error if the name cannot be used
         if label not in LABELS[kind]:
-            raise UsageError(f"'{label}' is no answer to a {kind} question; answers: {', '.join(LABELS[kind])}")
+            raise UsageError(f"'{label}' is not an answer to a {kind} question; possible answers: {', '.join(LABELS[kind])}")
         row = (
             annotator,
             task.id,
@@ -74,7 +74,7 @@ class VoteBook:
                 raise UsageError(f"{annotator} has already answered this {kind} question; undo it first") from None
 
     def undo(self, annotator: str) -> str | None:
-        """Take back the annotator's last task (with its judgeability answer); returns the task's id."""
+        """Delete the votes on the annotator's last task, with its judgeability answer; returns the task's id."""
         with self._open() as book:
             last = book.execute(
                 "SELECT task_id FROM votes WHERE annotator = ? ORDER BY time DESC, rowid DESC LIMIT 1", (annotator,)
@@ -85,7 +85,7 @@ class VoteBook:
         return str(last[0])
 
     def answered(self, annotator: str) -> dict[str, set[str]]:
-        """Task id -> kinds of questions this annotator has answered."""
+        """For every task id, the kinds of questions that this annotator has answered."""
         with self._open() as book:
             rows = book.execute("SELECT task_id, task FROM votes WHERE annotator = ?", (annotator,)).fetchall()
         found: dict[str, set[str]] = {}
@@ -94,7 +94,7 @@ class VoteBook:
         return found
 
     def not_judgeable(self, annotator: str) -> set[str]:
-        """Tasks this annotator called not judgeable: their preference is not asked."""
+        """Tasks that this annotator called not judgeable; their preference is not asked."""
         with self._open() as book:
             rows = book.execute(
                 "SELECT task_id FROM votes WHERE annotator = ? AND task = 'judgeability' AND label = 'no'", (annotator,)
@@ -110,7 +110,7 @@ class VoteBook:
         return check_table("ratings", frame.drop(columns="task_id").assign(simulated=False))
 
     def export(self, path: Path) -> int:
-        """Write the ratings as CSV, whole or not at all; returns how many."""
+        """Write the ratings as CSV in one atomic step; returns their number."""
         ratings = self.ratings()
         write_text(path, csv_text(ratings))
         return len(ratings)

@@ -1,23 +1,27 @@
-"""The annotation desk's widget: shows one question at a time and stores each vote before the next is shown."""
+"""The annotation desk: shows one question at a time and stores each vote before it shows the next question."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import anywidget
 import traitlets
+from IPython.display import HTML, display
 
 from lookback.camera.intent import parse
 from lookback.camera.text import to_text
-from lookback.clips import Clip
-from lookback.desk.roster import annotator_name
-from lookback.desk.tasks import JUDGEABILITY, DeskTask, order_for
+from lookback.clips import Clip, clips_from_frame
+from lookback.desk.roster import annotator_name, visitor
+from lookback.desk.tasks import JUDGEABILITY, DeskTask, build_tasks, order_for
 from lookback.desk.votes import VoteBook
 from lookback.errors import LookbackError, MediaError, ParameterError
+from lookback.params import load_run
 from lookback.paths import portable, resolve
+from lookback.tables import read_table
 from lookback.widgets.frames import FrameServer, encode_image, shown_size
 
 OWN, SHARED = files("lookback.desk"), files("lookback.widgets")
@@ -28,7 +32,7 @@ PREFERENCE = [
     {"label": "tie", "text": "No difference", "key": "0"},
     {"label": "right", "text": "Right is better", "key": "2"},
 ]
-# what is stored: 1 when A is better, -1 when B is; A stands on the right where the sides are swapped
+# stored votes: 1 if A is better, -1 if B is better; if `swapped`, A is shown on the right
 SIGNS = {False: {"left": "1", "tie": "0", "right": "-1"}, True: {"left": "-1", "tie": "0", "right": "1"}}
 
 
@@ -42,7 +46,7 @@ class AnnotationDesk(anywidget.AnyWidget):
     def __init__(
         self, clips: Sequence[Clip], tasks: Sequence[DeskTask], votes: VoteBook, seed: int = 0, annotator: str | None = None
     ):
-        """Without an `annotator` the desk asks for a name first; with one it is theirs alone."""
+        """Without an `annotator` the desk first asks for a name."""
         self._clips = {clip.key: clip for clip in clips}
         self._tasks = list(tasks)
         self._votes = votes
@@ -107,7 +111,7 @@ class AnnotationDesk(anywidget.AnyWidget):
     def _vote(self, message: dict[str, Any]) -> None:
         current = self._current()
         if current is None or message.get("token") != _token(current[0], current[2]):
-            return  # a second click on a question that is already answered
+            return  # the question is already answered: a second click
         task, swapped, stage = current
         label = str(message["label"])
         if stage == "vote" and task.task == "pairwise":
@@ -116,7 +120,7 @@ class AnnotationDesk(anywidget.AnyWidget):
         self._show()
 
     def _open_tasks(self) -> list[tuple[DeskTask, bool, str]]:
-        """The questions without an answer, in this annotator's order, each with its stage: judgeability or vote."""
+        """The open questions in this annotator's order, each with its stage: judgeability or vote."""
         answered, closed = self._votes.answered(self._annotator), self._votes.not_judgeable(self._annotator)
         left = []
         for task, swapped in self._order:
@@ -136,7 +140,7 @@ class AnnotationDesk(anywidget.AnyWidget):
                 shown = self._question(*current)
                 break
             except MediaError:
-                self._unreadable.add(current[0].id)  # its message would name the file, and so the model
+                self._unreadable.add(current[0].id)  # the error is not shown: it would name the file and so the model
         total = len(self._order) - len(self._unreadable)
         if self._unreadable:
             message = f"{message} {len(self._unreadable)} questions are left out: a video cannot be read.".strip()
@@ -144,7 +148,7 @@ class AnnotationDesk(anywidget.AnyWidget):
         self.view = {**progress, **shown}
 
     def _question(self, task: DeskTask, swapped: bool, stage: str) -> dict[str, Any]:
-        """One question as the browser shows it."""
+        """One question with everything that the browser needs to show it."""
         clips = [self._clips[task.benchmark, task.setting, task.model_a, task.clip_a]]
         if task.task == "pairwise":
             clips.append(self._clips[task.benchmark, task.setting, task.model_b, task.clip_b])
@@ -161,7 +165,7 @@ class AnnotationDesk(anywidget.AnyWidget):
             "token": _token(task, stage),
         }
 
-    def _slot(self, path: Path) -> dict[str, Any]:
+    def _slot(self, path: Path) -> dict[str, float]:
         info = self._frames.info(path)
         width, height = shown_size(info)
         return {
@@ -177,8 +181,8 @@ def _token(task: DeskTask, stage: str) -> str:
     return f"{task.id}:{stage}"
 
 
-def _context(clip: Clip) -> list[dict[str, Any]]:
-    """What the models were asked for: captions, camera, object (MBench figure 4)."""
+def _context(clip: Clip) -> list[dict[str, str | list[str]]]:
+    """What the models were asked to show: captions, camera, object (MBench figure 4)."""
     captions = clip.caption_segments or ([clip.prompt] if clip.prompt else [])
     lines = [("Captions" if len(captions) > 1 else "Prompt", captions)]
     lines += [("Camera", _camera(clip)), ("Object", [clip.object_name] if clip.object_name else [])]
@@ -186,10 +190,25 @@ def _context(clip: Clip) -> list[dict[str, Any]]:
 
 
 def _camera(clip: Clip) -> list[str]:
-    """The camera request in words where it is in the grammar, else as it was given."""
+    """The camera request in words; a request that the grammar does not know is shown as it is."""
     if not clip.camera:
         return []
     try:
         return [to_text(parse(clip.camera))]
     except ParameterError:
         return [clip.camera]
+
+
+def open_desk(run: str, kinds: Sequence[str], limit: int | None, seed: int) -> None:
+    """Show the desk in this cell, or a sentence that says what is wrong. Votes go to `votes.sqlite` of the run.
+
+    On a page of `make annotate`, the votes belong to the annotator whose link opened the page.
+    """
+    try:
+        annotator = visitor()
+        params = load_run(run)
+        clips = clips_from_frame(read_table(params.paths.tables, "clips"))
+        tasks = build_tasks(clips, kinds, limit, seed)
+        display(AnnotationDesk(clips, tasks, VoteBook(params.paths.root / "votes.sqlite"), seed, annotator))
+    except LookbackError as error:
+        display(HTML(f"<p role='alert'>{escape(str(error))}</p>"))

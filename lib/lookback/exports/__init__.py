@@ -1,17 +1,35 @@
-"""Exports that the benchmarks' own users can read; each benchmark declares its formats."""
+"""Exports in formats that the benchmarks' own scripts read. Each benchmark declares its formats."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from lookback.errors import UsageError, hint
+from lookback.benchmark import Export
+from lookback.errors import ContractError, UsageError, hint
+from lookback.files import write_text
 from lookback.params import RunParams
 from lookback.registry import BENCHMARKS
 
 
 def export(name: str, params: RunParams, output: Path) -> Path:
-    """Write a run in one of the formats; returns what was written."""
+    """Write a run in one of the formats; returns the path that was written."""
     formats = {known: write for benchmark in BENCHMARKS for known, write in benchmark.exports().items()}
     if name not in formats:
         raise UsageError(f"There is no export format '{name}'; {hint(name, formats)}")
     return formats[name](params, output)
+
+
+def main_table_export(table: str, title: str) -> Export:
+    """A format that writes one table of the report as CSV, with full precision."""
+
+    def write(params: RunParams, output: Path) -> Path:
+        from lookback.report.build import ReportBuilder  # plotly takes a while to import
+
+        builder = ReportBuilder(params)
+        builder.papers()
+        if table not in builder.written:
+            raise ContractError(f"The run '{params.run}' has no {title} clips to export")
+        write_text(output, builder.written[table].to_csv())
+        return output
+
+    return write

@@ -23,7 +23,7 @@ from lookback.tables import read_table
 
 
 def write_run_folder(params: RunParams, output: Path) -> Path:
-    """Write the folder for every metric of the run (of any benchmark: the layout carries them all)."""
+    """Write the folder with every metric of the run; metrics of other benchmarks fit into the same layout."""
     folder = params.paths.tables
     clips = read_table(folder, "clips")
     gated = folder / "gated.parquet"
@@ -47,14 +47,14 @@ def write_run_folder(params: RunParams, output: Path) -> Path:
 
 
 def _triggers(judgements: pd.DataFrame, params: RunParams) -> dict[tuple[str, ...], Verdict]:
-    """Whether the challenge happened, per clip: the verdict of the judge whose answers count."""
+    """For every clip, whether the trigger happened: the verdict of the judge whose answers count."""
     asked = judgements[judgements["task"] == "trigger"]
     counted = asked[asked["backend"] == scorer(params)] if len(asked) else asked
     return trigger_verdicts(clip_verdicts(counted, {"trigger": counted["judge"].iloc[0]})) if len(counted) else {}
 
 
 def _triggered(row: dict[str, Any], triggers: dict[tuple[str, ...], Verdict]) -> dict[str, float]:
-    """`triggered` and `trigger_score` of a T clip; neither where the answer could not be read."""
+    """`triggered` and `trigger_score` of a T clip; empty if the answer could not be read."""
     verdict = triggers.get(tuple(row[name] for name in KEYS)) if row["setting"] == "T" else None
     if verdict is None or verdict.value is None:
         return {}
@@ -62,7 +62,7 @@ def _triggered(row: dict[str, Any], triggers: dict[tuple[str, ...], Verdict]) ->
 
 
 def _scores(row: dict[str, Any]) -> dict[str, float]:
-    """`score`, and `score_raw` where it says more than the score."""
+    """`score`, and `score_raw` if it differs from the score."""
     if pd.isna(row["value"]):
         return {}
     scores = {"score": float(row["value"])}
@@ -91,7 +91,7 @@ def _unit(row: dict[str, Any], triggers: dict[tuple[str, ...], Verdict]) -> dict
 
 
 def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Means per model (and phase), with n; triggered ones also carry S_rel, C_trig and the M-Score."""
+    """Means per model (and phase) with n; with triggers also the trigger coverage and the M-Score."""
     groups: dict[str, Any] = {}
     frame = pd.DataFrame([{**row["scores"], "model_id": row["model_id"], "phase": row.get("phase", "")} for row in rows])
     for (model, phase), own in frame.groupby(["model_id", "phase"], sort=True):
@@ -109,7 +109,7 @@ def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _m_score(scores: np.ndarray, fired: np.ndarray) -> float | None:
-    """The M-Score, or None when no triggered clip could be measured."""
+    """The M-Score; None if no triggered clip could be scored."""
     try:
         return m_score(scores, fired)
     except NotScorable:

@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from lookback.artifacts import Masks, PoseTrack
-from lookback.camera.poses import pitch_deg, yaw_deg
+from lookback.camera.poses import pitch_deg, turned_yaw_deg
 from lookback.clips import Clip
 from lookback.figures import PALETTE, style
 from lookback.media import open_video, sample_uniform
@@ -46,7 +46,7 @@ def paths_figure(paths: list[tuple[Clip, PoseTrack]]) -> tuple[Figure, str]:
         for number, (clip, pose) in enumerate(paths):
             frames, c2w = pose.frame_index, pose.c2w
             look = {"color": PALETTE[number % len(PALETTE)], "linestyle": ("-", "--", ":")[number // len(PALETTE) % 3]}
-            yaw_axes.plot(frames, yaw_deg(c2w), label=f"{clip.benchmark}: {clip.model_id}", **look)
+            yaw_axes.plot(frames, turned_yaw_deg(c2w), label=f"{clip.benchmark}: {clip.model_id}", **look)
             pitch_axes.plot(frames, pitch_deg(c2w), **look)
             place = pose.positions()
             top.plot(place[:, 0], place[:, 2], marker=".", markersize=3, **look)

@@ -1,12 +1,13 @@
-"""Cases worth looking at: pairs of clips whose scores say something that a mean hides (WRBench appendix E's way of reading).
+"""Cases worth looking at: pairs of clips whose scores show something that a mean hides, as in WRBench's appendix E.
 
-A clip's standing on an axis is its rank among all clips scored on that metric in that setting, from 0 (worst) to 1 (best).
+The standing of a clip on an axis is its rank among all clips with that metric in that setting, from 0 (worst) to 1 (best).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import pandas as pd
@@ -17,17 +18,35 @@ from lookback.errors import LookbackError
 from lookback.registry import METRICS
 
 TOP_PER_KIND = 2
-MIN_SPREAD = 0.03  # standard deviation over the metric's scale: below it, all clips score the same
-MIN_CLIPS = 4  # fewer scores give no standing
-COLUMNS = ["kind", "benchmark", "setting", "clip_a", "model_a", "clip_b", "model_b", "axis", "score_a", "score_b"]
-COLUMNS += ["other_axis", "other_a", "other_b", "strength", "words"]
+MIN_SPREAD = 0.03  # standard deviation divided by the metric's scale: with a smaller spread, all clips score the same
+MIN_CLIPS = 4  # with fewer scores there is no standing
 OPPOSITE = ("yaw_LR", "yaw_RL")
 TASK = ["benchmark", "setting", "clip_id"]
 SCALE = "(0 worst, 1 best)"
 
 
+class Case(TypedDict):
+    """Two clips and what their scores show. `axis` is the score they differ in, `other_axis` one they are compared with."""
+
+    kind: str
+    benchmark: str
+    setting: str
+    clip_a: str
+    model_a: str
+    clip_b: str
+    model_b: str
+    axis: str
+    score_a: float | None
+    score_b: float | None
+    other_axis: str
+    other_a: float | None
+    other_b: float | None
+    strength: float
+    words: str
+
+
 def standings(gated: pd.DataFrame) -> pd.DataFrame:
-    """Score and standing of every clip on every axis: default variants, the return phase where a metric has phases."""
+    """Score and standing of every clip on every axis. Default variants only, and the return phase if a metric has phases."""
     frame = gated[gated["value"].notna() & gated["phase"].isin(["", "R"])].copy()
     frame = frame[frame["variant"] == frame["metric"].map({spec.name: spec.default_variant for spec in METRICS})]
     frame["axis"] = frame["metric"].str.split(".").str[-1]
@@ -44,7 +63,7 @@ def standings(gated: pd.DataFrame) -> pd.DataFrame:
 
 
 def _scale(metric: str) -> float | None:
-    """Width of a metric's declared range; None where it has no end (its mean then sets the scale)."""
+    """Width of a metric's declared range; None if it is unbounded (the mean then sets the scale)."""
     low, high = METRICS.get(metric).range
     return float(high - low) if low is not None and high is not None and np.isfinite([low, high]).all() else None
 
@@ -60,20 +79,20 @@ def mine_cases(tables: dict[str, pd.DataFrame], plan: str) -> pd.DataFrame:
         _top(disagreements(stands, tables["ratings"], plan)),
     ]
     ranked = [kind[place] for place in range(TOP_PER_KIND) for kind in kinds if place < len(kind)]
-    return pd.DataFrame(ranked, columns=COLUMNS)
+    return pd.DataFrame(ranked, columns=list(Case.__annotations__))
 
 
-def _top(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The strongest, no two of the same task."""
-    chosen: list[dict[str, Any]] = []
+def _top(cases: list[Case]) -> list[Case]:
+    """The strongest cases, at most one per task."""
+    chosen: list[Case] = []
     for case in sorted(cases, key=lambda case: (-case["strength"], case["clip_a"], case["model_a"], case["model_b"])):
         if all(case["clip_a"] != other["clip_a"] for other in chosen):
             chosen.append(case)
     return chosen[:TOP_PER_KIND]
 
 
-def matched_contrasts(stands: pd.DataFrame) -> list[dict[str, Any]]:
-    """Two models on one task that differ on one axis and hardly on the others."""
+def matched_contrasts(stands: pd.DataFrame) -> list[Case]:
+    """Two models on the same task that differ clearly on one axis and hardly on the others."""
     cases = []
     for key, task in stands.groupby(TASK):
         wide = task.pivot_table(index="model_id", columns="axis", values="standing")
@@ -93,8 +112,8 @@ def matched_contrasts(stands: pd.DataFrame) -> list[dict[str, Any]]:
     return cases
 
 
-def paradoxes(stands: pd.DataFrame) -> list[dict[str, Any]]:
-    """Top on one axis, bottom on another; shown beside the task's best clip on the latter."""
+def paradoxes(stands: pd.DataFrame) -> list[Case]:
+    """A clip that is good on one axis and bad on another, with the best other clip of the task on the bad axis."""
     cases = []
     for key, task in stands.groupby(TASK):
         for model, clip in task.groupby("model_id"):
@@ -121,8 +140,8 @@ def paradoxes(stands: pd.DataFrame) -> list[dict[str, Any]]:
     return cases
 
 
-def direction_cases(stands: pd.DataFrame, clips: pd.DataFrame) -> list[dict[str, Any]]:
-    """One model and scene, the camera turned left-to-right against right-to-left: the axis on which they differ most."""
+def direction_cases(stands: pd.DataFrame, clips: pd.DataFrame) -> list[Case]:
+    """One model and scene with opposite camera turns: the axis on which the two clips differ most."""
     yaws = clips[clips["condition_id"].isin(OPPOSITE)][[*KEYS, "scene", "event_level", "condition_id"]]
     cases = []
     for (benchmark, setting, model, _), group in yaws.groupby(["benchmark", "setting", "model_id", "scene"]):
@@ -144,8 +163,8 @@ def direction_cases(stands: pd.DataFrame, clips: pd.DataFrame) -> list[dict[str,
     return cases
 
 
-def hardest(stands: pd.DataFrame) -> list[dict[str, Any]]:
-    """Tasks on which even the models' mean standing is low; shown with their best and worst model."""
+def hardest(stands: pd.DataFrame) -> list[Case]:
+    """Tasks with a low mean standing over all models, with their best and worst model."""
     cases = []
     for key, task in stands.groupby(TASK):
         means = task.groupby("model_id")["standing"].mean().sort_values(kind="stable")
@@ -159,8 +178,8 @@ def hardest(stands: pd.DataFrame) -> list[dict[str, Any]]:
     return cases
 
 
-def disagreements(stands: pd.DataFrame, ratings: pd.DataFrame, plan: str) -> list[dict[str, Any]]:
-    """Pairs on which most people prefer one clip and the metric clearly the other (by the declared plan)."""
+def disagreements(stands: pd.DataFrame, ratings: pd.DataFrame, plan: str) -> list[Case]:
+    """Pairs of clips for which most people prefer one clip and the metric of the plan prefers the other."""
     try:
         families = load_plan(plan).families.values()
     except LookbackError:
@@ -205,7 +224,7 @@ def _apart(gap: float) -> str:
 
 def _case(
     kind: str,
-    key: Any,
+    key: Sequence[str],
     a: tuple[str, str],
     b: tuple[str, str],
     axis: str,
@@ -213,14 +232,22 @@ def _case(
     task: pd.DataFrame,
     strength: float,
     words: str,
-) -> dict[str, Any]:
+) -> Case:
     value = {(row.clip_id, row.model_id, row.axis): row.value for row in task.itertuples()}
-    scores = {
-        "score_a": value.get((*a, axis)),
-        "score_b": value.get((*b, axis)),
-        "other_a": value.get((*a, other)),
-        "other_b": value.get((*b, other)),
-    }
-    ends = {"clip_a": a[0], "model_a": a[1], "clip_b": b[0], "model_b": b[1]}
-    place = {"kind": kind, "benchmark": key[0], "setting": key[1]}
-    return {**place, **ends, "axis": axis, "other_axis": other, **scores, "strength": strength, "words": words}
+    return Case(
+        kind=kind,
+        benchmark=key[0],
+        setting=key[1],
+        clip_a=a[0],
+        model_a=a[1],
+        clip_b=b[0],
+        model_b=b[1],
+        axis=axis,
+        score_a=value.get((*a, axis)),
+        score_b=value.get((*b, axis)),
+        other_axis=other,
+        other_a=value.get((*a, other)),
+        other_b=value.get((*b, other)),
+        strength=strength,
+        words=words,
+    )

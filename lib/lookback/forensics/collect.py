@@ -1,4 +1,4 @@
-"""Pixel evidence of every clip of a run, over processes; what the store already holds is not looked at again."""
+"""The evidence of every clip of a run, gathered in several processes. Stored pixel evidence is reused."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from lookback.store import ArtifactStore, Producer
 from lookback.workers import WorkerDied, run_tasks
 
 ROLES = (PoseTrack.role, Masks.role, TruePoseTrack.role)
-REAL_SOURCES = ("logprobs", "sampled", "stated")  # how a real judge's answers come about
+REAL_SOURCES = ("logprobs", "sampled", "stated")  # values of `value_from` that only real judges have
 
 
 @dataclass(frozen=True)
 class ProbeTask:
-    """One clip with its artifact rows."""
+    """One clip with its rows of the artifacts table."""
 
     clip: Clip
     rows: tuple[dict[str, Any], ...]
@@ -35,7 +35,7 @@ class ProbeTask:
     producer: Producer
 
     def inputs(self) -> Inputs | None:
-        """The clip with its artifacts loaded; None without a camera path."""
+        """The clip with its artifacts loaded; None if it has no camera path."""
         stored = RunArtifacts(self.root, pd.DataFrame(list(self.rows), columns=None if self.rows else [*KEYS, "role"]))
         pose = stored.load(self.clip, PoseTrack)
         if pose is None or not self.clip.n_frames:
@@ -47,7 +47,7 @@ class ProbeTask:
 
 def tasks_of(clips: Sequence[Clip], artifacts: pd.DataFrame, root: Path) -> list[ProbeTask]:
     """One task per clip."""
-    rows: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    rows: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in artifacts[artifacts["role"].isin(ROLES)].to_dict("records"):
         rows.setdefault(tuple(row[name] for name in KEYS), []).append({str(name): value for name, value in row.items()})
     producer = Producer("forensics", "pixels", code_version("lookback.forensics.probe"))
@@ -55,7 +55,7 @@ def tasks_of(clips: Sequence[Clip], artifacts: pd.DataFrame, root: Path) -> list
 
 
 def probe_task(task: ProbeTask) -> list[dict[str, Any]]:
-    """The clip's records from the store, or made now; a clip that cannot be read has none."""
+    """The pixel records of the clip, from the store or computed now; none if the clip cannot be read."""
     made_from = [task.clip.model_dump(mode="json"), sorted((row["role"], row["stored"]) for row in task.rows)]
     store, key = ArtifactStore(task.root), sha256_json(made_from)
     known = store.load(task.producer, key)
@@ -71,7 +71,7 @@ def probe_task(task: ProbeTask) -> list[dict[str, Any]]:
 
 
 def collect(params: RunParams, tables: dict[str, pd.DataFrame]) -> list[Evidence]:
-    """Every clip's evidence, in the clips' order."""
+    """The evidence of every clip, in the order of the clips table."""
     clips = clips_from_frame(tables["clips"])
     tasks = tasks_of(clips, tables["artifacts"], params.paths.artifacts)
     found: dict[int, list[dict[str, Any]]] = {}
@@ -90,16 +90,16 @@ def _evidence(task: ProbeTask, shots: Sequence[int], pairs: list[dict[str, Any]]
     return gather(task.clip, inputs.pose, inputs.masks, inputs.truth_pose, shots, pairs, answers)
 
 
-def _shots(segments: pd.DataFrame) -> dict[Any, list[int]]:
+def _shots(segments: pd.DataFrame) -> dict[tuple[str, ...], list[int]]:
     starts = segments[segments["kind"] == "shot"].groupby(KEYS)["start"]
     return {key: sorted(int(value) for value in values) for key, values in starts}
 
 
-def real_answers(judgements: pd.DataFrame) -> dict[Any, dict[str, float]]:
-    """Mean answer per clip and question, of judges that looked at the frames; simulated answers are left out."""
+def real_answers(judgements: pd.DataFrame) -> dict[tuple[str, ...], dict[str, float]]:
+    """Mean answer per clip and question, from real judges only."""
     real = judgements[~judgements["simulated"] & judgements["value_from"].isin(REAL_SOURCES)].dropna(subset=["value"])
     means = real.groupby([*KEYS, "question_id"])["value"].mean()
-    answers: dict[Any, dict[str, float]] = {}
+    answers: dict[tuple[str, ...], dict[str, float]] = {}
     for (*key, question), value in means.items():
         answers.setdefault(tuple(key), {})[str(question)] = float(value)
     return answers

@@ -1,8 +1,9 @@
-"""Which pictures a run gets, what their captions say, and drawing them over processes."""
+"""Choose the pictures of a run, write their captions and draw them in several processes."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,19 +12,18 @@ import pandas as pd
 
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.figures import save_figure
-from lookback.forensics.cards import Card, Side, card_figure
 from lookback.forensics.collect import ProbeTask, tasks_of
 from lookback.forensics.evidence import Evidence
+from lookback.forensics.pictures import MAX_CURVES, Card, Side, Span, Timeline, card_figure, phases, timeline_figure
 from lookback.forensics.rules import LABELS, TITLES
-from lookback.forensics.strips import Span
-from lookback.forensics.timeline import MAX_CURVES, Timeline, phases, timeline_figure
 from lookback.params import RunParams
 from lookback.progress import track
 from lookback.registry import METRICS
 from lookback.workers import run_tasks
 
 Tables = dict[str, pd.DataFrame]
-FIGURES_PER_WORKER = 10  # fewer are drawn sooner than another process starts
+ClipKey = tuple[str, ...]
+FIGURES_PER_WORKER = 10  # for fewer figures another process is not worth its start-up time
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class DrawTask:
 
 
 def draw(params: RunParams, tables: Tables, seen: list[Evidence], cases: pd.DataFrame) -> list[Path]:
-    """Timelines of the clearest failures (one label after the other) and cards of the mined cases; other pictures are removed."""
+    """Draw timelines of the clearest failures (label by label) and cards of the cases; delete older pictures."""
     folder = params.paths.figures / "forensics"
     tasks = [*timeline_tasks(params, tables, seen, folder), *card_tasks(params, tables, cases, folder)]
     for old in folder.glob("*"):
@@ -66,7 +66,7 @@ def draw_task(task: DrawTask) -> None:
 
 
 def chosen_failures(failures: pd.DataFrame, most: int) -> list[dict[str, Any]]:
-    """The surest finding of each label, then the next surest of each, up to `most`; no clip twice."""
+    """Up to `most` failures: the surest of each label, then the second surest of each, and so on. No clip comes twice."""
     waiting = {label: list(rows.to_dict("records")) for label, rows in failures.sort_values([*KEYS]).groupby("label")}
     for rows in waiting.values():
         rows.sort(key=lambda row: -row["confidence"])
@@ -127,7 +127,7 @@ def _timeline_caption(seen: Evidence, row: dict[str, Any], own: pd.DataFrame) ->
     )
 
 
-def frame_curves(units: pd.DataFrame) -> dict[Any, pd.DataFrame]:
+def frame_curves(units: pd.DataFrame) -> dict[ClipKey, pd.DataFrame]:
     """Per clip, up to three metrics with values per frame: default variants, the longest curves first."""
     default = {spec.name: spec.default_variant for spec in METRICS}
     rows = units[units["kind"].isin(["frame", "pair"]) & units["value"].notna() & units["frame"].notna()]
@@ -153,18 +153,14 @@ def card_tasks(params: RunParams, tables: Tables, cases: pd.DataFrame, folder: P
     return tasks
 
 
-def _side(case: dict[Any, Any], end: str, clips: dict[Any, Clip], failures: dict[Any, pd.DataFrame]) -> Side:
+def _side(case: Mapping[Hashable, Any], end: str, clips: Mapping[Any, Clip], failures: Mapping[ClipKey, pd.DataFrame]) -> Side:
     clip = clips[case["benchmark"], case["setting"], case[f"model_{end}"], case[f"clip_{end}"]]
     own = failures.get(clip.key)
     found = ", ".join(TITLES[label] for label in own["label"]) if own is not None else "no failure found"
     scores = [
         f"{axis} {case[f'{name}_{end}']:.3g}"
         for name, axis in (("score", case["axis"]), ("other", case["other_axis"]))
-        if _number(case[f"{name}_{end}"])
+        if pd.notna(case[f"{name}_{end}"])
     ]
     heading = f"{clip.model_id} on {clip.clip_id}: {', '.join(scores)}; {found}"
     return Side(clip, heading, _spans(own) if own is not None else [])
-
-
-def _number(value: Any) -> bool:
-    return value is not None and value == value

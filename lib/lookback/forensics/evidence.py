@@ -1,8 +1,8 @@
-"""What the rules look at: one clip's request, camera path, masks, shots and pixel evidence, as plain arrays."""
+"""What a rule reads (the evidence of one clip, as plain arrays) and what it returns (a finding)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,37 +18,37 @@ from lookback.clips import Clip
 from lookback.errors import LookbackError
 from lookback.measures.requested import compile_request
 
-JUMP_DEG = 8.0  # a turn between neighbouring frames below this is motion
-JUMP_RATIO = 4.0  # how far a jump exceeds the fourth largest turn
-LEVEL_DEG = 60.0  # a camera that looks further up or down has no steady yaw
+JUMP_DEG = 8.0  # a smaller turn between neighbouring frames is normal motion
+JUMP_RATIO = 4.0  # a jump is this many times the fourth largest turn
+LEVEL_DEG = 60.0  # the yaw is unreliable if the camera looks further up or down
 EVENTS = ("spatial", "state", "full")
 
 
 @dataclass(frozen=True)
 class Path:
-    """A camera path, reduced to what turns."""
+    """A camera path and its rotation over time."""
 
     frames: np.ndarray
     c2w: Poses
 
     @cached_property
     def yaw(self) -> np.ndarray:
-        """Degrees relative to the first frame; a turn past 180 goes on counting."""
+        """Yaw relative to the first frame in degrees; it keeps counting beyond 180."""
         return turned_yaw_deg(self.c2w)
 
     @cached_property
     def away(self) -> np.ndarray:
-        """Degrees from the first orientation."""
+        """Angle to the first orientation in degrees."""
         return rotation_angle_deg(self.c2w[0], self.c2w)
 
     @property
     def farthest(self) -> float:
-        """The largest turn away. An angle between two orientations ends at 180 degrees, so a level camera's yaw counts too."""
+        """The largest turn away from the first frame. An angle is at most 180 degrees, so a level camera's yaw counts too."""
         level = bool((np.abs(pitch_deg(self.c2w)) < LEVEL_DEG).all())
         return max(float(self.away.max()), float(np.abs(self.yaw).max()) if level else 0.0)
 
     def jump(self) -> int | None:
-        """The frame before which the camera jumps: one turn stands out from all others."""
+        """The first frame after a jump of the camera: one turn is far larger than all others. None without a jump."""
         steps = rotation_angle_deg(self.c2w[:-1], self.c2w[1:])
         if len(steps) < 8:
             return None
@@ -59,19 +59,19 @@ class Path:
 
 @dataclass(frozen=True)
 class Evidence:
-    """One clip's evidence; what was not extracted is None or empty."""
+    """The evidence of one clip; None or empty where nothing was extracted."""
 
     clip: Clip
     path: Path | None = None
-    requested: Path | None = None  # what the camera was asked for, or what the ground truth's camera did
-    frames: np.ndarray | None = None  # of the mask rows
+    requested: Path | None = None  # the requested path, or the path of the ground truth's camera
+    frames: np.ndarray | None = None  # the frame of every mask row
     state: np.ndarray | None = None  # 0 out, 1 in view, 2 leaving, 3 returned
     boxes: np.ndarray | None = None  # (N,4) of the subject, NaN when out
     intrinsics: np.ndarray | None = None
-    turns_only: bool = False  # the camera was found to turn without moving
-    shots: Sequence[int] = ()  # frames where a new shot starts
-    pairs: Sequence[Mapping[str, Any]] = field(default_factory=tuple)  # pixel evidence, one record per frame pair
-    answers: Mapping[str, float] = field(default_factory=dict)  # a real judge's answers by question (never simulated ones)
+    turns_only: bool = False  # the camera turns but does not move
+    shots: Sequence[int] = ()  # first frame of every shot
+    pairs: Sequence[Mapping[str, Any]] = field(default_factory=tuple)  # the measures, one record per frame pair
+    answers: Mapping[str, float] = field(default_factory=dict)  # answers of real judges by question, never simulated ones
 
     @property
     def returns(self) -> list[Mapping[str, Any]]:
@@ -82,23 +82,23 @@ class Evidence:
         return next((record for record in self.pairs if record["departure"]), None)
 
     def typical(self, name: str) -> float:
-        """Median of a measure over the return pairs, NaN when none has it."""
+        """Median of a measure over the return pairs; NaN if no pair has it."""
         values = [float(record[name]) for record in self.returns if name in record]
         return float(np.median(values)) if values else float("nan")
 
     def light(self) -> float:
-        """Median over the pairs of the mean channel gain."""
+        """Median over the pairs of the brightness ratio (mean over the channels)."""
         gains = [float(np.mean(record["gain"])) for record in self.returns if "gain" in record]
         return float(np.median(gains)) if gains else float("nan")
 
     def span(self) -> tuple[int, int]:
-        """First and last late frame that was looked at."""
+        """First and last of the late frames that were compared."""
         frames = [int(record["frame"]) for record in self.returns]
         return min(frames), max(frames)
 
     @cached_property
     def deviation(self) -> np.ndarray | None:
-        """Degrees between the made and the requested orientation at every frame, both relative to their first."""
+        """Angle in degrees between the actual and the requested orientation of every frame, each relative to its first."""
         if self.path is None or self.requested is None:
             return None
         made, wanted = self.path.c2w, self.requested.c2w
@@ -139,12 +139,12 @@ def gather(
 
 
 def _turns_only(pose: PoseTrack) -> bool:
-    """No parallax was found, or the positions never change."""
+    """True if no parallax was found or the position never changes."""
     return not pose.moves or float(np.ptp(pose.c2w[:, :3, 3], axis=0).max()) < 1e-3
 
 
 def requested_path(clip: Clip, truth_pose: TruePoseTrack | None) -> Path | None:
-    """The ground truth's camera, else the request compiled from its grammar or from the captions' camera sentences."""
+    """The path of the ground truth's camera; without one, the path that the request or the captions describe."""
     if truth_pose is not None:
         first = clip.mark_time or 0
         wanted = truth_pose.frame_index
@@ -163,3 +163,29 @@ def requested_path(clip: Clip, truth_pose: TruePoseTrack | None) -> Path | None:
     except LookbackError:
         return None
     return Path(np.arange(len(poses)), poses)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A failure that was found: how sure the rule is, in which frames, and why."""
+
+    label: str
+    confidence: float
+    frame_start: int
+    frame_end: int
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The rule for one failure, in words (`when`) and in code (`find`)."""
+
+    label: str
+    title: str  # the name that the papers use
+    when: str
+    find: Callable[[Evidence], Finding | None]
+
+
+def sure(value: float, threshold: float, certain: float) -> float:
+    """Confidence: 0.5 at the threshold, 1 at `certain` and beyond, linear between."""
+    return float(min(1.0, 0.5 + 0.5 * (value - threshold) / (certain - threshold)))

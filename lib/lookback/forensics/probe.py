@@ -1,7 +1,8 @@
-"""Light pixel evidence of one clip: its frame pairs and what each shows. Computed once and kept in the store."""
+"""Pixel evidence of one clip: choose the frame pairs, align them, take every measure."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,20 +12,19 @@ from numpy.typing import NDArray
 
 from lookback.artifacts import Masks, PoseTrack, TruePoseTrack
 from lookback.clips import Clip
-from lookback.forensics import measures, subject
-from lookback.forensics.align import Aligned, align, as_float, rotation_homography
-from lookback.forensics.pairs import Pair, nearest_early, revisit_pairs, truth_pairs
+from lookback.forensics import measures
+from lookback.forensics.pairs import Aligned, Pair, align, as_float, nearest_early, revisit_pairs, rotation_homography, truth_pairs
 from lookback.media import open_video
 from lookback.paths import resolve
 
-MAX_WIDTH = 320  # frames are looked at no larger than this
-LAGS = (4, 8)  # frames back where an echo is looked for
-BENT = 0.5 / MAX_WIDTH  # residual displacement (share of the width) from which the alignment is corrected
+MAX_WIDTH = 320  # larger frames are shrunk to this width
+LAGS = (4, 8)  # an echo is searched this many frames back
+BENT = 0.5 / MAX_WIDTH  # the alignment is corrected from this displacement on (share of the width)
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """A clip with the artifacts its probe reads."""
+    """A clip with the artifacts that the probe needs."""
 
     clip: Clip
     pose: PoseTrack  # one pose per frame
@@ -33,7 +33,7 @@ class Inputs:
 
 
 class Frames:
-    """The frames a probe needs, small, by number; masks at the same size."""
+    """The frames that a probe needs, by number, shrunk; and masks of the same size."""
 
     def __init__(self, inputs: Inputs, wanted: set[int], truth_wanted: set[int]):
         clip = inputs.clip
@@ -48,7 +48,7 @@ class Frames:
         }
 
     def source(self, pair: Pair) -> dict[int, NDArray[np.uint8]]:
-        """Where a pair's reference comes from."""
+        """The frames that hold the pair's reference."""
         return self.truth if pair.from_truth else self.own
 
     def mask(self, frame: int) -> NDArray[np.bool_]:
@@ -73,7 +73,7 @@ def _read(video: str, wanted: set[int]) -> dict[int, NDArray[np.uint8]]:
 
 
 def choose_pairs(inputs: Inputs) -> list[Pair]:
-    """The pairs of one clip; against the ground truth where there is one."""
+    """The frame pairs of one clip; with the ground truth if there is one."""
     clip, c2w = inputs.clip, inputs.pose.c2w
     if clip.ground_truth:
         with open_video(resolve(clip.ground_truth)) as reader:
@@ -90,7 +90,10 @@ def choose_pairs(inputs: Inputs) -> list[Pair]:
 
 
 def probe(inputs: Inputs) -> list[dict[str, Any]]:
-    """One record per pair: which frames, and the measures that could be taken; then one for the last frame before leaving."""
+    """One record per pair with its frames and measures, and one for the last frame before the subject leaves.
+
+    Measures that could not be taken are left out.
+    """
     return [{name: value for name, value in record.items() if np.isfinite(value).all()} for record in _records(inputs)]
 
 
@@ -107,12 +110,12 @@ def _records(inputs: Inputs) -> list[dict[str, Any]]:
     if parting > 0 and {0, parting} <= set(frames.own):
         pair = Pair(parting, 0, False, c2w[0, :3, :3].T @ c2w[parting, :3, :3])
         aligned, _, _ = _aligned(pair, frames, frames.own[0], frames.mask(0))
-        records.append({"departure": True, "frame": parting, "reference": 0, **subject.subject_terms(aligned, aligned.late)})
+        records.append({"departure": True, "frame": parting, "reference": 0, **measures.subject_terms(aligned, aligned.late)})
     return records
 
 
 def _last_before_leaving(inputs: Inputs) -> int:
-    """The last frame of the first stretch with the whole subject in view; 0 when it leaves at once or never."""
+    """The last frame before the subject first starts to leave the view; 0 if it leaves at once or never."""
     if inputs.masks is None:
         return 0
     state, rows = inputs.masks.state, inputs.masks.frame_index
@@ -123,7 +126,10 @@ def _last_before_leaving(inputs: Inputs) -> int:
 def _aligned(
     pair: Pair, frames: Frames, reference: NDArray[np.uint8], mask: NDArray[np.bool_]
 ) -> tuple[Aligned, float, NDArray[np.float64]]:
-    """The pair in one view, corrected by the rigid part of what the poses left, and the bend that remains."""
+    """The aligned pair, the bend that no homography explains, and the homography used.
+
+    The poses give a first alignment; the rigid part of the remaining displacement then corrects it.
+    """
     late = frames.own[pair.frame]
     matrix = rotation_homography(frames.intrinsics, pair.turn)
     aligned = align(reference, late, mask, frames.mask(pair.frame), matrix)
@@ -136,7 +142,7 @@ def _aligned(
 
 
 def _displacement(matrix: NDArray[np.float64], frames: Frames) -> float:
-    """How far a homography moves the corners at most, in shares of the width; absurd corrections count as none."""
+    """How far a homography moves the corners at most, as a share of the width; 0 for implausibly large moves."""
     corners = np.array([[[0, 0], [frames.width, 0], [0, frames.height], [frames.width, frames.height]]], np.float32)
     moved = float(np.linalg.norm(cv2.perspectiveTransform(corners, matrix) - corners, axis=-1).max()) / frames.width
     return moved if moved < 0.15 else 0.0
@@ -167,12 +173,12 @@ def _look(pair: Pair, frames: Frames, c2w: NDArray[np.float64], early: int | Non
         "low_blocks": float((blocks < measures.LOW_CORRELATION).mean()) if len(blocks) else float("nan"),
         "palette_kept": measures.palette_kept(aligned, late),
         "echo": _echo(pair, frames, aligned, late, gain, matrix),
-        **subject.subject_terms(aligned, late),
-        **subject.palette_terms(aligned, late),
-        **subject.change_terms(aligned, late),
+        **measures.subject_terms(aligned, late),
+        **measures.palette_terms(aligned, late),
+        **measures.change_terms(aligned, late),
     }
     if past is not None:
-        record |= subject.truth_terms(aligned, late, past.late, past.valid)
+        record |= measures.truth_terms(aligned, late, past.late, past.valid)
     return record
 
 
@@ -184,24 +190,35 @@ def _echo(
     gain: NDArray[np.float64],
     matrix: NDArray[np.float64],
 ) -> float:
-    """The largest weight of a picture some frames back, laid over the late one as it was."""
+    """The largest weight that a picture from some frames earlier has in the late one."""
     size = (frames.width, frames.height)
     found = []
     for lag in LAGS:
         if pair.frame - lag in frames.own:
-            earlier = as_float(cv2.warpPerspective(frames.own[pair.frame - lag], matrix, size))
+            earlier = as_float(np.asarray(cv2.warpPerspective(frames.own[pair.frame - lag], matrix, size), np.uint8))
             found.append(measures.echo_weight(aligned, late, measures.relit(earlier, gain)))
     usable = [weight for weight in found if np.isfinite(weight)]
     return max(usable) if usable else float("nan")
 
 
 def frame_masks(inputs: Inputs, frames: NDArray[np.int64]) -> list[NDArray[np.bool_] | None]:
-    """The subject's mask in each frame, at the mask's own size; None without masks."""
+    """The subject's mask in each frame, at its stored size; None where there is no mask."""
     return [None if inputs.masks is None else inputs.masks.at(frame) for frame in frames.tolist()]
 
 
-def compared(inputs: Inputs, records: Any) -> tuple[Any, Any, Any, tuple[str, str]] | None:
-    """The pair that changed most: reference, late frame in its view, their difference, and what to call the two."""
+@dataclass(frozen=True)
+class Comparison:
+    """A reference, the late frame in the view of the reference, and their difference, as pictures with titles."""
+
+    reference: NDArray[np.float32]
+    late: NDArray[np.float32]
+    difference: NDArray[np.float32]
+    reference_title: str
+    late_title: str
+
+
+def most_changed_pair(inputs: Inputs, records: Sequence[Mapping[str, Any]]) -> Comparison | None:
+    """The frame pair that changed most; None if the clip has no pair."""
     returns = [record for record in records if not record["departure"]]
     if not returns:
         return None
@@ -217,4 +234,5 @@ def compared(inputs: Inputs, records: Any) -> tuple[Any, Any, Any, tuple[str, st
     late = np.where(aligned.valid[..., None], aligned.late, 1.0)
     difference = np.abs(aligned.late - aligned.reference).max(axis=2) * aligned.valid
     source = "ground truth" if pair.from_truth else "early"
-    return aligned.reference, late, difference, (f"{source}, frame {pair.reference}", f"late, frame {pair.frame} (aligned)")
+    titles = f"{source}, frame {pair.reference}", f"late, frame {pair.frame} (aligned)"
+    return Comparison(aligned.reference, late, difference, *titles)

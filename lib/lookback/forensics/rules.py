@@ -1,18 +1,15 @@
-"""The failure taxonomy: fourteen labels, each with its written rule. Labels are not exclusive; a rule without evidence is silent.
+"""The failure taxonomy: fourteen labels, each with a written rule. A clip can have several labels.
 
-A rule says in words what it looks for and with which thresholds; the same words stand in the notebook and in the report. No rule
-reads the demo world's truth, nor a simulated judge's answers.
+Each rule states in words what it looks for and with which thresholds; the notebook and the report print these words. A rule finds
+nothing if its evidence is missing. No rule reads the demo world's truth or the answers of a simulated judge.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lookback.forensics import camera_rules, picture_rules, subject_rules
-from lookback.forensics.evidence import Evidence
-from lookback.forensics.finding import Finding, Rule
-
-__all__ = ["LABELS", "OF_INJECTED", "RULES", "TITLES", "Finding", "Rule", "find_failures"]
+from lookback.forensics import scene_rules, subject_rules
+from lookback.forensics.evidence import Evidence, Finding, Rule
 
 ORDER = (
     "object_vanishes",
@@ -30,11 +27,11 @@ ORDER = (
     "cut_ghosting",
     "geometric_melt",
 )
-_ALL = {rule.label: rule for rule in (*camera_rules.RULES, *picture_rules.RULES, *subject_rules.RULES)}
+_ALL = {rule.label: rule for rule in (*scene_rules.RULES, *subject_rules.RULES)}
 RULES: tuple[Rule, ...] = tuple(_ALL[label] for label in ORDER)
 LABELS = tuple(rule.label for rule in RULES)
 TITLES = {rule.label: rule.title for rule in RULES}
-# the demo world injects some failures that share a label
+# injected failures of the demo world that have another label here
 OF_INJECTED = {
     "texture_drift": "identity_drift",
     "wrong_direction": "camera_drift",
@@ -44,6 +41,6 @@ OF_INJECTED = {
 
 
 def find_failures(seen: Evidence, rules: Iterable[Rule] = RULES) -> list[tuple[Rule, Finding]]:
-    """Every rule that holds for this clip."""
+    """Every rule that finds a failure in this clip, with its finding."""
     found = ((rule, rule.find(seen)) for rule in rules)
     return [(rule, finding) for rule, finding in found if finding is not None]

@@ -1,4 +1,4 @@
-"""The taxonomy on trial and in use: confusion with the demo world's injected failures, and counts per model and split."""
+"""How good the rules are: found failures against the injected ones of the demo world; and counts per model and split."""
 
 from __future__ import annotations
 

@@ -1,17 +1,15 @@
-"""Failures of the subject: it vanishes, changes, is reset, never acts, stands elsewhere, is doubled.
+"""Rules for the subject: it vanishes, becomes another, is reset, never starts its event, comes back elsewhere or twice.
 
-All of them need surroundings that hold: where the whole picture changed, a difference at the subject's place proves nothing.
+All of them require unchanged surroundings: if the whole picture changed, a difference at the subject's place proves nothing.
 """
 
 from __future__ import annotations
 
-from lookback.forensics.camera_rules import camera_drift, subject_dragged
-from lookback.forensics.evidence import Evidence
-from lookback.forensics.finding import Finding, Rule, sure
-from lookback.forensics.picture_rules import lighting_shift, surroundings_hold
+from lookback.forensics.evidence import Evidence, Finding, Rule, sure
+from lookback.forensics.scene_rules import camera_drift, lighting_shift, subject_dragged, surroundings_hold
 
 DIFFERENT_COLOUR, DIFFERENT_STRUCTURE = 0.07, 0.93  # mean colour difference; correlation of gradients
-UNCHANGED = 0.93  # correlation of gradients from which the subject is as it was
+UNCHANGED = 0.93  # from this correlation of gradients on, the subject counts as unchanged
 FADED_STRUCTURE, FADED_STRENGTH = 0.85, 0.7  # the same outlines, but weaker
 LIKE_SURROUNDINGS = 0.94  # share of the place that has the colours around it
 OWN_LEFT = 0.35  # of the subject's own colours at its place
@@ -29,12 +27,12 @@ COMPACT = 0.03  # largest blob that differs from the ground truth, of the view
 
 def _judgeable(seen: Evidence) -> bool:
     drifted = camera_drift(seen)
-    elsewhere = drifted is not None and "wrong direction" not in drifted.evidence  # another viewpoint, not another subject
+    elsewhere = drifted is not None and "wrong direction" not in drifted.evidence  # the view differs, not the subject
     return surroundings_hold(seen) and subject_dragged(seen) is None and not elsewhere
 
 
 def _differs(seen: Evidence) -> bool:
-    enough = DIFFERENT_COLOUR if lighting_shift(seen) is None else 2 * DIFFERENT_COLOUR  # light falls unevenly
+    enough = DIFFERENT_COLOUR if lighting_shift(seen) is None else 2 * DIFFERENT_COLOUR  # light alone shifts colours unevenly
     return seen.typical("subject_colour") >= enough and seen.typical("subject_structure") < DIFFERENT_STRUCTURE
 
 
@@ -52,15 +50,15 @@ def duplicate(seen: Evidence) -> Finding | None:
 
 
 def teleport(seen: Evidence) -> Finding | None:
-    """Against the ground truth: what differs lies beyond the event's place. Without one: its own colours are elsewhere."""
+    """With a ground truth: differences lie outside the event's place. Without: the subject's own colours are elsewhere."""
     if not _judgeable(seen) or duplicate(seen) is not None:
         return None
     if any(record["from_truth"] for record in seen.returns):
         off, beyond = seen.typical("off_truth"), seen.typical("outside_event")
         certain = 0.7
-        if off != off:  # never back at an early view: any compact difference from the ground truth counts
+        if off != off:  # the camera never returns to an early view: any compact difference from the ground truth counts
             off, beyond = seen.typical("changed"), min(1.0, seen.typical("blob") / COMPACT * BEYOND_EVENT)
-            certain = 5.0  # it may be a moved thing's reset as well
+            certain = 5.0  # the reset of a moved thing looks the same
         if not (off >= OFF_TRUTH and beyond >= BEYOND_EVENT):
             return None
         words = f"{off:.1%} of the view differ from the ground truth, {beyond:.0%} of that where nothing should have happened"
@@ -101,7 +99,7 @@ def identity_drift(seen: Evidence) -> Finding | None:
 
 
 def _unchanged(seen: Evidence) -> bool:
-    if seen.answers.get(ENDPOINT, 0.0) >= 0.5:  # a real judge saw the event's end
+    if seen.answers.get(ENDPOINT, 0.0) >= 0.5:  # a real judge saw the end of the event
         return False
     return seen.typical("subject_structure") >= UNCHANGED and seen.typical("subject_colour") < DIFFERENT_COLOUR
 
@@ -111,7 +109,7 @@ def _began(seen: Evidence) -> bool:
 
 
 def state_reset(seen: Evidence) -> Finding | None:
-    """Against the ground truth: the event's place shows the past. Without one: it was seen to begin, and is undone."""
+    """With a ground truth: the event's place shows the past. Without: the event began in view and is undone on return."""
     if not _judgeable(seen) or not seen.event_asked or teleport(seen) is not None:
         return None
     if any(record["from_truth"] for record in seen.returns):

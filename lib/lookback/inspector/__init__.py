@@ -1,7 +1,6 @@
-"""What the clip inspector shows: a run's clips, their curves, overlays, answers and failures."""
+"""The clip inspector: a page that shows a run's clips with their curves, overlays, answers and failures."""
 
-from lookback.inspector.links import deep_link
-from lookback.inspector.opening import open_inspector, open_row
+from lookback.inspector.links import deep_link, open_inspector, open_row
 from lookback.inspector.run import RunView
 
 __all__ = ["RunView", "deep_link", "open_inspector", "open_row"]

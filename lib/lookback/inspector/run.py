@@ -1,30 +1,42 @@
-"""A run's tables as the inspector wants them: by clip, filtered, with per-frame curves."""
+"""What the inspector reads and writes in a run: clips, their scores and artifacts, per-frame curves, and notes."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 from collections import OrderedDict
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from lookback.artifacts import Artifact, Masks, PoseTrack, RunArtifacts
+from lookback.camera.poses import turned_yaw_deg
 from lookback.clips import KEYS, Clip, clips_from_frame
-from lookback.errors import UsageError
-from lookback.inspector.curves import Curve, metric_curves, visibility_spans, yaw_curve
+from lookback.errors import ContractError, UsageError
+from lookback.files import write_json
 from lookback.params import RunParams
 from lookback.tables import empty_table, read_table
 
 A = TypeVar("A", bound=Artifact)
 KEEP_ARTIFACTS = 12
-MARK_KINDS = ("phase", "caption", "camera", "action")  # what divides a clip in time, the most telling first
+MARK_KINDS = (
+    "phase",
+    "caption",
+    "camera",
+    "action",
+)  # segments that divide a clip; the first kind found is used
+MIN_POINTS = 3
+TIME_PHASES = ("", "V", "D", "R")  # any other value of `phase` is the name of a measure (MIND's mse, psnr, ...)
+Curve = dict[str, str | list[float]]
 
 
 @dataclass(frozen=True)
 class Filters:
-    """Which clips to list; empty fields do not filter."""
+    """Which clips to list. Empty fields do not filter."""
 
     model: str = ""
     scene: str = ""
@@ -54,7 +66,7 @@ class RunView:
         self._loaded: OrderedDict[tuple[str, ...], Artifact | None] = OrderedDict()
 
     def _table(self, name: str) -> pd.DataFrame:
-        """A table that a later stage has not written yet is empty, not an error: the inspector shows what there is."""
+        """A table of the run; empty if its stage has not run yet, so that the inspector shows what exists."""
         path = self.params.paths.tables / f"{name}.parquet"
         return read_table(self.params.paths.tables, name) if path.is_file() else empty_table(name)
 
@@ -63,7 +75,7 @@ class RunView:
         return self.tables[name].iloc[self._rows[name].get(key, [])]
 
     def select(self, filters: Filters) -> list[Clip]:
-        """The clips that pass, in table order."""
+        """The clips that pass the filters, in the order of the table."""
         allowed = set(self.clips)
         if filters.failure:
             frame = self.tables["failures"]
@@ -84,7 +96,7 @@ class RunView:
         ]
 
     def choices(self) -> dict[str, list[str]]:
-        """What the filters can be set to."""
+        """The values that the filters offer."""
         scores = self.tables["scores"]
         return {
             "model": sorted({clip.model_id for clip in self.clips.values()}),
@@ -94,13 +106,13 @@ class RunView:
         }
 
     def clip(self, label: str) -> Clip:
-        """A clip by its label `benchmark/setting/model/clip` (deep links carry it)."""
+        """A clip by its label `benchmark/setting/model/clip`."""
         if label not in self._by_label:
             raise UsageError(f"There is no clip '{label}' in the run '{self.params.run}'")
         return self._by_label[label]
 
     def counterparts(self, clip: Clip) -> list[Clip]:
-        """The same task by other models."""
+        """The clips of other models for the same task."""
         same = (clip.benchmark, clip.setting, clip.clip_id)
         return [other for other in self.clips.values() if (other.benchmark, other.setting, other.clip_id) == same and other != clip]
 
@@ -125,7 +137,7 @@ class RunView:
         return [0, n_frames]
 
     def curves(self, clip: Clip) -> list[Curve]:
-        """The camera's yaw, and every metric that has values for single frames."""
+        """The camera's yaw, and every metric with values for single frames."""
         return yaw_curve(self.artifact(clip, PoseTrack)) + metric_curves(self.of_clip("units", clip.key))
 
     def visibility(self, clip: Clip) -> list[tuple[int, int, int]]:
@@ -151,10 +163,79 @@ class RunView:
 
 
 def _shown(metric: str, variant: str, phase: str) -> str:
-    """A score's name in the filter: a metric may be scored in several variants and phases."""
+    """The name of a score in the filter, with variant and phase."""
     return f"{metric} ({variant})" + (f" {phase}" if phase else "")
 
 
 def _records(frame: pd.DataFrame, columns: list[str]) -> list[dict[str, Any]]:
-    """Plain JSON values: missing numbers are null."""
+    """The rows as plain JSON values; missing numbers become null."""
     return json.loads(frame[columns].to_json(orient="records"))
+
+
+def metric_curves(units: pd.DataFrame) -> list[Curve]:
+    """One curve per metric, variant and measure with at least three frames. A pair is drawn at its first frame."""
+    units = units[units["frame"].notna() & units["value"].notna() & units["kind"].isin(["frame", "pair"])]
+    measure = units["phase"].where(~units["phase"].isin(TIME_PHASES), "")
+    curves = []
+    for (metric, variant, name), rows in units.groupby([units["metric"], units["variant"], measure], sort=True):
+        # a row of the whole clip ("" sorts first) is preferred to a row of the same frame within a phase
+        rows = rows.sort_values(["frame", "phase"], kind="stable").drop_duplicates("frame")
+        if len(rows) >= MIN_POINTS:
+            title = " ".join(part for part in (str(metric), str(name), f"({variant})") if part)
+            curves.append(_curve(title, rows["frame"].astype(int), rows["value"]))
+    return curves
+
+
+def yaw_curve(pose: PoseTrack | None) -> list[Curve]:
+    """The camera's yaw relative to the first frame, in degrees. It keeps counting beyond 180."""
+    if pose is None:
+        return []
+    return [_curve("camera yaw (deg)", pose.frame_index, turned_yaw_deg(pose.c2w))]
+
+
+def visibility_spans(masks: Masks | None) -> list[tuple[int, int, int]]:
+    """Spans (first frame, end, state) of the subject's visibility; states as in the mask artifact."""
+    if masks is None or not len(masks.state):
+        return []
+    states, frames = masks.state.astype(int), masks.frame_index
+    starts = np.flatnonzero(np.r_[True, np.diff(states) != 0])
+    ends = np.r_[frames[starts[1:]], frames[-1] + 1]
+    return [(int(frames[start]), int(end), int(states[start])) for start, end in zip(starts, ends, strict=True)]
+
+
+def _curve(name: str, frames: ArrayLike, values: ArrayLike) -> Curve:
+    return {"name": name, "frames": np.asarray(frames).tolist(), "values": np.round(np.asarray(values, float), 5).tolist()}
+
+
+class NoteBook:
+    """Notes on clips in one JSON file, by clip label.
+
+    Every write takes a lock and reads the file again, so that two inspectors do not overwrite each other's notes.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def _all(self) -> dict[str, str]:
+        if not self.path.is_file():
+            return {}
+        try:
+            notes = json.loads(self.path.read_text(encoding="utf-8"))
+        except ValueError:
+            raise ContractError(f"{self.path} is not valid JSON; move it away to start new notes") from None
+        return dict(notes)
+
+    def read(self, label: str) -> str:
+        return self._all().get(label, "")
+
+    def write(self, label: str, text: str) -> None:
+        """Save a note. An empty note is removed."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.with_name(f".{self.path.name}.lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            notes = self._all()
+            if text.strip():
+                notes[label] = text
+            else:
+                notes.pop(label, None)
+            write_json(self.path, notes)

@@ -1,8 +1,8 @@
-"""The clip inspector's widget: frame-accurate playback of a clip beside its ground truth and other models' clips."""
+"""The clip inspector: plays a clip frame by frame beside its ground truth and the clips of other models."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -10,14 +10,14 @@ from typing import Any
 from urllib.parse import quote
 
 import anywidget
+import numpy as np
 import traitlets
 
 from lookback.clips import Clip
 from lookback.errors import LookbackError, MediaError
-from lookback.inspector.notes import NoteBook
-from lookback.inspector.painting import LAYERS, Clicked, missing, paint
-from lookback.inspector.run import Filters, RunView
-from lookback.inspector.sync import by_frame, by_phase
+from lookback.inspector.overlays import LAYERS, Clicked, missing_overlays, paint
+from lookback.inspector.run import Filters, NoteBook, RunView
+from lookback.measures.phases import ground_truth_index
 from lookback.paths import resolve
 from lookback.widgets.frames import FrameServer, encode_image, shown_size
 
@@ -28,7 +28,7 @@ DEFAULT_FPS = 24.0
 
 @dataclass(frozen=True)
 class Slot:
-    """One video on the stage. `frames[i]` is its frame beside frame i of the opened clip."""
+    """One video on the page. `frames[i]` is its frame that is shown beside frame i of the opened clip."""
 
     clip: Clip
     path: Path
@@ -37,7 +37,7 @@ class Slot:
 
 
 class ClipInspector(anywidget.AnyWidget):
-    """Shows one clip of a run at a time; opens at `clip` (its label) and `frame` when given."""
+    """Shows one clip of a run at a time. `clip` (a label) and `frame` say where it opens."""
 
     _esm = "".join(part.read_text() for part in (SHARED / "player.js", OWN / "chart.js", OWN / "inspector.js"))
     _css = OWN.joinpath("inspector.css").read_text()
@@ -61,7 +61,7 @@ class ClipInspector(anywidget.AnyWidget):
         try:
             if clip or first:
                 self._open(clip or first, frame)
-        except LookbackError as error:  # a link to a clip that is not in this run
+        except LookbackError as error:  # the link names a clip that this run does not have
             self._open(first)
             self.view = {**self.view, "message": str(error)}
 
@@ -84,7 +84,7 @@ class ClipInspector(anywidget.AnyWidget):
         except LookbackError as error:
             self.view = {**self.view, "message": str(error), "frame": int(message.get("frame", 0))}
 
-    # what is listed
+    # the list of clips
 
     def _listing(self) -> dict[str, Any]:
         clips = [clip.label for clip in self._run.select(self._filters)]
@@ -97,7 +97,7 @@ class ClipInspector(anywidget.AnyWidget):
         self._filters = Filters(low=low, high=high, **{name: str(values.get(name, "")) for name in names})
         self.listing = self._listing()
 
-    # what is shown
+    # the opened clip
 
     def _open(self, label: str, frame: int = 0) -> None:
         clip = self._run.clip(label)
@@ -114,7 +114,7 @@ class ClipInspector(anywidget.AnyWidget):
             except MediaError as error:
                 message = str(error)
                 if not self._slots:
-                    break  # nothing to lay the others beside
+                    break  # without the opened clip there is nothing to compare
         self.view = {
             "label": clip.label,
             "run": self._run.params.run,
@@ -125,7 +125,7 @@ class ClipInspector(anywidget.AnyWidget):
             "curves": self._run.curves(clip),
             "visibility": self._run.visibility(clip),
             "facts": self._run.facts(clip),
-            "missing": missing(self._run, clip),
+            "missing": missing_overlays(self._run, clip),
             "reference": "its ground truth" if clip.ground_truth else "the clip's first frame",
             "overlays": sorted(self._overlays),
             "counterparts": [{"label": label, "model": model} for label, model in counterparts.items()],
@@ -150,7 +150,7 @@ class ClipInspector(anywidget.AnyWidget):
         return facts | ({"frame_map": slot.frames} if self._slots else {})
 
     def _frame_map(self, clip: Clip, other: Clip, path: Path, truth: bool) -> list[int]:
-        """Which frame of a video stands beside each frame of the opened clip."""
+        """Which frame of a video is shown beside each frame of the opened clip."""
         count, others = self._server.info(resolve(clip.video)).n_frames, self._server.info(path).n_frames
         offset = clip.mark_time or 0 if truth else 0
         if self._sync == "frame" or (truth and offset):
@@ -161,7 +161,7 @@ class ClipInspector(anywidget.AnyWidget):
             return by_phase([0, count], [0, others])
         return by_phase(self._run.marks(clip, count), [0, clip.d_start, clip.r_start, min(clip.gt_frames or others, others)])
 
-    # what the browser asks for
+    # messages from the browser
 
     def _note(self, message: dict[str, Any]) -> None:
         self._notes.write(self._run.clip(str(message["label"])).label, str(message["text"]))
@@ -184,7 +184,7 @@ class ClipInspector(anywidget.AnyWidget):
         self._refresh()
 
     def _refresh(self) -> None:
-        """Same clips, new pictures: the browser drops what it has and asks again."""
+        """Tell the browser to drop its pictures and to ask for new ones."""
         self._version += 1
         self.send({"type": "refresh", "version": self._version})
 
@@ -196,7 +196,7 @@ class ClipInspector(anywidget.AnyWidget):
         answer = {name: message[name] for name in ("slot", "indices", "version", "exact")}
         self.send({"type": "frames", **answer}, buffers=images)
 
-    def _picture(self, number: int, index: int) -> Any:
+    def _picture(self, number: int, index: int) -> np.ndarray:
         slot = self._slots[number]
         frame = self._server.pixels(slot.path, index)
         if not self._overlays or slot.truth:
@@ -204,11 +204,31 @@ class ClipInspector(anywidget.AnyWidget):
         clicked = self._clicked if self._clicked is not None and self._clicked.slot == number else None
         return paint(self._run, slot.clip, frame, index, self._overlays, lambda: self._reference(number, index), clicked)
 
-    def _reference(self, number: int, index: int) -> Any:
-        """What a frame is compared with: the ground-truth frame shown beside it, else the clip's own first frame."""
+    def _reference(self, number: int, index: int) -> np.ndarray:
+        """The frame to compare with: the ground-truth frame beside it, or the clip's first frame if there is no ground truth."""
         truth = next((slot for slot in self._slots if slot.truth), None)
         if truth is None:
             return self._server.pixels(self._slots[number].path, 0)
         beside = self._slots[number].frames
         position = index if number == 0 else min(range(len(beside)), key=lambda place: abs(beside[place] - index))
         return self._server.pixels(truth.path, truth.frames[min(position, len(truth.frames) - 1)])
+
+
+def by_frame(n_frames: int, other_frames: int, offset: int = 0) -> list[int]:
+    """Frame i is shown beside frame i + offset (MIND's ground truth starts at mark_time). The last frame is repeated."""
+    return np.minimum(np.arange(n_frames) + offset, other_frames - 1).tolist()
+
+
+def by_phase(marks: Sequence[int], other: Sequence[int]) -> list[int]:
+    """Frames are matched linearly within each phase, as MemoBench matches a clip with its ground truth.
+
+    `marks` are the first frames of the phases and the end, [0, d_start, r_start, n]. If the videos do not have the same phases,
+    they are matched linearly as a whole.
+    """
+    if len(marks) != len(other):
+        marks, other = (marks[0], marks[-1]), (other[0], other[-1])
+    frames: list[int] = []
+    for start, end, first, stop in zip(marks, marks[1:], other, other[1:], strict=False):
+        if end > start:
+            frames += ground_truth_index(end - start, first, max(first, stop - 1)).tolist()
+    return frames or [other[0]]

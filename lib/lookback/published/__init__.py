@@ -1,5 +1,8 @@
-"""The papers' printed tables as data: `load("wrbench_table2")`. Each benchmark's folder `published` holds its own; the registers
-of model names and of dimensions lie in `data`. Sources: `data/README.md`."""
+"""The printed tables of the papers as data: `load("wrbench_table2")`.
+
+The tables are in the folder `published` of each benchmark. The registers of model names and of dimensions are in `data`; its
+README.md names the sources.
+"""
 
 from __future__ import annotations
 
@@ -16,27 +19,25 @@ from lookback.registry import benchmark_packages
 
 __all__ = ["half_digits", "load", "names"]
 
-# not tables of results: the registers of model names and of dimensions, and what MemoBench underlines
-REGISTERS = ("dimensions", "memobench_underlined", "models")
-# integer columns are counts, and exact, unless their name says that they are rounded measurements
+# integer columns are exact counts, except those whose name ends like this: they are rounded measurements
 ROUNDED_INTEGERS = ("_pct", "_deg")
 
 
 def names() -> list[str]:
-    """The tables that `load` knows."""
+    """The names of all tables."""
     return sorted(_files())
 
 
 @cache
 def _files() -> dict[str, Traversable]:
-    """Every CSV by its name."""
+    """Every CSV file by its name."""
     folders = [resources.files(data), *(resources.files(package) / "published" for package in benchmark_packages())]
     found = [entry for folder in folders if folder.is_dir() for entry in folder.iterdir()]
     return {entry.name.removesuffix(".csv"): entry for entry in found if entry.name.endswith(".csv")}
 
 
 def load(name: str) -> pd.DataFrame:
-    """One printed table; an empty cell is missing, as the "-" in the paper is.
+    """One printed table. A "-" in the paper is a missing value.
 
     >>> load("wrbench_table2").shape
     (23, 13)
@@ -46,7 +47,7 @@ def load(name: str) -> pd.DataFrame:
 
 @cache
 def half_digits(name: str) -> pd.DataFrame:
-    """Half a unit of the last printed digit of every number, 0 where a count is exact: the most that printing can have moved it.
+    """Half a unit of the last printed digit of every number: the largest possible rounding error. 0 for exact counts.
 
     >>> float(half_digits("wrbench_table2").loc[0, "cam_prec"])
     0.0005

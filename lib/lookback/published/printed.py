@@ -1,4 +1,4 @@
-"""How a paper's printed tables are shown, and what else can be computed from them. Each benchmark declares its own."""
+"""How the printed tables of a paper are shown, and what is computed from them. Each benchmark declares its own."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ class Printed:
     """How one printed table is shown."""
 
     id: str
-    name: str  # the data file
+    name: str  # name of the data file
     title: str
     labels: tuple[str, ...] = ("model",)
     columns: tuple[str, ...] = ()  # empty: all
     where: dict[str, str] = field(default_factory=dict)
-    group: str = ""  # best and second best are marked within it
+    group: str = ""  # best and second best are marked within each value of this column
     marked: bool = False
-    lower: tuple[str, ...] = ()  # less is better, beyond what the register says
+    lower: tuple[str, ...] = ()  # further columns in which less is better
     headers: dict[str, str] = field(default_factory=dict)
-    reading: str = ""
+    conclusion: str = ""
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class RankGroup:
-    """Models that a paper compares with each other: the rows of its main table that `where` keeps."""
+    """Models that a paper compares with each other: the rows of its main table that match `where`."""
 
     id: str
     title: str
@@ -43,7 +43,7 @@ class RankGroup:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure made from printed numbers, with its name and caption, and the same as a table."""
+    """A figure made from printed numbers, with its name, its caption, and the same numbers as a table."""
 
     figure: Figure
     name: str
@@ -53,19 +53,19 @@ class Drawing:
 
 @dataclass(frozen=True)
 class PrintedPaper:
-    """What a paper prints."""
+    """The printed tables of one paper."""
 
     title: str
     intro: str
     tables: tuple[Printed, ...]
     groups: tuple[RankGroup, ...] = ()
-    compared: dict[str, str] = field(default_factory=dict)  # the rows of its main table that other papers have too
+    compared: dict[str, str] = field(default_factory=dict)  # selects the rows of its main table that are compared with other papers
     drawings: Callable[[], list[Drawing]] = list
-    sampled: Callable[[], list[PaperTable]] = list  # tables of places whose sampling error can be computed
+    sampled: Callable[[], list[PaperTable]] = list  # tables of places for which a sampling error can be computed
 
     @property
     def ranks_models(self) -> bool:
-        """Whether it prints a table of models."""
+        """True if the paper prints a table that compares models."""
         return bool(self.groups)
 
 

@@ -1,9 +1,9 @@
-"""How firm is a place in a printed table? Three honest answers from what is printed.
+"""How certain is a place in a printed table? Three answers from printed numbers.
 
-Rounding: a printed number stands for everything within half its last digit, so a place is a range of places. Dimensions: an overall
-order depends on which dimensions were averaged; resampling them shows how much. Clips: where a paper prints what the sampling error
-follows from (a share with its n, a mean with sd and n), `lookback.stats.rank_intervals` gives the places it leaves open. The papers
-print no other spread.
+Rounding: a printed number can be anything within half of its last digit, so a place becomes a range of places. Dimensions: an
+overall order depends on the dimensions that were averaged; resampling them shows how much. Clips: if a paper prints a share with
+its n, or a mean with sd and n, `lookback.stats.rank_intervals` gives the places that the sampling error allows. The papers print no
+other spread.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ SLACK = 1e-9
 
 
 def rounding_ranges(values: Sequence[float], halves: Sequence[float]) -> pd.DataFrame:
-    """Place (1 is the largest) and the range of places that rounding leaves open; missing numbers get none.
+    """Place (1 is the largest) and the range of places that rounding allows; missing numbers get no place.
 
-    Best place: 1 + how many cannot be smaller; worst place: 1 + how many may be larger. Numbers one unit of the last digit apart
-    cannot have swapped, so only equal prints (or columns with mixed digits) leave a place open.
+    Best place: 1 + the number of values that are certainly larger. Worst place: 1 + the number of values that may be larger. Values
+    that differ in the last digit keep their order, so only equal values (or columns with mixed digits) give a range.
 
     >>> rounding_ranges([0.90, 0.80, 0.80], [0.005] * 3).to_numpy().tolist()
     [[1.0, 1.0, 1.0], [2.0, 2.0, 3.0], [2.0, 2.0, 3.0]]

@@ -1,4 +1,4 @@
-"""Which printed names mean the same model (`data/models.csv`), and what each printed column is about (`data/dimensions.csv`)."""
+"""Which printed names mean the same model (`data/models.csv`), and what each printed column measures (`data/dimensions.csv`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lookback.errors import UsageError
 from lookback.published import load
 from lookback.published.printed import printed_papers, ranked_papers
 
-# what a dimension is about, in the order of the figures
+# what a dimension measures, in the order of the figures
 CONSTRUCTS = {
     "camera": "is the requested view change executed",
     "object": "does the same thing or person come back",
@@ -22,7 +22,7 @@ CONSTRUCTS = {
 
 
 def canonical(paper: str, printed: str) -> str:
-    """The model a paper's printed name means; a name that stands in one paper only means itself.
+    """The common name of a model that a paper prints. A name that occurs in one paper only stays as it is.
 
     >>> canonical("WRBench", "Hunyuan WorldPlay"), canonical("MemoBench", "HunyuanWorldPlay")
     ('HY-WorldPlay', 'HY-WorldPlay')
@@ -45,9 +45,9 @@ def dimensions(paper: str | None = None) -> pd.DataFrame:
 
 
 def scores(paper: str) -> pd.DataFrame:
-    """A paper's main table with canonical model names as index and its dimensions as columns, turned so that more is better.
+    """A paper's main table with common model names as index and its dimensions as columns, with signs such that more is better.
 
-    Of a paper that scores its settings apart, the setting whose models stand in other papers too.
+    If a paper scores its settings separately, only the setting whose models appear in other papers is used.
     """
     return _scores(paper).copy()
 
@@ -65,7 +65,7 @@ def _scores(paper: str) -> pd.DataFrame:
 
 
 def shared_models() -> pd.DataFrame:
-    """Models that stand in two or more papers: one row per model, the printed name in each paper or missing."""
+    """Models that appear in two or more papers: one row per model, with its printed name in each paper."""
     rows: dict[str, dict[str, str]] = {}
     for paper in ranked_papers():
         for printed in load(str(dimensions(paper)["table"].iloc[0]))["model"]:

@@ -1,8 +1,7 @@
-"""From a cell to the frames: per model and clip, moments of the video, every score, the worst units and the judges' words."""
+"""What is behind a number: for every model and clip some frames, every score, the worst units and the judges' answers."""
 
 from __future__ import annotations
 
-import base64
 import html
 import re
 from collections.abc import Iterable, Iterator
@@ -10,40 +9,27 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
 
-import cv2
-import numpy as np
 import pandas as pd
 
 from lookback.clips import KEYS, Clip
 from lookback.errors import MediaError
 from lookback.files import sha256_json
 from lookback.judging.question import SECOND
-from lookback.media import open_video
 from lookback.paths import resolve
 from lookback.progress import track
-from lookback.registry import METRICS
+from lookback.registry import BENCHMARKS, METRICS
 from lookback.scoring.aggregate import TRIGGER_DETAIL
 from lookback.scoring.direction import more_is_better
+from lookback.strips import jpeg_html, read_strip
 
-WIDTH = 112  # of a moment in pixels
+WIDTH = 112  # of one frame, in pixels
 WORST = 3  # units shown per metric
 DECODERS = 2  # clips read at the same time
-QUESTIONS = {  # how the ids of a metric's own questions begin, where its task asks for several metrics at once
-    "wrbench.visible_spatial": ("D3_",),
-    "wrbench.visible_state": ("D4_",),
-    "wrbench.reobserved_spatial": ("D5_", SECOND),
-    "wrbench.reobserved_state": ("D6_", SECOND),
-    "wrbench.support": (SECOND,),
-    "memobench.vqa_continuity_of_memory": ("continuity_of_memory.",),
-    "memobench.vqa_instruction_following": ("instruction_following.",),
-    "memobench.vqa_object_background": ("object_and_background.",),
-    "memobench.vqa_physics_adherence": ("physics_adherence.",),
-}
-MOST = 400  # clips with pictures; a larger run keeps to its first ones, so that the file stays small
+MOST = 400  # clips with pictures: further clips get none, so that the file stays small
 
 
 def anchor(benchmark: str, model: str) -> str:
-    """The id of a model's part, which the cells of the tables lead to: readable, and no other name's."""
+    """The HTML id of a model's part, to which table cells link. It is readable, and no two models share one."""
     words = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{model}".lower()).strip("-")
     return f"behind-{words}-{sha256_json([benchmark, model])[:10]}"
 
@@ -51,12 +37,12 @@ def anchor(benchmark: str, model: str) -> str:
 def behind_the_numbers(
     clips: list[Clip], items: pd.DataFrame, units: pd.DataFrame, judgements: pd.DataFrame, run: str, moments: int
 ) -> list[str]:
-    """One fold per model, one per clip in it."""
+    """The HTML: one part that can be opened per model, with one card per clip."""
     scores, worst, answers = (dict(list(frame.groupby(KEYS))) for frame in (items, units, judgements))
     frames = worst_frames(units)
     order = sorted(clips, key=lambda clip: (clip.benchmark, clip.model_id, clip.setting, clip.clip_id))
     parts: dict[tuple[str, str], list[str]] = {}
-    with ThreadPoolExecutor(max_workers=DECODERS) as pool:  # decoding lets go of the interpreter
+    with ThreadPoolExecutor(max_workers=DECODERS) as pool:  # decoding releases the interpreter lock
         pictured = pool.map(lambda clip: _strip(clip, moments), order[:MOST] if moments else [])
         strips = dict(zip([clip.key for clip in order], track(pictured, "clip cards", total=min(len(order), MOST)), strict=False))
     for clip in order:
@@ -72,11 +58,11 @@ def behind_the_numbers(
         for key, cards in parts.items()
     ]
     left = len(order) - MOST
-    return ([f'<p class="reading">The last {left} clips are listed without pictures.</p>'] if left > 0 else []) + folds
+    return ([f'<p class="remark">The last {left} clips are listed without pictures.</p>'] if left > 0 else []) + folds
 
 
 def worst_frames(units: pd.DataFrame) -> dict[tuple[str, ...], int]:
-    """Per clip, the frame of its worst unit: the farthest on the bad side of what the same unit is in the other clips."""
+    """For every clip the frame of its worst unit: the one that is farthest below the same unit in the other clips."""
     told = units[units["value"].notna() & units["frame"].notna()]
     if told.empty:
         return {}
@@ -98,16 +84,10 @@ def _card(clip: Clip, items: pd.DataFrame, units: pd.DataFrame, answers: pd.Data
 
 def _strip(clip: Clip, moments: int) -> str:
     try:
-        with open_video(resolve(clip.video)) as reader:
-            indices = np.linspace(0, reader.info.n_frames - 1, moments).round().astype(int)
-            frames = reader.read(indices)
+        strip = read_strip(resolve(clip.video), moments).resized(WIDTH)
     except MediaError as error:
         return f"<p>{html.escape(str(error))}</p>"
-    height = max(1, round(WIDTH * frames.shape[1] / frames.shape[2]))
-    row = np.hstack([cv2.resize(frame, (WIDTH, height), interpolation=cv2.INTER_AREA) for frame in frames])
-    data = cv2.imencode(".jpg", cv2.cvtColor(row, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 70])[1].tobytes()
-    text = f"frames {', '.join(map(str, indices))} of {clip.label}"
-    return f'<img loading="lazy" alt="{html.escape(text)}" src="data:image/jpeg;base64,{base64.b64encode(data).decode()}">'
+    return jpeg_html(strip.joined(), f"frames {', '.join(map(str, strip.frames))} of {clip.label}", quality=70)
 
 
 def _scores(items: pd.DataFrame, units: pd.DataFrame) -> str:
@@ -134,7 +114,7 @@ def _worst(units: pd.DataFrame | None, metric: str, phase: str) -> Iterator[str]
 
 
 def _answers(items: pd.DataFrame, answers: pd.DataFrame) -> str:
-    """Under each judged metric the words of the judge who made its score, the gate's among them."""
+    """The judges' answers behind every judged metric, and behind the trigger gate."""
     parts = [
         (row["metric"], answers_behind(row["metric"], row["backend"], answers))
         for row in items.drop_duplicates("metric").to_dict("records")
@@ -147,14 +127,15 @@ def _answers(items: pd.DataFrame, answers: pd.DataFrame) -> str:
 
 
 def answers_behind(metric: str, backend: str, answers: pd.DataFrame) -> pd.DataFrame:
-    """The answers that a judged score was made of: the metric's own questions, by the judges its item names."""
+    """The answers that a judged score was made from: the metric's own questions, answered by the judges that the item names."""
     asked = answers["task"].isin(METRICS.get(metric).judge_tasks) & answers["judge"].isin(backend.split(","))
-    own = answers["question_id"].str.startswith(QUESTIONS.get(metric, ("",)))
+    prefixes = BENCHMARKS.get(METRICS.get(metric).benchmark).question_prefixes(metric)
+    own = answers["question_id"].str.startswith(prefixes)
     return answers[asked & own & (answers["verbatim"] != "")]
 
 
 def _trigger(items: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
-    """The trigger's answer: of the judge who closed the gate, or of every judge asked where it stayed open."""
+    """The answers about the trigger: of the judge who closed the gate, or of all judges if it stayed open."""
     asked = answers[(answers["task"] == "trigger") & (answers["verbatim"] != "")]
     closed = items.loc[items["detail"].str.startswith(TRIGGER_DETAIL), "detail"]
     judges = set(closed.str.removeprefix(TRIGGER_DETAIL).str.split(":").str[0])
@@ -162,7 +143,7 @@ def _trigger(items: pd.DataFrame, answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def _lines(answers: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """One line per answer; what was asked second by second stands in one."""
+    """One line per answer. Answers about single seconds are joined into one line per judge."""
     seconds: dict[str, list[str]] = {}
     for row in answers:
         judge = html.escape(row["judge"]) + (" (simulated)" if row["simulated"] and row["judge"] != "simulated" else "")

@@ -1,4 +1,4 @@
-"""The report's sections from a run's tables."""
+"""The report of a run: one method per section, made from the run's tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from lookback.report.figures.paths import camera_paths
 from lookback.report.figures.profiles import profile
 from lookback.report.figures.statistics import ON_THE_PAGE, interactive_statistics
 from lookback.report.findings import findings
-from lookback.report.page import Section
+from lookback.report.page import Report, Section
 from lookback.report.paper import PaperData
 from lookback.report.sheets import clip_of, failure_examples, sheet_html
 from lookback.report.stage_tables import AUDIT, ROWS, audit_reach, macro_f1_note, text_columns, whole_counts
@@ -36,11 +36,12 @@ from lookback.scoring.figures import coverage_table, runtime_table
 from lookback.scoring.variants import only_chosen
 from lookback.tables import read_csv, read_table
 
-READING = """Each number is a mean over clips; a cell without a number says why when you point at it. Bold on green is best,
-underlined second best, within the group the paper uses. Under every table stand the number of clips, what is missing and why, and
-which backend made the scores. A score made by an embedded stand-in is not the paper's score: compare it within this report only."""
-SIMULATED = """This run is the demo world: its models are simulated, their failures are injected with known severity, and its votes
-and judge's answers are simulated from that truth. It shows that the workbench works; it says nothing about any real model."""
+HOW_TO_READ = """Each number is a mean over clips. Point at an empty cell to see why it is empty. Bold on green is best and
+underlined is second best, within the groups that the paper uses. The notes under every table give the number of clips, what is
+missing and why, and which backend made the scores. A score made by an embedded stand-in is not the paper's score: compare it only
+with other scores in this report."""
+SIMULATED = """This run uses the demo world. Its models are simulated, their failures are injected with known severity, and votes
+and judge answers are simulated from that truth. It shows that the workbench works; it says nothing about any real model."""
 
 FORENSICS = (
     ("counts", "Failures by model and split (non-exclusive)", ["benchmark", "setting", "model_id"]),
@@ -51,37 +52,31 @@ FORENSICS = (
 )
 
 
-class ReportBuilder:
-    """Collects sections and tables of one run."""
+class ReportBuilder(Report):
+    """The report of a run with clips."""
 
     def __init__(self, params: RunParams):
-        self.params = params
+        super().__init__(params)
         names = ("clips", "rejected", "screen", "truth", "ratings", "artifacts", "units", "gated", "judgements", "failures")
         self.tables = {name: read_table(params.paths.tables, name) for name in names}
         self.clips = {clip.key: clip for clip in clips_from_frame(self.tables["clips"])}
         self.items = only_chosen(self.tables["gated"], params)
-        self.written: dict[str, PaperTable] = {}
 
     def sections(self) -> list[Section]:
-        """Every section that has something to show."""
+        """Every section that is not empty."""
         summary = self.summary()
         papers = self.papers()
         self.illustrate(papers)
-        parts = [summary, self.data(), *papers, self.failures_of_the_world(), self.scores(), self.judging()]
+        parts = [summary, self.data(), *papers, self.simulated_failures(), self.scores(), self.judging()]
         parts += [self.agreement(), self.forensics(), self.audit(), self.behind(), self.provenance()]
         summary.fragments += findings(self.items, self.params.paths.tables)
         return [part for part in parts if part.fragments]
-
-    def table(self, table: PaperTable, most: int | None = None) -> str:
-        """Keep a table to be saved whole; its HTML, of a long one the first `most` rows."""
-        self.written[table.id] = table
-        return table.to_html(most)
 
     def plain(
         self, table_id: str, title: str, frame: pd.DataFrame, labels: list[str], notes: list[str] | None = None, digits: int = 3
     ) -> str:
         if frame.empty:
-            return f'<p class="reading">{html.escape(title)}: none.</p>'
+            return f'<p class="remark">{html.escape(title)}: none.</p>'
         numbers = {name: digits for name in frame.columns if name not in labels}
         return self.table(PaperTable(table_id, title, frame.reset_index(drop=True), labels, numbers, notes=notes or []))
 
@@ -101,7 +96,7 @@ class ReportBuilder:
         section = Section("summary", "Summary", self.params.description, [f'<div class="cards">{cards}</div>'])
         if len(self.tables["truth"]):
             section.fragments.append(f'<p class="simulated">{SIMULATED}</p>')
-        section.fragments.append(f"<h3>How to read this</h3><p>{READING}</p>")
+        section.fragments.append(f"<h3>How to read this</h3><p>{HOW_TO_READ}</p>")
         return section
 
     def data(self) -> Section:
@@ -121,26 +116,26 @@ class ReportBuilder:
 
     @cached_property
     def data_for_papers(self) -> PaperData:
-        """The items with what is known about their clips."""
+        """The scores joined with facts about their clips."""
         return PaperData(self.params, with_clip_facts(self.items, self.tables["clips"]), self.tables)
 
     def papers(self) -> list[Section]:
-        """A section per benchmark of the run: its paper's tables."""
+        """One section per benchmark of the run, with the tables of its paper."""
         sections = []
         for benchmark in self.benchmarks():
             tables = benchmark.paper_tables(self.data_for_papers.of(benchmark.name))
             fragments = [self.table(table) for table in tables]
             remarks = benchmark.paper_remarks(self.written) if tables else []
-            fragments += [f'<p class="reading">{html.escape(remark)}</p>' for remark in remarks]
+            fragments += [f'<p class="remark">{html.escape(remark)}</p>' for remark in remarks]
             sections.append(Section(benchmark.name, benchmark.title, "", fragments))
         return sections
 
     def benchmarks(self) -> list[Benchmark]:
-        """The benchmarks that the run has clips of."""
+        """The benchmarks that have clips in this run."""
         return [BENCHMARKS.get(name) for name in sorted(self.tables["clips"]["benchmark"].unique())]
 
     def illustrate(self, papers: list[Section]) -> None:
-        """The papers' figures, below the tables of their section."""
+        """Add the figures of each paper below the tables of its section."""
         artifacts = RunArtifacts(self.params.paths.artifacts, self.tables["artifacts"])
         for section, benchmark in zip(papers, self.benchmarks(), strict=True):
             figures = [profile(self.written[name]) for name in benchmark.profiled if name in self.written]
@@ -148,7 +143,7 @@ class ReportBuilder:
             figures.append(camera_paths(section.id, self.clips.values(), artifacts))
             section.fragments += [figure.save(self.params.paths.figures / "report") for figure in figures if figure is not None]
 
-    def failures_of_the_world(self) -> Section:
+    def simulated_failures(self) -> Section:
         section = Section("sheets", "Simulated failures", "One contact sheet per injected failure, from this run's clips.")
         if self.params.report.sheets and len(self.tables["truth"]):
             for failure, right, wrong in failure_examples(self.tables["truth"]):
@@ -200,7 +195,7 @@ class ReportBuilder:
             for row in read_csv(readings).fillna("").to_dict("records"):
                 frame = whole_counts(read_csv(folder / f"{row['table']}.csv"))
                 name, notes = f"agreement-{row['table']}", [row["footnote"]]
-                table = PaperTable(name, row["title"], frame, text_columns(frame), notes=notes, reading=row["reading"])
+                table = PaperTable(name, row["title"], frame, text_columns(frame), notes=notes, conclusion=row["reading"])
                 section.fragments.append(self.table(table, most=ROWS))
         section.fragments += self.saved("agreement", interactive_statistics(folder))
         return section
@@ -260,7 +255,7 @@ class ReportBuilder:
         return section
 
     def saved(self, stage: str, interactive: Mapping[str, go.Figure] = MappingProxyType({})) -> list[str]:
-        """The figures a stage left, with the captions it wrote beside them; those that have one in their interactive drawing."""
+        """The figures that a stage saved, with their captions; interactive where there is an interactive version."""
         figures = saved_figures(self.params.paths.figures / stage)
         return [
             fragment(figure, interactive[name], ON_THE_PAGE[name]) if (name := figure.png.stem) in interactive else figure.to_html()

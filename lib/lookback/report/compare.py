@@ -1,4 +1,4 @@
-"""Two runs compared: paired differences with intervals, rank changes, what changed in parameters, backends and code."""
+"""Compare two runs: paired differences with intervals, rank changes, and changes in parameters, backends and code."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CHANGES = ["what", "name", "first", "second"]
 
 
 def compare_runs(first: RunParams, second: RunParams, folder: Path) -> list[PaperTable]:
-    """Write the comparison's tables and page below `folder`."""
+    """Write the tables and the page of the comparison to `folder`."""
     both = [_items(run) for run in (first, second)]
     differences = paired_differences(both[0], both[1], seed=first.seed, resamples=first.scoring.resamples)
     names = {"first": first.run, "second": second.run}
@@ -56,7 +56,7 @@ def compare_runs(first: RunParams, second: RunParams, folder: Path) -> list[Pape
                 "An interval without zero is a difference that these scenes support; empty: fewer than two scenes.",
             ],
             headers=names,
-            reading=_reading(differences),
+            conclusion=_conclusion(differences),
         ),
         PaperTable("ranks", "Models whose rank changed", rank_changes(differences), ["metric", "phase", "model"]),
         PaperTable("changes", "What changed", what_changed(first, second), ["what", "name", "first", "second"], headers=names),
@@ -71,7 +71,8 @@ def compare_runs(first: RunParams, second: RunParams, folder: Path) -> list[Pape
 
 
 def paired_differences(first: pd.DataFrame, second: pd.DataFrame, *, seed: int, resamples: int) -> pd.DataFrame:
-    """Per metric and model: both means over the clips scored in both runs, their difference with interval, and what is unpaired."""
+    """For every metric and model: both means over the clips that both runs scored, their difference with interval, and the number
+    of clips that only one run scored."""
     joined = first.merge(second, on=PAIR, how="outer", suffixes=("_first", "_second"))
     rows = []
     for (metric, phase, model), group in joined.groupby(["metric", "phase", "model_id"], sort=True):
@@ -91,7 +92,7 @@ def paired_differences(first: pd.DataFrame, second: pd.DataFrame, *, seed: int, 
 
 
 def rank_changes(differences: pd.DataFrame) -> pd.DataFrame:
-    """Models whose rank among all (1 = best, by the clips both runs scored) is not the same in both runs."""
+    """Models whose rank (1 = best, over the clips that both runs scored) differs between the runs."""
     parts = []
     for (metric, phase), group in differences.dropna(subset=["first", "second"]).groupby(["metric", "phase"], sort=True):
         ascending = not more_is_better(str(metric), str(phase))
@@ -104,7 +105,7 @@ def rank_changes(differences: pd.DataFrame) -> pd.DataFrame:
 
 
 def what_changed(first: RunParams, second: RunParams) -> pd.DataFrame:
-    """Parameters, backends, packages and code that differ between the runs' provenance."""
+    """Parameters, backends, packages and code that differ between the two runs."""
     before, after = (_provenance(run) for run in (first, second))
     rows: list[list[str]] = []
     for what, one, other in (
@@ -148,7 +149,7 @@ def _flat(values: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
         yield prefix, values
 
 
-def _reading(differences: pd.DataFrame) -> str:
+def _conclusion(differences: pd.DataFrame) -> str:
     told = differences.dropna(subset=["ci_low", "ci_high"])
     sure = told[(told["ci_low"] > 0) | (told["ci_high"] < 0)]
     return (

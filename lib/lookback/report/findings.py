@@ -1,4 +1,4 @@
-"""The executive page: up to three sentences that the run's data support, each with the place of its evidence."""
+"""The findings on the first page: up to three sentences that the data support, each with a link to its evidence."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from lookback.registry import BENCHMARKS
 from lookback.tables import read_csv
 
 MOST = 3
-Finding = tuple[str, str]  # the sentence, and the id of its evidence in the page
+Finding = tuple[str, str]  # the sentence, and the HTML id of its evidence
 
 
 def findings(items: pd.DataFrame, folder: Path) -> list[str]:
-    """HTML of at most three findings, the most telling kind first."""
+    """HTML of at most three findings, the most important kind first."""
     told = islice(_all(items, folder), MOST)
     rows = "".join(f'<li>{html.escape(sentence)} <a href="#{place}">Evidence.</a></li>' for sentence, place in told)
     return [f"<h3>What the data support</h3><ol>{rows}</ol>"] if rows else []
@@ -31,19 +31,19 @@ def _all(items: pd.DataFrame, folder: Path) -> Iterator[Finding]:
 
 
 def _audit(path: Path) -> Iterator[Finding]:
-    """The sentence that the audit left about the injected failures."""
+    """The sentence that the audit wrote about the injected failures."""
     if path.is_file():
         yield path.read_text(encoding="utf-8").strip(), "audit-failures"
 
 
 def _papers(items: pd.DataFrame) -> Iterator[Finding]:
-    """What each benchmark reads from its own scores."""
+    """What each benchmark says about its own scores."""
     for name in sorted(items["benchmark"].unique()):
         yield from BENCHMARKS.get(name).findings(items[items["benchmark"] == name])
 
 
 def _agreement(path: Path) -> Iterator[Finding]:
-    """What the first of the telling agreement tables says of itself."""
+    """The conclusion of the first agreement table that has one."""
     if not path.is_file():
         return
     readings = read_csv(path).fillna("").set_index("table")["reading"]
@@ -55,7 +55,7 @@ def _agreement(path: Path) -> Iterator[Finding]:
 
 
 def _coverage(items: pd.DataFrame) -> Iterator[Finding]:
-    """How much of what was asked could be scored at all."""
+    """How many scores exist, and the most common reason for missing ones."""
     if items.empty:
         return
     scored = items["value"].notna()

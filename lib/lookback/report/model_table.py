@@ -1,4 +1,4 @@
-"""From aggregated rows to a paper table: one row per model, one column per metric, with what stands behind every cell."""
+"""A paper table from aggregated scores: one row per model, one column per metric, with notes about every cell."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lookback.report.behind import anchor
 from lookback.report.table import PaperTable, mark_best
 from lookback.scoring.direction import more_is_better
 
-POOLED = ("benchmark", "metric", "variant", "phase", "model_id")  # over the settings: real and synthetic, first and third person
+POOLED = ("benchmark", "metric", "variant", "phase", "model_id")  # grouped like this, the settings of a benchmark are pooled
 NO_CLIPS = "no such clips"
 
 
 @dataclass(frozen=True)
 class Column:
-    """A table column: the metric (and phase) it shows, times `scale`."""
+    """A table column: it shows a metric (and phase), multiplied by `scale`."""
 
     header: str
     metric: str
@@ -36,7 +36,7 @@ def model_table(
     group: Mapping[str, str] | None = None,
     intervals: bool = False,
 ) -> PaperTable:
-    """Rows are models (in their group), cells the aggregated `value`; n, coverage, variants and missing reasons go to the notes."""
+    """Rows are models (in their group), cells the aggregated `value`. The notes give n, coverage, variants and missing reasons."""
     models = sorted(summary["model_id"].unique(), key=lambda model: ((group or {}).get(model, ""), model))
     frame = pd.DataFrame({"model": models})
     labels = ["model"]
@@ -68,7 +68,7 @@ def model_table(
 
 
 def _rows(summary: pd.DataFrame, column: Column) -> pd.DataFrame:
-    """A column's rows. A metric that could not be scored at all says so without naming its parts: that row stands for each."""
+    """The rows of a column. If a metric could not be scored at all, its one row without a phase is used for every phase."""
     metric = summary[summary["metric"] == column.metric]
     own = metric[metric["phase"] == column.phase]
     whole = metric[(metric["phase"] == "") & (metric["n"] == 0) & ~metric["model_id"].isin(own["model_id"])]
@@ -76,7 +76,7 @@ def _rows(summary: pd.DataFrame, column: Column) -> pd.DataFrame:
 
 
 def notes(summary: pd.DataFrame, columns: Sequence[Column]) -> list[str]:
-    """n and coverage per column, the variants, and the reasons of what is missing."""
+    """Notes: n and coverage per column, the variants, and the reasons for missing scores."""
     parts: list[str] = []
     reasons: dict[str, int] = {}
     variants: set[str] = set()
@@ -104,6 +104,6 @@ def reasons_text(text: str) -> str:
 
 
 def backend_note(items: pd.DataFrame) -> str:
-    """Which backends made these scores; an embedded stand-in is never left unnamed."""
+    """The backends that made these scores, so that an embedded stand-in is always named."""
     named = sorted({part for text in items["backend"].unique() for part in text.split(",") if part and part != "none"})
     return f"Backends: {', '.join(named) or 'none'}."

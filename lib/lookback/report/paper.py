@@ -1,4 +1,4 @@
-"""What a benchmark makes its paper's tables and figures from."""
+"""The data from which a benchmark makes the tables and figures of its paper."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lookback.params import RunParams
 
 @dataclass(frozen=True)
 class PaperData:
-    """A run's scores with what is known about their clips, its tables, and its parameters."""
+    """The scores of a run joined with facts about their clips, its tables and its parameters."""
 
     params: RunParams
     items: pd.DataFrame  # the chosen variants, after the trigger gate
@@ -24,7 +24,7 @@ class PaperData:
 
     @property
     def gated(self) -> bool:
-        """Whether a trigger decided which clips count."""
+        """True if a trigger decided which clips count."""
         return "trigger" in set(self.tables["judgements"]["task"]) and not self.params.judging.ignore_trigger
 
     @property
@@ -40,6 +40,6 @@ class PaperData:
         return self.params.report.confidence_intervals
 
     def condition_types(self, benchmark: str) -> dict[str, str]:
-        """Each model's condition type (text, camera path, ...), as its first clip says."""
+        """The condition type (text, camera path, ...) of each model, taken from its first clip."""
         clips = self.tables["clips"]
         return clips[clips["benchmark"] == benchmark].groupby("model_id")["condition_type"].first().to_dict()

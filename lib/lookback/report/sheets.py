@@ -1,23 +1,21 @@
-"""Contact sheets: a failing clip below the faithful one, eight moments each, so that a failure is recognised at a glance."""
+"""Contact sheets: eight frames of a faithful clip above eight frames of a failing one, so that the failure is easy to see."""
 
 from __future__ import annotations
 
-import base64
 import html
 from collections.abc import Mapping
 from typing import Any
 
-import cv2
 import numpy as np
 import pandas as pd
 
 from lookback.clips import KEYS, Clip
 from lookback.errors import MediaError
-from lookback.media import open_video
 from lookback.paths import resolve
+from lookback.strips import jpeg_html, read_strip
 
 CELL = (200, 120)  # width, height of one frame
-MOMENTS = 8
+MOMENTS = 8  # frames per clip
 TITLES = {
     "background_hallucination": "the surroundings are another place on return",
     "camera_drift": "the camera drifts off the requested path",
@@ -56,41 +54,20 @@ def failure_examples(truth: pd.DataFrame) -> list[tuple[str, pd.Series, pd.Serie
 
 
 def sheet_html(failure: str, rows: list[tuple[str, Clip]]) -> str:
-    """The sheet as an HTML figure; a clip that cannot be read is named instead."""
-    strips = []
-    for label, clip in rows:
-        try:
-            strips.append(_strip(label, clip))
-        except MediaError as error:
-            return f'<p class="reading">{html.escape(failure)}: {html.escape(str(error))}</p>'
-    picture = np.vstack(strips)
-    data = base64.b64encode(
-        cv2.imencode(".jpg", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 85])[1].tobytes()
-    ).decode()
+    """The contact sheet as an HTML figure. If a clip cannot be read, the error message stands there instead."""
+    try:
+        strips = [
+            read_strip(resolve(clip.video), MOMENTS).resized(*CELL).numbered().joined(gap=4, title=label) for label, clip in rows
+        ]
+    except MediaError as error:
+        return f'<p class="remark">{html.escape(failure)}: {html.escape(str(error))}</p>'
     name = failure.replace("_", " ")
-    caption = html.escape(
-        f"{name}: {TITLES.get(failure, '')}. Above the faithful clip, below the failing one ({rows[-1][1].label})."
-    )
-    image = f'<img src="data:image/jpeg;base64,{data}" alt="{caption}" loading="lazy">'
+    caption = f"{name}: {TITLES.get(failure, '')}. Above the faithful clip, below the failing one ({rows[-1][1].label})."
+    image = jpeg_html(np.vstack(strips), caption, quality=85)
     return (
-        f'<figure id="sheet-{html.escape(failure)}"><h3>{html.escape(name)}</h3>{image}<figcaption>{caption}</figcaption></figure>'
+        f'<figure id="sheet-{html.escape(failure)}"><h3>{html.escape(name)}</h3>{image}'
+        f"<figcaption>{html.escape(caption)}</figcaption></figure>"
     )
-
-
-def _strip(label: str, clip: Clip) -> np.ndarray:
-    """Eight moments of a clip side by side, a line of text above them."""
-    with open_video(resolve(clip.video)) as reader:
-        indices = np.linspace(0, reader.info.n_frames - 1, MOMENTS).round().astype(int)
-        frames = reader.read(indices)
-    cells = [cv2.resize(frame, CELL, interpolation=cv2.INTER_AREA) for frame in frames]
-    for cell, index in zip(cells, indices, strict=True):
-        cv2.putText(cell, str(index), (5, CELL[1] - 7), cv2.FONT_HERSHEY_SIMPLEX, 0.42, (0, 0, 0), 3, cv2.LINE_AA)
-        cv2.putText(cell, str(index), (5, CELL[1] - 7), cv2.FONT_HERSHEY_SIMPLEX, 0.42, (255, 255, 255), 1, cv2.LINE_AA)
-    gap = np.full((CELL[1], 4, 3), 255, np.uint8)
-    row = np.hstack([part for cell in cells for part in (cell, gap)])
-    head = np.full((22, row.shape[1], 3), 255, np.uint8)
-    cv2.putText(head, label, (4, 16), cv2.FONT_HERSHEY_SIMPLEX, 0.48, (27, 31, 36), 1, cv2.LINE_AA)
-    return np.vstack([head, row])
 
 
 def clip_of(clips: Mapping[Any, Clip], row: pd.Series) -> Clip:

@@ -1,4 +1,4 @@
-"""The tables that other stages left, made ready for the page: which columns are text, which are counts, what the audit reached."""
+"""Tables of other stages, prepared for the page: text columns, counts, and what the audit covered."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from lookback.clips import KEYS
 from lookback.forensics.score import macro_f1
 from lookback.tables import read_csv
 
-ROWS = 30  # of a long agreement table that the page shows
-COUNT = re.compile(r"(^|_)n(_|$)")  # how a column of counts is named
+ROWS = 30  # shown of a long agreement table
+COUNT = re.compile(r"(^|_)n(_|$)")  # names of columns with counts
 AUDIT = {
     "failures": (
         "Who catches what",
@@ -37,7 +37,7 @@ def text_columns(frame: pd.DataFrame) -> list[str]:
 
 
 def whole_counts(frame: pd.DataFrame) -> pd.DataFrame:
-    """Counts that a missing cell made decimal are whole numbers again: all whole, and named as a count or above one."""
+    """Turn counts back into whole numbers: a missing cell had made their column decimal."""
     numbers = frame.select_dtypes("float")
     counts = [name for name in numbers if _is_count(str(name), numbers[name].dropna())]
     return frame.astype(dict.fromkeys(counts, "Int64"))
@@ -48,7 +48,7 @@ def _is_count(name: str, told: pd.Series) -> bool:
 
 
 def audit_reach(folder: Path) -> str:
-    """What was tried on how many measures and clips, counted in the audit's own tables."""
+    """A sentence about how many measures, failures and clips the audit covers."""
     names = ("failures", "sensitivity", "drops", "reactions")
     if not all((folder / f"{name}.csv").is_file() for name in names):
         return ""

@@ -1,4 +1,4 @@
-"""A paper table: the numbers once, rendered to HTML, CSV and LaTeX from the same cells."""
+"""A paper table, written as HTML, CSV and LaTeX from the same cells."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from lookback.files import write_text
 from lookback.tables import csv_text
 
 DASH = "–"
-WIDE = 20  # columns from which a table is printed in small letters
-PAGE_PT = 453  # LaTeX: text width of A4 with margins of one inch; a wider table is shrunk to it
-CHARACTER_PT, GAP_PT = 5, 12  # LaTeX: one character and the space between two columns, on the wide side
-PAGE_ROWS = 45  # LaTeX: rows of one page; a longer table goes on in another
-LONG_TEXT = 40  # characters from which text is set in several lines; in LaTeX its column is `TEXT_PT` wide
+WIDE = 20  # a table with more columns is printed in small letters
+PAGE_PT = 453  # LaTeX: text width of A4 with margins of one inch; wider tables are shrunk to it
+CHARACTER_PT, GAP_PT = 5, 12  # LaTeX: generous widths of one character and of the space between columns
+PAGE_ROWS = 45  # LaTeX: rows per page; a longer table is split
+LONG_TEXT = 40  # longer text is set in several lines; in LaTeX its column is `TEXT_PT` wide
 TEXT_PT = 142
 
 
 @dataclass
 class PaperTable:
-    """One table in a paper's shape. `frame` holds labels and plain numbers; the other frames say more about single cells."""
+    """One table in a paper's shape. `frame` has labels and plain numbers; the other frames add details to single cells."""
 
     id: str  # e.g. "mbench-2"; file name and anchor
     title: str
@@ -34,9 +34,9 @@ class PaperTable:
     marks: pd.DataFrame | None = None  # "best", "second" or "" per number cell
     missing: pd.DataFrame | None = None  # why a cell is empty
     suffixes: pd.DataFrame | None = None  # printed after the number: a dagger, an interval
-    links: pd.DataFrame | None = None  # where a cell leads in the report
+    links: pd.DataFrame | None = None  # link target of a cell inside the report
     notes: list[str] = field(default_factory=list)  # footnotes: n, coverage, backend, variant
-    reading: str = ""  # what the table says, in plain words
+    conclusion: str = ""  # what the table says, in plain words
     headers: dict[str, str] = field(default_factory=dict)  # shown instead of column names
     better: dict[str, bool] = field(default_factory=dict)  # per number column that ranks models: is more better?
 
@@ -45,7 +45,7 @@ class PaperTable:
         return [column for column in self.frame.columns if column not in self.labels]
 
     def text(self, row: int, column: str) -> str:
-        """A cell as printed: the number with its digits, or a dash."""
+        """A cell as printed: the number with the column's digits, or a dash."""
         value = self.frame[column].iloc[row]
         if column in self.labels:
             return "" if pd.isna(value) else str(value)
@@ -58,7 +58,7 @@ class PaperTable:
         return f"{float(value):.{self.digits.get(column, 2)}f}"
 
     def header(self, column: str) -> str:
-        """The column's name, with an arrow up or down where more or less is better."""
+        """The column's name, with an arrow up if more is better and down if less is better."""
         name = self.headers.get(column, column)
         return f"{name} {'↑' if self.better[column] else '↓'}" if column in self.better else name
 
@@ -69,7 +69,7 @@ class PaperTable:
         return "" if pd.isna(value) else str(value)
 
     def to_html(self, most: int | None = None) -> str:
-        """The table as an HTML fragment; `most` rows of a longer one, which then says where the others are."""
+        """The table as HTML. With `most`, only that many rows, and a note that says where the others are."""
         shown = len(self.frame) if most is None else min(most, len(self.frame))
         told = [] if shown == len(self.frame) else [f"{shown} of {len(self.frame)} rows shown; all in tables/report/{self.id}.csv."]
         head = "".join(
@@ -79,11 +79,11 @@ class PaperTable:
         body = "\n".join(f"<tr>{self._html_row(row)}</tr>" for row in range(shown))
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in [*told, *self.notes])
         wide = " wide" if len(self.frame.columns) > WIDE else ""
-        reading = f'<p class="reading">{html.escape(self.reading)}</p>' if self.reading else ""
+        conclusion = f'<p class="remark">{html.escape(self.conclusion)}</p>' if self.conclusion else ""
         return (
             f'<figure class="table{wide}" id="{html.escape(self.id)}"><figcaption>{html.escape(self.title)}</figcaption>'
             f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-            f'{reading}<ul class="notes">{notes}</ul></figure>'
+            f'{conclusion}<ul class="notes">{notes}</ul></figure>'
         )
 
     def _html_row(self, row: int) -> str:
@@ -98,7 +98,7 @@ class PaperTable:
             why = self._extra(self.missing, row, column)
             link = self._extra(self.links, row, column)
             inner = f"{text}{f'<small>{suffix}</small>' if suffix else ''}"
-            inner = f'<a href="{html.escape(link)}">{inner}</a>' if link.startswith("#") else inner  # never out of the page
+            inner = f'<a href="{html.escape(link)}">{inner}</a>' if link.startswith("#") else inner  # links stay inside the page
             title = f' title="{html.escape(why)}"' if why and text == DASH else ""
             cells.append(f'<td class="{mark}"{title}>{inner}</td>')
         return "".join(cells)
@@ -108,7 +108,7 @@ class PaperTable:
         return csv_text(self.frame)
 
     def to_latex(self) -> str:
-        """A booktabs table: best in bold, second underlined; a wide one is shrunk to the line (graphicx)."""
+        """A booktabs table with the best value in bold and the second underlined; a wide table is shrunk (graphicx)."""
         longest = {column: self._longest(column) for column in self.frame.columns}
         prose = {column for column in self.labels if longest[column] > LONG_TEXT}
         widths = [TEXT_PT if column in prose else CHARACTER_PT * longest[column] for column in self.frame.columns]
@@ -146,7 +146,7 @@ class PaperTable:
         return "\n".join(parts)
 
     def _longest(self, column: str) -> int:
-        """Characters of the column's longest cell."""
+        """Length of the column's longest cell in characters."""
         suffixes = [self._extra(self.suffixes, row, column) for row in range(len(self.frame))]
         cells = [self.text(row, column) + suffix for row, suffix in enumerate(suffixes)]
         return max(map(len, [self.header(column), *cells]))
@@ -203,13 +203,13 @@ def latex_escape(text: str) -> str:
 
 
 def latex_breakable(text: str) -> str:
-    """Escaped text whose long names may be broken at their joints, and whose checksums anywhere."""
+    """Escaped text with line breaks allowed inside long names (at their separators) and inside checksums."""
     escaped = "".join(LATEX.get(character, character) + (BREAK if character in "_=,:/" else "") for character in text)
     return re.sub(r"[0-9a-f]{24,}", lambda checksum: BREAK.join(re.findall(".{1,8}", checksum[0])), escaped)
 
 
 def as_printed(values: pd.Series, digits: int) -> pd.Series:
-    """The numbers a reader sees: rounded to the column's digits; cells without one are left out."""
+    """The numbers as a reader sees them, rounded to the column's digits; empty cells are left out."""
     return pd.to_numeric(values, errors="coerce").dropna().map(lambda value: float(f"{value:.{digits}f}"))
 
 
@@ -219,9 +219,9 @@ def mark_best(
     digits: Mapping[str, int],
     groups: pd.Series | None = None,
 ) -> pd.DataFrame:
-    """Best and second-best of the printed numbers of each column within each group; numbers printed alike share a mark.
+    """Mark the best and second-best printed number of each column within each group. Equal printed numbers get the same mark.
 
-    Where all are printed alike there is nothing to mark, and the worst number is never marked.
+    If all printed numbers are equal, none is marked. The worst number is never marked.
     """
     marks = pd.DataFrame("", index=frame.index, columns=list(higher_is_better))
     keys = groups if groups is not None else pd.Series("", index=frame.index)

@@ -1,1 +1,1 @@
-"""Interactive pages: the clip inspector and the annotation desk, as anywidgets with their own JavaScript; a list of figures."""
+"""What the inspector's page and the annotation desk share: frames for the browser, serving a notebook, and access control."""

@@ -1,7 +1,7 @@
-"""The door before the served pages: who may come in, and under which name.
+"""Access control for the served pages: who may open them, and under which name.
 
-Voila's own token leaves its static and file routes open, knows one token for everybody, and checks no Host header. So every
-request passes here first: pages, websockets, kernels and files alike.
+Voila's own token does not protect its static and file routes, is the same for everybody, and comes without a check of the Host
+header. So every request passes here first: pages, websockets, kernels and files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tornado.routing import Router
 from tornado.web import Application, RequestHandler, create_signed_value, decode_signed_value
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-NAME_HEADER = "X-Lookback-Name"  # what the door tells the page about its visitor; one that a visitor sends is dropped
+NAME_HEADER = "X-Lookback-Name"  # tells the page who its visitor is; a header of this name from outside is dropped
 KERNEL = re.compile(r"/(?:api/kernels|voila/(?:api/shutdown|execution|query))/([^/]+)")
 NO_KEY = "This page opens with the link that was printed when it was started."
 NO_HOST = "This page does not answer to this address."
@@ -33,21 +33,21 @@ def new_token() -> str:
 
 
 def digest(token: str) -> str:
-    """How a token is stored: a token is random and long, so that its plain hash cannot be guessed back."""
+    """The hash under which a token is stored. A token is long and random, so the hash does not reveal it."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 class Door(Router):
-    """Lets a request through to the application when its Host is known and its token or cookie belongs to somebody.
+    """Passes a request on if its Host is known and its token or cookie belongs to a known person.
 
-    A link's token is turned into a cookie, and the page is asked for again without it: the address bar keeps no secret.
+    The token of a link becomes a cookie, and the page is loaded again without the token, so that the address bar shows no secret.
     """
 
     def __init__(self, app: Application, keys: Callable[[], Keys], port: int, hosts: Iterable[str] = ()):
         self._app, self._keys, self._cookie = app, keys, f"lookback-{port}"
         self._hosts = {host.lower() for host in hosts}
-        self._secret = secrets.token_bytes(32)  # a cookie ends with the server that gave it
-        self._kernels: dict[str, str] = {}  # whose page a kernel belongs to
+        self._secret = secrets.token_bytes(32)  # cookies become invalid when the server stops
+        self._kernels: dict[str, str] = {}  # the owner of every kernel
 
     def find_handler(self, request: HTTPServerRequest, **_: Any) -> HTTPMessageDelegate:
         if not self._answers_to(request.headers.get("Host", "")):
@@ -68,7 +68,7 @@ class Door(Router):
         return self._app.find_handler(request)
 
     def _answers_to(self, host: str) -> bool:
-        """A page of another site that had its name point here (DNS rebinding) sends that name."""
+        """Against DNS rebinding: a site whose name points to this machine sends its own name as Host."""
         return split_host_and_port(host.lower())[0] in LOOPBACK or host.lower() in self._hosts
 
     def _sign(self, key: str) -> bytes:
@@ -84,7 +84,7 @@ class Door(Router):
 
 
 class Refusal(RequestHandler):
-    """One sentence, whatever was asked."""
+    """Answers every request with one sentence."""
 
     def initialize(self, status: int, text: str) -> None:
         self._answer = status, text
@@ -96,9 +96,9 @@ class Refusal(RequestHandler):
 
 
 class Welcome(RequestHandler):
-    """Keeps the key as a cookie and goes on to the same page without the token.
+    """Sets the key as a cookie and loads the same page without the token.
 
-    By a page that asks again, not by a redirect: after a link from elsewhere a browser sends no strict cookie on a redirect.
+    It uses a refreshing page, not a redirect: after a link from another site, browsers send no strict cookie on a redirect.
     """
 
     def initialize(self, cookie: tuple[str, bytes]) -> None:

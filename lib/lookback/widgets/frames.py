@@ -1,4 +1,4 @@
-"""Exact frames for the browser: decoded on demand by index, a few kept, sent as PNG (exact) or JPEG (while playing)."""
+"""Frames for the browser: decoded on demand by number, some kept in memory, sent as PNG (exact) or JPEG (while playing)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from lookback.media import VideoInfo, VideoReader, open_video
 
 MAX_WIDTH = 1280
 KEEP_BYTES = 256 * 2**20
-BACKWARD = 8  # frames decoded together when stepping back: one run from the keyframe serves that many steps
+BACKWARD = 8  # when stepping back, this many frames are decoded at once, as decoding starts at a keyframe
 JPEG_QUALITY = 92
 
 
 class FrameServer:
-    """Frames of a few clips, scaled down to MAX_WIDTH; memory is bounded, however long the clips are."""
+    """Frames of a few clips. Memory use is limited, however long the clips are."""
 
     def __init__(self, keep_bytes: int = KEEP_BYTES, open_clips: int = 6):
         self.keep_bytes = keep_bytes

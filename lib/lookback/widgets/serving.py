@@ -1,4 +1,4 @@
-"""Serve one of the interactive notebooks as a page, behind the door."""
+"""Serve an interactive notebook as a page that checks every visitor (`lookback.widgets.door`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IP = "127.0.0.1"
 
 
 class GuardedApplication:
-    """What Voila listens with: its own application behind the door; says the links once the port is known."""
+    """Voila's application behind a `Door`. It announces the page's address once the port is known."""
 
     def __init__(self, voila: GuardedVoila, app: Application):
         self._voila, self._app = voila, app
@@ -29,7 +29,7 @@ class GuardedApplication:
 
 
 class GuardedVoila(Voila):
-    """Voila whose every route is behind the door."""
+    """Voila with every route behind a `Door`."""
 
     app: Application | GuardedApplication
     keys: Callable[[], Keys]
@@ -45,7 +45,7 @@ class GuardedVoila(Voila):
 def serve(
     notebook: Path, run: str, keys: Callable[[], Keys], announce: Callable[[str], None], port: int, hosts: Iterable[str] = ()
 ) -> None:
-    """Serve a notebook on the loopback until it is stopped; `announce` is told the page's address."""
+    """Serve a notebook on the loopback address until it is stopped; `announce` gets the page's address."""
     if not notebook.is_file():
         raise UsageError(f"There is no notebook {notebook}; run from the cloned folder")
     os.environ["LOOKBACK_RUN"] = run  # the kernels read it

@@ -11,7 +11,7 @@ TABLES = (
         "MBench table 2, text-conditioned models: M-Score x 100",
         where={"setting": "text"},
         marked=True,
-        reading="No model leads everywhere: Helios keeps objects, Self Forcing identity, light and style, LongCat-Video "
+        conclusion="No model leads everywhere: Helios keeps objects, Self Forcing identity, light and style, LongCat-Video "
         "lets events go "
         "on. Style is low for all.",
         notes=("Best and second best within the setting. The action column does not apply.",),
@@ -22,7 +22,7 @@ TABLES = (
         "MBench table 2, action-conditioned models: M-Score x 100",
         where={"setting": "action"},
         marked=True,
-        reading="HY-WorldPlay leads every entity and environment column but one; Yume-1.5 and Lingbot-World lead where the "
+        conclusion="HY-WorldPlay leads every entity and environment column but one; Yume-1.5 and Lingbot-World lead where the "
         "world must "
         "change. A model can hold the scene still by not letting anything happen.",
         notes=("Best and second best within the setting. The text column does not apply.",),

@@ -85,6 +85,12 @@ class MemoBench(Benchmark):
         banks = kept_banks(session)
         return {"vqa_banks.json": bank_records(banks)} if banks else {}
 
+    def question_prefixes(self, metric: str) -> tuple[str, ...]:
+        category = metric.removeprefix("memobench.vqa_")
+        if category == metric:
+            return ("",)
+        return ("object_and_background." if category == "object_background" else f"{category}.",)
+
     def agreement_tables(self, analysis: Analysis) -> None:
         from lookback.benchmarks.memobench.agreement import add_tables
 
@@ -106,7 +112,7 @@ class MemoBench(Benchmark):
         return [phase_fidelity(data.items)]
 
     def exports(self) -> dict[str, Export]:
-        from lookback.exports.main_table import main_table_export
+        from lookback.exports import main_table_export
 
         return {"memobench": main_table_export("memobench-2", self.title)}
 

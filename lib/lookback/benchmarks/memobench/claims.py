@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lookback.published.claims.functions import Tables, rank, recomputation
+from lookback.published.recomputations import Tables, rank, recomputation
 
 
 @recomputation()

@@ -22,7 +22,7 @@ TABLES = (
         labels=("category", "model"),
         columns=tuple(MAIN.split()),
         marked=True,
-        reading="LTX-Video leads three quality columns because it hardly moves the camera. HunyuanWorldPlay both moves and "
+        conclusion="LTX-Video leads three quality columns because it hardly moves the camera. HunyuanWorldPlay both moves and "
         "brings the "
         "object back most often.",
         notes=("Best and second best over all ten models, as the paper marks them. LPIPS: less is better.",),
@@ -34,7 +34,7 @@ TABLES = (
         labels=("category", "model"),
         columns=tuple(VQA.split()),
         marked=True,
-        reading="Consistency answers favour models that stand still; instruction following reverses the order.",
+        conclusion="Consistency answers favour models that stand still; instruction following reverses the order.",
         notes=("Best and second best over all ten models.",),
     ),
     Printed(
@@ -54,7 +54,7 @@ TABLES = (
         "memobench_tableS3_coverage",
         "MemoBench table S3: ORS by mask-coverage range, mean and sd over 30 clips",
         labels=(),
-        reading="The sd over clips is as large as the mean; with 30 clips the standard error is several times the range "
+        conclusion="The sd over clips is as large as the mean; with 30 clips the standard error is several times the range "
         "between settings.",
     ),
     Printed(
@@ -81,7 +81,7 @@ TABLES = (
             for name in ("psnr", "ssim", "lpips")
             for part in ("v", "r", "delta")
         },
-        reading="Every model loses fidelity between V and R, and every printed drop recomputes from its two columns within "
+        conclusion="Every model loses fidelity between V and R, and every printed drop recomputes from its two columns within "
         "rounding.",
         notes=("Best and second best are marked by us.",),
     ),
@@ -102,7 +102,7 @@ TABLES = (
             "ate_rotation_deg_sd": "ATE rotation (deg), sd",
             "gt_rotation_deg": "true rotation (deg)",
         },
-        reading="Over these rows rotation error and camera controllability go together far more closely than the text says; "
+        conclusion="Over these rows rotation error and camera controllability go together far more closely than the text says; "
         "see the claims.",
         notes=("Best and second best are marked by us.",),
     ),
@@ -148,7 +148,7 @@ def pose_table() -> PaperTable:
             "Places that hold for all models at once (Mogstad et al. 2024), from sd / sqrt(n), models independent. The models "
             "share their clips, so paired differences would be sharper."
         ],
-        reading="The four camera-conditioned models are told apart; the last four places are open.",
+        conclusion="The four camera-conditioned models are told apart; the last four places are open.",
     )
 
 

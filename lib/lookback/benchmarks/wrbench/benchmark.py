@@ -68,6 +68,18 @@ class WRBench(Benchmark):
         except NotScorable:
             return {}
 
+    def question_prefixes(self, metric: str) -> tuple[str, ...]:
+        from lookback.judging.question import SECOND
+
+        prefixes = {
+            "wrbench.visible_spatial": ("D3_",),
+            "wrbench.visible_state": ("D4_",),
+            "wrbench.reobserved_spatial": ("D5_", SECOND),
+            "wrbench.reobserved_state": ("D6_", SECOND),
+            "wrbench.support": (SECOND,),
+        }
+        return prefixes.get(metric, ("",))
+
     def pair_questions(self, setting: str, subset: str) -> PairQuestions:
         return PairQuestions(PREFERENCE, JUDGEABLE_FIRST)
 
@@ -98,7 +110,7 @@ class WRBench(Benchmark):
 
     def exports(self) -> dict[str, Export]:
         from lookback.benchmarks.wrbench.preferences import export_preferences
-        from lookback.exports.main_table import main_table_export
+        from lookback.exports import main_table_export
 
         return {"wrbench": main_table_export("wrbench-2", self.title), "preferences": export_preferences}
 

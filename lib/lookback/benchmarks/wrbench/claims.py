@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lookback.benchmarks.wrbench.metrics.reobservation import AVERAGED, dimension_average, is_sparse
-from lookback.published.claims.functions import Tables, recomputation
+from lookback.published.recomputations import Tables, recomputation
 
 
 @recomputation()

@@ -25,7 +25,7 @@ TABLES = (
         labels=("condition_type", "model"),
         group="condition_type",
         marked=True,
-        reading="Access and correctness come apart: Gen3C brings the object back most often, LingBot hardly ever, and what "
+        conclusion="Access and correctness come apart: Gen3C brings the object back most often, LingBot hardly ever, and what "
         "comes back "
         "scores about the same.",
         notes=(
@@ -76,7 +76,7 @@ def figure_4() -> list[Drawing]:
         ["metric_a", "metric_b"],
         digits,
         notes=["n models per pair. Models are treated as a sample; several share a base model, so the intervals are too narrow."],
-        reading=f"The strongest negative correlation, which the text leaves out, is between {lowest['metric_a']} and "
+        conclusion=f"The strongest negative correlation, which the text leaves out, is between {lowest['metric_a']} and "
         f"{lowest['metric_b']} ({lowest['r']:.2f}): models that move the camera as asked look worse while visible. The "
         f"small negative "
         "ones of support have intervals across zero: no clear relation, rather than an inverse one.",
@@ -125,7 +125,7 @@ def support_table() -> PaperTable:
             "Jeffreys interval of k of n outputs; places that hold for all models at once (Mogstad et al. 2024). Outputs are "
             "taken as independent; those of one scene are not, so both are too narrow."
         ],
-        reading="At the top of the access ladder a place moves by one at most; below, many models share one range of places.",
+        conclusion="At the top of the access ladder a place moves by one at most; below, many models share one range of places.",
     )
 
 

@@ -1,1 +1,1 @@
-"""The papers' figures from a run's tables: each drawn twice from the same numbers, for print and for the page."""
+"""The report's figures, each in an interactive and a static version made from the same numbers."""

@@ -1,4 +1,4 @@
-"""A figure of the report: interactive on the page, static in print, from the same numbers."""
+"""A figure of the report in two versions from the same numbers: interactive on the page, static in print."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ LAYOUT = {
     "hoverlabel": {"font": {"size": 12}},
 }
 BOLD_NUMBER = re.compile(r"<b>-?[\d.]+</b>")
-DASHES = ("solid", "dash", "dot", "dashdot")  # one after the other, when the colours are used up
+DASHES = ("solid", "dash", "dot", "dashdot")  # the next one is used when all colours are used
 
 
 def line_look(index: int) -> dict[str, str]:
-    """The look of the index-th model's line: no two alike among 32."""
+    """Colour and dash of the index-th model's line; the first 32 differ."""
     return {"color": PALETTE[index % len(PALETTE)], "dash": DASHES[index // len(PALETTE) % len(DASHES)]}
 
 
 @dataclass(frozen=True)
 class DrawnFigure:
-    """One figure in both drawings; `caption` says what to see and is the alternative text."""
+    """One figure in both versions. `caption` says what to see and is also the alternative text."""
 
     name: str
     caption: str
@@ -42,12 +42,12 @@ class DrawnFigure:
     interactive: go.Figure
 
     def save(self, folder: Path) -> str:
-        """Write PNG, SVG, PDF, and return the fragment for the page."""
+        """Write PNG, SVG and PDF, and return the HTML for the page."""
         return fragment(save_figure(self.static, folder, self.name, self.caption), self.interactive)
 
 
 def fragment(saved: SavedFigure, interactive: go.Figure, on_the_page: str = "") -> str:
-    """The interactive drawing, with the saved one for print and for readers without scripts; `on_the_page` joins its caption."""
+    """HTML of the interactive figure; the saved one serves print and readers without scripts. `on_the_page` extends the caption."""
     interactive.update_layout(LAYOUT).update_xaxes(automargin=True).update_yaxes(automargin=True)
     plot = json.dumps(_as_text(json.loads(interactive.to_json()))).replace("<", "\\u003c")
     text, height = html.escape(f"{saved.caption} {on_the_page}".strip()), interactive.layout.height
@@ -59,7 +59,7 @@ def fragment(saved: SavedFigure, interactive: go.Figure, on_the_page: str = "") 
 
 
 def _as_text(value: Any, key: str = "") -> Any:
-    """A drawing whose names and words are shown as they are: plotly reads tags in them, and links. Templates are our own."""
+    """The figure with escaped text, because plotly would read tags and links in it. Templates are our own and stay as they are."""
     if isinstance(value, dict):
         return {name: _as_text(part, name) for name, part in value.items()}
     if isinstance(value, list):
@@ -70,5 +70,5 @@ def _as_text(value: Any, key: str = "") -> Any:
 
 
 def plotly_script() -> str:
-    """The library itself: the page asks no host for it."""
+    """The source of plotly.js, so that the page needs no other host."""
     return get_plotlyjs()

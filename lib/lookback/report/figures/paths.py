@@ -1,4 +1,4 @@
-"""Camera paths: what every model did with the same request, beside the others."""
+"""Camera paths: how every model answered the same camera request."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from plotly import graph_objects as go
 from plotly.subplots import make_subplots
 
 from lookback.artifacts import PoseTrack, RunArtifacts
-from lookback.camera.poses import pitch_deg, yaw_deg
+from lookback.camera.poses import pitch_deg, turned_yaw_deg
 from lookback.clips import Clip
 from lookback.extraction.figures import LEAST_SPAN_DEG, paths_figure
 from lookback.report.figures.drawn import DrawnFigure, line_look
 
-STILL = 1e-3  # units: a camera that stays within this has no path to draw from above
-LEAST_SPAN = 0.1  # units shown from above at least, so that a short path is not blown up into a zig-zag
+STILL = 1e-3  # units: a camera that moves less is drawn without a path from above
+LEAST_SPAN = 0.1  # units: the view from above is at least this wide, so that noise does not look like a path
 TITLES = ("yaw (deg, right is positive)", "pitch (deg, up is positive)", "from above (x right, z forward)")
 
 
 def camera_paths(benchmark: str, clips: Iterable[Clip], artifacts: RunArtifacts) -> DrawnFigure | None:
-    """The request that most models answered: yaw, pitch and position of each answer; None where nobody's path is known."""
+    """Yaw, pitch and position of every model for the request that most models answered; None if no path is known."""
     posed = [
         (clip, pose) for clip in clips if clip.benchmark == benchmark and (pose := artifacts.load(clip, PoseTrack)) is not None
     ]
@@ -36,7 +36,7 @@ def camera_paths(benchmark: str, clips: Iterable[Clip], artifacts: RunArtifacts)
     interactive = make_subplots(1, panels, subplot_titles=TITLES[:panels])
     for index, (clip, pose) in enumerate(chosen):
         _add(interactive, clip.model_id, pose, line_look(index))
-    for panel, angle in enumerate((yaw_deg, pitch_deg), start=1):
+    for panel, angle in enumerate((turned_yaw_deg, pitch_deg), start=1):
         values = np.concatenate([angle(pose.c2w) for _, pose in chosen])
         low, high = 1.05 * min(values.min(), -LEAST_SPAN_DEG), 1.05 * max(values.max(), LEAST_SPAN_DEG)
         interactive.update_yaxes(range=[low, high], row=1, col=panel)
@@ -65,7 +65,7 @@ def _place(pose: PoseTrack) -> np.ndarray:
 
 
 def _spans(places: np.ndarray) -> list[list[float]]:
-    """x and z ranges around all positions, none narrower than `LEAST_SPAN`."""
+    """x and z ranges around all positions, at least `LEAST_SPAN` wide."""
     low, high = np.nanmin(places, axis=0), np.nanmax(places, axis=0)
     half = 0.55 * np.maximum(high - low, LEAST_SPAN)
     middle = (low + high) / 2
@@ -83,7 +83,7 @@ def _caption(clips: int, moving: int) -> str:
 def _add(figure: go.Figure, model: str, pose: PoseTrack, line: dict[str, str]) -> None:
     frames, c2w = pose.frame_index.tolist(), pose.c2w
     look = {"name": model, "legendgroup": model, "mode": "lines", "line": line}
-    figure.add_scatter(x=frames, y=np.round(yaw_deg(c2w), 3).tolist(), row=1, col=1, **look)
+    figure.add_scatter(x=frames, y=np.round(turned_yaw_deg(c2w), 3).tolist(), row=1, col=1, **look)
     figure.add_scatter(x=frames, y=np.round(pitch_deg(c2w), 3).tolist(), row=1, col=2, showlegend=False, **look)
     if pose.moves:
         place = np.round(_place(pose), 4)

@@ -1,4 +1,4 @@
-"""Radar profiles (MBench figure 1, MemoBench S17): what each model is good at, beside the others of its table."""
+"""Radar profiles (MBench figure 1, MemoBench S17): the strengths of each model compared with the other models of a table."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from lookback.figures import PALETTE, style
 from lookback.report.figures.drawn import DrawnFigure, line_look
 from lookback.report.table import PaperTable, as_printed
 
-COLUMNS, OPENED = 3, 3  # panels side by side in print; models drawn when the page opens
+COLUMNS, OPENED = 3, 3  # panels per row in print; models shown when the page opens
 FEWEST_AXES = 3
 CLOCKWISE = {"rotation": 90, "direction": "clockwise"}  # from the top
-CENTRE = 0.1  # the worst model's place, so that its outline still has a shape
-APART = (3.8, 3.3)  # of the small radars, in radii
+CENTRE = 0.1  # radius of the worst model, so that its outline still has a shape
+APART = (3.8, 3.3)  # distance between the small radars, in radii
 
 
 def profile(table: PaperTable) -> DrawnFigure | None:
-    """A table's columns as axes; None where fewer than three columns tell models apart."""
+    """A table as profiles with its columns as axes; None if the models differ in fewer than three columns."""
     numbers = table.frame.set_index("model")[list(table.better)].apply(pd.to_numeric)
     apart = [column for column in numbers if as_printed(numbers[column], table.digits.get(column, 2)).nunique() > 1]
     if len(apart) < FEWEST_AXES:
@@ -44,7 +44,7 @@ def relative(numbers: pd.DataFrame, better: dict[str, bool]) -> pd.DataFrame:
 
 
 def _static(places: pd.DataFrame) -> Figure:
-    """A grid of small radars, all on one pair of axes: many polar axes take matplotlib seconds each."""
+    """A grid of small radars on one pair of axes, because matplotlib needs seconds for each polar axis."""
     count = places.shape[1]
     angles = np.pi / 2 - np.linspace(0, 2 * np.pi, count, endpoint=False)  # clockwise from the top
     spokes = np.stack([np.cos(angles), np.sin(angles)], axis=1)

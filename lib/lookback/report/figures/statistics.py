@@ -1,4 +1,4 @@
-"""The interactive drawings of two figures that the agreement stage saves: correlations between metrics, scores by event level."""
+"""Interactive versions of two figures of the agreement stage: correlations between metrics, and scores by event level."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lookback.figures import PALETTE
 from lookback.stats import stars
 from lookback.tables import read_csv
 
-ALPHA = 0.05  # after Holm: from here on a correlation is set in bold
+ALPHA = 0.05  # a correlation with a smaller p (after Holm) is bold
 ON_THE_PAGE = {
     "correlations": "On the page the menu chooses the benchmark; pointing at a cell gives its interval, p and n.",
     "event_factors": "On the page pointing at a bar gives its p and n.",
@@ -22,7 +22,7 @@ ON_THE_PAGE = {
 
 
 def interactive_statistics(tables: Path) -> dict[str, go.Figure]:
-    """By the saved figure's name, where its tables are there."""
+    """The interactive figures by the name of the saved figure, as far as their tables exist."""
     names = ("correlations", "event_cells", "event_factors")
     found = {name: read_csv(path) for name in names if (path := tables / f"{name}.csv").is_file()}
     drawn = {"correlations": correlations(found["correlations"])} if "correlations" in found else {}
@@ -32,7 +32,7 @@ def interactive_statistics(tables: Path) -> dict[str, go.Figure]:
 
 
 def correlations(table: pd.DataFrame) -> go.Figure:
-    """A heat map per benchmark and setting, one shown at a time; r in each cell, bold where Holm leaves it different from zero."""
+    """A heat map per benchmark and setting, one shown at a time. Each cell shows r, bold if it differs from zero after Holm."""
     panels = {" ".join(key): own for key, own in table.fillna({"setting": ""}).groupby(["benchmark", "setting"], sort=False)}
     figure = go.Figure()
     for number, own in enumerate(panels.values()):
@@ -72,7 +72,7 @@ def _shown(row: Any) -> str:
 
 
 def event_boxes(cells: pd.DataFrame, factors: pd.DataFrame) -> go.Figure:
-    """Each model's mean in the four event cells (box and points per metric); below, the contrasts with intervals and stars."""
+    """Above, each model's mean at the four event levels, per metric; below, the contrasts with intervals and stars."""
     tested = factors[factors["p"].notna()]
     figure = make_subplots(2, 1, vertical_spacing=0.12, subplot_titles=["score (metric's own unit)", "typical change in score"])
     for level, colour in CELL_COLOURS.items():
@@ -96,4 +96,4 @@ def event_boxes(cells: pd.DataFrame, factors: pd.DataFrame) -> go.Figure:
 
 
 def _short(metrics: pd.Series) -> list[str]:
-    return metrics.str.removeprefix("wrbench.").str.replace("_", " ").tolist()
+    return metrics.str.split(".").str[-1].str.replace("_", " ").tolist()

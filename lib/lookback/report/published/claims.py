@@ -1,34 +1,28 @@
-"""The claims: what does not agree first, then what cannot be recomputed, then what agrees."""
+"""The section about claims: first those that do not agree, then those that cannot be recomputed, then those that agree."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from lookback.published.claims import AGREES, CANNOT, DISAGREES, Verdict
-from lookback.report.page import Section
+from lookback.report.page import Report, Section
 from lookback.report.published.figures import claims_figure
 from lookback.report.table import PaperTable
-
-if TYPE_CHECKING:
-    from lookback.report.published.build import PublishedReport
 
 TITLES = {
     DISAGREES: ("claims-disagree", "Claims that do not agree with the paper's own tables"),
     CANNOT: ("claims-open", "Claims that cannot be recomputed from what is printed, and why"),
     AGREES: ("claims-agree", "Claims that agree"),
 }
-READINGS = {
+CONCLUSIONS = {
     DISAGREES: "Each is a sentence to correct, to narrow, or to explain; the remark says what the tables have.",
     CANNOT: "These would need the votes, the per-model values of a figure, or a table body that is not in the text at hand.",
     AGREES: "Within the rounding of print. A name or an order agrees when it is the same.",
 }
 
 
-def section(report: PublishedReport) -> Section:
-    """Figure and three tables."""
-    verdicts = report.verdicts
+def section(report: Report, verdicts: list[Verdict]) -> Section:
+    """A figure and three tables."""
     fragments = [
         report.figure(
             claims_figure(verdicts),
@@ -38,7 +32,7 @@ def section(report: PublishedReport) -> Section:
         )
     ]
     for status in (DISAGREES, CANNOT, AGREES):
-        fragment = f'<div class="claims">{report.wide(claims_table(verdicts, status))}</div>'
+        fragment = f'<div class="claims">{report.prose_table(claims_table(verdicts, status))}</div>'
         fragments.append(
             fragment if status != AGREES else f"<details><summary>Every claim that agrees</summary>{fragment}</details>"
         )
@@ -52,13 +46,13 @@ def section(report: PublishedReport) -> Section:
 
 
 def claims_table(verdicts: list[Verdict], status: str) -> PaperTable:
-    """The claims of one outcome."""
+    """The claims with one outcome."""
     table_id, title = TITLES[status]
     chosen = [verdict for verdict in verdicts if verdict.status == status]
     frame = pd.DataFrame([_row(verdict) for verdict in chosen])
     if status == CANNOT:
         frame = frame[["paper", "where", "sentence", "quoted", "remark"]].rename(columns={"remark": "why"})
-    return PaperTable(table_id, f"{title} (n = {len(chosen)})", frame, list(frame.columns), reading=READINGS[status])
+    return PaperTable(table_id, f"{title} (n = {len(chosen)})", frame, list(frame.columns), conclusion=CONCLUSIONS[status])
 
 
 def _row(verdict: Verdict) -> dict[str, str]:

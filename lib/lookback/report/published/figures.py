@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 
 from lookback.figures import PALETTE, style
 from lookback.published.claims import AGREES, CANNOT, DISAGREES, Verdict
-from lookback.published.crossing import CONVERGENT, WITHIN
+from lookback.published.comparison import CONVERGENT, WITHIN
 from lookback.published.printed import printed_papers, ranked_papers
 from lookback.published.register import dimensions
 
@@ -39,7 +39,7 @@ def claims_figure(verdicts: list[Verdict]) -> Figure:
 
 
 def overall_figure(panels: dict[str, pd.DataFrame]) -> Figure:
-    """Overall places with the interval from resampling dimensions."""
+    """Overall places with their intervals from resampling the dimensions."""
     with style():
         heights = [len(table) for table in panels.values()]
         figure, grid = plt.subplots(
@@ -57,7 +57,7 @@ def overall_figure(panels: dict[str, pd.DataFrame]) -> Figure:
 
 
 def shared_figure(places: dict[str, pd.Series]) -> Figure:
-    """Mean rank of the shared models in every paper they stand in, among that paper's models (share of models behind)."""
+    """For every shared model and paper: the share of the paper's models that it outranks."""
     models = list(dict.fromkeys(model for series in places.values() for model in series.index))
     with style():
         figure, axes = plt.subplots(figsize=(7, 4))
@@ -73,7 +73,7 @@ def shared_figure(places: dict[str, pd.Series]) -> Figure:
 
 
 def matrix_figure(matrix: pd.DataFrame) -> Figure:
-    """All dimensions of all papers: rho, cells of the same construct outlined, empty where fewer than three models are shared."""
+    """rho of all pairs of dimensions. Cells of the same construct are outlined; cells with fewer than three models are empty."""
     listed = dimensions()
     keys = [(row.paper, row.column) for row in listed.itertuples()]
     size = len(keys)
@@ -102,7 +102,7 @@ def matrix_figure(matrix: pd.DataFrame) -> Figure:
 
 
 def blocks_figure(matrix: pd.DataFrame) -> Figure:
-    """The two pairs of papers that share three models or more, with the numbers in the cells."""
+    """The pairs of papers that share three models or more, with the numbers in the cells."""
     listed = dimensions().set_index(["paper", "column"])
     across = matrix[(matrix["kind"] != WITHIN) & matrix["rho"].notna()]
     pairs = list(dict.fromkeys(zip(across["paper_a"], across["paper_b"], strict=True)))
@@ -110,12 +110,11 @@ def blocks_figure(matrix: pd.DataFrame) -> Figure:
         figure, grid = plt.subplots(1, len(pairs), figsize=(14, 6.2), gridspec_kw={"wspace": 0.35})
         for axes, (a, b) in zip(np.atleast_1d(grid), pairs, strict=True):
             own = across[(across["paper_a"] == a) & (across["paper_b"] == b)]
-            upright, left, top = ("column_a", a, b), "column_a", "column_b"
-            if a == "MBench":  # the longer list goes down
-                upright, left, top = ("column_b", b, a), "column_b", "column_a"
+            down, over, left, top = a, b, "column_a", "column_b"
+            if len(dimensions(b)) > len(dimensions(a)):  # the longer list becomes the rows
+                down, over, left, top = b, a, "column_b", "column_a"
             block = own.pivot(index=left, columns=top, values="rho")
             block = block.reindex(own[left].drop_duplicates()).reindex(columns=own[top].drop_duplicates())
-            down, over = upright[1], upright[2]
             same = [[listed["construct"][down, i] == listed["construct"][over, j] for j in block.columns] for i in block.index]
             for y, x in zip(*np.nonzero(same), strict=True):
                 axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.6))

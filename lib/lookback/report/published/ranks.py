@@ -1,8 +1,6 @@
-"""How firm the places in the printed tables are."""
+"""The section about rank intervals: how certain the places in the printed tables are."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -11,21 +9,18 @@ from lookback.published import half_digits, load
 from lookback.published.printed import RankGroup, printed_papers
 from lookback.published.ranks import overall_ranks, rounding_ranges
 from lookback.published.register import dimensions
-from lookback.report.page import Section
+from lookback.report.page import Report, Section
 from lookback.report.published.figures import overall_figure
 from lookback.report.table import PaperTable
 
-if TYPE_CHECKING:
-    from lookback.report.published.build import PublishedReport
-
 
 def groups() -> list[tuple[str, RankGroup]]:
-    """Every paper's groups of models that it compares with each other."""
+    """Every paper with its groups of models that are compared with each other."""
     return [(title, group) for title, paper in printed_papers().items() for group in paper.groups]
 
 
-def section(report: PublishedReport) -> Section:
-    """Overall places, places per dimension, and the two columns whose sampling error can be computed."""
+def section(report: Report) -> Section:
+    """Overall places, places per dimension, and the columns whose sampling error can be computed."""
     overall = {group.title: overall_table(paper, group.where) for paper, group in groups()}
     fragments = [
         report.figure(
@@ -52,7 +47,7 @@ def section(report: PublishedReport) -> Section:
 
 
 def finding() -> str:
-    """How many overall places stand whatever dimensions are drawn."""
+    """One sentence: how many overall places do not depend on the drawn dimensions."""
     tables = [overall_table(paper, group.where) for paper, group in groups()]
     firm = sum(int((table["low"] == table["high"]).sum()) for table in tables)
     return (
@@ -69,7 +64,7 @@ def overall_table(paper: str, where: dict[str, str]) -> pd.DataFrame:
 
 
 def per_dimension(name: str, title: str, paper: str, where: dict[str, str]) -> PaperTable:
-    """Places with the range that rounding leaves open: "2" or "2 (2 to 3)"."""
+    """Places per dimension, with the range that rounding allows: "2" or "2 (2 to 3)"."""
     values, listed = _values(paper, where), dimensions(paper)
     halves = half_digits(str(listed["table"].iloc[0])).loc[_rows(paper, where).index]
     frame = pd.DataFrame({"model": values.index})
@@ -94,7 +89,7 @@ def _rows(paper: str, where: dict[str, str]) -> pd.DataFrame:
 
 
 def _values(paper: str, where: dict[str, str]) -> pd.DataFrame:
-    """The group's printed numbers by printed model name, turned so that more is better."""
+    """The group's printed numbers by printed model name, with signs such that more is better."""
     rows, listed = _rows(paper, where), dimensions(paper)
     sign = listed.set_index("column")["higher_is_better"].map({True: 1.0, False: -1.0})
     return rows.set_index("model")[list(listed["column"])] * sign

@@ -1,23 +1,31 @@
-"""Failures of the camera: it stays, drifts or turns the wrong way, drags the subject along, cuts or leaves echoes."""
+"""Rules for the camera and the surroundings.
+
+Camera: it does not move, drifts, turns the wrong way, drags the subject along, jumps, or leaves echoes of earlier pictures.
+Surroundings: light, style, shapes or the whole place change between a late frame and its reference.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from lookback.forensics.evidence import Evidence, Path
-from lookback.forensics.finding import Finding, Rule, sure
+from lookback.forensics.evidence import Evidence, Finding, Path, Rule, sure
 
-MOVES_DEG = 10.0  # a request below this asks for no turn
+MOVES_DEG = 10.0  # a smaller request does not count as a turn
 INACTIVE_SHARE = 0.65  # of the requested turn
-DIRECTION_DEG = 5.0  # a smaller peak has no direction
-DRIFT_DEG = 6.0  # at the end, away from where the camera was asked to be
-DRAGGED_SLOPE = 0.75  # of the motion that a thing at rest would have in the image
+DIRECTION_DEG = 5.0  # a smaller peak gives no direction
+DRIFT_DEG = 6.0  # between the last orientation and the requested one
+DRAGGED_SLOPE = 0.75  # of the image motion that a thing at rest would have
 DRAGGED_STAYS = 0.9  # share of the frames in which a thing at rest would be out of view
-ECHO = 0.15  # weight of an earlier picture
-ECHO_DETAIL = 0.85  # echoes wash the fine detail out
-ECHO_BENT = 0.28  # weight that an echo must have where the surroundings also look bent
-BENT = 0.012  # of the width
+ECHO = 0.15  # weight of an earlier picture in the late one
+ECHO_DETAIL = 0.85  # an echo blurs fine detail, to this share or less
+ECHO_BENT = 0.28  # required weight if the surroundings also look bent
 ECHO_COLOURS = 0.65  # intersection of the background's palettes
+LIGHT = 0.15  # |log| of the background's brightness ratio
+STYLE_DETAIL, STYLE_SATURATION = 1.1, 1.2  # gains of fine detail and of saturation
+BEND = 0.012  # displacement that no homography explains, as a share of the width
+SAME_COLOURS = 0.75  # intersection of the background's palettes
+NEW_BLOCKS = 0.2  # share of textured background blocks that show something else
+NEW_AREA = 0.25  # share of the view that changed
 
 
 def camera_inactivity(seen: Evidence) -> Finding | None:
@@ -44,7 +52,7 @@ def _reversed(seen: Evidence) -> bool:
 
 
 def camera_drift(seen: Evidence) -> Finding | None:
-    """Wrong direction: the yaw peaks on the other side. Drift: the camera ends elsewhere than asked, without a jump."""
+    """Wrong direction: the yaw peaks on the other side. Drift: the camera ends away from the request, without a jump."""
     off = seen.deviation
     if seen.path is None or seen.requested is None or off is None:
         return None
@@ -66,7 +74,7 @@ def camera_drift(seen: Evidence) -> Finding | None:
 
 
 def _path_in_doubt(seen: Evidence) -> bool:
-    """Echoes and a world that changed in between mislead the pose estimate itself."""
+    """Echoes, or a world that changed, make the estimated poses unreliable."""
     return bool(ghost_weight(seen)) or (seen.typical("low_blocks") >= 0.5 and seen.typical("changed") >= 0.2)
 
 
@@ -100,7 +108,7 @@ def subject_dragged(seen: Evidence) -> Finding | None:
 
 
 def _at_rest(seen: Evidence, point: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where a far thing at `point` of the first frame would be seen in every frame, and whether it is ahead."""
+    """Where a distant point of the first frame would appear in every frame, and whether it is in front of the camera."""
     assert seen.path is not None and seen.intrinsics is not None
     ray = np.linalg.inv(seen.intrinsics) @ np.append(point, 1.0)
     turned = np.einsum("nji,jk,k->ni", seen.path.c2w[:n, :3, :3], seen.path.c2w[0, :3, :3], ray)
@@ -125,11 +133,54 @@ def cut_ghosting(seen: Evidence) -> Finding | None:
 
 
 def ghost_weight(seen: Evidence) -> float:
-    """Weight of the echo where the fine detail is washed out too; 0 when there is none."""
+    """Weight of the echo if fine detail is blurred too; 0 if there is no echo."""
     weight, detail = seen.typical("echo"), seen.typical("detail")
-    enough = ECHO_BENT if seen.typical("bend") >= BENT else ECHO
-    kept = seen.typical("palette_kept") >= ECHO_COLOURS  # echoes are made of the same colours, a new world is not
+    enough = ECHO_BENT if seen.typical("bend") >= BEND else ECHO
+    kept = seen.typical("palette_kept") >= ECHO_COLOURS  # an echo keeps the colours, a new world does not
     return weight if weight >= enough and detail <= ECHO_DETAIL and kept else 0.0
+
+
+def style_shift(seen: Evidence) -> Finding | None:
+    detail, saturation = seen.typical("detail"), seen.typical("saturation")
+    if not (detail >= STYLE_DETAIL and saturation >= STYLE_SATURATION):
+        return None
+    words = f"fine detail is {detail:.1f} and saturation {saturation:.1f} times the reference's"
+    return Finding("style_shift", sure(detail, STYLE_DETAIL, 1.8), *seen.span(), words)
+
+
+def lighting_shift(seen: Evidence) -> Finding | None:
+    gain = seen.light()
+    if not abs(np.log(gain)) >= LIGHT or style_shift(seen) is not None or new_world(seen):
+        return None
+    words = f"the background is {gain:.2f} times as bright as before"
+    return Finding("lighting_shift", sure(abs(float(np.log(gain))), LIGHT, 3 * LIGHT), *seen.span(), words)
+
+
+def geometric_melt(seen: Evidence) -> Finding | None:
+    bend = seen.typical("bend")
+    if not bend >= BEND or not seen.typical("palette_kept") >= SAME_COLOURS or style_shift(seen) is not None or ghost_weight(seen):
+        return None
+    words = f"the same surroundings are displaced by {bend:.1%} of the width where a rigid world would lie still"
+    return Finding("geometric_melt", sure(bend, BEND, 2.5 * BEND), *seen.span(), words)
+
+
+def new_world(seen: Evidence) -> bool:
+    new = seen.typical("low_blocks") >= NEW_BLOCKS and seen.typical("changed") >= NEW_AREA
+    return new and seen.typical("palette_kept") < SAME_COLOURS and not ghost_weight(seen)
+
+
+def background_hallucination(seen: Evidence) -> Finding | None:
+    if not new_world(seen) or style_shift(seen) is not None:
+        return None
+    share, kept = seen.typical("low_blocks"), seen.typical("palette_kept")
+    words = f"{share:.0%} of the background's blocks show something else, {kept:.0%} of its colours are kept"
+    return Finding("background_hallucination", sure(share, NEW_BLOCKS, 0.7), *seen.span(), words)
+
+
+def surroundings_hold(seen: Evidence) -> bool:
+    """The surroundings are unchanged, so that a difference at the subject's place comes from the subject."""
+    rules = (style_shift, geometric_melt, background_hallucination)
+    return bool(seen.returns) and not ghost_weight(seen) and all(rule(seen) is None for rule in rules)
 
 
 RULES = (
@@ -166,5 +217,33 @@ RULES = (
         f"{ECHO_DETAIL:g} or "
         f"less and {ECHO_COLOURS:.0%} of the colours are kept",
         cut_ghosting,
+    ),
+    Rule(
+        "background_hallucination",
+        "background hallucination",
+        f"{NEW_BLOCKS:.0%} or more of the textured background blocks correlate below 0.5 with the reference, {NEW_AREA:.0%} or "
+        f"more of the "
+        f"view changed, and the background keeps less than {SAME_COLOURS:.0%} of its colours",
+        background_hallucination,
+    ),
+    Rule(
+        "lighting_shift",
+        "lighting shift",
+        f"the background's median brightness changes by a factor of {np.exp(LIGHT):.2f} or more while its structure stays",
+        lighting_shift,
+    ),
+    Rule(
+        "style_shift",
+        "style shift",
+        f"fine detail rises to {STYLE_DETAIL:g} times and saturation to {STYLE_SATURATION:g} times the reference's or more",
+        style_shift,
+    ),
+    Rule(
+        "geometric_melt",
+        "geometric melt",
+        f"{BEND:.1%} of the width or more of displacement is left after the best homography, the background keeps "
+        f"{SAME_COLOURS:.0%} of "
+        "its colours, and there is no ghosting",
+        geometric_melt,
     ),
 )

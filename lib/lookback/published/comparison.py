@@ -1,7 +1,7 @@
-"""Do the benchmarks agree? Orders of the models they share, and which dimensions move together across papers.
+"""Do the benchmarks agree? The orders of the models that they share, and which dimensions correlate across papers.
 
-Few models stand in more than one paper, so every number here carries its n and the smallest p that n allows. Scores are turned so
-that more is better (`register.scores`); all correlations are Spearman's, because the scales differ.
+Few models appear in more than one paper, so every number comes with its n and the smallest p that this n allows. Scores have signs
+such that more is better (`register.scores`). All correlations are Spearman's, because the scales differ.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ CONVERGENT, DISCRIMINANT, WITHIN = "convergent", "discriminant", "within one pap
 
 
 def shared(paper_a: str, paper_b: str) -> list[str]:
-    """The models two papers share, in the first paper's order."""
+    """The models that two papers share, in the order of the first paper."""
     second = set(scores(paper_b).index)
     return [model for model in scores(paper_a).index if model in second]
 
 
 @cache
 def order_agreement() -> pd.DataFrame:
-    """Per pair of papers and construct: the orders of their shared models by mean rank, rho, tau, p, the smallest possible p."""
+    """Per pair of papers and construct: the orders of the shared models by mean rank, rho, tau, p and the smallest possible p."""
     rows = []
     for (a, b), construct in product(combinations(ranked_papers(), 2), ("overall", *CONSTRUCTS)):
         models = shared(a, b)
@@ -78,7 +78,7 @@ def _order(places: pd.Series) -> str:
 
 
 def dimension_matrix() -> pd.DataFrame:
-    """Every pair of dimensions: rho over the models both have, n, the smallest possible p, and what kind of cell it is."""
+    """Every pair of dimensions: rho over the shared models, n, the smallest possible p, and the kind of cell."""
     rows = []
     for paper_a, paper_b in combinations_with_replacement(ranked_papers(), 2):
         models = shared(paper_a, paper_b)
@@ -116,8 +116,9 @@ def convergence(matrix: pd.DataFrame) -> pd.DataFrame:
 def convergence_test() -> dict[str, float | int]:
     """Is agreement larger between dimensions of the same construct? Exact test over all relabellings of the shared models.
 
-    Statistic: mean rho of convergent minus mean rho of discriminant cells, over the pairs of papers with three shared models or
-    more, all of which pass through one paper (`hub`); its rows stay, the others' rows are permuted independently. One-sided p.
+    Statistic: mean rho of convergent cells minus mean rho of discriminant cells, over the pairs of papers with three shared models
+    or more. All these pairs include one paper (`hub`). Its rows stay; the rows of the others are permuted
+    independently. One-sided p.
     """
     middle = hub()
     blocks = [block for other in ranked_papers() if other != middle if len(block := _relabelled(middle, other)) > 0]

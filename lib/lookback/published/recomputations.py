@@ -1,7 +1,7 @@
-"""The recomputations a claim may name: small pure functions of the printed tables.
+"""The functions that a claim can name: small pure functions of the printed tables.
 
-A function takes the tables and the claim's arguments and returns a float, an int (a count: compared exactly) or a name. A table's
-rows are addressed by its first column. `where` keeps the rows whose column holds one of the given values.
+A function gets the tables and the arguments of the claim. It returns a float, an int (a count, compared exactly) or a name. A row
+of a table is named by the value in its first column. `where` keeps the rows whose column has one of the given values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Function = TypeVar("Function", bound=Callable[..., Value])
 
 @dataclass(frozen=True)
 class Recomputation:
-    """A registered function; `looked_up` results are printed numbers themselves, so that no rounding adds up in them."""
+    """A registered function. `looked_up`: its result is itself a printed number, so no rounding adds up in it."""
 
     function: Callable[..., Value]
     looked_up: bool
@@ -45,7 +45,7 @@ def recomputation(looked_up: bool = False) -> Callable[[Function], Function]:
 
 
 def evaluate(spec: Mapping[str, Any], tables: Tables) -> Value:
-    """Call the named function; an argument that is itself a specification is evaluated first."""
+    """Call the named function. Arguments that are specifications themselves are evaluated first."""
     arguments = {
         key: evaluate(value, tables) if isinstance(value, Mapping) and "function" in value else value
         for key, value in spec.items()
@@ -55,7 +55,7 @@ def evaluate(spec: Mapping[str, Any], tables: Tables) -> Value:
 
 
 def chosen(tables: Tables, table: str, where: Where = None) -> pd.DataFrame:
-    """The rows of a table that `where` keeps; a value that does not occur is an error."""
+    """The rows of a table that `where` keeps; a value that no row has is an error."""
     frame = tables[table]
     for column, wanted in (where or {}).items():
         values = wanted if isinstance(wanted, list) else [wanted]
@@ -67,7 +67,7 @@ def chosen(tables: Tables, table: str, where: Where = None) -> pd.DataFrame:
 
 
 def _number(value: Any) -> float | int:
-    """A count stays an int."""
+    """A plain Python number; a count stays an int."""
     return int(value) if isinstance(value, int | np.integer) else float(value)
 
 
@@ -136,7 +136,7 @@ def total(tables: Tables, table: str, column: str, where: Where = None, present:
 
 @recomputation()
 def share_of_counts(tables: Tables, table: str, counts: str, percent: str) -> float:
-    """Sum of counts times percentages: how many outputs the printed shares stand for."""
+    """Sum of counts times percentages: the number of outputs that the printed shares describe."""
     frame = tables[table]
     return float((frame[counts] * frame[percent] / 100).sum())
 
@@ -161,7 +161,7 @@ def ratio(tables: Tables, first: float, second: float) -> float:
 
 @recomputation(looked_up=True)
 def column_range(tables: Tables, table: str, column: str) -> float:
-    """Largest minus smallest; held to the quoted digits alone, because ties would count the same rounding several times."""
+    """Largest minus smallest. Compared at the quoted digits only: with ties the same rounding would count several times."""
     return float(tables[table][column].max() - tables[table][column].min())
 
 

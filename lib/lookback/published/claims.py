@@ -1,29 +1,70 @@
-"""Hold a claim against the printed tables.
+"""Check the papers' sentences against their own tables.
 
-The tolerance is half a unit of the quoted number's last digit. Where the recomputation combines several printed numbers, each of
-them was rounded too: what half a last digit of every one of them can move the result (one at a time, absolute shifts added) is
-added to the tolerance. A number that is only looked up gets no such allowance.
+A claim is a sentence with a quoted number (or name, or order). `check_all()` reads the claims (one YAML file per paper), recomputes
+each one from the printed tables, and says whether the two agree.
+
+The tolerance is half a unit of the last digit of the quoted number. If the recomputation combines several printed numbers, each of
+them was rounded too. The tolerance then grows by what half a last digit of each number can change in the result (one number at a
+time, absolute changes added). A number that is only looked up gets no such addition.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from importlib import resources
+from typing import Any, Literal
 
 import pandas as pd
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from lookback.published import half_digit, half_digits, load, names
-from lookback.published.claims.claim import Claim, load_claims
-from lookback.published.claims.functions import RECOMPUTATIONS, Tables, Value, evaluate
+from lookback.published.recomputations import RECOMPUTATIONS, Tables, Value, evaluate
+from lookback.registry import benchmark_packages
+from lookback.yaml_files import parse_yaml
 
 AGREES, DISAGREES, CANNOT = "agrees", "does not agree", "cannot be recomputed"
 SLACK = 1e-9
 
 
+class Claim(BaseModel):
+    """One sentence of a paper. `compute` names a registered function and its arguments."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    paper: str = ""
+    where: str  # section of the paper
+    sentence: str  # the sentence, shortened
+    quoted: str  # as printed: the digits set the tolerance
+    relation: Literal["equals", "at most", "at least", "above"] = "equals"
+    implied: bool = False  # the number follows from the sentence but is not printed in it
+    compute: dict[str, Any] | None = None
+    why: str = ""  # why it cannot be recomputed
+    note: str = ""  # a remark for the reader
+
+    @model_validator(mode="after")
+    def _computed_or_explained(self) -> Claim:
+        if (self.compute is None) == (self.why == ""):
+            raise ValueError(f"claim '{self.id}' needs either `compute` or the reason `why` it cannot be recomputed")
+        return self
+
+
+def load_claims() -> list[Claim]:
+    """Every claim, paper by paper, in the order of the papers' text."""
+    claims = []
+    for package in benchmark_packages():
+        path = resources.files(package) / "published" / "claims.yaml"
+        if not path.is_file():
+            continue
+        content = parse_yaml(path.read_text(encoding="utf-8"))
+        claims += [Claim(**{"paper": content["paper"], **entry}) for entry in content["claims"]]
+    return claims
+
+
 @dataclass(frozen=True)
 class Verdict:
-    """A claim with what came out."""
+    """A claim and the result of its check."""
 
     claim: Claim
     status: str
@@ -32,7 +73,7 @@ class Verdict:
 
     @property
     def recomputed_text(self) -> str:
-        """As printed where it was looked up, else with one digit more than the quoted number."""
+        """A looked-up number as printed; a computed one with one digit more than the quoted number."""
         if self.recomputed is None or isinstance(self.recomputed, str | int):
             return "" if self.recomputed is None else str(self.recomputed)
         if self.claim.compute and RECOMPUTATIONS.get(self.claim.compute["function"]).looked_up:
@@ -47,14 +88,14 @@ def printed_tables() -> dict[str, pd.DataFrame]:
 
 
 def check_all(claims: Iterable[Claim] | None = None, tables: Tables | None = None) -> list[Verdict]:
-    """Every claim checked; disagreements first, then what cannot be recomputed, then what agrees, each in the papers' order."""
+    """Check every claim. Disagreements come first, then claims that cannot be recomputed, then those that agree."""
     found = printed_tables() if tables is None else tables
     verdicts = [check(claim, found) for claim in (load_claims() if claims is None else claims)]
     return sorted(verdicts, key=lambda verdict: (DISAGREES, CANNOT, AGREES).index(verdict.status))
 
 
 def check(claim: Claim, tables: Tables) -> Verdict:
-    """One claim against the tables."""
+    """Check one claim against the tables."""
     if claim.compute is None:
         return Verdict(claim, CANNOT)
     value = evaluate(claim.compute, tables)
@@ -72,7 +113,7 @@ def check(claim: Claim, tables: Tables) -> Verdict:
 
 
 def _rounding(compute: Mapping[str, Any], tables: Tables, value: float) -> float:
-    """How far rounding of the printed numbers can have moved the result."""
+    """How much the rounding of the printed numbers can change the result."""
     if RECOMPUTATIONS.get(compute["function"]).looked_up:
         return 0.0
     words = set(_words(compute))
@@ -89,7 +130,7 @@ def _rounding(compute: Mapping[str, Any], tables: Tables, value: float) -> float
 
 
 def _words(spec: Any) -> Iterable[str]:
-    """Every string in a specification: among them the tables and columns it reads."""
+    """Every string in a specification; the tables and columns it reads are among them."""
     if isinstance(spec, str):
         yield spec
     elif isinstance(spec, Mapping):

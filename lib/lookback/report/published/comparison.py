@@ -1,29 +1,24 @@
-"""The benchmarks compared: shared models, their orders, and which dimensions move together."""
+"""The section that compares the benchmarks: shared models, their orders, and which dimensions correlate."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from lookback.published.crossing import WITHIN, convergence, convergence_test, dimension_matrix, order_agreement
+from lookback.published.comparison import WITHIN, convergence, convergence_test, dimension_matrix, order_agreement
 from lookback.published.printed import ranked_papers
 from lookback.published.ranks import overall_ranks
 from lookback.published.register import CONSTRUCTS, dimensions, scores, shared_models
-from lookback.report.page import Section
+from lookback.report.page import Report, Section
 from lookback.report.published.figures import blocks_figure, matrix_figure, shared_figure
 from lookback.report.table import PaperTable
 
-if TYPE_CHECKING:
-    from lookback.report.published.build import PublishedReport
 
-
-def section(report: PublishedReport) -> Section:
-    """Names, orders, matrix."""
+def section(report: Report) -> Section:
+    """Shared models, their orders, and the matrix of dimensions."""
     matrix = dimension_matrix()
-    fragments = [report.table(shared_table()), report.figure(*shared_places()), report.wide(order_table())]
-    fragments += [report.wide(construct_table())]
+    fragments = [report.table(shared_table()), report.figure(*shared_places()), report.prose_table(order_table())]
+    fragments += [report.prose_table(construct_table())]
     fragments.append(
         report.figure(
             matrix_figure(matrix),
@@ -72,7 +67,7 @@ def finding() -> str:
 
 
 def shared_table() -> PaperTable:
-    """The models of two papers or more."""
+    """Models that appear in two papers or more."""
     frame = shared_models()
     frame[list(ranked_papers())] = frame[list(ranked_papers())].fillna("")
     return PaperTable(
@@ -121,14 +116,14 @@ def order_table() -> PaperTable:
             "models "
             "0.083, so no row can be significant at 5 %."
         ],
-        reading="MBench and MemoBench put their three shared models in the same overall order; MemoBench and WRBench tend to "
+        conclusion="MBench and MemoBench put their three shared models in the same overall order; MemoBench and WRBench tend to "
         "the opposite. "
         "Neither could be told from chance with so few models.",
     )
 
 
 def construct_table() -> PaperTable:
-    """What we take each dimension to be about."""
+    """Which construct we assign to each dimension."""
     listed = dimensions()
     headers = listed.groupby(["paper", "construct"])["header"].agg(", ".join)
     cells = {paper: [headers.get((paper, name), "") for name in CONSTRUCTS] for paper in ranked_papers()}
@@ -143,7 +138,7 @@ def construct_table() -> PaperTable:
 
 
 def summary_table(matrix: pd.DataFrame) -> PaperTable:
-    """Convergent against discriminant cells."""
+    """Convergent and discriminant cells compared."""
     test = convergence_test()
     return PaperTable(
         "convergence",
@@ -157,7 +152,7 @@ def summary_table(matrix: pd.DataFrame) -> PaperTable:
             f"independent; the "
             "test takes that into account, the means do not."
         ],
-        reading="If the papers measured the same constructs, convergent cells would lie clearly above discriminant ones. They "
+        conclusion="If the papers measured the same constructs, convergent cells would lie clearly above discriminant ones. They "
         "do not: each "
         "benchmark's dimensions follow that benchmark's models and clips more than a shared construct, as far as so few models "
         "can show.",
