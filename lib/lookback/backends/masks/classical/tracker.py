@@ -143,9 +143,8 @@ class ObjectTracker:
         """The mask carried from one frame to its neighbour, and a confidence. The mask is empty when the object is lost."""
         places = sources(source.grey, target.grey, motion)
         carried = carry(mask, places)
-        carried &= from_inside(places) | self.views[-1].colours.likely(
-            target.image
-        )  # pixels from beyond the border need the colours of the object
+        # pixels that come from beyond the border must have the colours of the object
+        carried &= from_inside(places) | self.views[-1].colours.likely(target.image)
         carried = self.cut(target.image, carried)
         likeness = self._likeness(target.image, carried)
         if carried.sum() < max(MIN_PIXELS, GONE * self._whole_area()) or likeness < STRANGE:
