@@ -141,7 +141,7 @@ def prepare(
     """Extract one role's artifacts of every clip into a run's store; `eval` and the notebooks find them there."""
     from lookback import stages
     from lookback.extraction.figures import coverage_table
-    from lookback.extraction.roles import with_requirements
+    from lookback.extraction.run import with_requirements
     from lookback.pipeline.lock import run_lock
     from lookback.registry import BACKENDS
 
