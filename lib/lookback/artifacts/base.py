@@ -133,8 +133,12 @@ class Artifact:
 
     def pack(self) -> Entry:
         """The arrays and the record to store."""
+        return Entry(self.stored_arrays(), self.record)
+
+    def stored_arrays(self) -> dict[str, NDArray[np.generic]]:
+        """The arrays by their name in the file."""
         arrays = {declared.name: getattr(self, declared.field) for declared in self.contract().arrays}
-        return Entry({name: array for name, array in arrays.items() if array is not None}, self.record)
+        return {name: array for name, array in arrays.items() if array is not None}
 
     @property
     def record(self) -> dict[str, JsonValue]:

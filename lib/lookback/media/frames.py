@@ -99,7 +99,7 @@ class FrameFolderReader(VideoReader):
     def __init__(self, folder: Path, fps: float | None):
         self._files = frame_files(folder)
         if not self._files:
-            message = f"{folder}: has no frames (*.png, *.jpg); give the folder that contains them"
+            message = f"{folder}: holds no frames (*.png, *.jpg); give the folder that contains them"
             raise MediaError(message, Reason.MISSING_INPUT)
         check_no_frame_is_missing(folder, self._files)
         width, height = image_size(self._files[0])

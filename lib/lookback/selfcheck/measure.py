@@ -129,7 +129,7 @@ def _backend_rows(sample: Sample, chosen: Chosen, made: Mapping[str, Made], devi
         if artifact is None:
             yield replace(row, reason=made[role].reason, detail=made[role].detail)
             continue
-        for name, array in sorted(artifact.pack().arrays.items()):
+        for name, array in sorted(artifact.stored_arrays().items()):
             if array.dtype.kind in "biuf" and array.size:
                 for statistic, value in _statistics(array).items():
                     yield replace(row, part=f"{name} {statistic}", value=value)
