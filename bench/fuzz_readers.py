@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from lookback.agreement.importers import read_ratings
 from lookback.agreement.plan import load_plan
-from lookback.backends.depth.files import read_depth
+from lookback.backends.depth import read_depth
 from lookback.backends.pose.formats import FORMATS, read_poses
 from lookback.benchmarks.memobench.vqa.bank import DIMENSIONS, EVALUATIONS, FINAL, START, read_question_files
 from lookback.camera import compile as compile_request

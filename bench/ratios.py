@@ -179,11 +179,11 @@ def workers(folder: Path) -> list[Row]:
 def alone(folder: Path, table: pd.DataFrame) -> pd.DataFrame:
     """The same work by a pool of one process."""
     from lookback.clips import clips_from_frame
-    from lookback.extraction.run import Task, extract_task
+    from lookback.extraction.run import ExtractionTask, extract_task
     from lookback.workers import _Pool, share_cores
 
     params = parameters(folder, 1, ["pose"])
-    tasks = [Task(clip, ("pose",), params) for clip in clips_from_frame(table)]
+    tasks = [ExtractionTask(clip, ("pose",), params) for clip in clips_from_frame(table)]
     pool: Any = _Pool(extract_task, tasks, 1, share_cores, (1,))
     return pd.DataFrame([line for _, result in pool.run() for line in result.rows])
 

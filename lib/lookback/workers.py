@@ -1,7 +1,7 @@
-"""Spread tasks over processes. A worker that dies costs only the task that killed it.
+"""Spread tasks over processes. When a worker dies, only the task that killed it is lost.
 
-Functions and tasks must be picklable (module-level functions, plain data). Worker processes are started fresh, so that models and
-decoder threads of the parent are never inherited half-alive.
+Functions and tasks must be picklable (module-level functions, plain data). Workers are new processes and not forks, so that they do
+not inherit models and decoder threads of the parent in a broken state.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def run_tasks(
     setup: Callable[..., None] | None = None,
     setup_arguments: tuple[Any, ...] = (),
 ) -> Iterator[tuple[int, Result | WorkerDied]]:
-    """(index, result) of every task, in the order they finish. `setup` runs once per worker (load models there)."""
+    """(index, result) of every task, in the order they finish. `setup` runs once per worker, for example to load models."""
     workers = min(workers, len(tasks))
     if workers <= 1:
         if setup is not None and tasks:
@@ -45,7 +45,7 @@ def run_tasks(
 
 
 class _Pool(Generic[Task, Result]):
-    """A process pool that is rebuilt when a worker dies; tasks in flight then are tried again one by one."""
+    """A process pool that is rebuilt when a worker dies. The tasks that were running are then tried again one by one."""
 
     def __init__(
         self, function: Callable[[Task], Result], tasks: Sequence[Task], workers: int, setup: Any, setup_arguments: tuple[Any, ...]
@@ -63,23 +63,23 @@ class _Pool(Generic[Task, Result]):
             yield from self._drain(queue, 1 if careful else self.workers, careful)
 
     def _drain(self, queue: deque[int], workers: int, careful: bool) -> Iterator[tuple[int, Result | WorkerDied]]:
-        flying: dict[Future[Result], int] = {}
-        ahead = 1 if careful else 2 * workers  # bounded, so that results do not pile up
+        running: dict[Future[Result], int] = {}
+        ahead = 1 if careful else 2 * workers  # limited, so that results do not pile up
         with self._executor(workers) as pool:
             try:
-                while queue or flying:
-                    while queue and len(flying) < ahead:
-                        flying[pool.submit(self.function, self.tasks[queue[0]])] = queue[0]
+                while queue or running:
+                    while queue and len(running) < ahead:
+                        running[pool.submit(self.function, self.tasks[queue[0]])] = queue[0]
                         queue.popleft()
-                    finished, _ = wait(flying, return_when=FIRST_COMPLETED)
+                    finished, _ = wait(running, return_when=FIRST_COMPLETED)
                     for future in finished:
                         result = future.result()
-                        yield flying.pop(future), result
+                        yield running.pop(future), result
             except BrokenProcessPool:
-                yield from self._after_death(flying, careful)
+                yield from self._after_death(running, careful)
 
-    def _after_death(self, flying: dict[Future[Result], int], careful: bool) -> Iterator[tuple[int, Result | WorkerDied]]:
-        for future, index in flying.items():
+    def _after_death(self, running: dict[Future[Result], int], careful: bool) -> Iterator[tuple[int, Result | WorkerDied]]:
+        for future, index in running.items():
             if future.done() and future.exception() is None:
                 yield index, future.result()
             elif careful:
@@ -95,7 +95,7 @@ class _Pool(Generic[Task, Result]):
 
 
 def share_cores(threads: int) -> None:
-    """Without this every worker starts a thread per core."""
+    """Limit the threads of a worker. Otherwise every worker starts one thread per core."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, str(threads))
     import cv2
@@ -111,7 +111,7 @@ def _start(setup: Callable[..., None] | None, arguments: tuple[Any, ...], worker
 
 
 def _leave_with_parent() -> None:
-    """A worker whose parent was killed would wait for work for ever, or write into the folders of the next run."""
+    """End a worker when its parent was killed. It would wait for ever, or write into the folders of the next run."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lookback.backends.perceptual.arrays import read_array_tree
+from lookback.backends.perceptual.loading import read_array_tree
 from lookback.errors import ContractError
 
 

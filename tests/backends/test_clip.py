@@ -9,7 +9,7 @@ import pytest
 import tiny_checkpoints
 import torch
 from conftest import clip, options, run_job, shifting_clip, video_info
-from lookback.backends.clip.open_clip import OpenClip
+from lookback.backends.clip import OpenClip
 from lookback.errors import BackendUnavailable, NotScorable, Reason
 from PIL import Image
 

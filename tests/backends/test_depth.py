@@ -10,8 +10,7 @@ import pytest
 import tiny_checkpoints
 import torch
 from conftest import clip, options, run_job, shifting_clip, video_info
-from lookback.backends.depth.depth_anything_v2 import DepthAnythingV2
-from lookback.backends.depth.files import DepthFiles
+from lookback.backends.depth import DepthAnythingV2, DepthFiles
 from lookback.errors import NotScorable, Reason
 
 FRAMES = np.zeros((9, 90, 160, 3), np.uint8)

@@ -12,11 +12,9 @@ import onnxruntime
 import pytest
 import tiny_faces
 from conftest import clip, options, run_job, video_info
-from lookback.backends.faces.buffalo_l import BuffaloL
-from lookback.backends.faces.detection import face_frames
+from lookback.backends.faces.backends import BuffaloL, ScrfdDlib, face_frames
 from lookback.backends.faces.dlib_embedding import MATCH_THRESHOLD
 from lookback.backends.faces.scrfd import Scrfd, suppress
-from lookback.backends.faces.scrfd_dlib import ScrfdDlib
 from lookback.errors import BackendUnavailable, NotScorable, Reason
 from lookback.weights import locate
 from PIL import Image

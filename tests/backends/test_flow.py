@@ -10,8 +10,7 @@ import pytest
 import tiny_checkpoints
 import torch
 from conftest import clip, options, run_job, shifting_clip, video_info
-from lookback.backends.flow.dis import DisFlow
-from lookback.backends.flow.raft import RaftLarge, RaftSmall
+from lookback.backends.flow import DisFlow, RaftLarge, RaftSmall
 from lookback.errors import NotScorable, Reason
 
 

@@ -12,9 +12,7 @@ import tiny_checkpoints
 from conftest import clip, options, run_job, video_info
 from lookback.artifacts import FaceTracks
 from lookback.artifacts.masks import working_size
-from lookback.backends.people.bodies import WORKING_SIDE, body_boxes
-from lookback.backends.people.face_grabcut import FaceGrabCut
-from lookback.backends.people.sam2 import Sam2People
+from lookback.backends.people import WORKING_SIDE, FaceGrabCut, Sam2People, body_boxes
 from lookback.errors import NotScorable, Reason
 
 FACE = np.array([150.0, 40.0, 182.0, 80.0])

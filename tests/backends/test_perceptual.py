@@ -13,10 +13,15 @@ import tiny_checkpoints
 import torch
 import torchvision.models
 from conftest import clip, options, run_job, shifting_clip, video_info
-from lookback.backends.perceptual.arrays import read_array_tree
-from lookback.backends.perceptual.backends import EmbeddedPerceptual, PaperPerceptual
-from lookback.backends.perceptual.loading import lpips_from_arrays, lpips_from_torchvision, lpips_trunk, torch_state, vgg19_features
-from lookback.backends.perceptual.style import LAYERS, StyleDistances, gram_matrices
+from lookback.backends.perceptual.backends import LAYERS, EmbeddedPerceptual, PaperPerceptual, StyleDistances, gram_matrices
+from lookback.backends.perceptual.loading import (
+    lpips_from_arrays,
+    lpips_from_torchvision,
+    lpips_trunk,
+    read_array_tree,
+    torch_state,
+    vgg19_features,
+)
 from lookback.benchmarks.mbench.metrics.rendering_style import gram_matrix, style_distances
 from lookback.errors import NotScorable, Reason, UsageError
 from lookback.weights import locate

@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 import torch
 from conftest import clip, options, run_job, shifting_clip, video_info
-from lookback.backends.quality import image_reward, pyiqa
-from lookback.backends.quality.image_reward import ImageReward
-from lookback.backends.quality.pyiqa import PyIqa
-from lookback.backends.quality.sharpness import Sharpness, sharpness
+from lookback.backends import quality
+from lookback.backends.quality import ImageReward, PyIqa, Sharpness, sharpness
 from lookback.errors import NotScorable, Reason
 from scipy.ndimage import convolve
 from skimage.filters import gaussian
@@ -47,12 +45,12 @@ def test_pyiqa_scores_every_sampled_frame(tmp_path: Path, astronaut: np.ndarray,
     stand_in.create_metric = create_metric  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "pyiqa", stand_in)
     hub = torch.hub.get_dir()
-    pyiqa._metrics.cache_clear()
+    quality._pyiqa_metrics.cache_clear()
     frames = shifting_clip(astronaut, 9, 40, 60, 5)
     entry = run_job(PyIqa(options(path=str(tmp_path))).start(clip(), video_info(frames), {}), frames)
     assert torch.hub.get_dir() == str(tmp_path)
     torch.hub.set_dir(hub)
-    pyiqa._metrics.cache_clear()
+    quality._pyiqa_metrics.cache_clear()
     assert sorted(built) == ["clipiqa+", "laion_aes", "musiq-spaq"]
     expected = frames[entry.frame_index].mean((1, 2, 3)) / 255
     for name, scale in {"musiq": 100, "clipiqa": 1, "aesthetic": 10}.items():
@@ -76,10 +74,10 @@ def test_image_reward_scores_frames_for_the_prompt(tmp_path: Path, astronaut: np
     stand_in = ModuleType("ImageReward")
     stand_in.load = load  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "ImageReward", stand_in)
-    image_reward._model.cache_clear()
+    quality._image_reward_model.cache_clear()
     frames = shifting_clip(astronaut, 9, 40, 60, 5)
     entry = run_job(ImageReward(options(path=str(tmp_path))).start(clip(prompt="a portrait"), video_info(frames), {}), frames)
-    image_reward._model.cache_clear()
+    quality._image_reward_model.cache_clear()
     assert entry.image_reward == pytest.approx(frames[entry.frame_index].mean((1, 2, 3)) / 255, rel=1e-4)
     assert {prompt for prompt, _ in asked} == {"a portrait"}
 

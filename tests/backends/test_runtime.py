@@ -6,23 +6,23 @@ import numpy as np
 import pytest
 from conftest import clip, options, video_info
 from lookback.backends.base import BackendOptions
-from lookback.backends.runtime import SAMPLING, FrameBatches, checkpoint, sampled_frames, settings, torch_device, usable
+from lookback.backends.runtime import SAMPLING, FrameBatches, checkpoint, merged_options, sampled_frames, torch_device, usable
 from lookback.errors import BackendUnavailable, UsageError
 
 
 def test_an_unknown_option_names_the_nearest():
     with pytest.raises(UsageError, match="did you mean 'precision'"):
-        settings(options(precison="bf16"), {"precision": "fp32"})
+        merged_options(options(precison="bf16"), {"precision": "fp32"})
 
 
 @pytest.mark.parametrize(("name", "value"), [("max_side", "big"), ("square", 1), ("precision", "fp8")])
 def test_a_value_of_the_wrong_kind_is_refused(name: str, value: object):
     with pytest.raises(UsageError, match=name):
-        settings(options(**{name: value}), {"max_side": 448, "square": True, "precision": "fp32"})
+        merged_options(options(**{name: value}), {"max_side": 448, "square": True, "precision": "fp32"})
 
 
 def test_a_whole_number_serves_where_a_fraction_is_meant():
-    assert settings(options(sample_fps=2), SAMPLING)["sample_fps"] == 2.0
+    assert merged_options(options(sample_fps=2), SAMPLING)["sample_fps"] == 2.0
 
 
 def test_wrbench_sampling_of_81_frames_at_16_fps():

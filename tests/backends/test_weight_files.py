@@ -157,7 +157,7 @@ def test_a_member_with_another_hash_is_not_kept(project: Path):
 def test_an_archive_without_the_member_says_so(project: Path):
     with tarfile.open(project / "archives" / "demo-net-1.0.tar.gz", "w:gz") as sdist:
         _add(sdist, "demo-net-1.0/README", b"")
-    with pytest.raises(ContractError, match=r"lacks demo_net/net\.bin"):
+    with pytest.raises(ContractError, match=r"does not contain demo_net/net\.bin"):
         fetch_embedded(lambda line: None, archives=project / "archives")
 
 

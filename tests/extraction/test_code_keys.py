@@ -58,15 +58,15 @@ def test_an_edited_backend_makes_its_artifacts_anew_and_the_other_roles_stay(tmp
     copy = Copy(tmp_path)
     first, made = copy.extract()
     assert made == ["pose", "quality"] and len(set(first.values())) == 2
-    copy.edit("backends/quality/sharpness.py")
+    copy.edit("backends/quality.py")
     second, made = copy.extract()
     assert made == ["quality"]
     assert second["quality"] != first["quality"] and second["pose"] == first["pose"]
-    copy.edit("backends/pose/classical/averaging.py")  # a module that the backend imports
+    copy.edit("backends/pose/classical/solve.py")  # a module that the backend imports
     third, made = copy.extract()
     assert made == ["pose"]
     assert third["pose"] != second["pose"] and third["quality"] == second["quality"]
-    for unrelated in ("report/page.py", "params/stages.py", "pipeline/runner.py", "backends/masks/classical/backend.py"):
+    for unrelated in ("report/page.py", "params/stages.py", "pipeline/runner.py", "backends/masks/classical/tracker.py"):
         copy.edit(unrelated)
     assert copy.extract() == (third, [])
 

@@ -101,7 +101,7 @@ def test_all_jobs_are_served_by_one_pass(clip: Clip, decoded: dict[str, int]) ->
 def test_a_clip_too_large_to_keep_is_read_again_only_where_wanted(
     clip: Clip, decoded: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(onepass, "SHELF_BYTES", 1000)
+    monkeypatch.setattr(onepass, "FRAME_CACHE_BYTES", 1000)
     later = Recorder(np.array([3, 20]), ("every",))
     run(clip, {"every": Recorder(), "later": later})
     assert decoded == {"passes": 1, "reads": 2} and later.indices == [3, 20]

@@ -6,15 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from lookback.artifacts import PoseTrack
 from lookback.backends.pose.classical import backend
-from lookback.backends.pose.classical.focal import estimate_focal
-from lookback.backends.pose.classical.rotation import fit_rotation, newton_step
+from lookback.backends.pose.classical.rotation import estimate_focal, fit_rotation, newton_step
 from lookback.backends.pose.classical.selection import Candidate, choose_model
 from lookback.backends.pose.classical.solve import solve_path
 from lookback.backends.pose.classical.structure import solve_structure
 from lookback.backends.pose.classical.tracking import PointTracker, Segment
 from lookback.errors import NotScorable, Reason
-from lookback.store import Entry
 
 FOCAL, CENTRE, N = 277.0, np.array([159.5, 89.5]), 48
 LINE = np.linspace(-1, 1, N)
@@ -90,7 +89,7 @@ def test_tracks_that_are_lost_at_once_hold_the_camera() -> None:
 
 @pytest.mark.parametrize("problem", [np.linalg.LinAlgError("Singular matrix"), backend.cv2.error("no model")])
 def test_a_solver_that_finds_no_answer_is_the_clip_s_reason(
-    monkeypatch: pytest.MonkeyPatch, estimate_pose: Callable[..., Entry], problem: Exception
+    monkeypatch: pytest.MonkeyPatch, estimate_pose: Callable[..., PoseTrack], problem: Exception
 ) -> None:
     def fails(*_: object) -> None:
         raise problem
@@ -109,13 +108,13 @@ def noise_frames(n: int = 6) -> np.ndarray:
     ("frames", "reason"),
     [(noise_frames(1), Reason.TOO_SHORT), (np.full((6, 120, 160, 3), 90, np.uint8), Reason.LOW_TEXTURE)],
 )
-def test_clips_without_a_camera_path_say_why(estimate_pose: Callable[..., Entry], frames: np.ndarray, reason: Reason) -> None:
+def test_clips_without_a_camera_path_say_why(estimate_pose: Callable[..., PoseTrack], frames: np.ndarray, reason: Reason) -> None:
     with pytest.raises(NotScorable) as error:
         estimate_pose(frames)
     assert error.value.reason is reason
 
 
-def test_identical_frames_and_pure_noise_give_a_finite_path(estimate_pose: Callable[..., Entry]) -> None:
+def test_identical_frames_and_pure_noise_give_a_finite_path(estimate_pose: Callable[..., PoseTrack]) -> None:
     still = estimate_pose(np.repeat(noise_frames(1), 6, axis=0), fov_deg=None)
     assert still.record["total_rotation_deg"] == 0
     assert np.isfinite(estimate_pose(noise_frames(8), fov_deg=None).c2w).all()

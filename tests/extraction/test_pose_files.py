@@ -181,7 +181,7 @@ def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:
         (b"not a zip", "da3", "cannot be read as a numpy file"),
         (b"1 2 3\n", "kitti", "line 1: expected 12 numbers, found 3"),
         (b"0 0 0 0 0 0 0 2\n", "tum", "quaternion has length 2"),
-        (b"0 0 0 0 0 0 0 1\n0 0 0 0 0 0 0 1\n", "tum", "time stamp is not after"),
+        (b"0 0 0 0 0 0 0 1\n0 0 0 0 0 0 0 1\n", "tum", "time stamp is not later"),
         (b"0 a 0 0 0 0 0 1\n", "tum", "line 1: expected numbers only"),
         (b"# nothing\n", "colmap", "holds no image line"),
         (b"", "kitti", "holds no pose"),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lookback.backends.pose.classical.averaging import average_rotations, solve_laplacian
-from lookback.backends.pose.classical.focal import estimate_focal, focal_from_fov
-from lookback.backends.pose.classical.rotation import bearings, fit_rotation, project, wahba
+from lookback.backends.pose.classical.rotation import bearings, estimate_focal, fit_rotation, focal_from_fov, project, wahba
 from lookback.backends.pose.classical.selection import Candidate, choose_model, gric
+from lookback.backends.pose.classical.solve import average_rotations, solve_laplacian
 from lookback.backends.pose.classical.structure import solve_structure
 from lookback.backends.pose.track import runs, travelled_rotation_deg
 from lookback.camera import from_yaw_pitch_roll, rotation_angle_deg, total_rotation_deg

@@ -16,7 +16,7 @@ import pytest
 from lookback import array_files
 from lookback.agreement.plan import load_plan
 from lookback.array_files import read_arrays
-from lookback.backends.depth.files import depth_source, read_depth
+from lookback.backends.depth import depth_source, read_depth
 from lookback.clips import Clip
 from lookback.errors import ContractError, LookbackError, MediaError, ParameterError
 from lookback.layouts import Breach

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from lookback.backends.base import BackendOptions
-from lookback.backends.masks.classical.backend import ClassicalMasks
+from lookback.backends.masks.classical.tracker import ClassicalMasks
 from lookback.benchmarks.mbench.metrics.object_geometry_consistency import frame_mask
 from lookback.clips import Anchor
 from lookback.demo.clip import VISIBLE

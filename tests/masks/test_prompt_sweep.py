@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import tiny_models
-from lookback.backends.masks import grounding
+from lookback.backends.masks import prompt
 from lookback.benchmarks.memobench.report import prompt_styles
 from lookback.benchmarks.memobench.sweeps import STYLES, prompt_sweep
 from lookback.clips import clips_to_frame
@@ -37,8 +37,8 @@ def parameters(folder: Path, **extraction):
 
 def test_each_style_asks_in_its_own_words(clips, tmp_path, monkeypatch):
     asked = []
-    plain = grounding.ground
-    monkeypatch.setattr(grounding, "ground", lambda *args: asked.append(args[3]) or plain(*args))
+    plain = prompt.find_object
+    monkeypatch.setattr(prompt, "find_object", lambda *args: asked.append(args[3]) or plain(*args))
     paths = {
         "path": str(tiny_models.sam2_video(tmp_path / "sam2")),
         "detector_path": str(tiny_models.grounding_dino(tmp_path / "dino")),

@@ -11,7 +11,7 @@ import tiny_models
 import torch
 from lookback.backends.base import BackendOptions
 from lookback.backends.masks import sam2
-from lookback.backends.masks.grounding import ground
+from lookback.backends.masks.prompt import find_object
 from lookback.backends.masks.sam2 import Sam2Masks
 from lookback.errors import NotScorable, Reason
 from lookback.registry import BACKENDS
@@ -118,7 +118,7 @@ def test_detector_box_is_in_pixels_of_the_frame(filmed: Filmed, detector: Path) 
     from transformers import GroundingDinoForObjectDetection, GroundingDinoProcessor
 
     frame = filmed.frames[0]
-    found = ground(detector, "cpu", frame, "A red ball", 0.0)
+    found = find_object(detector, "cpu", frame, "A red ball", 0.0)
     inputs = GroundingDinoProcessor.from_pretrained(detector)(images=frame, text="a red ball.", return_tensors="pt")
     with torch.inference_mode():
         raw = GroundingDinoForObjectDetection.from_pretrained(detector).eval()(**inputs)
@@ -131,7 +131,7 @@ def test_detector_box_is_in_pixels_of_the_frame(filmed: Filmed, detector: Path) 
 
 def test_object_that_the_detector_cannot_find_is_no_mask(filmed: Filmed, detector: Path) -> None:
     with pytest.raises(NotScorable) as caught:
-        ground(detector, "cpu", filmed.frames[0], "robot", 1.0)
+        find_object(detector, "cpu", filmed.frames[0], "robot", 1.0)
     assert caught.value.reason == Reason.NO_MASK
 
 

@@ -52,7 +52,7 @@ def test_frame_by_frame_equals_the_whole_video_on_disk(
     with caplog.at_level(logging.WARNING):
         for part in (slice(0, 5), slice(5, 12)):
             job.push(np.arange(12)[part], frames[part])
-    entry = job.finish()
+    made = job.finish()
     assert capfd.readouterr() == ("", "") and not caplog.records
 
     for number, frame in enumerate(frames):
@@ -61,12 +61,12 @@ def test_frame_by_frame_equals_the_whole_video_on_disk(
     state = predictor.init_state(str(tmp_path))
     predictor.add_new_points_or_box(state, 0, 1, box=[10, 30, 10 + SQUARE, 30 + SQUARE])
     whole = {index: (masks[0, 0] > 0).numpy() for index, _, masks in predictor.propagate_in_video(state)}
-    found = np.unpackbits(entry.arrays["masks"], axis=-1, count=info.width).astype(bool)
+    found = made.all()
     for number in range(len(frames)):
         assert (found[number] == whole[number]).all()
         outputs = state["output_dict_per_obj"][0]
         output = outputs["cond_frame_outputs"].get(number) or outputs["non_cond_frame_outputs"][number]
-        assert entry.arrays["confidence"][number] == pytest.approx(torch.sigmoid(output["object_score_logits"]).item(), abs=1e-5)
+        assert made.confidence[number] == pytest.approx(torch.sigmoid(output["object_score_logits"]).item(), abs=1e-5)
     assert 0 < found.mean() < 1 and any((found[0] != mask).any() for mask in found[1:])  # the random network does say something
 
 
@@ -98,7 +98,7 @@ def test_a_released_file_name_chooses_its_configuration(tmp_path: Path) -> None:
     path = tmp_path / "sam2.1_hiera_small.pt"
     path.touch()
     assert backend_of(path, config="").config == "configs/sam2.1/sam2.1_hiera_s.yaml"
-    with pytest.raises(UsageError, match=r"mine\.pt: its name is none of the released checkpoints .*`config`"):
+    with pytest.raises(UsageError, match=r"mine\.pt: its name is not one of the released checkpoints .*`config`"):
         backend_of(path.rename(tmp_path / "mine.pt"), config="")
 
 

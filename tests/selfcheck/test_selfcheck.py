@@ -169,4 +169,4 @@ def test_wrong_calls_are_sentences(quick, tmp_path):
         choose({"pose": "magic"})
     (tmp_path / "recorded.csv").write_text("nonsense\n1\n")
     result = call("--recorded", str(tmp_path / "recorded.csv"))
-    assert result.exit_code == 1 and "is no table of recorded values" in str(result.exception)
+    assert result.exit_code == 1 and "is not a table of recorded values" in str(result.exception)

@@ -1,12 +1,11 @@
-"""Artifacts: one typed class per role. They alone know the arrays and facts that the store holds.
+"""Artifacts: one typed class per role. Only these classes know the arrays and facts that the store holds.
 
-`docs/artifacts.md` lists every role's arrays. A backend makes an object of its role's class; `pack` and `unpack` take it to the
-store and back.
+`docs/artifacts.md` lists the arrays of every role. A backend makes an object of the class of its role; `pack` and `unpack` convert
+it to an entry of the store and back.
 """
 
 from lookback.artifacts.base import Artifact, FrameRows, kind_of, kinds
-from lookback.artifacts.faces import FaceTracks
-from lookback.artifacts.features import Features, ObjectFeatures, PersonFeatures, TextImageFeatures
+from lookback.artifacts.features import FaceTracks, Features, ObjectFeatures, PersonFeatures, TextImageFeatures
 from lookback.artifacts.frames import Depth, Flow, Quality, Rewards, Style
 from lookback.artifacts.masks import Masks, People
 from lookback.artifacts.poses import PoseTrack, TruePoseTrack

@@ -1,7 +1,7 @@
-"""What every artifact has in common: typed arrays and facts, one way to store them, and the checks on reading.
+"""The base of all artifacts: typed arrays and facts, how they are stored, and the checks when they are read.
 
-A class declares its arrays and facts once, as annotated fields. Storing, reading, checking and the page `docs/artifacts.md` all
-follow from that declaration.
+A class declares its arrays and facts once, as annotated fields. Storing, reading, checking and the page `docs/artifacts.md` use
+this declaration.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from lookback.store import Entry
 
 @dataclass(frozen=True)
 class Array:
-    """A field that is stored as an array. The same letter in `shape` means the same length in all arrays of an artifact."""
+    """Marks a field that is stored as an array. The same letter in `shape` means the same length in all arrays of an artifact."""
 
     shape: str  # "N 4 4"
     meaning: str
-    name: str = ""  # in the file, where it is not the field's name
+    name: str = ""  # the name in the file, if it is not the name of the field
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A field that is stored in the record."""
+    """Marks a field that is stored in the record."""
 
     meaning: str
 
@@ -55,11 +55,11 @@ class ArrayField:
         return np.dtype(self.dtype).name if self.exact else "float"
 
     def accepts(self, dtype: np.dtype[np.generic]) -> bool:
-        """Another width of the same kind of number is accepted; floats for integers, or numbers for yes and no, are not."""
+        """Whether the number type fits. Another width of the same kind is accepted; floats in place of integers are not."""
         return np.can_cast(dtype, self.dtype, "same_kind") if self.exact else np.issubdtype(dtype, self.dtype)
 
     def fits(self, shape: tuple[int, ...], sizes: dict[str, int]) -> bool:
-        """Whether the shape agrees with the declared one and with the letters seen so far, which are noted in `sizes`."""
+        """Whether the shape fits the declared one and the lengths of the letters so far, which `sizes` collects."""
         axes = self.shape.split()
         if len(axes) != len(shape):
             return False
@@ -80,7 +80,7 @@ class FactField:
 
 @dataclass(frozen=True)
 class Contract:
-    """What a class declares, in its order."""
+    """The arrays and facts that a class declares, in their order."""
 
     arrays: tuple[ArrayField, ...]
     facts: tuple[FactField, ...]
@@ -88,9 +88,9 @@ class Contract:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Artifact:
-    """One role's result for one clip. `facts` holds what a backend tells beyond the declared facts.
+    """The result of one role for one clip. `facts` holds what a backend adds to the declared facts.
 
-    Wrong contents are a ValueError when a backend makes an artifact, and a ContractError when it is read from the store.
+    Wrong contents raise a ValueError when a backend makes an artifact, and a ContractError when it is read from the store.
     """
 
     role: ClassVar[str]
@@ -119,7 +119,7 @@ class Artifact:
         return array.astype(declared.dtype, copy=False) if declared.exact else array
 
     def problem(self) -> str:
-        """What is wrong beyond shapes and number types, in a few words; empty when nothing is."""
+        """What is wrong apart from shapes and number types, in a few words; empty when nothing is wrong."""
         return ""
 
     @classmethod
@@ -128,27 +128,31 @@ class Artifact:
 
     @property
     def n_frames(self) -> int:
-        """Frames that have a row of their own; 0 for roles whose rows are faces or crops."""
+        """The number of frames with a row of their own; 0 for roles whose rows are faces or crops."""
         return 0
 
     def pack(self) -> Entry:
         """The arrays and the record to store."""
+        return Entry(self.stored_arrays(), self.record)
+
+    def stored_arrays(self) -> dict[str, NDArray[np.generic]]:
+        """The arrays by their name in the file."""
         arrays = {declared.name: getattr(self, declared.field) for declared in self.contract().arrays}
-        return Entry({name: array for name, array in arrays.items() if array is not None}, self.record)
+        return {name: array for name, array in arrays.items() if array is not None}
 
     @property
     def record(self) -> dict[str, JsonValue]:
-        """The declared facts and the backend's own, as plain values."""
+        """The declared facts and those that the backend added, as plain values."""
         declared = {each.field: each.adapter.dump_python(getattr(self, each.field), mode="json") for each in self.contract().facts}
         return {**declared, **self.facts}
 
     @classmethod
     def unpack(cls, entry: Entry) -> Self:
-        """The artifact from what the store holds; a ContractError when that is damaged or another role's."""
+        """The artifact of an entry of the store; a ContractError when the entry is damaged or belongs to another role."""
         stored, declared = dict(entry.arrays), cls.contract().arrays
         values: dict[str, object] = {each.field: stored.pop(each.name) for each in declared if each.name in stored}
-        if lacking := [each.name for each in declared if each.field not in values and not each.optional]:
-            raise cls.broken(f"it has no array '{lacking[0]}'")
+        if missing := [each.name for each in declared if each.field not in values and not each.optional]:
+            raise cls.broken(f"it has no array '{missing[0]}'")
         if stored:
             raise cls.broken(f"it has an array '{min(stored)}' that this role does not know")
         facts = dict(entry.record)
@@ -179,14 +183,14 @@ class Artifact:
 
     @classmethod
     def among(cls, artifacts: Mapping[str, Artifact]) -> Self | None:
-        """This role's artifact among those of a clip."""
+        """The artifact of this role among those of a clip; None when there is none."""
         found = artifacts.get(cls.role)
         return found if isinstance(found, cls) else None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FrameRows(Artifact):
-    """An artifact whose rows belong to frames."""
+    """An artifact with rows that belong to frames."""
 
     frame_index: Annotated[NDArray[np.int64], Array("N", "the video frame (counted from 0) that each row belongs to")]
 
@@ -203,12 +207,12 @@ class FrameRows(Artifact):
         return np.flatnonzero(np.isin(self.frame_index, frames))
 
     def row_near(self, frame: int) -> int:
-        """The row whose frame is nearest."""
+        """The row with the nearest frame."""
         return int(np.abs(self.frame_index - frame).argmin())
 
 
 def kind_of(role: str) -> type[Artifact]:
-    """The class of a role's artifacts. A package from outside adds a role by declaring a class for it."""
+    """The class of the artifacts of a role. Another package adds a role by declaring a class for it."""
     if role not in _KINDS:
         raise ContractError(f"No artifact class is declared for the role '{role}'; {hint(role, sorted(_KINDS))}")
     return _KINDS[role]

@@ -1,4 +1,4 @@
-"""The page `docs/artifacts.md`, written from the classes: `python -m lookback.artifacts.contract > docs/artifacts.md`."""
+"""Write the page `docs/artifacts.md` from the classes: `python -m lookback.artifacts.contract > docs/artifacts.md`."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import get_args
 from lookback.artifacts import Artifact, kinds
 
 PAGE = "docs/artifacts.md"
-OPENING = """\
+INTRODUCTION = """\
 # Artifacts: what extraction stores
 
 Every role has one class in `lookback.artifacts`, and only that class reads and writes the arrays of its role. This page is made
 from those classes (`python -m lookback.artifacts.contract > docs/artifacts.md`); a test compares it with them.
 
-An artifact lies in the run's store as a pair of files, `artifacts/<role>/<backend>/<xx>/<key>.npz` with the arrays and `<key>.json`
+An artifact is a pair of files in the store of the run: `artifacts/<role>/<backend>/<xx>/<key>.npz` with the arrays and `<key>.json`
 with the record. Where a clip has no artifact of a role, the record holds `missing` with the typed reason, and there are no arrays.
 
 - The same letter in a role's shapes means the same length. Frames are counted from 0.
 - Boxes and points are in pixels of the video, x to the right and y down, the origin at the upper left corner.
 - Poses are camera-to-world with OpenCV axes: x to the right, y down, z forward.
 - The record may hold more facts than the ones listed: a backend's method, its sampling, its prompt.
-- Reading checks names, number types and shapes. What does not agree is refused (`ContractError`); the extraction stage makes it
-  again.
+- Reading checks names, number types and shapes. An artifact with an error is refused (`ContractError`), and the extraction stage
+  makes it again.
 
 ```python
 from lookback.artifacts import Masks, PoseTrack, RunArtifacts
@@ -33,13 +33,13 @@ masks = artifacts.load(clip, Masks)
 masks.at(12)  # the object's mask in frame 12
 ```
 
-A package from outside adds a role by declaring a class with `role` and annotated fields, as the modules of `lookback.artifacts` do.
+Another package adds a role by declaring a class with `role` and annotated fields, as the modules of `lookback.artifacts` do.
 """
 
 
 def page() -> str:
     """The whole page in Markdown."""
-    return "\n".join([OPENING, *(_section(kind) for kind in kinds())])
+    return "\n".join([INTRODUCTION, *(_section(kind) for kind in kinds())])
 
 
 def _section(kind: type[Artifact]) -> str:

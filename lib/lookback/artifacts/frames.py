@@ -23,8 +23,8 @@ class Depth(FrameRows):
     metric: Annotated[bool, Fact("true: distance along the camera's axis (z); false: relative inverse depth, near is large")] = (
         False
     )
-    kind: Annotated[str, Fact("the same in words")] = ""
-    notes: Annotated[tuple[str, ...], Fact("remarks for a reader")] = ()
+    kind: Annotated[str, Fact("what the numbers are, in words")] = ""
+    notes: Annotated[tuple[str, ...], Fact("remarks for the reader")] = ()
 
     def at(self, frame: int) -> NDArray[np.floating] | None:
         """The map of exactly this frame; None when it was not sampled."""
@@ -34,7 +34,7 @@ class Depth(FrameRows):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Flow(FrameRows):
-    """How far each frame moves to the next; the last frame has no row."""
+    """How far each frame moves to the next. The last frame has no row."""
 
     role: ClassVar[str] = "flow"
     magnitude: Annotated[NDArray[np.float32], Array("N", "mean length of the flow to the next frame, in pixels of the video")]
@@ -42,21 +42,21 @@ class Flow(FrameRows):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Style(FrameRows):
-    """How the style changes from each sampled frame to the next: distances of Gram matrices."""
+    """The change of style from each sampled frame to the next, as the distance of Gram matrices."""
 
     role: ClassVar[str] = "perceptual"
     distance: Annotated[
         NDArray[np.float64], Array("T", "from sampled frame t to t+1 in the chosen layer; T = N - 1", name="style_distance")
     ]
     distances: Annotated[NDArray[np.float64], Array("T L", "the same in each layer", name="style_distances")]
-    network: Annotated[str, Fact("the network whose features the Gram matrices are of")]
+    network: Annotated[str, Fact("the network that gives the features for the Gram matrices")]
     layers: Annotated[tuple[str, ...], Fact("the L layers")]
     style_layer: Annotated[str, Fact("the chosen layer")]
 
     def problem(self) -> str:
         if len(self.distance) != len(self.frame_index) - 1:
             return f"it has {len(self.distance)} distances between {len(self.frame_index)} frames"
-        return "" if len(self.layers) == self.distances.shape[1] else "its layers and its columns are not equally many"
+        return "" if len(self.layers) == self.distances.shape[1] else "it does not have one column per layer"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,9 +70,9 @@ class Quality(FrameRows):
     aesthetic: Annotated[NDArray[np.float32] | None, Array("N", "LAION aesthetic, about 1 to 10")] = None
 
     def measures(self, *names: Measure) -> list[NDArray[np.float32]]:
-        """The named measures; NotScorable where the backend does not give one: sharpness is no substitute for the others."""
-        if lacking := [name for name in names if getattr(self, name) is None]:
-            raise NotScorable(Reason.BACKEND_UNAVAILABLE, f"{' and '.join(lacking)} need the pyiqa extra; see lookback doctor")
+        """The named measures; NotScorable when the backend does not give one. Sharpness does not replace the others."""
+        if missing := [name for name in names if getattr(self, name) is None]:
+            raise NotScorable(Reason.BACKEND_UNAVAILABLE, f"{' and '.join(missing)} need the pyiqa extra; see lookback doctor")
         return [getattr(self, name) for name in names]
 
     def problem(self) -> str:

@@ -1,4 +1,4 @@
-"""The roles `masks` (the followed object) and `people`: packed masks at a working size, boxes, and who is in view when."""
+"""The roles `masks` (the followed object) and `people`: packed masks at a working size, boxes, and the visibility per frame."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from lookback.artifacts.base import Array, Fact, FrameRows
 
 OUT, IN_VIEW, LEAVING, RETURNED = 0, 1, 2, 3
 STATES = {"0": "out", "1": "in_view", "2": "leaving (touches the border)", "3": "returned (whole in view after it was out)"}
-PEOPLE_STATES = {code: STATES[code] for code in ("0", "1", "2")}  # people are found frame by frame, so nobody returns
+PEOPLE_STATES = {
+    code: STATES[code] for code in ("0", "1", "2")
+}  # people are found in each frame separately, so the state "returned" does not exist
 
 
 def pack_masks(masks: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Masks (...,H,W) as bits (...,H,ceil(W/8)): eight pixels a byte, the leftmost highest."""
+    """Masks (...,H,W) as bits (...,H,ceil(W/8)): eight pixels per byte, the leftmost in the highest bit."""
     return np.packbits(masks, axis=-1)
 
 
 def unpack_masks(packed: NDArray[np.uint8], width: int) -> NDArray[np.bool_]:
-    """The masks of `pack_masks`."""
+    """The masks from the bits of `pack_masks`."""
     return np.unpackbits(packed, axis=-1, count=width).astype(bool)
 
 
@@ -46,11 +48,11 @@ class Masks(FrameRows):
 
     role: ClassVar[str] = "masks"
     packed: Annotated[
-        NDArray[np.uint8], Array("N H B", "masks as bits: eight pixels of a row a byte, B = ceil(width / 8)", name="masks")
+        NDArray[np.uint8], Array("N H B", "masks as bits: eight pixels of a row per byte, B = ceil(width / 8)", name="masks")
     ]
     boxes: Annotated[NDArray[np.float32], Array("N 4", "x0 y0 x1 y1 in pixels of the video, ends exclusive; NaN when out of view")]
     area: Annotated[NDArray[np.float32], Array("N", "share of the picture that the mask covers")]
-    state: Annotated[NDArray[np.int8], Array("N", "visibility, as `states` in the record explains it")]
+    state: Annotated[NDArray[np.int8], Array("N", "visibility; the fact `states` explains the codes")]
     confidence: Annotated[NDArray[np.float32], Array("N", "from 0 to 1")]
     shape: Annotated[tuple[int, int, int], Fact("rows, and height and width of a mask")]
     states: Annotated[dict[str, str], Fact("what the codes of `state` mean")] = field(default_factory=lambda: dict(STATES))
@@ -88,7 +90,7 @@ class Masks(FrameRows):
         return self.mask(int(rows[0])) if len(rows) else None
 
     def large_rows(self, height: int, width: int, min_side: int) -> NDArray[np.int64]:
-        """Rows whose mask is at least `min_side` pixels high and wide in a video of this size."""
+        """Rows with a mask that is at least `min_side` pixels high and wide in a video of this size."""
         scale = np.array([width / self.shape[2], height / self.shape[1]])
         found = []
         for row in range(len(self.packed)):
@@ -100,7 +102,7 @@ class Masks(FrameRows):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class People(Masks):
-    """Masks of people: one row per face, in the faces' order; a frame may have several rows."""
+    """Masks of people: one row per face, in the order of the faces. A frame may have several rows."""
 
     role: ClassVar[str] = "people"
     track: Annotated[NDArray[np.int64], Array("N", "number of the person, as in the role `faces`")]

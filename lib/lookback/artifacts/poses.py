@@ -13,7 +13,7 @@ from lookback.camera.poses import Poses, relative_to_first
 from lookback.camera.resample import poses_at
 
 Frames = NDArray[np.int64] | NDArray[np.float64]  # frame numbers, whole or between two frames
-MAPPED = "mapped linearly"  # said in a note where poses stand for fewer frames than the video has
+MAPPED = "mapped linearly"  # part of a note, when there are fewer poses than frames in the video
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,14 +32,14 @@ class PoseTrack(FrameRows):
         field(default_factory=dict)
     )
     focal_source: Annotated[str, Fact("where the focal length comes from")] = ""
-    notes: Annotated[tuple[str, ...], Fact("remarks for a reader")] = ()
+    notes: Annotated[tuple[str, ...], Fact("remarks for the reader")] = ()
 
     def at(self, frames: Frames) -> Poses:
-        """Poses at these frames: interpolated between the rows, held before the first and after the last."""
+        """Poses at these frames: interpolated between the rows, and constant before the first and after the last row."""
         return poses_at(self.c2w, self._places(frames))
 
     def per_frame(self, n_frames: int) -> Self:
-        """A path with one pose per frame: where only some frames were solved, the others are interpolated."""
+        """A path with one pose per frame. Frames without a pose are interpolated."""
         frames = np.arange(n_frames)
         if np.array_equal(self.frame_index, frames):
             return self
@@ -58,16 +58,16 @@ class PoseTrack(FrameRows):
         return np.where(self.has_translation[:, None], relative_to_first(self.c2w)[:, :3, 3], np.nan)
 
     def without_positions(self) -> Self:
-        """The same orientations, with no position observed."""
+        """The same orientations without positions."""
         return replace(self, has_translation=np.zeros_like(self.has_translation))
 
     @property
     def moves(self) -> bool:
-        """A position was observed in some frame."""
+        """Whether a position was observed in any frame."""
         return bool(self.has_translation.any())
 
     def _places(self, frames: Frames) -> NDArray[np.float64]:
-        """Fractional rows at these frames."""
+        """The row numbers of these frames, as fractions between rows."""
         return np.interp(frames, self.frame_index, np.arange(len(self.frame_index)))
 
 

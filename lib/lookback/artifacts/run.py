@@ -1,4 +1,4 @@
-"""A run's artifacts by clip and role, from the table and the store."""
+"""The artifacts of a run by clip and role, from the table and the store."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from lookback.clips import KEYS, Clip
 from lookback.store import ArtifactStore, Entry, Producer
 
 A = TypeVar("A", bound=Artifact)
-Row = Mapping[str, str]  # of the artifacts table
+Row = Mapping[str, str]  # a row of the artifacts table
 
 
 def entry_of(store: ArtifactStore, row: Row) -> Entry | None:
-    """The entry that a row of the artifacts table names, or None when it is gone or damaged."""
+    """The entry of the store that a row of the artifacts table names; None when it is missing or damaged."""
     producer = Producer(row["role"], row["backend"], row["version"], row["params_hash"], row["weights"])
     return store.load(producer, row["input_hash"])
 
 
 class RunArtifacts:
-    """Looks artifacts up; loads one only when it is asked for."""
+    """Finds artifacts, and loads each only when it is needed."""
 
     def __init__(self, root: Path, table: pd.DataFrame):
         self.store = ArtifactStore(root)
@@ -36,7 +36,7 @@ class RunArtifacts:
         return self._rows.get((*clip.key, role))
 
     def load(self, clip: Clip, kind: type[A]) -> A | None:
-        """The artifact, or None when there is none; a ContractError when the store's entry is not what its role promises."""
+        """The artifact, or None when there is none; a ContractError when the entry of the store does not fit the role."""
         row = self.row(clip, kind.role)
         entry = entry_of(self.store, row) if row is not None and row["stored"] else None
         return None if entry is None else kind.unpack(entry)

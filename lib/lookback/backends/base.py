@@ -1,7 +1,7 @@
-"""What every backend of the extraction stage has in common.
+"""The interface of the backends of the extraction stage.
 
-A backend is built once per worker; for each clip it starts a job. The driver decodes the clip once and pushes every frame a job
-wants to it, in order; a job that `requires` other roles is fed after those have finished, from the few frames it asked for.
+A backend is built once per worker, and starts one job per clip. The extraction stage decodes the clip once and pushes the wanted
+frames to every job, in order. A backend that `requires` other roles starts after them, because it reads their artifacts.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from lookback.registry import Availability
 
 @dataclass(frozen=True)
 class BackendOptions:
-    """How a run wants its backends."""
+    """The parameters of a run that its backends read."""
 
     device: str = "cpu"
     batch_size: int = 16
     seed: int = 0
     allow_download: bool = False
-    values: Mapping[str, Any] = field(default_factory=dict)  # this role's own options
+    values: Mapping[str, Any] = field(default_factory=dict)  # the options of this role
 
 
 class Job(Protocol):
-    """One clip's work in one role."""
+    """The work on one clip in one role."""
 
     wants: np.ndarray | None  # frame indices, or None for every frame; bounded when the backend `requires` roles
 
@@ -38,11 +38,11 @@ class Job(Protocol):
         """Take the next wanted frames, uint8 RGB (n,H,W,3)."""
 
     def finish(self) -> Artifact:
-        """The role's artifact, or NotScorable with the typed reason."""
+        """The artifact of the role, or NotScorable with the typed reason."""
 
 
 class Backend(Protocol):
-    """A producer of one role's artifacts."""
+    """Makes the artifacts of one role."""
 
     requires: ClassVar[tuple[str, ...]]  # roles whose artifacts `start` needs
 

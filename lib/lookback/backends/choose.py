@@ -1,4 +1,4 @@
-"""Which backend serves a role in a run, and building it."""
+"""Choose and build the backend of each role in a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lookback.registry import Availability, BackendSpec, backends_of
 
 
 def choose_backend(role: str, params: RunParams) -> BackendSpec:
-    """The named backend, or the first usable one, the preferred kind first; else BackendUnavailable with the remedies."""
+    """The backend that the run names, else the first usable one; BackendUnavailable with the remedies when none is usable."""
     candidates = backends_of(role)
     named = params.extraction.backends.get(role)
     if named is not None:
@@ -34,18 +34,18 @@ def choose_backend(role: str, params: RunParams) -> BackendSpec:
 
 
 def _is_provided(role: str, params: RunParams) -> bool:
-    """The run names a checkpoint, or allows the pinned one to be fetched: building the backend says what is wrong, if anything."""
+    """Whether the run names a checkpoint or allows downloads. Building the backend then reports what is wrong, if anything."""
     return params.extraction.allow_download or bool(params.extraction.options.get(role, {}).get("path"))
 
 
 @cache
 def availability(spec: BackendSpec) -> Availability:
-    """Asked once per process: looking for weights reads files."""
+    """Whether the backend is usable. Cached per process, because the check reads the weight files."""
     return spec.available()
 
 
 def build_backend(role: str, params: RunParams) -> Any:
-    """The role's backend with the run's options."""
+    """The backend of the role, built with the options of the run."""
     return choose_backend(role, params).build(backend_options(role, params))
 
 
@@ -59,12 +59,12 @@ def backend_options(role: str, params: RunParams) -> BackendOptions:
     )
 
 
-# what the kernel shows of a GPU: NVIDIA's, AMD's, Windows' and Jetson's
+# device files of GPUs: NVIDIA, AMD, Windows and Jetson
 GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg", "/dev/nvhost-gpu", "/dev/nvgpu")
 
 
 def usable_device(wanted: str) -> str:
-    """`auto` is the GPU when torch sees one; where the machine shows none, torch need not be loaded to say so."""
+    """The device to use: `auto` is the GPU when torch sees one. Torch is not loaded where no device file of a GPU exists."""
     if wanted != "auto":
         return wanted
     if sys.platform == "linux" and not any(Path(file).exists() for file in GPU_FILES):

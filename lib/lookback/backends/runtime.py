@@ -1,4 +1,4 @@
-"""What the model backends share: their options, where their checkpoint lies, the device, and batches of frames on it."""
+"""What the backends share: their options, their checkpoint, the device, and batches of frames on the device."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -21,13 +21,47 @@ if TYPE_CHECKING:
     from lookback.clips import Clip
     from lookback.media import VideoInfo
 
+Options = Mapping[str, Any]  # an option and its default
 PRECISIONS = ("fp32", "bf16", "fp16")
 # WRBench's sampler (appendix D.1): 3 fps, first and last frame kept, at most 24 frames.
 SAMPLING = {"sample_fps": 3.0, "max_frames": 24}
 
 
-def settings(options: BackendOptions, defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """A role's own options over their defaults; an unknown name or a value of another type is a UsageError."""
+class ConfiguredBackend:
+    """The start of most backends. A subclass lists its options in `defaults`, and the weights and packages that it needs."""
+
+    requires: ClassVar[tuple[str, ...]] = ()
+    defaults: ClassVar[Options] = {}
+    weights: ClassVar[tuple[str, ...]] = ()
+    modules: ClassVar[tuple[str, ...]] = ()
+    install: ClassVar[str] = ""  # the argument of `pip install`, where it is not the name of the module
+
+    def __init__(self, options: BackendOptions):
+        self.options = options
+        self.settings = merged_options(options, self.defaults)
+
+    @classmethod
+    def available(cls) -> Availability:
+        return usable(*cls.weights, modules=cls.modules, install=cls.install)
+
+
+class TorchBackend(ConfiguredBackend):
+    """A backend that runs one torch checkpoint: the pinned weights, or the checkpoint that the option `path` names."""
+
+    modules = ("torch", "transformers")
+
+    def __init__(self, options: BackendOptions):
+        super().__init__(options)
+        self.device = torch_device(options)
+        self.path = checkpoint(options, self.weights[0], self.settings["path"])
+
+    def autocast(self) -> AbstractContextManager[Any]:
+        """The precision of the options, for a forward pass on the device."""
+        return autocast(self.device, self.settings["precision"])
+
+
+def merged_options(options: BackendOptions, defaults: Options) -> dict[str, Any]:
+    """The options of the run over the defaults. An unknown name or a value of another type is a UsageError."""
     merged = dict(defaults)
     for name, value in options.values.items():
         if name not in defaults:
@@ -44,7 +78,7 @@ def settings(options: BackendOptions, defaults: Mapping[str, Any]) -> dict[str, 
 
 
 def usable(*weights: str, modules: tuple[str, ...] = (), install: str = "") -> Availability:
-    """Whether the packages can be imported and the weights are in the cache; `install` is what pip is asked for."""
+    """Whether the packages can be imported and the weights are in the cache. `install` is the argument of `pip install`."""
     for module in modules:
         if importlib.util.find_spec(module) is None:
             return Availability(False, f"the package '{module}' is not installed", f"pip install {install or module}")
@@ -57,7 +91,7 @@ def usable(*weights: str, modules: tuple[str, ...] = (), install: str = "") -> A
 
 
 def checkpoint(options: BackendOptions, name: str, path: str = "") -> Path:
-    """The pinned weights, or the checkpoint that a run names by `path` instead."""
+    """The pinned weights, or the checkpoint that the run names by `path` instead."""
     if not path:
         return locate(name, options.allow_download)
     given = Path(path).expanduser()
@@ -67,7 +101,7 @@ def checkpoint(options: BackendOptions, name: str, path: str = "") -> Path:
 
 
 def torch_device(options: BackendOptions) -> str:
-    """The device of the options, if it is there."""
+    """The device of the options; BackendUnavailable when torch does not see it."""
     import torch
 
     if options.device.startswith("cuda") and not torch.cuda.is_available():
@@ -76,12 +110,12 @@ def torch_device(options: BackendOptions) -> str:
 
 
 def onnx_providers(options: BackendOptions) -> list[str]:
-    """onnxruntime's providers for the device."""
+    """The providers that onnxruntime uses on the device."""
     return ["CUDAExecutionProvider", "CPUExecutionProvider"] if options.device.startswith("cuda") else ["CPUExecutionProvider"]
 
 
 def autocast(device: str, precision: str) -> AbstractContextManager[Any]:
-    """Mixed precision around a forward pass; fp32 leaves everything as it is."""
+    """Mixed precision for a forward pass; fp32 changes nothing."""
     import torch
 
     if precision == "fp32":
@@ -90,81 +124,81 @@ def autocast(device: str, precision: str) -> AbstractContextManager[Any]:
 
 
 def sampled_frames(clip: Clip, info: VideoInfo, sample: Mapping[str, Any]) -> tuple[np.ndarray, str]:
-    """The frames at `sample_fps`, at most `max_frames`, and in words how they were chosen."""
+    """The sampled frames (`sample_fps` per second, at most `max_frames`), and how they were chosen, in words."""
     from lookback.media import sample_fps, sample_uniform
 
     fps = info.fps or clip.fps
-    if fps is None:  # a frame folder: evenly spread, and the record says so
+    if fps is None:  # a frame folder has no rate: take evenly spread frames, and record that
         return sample_uniform(info.n_frames, sample["max_frames"]), f"uniform {sample['max_frames']}: no frame rate known"
     indices = sample_fps(info.n_frames, fps, sample["sample_fps"], sample["max_frames"])
     return indices, f"{sample['sample_fps']:g} fps, at most {sample['max_frames']}"
 
 
 class FrameBatches:
-    """Collects frames into full batches, runs `compute` on each and keeps its outputs on the host, in order.
+    """Collects frames into full batches, runs `compute` on each, and keeps its outputs on the host in order.
 
-    Batches depend only on the order of the frames, not on how they were pushed. On CUDA the frames are staged in pinned memory, and
-    copies in both directions overlap with the computation; two batches are in flight at most.
+    The batches depend only on the order of the frames, not on how many are pushed at a time. On CUDA the frames wait in pinned
+    memory, copies in both directions overlap with the computation, and at most two batches are computed at a time.
     """
 
     def __init__(self, device: str, batch_size: int, total: int, compute: Callable[[torch.Tensor], tuple[torch.Tensor, ...]]):
         self.device, self.batch_size, self.total, self.compute = device, batch_size, total, compute
         self.cuda = device.startswith("cuda")
-        self.stages: list[torch.Tensor] = []
-        self.filled = self.turn = self.written = 0
+        self.buffers: list[torch.Tensor] = []
+        self.filled = self.current = self.written = 0
         self.indices: list[np.ndarray] = []
-        self.flying: list[tuple[Any, tuple[torch.Tensor, ...]]] = []
+        self.running: list[tuple[Any, tuple[torch.Tensor, ...]]] = []
         self.results: list[torch.Tensor] = []
 
     def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
         """Take frames uint8 (n,H,W,3); they are copied."""
         import torch
 
-        if not self.stages:
+        if not self.buffers:
             shape = (min(self.batch_size, self.total), *frames.shape[1:])
-            self.stages = [torch.empty(shape, dtype=torch.uint8, pin_memory=self.cuda) for _ in range(2 if self.cuda else 1)]
+            self.buffers = [torch.empty(shape, dtype=torch.uint8, pin_memory=self.cuda) for _ in range(2 if self.cuda else 1)]
         self.indices.append(np.asarray(indices, np.int64))
         taken = 0
         while taken < len(frames):
-            stage = self.stages[self.turn]
-            count = min(len(stage) - self.filled, len(frames) - taken)
+            buffer = self.buffers[self.current]
+            count = min(len(buffer) - self.filled, len(frames) - taken)
             source = torch.from_numpy(np.ascontiguousarray(frames[taken : taken + count]))
-            stage[self.filled : self.filled + count].copy_(source)
+            buffer[self.filled : self.filled + count].copy_(source)
             self.filled, taken = self.filled + count, taken + count
-            if self.filled == len(stage):
-                self._launch()
+            if self.filled == len(buffer):
+                self._start_batch()
 
     def finish(self) -> tuple[np.ndarray, list[np.ndarray]]:
-        """The frames' indices and every output of `compute`, one row per frame."""
+        """The indices of the frames, and every output of `compute` with one row per frame."""
         if self.filled:
-            self._launch()
-        while self.flying:
-            self._land()
+            self._start_batch()
+        while self.running:
+            self._collect_batch()
         indices = np.concatenate(self.indices) if self.indices else np.empty(0, np.int64)
         return indices, [result[: self.written].numpy() for result in self.results]
 
-    def _launch(self) -> None:
-        """Start the batch that is staged; on CUDA this returns before it is computed."""
+    def _start_batch(self) -> None:
+        """Start computing the collected batch. On CUDA this returns before the result is there."""
         import torch
 
-        stage = self.stages[self.turn][: self.filled]
+        batch = self.buffers[self.current][: self.filled]
         with torch.inference_mode():
-            outputs = self.compute(stage.to(self.device, non_blocking=True))
+            outputs = self.compute(batch.to(self.device, non_blocking=True))
             if self.cuda:
                 outputs = tuple(_to_pinned(output) for output in outputs)
         done = torch.cuda.Event() if self.cuda else None
         if done is not None:
             done.record()
-        self.flying.append((done, outputs))
-        self.filled, self.turn = 0, (self.turn + 1) % len(self.stages)
-        while len(self.flying) >= len(self.stages):
-            self._land()
+        self.running.append((done, outputs))
+        self.filled, self.current = 0, (self.current + 1) % len(self.buffers)
+        while len(self.running) >= len(self.buffers):
+            self._collect_batch()
 
-    def _land(self) -> None:
-        """Wait for the oldest batch and keep its outputs; its stage is free again afterwards."""
+    def _collect_batch(self) -> None:
+        """Wait for the oldest batch and keep its outputs. Its buffer can then be used again."""
         import torch
 
-        done, outputs = self.flying.pop(0)
+        done, outputs = self.running.pop(0)
         if done is not None:
             done.synchronize()
         if not self.results:

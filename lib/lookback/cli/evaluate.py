@@ -136,7 +136,7 @@ def prepare(
     """Extract the artifacts of one role for every clip into the store of a run; `eval` and the notebooks find them there."""
     from lookback import stages
     from lookback.extraction.figures import coverage_table
-    from lookback.extraction.roles import with_requirements
+    from lookback.extraction.run import with_requirements
     from lookback.pipeline.lock import run_lock
     from lookback.registry import BACKENDS
 

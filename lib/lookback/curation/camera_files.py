@@ -12,7 +12,7 @@ import numpy as np
 
 from lookback.artifacts import PoseTrack
 from lookback.backends.pose.formats import read_poses
-from lookback.backends.pose.formats.common import UNKNOWN_FOV_DEG, load_arrays, need, square
+from lookback.backends.pose.loading import UNKNOWN_FOV_DEG, load_arrays, need, square
 from lookback.backends.pose.track import travelled_rotation_deg
 from lookback.camera.poses import Poses, total_rotation_deg, turned_yaw_deg, validate_poses
 from lookback.camera.requests import request_of, target_path

@@ -1,4 +1,4 @@
-"""Join a Ray cluster, or start a Ray of this machine's own: reachable from here alone, and reporting to nobody."""
+"""Connect to a Ray cluster, or start Ray on this machine: reachable from this machine only, without usage reports."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from lookback.errors import BackendUnavailable, LookbackError
 from lookback.params.stages import Ray
 from lookback.scratch import scratch_folder
 
-LOOPBACK = "127.0.0.2"  # Ray takes 127.0.0.1 for a mistake and listens on the machine's outer address instead
-OBJECT_STORE_BYTES = 256 * 1024**2  # results are table rows; arrays go to the artifact store, not through Ray
-LONGEST_FOLDER = 36  # a socket's path has at most 103 bytes, and Ray adds 67
+LOOPBACK = "127.0.0.2"  # with 127.0.0.1 Ray listens on the outer address of the machine instead
+OBJECT_STORE_BYTES = 256 * 1024**2  # results are table rows; arrays go to the artifact store and not through Ray
+LONGEST_FOLDER = 36  # the path of a socket has at most 103 bytes, and Ray adds 67
 STARTS = 3
 QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "namespace": "lookback"}
 
 
 def connect(workers: int, settings: Ray) -> Any:
-    """The `ray` module, connected. A connection of this process that already exists is used as it is."""
+    """The `ray` module with a connection. An existing connection of this process is used as it is."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else Ray warns of its next version's default
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # avoids a warning about a default of the next version
     if settings.address and _has_token():
-        os.environ.setdefault("RAY_AUTH_MODE", "token")  # Ray looks for its token by itself only for the address `auto`
+        os.environ.setdefault("RAY_AUTH_MODE", "token")  # Ray itself looks for a token only with the address `auto`
     try:
         import ray
     except ImportError:
@@ -48,21 +48,21 @@ def connect(workers: int, settings: Ray) -> Any:
 
 
 def _has_token() -> bool:
-    """Whether this user holds a token: `ray start --head` makes one and asks every client for it."""
+    """Whether this user has a token. `ray start --head` makes one and requires it from every client."""
     given = os.environ.get("RAY_AUTH_TOKEN") or os.environ.get("RAY_AUTH_TOKEN_PATH")
     return bool(given) or (Path.home() / ".ray" / "auth_token").is_file()
 
 
 def _start(ray: Any, cpus: int) -> None:
-    """Ray gives its helper processes 15 s to come up, too little on a busy machine's first start: try again then."""
-    os.environ.setdefault("RAY_worker_niceness", "0")  # Ray's 15 starves its workers on a machine that does other things too
+    """Start Ray. Its helper processes get 15 s, which is too short for a first start on a busy machine, so try several times."""
+    os.environ.setdefault("RAY_worker_niceness", "0")  # Ray's default of 15 leaves its workers without time on a busy machine
     where = {"_node_ip_address": LOOPBACK} if sys.platform == "linux" else {}
     where |= _session_folder(ray)
     for attempt in range(1, STARTS + 1):
         try:
             with _bytecode():
                 ray.init(
-                    address="local",  # whatever RAY_ADDRESS says
+                    address="local",  # ignore RAY_ADDRESS
                     num_cpus=cpus,
                     object_store_memory=OBJECT_STORE_BYTES,
                     include_dashboard=False,
@@ -70,7 +70,7 @@ def _start(ray: Any, cpus: int) -> None:
                     **QUIET,
                 )
             return
-        except Exception as error:  # Ray raises the bare class here
+        except Exception as error:  # Ray raises plain Exception here
             ray.shutdown()
             if attempt == STARTS:
                 raise LookbackError(
@@ -79,7 +79,7 @@ def _start(ray: Any, cpus: int) -> None:
 
 
 def _session_folder(ray: Any) -> dict[str, str]:
-    """Ray never removes its sockets and logs: they lie in a folder that goes with this process, or at the next run's start."""
+    """A folder for the sockets and logs of Ray, which never removes them. It is deleted with this process or by the next run."""
     stack = ExitStack()
     folder = str(stack.enter_context(scratch_folder("ray")))
 
@@ -93,7 +93,7 @@ def _session_folder(ray: Any) -> dict[str, str]:
 
 @contextmanager
 def _bytecode() -> Iterator[None]:
-    """Where Python may write no bytecode beside the packages, Ray's helpers would compile themselves at every start."""
+    """Let Ray's helper processes cache bytecode in another folder, where Python must not write it beside the packages."""
     if not sys.dont_write_bytecode:
         yield
         return

@@ -1,4 +1,4 @@
-"""Artifacts to look at: coverage by role, camera paths, masks on frames, visibility timelines, seconds per role."""
+"""Tables and figures of artifacts: coverage by role, camera paths, masks on frames, visibility timelines, seconds per role."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STATE_COLOURS = ("#d0d7de", PALETTE[2], PALETTE[1], PALETTE[0])
 
 
 def coverage_table(artifacts: pd.DataFrame) -> pd.DataFrame:
-    """Per role and backend: how many clips have it, and why the others do not."""
+    """Per role and backend: how many clips have an artifact, and why the others have none."""
     rows = []
     for (role, backend), group in artifacts.groupby(["role", "backend"], sort=True):
         reasons = group.loc[group["reason"] != "", "reason"].value_counts()
@@ -40,7 +40,7 @@ def coverage_table(artifacts: pd.DataFrame) -> pd.DataFrame:
 
 
 def paths_figure(paths: list[tuple[Clip, PoseTrack]]) -> tuple[Figure, str]:
-    """Yaw and pitch over frames, and the positions from above, of a few clips."""
+    """Yaw and pitch per frame and positions from above, for a few clips."""
     with style():
         figure, (yaw_axes, pitch_axes, top) = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
         for number, (clip, pose) in enumerate(paths):
@@ -52,7 +52,7 @@ def paths_figure(paths: list[tuple[Clip, PoseTrack]]) -> tuple[Figure, str]:
             top.plot(place[:, 0], place[:, 2], marker=".", markersize=3, **look)
         yaw_axes.set(xlabel="frame", ylabel="yaw (deg, right is positive)")
         pitch_axes.set(xlabel="frame", ylabel="pitch (deg, up is positive)")
-        for axes in (yaw_axes, pitch_axes):  # hundredths of a degree are noise, and should look like it
+        for axes in (yaw_axes, pitch_axes):  # hundredths of a degree are noise and must look small
             low, high = axes.get_ylim()
             axes.set_ylim(min(low, -LEAST_SPAN_DEG), max(high, LEAST_SPAN_DEG))
         top.set(xlabel="x, right (units)", ylabel="z, forward (units)", title="from above")
@@ -66,7 +66,7 @@ def paths_figure(paths: list[tuple[Clip, PoseTrack]]) -> tuple[Figure, str]:
 
 
 def visibility_figure(rows: list[tuple[str, np.ndarray]]) -> tuple[Figure, str]:
-    """One strip per clip: when the subject is in view, leaving, out, returned."""
+    """One strip per clip: when the subject is in view, leaving, out or returned."""
     with style():
         figure, axes = plt.subplots(figsize=(9, 0.3 * len(rows) + 1.2), layout="constrained")
         for number, (_, state) in enumerate(rows):

@@ -1,4 +1,4 @@
-"""What an artifact depends on: the producer that makes it and the parts of the clip it looks at."""
+"""What an artifact depends on: the producer that makes it, and the parts of the clip that the producer reads."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from lookback.code import code_version
 from lookback.errors import MediaError
 from lookback.files import sha256_json
 from lookback.hashcache import HashCache
-from lookback.media.hashing import content_hash
+from lookback.media import content_hash
 from lookback.params import RunParams
 from lookback.paths import resolve
 from lookback.registry import BackendSpec
 from lookback.store import Producer
 from lookback.weights import fingerprint
 
-GT_ROLES = {"gt_pose": "pose"}  # roles that look at the ground truth with another role's backend
+GT_ROLES = {"gt_pose": "pose"}  # roles that run the backend of another role on the ground truth
 FIELDS = ("benchmark", "fps", "setting", "object_name", "fov_deg", "caption_segments", "prompt", "poses_format", "n_frames")
 FILES = ("poses", "gt_depth", "gt_intrinsics")
-FEEDING = "lookback.extraction.onepass"  # how frames reach a backend
+FEEDING = "lookback.extraction.onepass"  # the code that passes frames to a backend
 
 
 def producer_of(role: str, spec: BackendSpec, params: RunParams) -> Producer:
-    """The producer's identity: role, backend, the code it runs, options and weights."""
+    """The identity of the producer: role, backend, code, options and weights."""
     options = backend_options(GT_ROLES.get(role, role), params)
     values = dict(options.values)
     settings = sha256_json([values, options.seed, options.device, options.allow_download])
@@ -38,9 +38,9 @@ def producer_of(role: str, spec: BackendSpec, params: RunParams) -> Producer:
 
 
 def input_hash(clip: Clip, upstream: Mapping[str, str]) -> str:
-    """Hash of the video's content, of every field and file of the clip that a backend may look at, and of what it builds on.
+    """Hash of the content of the video, of every field and file of the clip that a backend may read, and of required artifacts.
 
-    `upstream` gives the key of each role it builds on: other masks make other features of the masked object.
+    `upstream` gives the key of each required role: other masks lead to other features of the masked object.
     """
     fields = {name: getattr(clip, name) for name in FIELDS}
     fields["object_anchor"] = clip.object_anchor.model_dump() if clip.object_anchor else None
@@ -51,7 +51,7 @@ def input_hash(clip: Clip, upstream: Mapping[str, str]) -> str:
 
 
 def _beside(poses: str | None) -> list[Path]:
-    """Files that a reader of poses also reads: COLMAP's cameras, MemoBench's and ViPE's intrinsics."""
+    """Files that the pose readers also read: the cameras of COLMAP, the intrinsics of MemoBench and ViPE."""
     if not poses:
         return []
     path = resolve(poses)
@@ -59,7 +59,7 @@ def _beside(poses: str | None) -> list[Path]:
 
 
 def truth_as_clip(clip: Clip) -> Clip:
-    """The ground truth in a clip's clothes, so that the pose backends can look at it."""
+    """A clip whose video is the ground truth, so that the pose backends can process it."""
     return clip.model_copy(
         update={
             "video": clip.ground_truth or clip.video,
@@ -76,17 +76,17 @@ def truth_as_clip(clip: Clip) -> Clip:
 
 
 def changed_since_curation(clip: Clip) -> str:
-    """A sentence when the video is no longer the one that curation hashed; empty when it is, or when it cannot be read at all."""
+    """A message when the video has changed since curation hashed it; empty when it has not, or when it cannot be read."""
     try:
         if not clip.content_hash or content_hash(resolve(clip.video)) == clip.content_hash:
             return ""
-    except MediaError:  # decoding says why
+    except MediaError:  # the decoder reports it
         return ""
-    return f"{clip.video} is not the file that curation saw (its content changed); run the curation stage again"
+    return f"{clip.video} has changed since the curation stage; run the curation stage again"
 
 
 def can_be_read(clip: Clip) -> bool:
-    """Whether what was found out about the clip will hold: a video that is away or locked may come back."""
+    """Whether the video can be read. Results for a missing or locked video are not stored, because it may come back."""
     return os.access(resolve(clip.video), os.R_OK)
 
 
@@ -104,7 +104,7 @@ def _hashes() -> HashCache:
 
 
 def file_hash(path: Path) -> str:
-    """Hash of a file's or folder's content; `absent` when it is not there, `unreadable` when it may not be read."""
+    """Hash of the content of a file or folder; `absent` when it does not exist, `unreadable` when it cannot be read."""
     try:
         if path.is_dir():
             return _hashes().tree(path)

@@ -1,4 +1,4 @@
-"""One clip, one decode: every frame goes to all jobs that want it; jobs that build on other roles are fed afterwards."""
+"""Decode a clip once and give every frame to all jobs that want it. Jobs that require other roles get their frames afterwards."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from lookback.media import VideoReader, open_video
 from lookback.paths import resolve
 
 BATCH = 8  # frames pushed together
-SHELF_BYTES = 512 * 2**20  # decoded frames kept for the jobs of later rounds; longer clips are read again at the wanted frames
+FRAME_CACHE_BYTES = 512 * 2**20  # of decoded frames, kept for later jobs; of larger clips the wanted frames are read again
 
 
 @dataclass(frozen=True)
 class Made:
-    """A role's result: an artifact, or the reason there is none; and what it cost."""
+    """The result of a role: an artifact or the reason why there is none, and the seconds it took."""
 
     artifact: Artifact | None
     reason: str = ""
@@ -30,22 +30,22 @@ class Made:
 
 
 def extract_clip(clip: Clip, backends: Mapping[str, Backend], known: Mapping[str, Artifact]) -> tuple[dict[str, Made], float]:
-    """Every role's result, and the seconds spent on decoding. `known` are artifacts from the store that others build on."""
+    """The result of every role, and the seconds of decoding. `known` are artifacts from the store that other roles require."""
     made: dict[str, Made] = {}
     try:
         with open_video(resolve(clip.video)) as reader:
             order = rounds({role: backend.requires for role, backend in backends.items()})
-            shelf = _Shelf(reader, needed=len(order) > 1)
+            cache = _FrameCache(reader, needed=len(order) > 1)
             for number, roles in enumerate(order):
                 artifacts = {**known, **{role: result.artifact for role, result in made.items() if result.artifact is not None}}
                 running = _start(roles, backends, clip, reader, artifacts, made)
                 if number == 0:
-                    _stream(reader, running, shelf)
+                    _stream(reader, running, cache)
                 else:
-                    _feed(running, shelf)
+                    _feed(running, cache)
                 for role, clock in running.items():
                     made[role] = _finish(clock)
-            return made, shelf.seconds
+            return made, cache.seconds
     except MediaError as error:
         failed = _failed(error)
         return {role: made.get(role, failed) for role in backends}, 0.0
@@ -53,7 +53,7 @@ def extract_clip(clip: Clip, backends: Mapping[str, Backend], known: Mapping[str
 
 @dataclass
 class _Clocked:
-    """A job and the time it took so far."""
+    """A job and the seconds it has taken."""
 
     job: Job
     seconds: float = 0.0
@@ -65,18 +65,18 @@ class _Clocked:
         started = time.perf_counter()
         try:
             self.job.push(indices, frames)
-        except Exception as error:  # a defect of one role must not cost the others
+        except Exception as error:  # an error in one role must not stop the others
             self.failure = _failed(error)
         self.seconds += time.perf_counter() - started
 
 
-class _Shelf:
-    """The decoded frames of a clip that is small enough to keep; else the reader fetches the wanted ones again."""
+class _FrameCache:
+    """The decoded frames of a clip that is small enough to keep. For larger clips the reader decodes the wanted frames again."""
 
     def __init__(self, reader: VideoReader, needed: bool):
         info = reader.info
         self.reader = reader
-        self.keeps = needed and info.n_frames * info.width * info.height * 3 <= SHELF_BYTES
+        self.keeps = needed and info.n_frames * info.width * info.height * 3 <= FRAME_CACHE_BYTES
         self.frames: dict[int, np.ndarray] = {}
         self.seconds = 0.0
 
@@ -94,9 +94,9 @@ class _Shelf:
 
 
 def rounds(requires: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Roles in the order they can run, given what each builds on: those that build on nothing, then those whose needs are done.
+    """Groups of roles in the order they can run, given what each requires: first those that require nothing, and so on.
 
-    A need that is not among the roles (it is known already, or cannot be had) is not waited for.
+    A required role that is not among the roles (it is known already, or unavailable) is ignored.
     """
     first = [role for role, needs in requires.items() if not needs]
     order, done = [first], set(first)
@@ -105,7 +105,7 @@ def rounds(requires: Mapping[str, Sequence[str]]) -> list[list[str]]:
             role for role, needs in requires.items() if role not in done and {need for need in needs if need in requires} <= done
         ]
         if not ready:
-            raise LookbackError(f"These roles build on each other in a circle: {', '.join(sorted(set(requires) - done))}")
+            raise LookbackError(f"These roles require each other in a circle: {', '.join(sorted(set(requires) - done))}")
         order.append(ready)
         done |= set(ready)
     return order
@@ -129,29 +129,29 @@ def _start(
     return running
 
 
-def _stream(reader: VideoReader, running: Mapping[str, _Clocked], shelf: _Shelf) -> None:
-    """The one decode: batches of consecutive frames, cut to what each job wants. No job wants a frame: nothing is decoded."""
+def _stream(reader: VideoReader, running: Mapping[str, _Clocked], cache: _FrameCache) -> None:
+    """Decode the clip once and give each job the frames it wants. Nothing is decoded when no job wants a frame."""
     if all(clock.job.wants is not None and not len(clock.job.wants) for clock in running.values()):
         return
     started, waiting = time.perf_counter(), 0.0
     for indices, frames in reader.batches(BATCH):
         waiting += time.perf_counter() - started
-        shelf.put(indices, frames)
+        cache.put(indices, frames)
         for clock in running.values():
             chosen = slice(None) if clock.job.wants is None else np.isin(indices, clock.job.wants)
             clock.push(indices[chosen], frames[chosen])
         started = time.perf_counter()
-    shelf.seconds += waiting + time.perf_counter() - started
+    cache.seconds += waiting + time.perf_counter() - started
 
 
-def _feed(running: Mapping[str, _Clocked], shelf: _Shelf) -> None:
+def _feed(running: Mapping[str, _Clocked], cache: _FrameCache) -> None:
     for clock in running.values():
         wants = clock.job.wants
         if wants is None:
-            wants = np.arange(shelf.reader.info.n_frames)
+            wants = np.arange(cache.reader.info.n_frames)
         for start in range(0, len(wants), BATCH):
             indices = np.asarray(wants[start : start + BATCH])
-            clock.push(indices, shelf.get(indices))
+            clock.push(indices, cache.get(indices))
 
 
 def _finish(clock: _Clocked) -> Made:
@@ -166,6 +166,6 @@ def _finish(clock: _Clocked) -> Made:
 
 
 def _failed(error: Exception) -> Made:
-    """An error as a typed reason; what nobody foresaw is a defect of the backend and keeps its message."""
+    """An error as a typed reason. An unexpected error is a defect of the backend and keeps its message."""
     why = not_scorable(error)
     return Made(None, str(why.reason), why.detail)

@@ -1,4 +1,4 @@
-"""Extract all clips of a run: backends chosen per role, finished work taken from the store, the rest spread over workers."""
+"""Extract all clips of a run. Finished artifacts come from the store; workers make the others with the backend of each role."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ from lookback.errors import BackendUnavailable, ContractError, Reason, UsageErro
 from lookback.executors import WorkerDied, executor_of
 from lookback.extraction.identity import GT_ROLES, can_be_read, changed_since_curation, input_hash, producer_of, truth_as_clip
 from lookback.extraction.onepass import Made, extract_clip, rounds
-from lookback.extraction.roles import roles_for, with_requirements
 from lookback.params import RunParams
 from lookback.progress import track
-from lookback.registry import BACKENDS, BackendSpec, backends_of
+from lookback.registry import BACKENDS, METRICS, BackendSpec, backends_of
 from lookback.store import ArtifactStore, Entry, Producer
 
-FROM_FILES = {"pose": "poses", "depth": "poses"}  # roles that a file beside the clip serves better than any estimate
+FROM_FILES = {"pose": "poses", "depth": "poses"}  # role: the field of a clip with its file, which is preferred to an estimate
 
 
 @dataclass(frozen=True)
-class Task:
-    """One clip's extraction, as plain data."""
+class ExtractionTask:
+    """The extraction of one clip, as plain data."""
 
     clip: Clip
     roles: tuple[str, ...]
@@ -38,16 +37,16 @@ class Task:
 
 @dataclass
 class Extracted:
-    """One clip's rows of the artifacts table, and what they cost."""
+    """The rows of one clip in the artifacts table, and the seconds that they took."""
 
     rows: list[dict[str, Any]]
     seconds: dict[str, float]
 
 
 def extract_run(params: RunParams, clips: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """(artifacts, timings): one row per clip and role; timings are seconds per clip and role of what was not in the store."""
+    """(artifacts, timings): one row per clip and role; timings are seconds per clip and role, for what was not in the store."""
     check_names(params)
-    tasks = [Task(clip, _roles(clip, params), params) for clip in clips_from_frame(clips)]
+    tasks = [ExtractionTask(clip, _roles(clip, params), params) for clip in clips_from_frame(clips)]
     rows: list[dict[str, Any]] = []
     timings: list[dict[str, Any]] = []
     waiting = []
@@ -57,7 +56,7 @@ def extract_run(params: RunParams, clips: pd.DataFrame) -> tuple[pd.DataFrame, p
             waiting.append(task)
         else:
             rows += finished.rows
-    spent: Counter[str] = Counter()  # seconds by producer, shown beside the bar
+    spent: Counter[str] = Counter()  # seconds per role, shown beside the progress bar
     costliest = lambda: ", ".join(f"{role} {seconds:.0f} s" for role, seconds in spent.most_common(3))  # noqa: E731
     results = executor_of(params).run(extract_task, waiting)
     for index, result in track(results, "extracting", total=len(waiting), note=costliest):
@@ -73,7 +72,7 @@ def extract_run(params: RunParams, clips: pd.DataFrame) -> tuple[pd.DataFrame, p
 
 
 def check_names(params: RunParams) -> None:
-    """A role or backend that does not exist is the user's mistake: said before any work."""
+    """A role or backend that does not exist is a UsageError, raised before any work."""
     asked = params.extraction
     known = sorted({spec.role for spec in BACKENDS} | set(GT_ROLES))
     for name, roles in (("roles", asked.roles), ("always", asked.always), ("backends", asked.backends), ("options", asked.options)):
@@ -90,19 +89,41 @@ def _roles(clip: Clip, params: RunParams) -> tuple[str, ...]:
     return roles_for(clip, params)
 
 
-def extract_task(task: Task) -> Extracted:
-    """Rows for one clip; runs in a worker process, which keeps its backends from clip to clip."""
+def roles_for(clip: Clip, params: RunParams) -> tuple[str, ...]:
+    """The roles to extract for one clip, sorted, with the roles that they require."""
+    wanted = set(params.extraction.always)
+    for spec in METRICS:
+        chosen = not params.scoring.metrics or spec.name in params.scoring.metrics
+        if chosen and spec.applies_to(clip.benchmark, clip.setting, clip.subset):
+            wanted |= set(spec.roles)
+    return tuple(sorted(with_requirements(wanted)))
+
+
+def with_requirements(roles: set[str]) -> set[str]:
+    """These roles and the roles that their backends require."""
+    complete: set[str] = set()
+    waiting = list(roles)
+    while waiting:
+        role = waiting.pop()
+        if role not in complete:
+            complete.add(role)
+            waiting += [need for spec in backends_of(role) for need in getattr(spec.build, "requires", ())]
+    return complete
+
+
+def extract_task(task: ExtractionTask) -> Extracted:
+    """The rows of one clip. This runs in a worker process, which keeps its backends between clips."""
     done = _rows_of(task, only_finished=False)
     assert done is not None
     return done
 
 
-def _rows_of(task: Task, only_finished: bool) -> Extracted | None:
-    """The clip's rows; with `only_finished` nothing is made, and None says that the store lacks something."""
+def _rows_of(task: ExtractionTask, only_finished: bool) -> Extracted | None:
+    """The rows of the clip. With `only_finished` nothing is made, and None means that the store does not have everything."""
     done = Extracted([], {})
-    for clip, roles in _looks(task):
+    for clip, roles in _videos(task):
         if clip is None:
-            absent = Made(None, str(Reason.MISSING_INPUT), "the dataset carries no ground truth for this clip")
+            absent = Made(None, str(Reason.MISSING_INPUT), "the dataset has no ground truth for this clip")
             done.rows += [_row(task.clip, role, None, "", absent) for role in roles]
             continue
         found = _look_up(clip, roles, task.params)
@@ -115,8 +136,8 @@ def _rows_of(task: Task, only_finished: bool) -> Extracted | None:
     return done
 
 
-def _looks(task: Task) -> list[tuple[Clip | None, list[str]]]:
-    """What is looked at for which roles: the generated video, and the ground truth (None where the dataset has none)."""
+def _videos(task: ExtractionTask) -> list[tuple[Clip | None, list[str]]]:
+    """The videos to extract from, with their roles: the generated video, and the ground truth (None where there is none)."""
     own = [role for role in task.roles if role not in GT_ROLES]
     of_truth = [role for role in task.roles if role in GT_ROLES]
     truth = truth_as_clip(task.clip) if task.clip.ground_truth or task.clip.gt_poses else None
@@ -125,7 +146,7 @@ def _looks(task: Task) -> list[tuple[Clip | None, list[str]]]:
 
 @dataclass
 class _Found:
-    """What the store has of a clip: rows and artifacts; and who would make what it lacks, from which inputs."""
+    """The rows and artifacts of a clip in the store; for missing roles the backend, the producer and the input hash."""
 
     rows: dict[str, dict[str, Any]]
     known: dict[str, Artifact]
@@ -133,7 +154,7 @@ class _Found:
 
 
 def _look_up(clip: Clip, roles: Sequence[str], params: RunParams) -> _Found:
-    """No backend is built for this, so a finished clip costs no model."""
+    """What the store has of a clip. No backend is built for this, so a finished clip loads no model."""
     store, found = ArtifactStore(params.paths.artifacts), _Found({}, {}, {})
     specs: dict[str, BackendSpec] = {}
     for role in roles:
@@ -159,7 +180,7 @@ def _look_up(clip: Clip, roles: Sequence[str], params: RunParams) -> _Found:
 
 
 def _stored(role: str, entry: Entry) -> Made | None:
-    """What an entry of the store says; None when it does not hold what its role promises, so that it is made again."""
+    """The result in an entry of the store. None when the entry does not fit its role; the artifact is then made again."""
     if reason := entry.record.get("missing"):
         return Made(None, reason["reason"], reason["detail"])
     kind = kind_of(role)
@@ -170,7 +191,7 @@ def _stored(role: str, entry: Entry) -> Made | None:
 
 
 def _make(clip: Clip, roles: Sequence[str], found: _Found, params: RunParams) -> Extracted:
-    """The rows of all roles; what the store lacked is made and kept."""
+    """The rows of all roles. Artifacts that the store did not have are made and stored."""
     made: dict[str, Made] = {}
     backends: dict[str, Backend] = {}
     for role, (spec, _, _) in found.missing.items():
@@ -195,7 +216,7 @@ def _make(clip: Clip, roles: Sequence[str], found: _Found, params: RunParams) ->
 
 
 def backend_for(role: str, clip: Clip, params: RunParams) -> BackendSpec:
-    """The run's backend of a role; a file beside the clip is preferred unless the run names a backend."""
+    """The backend of a role for this clip. A file beside the clip is preferred unless the run names a backend."""
     served = GT_ROLES.get(role, role)
     field = FROM_FILES.get(served)
     if field and getattr(clip, field) and served not in params.extraction.backends:
@@ -214,7 +235,7 @@ _BACKENDS: dict[tuple[str, str], Backend] = {}
 
 
 def _built(role: str, spec: BackendSpec, params: RunParams) -> Backend:
-    """Built once per worker process."""
+    """The backend of a role, built once per worker process."""
     options = backend_options(GT_ROLES.get(role, role), params)
     key = (spec.key, repr(options))
     if key not in _BACKENDS:
@@ -223,7 +244,7 @@ def _built(role: str, spec: BackendSpec, params: RunParams) -> Backend:
 
 
 def _keep(store: ArtifactStore, producer: Producer, inputs: str, made: Made) -> None:
-    """Store the artifact, or the reason there is none; a failure that another try may mend is not kept."""
+    """Store the artifact, or the reason why there is none. A failure that may not happen again is not stored."""
     if made.artifact is not None:
         entry = made.artifact.pack()
         store.save(producer, inputs, entry.arrays, entry.record)
@@ -251,5 +272,5 @@ def _row(clip: Clip, role: str, producer: Producer | None, inputs: str, made: Ma
 
 
 def _small(record: dict[str, Any]) -> dict[str, Any]:
-    """The record's plain facts, for tables."""
+    """The plain facts of the record, for tables."""
     return {name: value for name, value in record.items() if isinstance(value, int | float | str | bool)}

@@ -1,14 +1,13 @@
-"""The one decoder of the package: clips in, RGB frames out, and back.
+"""Decode clips to RGB frames and encode frames to clips. The whole package uses only this decoder.
 
-A clip is a video file, a folder of PNG/JPEG frames, or an animated GIF/WebP/PNG. Everything that cannot be read raises
+A clip is a video file, a folder of PNG/JPEG frames, or an animated GIF/WebP/PNG. A clip that cannot be read raises
 `lookback.errors.MediaError` with a typed `reason`.
 """
 
+from lookback.media.access import content_hash, open_video, probe
 from lookback.media.cuts import shot_cuts
 from lookback.media.encode import encode, write_frames
 from lookback.media.frames import read_image
-from lookback.media.hashing import content_hash
-from lookback.media.opening import open_video, probe
 from lookback.media.reader import VideoInfo, VideoReader
 from lookback.media.resize import pad_to_grid, resize, scale_and_centre_crop, shrink
 from lookback.media.sampling import sample_fps, sample_segments, sample_uniform

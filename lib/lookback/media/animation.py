@@ -1,4 +1,4 @@
-"""Animated GIF, WebP and PNG through Pillow: frames composed as a viewer shows them, alpha dropped."""
+"""Animated GIF, WebP and PNG, read by Pillow. Frames are composed as a viewer shows them; alpha is dropped."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MAGIC = (b"GIF87a", b"GIF89a", b"\x89PNG\r\n\x1a\n")
 
 
 def is_animation(path: Path) -> bool:
-    """By the first bytes, as names lie."""
+    """Whether the file is an animation, by its first bytes, because names can be wrong."""
     with path.open("rb") as file:
         head = file.read(16)
     return head.startswith(MAGIC) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP")
 
 
 class AnimationReader(VideoReader):
-    """An animation file. Opening it walks through its frames once, as only that gives their number and durations."""
+    """An animation file. Opening it decodes all frames once, because only this gives their number and durations."""
 
     def __init__(self, path: Path):
         durations: list[float] = []
@@ -68,7 +68,7 @@ class AnimationReader(VideoReader):
             for index, rgb in enumerate(_images(image)):
                 if index in wanted:
                     yield np.array(rgb)
-                if index == indices[-1]:  # what follows may be cut off
+                if index == indices[-1]:  # the rest may be cut off
                     return
 
 
@@ -76,13 +76,13 @@ def _opened(path: Path) -> Image.Image:
     try:
         return Image.open(path)
     except Image.DecompressionBombError as error:
-        raise MediaError(f"{path}: its header declares an absurd image size; {error}", Reason.INVALID_INPUT) from None
+        raise MediaError(f"{path}: its header declares an impossible image size; {error}", Reason.INVALID_INPUT) from None
     except DAMAGED as error:
         raise MediaError(f"{path}: cannot be read as an animation ({error}); copy or generate it again") from None
 
 
 def _images(image: Image.Image) -> Iterator[Image.Image]:
-    """Composed RGB frames from the first on."""
+    """The composed RGB frames, from the first one."""
     for index in range(getattr(image, "n_frames", 1)):
         image.seek(index)
         yield image.convert("RGB")

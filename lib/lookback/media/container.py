@@ -1,6 +1,6 @@
-"""Opening and decoding with PyAV: one place for its options, its errors and the way a decoded frame becomes RGB.
+"""Open and decode videos with PyAV: its options, its errors, and the conversion of decoded frames to RGB.
 
-Colour follows the tags of the stream, as swscale reads them: matrix and range as tagged, BT.601 limited range where untagged.
+Colours follow the tags of the stream: matrix and range as tagged, BT.601 limited range where there are no tags.
 Pixels are not resampled for a non-square sample aspect ratio, alpha is dropped, and HDR is not tone-mapped.
 """
 
@@ -26,17 +26,17 @@ from av.video.stream import VideoStream
 from lookback.errors import MediaError, Reason
 from lookback.media.reader import MAX_PIXELS, check_size
 
-# Containers only: playlists (hls, concat) would make libavformat open other files or addresses.
+# Containers only: with playlists (hls, concat) libavformat would open other files or addresses.
 FORMATS = "mov,mp4,matroska,webm,avi,mpegts,mpeg,mpegvideo,h264,hevc,obu,ivf,flv,asf,ogg,nut,mxf,m4v,mjpeg,yuv4mpegpipe,dv"
 MAX_THREADS = 4
-# Tags that are no UTF-8 must not hide the video; from version 19 on PyAV lets them pass without being asked.
+# Tags that are not UTF-8 must not make a video unreadable. From version 19 PyAV accepts them by default.
 LENIENT: dict[str, Any] = {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
 
 
 def quiet_ffmpeg() -> None:
-    """Keep FFmpeg's log out of Python: its decoder threads would wait for the interpreter that waits for them.
+    """Keep FFmpeg's log out of Python: its decoder threads would wait for the interpreter, which waits for them.
 
-    Importing torchvision turns that log on, so this is said again before every file.
+    Importing torchvision turns that log on, so this is called again before every file.
     """
     av.logging.set_level(None)
 
@@ -45,11 +45,11 @@ VideoPacket: TypeAlias = "av.Packet[VideoStream]"  # generic for type checkers o
 
 
 class Damage(Exception):
-    """The next frame cannot be had; the reader turns this into a MediaError."""
+    """The next frame cannot be decoded. The reader turns this into a MediaError."""
 
 
 class Truncation(Damage):
-    """The file ends or breaks here, after whole packets that can still be decoded."""
+    """The file ends or is damaged here. The whole packets before can still be decoded."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Orientation:
 
     @property
     def rotation(self) -> int:
-        """Clockwise degrees of the rotation part (a mirrored picture counts as its unmirrored turn)."""
+        """The rotation in clockwise degrees, without mirroring."""
         if self.transpose:
             return 90 if self.flip_columns else 270
         return 180 if self.flip_rows and self.flip_columns else 0
@@ -87,14 +87,14 @@ def orientation_of(frame: av.VideoFrame) -> Orientation:
 
 @contextmanager
 def open_stream(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
-    """Open the file's main video stream for decoding, with bounded threads and no access to anything but this file."""
+    """Open the file's main video stream for decoding, with a limited number of threads and access to this file only."""
     options = {"protocol_whitelist": "file", "format_whitelist": FORMATS, "max_pixels": str(MAX_PIXELS)}
     try:
         quiet_ffmpeg()
         container = av.open(os.fspath(path.absolute()), options=options, **LENIENT)
     except (av.FFmpegError, ValueError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        message = f"{path}: cannot be opened as a video ({reason}); it is truncated, damaged or another kind of file"
+        message = f"{path}: cannot be opened as a video ({reason}); it is truncated, damaged, or not a video"
         raise MediaError(message) from None
     with container:
         streams = [s for s in container.streams.video if not s.disposition & av.stream.Disposition.attached_pic]
@@ -113,10 +113,10 @@ def open_stream(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
 
 
 def whole_packets(container: InputContainer, stream: VideoStream) -> Iterator[VideoPacket]:
-    """The stream's packets in decoding order; Truncation where the file ends within one."""
+    """The packets of the stream in decoding order; Truncation where the file ends inside a packet."""
     try:
         for packet in container.demux(stream):
-            if packet.size == 0:  # the end of the stream, or a repeated frame of AVI: to the decoder both would mean the end
+            if packet.size == 0:  # the end of the stream, or a repeated frame in AVI; the decoder would take both for the end
                 continue
             if packet.is_corrupt:
                 raise Truncation("a packet is cut off or damaged")
@@ -128,8 +128,8 @@ def whole_packets(container: InputContainer, stream: VideoStream) -> Iterator[Vi
 def decode_packets(stream: VideoStream, packets: Iterator[VideoPacket], one_to_one: bool) -> Iterator[av.VideoFrame]:
     """Decode in display order; Damage at the first frame that is damaged or lost.
 
-    Where each packet holds one frame (`one_to_one`), the next frame out must carry the lowest time stamp not yet shown: that is
-    how a frame that the decoder dropped without an error is noticed.
+    Where each packet holds one frame (`one_to_one`), the next frame must have the lowest time stamp that was not shown yet.
+    Otherwise the decoder has dropped a frame without an error.
     """
     waiting: list[int] = []
     for frame in _decoded(stream, packets, waiting, one_to_one):
@@ -141,7 +141,7 @@ def decode_packets(stream: VideoStream, packets: Iterator[VideoPacket], one_to_o
 
 
 def _decoded(stream: VideoStream, packets: Iterator[VideoPacket], waiting: list[int], one_to_one: bool) -> Iterator[av.VideoFrame]:
-    """Frames as the decoder gives them; `waiting` collects the time stamps of what was sent to it."""
+    """Frames in the order of the decoder. `waiting` collects the time stamps of the packets that were sent to it."""
     decode = stream.codec_context.decode
     truncation: Truncation | None = None
     try:

@@ -2,12 +2,12 @@
 
 Two measures between neighbouring frames, on a 96x54 copy:
 
-- colour: half the L1 distance of the HSV histograms (0 the same colours, 1 none in common). A pan changes it a little at a time.
-- structure: the correlation of the fine detail (image minus its blur) over the overlap, after shifting by the phase
-  correlation's displacement. It stays high under camera motion of up to a third of the width a frame and under a change of light.
+- colour: half the L1 distance of the HSV histograms (0: the same colours, 1: no common colour). A pan changes it slowly.
+- structure: the correlation of the fine detail (image minus its blur) over the overlap, after shifting by the displacement of
+  the phase correlation. It stays high for camera motion of up to a third of the width per frame, and when the light changes.
 
-A cut has broken structure and a colour change that stands out against the two frames before and after. Faster motion breaks the
-structure too, but of every frame, and so nothing stands out. Dissolves and single-frame flashes are no hard cuts.
+A cut has a low structure value, and a colour change that is larger than in the two frames before and after. Faster motion lowers
+the structure of every frame, and so no frame stands out. Dissolves and single-frame flashes are not hard cuts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DETAIL_SIGMA = 3.0
 # Joined photographs and clips of different scenes have a colour change above 0.27 and a structure below 0.25.
 MIN_COLOUR = 0.25
 MAX_STRUCTURE = 0.35
-# How far the colour change must exceed that of each neighbour: any one, and one whose own structure is broken (fast motion).
+# The colour change must exceed each neighbour's by this factor; the second is for neighbours with low structure (fast motion).
 RATIO, RATIO_IN_MOTION = 1.3, 2.0
 REACH = 2
 # Standard deviation of the detail, in grey levels, below which a frame is blank.
@@ -35,15 +35,16 @@ MIN_OVERLAP = 0.25
 
 
 def shot_cuts(frames: VideoReader | Iterable[np.ndarray]) -> np.ndarray:
-    """Indices of the frames that start a new shot (never 0), from a reader or from RGB uint8 frames; holds a few small frames.
+    """Indices of the frames that start a new shot (never 0), from a reader or from RGB uint8 frames.
 
-    Structure costs more than colour, and is measured only where colour changes enough for a cut, and at that place's neighbours.
+    Structure takes longer than colour, so it is measured only where the colour changes enough for a cut, and at the neighbours.
+    Only a few small frames are kept in memory.
     """
     colour: list[float] = []
-    structure: list[float] = []  # NaN: not asked for
+    structure: list[float] = []  # NaN: not measured
     greys: deque[np.ndarray] = deque(maxlen=REACH + 2)
     before: np.ndarray | None = None
-    asked_until = -1
+    needed_until = -1
     for frame in _images(frames):
         histogram, grey = _features(frame)
         greys.append(grey)
@@ -52,8 +53,8 @@ def shot_cuts(frames: VideoReader | Iterable[np.ndarray]) -> np.ndarray:
             structure.append(np.nan)
             here, first = len(colour) - 1, len(colour) - 1
             if colour[here] >= MIN_COLOUR:
-                asked_until, first = here + REACH, max(0, here - REACH)
-            for pair in range(first, here + 1) if here <= asked_until else ():
+                needed_until, first = here + REACH, max(0, here - REACH)
+            for pair in range(first, here + 1) if here <= needed_until else ():
                 if np.isnan(structure[pair]):
                     structure[pair] = _structure(_detail(greys[pair - here - 2]), _detail(greys[pair - here - 1]))
         before = histogram

@@ -1,6 +1,6 @@
-"""Writing clips: one encoder, files that appear whole or not at all, and the same bytes for the same frames.
+"""Write clips. A file appears completely or not at all, and the same frames always give the same bytes.
 
-The bytes depend neither on the run nor on the processor's instruction set.
+The bytes depend neither on the run nor on the instruction set of the processor.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from lookback.files import atomic_path, writing
 from lookback.media.container import quiet_ffmpeg
 from lookback.scratch import part_folder
 
-# Fixed, so that the bytes do not depend on the machine's cores.
+# Fixed, so that the bytes do not depend on the number of cores.
 THREADS = 2
-# Without this each instruction set takes other decisions, and the AVX-512 code of x264's macroblock tree reads memory that was
-# never written: the bytes then differ from call to call.
+# Without this the encoder decides differently on each instruction set. Also, the AVX-512 code of x264's macroblock tree reads
+# memory that was never written, so the bytes would differ from call to call.
 X264_PARAMS = "cpu-independent=1"
 # swscale's default shortcuts round differently on every instruction set.
 EXACT = Interpolation.BILINEAR | Interpolation.ACCURATE_RND | Interpolation.BITEXACT
@@ -40,17 +40,19 @@ def encode(
     crf: int | None = 18,
     pix_fmt: str = "yuv420p",
 ) -> Path:
-    """Encode RGB frames (uint8, or float in [0, 1]) to `path`; its suffix names the container.
+    """Encode RGB frames (uint8, or float in [0, 1]) to `path`; the suffix chooses the container.
 
-    Written as BT.709, limited range, tagged so. 4:2:0 needs an even size: a clip of odd size is written as yuv444p instead, which
-    keeps every pixel. `crf` is for libx264 and libx265; give codec="ffv1", pix_fmt="bgr0" and a .mkv path for a lossless clip.
+    The video is BT.709 with limited range, and tagged so. 4:2:0 needs an even size, so a clip with an odd size is written as
+    yuv444p, which keeps every pixel.
+
+    `crf` is for libx264 and libx265; give codec="ffv1", pix_fmt="bgr0" and a .mkv path for a lossless clip.
     """
     path = Path(path)
     if not 0 < fps <= 1000:
         raise UsageError(f"{path}: fps must lie in (0, 1000], not {fps:g}")
     if path.suffix.lower() not in CONTAINERS:
         raise UsageError(f"{path}: no container is known for {path.suffix!r}; name it {', '.join(CONTAINERS)}")
-    with atomic_path(path, suffix="") as temporary:  # no video's suffix, lest a killed run leaves a clip behind
+    with atomic_path(path, suffix="") as temporary:  # without the suffix of a video, so that a killed run leaves no clip behind
         _write(temporary, path, _images(path, frames), Fraction(fps).limit_denominator(1001), codec, crf, pix_fmt)
     return path
 
@@ -110,7 +112,7 @@ def _configure(stream: VideoStream, width: int, height: int, pix_fmt: str, codec
 
 
 def write_frames(folder: str | Path, frames: Iterable[np.ndarray]) -> Path:
-    """Write frames as 000000.png, 000001.png, ...; the folder appears whole, and must not hold anything before."""
+    """Write frames as 000000.png, 000001.png, ...; the folder appears completely, and must be empty or missing before."""
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ContractError(f"{folder}: is not an empty folder; remove it or choose another")

@@ -18,24 +18,24 @@ from lookback.media.reader import VideoInfo, VideoReader, check_size, existing
 SUFFIXES = {".png", ".jpg", ".jpeg"}
 EXIF_ORIENTATION = 274
 TRANSPOSED = {5, 6, 7, 8}
-# what Pillow's plug-ins raise on spoilt bytes; its own base class is OSError
+# what Pillow raises for damaged files; its own base class is OSError
 DAMAGED = (OSError, SyntaxError, ValueError, LookupError, ArithmeticError, EOFError, TypeError, struct.error, zlib.error)
 
 
 def natural_key(path: Path) -> tuple[object, ...]:
-    """Digits compare as numbers: frame_2 comes before frame_10; equal numbers by spelling."""
+    """Sort key that compares digits as numbers: frame_2 comes before frame_10. Equal numbers are sorted by spelling."""
     parts = re.split(r"(\d+)", path.name)
     return (*((int(part), "") if k % 2 else (-1, part) for k, part in enumerate(parts)), path.name)
 
 
 def frame_files(folder: Path) -> list[Path]:
-    """The folder's frames in natural order; hidden files and other kinds are passed over."""
+    """The frames of the folder in natural order. Hidden files and other kinds of files are ignored."""
     files = [f for f in folder.iterdir() if f.suffix.lower() in SUFFIXES and not f.name.startswith(".") and f.is_file()]
     return sorted(files, key=natural_key)
 
 
 def frame_numbers(files: list[Path]) -> list[int] | None:
-    """The number of each frame: the one number in which all the names differ; None where names are not numbered this way."""
+    """The number of each frame: the only number that differs between the names; None where names are not numbered this way."""
     names = [re.split(r"(\d+)", file.stem) for file in files]
     if len({tuple(name[::2]) for name in names}) != 1:
         return None
@@ -44,17 +44,17 @@ def frame_numbers(files: list[Path]) -> list[int] | None:
 
 
 def check_no_frame_is_missing(folder: Path, files: list[Path]) -> None:
-    """A folder may start at any number and keep every n-th frame, but a hole in that row would pass as a shorter video.
+    """Raise a MediaError when a frame is missing. The folder may start at any number and keep every n-th frame.
 
-    Three frames are needed to show that a step is the folder's own; of two, the second must follow the first.
+    With three or more frames the smallest step counts as n. With two frames, the second must directly follow the first.
     """
     numbers = frame_numbers(files)
     if numbers is None:
         return
     steps = [after - before for before, after in pairwise(numbers)]
     if min(steps) < 1:
-        twice = steps.index(0)
-        message = f"{folder}: {files[twice].name} and {files[twice + 1].name} have the same number; remove one of them"
+        repeated = steps.index(0)
+        message = f"{folder}: {files[repeated].name} and {files[repeated + 1].name} have the same number; remove one of them"
         raise MediaError(message, Reason.INVALID_INPUT)
     step = min(steps) if len(steps) > 1 else 1
     for number, gap, file, following in zip(numbers, steps, files, files[1:], strict=False):
@@ -70,7 +70,7 @@ def image_size(path: Path) -> tuple[int, int]:
             turned = image.format == "JPEG" and image.getexif().get(EXIF_ORIENTATION) in TRANSPOSED
             size = image.size[::-1] if turned else image.size
     except Image.DecompressionBombError as error:
-        raise MediaError(f"{path}: its header declares an absurd image size; {error}", Reason.INVALID_INPUT) from None
+        raise MediaError(f"{path}: its header declares an impossible image size; {error}", Reason.INVALID_INPUT) from None
     except DAMAGED as error:
         raise MediaError(f"{path}: cannot be read as an image ({error}); copy or generate it again") from None
     check_size(path, *size)
@@ -83,7 +83,7 @@ def read_image(path: str | Path) -> np.ndarray:
     image_size(path)
     try:
         with Image.open(path) as image:
-            # A PNG's EXIF may follow its pixels, and cameras write none: asking for it would decode every frame twice.
+            # The EXIF of a PNG may follow its pixels, so reading it would decode every frame twice; and cameras write no PNG.
             upright = ImageOps.exif_transpose(image) if image.format == "JPEG" else image
             if upright.mode.startswith("I") or upright.mode == "F":
                 grey = np.clip(np.rint(np.asarray(upright, np.float64) / 257), 0, 255).astype(np.uint8)
@@ -94,12 +94,12 @@ def read_image(path: str | Path) -> np.ndarray:
 
 
 class FrameFolderReader(VideoReader):
-    """A folder of frames. Sizes are checked from the headers when it is opened, so a mixed folder fails at once."""
+    """A folder of frames. Opening it checks the sizes in all headers, so a folder with mixed sizes fails at once."""
 
     def __init__(self, folder: Path, fps: float | None):
         self._files = frame_files(folder)
         if not self._files:
-            message = f"{folder}: holds no frames (*.png, *.jpg); point to the folder that holds them"
+            message = f"{folder}: holds no frames (*.png, *.jpg); give the folder that contains them"
             raise MediaError(message, Reason.MISSING_INPUT)
         check_no_frame_is_missing(folder, self._files)
         width, height = image_size(self._files[0])

@@ -1,6 +1,6 @@
-"""The packet table of a stream: which frame each packet shows, where decoding may start, and what the file lacks.
+"""The packet table of a stream: the frame of each packet, where decoding can start, and whether the file is complete.
 
-Demuxing reads packet headers without decoding, so a table of a 15-minute clip takes a fraction of a second.
+Demuxing reads packet headers without decoding, so the table of a 15-minute clip takes a fraction of a second.
 """
 
 from __future__ import annotations
@@ -15,22 +15,20 @@ from av.video.stream import VideoStream
 
 from lookback.media.container import Truncation, open_stream, whole_packets
 
-# An interval counts as irregular beyond this share of the median interval (and beyond one tick of the time base).
+# An interval is irregular when it differs from the median by more than this share (and by more than one tick of the time base).
 IRREGULAR_SHARE = 0.1
-
-
-# Containers that declare no length: a cut shows only as a gap among the last frames.
+# Containers that declare no length: a cut file shows only as a gap among the last frames.
 OPEN_ENDED = ("mpegts", "mpeg")
-# H.264 and H.265 let a frame be shown at most this many frames after it was decoded.
+# In H.264 and H.265 a frame is shown at most this many frames after it was decoded.
 MAX_REORDER = 16
 MATROSKA_SEGMENT = b"\x18\x53\x80\x67"
 
 
 @dataclass(frozen=True)
 class PacketTable:
-    """What demuxing tells. `display` holds the sorted time stamps of the frames shown: frame i has `display[i]`.
+    """The result of demuxing. `display` holds the sorted time stamps of the shown frames: frame i has `display[i]`.
 
-    `timed` says that every packet has a pts of its own, so that frames can be told apart; the arrays are empty otherwise.
+    `timed`: every packet has its own pts, so that frames can be identified. Otherwise the arrays are empty.
     """
 
     n_frames: int
@@ -44,8 +42,8 @@ class PacketTable:
     def start_for(self, index: int) -> int:
         """Decoding position of the last keyframe shown at or before frame `index`.
 
-        Frames shown from a keyframe on do not refer to anything decoded before it; frames of an open group of pictures that are
-        shown before their keyframe do, and get the keyframe before.
+        Frames that are shown after a keyframe do not depend on anything decoded before it. Frames of an open group of pictures that
+        are shown before their keyframe do, and start at the keyframe before.
         """
         usable = np.flatnonzero(self.keyframe & (self.pts <= self.display[index]))
         return int(usable[-1]) if len(usable) else 0
@@ -73,26 +71,26 @@ def read_table(path: Path) -> PacketTable:
         complete = complete and n_indexed <= len(packets)
     elif container_format in OPEN_ENDED and (not complete or _gap_at_end(packets)):
         complete = False
-        packets = packets[:-1]  # nothing tells whether the last one is whole
+        packets = packets[:-1]  # it is unknown whether the last one is whole
     keyframe = np.array([key for _, _, key, _ in packets], bool)
     all_pts = [pts for pts, *_ in packets if pts is not None]
     shown = [pts for pts, _, _, discard in packets if not discard]
     last_dts = packets[-1][1] if packets else None
-    # AVI stores no pts: what libavformat makes up is right only where nothing is reordered.
+    # AVI stores no pts. The values that libavformat computes are right only where nothing is reordered.
     timed = len(set(all_pts)) == len(packets) and (container_format != "avi" or bool(keyframe.all()))
     if not timed or last_dts is None:
         empty = np.empty(0, np.int64)
         return PacketTable(len(shown), complete, False, empty, empty, np.empty(0, bool), empty)
     display = np.sort(np.array(shown, np.int64))
     if not complete:
-        # A packet that is missing has a dts, and so a pts, after the last whole packet's: frames up to there have no gap.
+        # A missing packet has a later dts, and so a later pts, than the last whole packet: the frames up to there have no gap.
         display = display[display <= last_dts]
     seek_time = np.array([pts if dts is None else dts for pts, dts, _, _ in packets], np.int64)
     return PacketTable(len(display), complete, True, np.array(all_pts, np.int64), seek_time, keyframe, display)
 
 
 def ends_early(path: Path, container_format: str) -> bool:
-    """Whether the file is shorter than its own structure says (MP4 is judged by its index instead)."""
+    """Whether the file is shorter than its header declares (for MP4 the index is used instead)."""
     size = path.stat().st_size
     with path.open("rb") as file:
         head = file.read(4096)
@@ -111,7 +109,7 @@ def ends_early(path: Path, container_format: str) -> bool:
 
 
 def _stops_before_declared_duration(stream: VideoStream, last_pts: int | None) -> bool:
-    """By the DURATION tag that Matroska writers leave for each stream: "00:00:02.500000000"."""
+    """Whether the stream ends before its DURATION tag (Matroska), such as "00:00:02.500000000"."""
     match = re.fullmatch(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)", stream.metadata.get("DURATION", ""))
     if match is None or last_pts is None or stream.time_base is None or not stream.average_rate:
         return False
@@ -122,7 +120,7 @@ def _stops_before_declared_duration(stream: VideoStream, last_pts: int | None) -
 
 
 def _gap_at_end(packets: list[tuple[int | None, int | None, bool, bool]]) -> bool:
-    """Whether frames are missing among the last shown ones of a stream that is regular otherwise."""
+    """Whether frames are missing among the last ones, in a stream that is otherwise regular."""
     times = np.sort(np.array([pts for pts, *_ in packets if pts is not None], np.int64))
     steps = np.diff(times)
     if len(steps) <= MAX_REORDER:
@@ -140,9 +138,9 @@ def irregular(times: np.ndarray) -> bool:
 
 
 def indexed_frames(container: InputContainer, stream: VideoStream, file_size: int) -> np.ndarray | None:
-    """Decoding times of the frames by an MP4's own index, or None where the index is absent, doubtful or points past the end.
+    """Decoding times of the frames from the index of an MP4; None where the index is missing, doubtful or points past the end.
 
-    Needs no reading beyond the header: a whole MP4 lists the place and size of every sample.
+    Only the header is read: a complete MP4 lists the place and size of every sample.
     """
     if not container.format.name.startswith("mov") or stream.frames == 0 or len(stream.index_entries) != stream.frames:
         return None

@@ -1,4 +1,4 @@
-"""What every kind of clip offers: its facts before a frame is read, iteration, batches and exact reads by frame index."""
+"""The interface of every kind of clip: its facts, iteration, batches, and exact reads by frame index."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from lookback.errors import MediaError, Reason, UsageError
 
 Kind = Literal["video", "frames", "animation"]
 
-# 8192 x 8192: above every clip in use, below what one RGB frame may cost in memory (200 MB).
+# 8192 x 8192: larger than every clip in use, and one RGB frame takes at most 200 MB.
 MAX_PIXELS = 2**26
 
 
 @dataclass(frozen=True)
 class VideoInfo:
-    """A clip's facts, as displayed (rotation applied).
+    """The facts of a clip, as displayed (after rotation).
 
-    `n_frames` is the number of frames that can be read. `complete` is False where the file breaks off before the number of
-    frames it declares; iteration then delivers `n_frames` frames and raises. `fps` is the average where the rate varies. `fps`
-    and `duration` (seconds) are None only for a frame folder, which carries no rate. `rotation` is the clockwise quarter turn
-    in degrees that was applied.
+    `n_frames` is the number of frames that can be read. `complete` is False where the file ends before the number of frames it
+    declares; iteration then gives `n_frames` frames and raises. `fps` is the average where the rate varies. `fps` and `duration`
+    (seconds) are None only for a frame folder, which has no rate. `rotation` is the applied clockwise turn in degrees, a multiple
+    of 90.
     """
 
     path: Path
@@ -45,8 +45,8 @@ class VideoInfo:
 
 
 @contextmanager
-def unreadable_in_words(path: Path) -> Iterator[None]:
-    """What the system says of a file (no permission, an I/O error, too long a name) as a MediaError."""
+def os_errors_as_media_errors(path: Path) -> Iterator[None]:
+    """Turn an error of the operating system (no permission, an I/O error, a name that is too long) into a MediaError."""
     try:
         yield
     except OSError as error:
@@ -55,9 +55,9 @@ def unreadable_in_words(path: Path) -> Iterator[None]:
 
 
 def existing(path: str | Path) -> Path:
-    """The path, if something that can be read is there."""
+    """The path; a MediaError when there is nothing that can be read."""
     path = Path(path)
-    with unreadable_in_words(path):
+    with os_errors_as_media_errors(path):
         return _readable(path)
 
 
@@ -65,26 +65,26 @@ def _readable(path: Path) -> Path:
     if not path.exists():
         raise MediaError(f"{path}: no such file or folder; check the path in the dataset", Reason.MISSING_INPUT)
     if not os.access(path, os.R_OK):
-        raise MediaError(f"{path}: may not be read; change its permissions", Reason.MISSING_INPUT)
+        raise MediaError(f"{path}: cannot be read; change its permissions", Reason.MISSING_INPUT)
     if path.is_file() and path.stat().st_size == 0:
         raise MediaError(f"{path}: the file is empty (0 bytes); copy or generate it again")
     return path
 
 
 def check_size(path: Path, width: int, height: int) -> None:
-    """Refuse sizes that no real clip has before anything is allocated for them."""
+    """Refuse sizes that no real clip has, before memory is allocated for them."""
     if width < 1 or height < 1:
         raise MediaError(f"{path}: its header declares no usable frame size; copy or generate it again", Reason.INVALID_INPUT)
     if width * height > MAX_PIXELS:
-        message = f"{path}: its header says {width}x{height} pixels, and this reads up to {MAX_PIXELS} a frame; scale it down"
+        message = f"{path}: its header says {width}x{height} pixels, but at most {MAX_PIXELS} per frame can be read; scale it down"
         raise MediaError(message, Reason.INVALID_INPUT)
 
 
 class VideoReader(ABC):
     """Frames of one clip as uint8 RGB (H, W, 3), in display order, upright.
 
-    Iterating streams the clip from its first frame, each time anew, and holds a few frames at most. Where a file breaks off,
-    iteration delivers the frames before the break and then raises a MediaError that says after how many.
+    Each iteration starts at the first frame and keeps only a few frames in memory. Where a file is cut off, iteration gives the
+    frames before the cut and then raises a MediaError with their number.
     """
 
     def __init__(self, info: VideoInfo):
@@ -111,7 +111,7 @@ class VideoReader(ABC):
         return self.info.n_frames
 
     def batches(self, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """(indices (n,), frames (n, H, W, 3)) with n = size, the last one possibly smaller."""
+        """(indices (n,), frames (n, H, W, 3)) with n = size; the last batch may be smaller."""
         if size < 1:
             raise UsageError(f"a batch needs at least one frame, not {size}")
         indices: list[int] = []
@@ -138,7 +138,7 @@ class VideoReader(ABC):
             raise UsageError(f"frame indices are a list of integers, not {indices!r}")
         outside = wanted[(wanted < 0) | (wanted >= self.info.n_frames)]
         if len(outside):
-            message = f"{self.info.path}: frame {outside[0]} was asked for, and the clip has {self.info.n_frames} (0 is the first)"
+            message = f"{self.info.path}: frame {outside[0]} was requested, but the clip has {self.info.n_frames} (0 is the first)"
             raise MediaError(message, Reason.TOO_SHORT)
         frames = np.empty((len(wanted), self.info.height, self.info.width, 3), np.uint8)
         unique, places = np.unique(wanted, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Resizing policies, each held to one library's definition, and the benchmarks' geometry built from them.
+"""Resizing methods, each defined by one library, and the geometry of the benchmarks that uses them.
 
 - "area": OpenCV INTER_AREA, every source pixel weighted by the share of the target pixel it covers (for shrinking).
 - "bilinear": torch interpolate(mode="bilinear", align_corners=False), no antialiasing.
@@ -17,7 +17,7 @@ from lookback.errors import MediaError, Reason, UsageError
 
 Policy = Literal["area", "bilinear", "bilinear_antialias"]
 POLICIES = ("area", "bilinear", "bilinear_antialias")
-# Frames are widened to float32 a few at a time, so that memory stays small for a long batch.
+# Only a few frames at a time are converted to float32, so that memory stays small for a long batch.
 CHUNK_PIXELS = 1 << 22
 
 
@@ -41,14 +41,14 @@ def resize(frames: np.ndarray, height: int, width: int, policy: Policy) -> np.nd
 
 
 def shrink(frames: np.ndarray, max_side: int) -> np.ndarray:
-    """Bring the longer side down to max_side, proportions kept, "area"; smaller frames stay as they are."""
+    """Reduce the longer side to max_side with "area" and keep the proportions. Smaller frames stay as they are."""
     height, width = frames.shape[-3:-1]
     scale = max_side / max(height, width)
     return frames if scale >= 1 else resize(frames, max(1, round(height * scale)), max(1, round(width * scale)), "area")
 
 
 def scale_and_centre_crop(frames: np.ndarray, height: int = 720, width: int = 1280) -> np.ndarray:
-    """MIND's preprocessing: scale until the frame covers height x width, "bilinear", then cut the centre out."""
+    """MIND's preprocessing: scale with "bilinear" until the frame covers height x width, then crop the centre."""
     batch = _batch(frames)
     scale = max(height / batch.shape[1], width / batch.shape[2])
     covering = max(height, round(batch.shape[1] * scale)), max(width, round(batch.shape[2] * scale))
@@ -102,8 +102,8 @@ def _area(source: np.ndarray, target: np.ndarray) -> None:
 
 
 def _interpolate(source: np.ndarray, target: np.ndarray, antialias: bool) -> None:
-    """float32 arithmetic for uint8: the library's own uint8 kernels round differently from machine to machine."""
-    import torch  # here, as it takes a second that most users of this package need not wait for
+    """uint8 is computed in float32, because the library's uint8 code rounds differently on different machines."""
+    import torch  # imported here because it takes a second, and most users of this package do not need it
 
     floats = source.astype(np.float32) if source.dtype == np.uint8 else np.ascontiguousarray(source)
     size = (target.shape[1], target.shape[2])

@@ -1,4 +1,4 @@
-"""Which frames to look at: integer index arrays, first and last frame included where there is a choice."""
+"""Which frames to look at, as arrays of indices. The first and the last frame are included where possible."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def sample_uniform(n_frames: int, n: int) -> np.ndarray:
 def sample_fps(n_frames: int, fps: float | None, target_fps: float, max_frames: int | None = None) -> np.ndarray:
     """WRBench's time-based sampler (visual integrity, paper appendix): every fps/target_fps-th frame, rounded.
 
-    The first and the last frame are always kept. Beyond `max_frames` the sampled frames are thinned evenly by position:
-    the k-th kept one is the sampled frame number floor(k (S-1)/(max_frames-1)) of S.
+    The first and the last frame are always kept. With more than `max_frames`, an even selection of the S sampled frames is kept:
+    the k-th is number floor(k (S-1)/(max_frames-1)).
     """
     if fps is None:
-        raise NotScorable(Reason.MISSING_INPUT, "the clip carries no frame rate (a frame folder); give its fps in the dataset")
+        raise NotScorable(Reason.MISSING_INPUT, "the clip has no frame rate (a frame folder); give its fps in the dataset")
     _at_least_one(n_frames=n_frames)
     if not (math.isfinite(fps) and fps > 0 and math.isfinite(target_fps) and target_fps > 0):
         raise UsageError(f"frame rates must be positive, not {fps:g} and {target_fps:g}")
@@ -47,8 +47,8 @@ def sample_fps(n_frames: int, fps: float | None, target_fps: float, max_frames: 
 def sample_segments(n_frames: int, n_segments: int, per_segment: int) -> list[np.ndarray]:
     """Frame indices per caption segment: segment s of S covers frames [floor(s N/S), floor((s+1) N/S)).
 
-    Inside a segment the frames are the centres of `per_segment` equal parts, so that none lies on a caption change;
-    all its frames if it has no more than that.
+    Inside a segment the frames are the centres of `per_segment` equal parts, so that none is at a change of caption.
+    A segment with no more frames than that gives all of them.
     """
     _at_least_one(n_frames=n_frames, n_segments=n_segments, per_segment=per_segment)
     if n_segments > n_frames:

@@ -1,4 +1,4 @@
-"""Video files: what a probe learns without decoding the clip, streaming, and exact random access."""
+"""Video files: their facts without decoding the clip, streaming, and exact random access."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from lookback.media.packets import PacketTable, indexed_frames, irregular, read_
 from lookback.media.reader import VideoInfo, VideoReader, check_size
 
 MAX_FPS = 1000.0
-# A declared rate further than this from the time stamps' own is an estimate from the first packets (transport streams).
+# A declared rate that differs more from the time stamps is an estimate from the first packets (transport streams).
 RATE_TOLERANCE = 0.02
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A probe's findings. `one_to_one`: each packet shows one frame with a time stamp of its own, so frames can be told apart."""
+    """The result of a probe. `one_to_one`: each packet holds one frame with its own time stamp, so frames can be identified."""
 
     info: VideoInfo
     orientation: Orientation
@@ -45,8 +45,8 @@ class Probe:
 def probe_video(path: Path) -> Probe:
     """Frame count, rate and displayed size of a video file.
 
-    The count comes from an MP4's own sample index where that is whole, else from the packets, else (packets and frames do not
-    correspond) from decoding. Only the first frame is decoded otherwise.
+    The count comes from the sample index of an MP4 where that is complete, else from the packets. Where packets and frames do not
+    correspond, all frames are decoded to count them; otherwise only the first.
     """
     with open_stream(path) as (container, stream):
         frame, leading_lost = _first_frame(path, container, stream)
@@ -84,7 +84,7 @@ def probe_video(path: Path) -> Probe:
 
 
 def _uneven(container: InputContainer, codec: str) -> bool:
-    """Whether packets may show no frame (VP8's alternate references) or two (packed B-frames of DivX in AVI)."""
+    """Whether a packet may hold no frame (alternate references in VP8) or two (packed B-frames of DivX in AVI)."""
     return codec == "vp8" or (container.format.name == "avi" and "mpeg4" in codec)
 
 
@@ -108,7 +108,7 @@ def _first_frame(path: Path, container: InputContainer, stream: VideoStream) -> 
 
 
 def _count_by_decoding(path: Path) -> tuple[int, bool]:
-    """How many frames decode, and whether all of the stream does."""
+    """How many frames can be decoded, and whether the whole stream can."""
     count = 0
     with open_stream(path) as (container, stream):
         try:
@@ -120,7 +120,7 @@ def _count_by_decoding(path: Path) -> tuple[int, bool]:
 
 
 class VideoFileReader(VideoReader):
-    """A video file. `read` decodes from the nearest keyframe before the frame asked for, and goes on from where it stands."""
+    """A video file. `read` decodes from the nearest keyframe before the wanted frame, or continues from its last position."""
 
     def __init__(self, path: Path):
         self._probe = probe_video(path)
@@ -144,16 +144,16 @@ class VideoFileReader(VideoReader):
             raise self._broken(self.info.n_frames, "the file ends early")
 
     def _from_start(self, container: InputContainer, stream: VideoStream) -> Iterator[tuple[int, av.VideoFrame]]:
-        """Exactly `n_frames` frames, or a MediaError where one cannot be had."""
+        """Exactly `n_frames` frames; a MediaError where one cannot be decoded."""
         index = 0
         packets = whole_packets(container, stream)
         if not self.info.complete and self._table is not None and self._table.timed:
-            packets = islice(packets, len(self._table.pts))  # what follows is cut, and would only disturb the decoder
+            packets = islice(packets, len(self._table.pts))  # the packets after these are cut off and would disturb the decoder
         try:
             for frame in decode_packets(stream, packets, self._probe.one_to_one):
                 if index == self.info.n_frames:
                     if self.info.complete:
-                        raise Damage("it holds more frames than its packets say")
+                        raise Damage("it has more frames than its packets declare")
                     return
                 yield index, frame
                 index += 1
@@ -178,7 +178,7 @@ class VideoFileReader(VideoReader):
             self._restart(start, index)
         frame = self._advance_to(index)
         if frame is None and table:
-            # The keyframes are no points to start from (intra refresh, lost references), or the stream is damaged, which raises.
+            # Decoding cannot start at the keyframes (intra refresh, lost references), or the stream is damaged, which raises.
             self._restart(0, 0)
             frame = self._advance_to(index)
             self._may_seek = False
@@ -187,7 +187,7 @@ class VideoFileReader(VideoReader):
         return frame
 
     def _advance_to(self, index: int) -> av.VideoFrame | None:
-        """Decode on to frame `index`; None where the stream ends or skips it."""
+        """Decode up to frame `index`; None where the stream ends or skips it."""
         frames, self._frames = self._frames, None
         for position, frame in frames or ():
             if position >= index:
@@ -202,7 +202,7 @@ class VideoFileReader(VideoReader):
         return self._table if self._may_seek else None
 
     def _restart(self, start: int, index: int) -> None:
-        """Open the file anew and stand before the packet at decoding position `start`, on the way to frame `index`."""
+        """Open the file again and go to the packet at decoding position `start`, to reach frame `index`."""
         self.close()
         container, stream = self._open.enter_context(open_stream(self.info.path))
         if start and self._table is not None:
@@ -215,12 +215,12 @@ class VideoFileReader(VideoReader):
     def _from_keyframe(
         container: InputContainer, stream: VideoStream, table: PacketTable, start: int, wanted: int
     ) -> Iterator[tuple[int, av.VideoFrame]]:
-        """(index, frame) from the packet at `start` on; ends where a frame is damaged or the keyframe is not intra coded.
+        """(index, frame) from the packet at `start`. It ends where a frame is damaged or the keyframe is not intra coded.
 
-        Before frame `wanted`, only frames that others are predicted from come out.
+        Before frame `wanted`, only frames that other frames depend on are decoded.
         """
         first = int(np.searchsorted(table.display, table.pts[start]))
-        packets = _hurried(_packets_from(container, stream, table, start), stream, int(table.display[wanted]))
+        packets = _skipping_until(_packets_from(container, stream, table, start), stream, int(table.display[wanted]))
         try:
             for frame in decode_packets(stream, packets, one_to_one=False):
                 assert frame.pts is not None
@@ -233,8 +233,8 @@ class VideoFileReader(VideoReader):
             return
 
 
-def _hurried(packets: Iterator[VideoPacket], stream: VideoStream, until: int) -> Iterator[VideoPacket]:
-    """The packets; while they lie before the time `until`, the decoder leaves out frames that no other frame refers to."""
+def _skipping_until(packets: Iterator[VideoPacket], stream: VideoStream, until: int) -> Iterator[VideoPacket]:
+    """The packets. Before the time `until`, the decoder skips frames that no other frame depends on."""
     stream.codec_context.skip_frame = "NONREF"
     for packet in packets:
         if packet.pts is not None and packet.pts >= until:
@@ -243,7 +243,7 @@ def _hurried(packets: Iterator[VideoPacket], stream: VideoStream, until: int) ->
 
 
 def _packets_from(container: InputContainer, stream: VideoStream, table: PacketTable, start: int) -> Iterator[VideoPacket]:
-    """Packets from decoding position `start` on; a seek that lands behind it is repeated from earlier keyframes."""
+    """Packets from decoding position `start`. A seek that ends after it is repeated from earlier keyframes."""
     for keyframe in np.flatnonzero(table.keyframe[: start + 1])[::-1].tolist():
         container.seek(int(table.seek_time[keyframe]), stream=stream)
         packets = whole_packets(container, stream)

@@ -1,4 +1,4 @@
-"""Does this machine give the numbers that others give? Clips made here, every metric and usable backend, recorded values."""
+"""Check that this machine gives the recorded numbers: small generated clips, every metric, and every usable backend."""
 
 from lookback.selfcheck.run import Report, record, selfcheck
 

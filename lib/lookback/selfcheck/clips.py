@@ -1,10 +1,10 @@
-"""The clips that the self-check scores: made here, in whole numbers, kept without loss.
+"""Generate the clips that the self-check scores. They are computed in whole numbers and stored without loss.
 
-- `room`: the camera turns away from a box and comes back, 34 frames; its truth is the same walk without the errors of a model.
-- `still`: the camera is asked to stand still and drifts a little, 12 frames.
+- `room`: the camera turns away from a box and comes back, 34 frames. Its ground truth has no errors of a model.
+- `still`: the camera should stand still but drifts a little, 12 frames.
 - `face`: a photograph that ships with scikit-image moves through the picture, 12 frames.
 
-`spoilt=True` makes the same clips with something wrong in them: what is compared with the recorded values must then differ.
+`spoilt=True` makes the same clips with errors in them. The results must then differ from the recorded values.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from lookback.selfcheck.judged import Verdicts, written_answers
 from lookback.selfcheck.pictures import Picture, Room, View, intrinsics, scramble
 
 FPS = 11.0
-FRAMES, OUT = 34, 16  # frames of the walk, and the last one on the way out
-LEAVES, RETURNS = 11, 22  # frames of the truth where the box is gone and back
+FRAMES, OUT = 34, 16  # frames of the path, and the last frame on the way out
+LEAVES, RETURNS = 11, 22  # frames of the ground truth in which the box is gone, and back
 STILL_FRAMES = FACE_FRAMES = 12
 FACE_ROLES = frozenset({"faces", "people", "person_features"})
 ROOM_ROLES = frozenset({"pose", "masks", "features", "object_features", "perceptual", "depth", "flow", "quality"})
@@ -35,22 +35,22 @@ ROOM_ROLES |= {"clip", "image_reward"}
 
 @dataclass(frozen=True)
 class Sample:
-    """One clip under the names of the benchmarks that score it; they share its files and artifacts."""
+    """One clip with a label for each benchmark that scores it. The labels share its files and artifacts."""
 
     name: str
     clips: tuple[Clip, ...]
-    roles: frozenset[str]  # what backends can find in it
+    roles: frozenset[str]  # the roles with something to find in it
     answers: Verdicts
 
     @property
     def clip(self) -> Clip:
-        """What backends look at: all labels carry the same video, camera path and subject."""
+        """The clip for the backends. All labels have the same video, camera path and subject."""
         return self.clips[0]
 
 
 @dataclass(frozen=True)
 class Noise:
-    """One grey level more or less in one of `every` pixels of the videos; none where `every` is 0."""
+    """Changes one of `every` pixels of the videos by one grey level; no pixel when `every` is 0."""
 
     every: int = 0
     seed: int = 0
@@ -69,8 +69,8 @@ def write_samples(folder: Path, spoilt: bool = False, noise: Noise | None = None
     return [_room(folder / "room", spoilt, noise), _still(folder / "still", spoilt, noise), _face(folder / "face", spoilt, noise)]
 
 
-def _walk(error: int) -> list[View]:
-    """Away and back; `error` is what a model adds: millimetres on the way back, and steps too many in its turns."""
+def _path(error: int) -> list[View]:
+    """The path away and back. `error` is what a model adds: millimetres on the way back, and too many steps in its turns."""
     views = []
     for frame in range(FRAMES):
         away = min(frame, FRAMES - 1 - frame)
@@ -80,15 +80,15 @@ def _walk(error: int) -> list[View]:
 
 
 def _mirrored(view: View) -> View:
-    """To the left instead of to the right, and not as far."""
+    """The view of a path to the left instead of the right, which turns less far."""
     x, y, z = view.place
     return View(-view.steps * 3 // 4, (-x, y, z))
 
 
 def _room(folder: Path, spoilt: bool, noise: Noise) -> Sample:
     room, empty = Room(), Room(with_box=False)
-    asked = _walk(0)
-    walked = [_mirrored(view) for view in _walk(60)] if spoilt else _walk(60)
+    asked = _path(0)
+    walked = [_mirrored(view) for view in _path(60)] if spoilt else _path(60)
     made = [(empty if spoilt and frame > OUT else room).look(view) for frame, view in enumerate(walked)]
     frames = [_fading(picture, frame) for frame, (picture, _) in enumerate(made)]
     depth = np.stack([depth for _, depth in made]).astype(np.float32) / np.float32(1000)
@@ -116,7 +116,7 @@ def _room(folder: Path, spoilt: bool, noise: Noise) -> Sample:
 
 
 def _labels(name: str, places: Callable[[SelfCheck], Iterable[tuple[str, str]]]) -> list[dict[str, str]]:
-    """The places at which the benchmarks score a clip."""
+    """The labels (benchmark, setting, subset) under which the benchmarks score a clip."""
     checks = {benchmark.name: check for benchmark in BENCHMARKS if (check := benchmark.selfcheck()) is not None}
     named = {"model_id": "selfcheck", "clip_id": name, "scene": name, "condition_type": "camera-conditioned"}
     return [
@@ -139,7 +139,7 @@ def _still(folder: Path, spoilt: bool, noise: Noise) -> Sample:
 
 
 def _face(folder: Path, spoilt: bool, noise: Noise) -> Sample:
-    """A head of 200 pixels before a plain wall; it moves and the light changes."""
+    """A head of 200 pixels in front of a plain wall. It moves, and the light changes."""
     portrait = skimage.data.astronaut()[0:216, 110:366].astype(np.int64)
     frames = []
     for frame in range(FACE_FRAMES):
@@ -155,13 +155,13 @@ def _face(folder: Path, spoilt: bool, noise: Noise) -> Sample:
 
 
 def _fading(picture: Picture, frame: int) -> Picture:
-    """The light goes down a little from frame to frame, the blue first."""
+    """The picture, a little darker in each frame, with blue fading fastest."""
     loss = np.array([1, 2, 3]) * (frame + 1)
     return (picture.astype(np.int64) * (512 - loss) // 512).astype(np.uint8)
 
 
 def _facts(folder: Path, frames: list[Picture], noise: Noise) -> dict[str, str | int | float]:
-    """The video on disk, and what curation would say about it."""
+    """Write the video, and give the fields that curation would give it."""
     video = write_frames(folder / "video", [noise.added(picture, number) for number, picture in enumerate(frames)])
     height, width = frames[0].shape[:2]
     size = {"n_frames": len(frames), "fps": FPS, "width": width, "height": height}

@@ -1,4 +1,4 @@
-"""The metrics above a judge: scored from answers that are written down here, and from those of the geometric judge."""
+"""Answers for the metrics that need a judge: fixed answers of the benchmarks, and the answers of the geometric judge."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WRITTEN, GEOMETRIC = "judge=written", "judge=geometric"
 
 
 def written_answers(spoilt: bool) -> Verdicts:
-    """Answers to every question that a judged metric asks; `spoilt` changes some in every task."""
+    """Fixed answers to every question of the judged metrics. `spoilt` changes some answers of every task."""
     checks = [check for benchmark in BENCHMARKS if (check := benchmark.selfcheck()) is not None]
     return {
         task: {name: _written(said) for name, said in answers.items()}
@@ -34,7 +34,7 @@ def _written(said: str | float) -> Verdict:
 
 
 def geometric_answers(clip: Clip, artifacts: Mapping[str, Artifact]) -> Verdicts:
-    """What the geometric judge says about the seconds and the gate, from the camera path and the masks."""
+    """The answers of the geometric judge about the seconds and the gate, from the camera path and the masks."""
     judge = JUDGES.get("geometric").build(JudgeContext(Judging(), artifacts=lambda _: artifacts))
     found: dict[str, Verdict] = {}
     for question in TASKS.get("judgeability").questions(clip, Sampling()):

@@ -1,4 +1,4 @@
-"""Score the sample clips with every metric, and look at them with every backend that is usable here."""
+"""Score the sample clips with every metric, and process them with every usable backend."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from lookback.selfcheck.clips import FPS, Sample
 from lookback.selfcheck.judged import GEOMETRIC, WRITTEN, Verdicts, geometric_answers
 from lookback.store import Entry
 
-# MIND scores frames of 720 x 1280: a few of them are enough to compare numbers
+# MIND scores frames of 720 x 1280; a few of them are enough to compare numbers
 CONSTANTS = {"video_max_time": 4, "lpips_every": 6}
 Chosen = Mapping[str, BackendSpec]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One number, or the reason there is none: which check, on which clip, with which backends and device."""
+    """One number, or the reason why there is none, with its check, clip, backends and device."""
 
-    check: str  # a metric's name, `role=backend` for what a backend itself gives, or `media`
+    check: str  # the name of a metric, `role=backend` for the output of a backend, or `media`
     clip: str
     part: str  # variant and phase of a metric; array and statistic of a backend
     backend: str
@@ -47,12 +47,12 @@ class Measured:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What a recorded value is looked up by; a device has no value of its own."""
+        """The key of the recorded value. All devices share one recorded value."""
         return (self.check, self.clip, self.part, self.backend)
 
 
 def choose(named: Mapping[str, str]) -> tuple[dict[str, BackendSpec], list[BackendSpec]]:
-    """(the first usable backend of each role, embedded ones first; all further usable ones). `named` settles a role."""
+    """(the first usable backend of each role, embedded ones first; all other usable ones). `named` fixes the backend of a role."""
     roles = sorted({spec.role for spec in BACKENDS})
     for role in named:
         if role not in roles:
@@ -71,7 +71,7 @@ def choose(named: Mapping[str, str]) -> tuple[dict[str, BackendSpec], list[Backe
 
 
 def measure(samples: Sequence[Sample], named: Mapping[str, str], scratch: Path, devices: Sequence[str]) -> list[Measured]:
-    """Every number: media, then each backend and each metric, first with the first choice of backends, then with each other one."""
+    """Every number: media, then each backend and each metric, first with the first backends, then with each other backend."""
     first, others = choose(named)
     rows = list(_media(samples[0], scratch))
     rounds: list[tuple[Chosen, set[str], str]] = [(first, set(), "cpu")]
@@ -93,7 +93,7 @@ def measure(samples: Sequence[Sample], named: Mapping[str, str], scratch: Path, 
 
 
 def _affected(changed: set[str], chosen: Chosen) -> set[str]:
-    """The roles that changed, and those that build on them."""
+    """The roles that changed, and those that require them."""
     found = set(changed)
     while grown := {role for role, spec in chosen.items() if role not in found and found & set(_requires(spec))}:
         found |= grown
@@ -105,7 +105,7 @@ def _requires(spec: BackendSpec) -> tuple[str, ...]:
 
 
 def _extract(sample: Sample, chosen: Chosen, known: Mapping[str, Made], device: str) -> dict[str, Made]:
-    """Each role's artifact, or why there is none."""
+    """The artifact of each role, or the reason why there is none."""
     built: dict[str, Backend] = {}
     made: dict[str, Made] = {}
     for role, spec in chosen.items():
@@ -122,15 +122,14 @@ def _extract(sample: Sample, chosen: Chosen, known: Mapping[str, Made], device: 
 
 
 def _backend_rows(sample: Sample, chosen: Chosen, made: Mapping[str, Made], device: str) -> Iterator[Measured]:
-    """What each backend's arrays amount to: mean, and mean weighted by place, so that a swap shows."""
+    """Statistics of the arrays of each backend. A mean weighted by position shows when values are swapped."""
     for role, spec in chosen.items():
         row = Measured(spec.key, sample.name, "", spec.key, device)
         artifact = made[role].artifact
         if artifact is None:
             yield replace(row, reason=made[role].reason, detail=made[role].detail)
             continue
-        arrays = {each.name: getattr(artifact, each.field) for each in artifact.contract().arrays}
-        for name, array in sorted((name, array) for name, array in arrays.items() if array is not None):
+        for name, array in sorted(artifact.stored_arrays().items()):
             if array.dtype.kind in "biuf" and array.size:
                 for statistic, value in _statistics(array).items():
                     yield replace(row, part=f"{name} {statistic}", value=value)
@@ -145,7 +144,7 @@ def _statistics(array: np.ndarray) -> dict[str, float]:
 def _metric_rows(
     sample: Sample, chosen: Chosen, made: Mapping[str, Made], roles: set[str] | None, device: str
 ) -> Iterator[Measured]:
-    """Every metric of every label of the clip; `roles`: only metrics that use one of them."""
+    """Every metric of every label of the clip. With `roles`, only metrics that use one of them."""
     tools: dict[str, Backend] = {}
 
     def load(role: str) -> Entry:
@@ -185,7 +184,7 @@ def _metric_rows(
 
 
 def _judged_rows(specs: Sequence[MetricSpec], name: str, clip: Clip, answers: Verdicts, judge: str) -> Iterator[Measured]:
-    """The metrics that read a judge's answers."""
+    """The metrics that read the answers of a judge."""
     for spec in specs:
         for variant in spec.variants:
             try:
@@ -201,7 +200,7 @@ def _backends(spec: MetricSpec, chosen: Chosen) -> str:
 
 
 def _from_item(spec: MetricSpec, clip: str, variant: str, item: Item, backend: str, device: str = "cpu") -> Iterator[Measured]:
-    """The value, and the raw number behind it where that is another: a score that is cut off at 1 hides a difference."""
+    """The value, and its raw number where that differs, because a score that is limited to 1 hides differences."""
     if item.reason == Reason.NOT_APPLICABLE:
         return
     part = " ".join(filter(None, [variant, item.phase]))
@@ -212,7 +211,7 @@ def _from_item(spec: MetricSpec, clip: str, variant: str, item: Item, backend: s
 
 
 def _media(sample: Sample, scratch: Path) -> Iterator[Measured]:
-    """The decoder and the resizes: a lossless file must give its frames back, and an H.264 one nearly."""
+    """The decoder and resizing. A lossless file must give the same frames, an H.264 file nearly the same."""
     with open_video(resolve(sample.clip.video)) as reader:
         frames = reader.read(np.arange(8))
     files = {

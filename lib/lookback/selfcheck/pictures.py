@@ -1,7 +1,7 @@
-"""Pictures made with whole numbers only, so that every machine makes the same bytes.
+"""Render pictures with whole numbers only, so that every machine makes the same bytes.
 
-A room with textured walls and a box in it, seen by a camera that turns and moves. A turn is a Pythagorean triple (cosine c/n, sine
-s/n), a place is in millimetres, and a ray meets a wall by integer division: no rounding of a processor can change a pixel.
+The scene is a room with textured walls and a box. The camera turns and moves. A turn is a Pythagorean triple (cosine c/n, sine
+s/n), a position is in millimetres, and rays meet walls by integer division. So no rounding of a processor can change a pixel.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ Picture = NDArray[np.uint8]
 
 WIDTH, HEIGHT = 256, 144
 FOCAL = 220  # pixels
-HALF_ROOM, HALF_HEIGHT = 3000, 1500  # millimetres from the centre to a wall, to floor and ceiling
-BOX = ((-300, 300), (0, 700), (1500, 2100))  # x, y (down) and z of its sides, in millimetres
-TEXELS = 512  # a texture's side
-BITS = 24  # fixed point of a ray's length
+HALF_ROOM, HALF_HEIGHT = 3000, 1500  # millimetres from the centre to a wall, and to floor and ceiling
+BOX = ((-300, 300), (0, 700), (1500, 2100))  # limits of x, y (down) and z, in millimetres
+TEXELS = 512  # side of a texture
+BITS = 24  # of the fixed-point length of a ray
 NEVER = np.int64(2) ** 60
 TURN_STEPS = 240  # a turn of k steps has tan(angle / 2) = k / 240
-BOX_FACE = 6  # the first of the box's textures
+BOX_FACE = 6  # the first texture of the box
 
 
 @dataclass(frozen=True)
 class View:
-    """One frame's camera: a turn to the right in steps, and a place in millimetres (x right, y down, z forward)."""
+    """The camera of one frame: a turn to the right in steps, and a position in millimetres (x right, y down, z forward)."""
 
     steps: int
     place: tuple[int, int, int] = (0, 0, 0)
@@ -52,7 +52,7 @@ def intrinsics() -> NDArray[np.float64]:
 
 
 def scramble(values: Whole, seed: int) -> Whole:
-    """Whole numbers in [0, 255] that look random: a hash of 32-bit multiplications."""
+    """Pseudo-random whole numbers in [0, 255], from a hash with 32-bit multiplications."""
     word = np.uint64(2**32 - 1)
     mixed = (values.astype(np.uint64) * np.uint64(2654435761) + np.uint64(seed * 40503 + 12345)) & word
     for factor in (np.uint64(2246822519), np.uint64(3266489917)):
@@ -61,7 +61,7 @@ def scramble(values: Whole, seed: int) -> Whole:
 
 
 def texture(seed: int) -> Whole:
-    """A square colour texture (TEXELS, TEXELS, 3): random grids of several finenesses, each blown up linearly."""
+    """A square colour texture (TEXELS, TEXELS, 3): the sum of random grids of several sizes, each enlarged linearly."""
     total = np.zeros((TEXELS, TEXELS, 3), np.int64)
     for octave, (cells, weight) in enumerate(((8, 6), (32, 5), (64, 3), (128, 2))):
         grid = scramble(np.arange(cells * cells * 3), seed * 7 + octave).reshape(cells, cells, 3)
@@ -74,7 +74,7 @@ def texture(seed: int) -> Whole:
 
 
 def _textures() -> list[Whole]:
-    """Six walls in full colour, then the box's three sides in reds, so that it stands out."""
+    """Six walls in full colour, then the three sides of the box in reds, so that it stands out."""
     walls = [texture(seed) for seed in range(1, BOX_FACE + 1)]
     share, red = np.array([2, 3, 4]), np.array([128, 0, 0])
     sides: list[Whole] = [texture(BOX_FACE + number) // share + red for number in (1, 2, 3)]
@@ -108,7 +108,7 @@ class Room:
         return picture, depth
 
     def _paint(self, points: Whole, axis: Whole, face: Whole) -> Picture:
-        """The textures' colours at the points, linear between texels."""
+        """The colours of the textures at the points, interpolated linearly between texels."""
         picture = np.empty((HEIGHT, WIDTH, 3), np.uint8)
         along = np.stack([np.where(axis == 0, points[2], points[0]), np.where(axis == 1, points[2], points[1])])
         for number in np.unique(face):
@@ -131,7 +131,7 @@ def _linear(image: Whole, u: Whole, v: Whole) -> Picture:
 
 
 def _room_hit(ray: Whole, place: Whole) -> tuple[Whole, Whole, Whole]:
-    """(length, axis, side) of the wall that each ray meets first, from inside."""
+    """(length, axis, side) of the first wall that each ray meets, from inside the room."""
     half = np.array([HALF_ROOM, HALF_HEIGHT, HALF_ROOM], np.int64)[:, None, None]
     ahead = (ray > 0).astype(np.int64)
     distance = np.where(ahead == 1, half - place, half + place)
@@ -142,7 +142,7 @@ def _room_hit(ray: Whole, place: Whole) -> tuple[Whole, Whole, Whole]:
 
 
 def _box_hit(ray: Whole, place: Whole) -> tuple[Whole, Whole, NDArray[np.bool_]]:
-    """(length, axis, whether) of each ray's entry into the box, from outside."""
+    """(length, axis, whether it hits) of the point where each ray enters the box, from outside."""
     steps = np.where(ray == 0, 1, ray)
     bounds = np.array(BOX, np.int64)[:, :, None, None]
     ends = np.stack([((bounds[:, end] - place) << BITS) // steps for end in (0, 1)])

@@ -1,4 +1,4 @@
-"""The recorded values: one row per number, with its tolerance, the reason for it, and the machine it was recorded on."""
+"""The recorded values: one row per number, with its tolerance, the reason for the tolerance, and the machine of the recording."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from lookback.registry import BACKENDS
 from lookback.selfcheck.measure import Measured
 
 FILE = "recorded.csv"
-FACTOR = 4.0  # a tolerance is so many times the largest change that a disturbance made
-EXACT = 1e-6  # of the number: float64 sums in another order, and exp, log and sqrt of another library
-NETWORK = 1e-4  # of the number: float32 sums of a network in another order (x86_64, ARM)
-# of the number, on a GPU: cuDNN multiplies in TF32 (10 bits of a mantissa). Feature maps, Gram matrices and LPIPS distances of such
-# networks moved by up to 4.7e-4 on an H200 (torch 2.11), and by 1.4e-6 without TF32; this is four times the former.
+FACTOR = 4.0  # a tolerance is this many times the largest change under a disturbance
+EXACT = 1e-6  # share of the number: float64 sums in another order, and exp, log and sqrt of another library
+NETWORK = 1e-4  # share of the number: float32 sums of a network in another order (x86_64, ARM)
+# Share of the number on a GPU: cuDNN multiplies in TF32 (10 bits of mantissa). Feature maps, Gram matrices and LPIPS distances of
+# such networks changed by up to 4.7e-4 on an H200 (torch 2.11), and by 1.4e-6 without TF32. This is four times the first number.
 CUDA = 2e-3
 Key = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A value (or the reason there is none) that every machine must give, within a tolerance."""
+    """A value that every machine must give within a tolerance, or the reason why there is none."""
 
     check: str
     clip: str
@@ -48,7 +48,7 @@ class Recorded:
 
 @dataclass
 class Outcome:
-    """What became of one check with one set of backends."""
+    """The result of one check with one set of backends."""
 
     check: str
     backend: str
@@ -66,14 +66,14 @@ def recorded_path() -> Path:
 
 
 def read_recorded(path: Path) -> dict[Key, Recorded]:
-    """The rows of a recorded file; none where there is no file yet."""
+    """The rows of a file of recorded values; empty when there is no file yet."""
     if not path.is_file():
         return {}
     try:
         rows = [_row(line) for line in csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))]
     except (KeyError, TypeError, ValueError) as error:
         raise ContractError(
-            f"{path}: is no table of recorded values ({error}); write it anew with lookback selfcheck --record"
+            f"{path}: is not a table of recorded values ({error}); write it again with lookback selfcheck --record"
         ) from None
     return {row.key: row for row in rows}
 
@@ -95,7 +95,7 @@ def write_recorded(path: Path, rows: Iterable[Recorded]) -> None:
 
 
 def with_tolerances(rows: Sequence[Measured], disturbed: Mapping[str, Sequence[Measured]], machine: str) -> list[Recorded]:
-    """The measured rows as recorded ones: each tolerance follows from how far the number moved when it was disturbed."""
+    """The measured rows as recorded ones. A tolerance depends on how far the number changed under the disturbances."""
     moved = {name: {row.key: row for row in changed if row.device == "cpu"} for name, changed in disturbed.items()}
     spread = {(row.check, row.clip, row.part.removesuffix(" spread")): row.value for row in rows if row.part.endswith(" spread")}
     found = []
@@ -113,7 +113,7 @@ def with_tolerances(rows: Sequence[Measured], disturbed: Mapping[str, Sequence[M
 
 
 def _tolerance(row: Measured, changed: Mapping[str, Measured | None], size: float) -> tuple[float, str]:
-    """(tolerance, why): a share of the number's size, or more where a disturbance moved it further."""
+    """(tolerance, why): a share of the size of the number, or more where a disturbance changed it further."""
     assert row.value is not None
     share, floor_why = (NETWORK, "float32 sums of a network") if _has_network(row.backend) else (EXACT, "float64 sums")
     floor = share * size
@@ -129,14 +129,14 @@ def _has_network(backend: str) -> bool:
 
 
 def difference(row: Measured, known: Recorded) -> float:
-    """How far a row lies from the recorded one, as a share of the tolerance; more than 1 differs."""
+    """The difference from the recorded value as a share of the tolerance. More than 1 means that the row differs."""
     if (row.value is None) != (known.value is None):
         return math.inf
     if row.value is None or known.value is None:
         return 0.0 if row.reason == known.reason else math.inf
     tolerance = known.tolerance if row.device == "cpu" else known.cuda_tolerance
     apart = abs(row.value - known.value)
-    if not apart <= tolerance:  # also where it is not a number
+    if not apart <= tolerance:  # also when the difference is NaN
         return apart / tolerance if tolerance > 0 and math.isfinite(apart) else math.inf
     return apart / tolerance if tolerance else 0.0
 

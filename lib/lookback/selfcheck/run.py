@@ -1,4 +1,4 @@
-"""The self-check from end to end: measure, compare with the recorded values, or record them anew."""
+"""The whole self-check: measure, then compare with the recorded values or record new ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STATES = ("ok", "differs", "not usable", "not recorded")
 
 @dataclass(frozen=True)
 class Report:
-    """The machine, and what became of every check on it."""
+    """The machine, and the result of every check on it."""
 
     machine: dict[str, str]
     outcomes: list[Outcome]
@@ -39,7 +39,7 @@ class Report:
 
 
 def selfcheck(named: Mapping[str, str] | None = None, recorded: Path | None = None, spoilt: bool = False) -> Report:
-    """Score the sample clips on this machine and compare. `spoilt` scores clips with errors in them, which must differ."""
+    """Score the sample clips on this machine and compare. With `spoilt` the clips have errors, and the results must differ."""
     rows = measured(named or {}, spoilt)
     outcomes = compare(rows, read_recorded(recorded or recorded_path()))
     for outcome in outcomes:
@@ -49,7 +49,10 @@ def selfcheck(named: Mapping[str, str] | None = None, recorded: Path | None = No
 
 
 def record(named: Mapping[str, str] | None = None, recorded: Path | None = None) -> int:
-    """Measure, disturb, and write the recorded values anew; returns how many. Rows of backends that are not usable here stay."""
+    """Measure with and without disturbances and write new recorded values; returns their number.
+
+    Rows of backends that are not usable here stay.
+    """
     path = recorded or recorded_path()
     say = lambda what: print(f"lookback: measuring under: {what}", file=sys.stderr)  # noqa: E731
     rows = measured(named or {})
@@ -60,7 +63,7 @@ def record(named: Mapping[str, str] | None = None, recorded: Path | None = None)
 
 
 def measured(named: Mapping[str, str], spoilt: bool = False) -> list[Measured]:
-    """Every number of this machine; on a CUDA device the networks' numbers too."""
+    """Every number of this machine; with a CUDA device also the numbers of the networks on it."""
     devices: Sequence[str] = ("cpu", "cuda") if gpu() else ("cpu",)
     with tempfile.TemporaryDirectory(prefix="lookback-selfcheck-") as scratch:
         samples = write_samples(Path(scratch) / "clips", spoilt)
@@ -73,7 +76,7 @@ def _usable_here(backend: str) -> bool:
 
 
 def _unusable() -> list[Outcome]:
-    """Every backend that is not usable here, why, and what would change it."""
+    """Every backend that is not usable here, with the reason and the remedy."""
     found = []
     for spec in BACKENDS:
         state = availability(spec)
@@ -83,9 +86,9 @@ def _unusable() -> list[Outcome]:
 
 
 def _remedy(outcome: Outcome) -> str:
-    """What would make a metric's missing backend usable: the paper's models first."""
+    """What would make the missing backend of a metric usable; the models of the papers come first."""
     spec = METRICS.get(outcome.check) if outcome.check in METRICS else None
     roles = (*spec.roles, *spec.tools) if spec else (outcome.backend.partition("=")[0],)
     candidates: list[BackendSpec] = [each for role in roles for each in backends_of(role)]
     remedies = [availability(each).remedy for each in candidates if not availability(each).usable]
-    return next(filter(None, remedies), "lookback doctor says what is missing")
+    return next(filter(None, remedies), "run lookback doctor to see what is missing")

@@ -1,7 +1,7 @@
-"""How far each number moves when the machine or the picture is disturbed a little; the tolerances come from this.
+"""How far each number changes when the machine or the picture is disturbed a little. The tolerances come from this.
 
-Each disturbance is a process of its own, because libraries read their settings when they are loaded:
-`python -m lookback.selfcheck.sensitivity NAME FILE` measures under one and writes the rows as JSON.
+Each disturbance runs in its own process, because libraries read their settings when they are loaded:
+`python -m lookback.selfcheck.sensitivity NAME FILE NAMED` measures under one disturbance and writes the rows as JSON.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lookback.files import write_json
 from lookback.selfcheck.clips import Noise, write_samples
 from lookback.selfcheck.measure import Measured, measure
 
-# Plain code paths: without the wide instructions of x86_64 (AVX2, AVX-512, FMA) and ARM, and without Intel's own libraries.
+# Simple code paths: without the vector instructions of x86_64 (AVX2, AVX-512, FMA) and ARM, and without Intel's own libraries.
 PLAIN = {
     "ATEN_CPU_CAPABILITY": "default",
     "ONEDNN_MAX_CPU_ISA": "SSE41",
@@ -33,7 +33,7 @@ CORES = {"x86_64": "Nehalem", "AMD64": "Nehalem", "aarch64": "ARMV8", "arm64": "
 
 @dataclass(frozen=True)
 class Disturbance:
-    """What is changed: the environment before the libraries load, settings after it, the pictures."""
+    """What is changed: the environment before the libraries load, settings afterwards, or the pictures."""
 
     title: str
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -72,7 +72,7 @@ DISTURBANCES = {
 
 
 def disturbed_rows(named: Mapping[str, str], done: Callable[[str], None]) -> dict[str, list[Measured]]:
-    """The rows under each disturbance. Noise in the pictures counts only for what a backend estimates from them."""
+    """The rows under each disturbance. Noise in the pictures is used only for numbers that come from a backend."""
     found: dict[str, list[Measured]] = {}
     for name, disturbance in DISTURBANCES.items():
         done(disturbance.title)
@@ -96,7 +96,7 @@ def _in_process(name: str, disturbance: Disturbance, named: Mapping[str, str]) -
 
 
 def _numpy_plain(disturbance: Disturbance) -> dict[str, str]:
-    """numpy and OpenBLAS without what they choose at run time, on whichever processor this is."""
+    """Settings that turn off the code that numpy and OpenBLAS choose for the processor at run time."""
     if disturbance.environment is not PLAIN:
         return {}
     import platform

@@ -1,6 +1,6 @@
-"""Weight files: pinned in `params/weights.lock.yaml`, looked up in a cache folder, checked against their sha256.
+"""Weight files: pinned in `params/weights.lock.yaml`, kept in a cache folder, checked by their sha256.
 
-`python -m lookback.weights` fetches the embedded ones. Nothing else is downloaded unless `allow_download` is given.
+`python -m lookback.weights` fetches the embedded ones. Other weights are downloaded only with `allow_download`.
 """
 
 from lookback.weights.cache import cache_folder, fingerprint, locate, present

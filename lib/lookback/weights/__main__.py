@@ -1,4 +1,4 @@
-"""`python -m lookback.weights [NAME ...] [--from FOLDER]`: put the embedded weights, or those named, into the cache."""
+"""`python -m lookback.weights [NAME ...] [--from FOLDER]`: put the embedded weights, or the named ones, into the cache."""
 
 from __future__ import annotations
 

@@ -1,14 +1,19 @@
-"""Look weights up in the cache folder; a file counts only when its sha256 is the pinned one."""
+"""Find weights in the cache folder. A file is accepted only with its pinned sha256.
+
+A missing weight is downloaded from the model hub or from torchvision's server, but only when the run allows it.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from lookback.errors import BackendUnavailable, LookbackError, UsageError
 from lookback.hashcache import HashCache
-from lookback.weights import hub
+from lookback.scratch import part_folder, sweep
 from lookback.weights.lock import Weight, read_lock
 
 ENVIRONMENT = "LOOKBACK_WEIGHTS"
@@ -20,7 +25,7 @@ def cache_folder() -> Path:
 
 
 def weight(name: str) -> Weight:
-    """The lock's entry of that name."""
+    """The entry of the lock file with this name."""
     lock = read_lock()
     if name not in lock:
         raise UsageError(f"params/weights.lock.yaml lists no weight '{name}'; it lists {', '.join(sorted(lock))}")
@@ -28,7 +33,7 @@ def weight(name: str) -> Weight:
 
 
 def present(name: str) -> bool:
-    """Whether every file of a weight is there with its pinned hash."""
+    """Whether every file of a weight is in the cache with its pinned hash."""
     try:
         locate(name)
     except BackendUnavailable:
@@ -37,12 +42,12 @@ def present(name: str) -> bool:
 
 
 def locate(name: str, allow_download: bool = False) -> Path:
-    """The file of a weight (or the folder, when it has several), present and verified; else BackendUnavailable with the remedy."""
+    """The verified file of a weight, or the folder when it has several files; else BackendUnavailable with the remedy."""
     entry = weight(name)
     folder = cache_folder() / name
     missing = [file for file in entry.files if not (folder / file).is_file()]
     if missing and allow_download and entry.kind in ("hub", "torchvision"):
-        hub.fetch(entry, folder)
+        _download(entry, folder)
     elif missing:
         raise BackendUnavailable(f"The weights '{name}' are not in the cache: {folder / missing[0]} is missing", remedy(entry))
     verify(entry, folder)
@@ -50,7 +55,7 @@ def locate(name: str, allow_download: bool = False) -> Path:
 
 
 def verify(entry: Weight, folder: Path) -> None:
-    """Compare every pinned hash; the hash of an unchanged file is remembered by its stat."""
+    """Compare the files with their pinned hashes. The hash of an unchanged file is cached."""
     hashes = HashCache(cache_folder() / ".hashes.json")
     for file, expected in entry.files.items():
         path = folder / file
@@ -63,8 +68,8 @@ def verify(entry: Weight, folder: Path) -> None:
 def fingerprint(names: Iterable[str], path: str | Path | None = None) -> str:
     """ "name@revision:sha256" of each weight, joined by ",": part of the provenance and of every cache key.
 
-    The hash of a folder is that of its pinned weight files. `path` replaces the weights of the one name given (a checkpoint of the
-    user's own): its content is hashed instead and the revision reads `local`.
+    The hash of a folder is that of its pinned weight files. `path` names a checkpoint of the user in place of the weights: then its
+    content is hashed, and the revision is `local`.
     """
     names = list(names)
     hashes = HashCache(cache_folder() / ".hashes.json")
@@ -81,7 +86,7 @@ def fingerprint(names: Iterable[str], path: str | Path | None = None) -> str:
 
 
 def remedy(entry: Weight) -> str:
-    """What a person does to get it."""
+    """How to get the weight, as a sentence for the user."""
     folder = cache_folder() / entry.name
     if entry.kind == "embedded":
         return "Run: python -m lookback.weights"
@@ -103,4 +108,41 @@ def _save(hashes: HashCache) -> None:
     try:
         hashes.save()
     except LookbackError:
-        return  # a read-only folder only costs hashing again
+        return  # in a read-only folder the files are hashed again next time
+
+
+def _download(entry: Weight, folder: Path) -> None:
+    """Download the files of a weight into its folder of the cache, all or none. The caller verifies the hashes."""
+    if entry.kind == "hub" and entry.revision is None:
+        raise BackendUnavailable(f"The weights '{entry.name}' have no pinned revision, and only pinned weights are downloaded")
+    sweep(folder.parent)
+    with part_folder(folder) as target:
+        try:
+            _from_hub(entry, target) if entry.kind == "hub" else _from_torchvision(entry, target)
+        except Exception as error:  # requests, huggingface_hub and urllib each raise their own types
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise BackendUnavailable(f"Downloading '{entry.name}' from {entry.origin} failed: {reason}") from error
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in entry.files:
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(target / file, folder / file)
+
+
+def _from_hub(entry: Weight, target: Path) -> None:
+    from huggingface_hub import snapshot_download
+
+    snapshot_download(entry.source, revision=entry.revision, allow_patterns=list(entry.files), local_dir=target)
+
+
+def _from_torchvision(entry: Weight, target: Path) -> None:
+    from torch.hub import download_url_to_file
+
+    [(file, prefix)] = entry.files.items()
+    download_url_to_file(torchvision_weights(entry.source).url, str(target / file), hash_prefix=prefix)
+
+
+def torchvision_weights(name: str) -> Any:
+    """torchvision's description of weights, by their name in the lock file (for example VGG19_Weights.IMAGENET1K_V1)."""
+    from torchvision.models import get_weight
+
+    return get_weight(name)

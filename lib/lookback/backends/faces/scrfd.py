@@ -1,8 +1,9 @@
-"""SCRFD (Guo et al. 2021) through onnxruntime: preprocessing, decoding of its anchors, non-maximum suppression.
+"""The SCRFD face detector (Guo et al. 2021) in onnxruntime: preprocessing, decoding of its anchors, non-maximum suppression.
 
-The network sees (pixel - 127.5) / 128 in RGB, the longer side scaled to `side`. At each stride (8, 16, 32) every cell has two
-anchors at its corner; it gives a score, the distances to the box's four sides and the offsets of five landmarks, both in units of
-the stride. The published file is drawn for 640 x 640 only; `drawn_for` redraws it, so that a wide frame does not cost a square.
+The input is (pixel - 127.5) / 128 in RGB, with the longer side scaled to `side`. At each stride (8, 16, 32) every cell has two
+anchors at its corner. An anchor gives a score, the distances to the four sides of the box, and the offsets of five landmarks;
+distances and offsets are in units of the stride. The published file accepts 640 x 640 only. `resized_model` changes that, so that a
+wide frame is not padded to a square.
 """
 
 from __future__ import annotations
@@ -50,47 +51,47 @@ class Scrfd:
         return boxes[keep] / np.tile(shrink, 2), landmarks[keep] / shrink, scores[keep]
 
     def _session(self, size: tuple[int, int]) -> Any:
-        """The network for pictures of (height, width), built when first wanted."""
+        """The network for pictures of (height, width); it is built on first use."""
         import onnxruntime
 
         if size not in self.sessions:
             options = onnxruntime.SessionOptions()
             options.intra_op_num_threads = self.threads
             options.log_severity_level = 3
-            drawn = drawn_for(self.model, size).SerializeToString()
-            self.sessions[size] = onnxruntime.InferenceSession(drawn, options, providers=self.providers)
+            resized = resized_model(self.model, size).SerializeToString()
+            self.sessions[size] = onnxruntime.InferenceSession(resized, options, providers=self.providers)
         return self.sessions[size]
 
 
-def drawn_for(model: Any, size: tuple[int, int]) -> Any:
+def resized_model(model: Any, size: tuple[int, int]) -> Any:
     """A copy of the onnx model for an input of (height, width), multiples of 32.
 
-    Only two things of the published graph know its size: the declared shapes, and the targets (1, C, 640/s, 640/s) of the two
-    enlargements in its feature pyramid.
+    Only two things in the published graph depend on the size: the declared shapes, and the targets (1, C, 640/s, 640/s) of the two
+    upsampling steps in its feature pyramid.
     """
     import onnx
 
-    drawn = onnx.ModelProto()
-    drawn.CopyFrom(model)
-    side = drawn.graph.input[0].type.tensor_type.shape.dim[2].dim_value
+    resized = onnx.ModelProto()
+    resized.CopyFrom(model)
+    side = resized.graph.input[0].type.tensor_type.shape.dim[2].dim_value
     for axis, length in zip((2, 3), size, strict=True):
-        drawn.graph.input[0].type.tensor_type.shape.dim[axis].dim_value = length
-    targets = {node.input[3] for node in drawn.graph.node if node.op_type == "Resize" and len(node.input) == 4}
-    for tensor in drawn.graph.initializer:
+        resized.graph.input[0].type.tensor_type.shape.dim[axis].dim_value = length
+    targets = {node.input[3] for node in resized.graph.node if node.op_type == "Resize" and len(node.input) == 4}
+    for tensor in resized.graph.initializer:
         if tensor.name in targets:
             batch, channels, cells, _ = onnx.numpy_helper.to_array(tensor)
             target = np.array([batch, channels, *(length * cells // side for length in size)], np.int64)
             tensor.CopyFrom(onnx.numpy_helper.from_array(target, tensor.name))
-    del drawn.graph.value_info[:]
-    for output in drawn.graph.output:
+    del resized.graph.value_info[:]
+    for output in resized.graph.output:
         output.type.tensor_type.ClearField("shape")
-    return drawn
+    return resized
 
 
 def decode(
     score: np.ndarray, bbox: np.ndarray, kps: np.ndarray, stride: int, size: tuple[int, int], threshold: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """One stride's outputs to boxes, landmarks and scores in pixels of the (height, width) picture, from the threshold up."""
+    """Boxes, landmarks and scores of one stride, in pixels of the (height, width) picture, with scores from the threshold up."""
     rows, columns = (length // stride for length in size)
     corner = np.stack(np.meshgrid(np.arange(columns), np.arange(rows)), -1).reshape(-1, 2) * float(stride)
     corner = np.repeat(corner, ANCHORS, axis=0)
@@ -103,7 +104,7 @@ def decode(
 
 
 def suppress(boxes: np.ndarray, scores: np.ndarray, overlap: float = OVERLAP) -> np.ndarray:
-    """Indices of the boxes to keep, best score first: each drops the worse ones that overlap it by more than `overlap` (IoU)."""
+    """Indices of the boxes to keep, best score first. A kept box removes worse ones with an IoU above `overlap`."""
     order = np.argsort(-scores, kind="stable")
     area = np.prod(np.maximum(boxes[:, 2:] - boxes[:, :2], 0), axis=1)
     keep = []

@@ -1,1 +1,1 @@
-"""Image features of sampled frames, and of the masked object or person in them."""
+"""Image features of sampled frames, of the masked object and of masked people."""

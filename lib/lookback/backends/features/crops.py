@@ -1,7 +1,7 @@
-"""The roles `object_features` and `person_features`: the encoder's vector of each masked crop.
+"""The roles `object_features` and `person_features`: one vector per masked crop.
 
-A crop is the mask's bounding box; everything outside the mask gets the encoder's mean colour, which is zero after normalising. The
-crop is scaled into a square canvas with its proportions kept. MBench eq. 5 (object texture) and section 4.2.2 (human appearance).
+A crop is the bounding box of a mask. Pixels outside the mask get the encoder's mean colour, which is zero after normalising. The
+crop is scaled onto a square canvas with its proportions kept. MBench eq. 5 (object texture) and section 4.2.2 (human appearance).
 """
 
 from __future__ import annotations
@@ -13,44 +13,27 @@ import cv2
 import numpy as np
 
 from lookback.artifacts import Artifact, Masks, ObjectFeatures, People, PersonFeatures
-from lookback.backends.base import BackendOptions
-from lookback.backends.features.encoders import EMBEDDED, LITE, PAPER, Encoder, encoder, encoder_available
+from lookback.backends.features.encoders import DINOV2, DINOV3, LITE, EncoderBackend
 from lookback.backends.features.geometry import Grid, on_grid
-from lookback.backends.runtime import FrameBatches, checkpoint, settings, torch_device
+from lookback.backends.runtime import FrameBatches, Options
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo, sample_uniform
-from lookback.registry import Availability, backend
+from lookback.registry import backend
 
 if TYPE_CHECKING:
     import torch
 
-SIDE = 224  # the side of a crop's canvas: the encoders' training size
-MAX_ROWS = 32  # as many as MBench samples frames for its human tracks
-MIN_SIDE = 8  # smaller boxes hold nothing that an encoder could describe
-OPTIONS: dict[str, Any] = {"path": "", "precision": "fp32"}
+SIDE = 224  # of the square canvas: the size that the encoders were trained on
+MAX_CROPS = 32  # MBench samples as many frames for its human tracks
+MIN_SIDE = 8  # an encoder cannot describe smaller boxes
 
 
-class CropFeatures:
-    """Features of the crops that another role's masks cut out."""
+class CropFeatures(EncoderBackend):
+    """Features of the crops that the masks of another role define."""
 
-    requires: ClassVar[tuple[str, ...]]
-    weights: ClassVar[str]
-    most: ClassVar[int | None] = None  # crops of a clip, spread evenly over those there are
-
-    def __init__(self, options: BackendOptions):
-        self.options = options
-        self.set = settings(options, OPTIONS)
-        self.device = torch_device(options)
-        self.path = checkpoint(options, self.weights, self.set["path"])
-
-    @classmethod
-    def available(cls) -> Availability:
-        return encoder_available(cls.weights)
-
-    @property
-    def encoder(self) -> Encoder:
-        return encoder(self.weights, self.path, self.device, self.set["precision"])
+    defaults: ClassVar[Options] = {"path": "", "precision": "fp32"}
+    max_crops: ClassVar[int | None] = None  # per clip; more are thinned out evenly
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> CropJob:
         masks = self.masks_among(artifacts)
@@ -62,15 +45,15 @@ class CropFeatures:
         raise NotImplementedError
 
     def artifact(self, masks: Masks, rows: np.ndarray, vectors: np.ndarray, facts: dict[str, Any]) -> Artifact:
-        """The artifact of the crops that these rows of the masks cut out."""
+        """The artifact with the vectors of the crops at these rows of the masks."""
         raise NotImplementedError
 
 
 class ObjectCrops(CropFeatures):
-    """The anchored or named object, on frames spread evenly over those where it is in view."""
+    """The anchored or named object, in frames spread evenly over those where it is in view."""
 
-    requires: ClassVar[tuple[str, ...]] = (Masks.role,)
-    most = MAX_ROWS
+    requires = (Masks.role,)
+    max_crops = MAX_CROPS
 
     def masks_among(self, artifacts: Mapping[str, Artifact]) -> Masks | None:
         return Masks.among(artifacts)
@@ -80,9 +63,9 @@ class ObjectCrops(CropFeatures):
 
 
 class PersonCrops(CropFeatures):
-    """Every person found, with the track of each."""
+    """Every person that was found, with the number of the track."""
 
-    requires: ClassVar[tuple[str, ...]] = (People.role,)
+    requires = (People.role,)
 
     def masks_among(self, artifacts: Mapping[str, Artifact]) -> People | None:
         return People.among(artifacts)
@@ -93,15 +76,15 @@ class PersonCrops(CropFeatures):
 
 
 class CropJob:
-    """One clip's crops."""
+    """Cuts out and encodes the crops of one clip."""
 
     def __init__(self, backend: CropFeatures, masks: Masks, info: VideoInfo):
         self.backend, self.masks = backend, masks
         visible = masks.large_rows(info.height, info.width, MIN_SIDE)
         if not len(visible):
             raise NotScorable(Reason.NO_MASK, "the masks show nothing in any frame")
-        if backend.most is not None:
-            visible = visible[sample_uniform(len(visible), backend.most)]
+        if backend.max_crops is not None:
+            visible = visible[sample_uniform(len(visible), backend.max_crops)]
         self.rows = visible[np.argsort(masks.frame_index[visible], kind="stable")]
         self.wants = np.unique(masks.frame_index[self.rows])
         self.batches = FrameBatches(backend.device, backend.options.batch_size, len(self.rows), self._compute)
@@ -114,11 +97,11 @@ class CropJob:
 
     def finish(self) -> Artifact:
         rows, (vectors,) = self.batches.finish()
-        facts = {"n_crops": len(rows), "side": SIDE, "precision": self.backend.set["precision"]}
+        facts = {"n_crops": len(rows), "side": SIDE, "precision": self.backend.settings["precision"]}
         return self.backend.artifact(self.masks, rows, vectors, facts)
 
     def _compute(self, canvases: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """The fourth channel of a canvas is the mask: it says which patches show the object."""
+        """The vectors of canvases. The fourth channel of a canvas is the mask, which marks the patches that show the object."""
         from torch.nn.functional import max_pool2d
 
         model = self.backend.encoder
@@ -129,7 +112,7 @@ class CropJob:
 
 
 def cut_out(frame: np.ndarray, mask: np.ndarray, colour: tuple[float, float, float]) -> np.ndarray:
-    """uint8 (SIDE,SIDE,4): the masked box on the given colour, centred, proportions kept, and its mask as the fourth channel."""
+    """uint8 (SIDE,SIDE,4): the masked box, centred on a background of this colour, with its mask as the fourth channel."""
     rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
     box = np.s_[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     fill = np.rint(np.array(colour) * 255).astype(np.uint8)
@@ -146,14 +129,14 @@ def cut_out(frame: np.ndarray, mask: np.ndarray, colour: tuple[float, float, flo
     return canvas
 
 
-@backend(role="object_features", name="dinov2", title="DINOv2 ViT-B/14 of the masked object", weights=("dinov2-base",), **PAPER)
+@backend(role="object_features", name="dinov2", title="DINOv2 ViT-B/14 of the masked object", weights=(DINOV2,), embedded=False)
 class Dinov2Objects(ObjectCrops):
-    weights = "dinov2-base"
+    weights = (DINOV2,)
 
 
-@backend(role="object_features", name="dinov3", title="DINOv3 ViT-B/16 of the masked object", weights=("dinov3-vitb16",), **PAPER)
+@backend(role="object_features", name="dinov3", title="DINOv3 ViT-B/16 of the masked object", weights=(DINOV3,), embedded=False)
 class Dinov3Objects(ObjectCrops):
-    weights = "dinov3-vitb16"
+    weights = (DINOV3,)
 
 
 @backend(
@@ -161,20 +144,20 @@ class Dinov3Objects(ObjectCrops):
     name=LITE,
     title="EfficientNet-Lite0 of the masked object, in place of DINO",
     weights=(LITE,),
-    **EMBEDDED,
+    embedded=True,
 )
 class LiteObjects(ObjectCrops):
-    weights = LITE
+    weights = (LITE,)
 
 
-@backend(role="person_features", name="dinov2", title="DINOv2 ViT-B/14 of each masked person", weights=("dinov2-base",), **PAPER)
+@backend(role="person_features", name="dinov2", title="DINOv2 ViT-B/14 of each masked person", weights=(DINOV2,), embedded=False)
 class Dinov2People(PersonCrops):
-    weights = "dinov2-base"
+    weights = (DINOV2,)
 
 
-@backend(role="person_features", name="dinov3", title="DINOv3 ViT-B/16 of each masked person", weights=("dinov3-vitb16",), **PAPER)
+@backend(role="person_features", name="dinov3", title="DINOv3 ViT-B/16 of each masked person", weights=(DINOV3,), embedded=False)
 class Dinov3People(PersonCrops):
-    weights = "dinov3-vitb16"
+    weights = (DINOV3,)
 
 
 @backend(
@@ -182,7 +165,7 @@ class Dinov3People(PersonCrops):
     name=LITE,
     title="EfficientNet-Lite0 of each masked person, in place of DINO",
     weights=(LITE,),
-    **EMBEDDED,
+    embedded=True,
 )
 class LitePeople(PersonCrops):
-    weights = LITE
+    weights = (LITE,)

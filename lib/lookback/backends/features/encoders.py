@@ -1,4 +1,4 @@
-"""The encoders: normalised images to one vector a picture and one vector a patch."""
+"""The image encoders: one vector per picture and one vector per patch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lookback.backends.features.geometry import IMAGENET, Normalisation
-from lookback.backends.runtime import autocast, usable
+from lookback.backends.runtime import TorchBackend, autocast, usable
 from lookback.errors import BackendUnavailable
 from lookback.registry import Availability
 
@@ -15,19 +15,17 @@ if TYPE_CHECKING:
     import torch
 
 
-LITE = "efficientnet-lite0"
-PAPER: dict[str, Any] = {"embedded": False}
-EMBEDDED: dict[str, Any] = {"embedded": True}
+DINOV2, DINOV3, LITE = "dinov2-base", "dinov3-vitb16", "efficientnet-lite0"
 
 
 class Encoder(Protocol):
-    """`patch` is the side of a patch in pixels; calling it gives the vectors of pictures (n,D) and of patches (n,P,D), float32."""
+    """Calling it gives the vectors of pictures (n,D) and of patches (n,P,D), float32. `patch` is the side of a patch in pixels."""
 
     patch: int
     normalisation: Normalisation
 
     def __call__(self, images: torch.Tensor, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """`images` (n,3,h,w) on the grid; `weight` (n,rows,columns) says which patches show the picture and not padding."""
+        """`images` (n,3,h,w) on the grid; `weight` (n,rows,columns) is 1 where a patch shows the picture, 0 where it is padding."""
 
 
 class DinoEncoder:
@@ -54,7 +52,7 @@ class DinoEncoder:
 
 
 class LiteEncoder:
-    """EfficientNet-Lite0: the 1280 channels of the head's feature map are the patch vectors, their weighted mean the picture's."""
+    """EfficientNet-Lite0: the head's feature map gives patch vectors of 1280 numbers; their weighted mean describes the picture."""
 
     patch = 32
     normalisation = Normalisation((127 / 255,) * 3, (128 / 255,) * 3)
@@ -74,12 +72,19 @@ class LiteEncoder:
         return pooled, patches
 
 
-def encoder_available(weights: str) -> Availability:
-    """Whether an encoder's packages and weights are here."""
-    return usable(weights, modules=("torch",) if weights == LITE else ("torch", "transformers"))
+class EncoderBackend(TorchBackend):
+    """A backend that runs an encoder. The encoder is loaded when the first frame arrives."""
+
+    @classmethod
+    def available(cls) -> Availability:
+        return usable(*cls.weights, modules=("torch",) if cls.weights == (LITE,) else ("torch", "transformers"))
+
+    @property
+    def encoder(self) -> Encoder:
+        return _encoder(self.weights[0], self.path, self.device, self.settings["precision"])
 
 
 @lru_cache(maxsize=4)
-def encoder(weights: str, path: Path, device: str, precision: str) -> Encoder:
+def _encoder(weights: str, path: Path, device: str, precision: str) -> Encoder:
     """One instance per process, shared by the roles features, object_features and person_features."""
     return LiteEncoder(path, device, precision) if weights == LITE else DinoEncoder(path, device, precision)

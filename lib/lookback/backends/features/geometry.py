@@ -1,4 +1,4 @@
-"""Full field of view onto the patch grid, on the model's device (the same geometry as `lookback.media.pad_to_grid`)."""
+"""Scale and pad whole frames to the patch grid, on the model's device (the same geometry as `lookback.media.pad_to_grid`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ IMAGENET = Normalisation((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 
 @dataclass(frozen=True)
 class Grid:
-    """How a frame of one size lies on the patch grid: scaled to height x width, then padded right and below with zeros."""
+    """The place of a frame on the patch grid: scaled to height x width, then padded with zeros on the right and below."""
 
     patch: int
     height: int
@@ -35,7 +35,7 @@ class Grid:
 
     @classmethod
     def of(cls, height: int, width: int, patch: int, max_side: int, square: bool) -> Grid:
-        """The longer side becomes `max_side`; `square` pads to the square of it, else only to whole patches."""
+        """The longer side becomes `max_side`. `square` pads to a square of that side, otherwise only to whole patches."""
         scale = max_side / max(height, width)
         height, width = max(1, round(height * scale)), max(1, round(width * scale))
         rows, columns = -(-(max_side if square else height) // patch), -(-(max_side if square else width) // patch)
@@ -43,14 +43,14 @@ class Grid:
 
     @property
     def valid(self) -> np.ndarray:
-        """(rows, columns): False where a patch holds padding only."""
+        """(rows, columns): False where a patch is padding only."""
         inside = np.zeros((self.rows, self.columns), bool)
         inside[: -(-self.height // self.patch), : -(-self.width // self.patch)] = True
         return inside
 
 
 def on_grid(frames: torch.Tensor, grid: Grid, normalisation: Normalisation) -> torch.Tensor:
-    """uint8 (n,H,W,3) to normalised (n,3,rows*patch,columns*patch); the padding is black, as zeros before normalising."""
+    """uint8 (n,H,W,3) to normalised (n,3,rows*patch,columns*patch); the padding is black (zero before normalising)."""
     from torch.nn.functional import interpolate, pad
 
     images = frames.permute(0, 3, 1, 2).float().div_(255)
@@ -63,7 +63,7 @@ def on_grid(frames: torch.Tensor, grid: Grid, normalisation: Normalisation) -> t
 
 @lru_cache(maxsize=8)
 def _on_device(normalisation: Normalisation, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Kept on the device: copying them for each batch would wait for the batch before it."""
+    """Mean and deviation, kept on the device: a copy for each batch would wait for the batch before."""
     import torch
 
     mean, std = (torch.tensor(values).view(1, 3, 1, 1).to(device) for values in (normalisation.mean, normalisation.std))

@@ -1,1 +1,1 @@
-"""Masks of the subject through the whole clip, and when it is in view, leaving, out of view and back."""
+"""Masks of the object through the whole clip."""

@@ -1,4 +1,4 @@
-"""The rows of a mask artifact as a backend makes them, frame by frame, and the visibility timeline."""
+"""Collect the masks of a clip frame by frame, and derive when the object is in view, leaving, out of view and back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORKING_SIDE = 256  # the longer side of a stored mask
 
 
 class MaskRows:
-    """One row per frame in the order of the video; a later mask may replace an earlier one (an object found again)."""
+    """One row per frame, in the order of the video. A row may be replaced later, when the object is found again."""
 
     def __init__(self, info: VideoInfo):
         self.size = working_size(info.height, info.width, WORKING_SIDE)
@@ -24,20 +24,20 @@ class MaskRows:
         self.packed: list[np.ndarray] = []
         self.boxes: list[np.ndarray] = []
         self.area: list[float] = []
-        self.sides: list[np.ndarray] = []  # which of the picture's sides the mask touches: left, top, right, bottom
+        self.sides: list[np.ndarray] = []  # whether the mask touches the left, top, right and bottom side of the picture
         self.confidence: list[float] = []
 
     def __len__(self) -> int:
         return len(self.frame_index)
 
     def add(self, index: int, mask: np.ndarray, confidence: float) -> None:
-        """The mask (h,w) of the next frame; an empty mask says that the object is out of view."""
+        """Add the mask (h,w) of the next frame. An empty mask means that the object is out of view."""
         self.frame_index.append(int(index))
         for column, value in zip(self._columns(), self._row(mask, confidence), strict=True):
             column.append(value)
 
     def replace(self, row: int, mask: np.ndarray, confidence: float) -> None:
-        """Another mask for an earlier frame."""
+        """Put another mask at an earlier frame."""
         for column, value in zip(self._columns(), self._row(mask, confidence), strict=True):
             column[row] = value
 
@@ -69,9 +69,9 @@ class MaskRows:
 
 
 def timeline(seen: np.ndarray, sides: np.ndarray) -> np.ndarray:
-    """State codes (N,) from where the object is seen and which sides of the picture it touches (N,4).
+    """State codes (N,) from the frames where the object is seen and the sides of the picture that it touches (N,4).
 
-    A side that it touches in the first seen frame (a subject cut by the lower border from the start) does not count as leaving.
+    A side that it touches in the first seen frame (such as a subject cut by the lower border) does not count as leaving.
     """
     first = int(np.argmax(seen))
     leaving = (sides & ~sides[first]).any(1)

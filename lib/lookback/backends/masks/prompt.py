@@ -1,27 +1,33 @@
-"""What tells the mask backends which object is meant: the clip's anchor in the first frame, or the object's name."""
+"""Which object the mask backends follow: the clip's anchor in the first frame, or the object's name.
+
+GroundingDINO (Liu et al. 2023, through `transformers`) finds a named object in the first frame of a clip without an anchor.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from lookback.artifacts import Artifact, Masks
-from lookback.backends.base import BackendOptions, Job
-from lookback.backends.masks import grounding
+from lookback.backends.base import Job
 from lookback.backends.masks.artifact import MaskRows
-from lookback.backends.runtime import checkpoint, settings, torch_device
+from lookback.backends.runtime import Options, TorchBackend, checkpoint
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo
 
-MIN_SIDE = 4  # video pixels
-OPTIONS: dict[str, Any] = {"path": "", "precision": "fp32", "detector_path": "", "detector_threshold": 0.25, "phrase": ""}
+MIN_SIDE = 4  # pixels of the video
+DETECTOR_WEIGHTS = "grounding-dino-base"
+OPTIONS: Options = {"path": "", "precision": "fp32", "detector_path": "", "detector_threshold": 0.25, "phrase": ""}
 
 
 def anchor_box(clip: Clip, info: VideoInfo) -> np.ndarray | None:
-    """The anchor as (x0, y0, x1, y1) in video pixels, cut at the picture's border; None when the clip has none."""
+    """The anchor as (x0, y0, x1, y1) in pixels of the video, cut at the border of the picture; None when the clip has none."""
     anchor = clip.object_anchor
     if anchor is None:
         return None
@@ -36,43 +42,38 @@ def anchor_box(clip: Clip, info: VideoInfo) -> np.ndarray | None:
     return box
 
 
-class PromptedMasks:
-    """A segmenter that is told the object by a box in the first frame.
+class PromptedMasks(TorchBackend):
+    """A segmenter that follows the object in a box of the first frame.
 
-    A clip without an anchor needs an object name, and GroundingDINO's weights. With the option `phrase` (such as "the {subject}")
-    the object is always asked for by name, in these words.
+    A clip without an anchor needs an object name and the weights of GroundingDINO. With the option `phrase` (such as
+    "the {subject}") the object is always found by name, with these words as the prompt.
     """
 
-    requires: ClassVar[tuple[str, ...]] = ()
-    defaults: ClassVar[dict[str, Any]] = OPTIONS
-
-    def __init__(self, options: BackendOptions):
-        self.options = options
-        self.set = settings(options, self.defaults)
-        self.device = torch_device(options)
+    defaults: ClassVar[Options] = OPTIONS
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> Job:
-        phrase = self.set["phrase"]
+        phrase = self.settings["phrase"]
         box = None if phrase else anchor_box(clip, info)
         if box is not None:
             return self.job(info, box, "")
         if not clip.object_name:
-            lacks = "no object_name" if phrase else "neither an object_anchor nor an object_name"
-            raise NotScorable(Reason.MISSING_INPUT, f"the clip has {lacks} to prompt with")
-        checkpoint(self.options, grounding.WEIGHTS, self.set["detector_path"])
+            missing = "no object_name" if phrase else "neither an object_anchor nor an object_name"
+            raise NotScorable(Reason.MISSING_INPUT, f"the clip has {missing} to prompt with")
+        checkpoint(self.options, DETECTOR_WEIGHTS, self.settings["detector_path"])
         words = (phrase or "{subject}").replace("{subject}", clip.object_name).replace("{first}", clip.object_name.split()[0])
         return self.job(info, None, words)
 
     def job(self, info: VideoInfo, box: np.ndarray | None, name: str) -> Job:
         raise NotImplementedError
 
-    def find(self, frame: np.ndarray, name: str) -> grounding.Grounded:
-        path = checkpoint(self.options, grounding.WEIGHTS, self.set["detector_path"])
-        return grounding.ground(path, self.device, frame, name, self.set["detector_threshold"])
+    def find(self, frame: np.ndarray, name: str) -> Detection:
+        """The named object in a frame."""
+        path = checkpoint(self.options, DETECTOR_WEIGHTS, self.settings["detector_path"])
+        return find_object(path, self.device, frame, name, self.settings["detector_threshold"])
 
 
 class PromptedJob:
-    """One clip's masks from the box, or from the name that still has to be found in the first frame."""
+    """Makes the masks of one clip from the box, or from the name of an object that is found in the first frame."""
 
     wants: np.ndarray | None = None
 
@@ -83,7 +84,7 @@ class PromptedJob:
         self.record: dict[str, Any] = {"prompt": "object anchor", "method": method}
 
     def prompt_box(self, frame: np.ndarray) -> np.ndarray:
-        """The box in the first frame, written into the record."""
+        """The box in the first frame. It is written into the record."""
         if self.box is None:
             found = self.find(frame, self.name)
             self.box = found.box
@@ -93,3 +94,39 @@ class PromptedJob:
 
     def finish(self) -> Masks:
         return self.rows.finish(self.record)
+
+
+@dataclass(frozen=True)
+class Detection:
+    """A box (x0, y0, x1, y1) in pixels of the frame, and the score of the detector."""
+
+    box: np.ndarray
+    score: float
+
+
+def find_object(path: Path, device: str, frame: np.ndarray, name: str, threshold: float) -> Detection:
+    """The best box for `name`; NO_MASK when none reaches the threshold."""
+    import torch
+
+    model, processor = _detector(path, device)
+    # The published usage: lower case, and each phrase ends with a full stop.
+    text = name.strip().rstrip(".").lower() + "."
+    inputs = processor(images=frame, text=text, return_tensors="pt").to(device)
+    with torch.inference_mode():
+        outputs = model(**inputs)
+    found = processor.post_process_grounded_object_detection(
+        outputs, inputs.input_ids, threshold=threshold, target_sizes=[frame.shape[:2]]
+    )[0]
+    if not len(found["scores"]):
+        raise NotScorable(Reason.NO_MASK, f"GroundingDINO finds no '{name}' in the first frame (threshold {threshold:g})")
+    best = int(found["scores"].argmax())
+    box = found["boxes"][best].float().cpu().numpy().astype(np.float64)
+    return Detection(box.clip(0, np.tile([frame.shape[1], frame.shape[0]], 2)), float(found["scores"][best]))
+
+
+@lru_cache(maxsize=1)
+def _detector(path: Path, device: str) -> tuple[Any, Any]:
+    from transformers import AutoModelForZeroShotObjectDetection, GroundingDinoProcessor
+
+    model: Any = AutoModelForZeroShotObjectDetection.from_pretrained(path, local_files_only=True)
+    return model.eval().requires_grad_(False).to(device), GroundingDinoProcessor.from_pretrained(path, local_files_only=True)

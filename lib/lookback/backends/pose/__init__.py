@@ -1,4 +1,4 @@
-"""Camera poses: read from the files of the papers' estimators, or estimated by the embedded classical estimator."""
+"""Camera poses: read from the files of other estimators, or estimated by the embedded classical estimator."""
 
 from lookback.artifacts import PoseTrack
 from lookback.backends.pose.formats import FORMATS, read_poses

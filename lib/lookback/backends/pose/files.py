@@ -1,4 +1,4 @@
-"""Poses that another estimator left beside the clip."""
+"""The backend `files` of the role `pose`: poses that another estimator wrote to a file beside the clip."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class PoseFiles:
     def available() -> Availability:
         return Availability(True)
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> _Reading:
-        return _Reading(clip, info)
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> _FileJob:
+        return _FileJob(clip, info)
 
 
-class _Reading:
-    """The job of one clip."""
+class _FileJob:
+    """Reads the poses of one clip from its file."""
 
     wants = np.empty(0, np.int64)
 
@@ -49,7 +49,7 @@ class _Reading:
         self.clip, self.info = clip, info
 
     def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
-        """Nothing to see: the poses are in a file."""
+        """Does nothing: the poses are in a file."""
 
     def finish(self) -> PoseTrack:
         if self.clip.poses is None or self.clip.poses_format is None:

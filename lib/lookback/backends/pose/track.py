@@ -1,4 +1,4 @@
-"""The facts that a table shows of a camera path."""
+"""Facts about a camera path that tables and figures show."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOOK_AHEAD = 32  # frames compared with an anchor at a time
 
 
 def with_facts(track: PoseTrack, **facts: Any) -> PoseTrack:
-    """The path with the facts that tables and figures show of it."""
+    """The camera path with its facts: travelled rotation, largest yaw, return error, confidence, share with positions."""
     yaw = turned_yaw_deg(track.c2w)
     measured = {
         "total_rotation_deg": round(travelled_rotation_deg(track.c2w), 4),
@@ -30,9 +30,9 @@ def with_facts(track: PoseTrack, **facts: Any) -> PoseTrack:
 def travelled_rotation_deg(c2w: Poses, dead_band_deg: float = DEAD_BAND_DEG) -> float:
     """Length of the rotation path without its jitter.
 
-    The sum of the angles between anchor frames, where the next anchor is the first frame that is more than the dead band away
-    from the last one. A camera that trembles within the dead band has travelled nothing; a plain sum of the angles between
-    consecutive frames would count the tremble once per frame.
+    It is the sum of the angles between anchor frames. The next anchor is the first frame that differs from the last anchor by more
+    than the dead band. A camera that trembles within the dead band has travelled nothing, whereas a plain sum over consecutive
+    frames would count the tremble in every frame.
     """
     total, anchor, start = 0.0, 0, 1
     while start < len(c2w):

@@ -1,1 +1,1 @@
-"""The embedded mask tracker: GrabCut from the prompt, flow propagation, re-detection after absence."""
+"""The embedded mask tracker: GrabCut from the prompt, flow propagation, re-detection after an absence."""

@@ -1,4 +1,4 @@
-"""Colour models: smoothed histograms in CIE Lab, and how well they explain what a mask covers."""
+"""Colour models: smoothed histograms in CIE Lab, and how well they explain the pixels under a mask."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from scipy.ndimage import gaussian_filter
 BINS = (12, 16, 16)
 SMOOTHING = 0.6  # bins
 LIKELY = 0.6
-SMALLER, LARGER = 0.2, 3.0  # area of a region against the object's
-COMPACT = 0.4  # of its box that a region must fill
+SMALLER, LARGER = 0.2, 3.0  # limits of a region's area, as a factor of the object's
+COMPACT = 0.4  # share of its box that a region must fill
 
 
 def colour_index(image: np.ndarray) -> np.ndarray:
@@ -21,19 +21,19 @@ def colour_index(image: np.ndarray) -> np.ndarray:
 
 
 def histogram(index: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Share of the weight in each bin, smoothed."""
+    """The share of the weight in each bin, smoothed."""
     counts = np.bincount(index.ravel(), weight.ravel().astype(np.float64), minlength=int(np.prod(BINS))).reshape(BINS)
     smooth = gaussian_filter(counts, SMOOTHING, mode="nearest").ravel()
     return np.asarray(smooth / max(smooth.sum(), 1e-12))
 
 
 def _share(fore: np.ndarray, back: np.ndarray) -> np.ndarray:
-    """The chance that a colour is the object's, at even odds."""
+    """The chance that a colour belongs to the object, with equal prior chances."""
     return np.asarray((fore + 1e-5) / (fore + back + 2e-5))
 
 
 class ColourModel:
-    """The colours of an object against those around it, from one frame and its mask."""
+    """The colours of an object and of its surroundings, from one frame and its mask."""
 
     def __init__(self, image: np.ndarray, mask: np.ndarray):
         index = colour_index(image)
@@ -42,13 +42,13 @@ class ColourModel:
         self.area = int(mask.sum())
 
     def explains(self, image: np.ndarray, mask: np.ndarray) -> float:
-        """Mean chance, over the mask, that its colours are the object's; 0 for an empty mask."""
+        """The mean chance that the colours under a mask belong to the object; 0 for an empty mask."""
         return float(self.share[colour_index(image[mask][None])].mean()) if mask.any() else 0.0
 
     def regions(self, image: np.ndarray, elsewhere: np.ndarray) -> tuple[np.ndarray, float]:
-        """The region whose colours are most like the object's, and their Bhattacharyya coefficient; (empty, 0) when there is none.
+        """The region with the colours most like the object's, and their Bhattacharyya coefficient; (empty, 0) when there is none.
 
-        `elsewhere` is the histogram of frames without the object: colours that are common there do not point to it.
+        `elsewhere` is the histogram of frames without the object. Colours that are common there are no evidence for it.
         """
         index = colour_index(image)
         share = _share(self.fore, np.maximum(self.back, elsewhere))[index].astype(np.float32)
@@ -66,5 +66,5 @@ class ColourModel:
         return best, coefficient
 
     def likely(self, image: np.ndarray) -> np.ndarray:
-        """Where the colours, averaged over a small patch, are the object's rather than the surroundings'."""
+        """Where the colours, averaged over a small patch, fit the object better than the surroundings."""
         return np.asarray(cv2.blur(self.share[colour_index(image)].astype(np.float32), (5, 5)) > 0.5)

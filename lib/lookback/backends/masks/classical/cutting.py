@@ -1,4 +1,4 @@
-"""GrabCut (Rother et al. 2004) from a box in the first frame, and in a narrow band around a predicted mask later on."""
+"""GrabCut (Rother et al. 2004): from a box in the first frame, and in a narrow band around a predicted mask in later frames."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 from lookback.artifacts.masks import bounds
 from lookback.backends.masks.classical.colours import colour_index, histogram
 
-SURROUNDINGS = 30  # pixels around the box that the cut sees
+SURROUNDINGS = 30  # pixels around the box that GrabCut sees
 BAND = 3  # pixels to either side of a predicted outline that a cut may change
-ROUNDS = 5  # of re-estimating the box's colour histograms
+ROUNDS = 5  # of estimating the colour histograms of the box
 COLOUR_WEIGHT, MAX_LOG_RATIO = 1.5, 3.0
-CENTRE, CORNER = 0.7, 0.35  # chance that a pixel of the box belongs to the object: at its centre, in its corners
+CENTRE, CORNER = 0.7, 0.35  # chance that a pixel belongs to the object: at the centre of the box, in its corners
 SURE, IMPOSSIBLE = 0.8, 0.03
 Models = tuple[np.ndarray, np.ndarray]  # GrabCut's colour models of background and object
 
 
 def cut_in_box(image: np.ndarray, box: np.ndarray, seed: int) -> np.ndarray:
-    """The object's mask inside a box (x0, y0, x1, y1) of an RGB picture; all of the box when nothing can be told apart."""
+    """The object's mask inside a box (x0, y0, x1, y1) of an RGB picture; the whole box when nothing can be separated."""
     height, width = image.shape[:2]
     x0, y0, x1, y1 = (int(v) for v in np.round(box))
     inside = np.zeros((height, width), bool)
@@ -34,7 +34,7 @@ def cut_in_box(image: np.ndarray, box: np.ndarray, seed: int) -> np.ndarray:
 
 
 class BandCut:
-    """Moves a predicted outline to the picture's edges, by at most BAND pixels; its colour models go on from frame to frame."""
+    """Moves a predicted outline to the edges in the picture, by at most BAND pixels. The colour models are kept between frames."""
 
     def __init__(self, seed: int):
         self.seed = seed
@@ -66,9 +66,9 @@ def main_part(mask: np.ndarray) -> np.ndarray:
 
 
 def _object_chance(image: np.ndarray, inside: np.ndarray, box: tuple[int, int, int, int]) -> np.ndarray:
-    """How likely each pixel is the object: its colour in the box against that around it, and its place in the box.
+    """The chance that each pixel belongs to the object, from its colour (inside against outside the box) and its place in the box.
 
-    GrabCut's five colours a side are too few for a bookshelf; histograms tell which colours only the box has.
+    GrabCut's five colours per side are too few for a scene like a bookshelf. Histograms show which colours only the box has.
     """
     x0, y0, x1, y1 = box
     index = colour_index(cv2.GaussianBlur(image, (0, 0), 0.7))
@@ -87,14 +87,14 @@ def _object_chance(image: np.ndarray, inside: np.ndarray, box: tuple[int, int, i
 def _cut(
     image: np.ndarray, labels: np.ndarray, iterations: int, seed: int, models: Models | None = None
 ) -> tuple[np.ndarray, Models | None]:
-    """GrabCut where both sides have enough pixels for a colour model, else the labels as they are; and the colour models."""
+    """The mask and the colour models of GrabCut. Where a side has too few pixels for a colour model, the labels are the mask."""
     image, labels = np.ascontiguousarray(image), np.ascontiguousarray(labels)
     fore = np.isin(labels, (cv2.GC_FGD, cv2.GC_PR_FGD))
     if min(fore.sum(), (~fore).sum()) < 20:
         return fore, None
     how = cv2.GC_INIT_WITH_MASK if models is None else cv2.GC_EVAL
     back, front = (np.zeros((1, 65)), np.zeros((1, 65))) if models is None else models
-    cv2.setRNGSeed(seed)  # the clustering of the colour models starts at random
+    cv2.setRNGSeed(seed)  # the colour models are clustered from a random start
     cv2.grabCut(image, labels, (0, 0, 1, 1), back, front, iterations, how)
     return np.isin(labels, (cv2.GC_FGD, cv2.GC_PR_FGD)), (back, front)
 

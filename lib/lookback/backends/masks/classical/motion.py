@@ -1,4 +1,4 @@
-"""How the background moves from frame to frame (a homography), and what the object does on top of it (dense flow)."""
+"""The motion of the background between frames (a homography), and the motion of the object relative to it (dense flow)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ import cv2
 import numpy as np
 
 CORNERS = 120
-BACKWARD_PX = 1.0  # a track that does not lead back to its start within this is dropped
+BACKWARD_PX = 1.0  # a track that does not return to its start within this distance is dropped
 INLIER_PX = 1.5
 MIN_INLIERS = 12
-KEEP_OFF = 5  # pixels around the object where no background point is taken
+KEEP_OFF = 5  # no background point is taken within this many pixels of the object
 
 
 def background_motion(previous: np.ndarray, current: np.ndarray, mask: np.ndarray) -> np.ndarray | None:
-    """The homography (3,3) that takes the previous frame's background to the current one; None when it cannot be told.
+    """The homography (3,3) from the background of the previous frame to the current one; None when it cannot be estimated.
 
-    Exact for a camera that turns, a plane's motion otherwise. Both frames grey; `mask` is the object in the previous one.
+    It is exact for a camera that only turns, and approximates other motion by a plane. Both frames are grey; `mask` is the
+    object in the previous one.
     """
     kernel = np.ones((2 * KEEP_OFF + 1, 2 * KEEP_OFF + 1), np.uint8)
     free = 255 * (1 - cv2.dilate(mask.astype(np.uint8), kernel))
@@ -43,7 +44,7 @@ def _dense() -> cv2.DISOpticalFlow:
 def sources(source: np.ndarray, target: np.ndarray, motion: np.ndarray | None) -> np.ndarray:
     """Where in the grey frame `source` each pixel of `target` comes from (h,w,2), x and y.
 
-    `motion` takes source points to target points and is laid under; dense inverse search finds what moves on top of it.
+    `motion` maps source points to target points. Dense inverse search adds what moves relative to it.
     """
     height, width = target.shape
     motion = np.eye(3) if motion is None else motion
@@ -55,13 +56,13 @@ def sources(source: np.ndarray, target: np.ndarray, motion: np.ndarray | None) -
 
 
 def carry(picture: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """A picture or mask fetched from `places`; what comes in over the border continues what was seen there."""
+    """A picture or mask sampled at `places`. Outside the frame, the pixels of the border are repeated."""
     if picture.dtype == bool:
         return carry(picture.astype(np.float32), places) > 0.5
     return np.asarray(cv2.remap(picture, places, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE))  # type: ignore[call-overload]
 
 
 def from_inside(places: np.ndarray) -> np.ndarray:
-    """Which pixels come from inside the source frame."""
+    """Whether each pixel comes from inside the source frame."""
     height, width = places.shape[:2]
     return np.asarray(((places > -1) & (places < [width, height])).all(-1))

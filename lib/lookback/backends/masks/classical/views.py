@@ -1,4 +1,4 @@
-"""Remembered views of the object, and finding it again by them after it was out of sight."""
+"""Stored views of the object, and the search for the object by these views after it was out of view."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ MIN_MATCHES = 6
 MANY_MATCHES = 12.0
 INLIER_PX = 4.0
 SCALES = (0.25, 4.0)
-SAME_COLOUR = 22.0  # mean Lab distance below which a patch looks like the remembered one
+SAME_COLOUR = 22.0  # mean Lab distance below which a patch looks like the stored one
 PATCH = 7
 NEAR = 8  # pixels
-MAX_LIGHT = 20.0  # in L: the light may have changed by so much
-# Share of the outline that looks as remembered: to be the object when features matched, by its place alone, and to be it whole.
+MAX_LIGHT = 20.0  # in L: the largest change of light that is compensated
+# Minimum share of the outline that must look as stored: when features matched, by place alone, and to count as whole.
 COVERED_AGREEMENT, LEAST_AGREEMENT, MOST = 0.15, 0.25, 0.6
-MIN_SEEN = 0.12  # of the object's outline must be in the picture
+MIN_SEEN = 0.12  # minimum share of the object's outline inside the picture
 MIN_PIXELS = 40
-SEARCH = 0.3  # of the object's size: how far around its predicted place it is looked for
+SEARCH = 0.3  # radius of the search around the predicted place, as a share of the object's size
 HALF = 0.5
 MIN_CORRELATION = 0.55
-ALIKE = 0.7  # Bhattacharyya coefficient from which a region's colours are the object's
-COLOURS_ALONE = 0.7  # colours without structure are weaker evidence
+ALIKE = 0.7  # minimum Bhattacharyya coefficient of a region's colours
+COLOURS_ALONE = 0.7  # factor on the score: colours without structure are weaker evidence
 
 
 @lru_cache(maxsize=1)
@@ -46,16 +46,16 @@ def describe(grey: np.ndarray, mask: np.ndarray | None = None) -> tuple[np.ndarr
 
 @dataclass(frozen=True)
 class Found:
-    """The object in a frame: the mask of what agrees with the remembered view, and how well it does (0 to 1)."""
+    """The object in a frame: the mask of what agrees with a stored view, and a score from 0 to 1."""
 
     mask: np.ndarray
     score: float
     view: View
-    pose: np.ndarray | None  # (3,3) from the view's frame to this one, where it is known
+    pose: np.ndarray | None  # (3,3) from the frame of the view to this frame; None when unknown
 
 
 class View:
-    """The object as it was seen whole in one frame."""
+    """The whole object as seen in one frame."""
 
     def __init__(self, image: np.ndarray, mask: np.ndarray):
         self.image, self.mask = image, mask
@@ -66,7 +66,7 @@ class View:
         self.area = int(mask.sum())
 
     def by_features(self, image: np.ndarray, points: np.ndarray, descriptors: np.ndarray) -> Found | None:
-        """Where SIFT matches put it, anywhere in the frame."""
+        """The object anywhere in the frame, by SIFT matches."""
         if len(self.points) < MIN_MATCHES or len(points) < 2:
             return None
         pairs = cv2.BFMatcher().knnMatch(self.descriptors, descriptors, k=2)
@@ -84,7 +84,7 @@ class View:
         return self._check(image, np.vstack([pose, [0, 0, 1]]), float(evidence))
 
     def by_place(self, image: np.ndarray, motion: np.ndarray, seen: float = HALF, search: float = SEARCH) -> Found | None:
-        """Where the camera's motion since then would put it, or near there; `seen` is the share of it that must be in view."""
+        """The object near the place that the camera's motion predicts. `seen` is the share of it that must be in view."""
         height, width = self.mask.shape
         outline = cv2.warpPerspective(self.mask.astype(np.uint8), motion, (width, height), flags=cv2.INTER_NEAREST)
         x, y, w, h = cv2.boundingRect(outline)
@@ -105,14 +105,14 @@ class View:
         return self._check(image, shift @ motion)
 
     def by_colours(self, image: np.ndarray, elsewhere: np.ndarray) -> Found | None:
-        """A region with its colours: for an object that came back tipped over, burnt down or turned around."""
+        """A region with the colours of the object: for one that came back tipped over, burnt down or turned around."""
         region, alike = self.colours.regions(image, elsewhere)
         if alike < ALIKE:
             return None
         return Found(region, COLOURS_ALONE * alike * self.colours.explains(image, region), self, None)
 
     def _seen(self, motion: np.ndarray) -> float:
-        """Which share of the object's outline lies inside the picture."""
+        """The share of the object's outline that lies inside the picture."""
         ys, xs = np.nonzero(self.mask)
         corners = np.stack([xs, ys], 1).astype(np.float64)[:: max(1, len(xs) // 200)]
         moved = cv2.perspectiveTransform(corners[None], motion)[0]
@@ -121,10 +121,10 @@ class View:
         return float(((depth > 0) & (moved >= 0).all(1) & (moved < [width, height]).all(1)).mean())
 
     def _check(self, image: np.ndarray, pose: np.ndarray, evidence: float = 0.0) -> Found | None:
-        """Compare pixel by pixel with the remembered view laid over the frame; what is covered or elsewhere does not agree.
+        """Compare the frame with the stored view, pixel by pixel. Parts that are covered or elsewhere do not agree.
 
-        The score is the share that agrees, or the `evidence` of feature matches if that is more (they also tell a covered object),
-        times how well the object's colours explain what was found.
+        The score is the share that agrees, or the `evidence` of feature matches if that is larger (they also find a covered
+        object), times how well the object's colours explain the region.
         """
         grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
         places = sources(self.grey, grey, pose)
@@ -144,7 +144,7 @@ class View:
 
 
 def _grown(agrees: np.ndarray, likely: np.ndarray, outline: np.ndarray) -> np.ndarray:
-    """What agrees, and the pixels with the object's colours that are joined to it in or close to its outline."""
+    """The pixels that agree, and connected pixels with the object's colours inside or near its outline."""
     near = cv2.dilate(outline.astype(np.uint8), np.ones((2 * NEAR + 1, 2 * NEAR + 1), np.uint8)) > 0
     _, labels = cv2.connectedComponents((agrees | (likely & near)).astype(np.uint8))
     return np.isin(labels, np.unique(labels[agrees]))

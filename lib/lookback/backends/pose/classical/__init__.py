@@ -1,1 +1,1 @@
-"""The embedded pose estimator: tracks, rotations, loop closure, and translation where there is parallax."""
+"""The embedded pose estimator: tracks, rotations, loop closure, and positions where there is parallax."""

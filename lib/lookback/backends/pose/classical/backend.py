@@ -1,4 +1,4 @@
-"""The embedded pose estimator as a backend: it sees every frame once and keeps only points."""
+"""The embedded pose estimator as a backend. It sees every frame once and keeps only points."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from lookback.artifacts import Artifact, PoseTrack
 from lookback.backends.base import BackendOptions
-from lookback.backends.pose.classical.focal import DEFAULT_FOV_DEG, Pair, estimate_focal, focal_from_fov
+from lookback.backends.pose.classical.rotation import DEFAULT_FOV_DEG, Pair, estimate_focal, focal_from_fov
 from lookback.backends.pose.classical.solve import Path, solve_path
 from lookback.backends.pose.classical.tracking import MIN_POINTS, PointTracker
 from lookback.backends.pose.track import runs, with_facts
@@ -19,7 +19,7 @@ from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo
 from lookback.registry import Availability, backend
 
-LOW_TEXTURE = 25  # points followed; fewer make a frame's pose doubtful
+LOW_TEXTURE = 25  # with fewer followed points, the pose of a frame is doubtful
 FOCAL_PAIRS = 8
 FOCAL_TRUST = {"given": 1.0, "estimated": 0.9, "assumed": 0.5}
 
@@ -47,7 +47,7 @@ class ClassicalPose:
 
 
 class PoseJob:
-    """One clip's frames in, its camera path out."""
+    """Estimates the camera path of one clip."""
 
     wants: np.ndarray | None = None
 
@@ -107,7 +107,7 @@ class PoseJob:
         return (estimated, "estimated") if estimated is not None else (focal_from_fov(DEFAULT_FOV_DEG, width), "assumed")
 
     def _pairs(self) -> list[Pair]:
-        """Keyframe and last frame of the segments that moved most."""
+        """Point pairs of the keyframe and the last frame, for the segments that moved most."""
         found: list[tuple[float, Pair]] = []
         for segment in self.tracker.segments:
             for positions in reversed(segment.positions):
@@ -125,7 +125,7 @@ class PoseJob:
 
 
 def _solved(tracker: PointTracker, focal: float, centre: np.ndarray, fov: float, focal_known: bool, seed: int) -> Path:
-    """The path, or NotScorable where the tracks determine none: points on a line, or noise, leave a solver without an answer."""
+    """The path; NotScorable where the tracks determine none, as with points on a line or with noise."""
     try:
         path = solve_path(tracker, focal, centre, fov, focal_known, seed)
     except (np.linalg.LinAlgError, cv2.error) as error:

@@ -1,4 +1,4 @@
-"""Recognising an earlier view: relative rotations between frames far apart in time that see the same place."""
+"""Loops: relative rotations between frames that are far apart in time but show the same place."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ import numpy as np
 
 from lookback.backends.pose.classical.rotation import fit_rotation
 from lookback.backends.pose.classical.selection import choose_model
-from lookback.backends.pose.classical.views import View, match
+from lookback.backends.pose.classical.tracking import View, match
 from lookback.camera.poses import rotation_angle_deg
 
 CANDIDATES = 3
-MIN_GAP = 12  # frames; nearer ones are tied by tracks
+MIN_GAP = 12  # frames; tracks connect nearer ones
 MIN_INLIERS = 14
 MIN_SHARE = 0.4
-OVERLAP = 0.8  # of the field of view: views further apart in orientation share nothing
-DRIFT_DEG, DRIFT_SHARE = 4.0, 0.1  # how far a recognised view may contradict the chain of tracks
+OVERLAP = 0.8  # share of the field of view: views further apart in orientation have nothing in common
+DRIFT_DEG, DRIFT_SHARE = 4.0, 0.1  # how far a recognised view may differ from the chain of tracks
 
 
 @dataclass(frozen=True)
 class Loop:
-    """R_i^T R_j measured between two frames; `same_place`: a turn alone explains it, so the camera stands where it stood."""
+    """R_i^T R_j measured between two frames. `same_place`: a turn alone explains it, so the camera is at the same place."""
 
     first: int
     second: int
     relative: np.ndarray
     same_place: bool
-    shift_deg: float  # how far the matched points moved: no confusion of turning and moving can be larger than this
+    shift_deg: float  # how far the matched points moved; an error from confusing turning and moving is at most this
 
 
 def find_loops(
@@ -40,10 +40,10 @@ def find_loops(
     moves: bool,
     generator: np.random.Generator,
 ) -> list[Loop]:
-    """Match each view to the first one and to the earlier ones that the chain of orientations (N,3,3) says look the same way.
+    """Match each view with the first one, and with earlier ones that look the same way by the chain of orientations (N,3,3).
 
-    `moves`: the clip shows parallax, so a view may match from a step aside. `part` (N,) numbers the parts that tracks hold
-    together: across parts the chain knows nothing, so any earlier view may match.
+    `moves`: the clip shows parallax, so a view may match from a different place. `part` (N,) numbers the parts that tracks hold
+    together. The chain does not hold across parts, so there any earlier view may match.
     """
     path = np.concatenate([[0.0], np.cumsum(rotation_angle_deg(chain[:-1], chain[1:]))])
     loops = []
@@ -90,5 +90,5 @@ def _measure(
         agree = fit.inliers.sum() >= max(MIN_INLIERS, MIN_SHARE * len(points_1))
         return Loop(first.frame, second.frame, fit.rotation.T, True, shift) if agree else None
     if len(candidates) > 1:
-        return None  # more than one motion explains it
+        return None  # more than one motion explains the matches
     return Loop(first.frame, second.frame, candidates[0].rotation.T, False, shift)

@@ -1,4 +1,9 @@
-"""Rotation between two views of a camera that turns in place, robust to whatever moves by itself."""
+"""The rotation between two views of a camera that turns in place, and the focal length of such a camera.
+
+The fit is robust against objects that move by themselves. The focal length is the one with which rotations explain pairs of views
+best: a turn moves a point at the edge of the image further than a point at the centre, and how much further depends on the focal
+length alone. Small turns show too little of this, and then the focal length stays unknown.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +16,17 @@ HYPOTHESES = 64
 OUTLIER_PX = 2.5
 VOTING_CELLS = (8, 5)  # columns, rows
 MIN_SCALE_PX = 0.25  # tracks are not more exact than this
+DEFAULT_FOV_DEG = 60.0
+SEARCH_FOV_DEG = (25.0, 110.0)
+STEPS = 18
+MAX_ERROR_PX = 1.0  # pairs that no rotation explains better than this are not used
+CLEAR = 1.25  # minimum ratio of the cost at 1.5 times (and 1/1.5 of) the best focal length to the best cost
+Pair = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
 class RotationFit:
-    """x2 ~ rotation x1, with the pixel error of every point."""
+    """A rotation with x2 ~ rotation x1, and the pixel error of every point."""
 
     rotation: np.ndarray  # (3,3), bearings of view 1 into view 2
     error: np.ndarray  # (n,) px
@@ -38,7 +49,7 @@ def wahba(first: np.ndarray, second: np.ndarray, weights: np.ndarray | None = No
 
 
 def project(rays: np.ndarray, focal: float, centre: np.ndarray) -> np.ndarray:
-    """Pixels of directions; those behind the camera go far away."""
+    """The pixels (..., n, 2) of viewing directions. Directions behind the camera become very distant pixels."""
     depth = np.where(rays[..., 2:] > 1e-3, rays[..., 2:], 1e-3)
     return rays[..., :2] / depth * focal + centre
 
@@ -51,10 +62,10 @@ def fit_rotation(
     generator: np.random.Generator,
     trust: np.ndarray | None = None,
 ) -> RotationFit:
-    """The rotation the background agrees on: two-point hypotheses scored by truncated squares (MSAC), then reweighted steps.
+    """The rotation of the background: two-point hypotheses scored by truncated squares (MSAC), then reweighted steps.
 
-    Every part of the image has one vote, shared by its points according to their `trust` (how well they followed the background so
-    far). The error is the distance in pixels between a point of view 2 and the rotated point of view 1.
+    Every part of the image has one vote. Its points share the vote according to their `trust` (how well they have followed the
+    background so far). The error is the distance in pixels between a point of view 2 and the rotated point of view 1.
     """
     rays_1, rays_2 = bearings(first, focal, centre), bearings(second, focal, centre)
     pairs = generator.integers(0, len(first), (HYPOTHESES, 2))
@@ -72,7 +83,7 @@ def fit_rotation(
 
 
 def area_votes(points: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    """Weights by which every part of the image has one vote, however many points it holds: the background is what is wide."""
+    """Weights that give every part of the image one vote, however many points it has, because the background covers most parts."""
     cells = np.clip((points / (2 * centre + 1) * VOTING_CELLS).astype(int), 0, np.array(VOTING_CELLS) - 1)
     _, inverse, counts = np.unique(cells[:, 0] + VOTING_CELLS[0] * cells[:, 1], return_inverse=True, return_counts=True)
     return 1.0 / np.maximum(counts[inverse], 2)
@@ -103,7 +114,7 @@ def _reweighted_step(
 
 
 def newton_step(system: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """-system^-1 gradient; no step where the points determine none (all of them on a line, or out of all bounds)."""
+    """-system^-1 gradient; zero where the points determine no step (all on one line, or not finite)."""
     try:
         step = -np.linalg.solve(system, gradient)
     except np.linalg.LinAlgError:
@@ -117,4 +128,42 @@ def skew(vectors: np.ndarray) -> np.ndarray:
     x, y, z = np.moveaxis(vectors, -1, 0)
     out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -z, y, -x
     out[..., 1, 0], out[..., 2, 0], out[..., 2, 1] = z, -y, x
+    return out
+
+
+def focal_from_fov(fov_deg: float, width: float) -> float:
+    return width / 2.0 / np.tan(np.radians(fov_deg) / 2.0)
+
+
+def estimate_focal(pairs: list[Pair], width: float, centre: np.ndarray, seed: int) -> float | None:
+    """Focal length in pixels, or None when the pairs do not determine it."""
+    if not pairs:
+        return None
+    low, high = focal_from_fov(SEARCH_FOV_DEG[1], width), focal_from_fov(SEARCH_FOV_DEG[0], width)
+    candidates = np.geomspace(low, high, STEPS)
+    errors = np.array([_pair_errors(pairs, focal, centre, seed) for focal in candidates])  # (F, pairs)
+    fitting = errors.min(axis=0) < MAX_ERROR_PX
+    if fitting.sum() < 2:
+        return None
+    cost = np.sqrt((errors[:, fitting] ** 2).mean(axis=1) + MIN_SCALE_PX**2)
+    best = int(cost.argmin())
+    if not 0 < best < STEPS - 1:
+        return None
+    reach = round(np.log(1.5) / np.log(candidates[1] / candidates[0]))
+    sides = [cost[max(0, best - reach)], cost[min(STEPS - 1, best + reach)]]
+    if min(sides) < CLEAR * cost[best]:
+        return None
+    # vertex of the parabola through the best candidate and its neighbours, in log focal length
+    left, middle, right = cost[best - 1 : best + 2]
+    bend = left - 2 * middle + right
+    offset = 0.5 * (left - right) / bend if bend > 0 else 0.0
+    return float(candidates[best] * (candidates[1] / candidates[0]) ** offset)
+
+
+def _pair_errors(pairs: list[Pair], focal: float, centre: np.ndarray, seed: int) -> list[float]:
+    """Per pair, the mean error of the 70 % of points that fit best, so that objects that move by themselves do not count."""
+    out = []
+    for first, second in pairs:
+        error = fit_rotation(first, second, focal, centre, np.random.default_rng(seed)).error
+        out.append(float(np.sort(error)[: max(1, len(error) * 7 // 10)].mean()))
     return out

@@ -1,4 +1,4 @@
-"""The camera's motion within each keyframe segment, from its tracks."""
+"""The motion of the camera within each keyframe segment, from its tracks."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from lookback.backends.pose.classical.tracking import Segment
 
 FEWEST = 6  # points below which no rotation is fitted
 REFERENCE_POINTS = 40
-LEARNING, NEW_POINT = 0.3, 0.5  # how fast trust follows the evidence, and the trust of a point not seen before
-# Moving is believed only when it explains the tracks well and turning does not: with few or wobbling tracks, or a wrong focal
-# length, a turn passes for a step aside, and a wrong step costs more than a missing one.
+LEARNING, NEW_POINT = 0.3, 0.5  # learning rate of the trust in a point, and the trust in a new point
+# Translation is accepted only when it explains the tracks well and turning does not. With few or wobbling tracks, or a wrong focal
+# length, a turn looks like a step aside, and a wrong step is worse than a missing one.
 MEDIAN_PX, UPPER_PX = 0.6, 1.6  # of the error at the reference frame: median, and third quartile
 TYPICAL_PX = 1.0  # third quartile of the error in the median frame
 BETTER = 0.6  # the median under moving over the median under turning
@@ -25,13 +25,13 @@ UNKNOWN_FOCAL_PX = 6.0  # with an assumed focal length, turning must fail by thi
 
 @dataclass(frozen=True)
 class Motion:
-    """One segment: for its frames key+1..last, how keyframe coordinates go into the frame's."""
+    """The motion of one segment: from keyframe coordinates to those of each frame key+1..last."""
 
     segment: Segment
     rotation: np.ndarray  # (T,3,3)
     translation: np.ndarray  # (T,3), zero where the camera only turned
     quality: np.ndarray  # (T,) in [0,1]
-    known: np.ndarray  # (T,) bool: enough points to say anything
+    known: np.ndarray  # (T,) bool: enough points for an estimate
     inverse_depth: np.ndarray | None  # (M,) where the camera moved
     model: str
     end_rays: np.ndarray  # (M,3) the keyframe's normalised rays, turned into the last frame
@@ -41,7 +41,7 @@ class Motion:
 def turning(
     segment: Segment, before: Motion | None, focal: float, centre: np.ndarray, generator: np.random.Generator
 ) -> tuple[Motion, list[RotationFit | None]]:
-    """The rotation of every frame, on its own; points that went their own way before, here or in the segment before, count less."""
+    """The rotation of every frame, each on its own. Points that moved by themselves earlier count less."""
     fits: list[RotationFit | None] = []
     trust = _inherited(segment, before)
     for positions in segment.positions:
@@ -60,7 +60,7 @@ def turning(
 
 
 def _inherited(segment: Segment, before: Motion | None) -> np.ndarray:
-    """Trust at the keyframe: what the points earned in the segment before; new points must earn theirs."""
+    """Trust at the keyframe: that of the segment before for points it contains, a lower start value for new points."""
     trust = np.full(len(segment.points), NEW_POINT if before is not None else 1.0)
     if before is not None:
         known = segment.parent >= 0
@@ -71,9 +71,9 @@ def _inherited(segment: Segment, before: Motion | None) -> np.ndarray:
 def moving(
     turn: Motion, fits: list[RotationFit | None], before: Motion | None, focal: float, centre: np.ndarray, focal_known: bool
 ) -> Motion | None:
-    """Motion and depth together, or None where turning explains the tracks well enough or moving does not explain them better.
+    """Motion and depth together; None where turning explains the tracks well enough or moving does not explain them better.
 
-    `before` is the motion of the segment that this one continues: what it learnt of depth is where the search may start.
+    `before` is the motion of the segment that this one continues. Its depths are one start of the search.
     """
     segment, reference = turn.segment, _reference(fits)
     if reference is None:
@@ -90,14 +90,14 @@ def moving(
     model, best = min(solved, key=lambda item: item[1].cost)
     errors = [_errors(segment, best, t, focal, centre) for t in range(len(tracks))]
     upper = np.array([np.percentile(error, 75) for error, known in zip(errors, turn.known, strict=True) if known])
-    believed = (
+    accepted = (
         np.isfinite(best.translation).all()
         and np.isfinite(best.inverse_depth).sum() >= FEWEST
         and np.median(errors[reference]) <= min(MEDIAN_PX, BETTER * float(np.median(fit.error)))
         and np.percentile(errors[reference], 75) <= UPPER_PX
         and np.median(upper) <= TYPICAL_PX
     )
-    if not believed:
+    if not accepted:
         return None
     share = np.array([np.mean(error < 2.0) if known else 0.0 for error, known in zip(errors, turn.known, strict=True)])
     quality = np.clip(np.isfinite(tracks[..., 0]).sum(axis=1) * share / 40.0, 0, 1) * np.clip((share - 0.2) / 0.4, 0, 1)
@@ -106,7 +106,7 @@ def moving(
 
 
 def _carried(segment: Segment, reference: int, before: Motion | None, focal: float, centre: np.ndarray) -> Candidate | None:
-    """The reference frame's motion against the depths of points that the segment before has placed (perspective-n-point)."""
+    """The motion of the reference frame, from point depths of the segment before (perspective-n-point)."""
     if before is None or before.inverse_depth is None:
         return None
     z = depth_at_end(before)
@@ -145,20 +145,20 @@ def _errors(segment: Segment, structure: Structure, t: int, focal: float, centre
 
 
 def _reference(fits: list[RotationFit | None]) -> int | None:
-    """The frame that turning explains worst, among those with enough points: it has the most parallax, if there is any."""
+    """The frame that turning explains worst, among those with enough points. If there is parallax, it has the most."""
     errors = [float(np.median(fit.error)) if fit is not None and len(fit.error) >= REFERENCE_POINTS else -1.0 for fit in fits]
     return int(np.argmax(errors)) if errors and max(errors) > 0 else None
 
 
 def worst_error(fits: list[RotationFit | None]) -> float:
-    """The median error under turning, in the frame that it explains worst."""
+    """The median error of turning, in the frame that it explains worst."""
     reference = _reference(fits)
     fit = None if reference is None else fits[reference]
     return 0.0 if fit is None else float(np.median(fit.error))
 
 
 def _held(rotations: list[np.ndarray | None]) -> np.ndarray:
-    """Frames without a fit keep the orientation before them: no motion is invented."""
+    """The rotations, where a frame without a fit keeps the orientation before it."""
     out, last = [], np.eye(3)
     for rotation in rotations:
         last = last if rotation is None else rotation
@@ -167,5 +167,5 @@ def _held(rotations: list[np.ndarray | None]) -> np.ndarray:
 
 
 def _quality(inliers: np.ndarray) -> float:
-    """Many points, most of them in agreement."""
+    """The quality in [0,1]: high with many points of which most agree."""
     return float(np.clip(inliers.sum() / 40.0, 0, 1) * np.clip((inliers.mean() - 0.2) / 0.4, 0, 1))

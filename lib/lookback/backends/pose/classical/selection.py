@@ -1,4 +1,4 @@
-"""Which model explains two views: the camera only turned, it moved before a plane, or it moved through depth.
+"""Choose the model that explains two views: the camera only turned, it moved in front of a plane, or it moved in a deep scene.
 
 GRIC, the geometric robust information criterion (P. Torr, IJCV 2002; Torr, Fitzgibbon & Zisserman 1998):
     GRIC = sum_i min(e_i^2 / s^2, 2 (r - d)) + d n ln(r) + k ln(r n)
@@ -13,15 +13,15 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-SIGMA_PX = (0.2, 0.8)  # the tracks' noise lies between these; it is measured as what the freest plane model leaves over
+SIGMA_PX = (0.2, 0.8)  # limits for the noise of the tracks, which is measured as the residual of a homography
 INLIER_PX = 1.5
-TURNED_SHARE = 0.6  # when so many points agree on one rotation within 2.5 sigma, the rest moves by itself: the camera did not
+TURNED_SHARE = 0.6  # with this share of points within 2.5 sigma of one rotation, the camera only turned
 IN_FRONT_SHARE = 0.8
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A motion of view 1 into view 2 and the model it comes from; |t| = 1."""
+    """A motion from view 1 to view 2 with |t| = 1, and the model it comes from."""
 
     model: str  # homography, essential
     rotation: np.ndarray
@@ -38,10 +38,10 @@ def gric(squared_error: np.ndarray, dimension: int, parameters: int, sigma: floa
 def choose_model(
     first: np.ndarray, second: np.ndarray, rotation_error: np.ndarray, focal: float, centre: np.ndarray
 ) -> list[Candidate]:
-    """Motions that explain matched points (n,2) better than turning does, the best model's first; empty: the camera only turned.
+    """Motions that explain matched points (n,2) better than turning, the best model first; empty when the camera only turned.
 
-    `rotation_error` is the pixel error of the best pure rotation. Before a plane the essential matrix is degenerate and two
-    motions share one homography, so more than one candidate may remain: further frames decide.
+    `rotation_error` is the pixel error of the best pure rotation. In front of a plane the essential matrix is degenerate and two
+    motions share one homography, so more than one candidate may remain. Further frames then decide.
     """
     if len(first) < 20:
         return []
@@ -84,7 +84,7 @@ def _sampson_error(first: np.ndarray, second: np.ndarray, essential: np.ndarray,
 
 
 def _plane_motions(homography: np.ndarray, matrix: np.ndarray) -> list[Candidate]:
-    """The motions of a homography whose plane faces the camera; at most two remain."""
+    """The motions of a homography with a plane that faces the camera; at most two."""
     _, rotations, translations, normals = cv2.decomposeHomographyMat(homography, matrix)
     facing = [(r, t[:, 0]) for r, t, n in zip(rotations, translations, normals, strict=True) if n[2, 0] > 0]
     return [Candidate("homography", r, t / np.linalg.norm(t)) for r, t in facing if np.linalg.norm(t) > 1e-6]
@@ -93,7 +93,7 @@ def _plane_motions(homography: np.ndarray, matrix: np.ndarray) -> list[Candidate
 def _essential_motions(
     essential: np.ndarray, first: np.ndarray, second: np.ndarray, error: np.ndarray, matrix: np.ndarray
 ) -> list[Candidate]:
-    """The motion that has the points in front of both cameras, if they mostly are."""
+    """The motion with the points in front of both cameras; none when too few points are."""
     fits = error < INLIER_PX**2
     if fits.sum() < 20:
         return []

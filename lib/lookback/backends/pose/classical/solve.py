@@ -1,29 +1,43 @@
-"""From tracks to a camera path: segments, loops, averaged orientations, positions up to one scale."""
+"""From tracks to a camera path: segments, loops, averaged orientations, and positions up to one scale.
+
+Rotation averaging finds one orientation per frame that agrees best with all measured relative rotations. It minimises
+sum w_ij rho(angle(R_ij, R_i^T R_j)) by linear steps in the tangent space (V. Govindu, CVPR 2004; A. Chatterjee, V. Govindu,
+ICCV 2013). With world-frame steps R_i <- exp(d_i) R_i each residual is linear in d_j - d_i, so every step solves one graph
+Laplacian with three right-hand sides. Positions are averaged with the same Laplacian.
+
+A part is a run of frames that tracks hold together. A cut or a blank stretch ends it, and a recognised view connects it to an
+earlier part.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import coo_matrix, csc_matrix
+from scipy.sparse.linalg import splu
+from scipy.spatial.transform import Rotation
 
-from lookback.backends.pose.classical.averaging import average_rotations
-from lookback.backends.pose.classical.loops import find_loops
-from lookback.backends.pose.classical.parts import bridge, limit_quality, number_parts
-from lookback.backends.pose.classical.positions import SAME_VIEW_DEG, may_be_same_place, solve_positions
+from lookback.backends.pose.classical.loops import Loop, find_loops
 from lookback.backends.pose.classical.rotation import fit_rotation
-from lookback.backends.pose.classical.segments import Motion, moving, turning, worst_error
+from lookback.backends.pose.classical.segments import Motion, depth_at_end, moving, turning, worst_error
 from lookback.backends.pose.classical.tracking import PointTracker
 
 UNEXPLAINED_PX = 1.0
 MOVING_SHARE = 0.6
-LOOP_WEIGHT = 10.0  # a recognised view does not drift, a chain does
-MOVING_LOOP_WEIGHT = 1.0  # unless the camera moves: a step aside looks much like a turn
-HOLD_WEIGHT = 1e-4  # keeps frames together across a cut without pulling at anything measured
+LOOP_WEIGHT = 10.0  # a recognised view does not drift, but a chain of tracks does
+MOVING_LOOP_WEIGHT = 1.0  # lower where the camera moves, because a step aside looks much like a turn
+HOLD_WEIGHT = 1e-4  # connects frames across a cut without changing what was measured
+LOSS_DEG = 0.5  # larger residuals lose their weight
+AVERAGING_ROUNDS = 8
+LOOP_QUALITY = 0.8
+SAME_PLACE, SAME_PLACE_DRIFT = 0.02, 0.05  # allowed distance in scene depths, and as a share of the path between the frames
+SAME_VIEW_DEG = 1.0  # a view whose points moved less counts as the same view in any case
 
 
 @dataclass(frozen=True)
 class Path:
-    """Orientation and position of every frame, and how far to trust them."""
+    """Orientation and position of every frame, and their quality."""
 
     rotation: np.ndarray  # (N,3,3) camera-to-world
     position: np.ndarray  # (N,3), unit: the median depth of the first part of the scene that showed parallax
@@ -35,7 +49,7 @@ class Path:
 
 @dataclass
 class _Edges:
-    """Measured relations R_i^T R_j between frames."""
+    """Measured relative rotations R_i^T R_j between frames."""
 
     pairs: list[tuple[int, int]]
     relative: list[np.ndarray]
@@ -48,7 +62,7 @@ class _Edges:
 
 
 def solve_path(tracker: PointTracker, focal: float, centre: np.ndarray, fov_deg: float, focal_known: bool, seed: int) -> Path:
-    """Everything after the last frame has been seen. `focal` and `centre` are in pixels of the working image."""
+    """The camera path, from all tracks of the clip. `focal` and `centre` are in pixels of the working image."""
     generator = np.random.default_rng(seed)
     motions = _motions(tracker, focal, centre, focal_known, generator)
     edges, chain, quality = _chain(tracker, motions, focal, centre, generator)
@@ -60,7 +74,7 @@ def solve_path(tracker: PointTracker, focal: float, centre: np.ndarray, fov_deg:
         certain = not moves[loop.second] or loop.shift_deg < SAME_VIEW_DEG
         edges.add(loop.first, loop.second, loop.relative, LOOP_WEIGHT if certain else MOVING_LOOP_WEIGHT)
     rotation = average_rotations(
-        bridge(chain, part, loops),
+        connect_parts(chain, part, loops),
         np.array(edges.pairs).reshape(-1, 2),
         np.array(edges.relative).reshape(-1, 3, 3),
         np.array(edges.weights),
@@ -77,8 +91,11 @@ def solve_path(tracker: PointTracker, focal: float, centre: np.ndarray, fov_deg:
 def _motions(
     tracker: PointTracker, focal: float, centre: np.ndarray, focal_known: bool, generator: np.random.Generator
 ) -> list[Motion]:
-    """Every segment's motion. Moving is believed for the whole clip or not at all: of the frames that turning leaves unexplained,
-    it must explain most. Where it explains only some, the picture wobbles and the camera is taken to turn."""
+    """The motion of every segment.
+
+    Translation is accepted for the whole clip or not at all: it must explain most of the frames that turning does not explain.
+    Where it explains only some of them, the picture wobbles and the camera is assumed to turn.
+    """
     turned: list[Motion] = []
     moved: list[Motion | None] = []
     unexplained = explained = 0
@@ -98,7 +115,7 @@ def _motions(
 def _chain(
     tracker: PointTracker, motions: list[Motion], focal: float, centre: np.ndarray, generator: np.random.Generator
 ) -> tuple[_Edges, np.ndarray, np.ndarray]:
-    """Edges from keyframes and between neighbours, and the orientations they give when simply multiplied up."""
+    """Edges from keyframes and between neighbours, and the orientations from multiplying them one after the other."""
     n = tracker.n_frames
     edges, chain, quality = _Edges([], [], []), np.tile(np.eye(3), (n, 1, 1)), np.zeros(n)
     quality[0] = 1.0
@@ -121,3 +138,135 @@ def _chain(
                 edges.add(frame - 1, frame, before.T @ relative, weight)
             chain[frame], quality[frame], before = chain[key] @ relative, motion.quality[offset - 1], relative
     return edges, chain, quality
+
+
+def number_parts(motions: list[Motion], cuts: list[int], n: int) -> np.ndarray:
+    """(N,) the part of each frame. A new part starts at a cut and at every frame that no track reaches."""
+    starts = np.zeros(n, np.int64)
+    starts[cuts] = 1
+    for motion in motions:
+        starts[motion.segment.key + 1 : motion.segment.last + 1] |= ~motion.known
+    return np.cumsum(starts)
+
+
+def connect_parts(chain: np.ndarray, part: np.ndarray, loops: list[Loop]) -> np.ndarray:
+    """Turn each part to the direction of its first recognised view, so that averaging starts near the solution.
+
+    A part without a recognised view starts with the orientation before it.
+    """
+    chain = chain.copy()
+    for number in range(1, int(part[-1]) + 1):
+        inside = part == number
+        start = int(np.argmax(inside))
+        across = [loop for loop in loops if inside[loop.second] and part[loop.first] < number]
+        if across:
+            loop = across[0]
+            chain[inside] = chain[loop.first] @ loop.relative @ chain[loop.second].T @ chain[inside]
+        else:
+            chain[inside] = chain[start - 1] @ chain[start].T @ chain[inside]
+    return chain
+
+
+def limit_quality(quality: np.ndarray, motions: list[Motion], part: np.ndarray, loops: list[Loop]) -> np.ndarray:
+    """Limit a frame's quality to that of its keyframe, and a part's to that of the view that connects it to the first part."""
+    connected = {0}
+    for loop in sorted(loops, key=lambda loop: loop.second):
+        if part[loop.first] in connected:
+            connected.add(int(part[loop.second]))
+    recognised = {loop.second for loop in loops if part[loop.first] in connected}
+    out = quality.copy()
+    for number in range(1, int(part[-1]) + 1):
+        out[np.argmax(part == number)] = LOOP_QUALITY if number in connected else 0.0
+    for motion in motions:
+        key, last = motion.segment.key, motion.segment.last
+        confirmed = any(frame in recognised for frame in range(key, last + 1))
+        ceiling = max(out[key], LOOP_QUALITY if confirmed else 0.0)
+        inside = np.arange(key + 1, last + 1)
+        inside = inside[motion.known]
+        out[inside] = np.minimum(quality[inside], ceiling)
+    return out
+
+
+def average_rotations(initial: np.ndarray, edges: np.ndarray, relative: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Orientations (N,3,3) camera-to-world with the first fixed.
+
+    `edges` (E,2) frames i, j; `relative` (E,3,3) = R_i^T R_j; `weights` (E,).
+    """
+    rotations = initial.copy()
+    for _ in range(AVERAGING_ROUNDS):
+        i, j = edges.T
+        predicted = rotations[i] @ relative
+        residual = Rotation.from_matrix(predicted @ np.swapaxes(rotations[j], 1, 2)).as_rotvec()
+        scale = np.radians(LOSS_DEG)
+        robust = weights / (1.0 + (residual**2).sum(axis=1) / scale**2)
+        step = solve_laplacian(len(rotations), edges, residual, robust)
+        rotations = Rotation.from_rotvec(step).as_matrix() @ rotations
+        if np.abs(step).max() < 1e-8:
+            break
+    return rotations
+
+
+def solve_laplacian(n: int, edges: np.ndarray, difference: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """x (n,k) with x_0 = 0 that minimises sum_e w_e |x_j - x_i - difference_e|^2 over a connected graph."""
+    if n == 1:
+        return np.zeros((1, difference.shape[1]))
+    rows = np.arange(len(edges))
+    signs = np.concatenate([-np.ones(len(edges)), np.ones(len(edges))])
+    incidence = coo_matrix((signs, (np.tile(rows, 2), edges.T.ravel())), shape=(len(edges), n)).tocsc()[:, 1:]
+    weighted = incidence.multiply(weights[:, None])
+    laplacian = csc_matrix(incidence.T @ weighted)
+    solution = splu(laplacian).solve(np.asarray(weighted.T @ difference))
+    return np.concatenate([np.zeros((1, difference.shape[1])), solution])
+
+
+def solve_positions(motions: list[Motion], rotation: np.ndarray, loops: list[Loop], n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Positions from the segments that moved. Each is scaled to the first one by the depth of the points they share."""
+    has_translation = np.zeros(n, bool)
+    if not any(motion.inverse_depth is not None for motion in motions):
+        return np.zeros((n, 3)), has_translation
+    pairs, steps = [], []
+    depth_before: np.ndarray | None = None  # depth of the previous segment's points in this keyframe, in the common unit
+    scene_depth = 1.0
+    for motion in motions:
+        segment = motion.segment
+        scale, depth = 0.0, None
+        if motion.inverse_depth is not None:
+            depth = 1.0 / motion.inverse_depth
+            scale = _scale(depth, segment.parent, depth_before, scene_depth)
+            scene_depth = scale * float(np.nanmedian(depth))
+            has_translation[segment.key : segment.last + 1] = True
+        before = np.zeros(3)
+        for offset, (turn, shift) in enumerate(zip(motion.rotation, motion.translation, strict=True), start=1):
+            centre = rotation[segment.key] @ (-turn.T @ shift) * scale  # camera centre relative to the keyframe's, world axes
+            pairs.append((segment.key + offset - 1, segment.key + offset))
+            steps.append(centre - before)
+            before = centre
+        if segment.key > 0 and not segment.linked:
+            pairs.append((segment.key - 1, segment.key))
+            steps.append(np.zeros(3))
+        depth_before = None if depth is None else depth_at_end(motion) * scale
+    weights = np.ones(len(pairs))
+    closures = [(loop.first, loop.second) for loop in loops if loop.same_place]
+    edges = np.array(pairs + closures)
+    difference = np.concatenate([np.array(steps), np.zeros((len(closures), 3))])
+    return solve_laplacian(n, edges, difference, np.concatenate([weights, np.ones(len(closures))])), has_translation
+
+
+def may_be_same_place(position: np.ndarray, loop: Loop) -> bool:
+    """Whether the camera can be at an earlier place again, judged by its positions before loops are closed."""
+    if loop.shift_deg < SAME_VIEW_DEG:
+        return True
+    between = position[loop.first : loop.second + 1]
+    way = np.linalg.norm(np.diff(between, axis=0), axis=1).sum()
+    return bool(np.linalg.norm(between[-1] - between[0]) <= SAME_PLACE + SAME_PLACE_DRIFT * way)
+
+
+def _scale(depth: np.ndarray, parent: np.ndarray, depth_before: np.ndarray | None, scene_depth: float) -> float:
+    """The scale of this segment in the common unit: from shared points, else so that the median depth of the scene stays."""
+    if depth_before is not None:
+        shared = parent >= 0
+        ratio = depth_before[parent[shared]] / depth[shared]
+        ratio = ratio[np.isfinite(ratio) & (ratio > 0)]
+        if len(ratio) >= 8:
+            return float(np.median(ratio))
+    return scene_depth / float(np.nanmedian(depth))

@@ -1,4 +1,4 @@
-"""Motion and inverse depth of one segment together: where the camera went while it followed one keyframe's points.
+"""Solve the motion of one segment and the inverse depth of its points together.
 
 A keyframe point at normalised coordinates m and inverse depth q is seen in frame t at the projection of R_t m + q t_t. All poses
 and inverse depths are refined at once by reweighted Levenberg-Marquardt steps with the depths eliminated (Schur complement),
@@ -16,14 +16,14 @@ from lookback.backends.pose.classical.rotation import newton_step, skew
 from lookback.backends.pose.classical.selection import Candidate
 
 ROUNDS = 12
-JOINT_FRAMES = 8  # solved together; the others are placed against the depths these give
+JOINT_FRAMES = 8  # solved together; the other frames are fitted to the resulting depths
 SCALE_PX = 1.0
 DEEPEST = 1e-6
 
 
 @dataclass(frozen=True)
 class Structure:
-    """R_t (T,3,3) and t_t (T,3) of keyframe coordinates into frame t, inverse depth of the points (M,), mean robust cost."""
+    """R_t (T,3,3) and t_t (T,3) from keyframe coordinates to frame t, inverse depths of the points (M,), and mean robust cost."""
 
     rotation: np.ndarray
     translation: np.ndarray
@@ -33,7 +33,7 @@ class Structure:
 
 @dataclass
 class _Problem:
-    """Keyframe rays (M,3), what the frames see (T,M,2) in normalised coordinates, and where they see it."""
+    """Rays of the keyframe (M,3), observations (T,M,2) in normalised coordinates, and which observations are valid."""
 
     rays: np.ndarray
     seen: np.ndarray
@@ -52,7 +52,7 @@ class _Problem:
     def jacobians(
         self, turned: np.ndarray, point: np.ndarray, depth: np.ndarray, translation: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Of the residual by the pose (T,M,2,6: rotation, translation) and by the inverse depth (T,M,2)."""
+        """Derivatives of the residual by the pose (T,M,2,6: rotation, translation) and by the inverse depth (T,M,2)."""
         z = np.where(point[..., 2] > 0.05, point[..., 2], 0.05)
         by_point = np.zeros((*point.shape[:-1], 2, 3))
         by_point[..., 0, 0] = by_point[..., 1, 1] = self.focal / z
@@ -64,7 +64,7 @@ class _Problem:
 def solve_structure(
     points: np.ndarray, tracks: np.ndarray, reference: int, start: Candidate, focal: float, centre: np.ndarray
 ) -> Structure:
-    """`points` (M,2) in the keyframe, `tracks` (T,M,2) with NaN where lost; `start` takes the keyframe into the reference frame."""
+    """`points` (M,2) in the keyframe, `tracks` (T,M,2) with NaN where lost; `start` is the motion to the reference frame."""
     seen = (tracks - centre) / focal
     valid = np.isfinite(seen).all(axis=-1)
     rays = np.concatenate([(points - centre) / focal, np.ones((len(points), 1))], axis=1)
@@ -102,7 +102,7 @@ def _triangulate(problem: _Problem, frame: int, rotation: np.ndarray, translatio
 def _place(
     problem: _Problem, joint: np.ndarray, reference: int, rotation: np.ndarray, translation: np.ndarray, depth: np.ndarray
 ) -> None:
-    """First poses of the joint frames, from the reference outwards, each starting at its neighbour's."""
+    """First poses of the joint frames, from the reference outwards. Each starts at the pose of its neighbour."""
     at = int(np.flatnonzero(joint == reference)[0])
     for order in (range(at + 1, len(joint)), range(at - 1, -1, -1)):
         for k in order:
@@ -112,12 +112,12 @@ def _place(
 
 
 def _weights(residual: np.ndarray) -> np.ndarray:
-    """Geman-McClure."""
+    """Geman-McClure weights."""
     return 1.0 / (1.0 + (residual**2).sum(axis=-1) / SCALE_PX**2) ** 2
 
 
 def _resect(problem: _Problem, frame: int, rotation: np.ndarray, translation: np.ndarray, depth: np.ndarray) -> None:
-    """The pose of one frame against known depths, in place; the loss tightens from wide to narrow."""
+    """Fit the pose of one frame to known depths, in place. The loss starts wide and becomes narrow."""
     only = np.array([frame])
     for width in (16.0, 16.0, 8.0, 4.0, 2.0, 1.0, 1.0, 1.0):
         residual, turned, point = problem.residual(rotation, translation, depth, only)
@@ -131,7 +131,7 @@ def _resect(problem: _Problem, frame: int, rotation: np.ndarray, translation: np
 
 
 def _refine(problem: _Problem, joint: np.ndarray, rotation: np.ndarray, translation: np.ndarray, depth: np.ndarray) -> np.ndarray:
-    """All joint poses (in place) and all depths (returned) at once."""
+    """Refine all joint poses (in place) and all depths (returned) at once."""
     damping, n = 1e-3, len(joint)
     best, kept = np.inf, (rotation[joint].copy(), translation[joint].copy(), depth.copy())
     for _ in range(ROUNDS):
@@ -162,7 +162,7 @@ def _refine(problem: _Problem, joint: np.ndarray, rotation: np.ndarray, translat
             system[block, block] = u[t] + damping * np.diag(np.diag(u[t])) + 1e-9 * np.eye(6)
         system -= (w / v) @ w.T
         if not np.isfinite(system).all():
-            break  # the last step went out of all bounds; the best one before it is kept
+            break  # the last step diverged; the best state before it is kept
         delta = -np.linalg.lstsq(system, gradient_pose - (w / v) @ gradient_depth, rcond=1e-12)[0]
         depth = np.clip(depth - (gradient_depth + w.T @ delta) / v, DEEPEST, None)
         step = delta.reshape(n, 6)

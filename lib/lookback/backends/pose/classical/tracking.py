@@ -1,41 +1,46 @@
-"""Following points through a clip, frame by frame: KLT tracks in keyframe segments, and SIFT views to recognise a place again.
+"""Follow points through a clip, frame by frame: KLT tracks between keyframes, and SIFT views to recognise a place again.
 
-Memory: two grey working images, the tracks (some kB a frame) and at most `MAX_VIEWS` sets of descriptors, however long the clip is.
+Memory holds two grey working images, the tracks (a few kB per frame) and at most `MAX_VIEWS` sets of descriptors, for any length of
+the clip.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import cv2
 import numpy as np
 
-from lookback.backends.pose.classical.corners import detect_corners
-from lookback.backends.pose.classical.views import View, describe, match
-
 WORKING_WIDTH = 480
 MAX_POINTS = 220
-MANY_POINTS = 100  # with so many points, descriptors of a smaller image do
-MIN_POINTS = 12  # fewer tracks than this say nothing about the camera
-TEXTURED = 40  # features both frames need before lost tracks can mean a cut rather than a blank wall
-KEEP_SHARE = 0.5  # a new keyframe starts when fewer of its points are still followed
-MAX_SHIFT = 0.3  # ... or when they have moved by this share of the image's width
+MANY_POINTS = 100  # with this many points, descriptors of a smaller image are enough
+MIN_POINTS = 12  # fewer tracks do not determine the camera motion
+TEXTURED = 40  # features that both frames need before lost tracks mean a cut and not a blank wall
+KEEP_SHARE = 0.5  # a new keyframe starts when a smaller share of its points is still followed
+MAX_SHIFT = 0.3  # ... or when the points have moved by this share of the width
 MAX_LENGTH = 90  # ... or after this many frames
-BACKWARD_PX = 0.7  # tracks that do not lead back to their start within this are dropped
+BACKWARD_PX = 0.7  # tracks that do not return to their start within this distance are dropped
 VIEW_STRIDE = 8
 MAX_VIEWS = 256
 CRITERIA = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 20, 0.02)
 WINDOW, LEVELS, MIN_EIGENVALUE = (15, 15), 4, 1e-4
+CELLS = (5, 8)  # rows and columns of the grid in which corners are spread
+SPACING = 7  # pixels between corners
+NOISE_FLOOR = 2e-4  # smaller eigenvalues of the structure tensor are sensor noise or coding artefacts
+SIFT_FEATURES = 300
+SIFT_WIDTH = 280  # enough where there is texture, because SIFT doubles its input
+RATIO = 0.8  # Lowe's ratio test
 
 
 @dataclass
 class Segment:
-    """The frames from one keyframe up to and including the next, and where the keyframe's points are in them."""
+    """The frames from one keyframe to the next (included), and the positions of the keyframe's points in them."""
 
     key: int
     points: np.ndarray  # (M,2) in the keyframe
-    parent: np.ndarray  # (M,) which point of the previous segment it continues, or -1
-    linked: bool  # False after a cut: nothing ties this keyframe to the frame before
+    parent: np.ndarray  # (M,) the point of the previous segment that it continues, or -1
+    linked: bool  # False after a cut: no track connects this keyframe with the frame before
     positions: list[np.ndarray] = field(default_factory=list)  # (M,2) per later frame, NaN where lost
     alive: np.ndarray = field(default_factory=lambda: np.empty(0, bool))
 
@@ -46,7 +51,7 @@ class Segment:
 
 @dataclass
 class Link:
-    """Points of two frames that were matched by descriptors where the tracks broke off."""
+    """Points of two frames that were matched by descriptors, where the tracks ended."""
 
     first: int
     second: int
@@ -55,7 +60,7 @@ class Link:
 
 
 class PointTracker:
-    """Takes the frames of one clip in order."""
+    """Follows points through the frames of one clip, in order."""
 
     def __init__(self, width: int, height: int):
         self.scale = min(1.0, WORKING_WIDTH / width)
@@ -75,7 +80,7 @@ class PointTracker:
         if self.scale < 1:
             grey = cv2.resize(grey, self.size, interpolation=cv2.INTER_AREA)
         if self._previous is None:
-            self._open(grey, np.empty((0, 2), np.float32), np.empty(0, np.int64), linked=False)
+            self._start_segment(grey, np.empty((0, 2), np.float32), np.empty(0, np.int64), linked=False)
         else:
             self._follow(grey)
         if self.n_frames % self._stride == 0:
@@ -84,12 +89,12 @@ class PointTracker:
         self.n_frames += 1
 
     def close(self) -> None:
-        """Describe the last frame too: it is where a clip that returns has to meet its start."""
+        """Describe the last frame too. There a clip that returns can be matched with its start."""
         if self._previous is not None and self.views[-1].frame != self.n_frames - 1:
             self.views.append(describe(self._previous, self.n_frames - 1, textured=self.n_corners[-1] >= MANY_POINTS))
         self._previous = None
 
-    def _open(self, grey: np.ndarray, survivors: np.ndarray, parent: np.ndarray, linked: bool) -> None:
+    def _start_segment(self, grey: np.ndarray, survivors: np.ndarray, parent: np.ndarray, linked: bool) -> None:
         fresh = detect_corners(grey, survivors, MAX_POINTS - len(survivors))
         points = np.concatenate([survivors, fresh]).astype(np.float32)
         parent = np.concatenate([parent, np.full(len(fresh), -1)])
@@ -125,10 +130,10 @@ class PointTracker:
             or moved_on
             or len(segment.positions) >= MAX_LENGTH
         ):
-            self._open(grey, tracked[alive], np.flatnonzero(alive), linked=True)
+            self._start_segment(grey, tracked[alive], np.flatnonzero(alive), linked=True)
 
     def _lost(self, grey: np.ndarray, n_alive: int, n_points: int) -> bool:
-        """True when the tracks ended here although both frames have texture: a jump that descriptors bridge, or a cut."""
+        """True when the tracks ended although both frames have texture: a jump that descriptors can connect, or a cut."""
         if n_alive >= max(MIN_POINTS, 0.15 * n_points) or n_points < MIN_POINTS:
             return False
         assert self._previous is not None
@@ -140,7 +145,7 @@ class PointTracker:
             self.links.append(Link(self.n_frames - 1, self.n_frames, first, second))
         else:
             self.cuts.append(self.n_frames)
-        self._open(grey, np.empty((0, 2), np.float32), np.empty(0, np.int64), linked=False)
+        self._start_segment(grey, np.empty((0, 2), np.float32), np.empty(0, np.int64), linked=False)
         return True
 
     def _add_view(self, grey: np.ndarray) -> None:
@@ -151,7 +156,7 @@ class PointTracker:
 
 
 def _lucas_kanade(before: np.ndarray, after: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where the points (n,1,2) went, and which were found."""
+    """The new positions of the points (n,1,2), and whether each was found."""
     guess = points.copy()
     moved, found, _ = cv2.calcOpticalFlowPyrLK(
         before, after, points, guess, None, None, WINDOW, LEVELS, CRITERIA, 0, MIN_EIGENVALUE
@@ -160,6 +165,82 @@ def _lucas_kanade(before: np.ndarray, after: np.ndarray, points: np.ndarray) -> 
 
 
 def _agree(first: np.ndarray, second: np.ndarray) -> bool:
-    """Most of the matches move as one: half of them fit a homography."""
+    """Whether at least half of the matches fit one homography."""
     _, inliers = cv2.findHomography(first, second, cv2.USAC_MAGSAC, 3.0)
     return inliers is not None and inliers.sum() >= max(MIN_POINTS, 0.5 * len(first))
+
+
+def detect_corners(grey: np.ndarray, taken: np.ndarray, count: int) -> np.ndarray:
+    """Up to `count` Shi-Tomasi corners (n,2), the strongest of each cell, none near a point of `taken`.
+
+    J. Shi, C. Tomasi: Good features to track, CVPR 1994. Corners are spread over the image, so that a textured foreground does not
+    outvote the background. The threshold is absolute: one relative to the strongest corner would give a plain wall no points as
+    soon as an object with high contrast is in front of it.
+    """
+    if count <= 0:
+        return np.empty((0, 2), np.float32)
+    strength = cv2.cornerMinEigenVal(cv2.GaussianBlur(grey, (3, 3), 0.8), 5)
+    peaks = (strength >= cv2.dilate(strength, np.ones((SPACING, SPACING)))) & (strength > NOISE_FLOOR)
+    peaks[:8], peaks[-8:], peaks[:, :8], peaks[:, -8:] = False, False, False, False
+    for x, y in np.rint(taken).astype(int):
+        peaks[max(0, y - SPACING) : y + SPACING + 1, max(0, x - SPACING) : x + SPACING + 1] = False
+    rows, columns = np.nonzero(peaks)
+    if len(rows) == 0:
+        return np.empty((0, 2), np.float32)
+    order = np.argsort(-strength[rows, columns], kind="stable")
+    rows, columns = rows[order], columns[order]
+    cell = rows * CELLS[0] // grey.shape[0] * CELLS[1] + columns * CELLS[1] // grey.shape[1]
+    held = _cell_of(taken, grey.shape)
+    rank = np.empty(len(rows), np.int64)
+    for name in np.unique(cell):
+        inside = cell == name
+        rank[inside] = np.arange(inside.sum()) + np.count_nonzero(held == name)
+    chosen = np.lexsort((np.arange(len(rows)), rank))[:count]  # the best of every cell first, then the second best, ...
+    return np.stack([columns[chosen], rows[chosen]], axis=1).astype(np.float32)
+
+
+def _cell_of(points: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    rows, columns = points[:, 1].astype(int), points[:, 0].astype(int)
+    return rows * CELLS[0] // shape[0] * CELLS[1] + columns * CELLS[1] // shape[1]
+
+
+@dataclass(frozen=True)
+class View:
+    """One frame's SIFT features: positions (n,2) and RootSIFT descriptors (n,128), stored as bytes."""
+
+    frame: int
+    points: np.ndarray
+    descriptors: np.ndarray
+
+    @cached_property
+    def root(self) -> np.ndarray:
+        """RootSIFT: unit vectors whose inner product is the Hellinger kernel."""
+        values = self.descriptors.astype(np.float32)
+        return np.sqrt(values / np.maximum(values.sum(axis=1, keepdims=True), 1))
+
+
+def describe(grey: np.ndarray, frame: int, textured: bool = False) -> View:
+    """SIFT on the working image; the low contrast threshold keeps features on plain walls."""
+    detector = cv2.SIFT.create(nfeatures=SIFT_FEATURES, contrastThreshold=0.02)
+    scale = min(1.0, SIFT_WIDTH / grey.shape[1]) if textured else 1.0
+    small = cv2.resize(grey, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else grey
+    keypoints, descriptors = detector.detectAndCompute(small, None)
+    if descriptors is None:
+        return View(frame, np.empty((0, 2), np.float32), np.empty((0, 128), np.uint8))
+    points = (np.array([keypoint.pt for keypoint in keypoints], np.float32) + 0.5) / scale - 0.5
+    return View(frame, points, np.rint(descriptors).astype(np.uint8))
+
+
+def match(first: View, second: View) -> tuple[np.ndarray, np.ndarray]:
+    """Positions of mutual nearest neighbours that pass the ratio test, under RootSIFT (Arandjelovic & Zisserman, CVPR 2012)."""
+    if min(len(first.points), len(second.points)) < 2:
+        return np.empty((0, 2), np.float32), np.empty((0, 2), np.float32)
+    similarity = first.root @ second.root.T
+    best = similarity.argmax(axis=1)
+    rows = np.arange(len(best))
+    mutual = similarity.argmax(axis=0)[best] == rows
+    top = similarity[rows, best]
+    runner_up = np.partition(similarity, -2, axis=1)[:, -2]
+    # unit vectors: squared distance = 2 - 2 similarity
+    kept = mutual & (1 - top < RATIO**2 * (1 - runner_up))
+    return first.points[kept], second.points[best[kept]]

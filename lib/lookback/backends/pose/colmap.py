@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from lookback.artifacts import PoseTrack
-from lookback.backends.pose.formats.common import frame_rows, rescaled, track
-from lookback.backends.pose.formats.tum import quaternions
+from lookback.backends.pose.loading import frame_rows, quaternions, rescaled, track
 from lookback.camera.poses import inverse
 from lookback.errors import ContractError
 from lookback.media import VideoInfo
@@ -19,7 +18,7 @@ TWO_FOCALS = ("PINHOLE", "OPENCV", "FULL_OPENCV", "OPENCV_FISHEYE", "FOV", "THIN
 
 
 def read_colmap(path: Path, info: VideoInfo) -> PoseTrack:
-    """Pose lines of images.txt, ordered by image name; the lines of 2-D points between them are skipped."""
+    """The pose lines of images.txt, ordered by image name. The lines of 2-D points between them are skipped."""
     images = sorted(_images(path), key=lambda image: _natural(image[2]))
     w2c = np.tile(np.eye(4), (len(images), 1, 1))
     w2c[:, :3, :3] = quaternions(np.array([image[0][[1, 2, 3, 0]] for image in images]), path)
@@ -53,7 +52,7 @@ def _images(path: Path) -> list[tuple[np.ndarray, int, str]]:
             images.append((np.array([float(value) for value in parts[1:8]]), int(parts[8]), parts[9].strip()))
         except ValueError:
             raise ContractError(
-                f"{path}: the line '{line[:60]}' is no image of COLMAP's images.txt (id, quaternion, t, camera, name)"
+                f"{path}: the line '{line[:60]}' is not an image line of COLMAP's images.txt (id, quaternion, t, camera, name)"
             ) from None
     if not images:
         raise ContractError(f"{path}: holds no image line (id, qw qx qy qz, tx ty tz, camera, name); it is another format")
@@ -69,13 +68,13 @@ def _is_number(text: str) -> bool:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """frame_10 after frame_9; by length first, because a number may have more digits than fit an integer."""
+    """Sort key that puts frame_10 after frame_9. It compares lengths first, because a number may be too long for an integer."""
     parts = re.split(r"([0-9]+)", name)
     return [(len(part.lstrip("0")), part.lstrip("0")) if place % 2 else (-1, part) for place, part in enumerate(parts)]
 
 
 def _frames(names: list[str], info: VideoInfo, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The frame of each image: the number in its name when the names number the video's frames, else as in every format."""
+    """The frame of each image: the number in its name where all names are frame numbers, else as in every format."""
     numbers = [re.findall(r"[0-9]{1,18}", Path(name).stem) for name in names]
     if len(names) < info.n_frames and all(numbers):
         index = np.array([int(found[-1]) for found in numbers])
@@ -86,7 +85,7 @@ def _frames(names: list[str], info: VideoInfo, path: Path) -> tuple[np.ndarray, 
 
 
 def _cameras(path: Path, info: VideoInfo) -> dict[int, np.ndarray]:
-    """CAMERA_ID MODEL WIDTH HEIGHT PARAMS[]; distortion is ignored."""
+    """Intrinsics by camera id, from lines `CAMERA_ID MODEL WIDTH HEIGHT PARAMS[]`. Distortion is ignored."""
     cameras = {}
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -106,7 +105,7 @@ def _cameras(path: Path, info: VideoInfo) -> dict[int, np.ndarray]:
             else:
                 raise ContractError(f"{path}: camera model {model} is not known; export as PINHOLE")
         except (ValueError, IndexError):
-            raise ContractError(f"{path}: the line '{line[:60]}' is no camera of COLMAP's cameras.txt") from None
+            raise ContractError(f"{path}: the line '{line[:60]}' is not a camera line of COLMAP's cameras.txt") from None
         matrix = np.array([[fx, 0.0, cx], [0.0, fy, cy], [0.0, 0.0, 1.0]])
         cameras[identifier] = rescaled(matrix, (width, height), info, path)
     return cameras

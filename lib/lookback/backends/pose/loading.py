@@ -1,11 +1,11 @@
-"""What the pose readers share: safe loading, the mapping of rows to video frames, and default intrinsics."""
+"""What the pose readers share: loading arrays safely, assigning poses to video frames, and default intrinsics."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from lookback.array_files import read_arrays
 from lookback.artifacts import PoseTrack
@@ -18,14 +18,14 @@ UNKNOWN_FOV_DEG = 60.0  # assumed horizontal field of view where a file carries 
 
 
 def load_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Arrays of an .npz, or of an .npy under the name "array"; nothing is unpickled."""
+    """The arrays of an .npz, or of an .npy under the name "array". Nothing is unpickled."""
     if not path.is_file():
         raise ContractError(f"{path}: there is no such pose file; check the path in the dataset")
     return read_arrays(path)
 
 
 def load_rows(path: Path, columns: int | None = None, comment: str = "#") -> np.ndarray:
-    """Rows of numbers of a text file as float64; errors name the line."""
+    """The rows of numbers in a text file, as float64. Errors name the line."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
@@ -48,7 +48,7 @@ def load_rows(path: Path, columns: int | None = None, comment: str = "#") -> np.
 
 
 def need(arrays: dict[str, np.ndarray], names: tuple[str, ...], path: Path) -> np.ndarray:
-    """The first of `names` that the file has."""
+    """The first array of `names` that the file has."""
     for name in names:
         if name in arrays:
             return arrays[name]
@@ -56,7 +56,7 @@ def need(arrays: dict[str, np.ndarray], names: tuple[str, ...], path: Path) -> n
 
 
 def square(poses: np.ndarray, path: Path) -> np.ndarray:
-    """(N,3,4) or (N,4,4) as (N,4,4)."""
+    """Poses (N,3,4) or (N,4,4) as (N,4,4)."""
     poses = np.asarray(poses, np.float64)
     if poses.ndim == 4 and poses.shape[0] == 1:
         poses = poses[0]
@@ -95,6 +95,17 @@ def rescaled(matrices: np.ndarray, size: tuple[float, float], info: VideoInfo, p
     return scale @ matrices
 
 
+def quaternions(xyzw: np.ndarray, path: Path) -> np.ndarray:
+    """Rotation matrices (N,3,3) of unit quaternions (N,4) in the order x y z w."""
+    norm = np.linalg.norm(xyzw, axis=1)
+    if not np.isfinite(norm).all() or (np.abs(norm - 1) > 0.01).any():
+        bad = int(np.argmax(~(np.abs(norm - 1) <= 0.01)))
+        raise ContractError(
+            f"{path}, pose {bad + 1}: its quaternion has length {norm[bad]:.3g}, not 1; the columns may be in another order"
+        )
+    return Rotation.from_quat(xyzw).as_matrix()
+
+
 def assumed_intrinsics(info: VideoInfo) -> np.ndarray:
     """A centred camera with the assumed field of view, for files without intrinsics."""
     focal = info.width / 2.0 / np.tan(np.radians(UNKNOWN_FOV_DEG) / 2.0)
@@ -102,7 +113,7 @@ def assumed_intrinsics(info: VideoInfo) -> np.ndarray:
 
 
 def frame_rows(n_poses: int, info: VideoInfo, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Which video frame each pose belongs to: one to one, or spread linearly from the first to the last frame when fewer."""
+    """The video frame of each pose: one to one, or spread linearly from the first to the last frame when there are fewer poses."""
     if n_poses == info.n_frames:
         return np.arange(n_poses), ()
     if n_poses > info.n_frames:
@@ -124,7 +135,7 @@ def track(
     confidence: np.ndarray | None = None,
     notes: tuple[str, ...] = (),
 ) -> PoseTrack:
-    """The validated path. Files state positions, so every row has a translation."""
+    """The checked camera path. Pose files contain positions, so every row has a translation."""
     poses = validate_poses(c2w, str(path))
     if frame_index is None:
         frame_index, mapped = frame_rows(len(poses), info, path)
@@ -142,6 +153,3 @@ def track(
         focal_source=source,
         notes=notes,
     )
-
-
-Reader = Callable[[Path, VideoInfo], PoseTrack]

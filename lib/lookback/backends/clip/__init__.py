@@ -1,1 +1,0 @@
-"""Pictures and texts in one space."""

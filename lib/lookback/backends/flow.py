@@ -1,0 +1,140 @@
+"""The role `flow`: how far each frame moves to the next.
+
+- `raft`, `raft-small`: RAFT (Teed and Deng 2020) in torchvision, MemoBench's choice.
+- `dis`: dense inverse search (Kroeger et al. 2016) in OpenCV, embedded.
+
+The artifact holds only the mean length of each flow field. A metric that needs whole fields calls the backend's `flow`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import cv2
+import numpy as np
+
+from lookback.artifacts import Artifact, Flow
+from lookback.backends.base import BackendOptions
+from lookback.backends.runtime import ConfiguredBackend, Options, TorchBackend
+from lookback.clips import Clip
+from lookback.errors import NotScorable, Reason
+from lookback.media import VideoInfo
+from lookback.registry import backend
+
+if TYPE_CHECKING:
+    import torch
+
+RAFT_STEP, RAFT_MIN_SIDE = 8, 128  # RAFT needs sides that are multiples of 8 and at least 128 long
+
+
+class FlowBackend(Protocol):
+    """`flow(a, b)` is (H,W,2): pixel (x, y) of a is found at (x + u, y + v) of b."""
+
+    def flow(self, a: np.ndarray, b: np.ndarray) -> np.ndarray: ...
+
+
+class FlowJob:
+    """Measures the flow between neighbouring frames of one clip. Only the previous frame is kept."""
+
+    wants = None
+
+    def __init__(self, backend: FlowBackend, max_side: int):
+        self.backend, self.max_side = backend, max_side
+        self.last: np.ndarray | None = None
+        self.magnitude: list[float] = []
+        self.indices: list[int] = []
+        self.scale = 1.0
+
+    def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
+        for index, frame in zip(indices, frames, strict=True):
+            small = self._small(frame)
+            if self.last is not None:
+                flow = self.backend.flow(self.last, small)
+                self.magnitude.append(float(np.linalg.norm(flow, axis=-1).mean()) / self.scale)
+                self.indices.append(int(index) - 1)
+            self.last = small
+
+    def finish(self) -> Flow:
+        if not self.magnitude:
+            raise NotScorable(Reason.TOO_SHORT, "one frame has no motion")
+        facts: dict[str, Any] = {"unit": "mean pixels per frame at the video's resolution", "max_side": self.max_side}
+        facts["mean_magnitude"] = round(float(np.mean(self.magnitude)), 4)
+        return Flow(frame_index=np.array(self.indices), magnitude=np.array(self.magnitude, np.float32), facts=facts)
+
+    def _small(self, frame: np.ndarray) -> np.ndarray:
+        self.scale = min(1.0, self.max_side / max(frame.shape[:2]))
+        if self.scale == 1.0:
+            return frame.copy()
+        size = (round(frame.shape[1] * self.scale), round(frame.shape[0] * self.scale))
+        return cv2.resize(frame, size, interpolation=cv2.INTER_AREA)
+
+
+@backend(role="flow", name="dis", title="OpenCV dense inverse search (in place of RAFT)", embedded=True)
+class DisFlow(ConfiguredBackend):
+    """OpenCV's medium preset."""
+
+    defaults: ClassVar[Options] = {"max_side": 512}
+
+    def __init__(self, options: BackendOptions):
+        super().__init__(options)
+        self.dis = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
+
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> FlowJob:
+        return FlowJob(self, self.settings["max_side"])
+
+    def flow(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Flow (H,W,2) float32 from a to b, both uint8 (H,W,3)."""
+        return self.dis.calc(cv2.cvtColor(a, cv2.COLOR_RGB2GRAY), cv2.cvtColor(b, cv2.COLOR_RGB2GRAY), None)  # type: ignore[call-overload]
+
+
+class Raft(TorchBackend):
+    """RAFT in either size, from a weights file on disk."""
+
+    defaults: ClassVar[Options] = {"path": "", "precision": "fp32", "updates": 12, "max_side": 960}
+    modules = ("torch", "torchvision")
+
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> FlowJob:
+        return FlowJob(self, self.settings["max_side"])
+
+    def flow(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Flow (H,W,2) float32 from a to b, both uint8 (H,W,3): the last of the network's updates."""
+        import torch
+
+        network = _raft_network(self.path, self.weights[0], self.device)
+        height, width = a.shape[:2]
+        first, second = self._tensor(a), self._tensor(b)
+        with torch.inference_mode(), self.autocast():
+            flow = network(first, second, num_flow_updates=self.settings["updates"])[-1]
+        return flow[0, :, :height, :width].permute(1, 2, 0).float().cpu().numpy()
+
+    def _tensor(self, image: np.ndarray) -> torch.Tensor:
+        """(1,3,h,w) in [-1,1]. The border is repeated to the right and below, up to the size that RAFT needs."""
+        import torch
+        from torch.nn.functional import pad
+
+        tensor = torch.from_numpy(np.ascontiguousarray(image)).to(self.device).permute(2, 0, 1)[None].float().div(127.5).sub(1)
+        missing = [max(-(-side // RAFT_STEP) * RAFT_STEP, RAFT_MIN_SIDE) - side for side in tensor.shape[2:]]
+        return pad(tensor, (0, missing[1], 0, missing[0]), mode="replicate")
+
+
+@backend(role="flow", name="raft", title="RAFT (torchvision)", embedded=False, weights=("raft-large",))
+class RaftLarge(Raft):
+    weights = ("raft-large",)
+
+
+@backend(role="flow", name="raft-small", title="RAFT small (torchvision)", embedded=False, weights=("raft-small",))
+class RaftSmall(Raft):
+    weights = ("raft-small",)
+
+
+@lru_cache(maxsize=2)
+def _raft_network(path: Path, weights: str, device: str) -> Any:
+    import torch
+    from torchvision.models.optical_flow import raft_large, raft_small
+
+    network = (raft_large if weights == "raft-large" else raft_small)(weights=None)
+    network.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
+    return network.eval().requires_grad_(False).to(device)

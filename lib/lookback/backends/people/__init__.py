@@ -1,1 +1,0 @@
-"""Masks of the people whose faces were found."""

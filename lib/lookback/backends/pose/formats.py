@@ -1,0 +1,169 @@
+"""Readers of the pose files of other estimators. All give camera-to-world poses in OpenCV axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from lookback.artifacts import PoseTrack
+from lookback.backends.pose.colmap import read_colmap
+from lookback.backends.pose.loading import load_arrays, load_rows, need, quaternions, rescaled, square, track
+from lookback.camera.poses import inverse, validate_poses
+from lookback.errors import ContractError
+from lookback.media import VideoInfo
+
+INTRINSICS_FILE = "intrinsics.npy"  # MemoBench: fx fy cx cy of every frame, beside poses.npy
+
+
+def read_da3(path: Path, info: VideoInfo) -> PoseTrack:
+    """Depth-Anything-3, MBench's `artifacts/.../da3/results.npz`.
+
+    depth (N,h,w); extrinsics (N,3,4) or (N,4,4) world-to-camera; intrinsics (N,3,3) at the processed resolution h x w.
+    """
+    arrays = load_arrays(path)
+    w2c = validate_poses(square(need(arrays, ("extrinsics",), path), path), str(path))
+    if "intrinsics" not in arrays:
+        return track(inverse(w2c), path, info)
+    size = _da3_size(arrays, path)
+    intrinsics = rescaled(arrays["intrinsics"], size, info, path)
+    note = f"intrinsics rescaled from {size[0]:g}x{size[1]:g} to {info.width}x{info.height}"
+    return track(inverse(w2c), path, info, intrinsics, notes=(note,))
+
+
+def _da3_size(arrays: dict[str, np.ndarray], path: Path) -> tuple[float, float]:
+    """(width, height) that the intrinsics refer to: that of depth, confidence or image, else twice the mean principal point."""
+    for name in ("depth", "conf"):
+        if name in arrays and arrays[name].ndim >= 3:
+            height, width = arrays[name].shape[-2:]
+            return float(width), float(height)
+    if "image" in arrays and arrays["image"].ndim == 4:
+        return float(arrays["image"].shape[2]), float(arrays["image"].shape[1])
+    principal = arrays["intrinsics"].reshape(-1, 3, 3)[:, :2, 2].mean(axis=0)
+    if not (principal > 1).all():
+        raise ContractError(
+            f"{path}: neither depth nor principal point gives the resolution of the intrinsics; export the depth too"
+        )
+    return float(2 * principal[0]), float(2 * principal[1])
+
+
+def read_mapanything(path: Path, info: VideoInfo) -> PoseTrack:
+    """MapAnything, `{id}_mapanything.npz` as MemoBench's real clips have it.
+
+    cam_c2w (N,4,4) camera-to-world; intrinsic (N,3,3) or (3,3) at the resolution of its depth or image arrays.
+    """
+    arrays = load_arrays(path)
+    c2w = square(need(arrays, ("cam_c2w", "camera_poses"), path), path)
+    intrinsic = arrays.get("intrinsic", arrays.get("intrinsics"))
+    if intrinsic is None:
+        return track(c2w, path, info)
+    size = _mapanything_size(arrays) or (
+        2 * float(intrinsic.reshape(-1, 3, 3)[:, 0, 2].mean()),
+        2 * float(intrinsic.reshape(-1, 3, 3)[:, 1, 2].mean()),
+    )
+    return track(c2w, path, info, rescaled(intrinsic, size, info, path))
+
+
+def _mapanything_size(arrays: dict[str, np.ndarray]) -> tuple[float, float] | None:
+    """(width, height) of the processed images, from the first array that shows it; None when no array does."""
+    for name in ("depth", "depth_z", "conf", "mask"):
+        if name in arrays and arrays[name].ndim >= 3:
+            shape = arrays[name].shape[:-1] if arrays[name].shape[-1] == 1 else arrays[name].shape
+            return float(shape[-1]), float(shape[-2])
+    for name in ("image", "images", "img_no_norm"):
+        if name in arrays and arrays[name].ndim == 4:
+            return float(arrays[name].shape[2]), float(arrays[name].shape[1])
+    return None
+
+
+def read_vggt(path: Path, info: VideoInfo) -> PoseTrack:
+    """VGGT, `poses.npy` or an .npz, with matrices as its `pose_encoding_to_extri_intri` returns them.
+
+    extrinsic (N,3,4) or (1,N,3,4) world-to-camera; `intrinsic` at the network's resolution, centred on the principal point.
+    """
+    arrays = load_arrays(path)
+    w2c = validate_poses(square(need(arrays, ("extrinsic", "extrinsics", "array"), path), path), str(path))
+    intrinsic = arrays.get("intrinsic", arrays.get("intrinsics"))
+    if intrinsic is None:
+        return track(inverse(w2c), path, info)
+    matrices = intrinsic.reshape(-1, 3, 3)
+    size = (2 * float(matrices[:, 0, 2].mean()), 2 * float(matrices[:, 1, 2].mean()))
+    return track(inverse(w2c), path, info, rescaled(matrices, size, info, path))
+
+
+def read_vipe(path: Path, info: VideoInfo) -> PoseTrack:
+    """ViPE, `pose/<name>.npz` with `data` (N,4,4) camera-to-world at the frames `inds` (N,); or its COLMAP export.
+
+    fx fy cx cy come from `intrinsics/<name>.npz` beside the folder `pose`, in pixels of the video.
+    """
+    if path.suffix == ".txt":
+        return read_colmap(path, info)
+    arrays = load_arrays(path)
+    c2w = square(need(arrays, ("data",), path), path)
+    index = np.asarray(need(arrays, ("inds",), path)).astype(np.int64)
+    if len(index) != len(c2w) or (np.diff(index) <= 0).any() or index.min() < 0 or index.max() >= info.n_frames:
+        raise ContractError(
+            f"{path}: `inds` must be {len(c2w)} rising frame numbers below {info.n_frames}; it belongs to another video"
+        )
+    beside = path.parent.with_name("intrinsics") / path.name
+    intrinsics = None
+    if beside.is_file():
+        intrinsics = rescaled(need(load_arrays(beside), ("data",), beside), (info.width, info.height), info, beside)
+    return track(c2w, path, info, intrinsics, index)
+
+
+def read_c2w(path: Path, info: VideoInfo) -> PoseTrack:
+    """Plain arrays: MemoBench's `poses.npy`, WRBench's `.target_c2w.npy`, or any (N,4,4) .npy or .npz.
+
+    (N,4,4) or (N,3,4) camera-to-world in OpenCV axes. Intrinsics (pixels of the video) come from `intrinsics.npy` beside the file.
+    """
+    c2w = square(need(load_arrays(path), ("array", "c2w", "cam_c2w", "poses"), path), path)
+    beside = path.with_name(INTRINSICS_FILE)
+    if not beside.is_file():
+        return track(c2w, path, info)
+    intrinsics = rescaled(need(load_arrays(beside), ("array",), beside), (info.width, info.height), info, beside)
+    return track(c2w, path, info, intrinsics)
+
+
+def read_tum(path: Path, info: VideoInfo) -> PoseTrack:
+    """TUM RGB-D text: `timestamp tx ty tz qx qy qz qw` per line, camera-to-world, in order of time.
+
+    The time stamps start at another zero than the video, so poses are assigned to frames as in every format.
+    """
+    rows = load_rows(path, columns=8)
+    if (np.diff(rows[:, 0]) <= 0).any():
+        line = int(np.argmax(np.diff(rows[:, 0]) <= 0)) + 2
+        raise ContractError(f"{path}, pose {line}: its time stamp is not later than the one before; sort the file by time")
+    c2w = np.tile(np.eye(4), (len(rows), 1, 1))
+    c2w[:, :3, :3] = quaternions(rows[:, 4:8], path)
+    c2w[:, :3, 3] = rows[:, 1:4]
+    return track(c2w, path, info)
+
+
+def read_kitti(path: Path, info: VideoInfo) -> PoseTrack:
+    """KITTI odometry text: twelve numbers per line, the 3x4 camera-to-world matrix row by row."""
+    return track(square(load_rows(path, columns=12).reshape(-1, 3, 4), path), path, info)
+
+
+FORMATS: dict[str, Callable[[Path, VideoInfo], PoseTrack]] = {
+    "c2w": read_c2w,
+    "colmap": read_colmap,
+    "da3": read_da3,
+    "kitti": read_kitti,
+    "mapanything": read_mapanything,
+    "tum": read_tum,
+    "vggt": read_vggt,
+    "vipe": read_vipe,
+}
+
+
+def read_poses(path: Path, format: str, info: VideoInfo) -> PoseTrack:
+    """Read the camera path from a file of one of `FORMATS`; a ContractError says what is wrong with the file."""
+    if format not in FORMATS:
+        raise ContractError(f"{path}: pose format '{format}' is not known; use one of {', '.join(FORMATS)}")
+    try:
+        return FORMATS[format](path, info)
+    except (ValueError, TypeError, IndexError, ArithmeticError) as error:  # arrays with a shape or type that no estimator writes
+        message = " ".join(str(error).split())[:200]
+        raise ContractError(f"{path}: does not hold poses as {format} writes them ({message}); estimate them again") from None

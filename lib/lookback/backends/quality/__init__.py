@@ -1,1 +1,0 @@
-"""Quality of single frames without a reference, and ImageReward."""
