@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from lookback.benchmarks.memobench.metrics import pixel_fidelity
+from lookback.benchmarks.memobench.metrics import fidelity
 from lookback.benchmarks.memobench.metrics.fidelity import frame_psnr
 from lookback.benchmarks.mind.metrics import dino, lcm
 from lookback.clips import Clip
@@ -111,7 +111,7 @@ def test_variants_that_share_their_pairs_keep_their_own_frames(tmp_path, monkeyp
 def test_variants_share_a_pair_of_frames_that_both_see_at_one_size(tmp_path, monkeypatch, width, times):
     """Official shrinks frames over 640 px, so that only smaller ones are the same to both; each keeps its own SSIM border."""
     clip, measured = noisy_clip(tmp_path, width), []
-    monkeypatch.setattr(pixel_fidelity, "frame_psnr", lambda a, b: measured.append(a.shape) or frame_psnr(a, b))
+    monkeypatch.setattr(fidelity, "frame_psnr", lambda a, b: measured.append(a.shape) or frame_psnr(a, b))
     metrics = [
         (METRICS.get(name), ScoringClip(clip, variant, {}, pd.DataFrame(), lambda role: None, lambda role: None))
         for name in ("memobench.psnr", "memobench.ssim")

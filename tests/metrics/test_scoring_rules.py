@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback.backends.pose.track import MAPPED
-from lookback.benchmarks.mbench.metrics.inputs import paired_frames
+from lookback.benchmarks.mbench.metrics.shared import paired_frames
 from lookback.camera import compile, preset
 from lookback.clips import Clip
 from lookback.errors import Reason

@@ -11,7 +11,7 @@ from lookback.camera.requests import request_of
 from lookback.camera.text import segment_sentence
 from lookback.clips import KEYS, Clip
 from lookback.errors import NotScorable
-from lookback.measures.phases import phase_map
+from lookback.measures.frames import phase_map
 
 
 def segments_of(clip: Clip, cuts: Sequence[int]) -> list[dict[str, Any]]:

@@ -11,11 +11,11 @@ import numpy as np
 
 from lookback.camera.intent import compile
 from lookback.camera.poses import Poses, pitch_deg, rotation_angle_deg, turned_yaw_deg
+from lookback.camera.resample import poses_at
 from lookback.camera.text import parse_captions
 from lookback.clips import Clip
 from lookback.errors import LookbackError
 from lookback.measures.requested import compile_request
-from lookback.measures.resample import poses_at
 from lookback.store import Entry
 
 JUMP_DEG = 8.0  # a turn between neighbouring frames below this is motion

@@ -9,11 +9,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from lookback.camera.resample import poses_at
 from lookback.clips import Clip
 from lookback.forensics import measures, subject
 from lookback.forensics.align import Aligned, align, as_float, rotation_homography
 from lookback.forensics.pairs import Pair, nearest_early, revisit_pairs, truth_pairs
-from lookback.measures.resample import poses_at
 from lookback.media import open_video
 from lookback.paths import resolve
 from lookback.store import Entry

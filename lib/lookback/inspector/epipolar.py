@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 
 from lookback.errors import NotScorable
-from lookback.measures.epipolar import fundamental_from_poses
+from lookback.measures.geometry import fundamental_from_poses
 from lookback.store import Entry
 
 COLOUR = (213, 94, 0)

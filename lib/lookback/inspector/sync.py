@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lookback.measures.phases import ground_truth_index
+from lookback.measures.frames import ground_truth_index
 
 
 def by_frame(n_frames: int, other_frames: int, offset: int = 0) -> list[int]:

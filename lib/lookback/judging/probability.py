@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from lookback.measures.yes_no import yes_probability
+from lookback.measures.scores import yes_probability
 
 # WRBench's allowed answer tokens: three spellings, with and without a leading space
 YES_TOKENS = ("Yes", "yes", "YES", " Yes", " yes", " YES")

@@ -14,7 +14,7 @@ from lookback.backends.faces.detection import N_FRAMES, FaceJob, Faces, face_fra
 from lookback.backends.runtime import checkpoint, onnx_providers, settings, usable
 from lookback.clips import Clip
 from lookback.errors import BackendUnavailable
-from lookback.measures.tracks import MATCH_THRESHOLD
+from lookback.measures.features import MATCH_THRESHOLD
 from lookback.media import VideoInfo
 from lookback.registry import Availability, backend
 from lookback.store import Entry

@@ -10,7 +10,7 @@ import numpy as np
 
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
-from lookback.measures.tracks import track_identities
+from lookback.measures.features import track_identities
 from lookback.media import VideoInfo, sample_segments, sample_uniform
 from lookback.registry import BENCHMARKS
 from lookback.store import Entry

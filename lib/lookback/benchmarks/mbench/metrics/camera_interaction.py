@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
-from lookback.benchmarks.mbench.metrics.declare import mbench_metric
-from lookback.benchmarks.mbench.metrics.inputs import camera_path
+from lookback.benchmarks.mbench.metrics.shared import camera_path, mbench_metric
 from lookback.camera.poses import inverse
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite, require_poses
-from lookback.measures.normalise import half_cosine
 from lookback.measures.requested import requested_poses
+from lookback.measures.scores import half_cosine
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
 # [v; w] in the camera's own axes (x right, y down, z forward). Turning right is a positive rotation about y. The paper writes its

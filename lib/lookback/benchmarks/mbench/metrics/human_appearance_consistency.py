@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookback.benchmarks.mbench.metrics.declare import mbench_metric
 from lookback.benchmarks.mbench.metrics.human_identity_consistency import score_tracks
+from lookback.benchmarks.mbench.metrics.shared import mbench_metric
 from lookback.errors import Reason
 from lookback.scoring import Scored, ScoringClip
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookback.benchmarks.mbench.metrics.declare import mbench_metric
 from lookback.benchmarks.mbench.metrics.object_texture_consistency import centroid_consistency
+from lookback.benchmarks.mbench.metrics.shared import mbench_metric
 from lookback.errors import NotScorable, Reason
-from lookback.measures.similarity import centroid_cosines
+from lookback.measures.features import centroid_cosines
 from lookback.scoring import Scored, ScoringClip, Unit, mean_item
 
 

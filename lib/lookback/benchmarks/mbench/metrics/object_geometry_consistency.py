@@ -6,14 +6,13 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookback.benchmarks.mbench.metrics.declare import mbench_metric
-from lookback.benchmarks.mbench.metrics.inputs import PairedFrames, matches, paired_frames
+from lookback.benchmarks.mbench.metrics.shared import PairedFrames, matches, mbench_metric, paired_frames
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_equal_size, require_images, unit_float
+from lookback.measures.geometry import depth_warp, homography_warp
+from lookback.measures.images import ssim_map
 from lookback.measures.masks import frame_mask
-from lookback.measures.normalise import clip01
-from lookback.measures.ssim import ssim_map
-from lookback.measures.warp import depth_warp, homography_warp
+from lookback.measures.scores import clip01
 from lookback.scoring import Frames, Scored, ScoringClip, Unit, mean_item
 from lookback.store import Entry
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lookback.benchmarks.mbench.metrics.declare import mbench_metric
+from lookback.benchmarks.mbench.metrics.shared import mbench_metric
 from lookback.benchmarks.mbench.metrics.state_progress import rating_score
 from lookback.measures.checks import Variant
 from lookback.scoring.results import Item

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookback.benchmarks.mbench.metrics.declare import mbench_metric
-from lookback.benchmarks.mbench.metrics.inputs import paired_frames
+from lookback.benchmarks.mbench.metrics.shared import mbench_metric, paired_frames
 from lookback.measures.checks import require_images
-from lookback.measures.color import mean_lab
-from lookback.measures.normalise import exp_decay
+from lookback.measures.images import mean_lab
+from lookback.measures.scores import exp_decay
 from lookback.scoring import Frames, Item, Scored, ScoringClip, Unit
 
 ALPHA = 0.5  # the paper gives no value; ours

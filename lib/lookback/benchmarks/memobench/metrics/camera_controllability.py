@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookback.benchmarks.memobench.metrics.declare import memobench_metric
-from lookback.benchmarks.memobench.metrics.inputs import matched_paths
+from lookback.benchmarks.memobench.metrics.shared import matched_paths, memobench_metric
 from lookback.camera.poses import align_first_frame, net_rotation_deg, rotation_angle_deg, total_rotation_deg
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_equal_length, require_poses
-from lookback.measures.normalise import clip01
+from lookback.measures.scores import clip01
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
 THETA_0_DEG = 10.0

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.benchmarks.memobench.metrics.declare import BOTH, memobench_metric
-from lookback.benchmarks.memobench.metrics.inputs import phases
+from lookback.benchmarks.memobench.metrics.shared import BOTH, memobench_metric, phases
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
 from lookback.scoring import Item, Scored, ScoringClip, Unit

@@ -8,12 +8,11 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.benchmarks.memobench.metrics.declare import BOTH, memobench_metric
-from lookback.benchmarks.memobench.metrics.inputs import phase_of, phases, variant_of
+from lookback.benchmarks.memobench.metrics.shared import BOTH, memobench_metric, phase_of, phases, variant_of
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant, require_finite, require_images, require_variant, unit_float
-from lookback.measures.normalise import exp_decay
-from lookback.measures.warp import flow_warp
+from lookback.measures.geometry import flow_warp
+from lookback.measures.scores import exp_decay
 from lookback.scoring import Item, Scored, ScoringClip, Stream, Unit
 
 TAU = 0.15

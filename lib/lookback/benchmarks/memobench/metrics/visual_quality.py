@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from lookback.benchmarks.memobench.metrics.declare import BOTH, memobench_metric
+from lookback.benchmarks.memobench.metrics.shared import BOTH, memobench_metric
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant, require_finite, require_variant
-from lookback.measures.normalise import range_percent
+from lookback.measures.scores import range_percent
 from lookback.scoring import Item, Scored, ScoringClip
 
 AESTHETIC_RANGE = {"paper": (1.0, 10.0), "official": (0.0, 10.0)}

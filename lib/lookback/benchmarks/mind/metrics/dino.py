@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.benchmarks.mind.metrics.declare import mind_metric
-from lookback.benchmarks.mind.metrics.frame_measures import scored_length
-from lookback.benchmarks.mind.metrics.inputs import predicted_frames, variant_of, video_max_time
-from lookback.benchmarks.mind.metrics.preprocess import preprocess
+from lookback.benchmarks.mind.metrics.shared import (
+    mind_metric,
+    predicted_frames,
+    preprocess,
+    scored_length,
+    variant_of,
+    video_max_time,
+)
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_equal_size, require_finite
 from lookback.scoring import Item, Paired, Scored, ScoringClip, Unit

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.benchmarks.mind.metrics.declare import mind_metric
-from lookback.benchmarks.mind.metrics.inputs import video_max_time
+from lookback.benchmarks.mind.metrics.shared import mind_metric, video_max_time
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
 from lookback.scoring import Item, Scored, ScoringClip, Unit

@@ -5,13 +5,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookback.benchmarks.wrbench.metrics.declare import wrbench_metric
-from lookback.benchmarks.wrbench.metrics.inputs import clip_request
-from lookback.benchmarks.wrbench.metrics.requests import WEAK_YAW_DEG, Request, require_request, signed_peak
+from lookback.benchmarks.wrbench.metrics.shared import (
+    WEAK_YAW_DEG,
+    Request,
+    clip_request,
+    require_request,
+    signed_peak,
+    wrbench_metric,
+)
 from lookback.camera.poses import Poses, relative_to_first, rotation_angle_deg, yaw_deg
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_poses
-from lookback.measures.normalise import clip01
+from lookback.measures.scores import clip01
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
 FULL_YAW_DEG = 30.0  # a peak from which the score is 1

@@ -1,8 +1,10 @@
-"""What the MBench metrics read of a clip: its camera path and the frame pairs compared on it."""
+"""What MBench's metrics share: how they are registered, the clip's camera path, and the frame pairs that are compared."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +12,28 @@ from numpy.typing import NDArray
 from lookback.backends.pose.track import MAPPED
 from lookback.camera.poses import Poses
 from lookback.errors import NotScorable, Reason
-from lookback.measures.correspondences import match_sift
-from lookback.measures.pairs import MAX_FOLD_PAIRS, MAX_SEGMENT_PAIRS, FramePairs, caption_segment_pairs, fold_pairs
+from lookback.measures.frames import MAX_FOLD_PAIRS, MAX_SEGMENT_PAIRS, FramePairs, caption_segment_pairs, fold_pairs
+from lookback.measures.geometry import match_sift
 from lookback.media import sample_segments
+from lookback.registry import metric
 from lookback.scoring import ScoringClip
+
+SETTINGS = {"A": "mbencha", "T": "mbencht"}
+
+
+def mbench_metric(dimension: str, settings: str = "AT", **declaration: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register one scoring function for settings A and T (camera interaction exists in A only)."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        for setting in settings:
+            name = f"{SETTINGS[setting]}.{dimension}"
+            metric(name=name, benchmark="mbench", settings=(setting,), range=(0.0, 1.0), higher_is_better=True, **declaration)(
+                function
+            )
+        return function
+
+    return register
+
 
 FRAMES_PER_SEGMENT = 8  # frames of each caption segment that may be paired in T (ours)
 
