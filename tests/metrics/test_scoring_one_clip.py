@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from lookback.benchmarks.memobench.metrics import fidelity
 from lookback.benchmarks.memobench.metrics.fidelity import frame_psnr
-from lookback.benchmarks.mind.metrics import dino, lcm
+from lookback.benchmarks.mind.metrics import dino
+from lookback.benchmarks.mind.metrics import fidelity as mind_fidelity
 from lookback.clips import Clip
 from lookback.media import encode
 from lookback.registry import METRICS
@@ -88,7 +89,7 @@ def test_a_metric_that_breaks_over_its_frames_costs_only_itself(clip):
 @pytest.mark.parametrize("name", ["mind.lcm", "mind.dino"])
 def test_variants_that_share_their_pairs_keep_their_own_frames(tmp_path, monkeypatch, name):
     """130 frames: corrected scores all of them, official the first 100, also when both are scored at once."""
-    monkeypatch.setattr(lcm, "preprocess", lambda frame: frame.astype(np.float32) / 255)
+    monkeypatch.setattr(mind_fidelity, "preprocess", lambda frame: frame.astype(np.float32) / 255)
     monkeypatch.setattr(dino, "preprocess", lambda frame: frame.astype(np.float32) / 255)
     video = np.random.default_rng(0).integers(0, 255, (130, 32, 48, 3), np.uint8)
     encode(tmp_path / "video.mp4", video, 16)
