@@ -111,7 +111,7 @@ def run_backend(backend: Any, pool: np.ndarray, n_frames: int) -> None:
         stop = min(start + PUSHED, n_frames)
         offset = start % (len(pool) - PUSHED + 1)
         job.push(np.arange(start, stop), pool[offset : offset + stop - start])
-    job.finish()
+    job.batches.finish()
 
 
 def bare_speed(given: argparse.Namespace, backend: Any, pool: np.ndarray) -> float:

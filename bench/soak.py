@@ -1,122 +1,263 @@
-"""kill -9 at random points of every stage, start it again, and hold the tables to those of an undisturbed run.
+"""Kill every stage at random points, kill its workers, fill its disk; in the end hold all files to those of an undisturbed run.
 
-    python bench/soak.py [--kills 56] [--seed 0] [--log outputs/soak.log]
+    python bench/soak.py [--kills 56] [--worker-kills 8] [--full-disks 16] [--seed 0] [--log outputs/soak.log]
 
-A small demo world goes through all stages once undisturbed. Then every stage is started over and over and killed with its whole
-process group after a random share of the time it took, until it has had its part of the kills; a stage that finishes before its
-kill came is emptied and starts again. The last start of a stage is left to finish from what the killed ones left. In the end every
-file below tables/ is compared with the undisturbed run's, byte by byte. Prints a line per stage and `kills, resumes, differences`.
+A small demo world goes through all stages once undisturbed. Then every stage is started over and over: it meets a full disk and
+must end in one sentence; it loses a worker process and must go on; it is killed with its whole process group after a random share
+of the time it took. A stage that finishes before its kill came is emptied and starts again. The last start of a stage is left to
+finish from what the others left. In the end every table and figure is compared with the undisturbed run's, byte by byte.
+
+The full disk is a small file system of its own where this user may mount one, else a limit on the size of every file.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TextIO
 
 import numpy as np
+import psutil
 from lookback import stages
 from lookback.params import RunParams, load_run
 from lookback.pipeline import STAGES
 from lookback.pipeline.dag import Stage
+from lookback.pipeline.lock import run_lock
+from lookback.scratch import LEFT
 
-SMALL = ["curation.world.scale=0.05", "curation.world.width=160", "curation.world.height=96", "curation.filters.limit=4"]
+SMALL = [
+    "curation.world.scale=0.05",
+    "curation.world.width=160",
+    "curation.world.height=96",
+    "curation.filters.limit=4",
+    "audit.clips=1",
+    "audit.benchmarks=[wrbench]",
+]
 WITH_TIMES = ("tables/judging/cost",)  # how long a judge took is no result
+POOLED = ("extraction", "scoring")  # stages with a pool of workers over clips
 LONGEST_S = 600
+TRIES = 20
+DISK_BYTES = 256 * 2**20
+LIMITED_BYTES = 600  # of a file, where there is no disk to fill
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=56)
+    parser.add_argument("--worker-kills", type=int, default=8)
+    parser.add_argument("--full-disks", type=int, default=16)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--log", type=Path)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        log = arguments.log.open("w") if arguments.log else None
-        soak = Soak(Path(scratch), arguments.kills, arguments.workers, np.random.default_rng(arguments.seed), log)
-        return soak.run()
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        disk = stack.enter_context(SmallDisk(scratch / "disk"))
+        log = stack.enter_context(arguments.log.open("w")) if arguments.log else None
+        params = load_run("demo", [*SMALL, "run=soak", f"output={disk.folder / 'run'}", f"workers={arguments.workers}"])
+        soak = Soak(params, disk, np.random.default_rng(arguments.seed), log)
+        soak.undisturbed()
+        soak.disturb(arguments.kills, arguments.worker_kills, arguments.full_disks)
+        return 0 if soak.ended() else 1
+
+
+class SmallDisk:
+    """A file system that can be filled; a plain folder where none can be mounted."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.filler = folder, folder / "filler"
+        folder.mkdir(parents=True)
+        call = ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", str(folder)]
+        self.real = bool(shutil.which("mount")) and not subprocess.run(call, capture_output=True, check=False).returncode
+
+    def __enter__(self) -> SmallDisk:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self.real:
+            subprocess.run(["umount", "--lazy", str(self.folder)], check=True)
+
+    def fill(self, leave: int) -> None:
+        with self.filler.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, max(1, shutil.disk_usage(self.folder).free - leave))
+
+    def clear(self) -> None:
+        self.filler.unlink()
 
 
 class Soak:
-    """One undisturbed run, one killed one."""
+    """One undisturbed run, then a disturbed one at the same path, because tables name their videos."""
 
-    def __init__(self, scratch: Path, kills: int, workers: int, random: np.random.Generator, log: TextIO | None):
-        self.folder, self.undisturbed = scratch / "run", scratch / "undisturbed"
-        self.params = load_run("demo", [*SMALL, "run=soak", f"output={self.folder}", f"workers={workers}"])
-        shares = np.full(len(STAGES), kills // len(STAGES)) + (np.arange(len(STAGES)) < kills % len(STAGES))
-        self.kills = dict(zip((stage.name for stage in STAGES), map(int, shares), strict=True))
-        self.random, self.log = random, log
-        self.done_kills = self.resumes = 0
+    def __init__(self, params: RunParams, disk: SmallDisk, random: np.random.Generator, log: TextIO | None = None):
+        self.params, self.disk, self.random, self.log = params, disk, random, log
+        self.folder = params.paths.root
+        self.reference = self.folder.with_name("undisturbed")
+        self.told = disk.folder.with_name("told")
+        self.seconds: dict[str, float] = {}
+        self.counted: Counter[str] = Counter()
+        self.sentences: list[str] = []
 
-    def run(self) -> int:
-        seconds = {stage.name: self._finish(stage) for stage in STAGES}
-        # the same path for both runs, because tables name their videos
-        self.folder.rename(self.undisturbed)
+    def undisturbed(self) -> None:
         for stage in STAGES:
-            self._soak(stage, seconds[stage.name])
-        differences = compare(self.undisturbed, self.folder)
+            self.seconds[stage.name] = self.finish(stage)
+        self.folder.rename(self.reference)
+
+    def disturb(self, kills: int, worker_kills: int, full_disks: int) -> None:
+        for stage in STAGES:
+            for _ in range(_share(full_disks, stage, STAGES)):
+                self.full_disk(stage)
+            for _ in range(_share(worker_kills, stage, [stage for stage in STAGES if stage.name in POOLED])):
+                self.kill_worker(stage)
+            for _ in range(_share(kills, stage, STAGES)):
+                self.kill(stage)
+            again = self.finish(stage)
+            self.say(f"{stage.name:<11} {dict(self.counted)} so far; last start {again:.1f} s")
+
+    def ended(self) -> bool:
+        """Whether the disturbed run is the undisturbed one, said in a line."""
+        differences = compare(self.reference, self.folder)
+        left = [path for path in self.folder.rglob("*") if LEFT.match(path.name)]
         for name in differences:
-            self._say(f"differs: {name}")
-        compared = len(tables(self.undisturbed))
-        self._say(f"kills {self.done_kills}, resumes {self.resumes}, files compared {compared}, differences {len(differences)}")
-        return 1 if differences else 0
+            self.say(f"differs: {name}")
+        counts = ", ".join(f"{what}: {count}" for what, count in self.counted.items())
+        compared = len(outputs(self.reference))
+        self.say(f"{counts}, files compared: {compared}, differences: {len(differences)}, left behind: {len(left)}")
+        return not differences and not left
 
-    def _soak(self, stage: Stage, seconds: float) -> None:
-        killed = finished_before = 0
-        while killed < self.kills[stage.name]:
-            started = time.monotonic()
-            child = start(stage, self.params)
-            if self._killed(child, float(self.random.uniform(0, seconds))):
-                killed += 1
-            else:
-                finished_before += 1
-                seconds = min(seconds, time.monotonic() - started)  # the first run also warmed the caches
-                empty(stage, self.params)
-        left = len(list(self.folder.rglob(".*.*.*")))
-        again = self._finish(stage)
-        self.done_kills += killed
-        self.resumes += killed  # every killed start was followed by another that went on from it
-        self._say(
-            f"{stage.name:<11} {killed:>3} kills within {seconds:5.1f} s, {finished_before} ended before their kill; "
-            f"last start {again:5.1f} s; {left} unfinished files left aside"
-        )
+    def kill(self, stage: Stage) -> None:
+        """Kill the stage and everything it started, at a random moment."""
 
-    def _killed(self, child: int, after_s: float) -> bool:
-        deadline = time.monotonic() + after_s
-        while time.monotonic() < deadline:
-            if os.waitpid(child, os.WNOHANG)[0]:
-                return False
-            time.sleep(0.005)
-        os.killpg(child, signal.SIGKILL)
-        return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        def strike(child: int) -> bool:
+            deadline = time.monotonic() + float(self.random.uniform(0, self.seconds[stage.name]))
+            while time.monotonic() < deadline:
+                if _over(child):
+                    return False
+                time.sleep(0.005)
+            os.killpg(child, signal.SIGKILL)
+            return True
 
-    def _finish(self, stage: Stage) -> float:
+        self._until_struck(stage, "kills", strike, self.params, ended_well=False)
+
+    def kill_worker(self, stage: Stage) -> None:
+        """Kill one process of the stage's pool when the first result of the stage is there; the stage goes on."""
+        spread = self.params.model_copy(update={"workers": 2})
+
+        def strike(child: int) -> bool:
+            before = self._entries()
+            while not _over(child):
+                workers = _workers(child)
+                if workers and self._entries() > before:
+                    workers[0].kill()
+                    return True
+                time.sleep(0.002)
+            return False
+
+        self._until_struck(stage, "worker kills", strike, spread, ended_well=True)
+
+    def full_disk(self, stage: Stage) -> None:
+        """The stage starts with little room on its disk and must end in one sentence."""
+        empty(stage, self.params)
+        self.folder.mkdir(exist_ok=True)
+        for leave in (int(self.random.integers(0, 32_768)), 0):
+            if self.disk.real:
+                self.disk.fill(leave)
+            try:
+                child = start(stage, self.params, self.told, 0 if self.disk.real else LIMITED_BYTES)
+                failed = self._wait(stage, child)
+            finally:
+                if self.disk.real:
+                    self.disk.clear()
+            if failed:
+                break
+            empty(stage, self.params)
+        sentence = self.told.read_text()
+        if not failed or not sentence.startswith("CannotWrite: Cannot write ") or "\n" in sentence:
+            raise SystemExit(f"{stage.name} on a full disk ended with status {failed}: {sentence}")
+        self.sentences.append(sentence)
+        self.counted["full disks"] += 1
+
+    def finish(self, stage: Stage) -> float:
         started = time.monotonic()
-        child = start(stage, self.params)
-        while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+        if status := self._wait(stage, start(stage, self.params, self.told)):
+            raise SystemExit(f"{stage.name} failed with status {status} after {dict(self.counted)}: {self.told.read_text()}")
+        return time.monotonic() - started
+
+    def _until_struck(self, stage: Stage, what: str, strike: Callable[[int], bool], params: RunParams, ended_well: bool) -> None:
+        """Start the stage until the strike hits it; one that finished before is emptied, so that the next has work to do."""
+        for _ in range(TRIES):
+            empty(stage, self.params)
+            started = time.monotonic()
+            child = start(stage, params, self.told)
+            struck = strike(child)
+            status = self._wait(stage, child)
+            if struck and (status == 0) == ended_well:
+                self.counted[what] += 1
+                return
+            if status not in (0, signal.SIGKILL):
+                raise SystemExit(f"{stage.name} failed with status {status}: {self.told.read_text()}")
+            if params is self.params:
+                self.seconds[stage.name] = min(self.seconds[stage.name], time.monotonic() - started)
+        raise SystemExit(f"{stage.name} was never hit in {TRIES} starts")
+
+    def _entries(self) -> int:
+        """How many results the store holds."""
+        return sum(name.endswith(".json") for _, _, names in os.walk(self.params.paths.artifacts) for name in names)
+
+    def _wait(self, stage: Stage, child: int) -> int:
+        started = time.monotonic()
+        while not _over(child):
             if time.monotonic() - started > LONGEST_S:
                 os.killpg(child, signal.SIGKILL)
                 raise SystemExit(f"{stage.name} hangs")
             time.sleep(0.01)
-        if ended[1]:
-            raise SystemExit(f"{stage.name} failed with status {ended[1]} after {self.done_kills} kills")
-        return time.monotonic() - started
+        return os.waitpid(child, 0)[1]
 
-    def _say(self, line: str) -> None:
+    def say(self, line: str) -> None:
         print(line, flush=True)
         if self.log:
             print(line, file=self.log, flush=True)
 
 
-def start(stage: Stage, params: RunParams) -> int:
-    """The stage in a forked process that leads a group of its own: everything is imported already, so the time is the stage's."""
+def _share(count: int, stage: Stage, among: list[Stage] | tuple[Stage, ...]) -> int:
+    """The stage's part of so many strikes."""
+    if stage not in among:
+        return 0
+    return count // len(among) + (list(among).index(stage) < count % len(among))
+
+
+def _over(child: int) -> bool:
+    """Whether the child has ended; it is still to be waited for."""
+    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _workers(child: int) -> list[psutil.Process]:
+    """The processes of the child's pool that are at work."""
+    found = []
+    with suppress(psutil.Error):
+        for process in psutil.Process(child).children():
+            with suppress(psutil.Error):  # it ended just now
+                if "spawn_main" in " ".join(process.cmdline()):
+                    found.append(process)
+    return found
+
+
+def start(stage: Stage, params: RunParams, told: Path, largest_file: int = 0) -> int:
+    """The stage in a forked process that leads a group of its own: everything is imported already, so the time is the stage's.
+
+    What it fails with is written to `told`. With `largest_file` no file below may grow beyond so many bytes.
+    """
+    function = getattr(stages, stage.name)  # imported here, once
     child = os.fork()
     if child:
         # both sides set it: the group must exist before it can be killed
@@ -127,14 +268,16 @@ def start(stage: Stage, params: RunParams) -> int:
     try:
         with Path(os.devnull).open("w") as nowhere:
             os.dup2(nowhere.fileno(), 1)
-            if not os.environ.get("SOAK_ERRORS"):
-                os.dup2(nowhere.fileno(), 2)
-            getattr(stages, stage.name)(params)
+            os.dup2(nowhere.fileno(), 2)
+        with run_lock(params.paths.root):
+            if largest_file:
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
+            function(params)
         status = 0
-    except BaseException:
-        import traceback
-
-        traceback.print_exc()
+    except BaseException as error:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        told.write_text(f"{type(error).__name__}: {error}")
     finally:
         os._exit(status)
 
@@ -144,23 +287,30 @@ def empty(stage: Stage, params: RunParams) -> None:
     paths = params.paths
     for table in stage.writes:
         (paths.tables / f"{table}.parquet").unlink(missing_ok=True)
-    made = {"curation": [paths.datasets], "judging": [paths.root / "judge_cache"]}.get(stage.name, [])
+    made = {
+        "curation": [paths.datasets, paths.artifacts / "probe"],
+        "judging": [paths.root / "judge_cache"],
+        "forensics": [paths.artifacts / "forensics"],
+        "audit": [paths.root / "audit"],
+    }.get(stage.name, [])
     if stage.name == "extraction":
-        made = [folder for folder in paths.artifacts.glob("*") if folder.name != "score"]
+        made = [folder for folder in paths.artifacts.glob("*") if folder.name not in ("score", "probe", "forensics")]
     elif stage.name == "scoring":
         made = [paths.artifacts / "score"]
     for folder in (*made, paths.tables / stage.name, paths.figures / stage.name):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def tables(folder: Path) -> dict[str, Path]:
-    files = {path.relative_to(folder).as_posix(): path for path in sorted((folder / "tables").rglob("*")) if path.is_file()}
+def outputs(folder: Path) -> dict[str, Path]:
+    """What a run is there for: its tables and figures. The page is made of these; it also shows how long the metrics took."""
+    found = [*(folder / "tables").rglob("*"), *(folder / "figures").rglob("*")]
+    files = {path.relative_to(folder).as_posix(): path for path in sorted(found) if path.is_file()}
     return {name: path for name, path in files.items() if not path.name.startswith(".") and not name.startswith(WITH_TIMES)}
 
 
 def compare(one: Path, other: Path) -> list[str]:
-    """Files below tables/ that are not the same in both, or only in one."""
-    first, second = tables(one), tables(other)
+    """Files that are not the same in both runs, or only in one."""
+    first, second = outputs(one), outputs(other)
     same = {name for name in first.keys() & second.keys() if first[name].read_bytes() == second[name].read_bytes()}
     return sorted((first.keys() | second.keys()) - same)
 

@@ -64,6 +64,19 @@ class PairQuestions:
     judgeable_first: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True)
+class SelfCheck:
+    """(setting, subset) at which the self-check's clip of a room, and that of a face, are scored; a still camera is one of `still`.
+
+    `answers(spoilt)` are written answers to the benchmark's questions: task -> question -> "yes", "no" or a number.
+    """
+
+    places: tuple[tuple[str, str], ...]
+    faces: tuple[tuple[str, str], ...] = ()
+    still: tuple[tuple[str, str], ...] = ()
+    answers: Callable[[bool], dict[str, dict[str, str | float]]] = lambda spoilt: {}
+
+
 class Benchmark:
     """One paper's benchmark. Subclasses set the fields and override the methods that the paper has something to say about."""
 
@@ -174,6 +187,10 @@ class Benchmark:
 
     def writer(self) -> Writer | None:
         """Writes datasets in its layout."""
+        return None
+
+    def selfcheck(self) -> SelfCheck | None:
+        """Where the self-check scores its own clips as this benchmark's."""
         return None
 
     def printed(self) -> PrintedPaper | None:

@@ -33,6 +33,11 @@ def one_line() -> str:
     return f"{platform.machine()}, {processor()}, {count} core{'s' * (count > 1)}" + (f", {graphics}" if graphics else "")
 
 
+def described() -> str:
+    """The machine with the versions of the libraries that its numbers depend on."""
+    return "; ".join([one_line(), *(f"{name} {_version(package)}" for name, package in LIBRARIES.items())])
+
+
 def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -83,7 +83,7 @@ class ArtifactStore:
 
     def _head(self, path: Path, producer: Producer, input_hash: str) -> dict[str, Any] | None:
         try:
-            head = json.loads(path.read_bytes())
+            head: dict[str, Any] = json.loads(path.read_bytes())
             whole = head.pop("checksum") == sha256_json(head)
         except FileNotFoundError:
             return None

@@ -27,21 +27,21 @@ def test_features_equal_a_direct_forward(folder: Path, astronaut: np.ndarray):
     frames = shifting_clip(astronaut, 12, 90, 160, 6)
     backend = OpenClip(options(path=str(folder), frames_per_segment=2))
     entry = run_job(backend.start(clip(setting="T", caption_segments=CAPTIONS), video_info(frames), {}), frames)
-    assert entry.arrays["frame_index"].tolist() == [1, 3, 5, 7, 9, 11] and entry.arrays["segment"].tolist() == [0, 0, 1, 1, 2, 2]
+    assert entry.frame_index.tolist() == [1, 3, 5, 7, 9, 11] and entry.segment.tolist() == [0, 0, 1, 1, 2, 2]
     model, preprocess = open_clip.create_model_from_pretrained(f"local-dir:{folder}")
     tokenizer = open_clip.get_tokenizer(f"local-dir:{folder}")
     with torch.inference_mode():
-        pictures = torch.stack([preprocess(Image.fromarray(frames[index])) for index in entry.arrays["frame_index"]])
+        pictures = torch.stack([preprocess(Image.fromarray(frames[index])) for index in entry.frame_index])
         images = model.eval().encode_image(pictures, normalize=True).numpy()
         texts = model.encode_text(tokenizer(CAPTIONS), normalize=True).numpy()
-    assert np.allclose(entry.arrays["image"], images, atol=1e-5) and np.allclose(entry.arrays["text"], texts, atol=1e-5)
-    assert entry.arrays["image"].shape == (6, 24) and np.allclose(np.linalg.norm(entry.arrays["text"], axis=1), 1, atol=1e-5)
+    assert np.allclose(entry.image, images, atol=1e-5) and np.allclose(entry.text, texts, atol=1e-5)
+    assert entry.image.shape == (6, 24) and np.allclose(np.linalg.norm(entry.text, axis=1), 1, atol=1e-5)
 
 
 def test_a_prompt_serves_as_the_one_segment(folder: Path, astronaut: np.ndarray):
     frames = astronaut[None, :64, :64].repeat(3, 0)
     entry = run_job(OpenClip(options(path=str(folder))).start(clip(prompt="a portrait"), video_info(frames), {}), frames)
-    assert entry.arrays["text"].shape == (1, 24) and entry.arrays["frame_index"].tolist() == [0, 1, 2]
+    assert entry.text.shape == (1, 24) and entry.frame_index.tolist() == [0, 1, 2]
 
 
 def test_a_clip_without_any_text_has_no_features(folder: Path, astronaut: np.ndarray):

@@ -26,22 +26,22 @@ def test_depth_anything_3_depth_is_spread_over_the_video(tmp_path: Path):
     path = tmp_path / "results.npz"
     np.savez(path, depth=depth, extrinsics=np.zeros((5, 3, 4)))
     entry = read(poses=str(path), poses_format="da3")
-    assert entry.arrays["frame_index"].tolist() == [0, 2, 4, 6, 8] and entry.record["metric"] is True
-    assert np.allclose(entry.arrays["depth"], depth, rtol=1e-3) and "mapped linearly" in entry.record["notes"][0]
+    assert entry.frame_index.tolist() == [0, 2, 4, 6, 8] and entry.record["metric"] is True
+    assert np.allclose(entry.depth, depth, rtol=1e-3) and "mapped linearly" in entry.record["notes"][0]
 
 
 def test_large_maps_are_thinned_without_averaging(tmp_path: Path):
     depth = np.where(np.arange(640) < 320, 1.0, 9.0) * np.ones((9, 360, 1))
     np.save(tmp_path / "depth.npy", depth)
     entry = read(extras={"depth": str(tmp_path / "depth.npy")})
-    assert entry.arrays["depth"].shape == (9, 180, 320) and set(np.unique(entry.arrays["depth"])) == {1.0, 9.0}
+    assert entry.depth.shape == (9, 180, 320) and set(np.unique(entry.depth)) == {1.0, 9.0}
 
 
 def test_a_folder_of_16_bit_maps_is_millimetres(tmp_path: Path):
     for index in range(9):
         cv2.imwrite(str(tmp_path / f"d.{index:04d}.png"), np.full((18, 32), 1500 + index, np.uint16))
     entry = read(extras={"depth": str(tmp_path)})
-    assert np.allclose(entry.arrays["depth"][:, 0, 0], 1.5 + np.arange(9) / 1000, atol=1e-3)
+    assert np.allclose(entry.depth[:, 0, 0], 1.5 + np.arange(9) / 1000, atol=1e-3)
 
 
 def test_the_ground_truths_depth_is_not_a_generated_clips(tmp_path: Path):
@@ -49,7 +49,7 @@ def test_the_ground_truths_depth_is_not_a_generated_clips(tmp_path: Path):
     with pytest.raises(NotScorable) as raised:
         read(gt_depth=str(tmp_path / "depth.npy"), ground_truth="truth.mp4")
     assert raised.value.reason is Reason.NO_DEPTH
-    assert read(gt_depth=str(tmp_path / "depth.npy"), ground_truth="clip.mp4").arrays["depth"].shape == (9, 18, 32)
+    assert read(gt_depth=str(tmp_path / "depth.npy"), ground_truth="clip.mp4").depth.shape == (9, 18, 32)
 
 
 @pytest.mark.parametrize(
@@ -75,12 +75,12 @@ def test_depth_anything_equals_a_direct_forward(tmp_path: Path, astronaut: np.nd
     frames = shifting_clip(astronaut, 6, 90, 160, 8)
     backend = DepthAnythingV2(options(path=str(folder), max_side=1000))
     entry = run_job(backend.start(clip(), video_info(frames), {}), frames)
-    picked = entry.arrays["frame_index"]
+    picked = entry.frame_index
     model, processor = AutoModelForDepthEstimation.from_pretrained(folder).eval(), AutoImageProcessor.from_pretrained(folder)
     with torch.inference_mode():
         expected = model(**processor(images=list(frames[picked]), return_tensors="pt")).predicted_depth.numpy()
-    assert entry.arrays["depth"].shape == (len(picked), 56, 98) == expected.shape  # 16:9, whole patches of 14
-    assert np.allclose(entry.arrays["depth"], expected, atol=1e-5)
+    assert entry.depth.shape == (len(picked), 56, 98) == expected.shape  # 16:9, whole patches of 14
+    assert np.allclose(entry.depth, expected, atol=1e-5)
     assert entry.record["metric"] is False
     small = run_job(DepthAnythingV2(options(path=str(folder), max_side=49)).start(clip(), video_info(frames), {}), frames)
-    assert small.arrays["depth"].shape[1:] == (28, 49)
+    assert small.depth.shape[1:] == (28, 49)

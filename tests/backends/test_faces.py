@@ -98,14 +98,14 @@ def test_a_face_that_leaves_and_returns_stays_one_track(backend: ScrfdDlib, astr
     canvas[4, 20:220, 10:210], canvas[4, 30:230, 215:415] = portrait, other
     entry = run_job(backend.start(clip(), video_info(canvas), {}), canvas)
     by_frame: dict[int, list[tuple[float, int]]] = {}
-    for frame, box, track in zip(entry.arrays["frame"], entry.arrays["box"], entry.arrays["track"], strict=True):
+    for frame, box, track in zip(entry.frame, entry.box, entry.track, strict=True):
         by_frame.setdefault(int(frame), []).append((float(box[0]), int(track)))
     left, right = (track for _, track in sorted(by_frame[0]))
     assert left != right and 2 not in by_frame
     assert [track for _, track in by_frame[1]] == [right] and [track for _, track in by_frame[3]] == [left]
     assert [track for _, track in sorted(by_frame[4])] == [left, right]
     assert entry.record["n_tracks"] == 2 and entry.record["sampled_frames"] == [0, 1, 2, 3, 4]
-    assert entry.arrays["embedding"].shape == (6, 128) and entry.arrays["landmarks"].shape == (6, 5, 2)
+    assert entry.embedding.shape == (6, 128) and entry.landmarks.shape == (6, 5, 2)
 
 
 def test_no_face_is_a_typed_reason(backend: ScrfdDlib):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import made_artifacts
 import numpy as np
 import pytest
 import skimage.data
@@ -16,7 +17,6 @@ from lookback.backends.features.geometry import IMAGENET, Grid, on_grid
 from lookback.errors import BackendUnavailable, NotScorable, Reason
 from lookback.media import pad_to_grid
 from lookback.networks.efficientnet_lite0 import load
-from lookback.store import Entry
 from lookback.weights import locate
 
 CLASSES = {
@@ -95,7 +95,7 @@ def test_dino_tokens_equal_a_direct_forward(tmp_path: Path, astronaut: np.ndarra
     frames = shifting_clip(astronaut, 9, 90, 160, 4)
     made = backend(options(path=str(folder), max_side=side))
     entry = run_job(made.start(clip(), video_info(frames), {}), frames)
-    picked = entry.arrays["frame_index"]
+    picked = entry.frame_index
     assert picked.tolist() == [0, 3, 5, 8] and entry.record["sampling"] == "3 fps, at most 24"
     padded, valid = pad_to_grid(frames[picked].astype(np.float32), patch, side)
     pixels = (padded / 255 - np.array(IMAGENET.mean)) / np.array(IMAGENET.std)
@@ -104,9 +104,9 @@ def test_dino_tokens_equal_a_direct_forward(tmp_path: Path, astronaut: np.ndarra
         tokens = model(pixel_values=torch.from_numpy(pixels).permute(0, 3, 1, 2).float()).last_hidden_state.numpy()
     registers = tokens.shape[1] - 1 - valid.size
     assert registers == {"dinov2": 0, "registers": 4, "dinov3": 4}[kind]
-    assert np.allclose(entry.arrays["cls"], tokens[:, 0], atol=1e-4)
-    assert np.allclose(entry.arrays["patches"].astype(np.float32), tokens[:, 1 + registers :], atol=5e-3)
-    assert entry.arrays["grid"].tolist() == [7, 7] and np.array_equal(entry.arrays["valid"][0], valid.ravel()) and not valid.all()
+    assert np.allclose(entry.cls, tokens[:, 0], atol=1e-4)
+    assert np.allclose(entry.patches.astype(np.float32), tokens[:, 1 + registers :], atol=5e-3)
+    assert entry.grid.tolist() == [7, 7] and np.array_equal(entry.valid[0], valid.ravel()) and not valid.all()
 
 
 def test_mixed_precision_stays_near_full_precision(tmp_path: Path, astronaut: np.ndarray):
@@ -135,15 +135,10 @@ def test_embedded_features_tell_scenes_apart(embedded_weights: None, astronaut: 
         skimage.data.chelsea()[50:242, 60:380],
     ]
     found = LiteFeatures(options()).encode(np.stack(pictures))
-    assert found.grid == (9, 14) and found.valid.all() and found.patches.shape == (4, 126, 1280)
+    assert found.grid.tolist() == [9, 14] and found.valid.all() and found.patches.shape == (4, 126, 1280)
     unit = found.cls / np.linalg.norm(found.cls, axis=1, keepdims=True)
     similarity = unit @ unit.T
     assert similarity[0, 1] > 0.95 and similarity[0, 2] < 0.6 and similarity[2, 3] < 0.6
-
-
-def mask_entry(masks: np.ndarray, frames: np.ndarray, track: np.ndarray | None = None) -> Entry:
-    arrays = {"masks": np.packbits(masks, axis=-1), "frame_index": frames}
-    return Entry(arrays if track is None else {**arrays, "track": track}, {"shape": list(masks.shape)})
 
 
 def test_a_crop_shows_the_object_alone(astronaut: np.ndarray):
@@ -164,15 +159,15 @@ def test_object_features_ignore_the_background(embedded_weights: None, astronaut
     masks = np.zeros((6, 48, 80), bool)
     for k in range(4):  # in view in the first four frames only
         masks[k, 14:45, 28 + 2 * k : 52 + 2 * k] = True
-    entry = {"masks": mask_entry(masks, np.arange(6))}
+    entry = {"masks": made_artifacts.masks(masks)}
     other = frames.copy()
     full = np.repeat(np.repeat(masks, 4, 1), 4, 2)
     other[~full] = np.random.default_rng(0).integers(0, 255, (int((~full).sum()), 3))
     backend = LiteObjects(options())
     first = run_job(backend.start(clip(), video_info(frames), entry), frames)
     second = run_job(backend.start(clip(), video_info(frames), entry), other)
-    assert first.arrays["object_frame"].tolist() == [0, 1, 2, 3] and first.arrays["object"].shape == (4, 1280)
-    unit = [each.arrays["object"] / np.linalg.norm(each.arrays["object"], axis=1, keepdims=True) for each in (first, second)]
+    assert first.frame.tolist() == [0, 1, 2, 3] and first.vector.shape == (4, 1280)
+    unit = [each.vector / np.linalg.norm(each.vector, axis=1, keepdims=True) for each in (first, second)]
     assert (unit[0] * unit[1]).sum(1).min() > 0.98  # only interpolation at the mask's edge differs
     assert (unit[0] @ unit[0].T).min() > 0.95
 
@@ -182,11 +177,11 @@ def test_person_features_keep_the_track_of_each_row(embedded_weights: None, astr
     masks = np.zeros((4, 48, 80), bool)
     masks[[0, 2, 3], 14:45, 28:52] = True
     masks[1, 5:20, 60:75] = True
-    people = {"people": mask_entry(masks, np.array([0, 0, 1, 2]), np.array([0, 1, 0, 0]))}
+    people = {"people": made_artifacts.people(masks, np.array([0, 1, 0, 0]), frame_index=np.array([0, 0, 1, 2]))}
     entry = run_job(LitePeople(options()).start(clip(), video_info(frames), people), frames)
-    assert entry.arrays["person_frame"].tolist() == [0, 0, 1, 2] and entry.arrays["person_track"].tolist() == [0, 1, 0, 0]
-    assert np.allclose(entry.arrays["person"][0], entry.arrays["person"][3], atol=1e-4)
-    assert not np.allclose(entry.arrays["person"][0], entry.arrays["person"][1], atol=1e-1)
+    assert entry.frame.tolist() == [0, 0, 1, 2] and entry.track.tolist() == [0, 1, 0, 0]
+    assert np.allclose(entry.vector[0], entry.vector[3], atol=1e-4)
+    assert not np.allclose(entry.vector[0], entry.vector[1], atol=1e-1)
 
 
 def test_dino_object_features_are_the_cls_tokens_of_the_crops(tmp_path: Path, astronaut: np.ndarray):
@@ -197,19 +192,19 @@ def test_dino_object_features_are_the_cls_tokens_of_the_crops(tmp_path: Path, as
     masks[0, 14:45, 28:52] = True
     frames = astronaut[None, :192, 64:384]
     entry = run_job(
-        Dinov2Objects(options(path=str(folder))).start(clip(), video_info(frames), {"masks": mask_entry(masks, np.arange(1))}),
+        Dinov2Objects(options(path=str(folder))).start(clip(), video_info(frames), {"masks": made_artifacts.masks(masks)}),
         frames,
     )
     canvas = cut_out(frames[0], np.repeat(np.repeat(masks[0], 4, 0), 4, 1), IMAGENET.mean)[..., :3]
     pixels = torch.from_numpy((canvas / 255 - np.array(IMAGENET.mean)) / np.array(IMAGENET.std)).permute(2, 0, 1)[None].float()
     with torch.inference_mode():
         expected = AutoModel.from_pretrained(folder).eval()(pixel_values=pixels).last_hidden_state[0, 0].numpy()
-    assert np.allclose(entry.arrays["object"][0], expected, atol=1e-4)
+    assert np.allclose(entry.vector[0], expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("masks", [None, np.zeros((2, 48, 80), bool)])
 def test_no_mask_is_a_typed_reason(embedded_weights: None, astronaut: np.ndarray, masks: np.ndarray | None):
-    artifacts = {} if masks is None else {"masks": mask_entry(masks, np.arange(2))}
+    artifacts = {} if masks is None else {"masks": made_artifacts.masks(masks)}
     with pytest.raises(NotScorable) as raised:
         LiteObjects(options()).start(clip(), video_info(astronaut[None, :192, :320]), artifacts)
     assert raised.value.reason is Reason.NO_MASK

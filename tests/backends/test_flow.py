@@ -28,13 +28,13 @@ def test_dis_finds_a_pan_and_its_direction(astronaut: np.ndarray):
 def test_magnitudes_are_in_pixels_of_the_video(astronaut: np.ndarray, max_side: int):
     frames = shifting_clip(astronaut, 5, 200, 320, 6)
     entry = run_job(DisFlow(options(max_side=max_side)).start(clip(), video_info(frames), {}), frames)
-    assert entry.arrays["frame_index"].tolist() == [0, 1, 2, 3]
-    assert entry.arrays["magnitude"] == pytest.approx([6] * 4, abs=0.8)
+    assert entry.frame_index.tolist() == [0, 1, 2, 3]
+    assert entry.magnitude == pytest.approx([6] * 4, abs=0.8)
 
 
 def test_a_still_clip_does_not_move(astronaut: np.ndarray):
     frames = np.repeat(astronaut[None, :128, :160], 3, 0)
-    assert run_job(DisFlow(options()).start(clip(), video_info(frames), {}), frames).arrays["magnitude"].max() < 0.01
+    assert run_job(DisFlow(options()).start(clip(), video_info(frames), {}), frames).magnitude.max() < 0.01
 
 
 def test_one_frame_has_no_motion(astronaut: np.ndarray):

@@ -5,15 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import cv2
+import made_artifacts
 import numpy as np
 import pytest
 import tiny_checkpoints
 from conftest import clip, options, run_job, video_info
-from lookback.backends.people.bodies import body_boxes, working_size
+from lookback.artifacts import FaceTracks
+from lookback.artifacts.masks import working_size
+from lookback.backends.people.bodies import WORKING_SIDE, body_boxes
 from lookback.backends.people.face_grabcut import FaceGrabCut
 from lookback.backends.people.sam2 import Sam2People
 from lookback.errors import NotScorable, Reason
-from lookback.store import Entry
 
 FACE = np.array([150.0, 40.0, 182.0, 80.0])
 
@@ -32,14 +34,8 @@ def figure(x: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return cv2.GaussianBlur(frame, (0, 0), 0.8), body, FACE + np.array([x, 0, x, 0])
 
 
-def faces(boxes: list[np.ndarray], frames: list[int], track: list[int]) -> dict[str, Entry]:
-    count = len(boxes)
-    arrays = {"frame": np.array(frames), "box": np.array(boxes), "score": np.full(count, 0.8), "track": np.array(track)}
-    return {"faces": Entry(arrays, {})}
-
-
-def unpack(entry: Entry) -> np.ndarray:
-    return np.unpackbits(entry.arrays["masks"], axis=-1, count=entry.record["shape"][2]).astype(bool)
+def faces(boxes: list[np.ndarray], frames: list[int], track: list[int]) -> dict[str, FaceTracks]:
+    return {"faces": made_artifacts.faces(np.array(frames), np.array(boxes), np.array(track))}
 
 
 def iou(a: np.ndarray, b: np.ndarray) -> float:
@@ -62,13 +58,13 @@ def test_grabcut_cuts_the_figure_out_and_is_repeatable():
     backend = FaceGrabCut(options())
     entry = run_job(backend.start(clip(), video_info(frames), artifacts), frames)
     again = run_job(backend.start(clip(), video_info(frames), artifacts), frames)
-    assert np.array_equal(entry.arrays["masks"], again.arrays["masks"])
-    masks = unpack(entry)
+    assert np.array_equal(entry.packed, again.packed)
+    masks = entry.all()
     assert iou(masks[0], body) > 0.85 and iou(masks[1], moved) > 0.85
-    assert entry.arrays["frame_index"].tolist() == [0, 1] and entry.arrays["state"].tolist() == [1, 1]
-    assert entry.arrays["area"] == pytest.approx(masks.mean((1, 2)), abs=1e-6)
+    assert entry.frame_index.tolist() == [0, 1] and entry.state.tolist() == [1, 1]
+    assert entry.area == pytest.approx(masks.mean((1, 2)), abs=1e-6)
     rows, columns = np.flatnonzero(body.any(1)), np.flatnonzero(body.any(0))
-    assert entry.arrays["boxes"][0] == pytest.approx([columns[0], rows[0], columns[-1] + 1, rows[-1] + 1], abs=4)
+    assert entry.boxes[0] == pytest.approx([columns[0], rows[0], columns[-1] + 1, rows[-1] + 1], abs=4)
 
 
 def test_two_people_do_not_share_pixels_of_their_faces():
@@ -78,17 +74,17 @@ def test_two_people_do_not_share_pixels_of_their_faces():
     entry = run_job(
         FaceGrabCut(options()).start(clip(), video_info(frame[None]), faces([face, other], [0, 0], [0, 1])), frame[None]
     )
-    masks = unpack(entry)
+    masks = entry.all()
     assert not masks[0, 45:75, 215:240].any() and masks[1, 45:75, 215:240].mean() > 0.8
-    assert entry.arrays["track"].tolist() == [0, 1]
+    assert entry.track.tolist() == [0, 1]
 
 
 def test_large_frames_are_stored_at_the_working_size_with_boxes_in_video_pixels():
     frame, body, face = figure()
     large = cv2.resize(frame, (1280, 960), interpolation=cv2.INTER_CUBIC)
     entry = run_job(FaceGrabCut(options()).start(clip(), video_info(large[None]), faces([face * 4], [0], [0])), large[None])
-    assert entry.record["shape"] == [1, *working_size(960, 1280)] == [1, 240, 320]
-    assert iou(unpack(entry)[0], body) > 0.85 and entry.arrays["boxes"][0, 3] > 800
+    assert entry.shape == (1, *working_size(960, 1280, WORKING_SIDE)) == (1, 240, 320)
+    assert iou(entry.all()[0], body) > 0.85 and entry.boxes[0, 3] > 800
 
 
 def test_without_faces_there_are_no_people():
@@ -106,7 +102,8 @@ def test_sam2_masks_equal_a_direct_forward(tmp_path: Path):
     frame, _, face = figure()
     second = face + np.array([60, 0, 60, 0])
     backend = Sam2People(options(path=str(folder)))
-    masks = unpack(run_job(backend.start(clip(), video_info(frame[None]), faces([face, second], [0, 0], [0, 1])), frame[None]))
+    job = backend.start(clip(), video_info(frame[None]), faces([face, second], [0, 0], [0, 1]))
+    masks = run_job(job, frame[None]).all()
     assert 0.01 < masks.mean() < 0.99
     processor, model = Sam2Processor.from_pretrained(folder), Sam2Model.from_pretrained(folder).eval()
     for row, box in enumerate((face, second)):

@@ -142,12 +142,10 @@ def test_the_style_artifact_of_a_still_and_of_a_changing_clip(embedded_weights: 
     changing = still.copy()
     changing[6:] = 255 - changing[6:]
     first, second = (run_job(backend.start(clip(), video_info(each), {}), each) for each in (still, changing))
-    assert (
-        first.arrays["style_distance"].max() < 1e-5 and len(first.arrays["frame_index"]) == len(first.arrays["style_distance"]) + 1
-    )
-    steps = second.arrays["style_distance"]
-    assert np.argmax(steps) == np.flatnonzero(second.arrays["frame_index"] >= 6)[0] - 1 and steps.max() > 0.3
-    assert np.array_equal(steps, second.arrays["style_distances"][:, 1]) and second.record["network"] == "vgg16"
+    assert first.distance.max() < 1e-5 and len(first.frame_index) == len(first.distance) + 1
+    steps = second.distance
+    assert np.argmax(steps) == np.flatnonzero(second.frame_index >= 6)[0] - 1 and steps.max() > 0.3
+    assert np.array_equal(steps, second.distances[:, 1]) and second.record["network"] == "vgg16"
     assert second.record["layers"] == ["relu1_1", "relu2_1"]  # the network is run no deeper than it must
 
 
@@ -168,6 +166,6 @@ def test_a_pan_changes_style_less_than_a_cut(embedded_weights: None, astronaut: 
     frames = shifting_clip(astronaut, 8, 96, 160, 4)
     frames[6:] = skimage.data.coffee()[:96, :160]
     entry = run_job(EmbeddedPerceptual(options(max_side=192)).start(clip(), video_info(frames), {}), frames)
-    steps = entry.arrays["style_distance"]
-    cut = np.flatnonzero(entry.arrays["frame_index"] >= 6)[0] - 1
+    steps = entry.distance
+    cut = np.flatnonzero(entry.frame_index >= 6)[0] - 1
     assert steps[cut] > 2 * np.delete(steps, cut).max()

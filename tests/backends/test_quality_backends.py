@@ -29,8 +29,8 @@ def test_blur_takes_sharpness_away_frame_by_frame(astronaut: np.ndarray):
     picture = astronaut[:96, 60:220]
     frames = np.stack([(gaussian(picture, sigma, channel_axis=-1) * 255).astype(np.uint8) for sigma in (0.01, 1, 2, 4)])
     entry = run_job(Sharpness(options(sample_fps=8)).start(clip(), video_info(frames), {}), frames)
-    assert entry.arrays["frame_index"].tolist() == [0, 1, 2, 3] and np.all(np.diff(entry.arrays["sharpness"]) < 0)
-    assert set(entry.arrays) == {"frame_index", "sharpness"}  # under its own name, never as a paper's score
+    assert entry.frame_index.tolist() == [0, 1, 2, 3] and np.all(np.diff(entry.sharpness) < 0)
+    assert set(entry.pack().arrays) == {"frame_index", "sharpness"}  # under its own name, never as a paper's score
 
 
 def test_pyiqa_scores_every_sampled_frame(tmp_path: Path, astronaut: np.ndarray, monkeypatch: pytest.MonkeyPatch):
@@ -54,9 +54,9 @@ def test_pyiqa_scores_every_sampled_frame(tmp_path: Path, astronaut: np.ndarray,
     torch.hub.set_dir(hub)
     pyiqa._metrics.cache_clear()
     assert sorted(built) == ["clipiqa+", "laion_aes", "musiq-spaq"]
-    expected = frames[entry.arrays["frame_index"]].mean((1, 2, 3)) / 255
+    expected = frames[entry.frame_index].mean((1, 2, 3)) / 255
     for name, scale in {"musiq": 100, "clipiqa": 1, "aesthetic": 10}.items():
-        assert entry.arrays[name] == pytest.approx(expected * scale, rel=1e-4)
+        assert getattr(entry, name) == pytest.approx(expected * scale, rel=1e-4)
 
 
 def test_image_reward_scores_frames_for_the_prompt(tmp_path: Path, astronaut: np.ndarray, monkeypatch: pytest.MonkeyPatch):
@@ -80,7 +80,7 @@ def test_image_reward_scores_frames_for_the_prompt(tmp_path: Path, astronaut: np
     frames = shifting_clip(astronaut, 9, 40, 60, 5)
     entry = run_job(ImageReward(options(path=str(tmp_path))).start(clip(prompt="a portrait"), video_info(frames), {}), frames)
     image_reward._model.cache_clear()
-    assert entry.arrays["image_reward"] == pytest.approx(frames[entry.arrays["frame_index"]].mean((1, 2, 3)) / 255, rel=1e-4)
+    assert entry.image_reward == pytest.approx(frames[entry.frame_index].mean((1, 2, 3)) / 255, rel=1e-4)
     assert {prompt for prompt, _ in asked} == {"a portrait"}
 
 

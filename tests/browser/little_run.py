@@ -6,8 +6,10 @@ from pathlib import Path
 
 import av
 import cv2
+import made_artifacts
 import numpy as np
 import pandas as pd
+from lookback.artifacts import Depth
 from lookback.camera.intent import preset
 from lookback.clips import KEYS, Clip, clips_to_frame
 from lookback.demo.clip import RenderedClip, render_clip
@@ -114,35 +116,23 @@ def _write_artifacts(folder: Path, clips: list[Clip], films: dict[str, RenderedC
     rows = []
     for clip in clips:
         film = films[clip.model_id]
-        count, height, width = film.parts.shape
+        count = len(film.parts)
         index = np.arange(count)
         masks = film.parts == 1
         boxes = np.array([_box(mask) for mask in masks], np.float32)
         seen = masks.any(axis=(1, 2))
         away = int(np.argmin(seen)) if not seen.all() else count
         state = np.where(seen, np.where(index > away, 3, 1), 0).astype(np.int8)
-        arrays = {
-            "pose": {
-                "c2w": film.c2w,
-                "intrinsics": np.repeat(film.intrinsics[None], count, axis=0),
-                "confidence": np.ones(count, np.float32),
-                "has_translation": np.zeros(count, bool),
-                "frame_index": index,
-            },
-            "masks": {
-                "masks": np.packbits(masks, axis=-1),
-                "boxes": boxes,
-                "state": state,
-                "area": masks.mean(axis=(1, 2)).astype(np.float32),
-                "confidence": np.ones(count, np.float32),
-                "frame_index": index,
-            },
-            "depth": {"frame_index": index, "depth": film.depth.astype(np.float32)},
-        }
-        records = {"pose": {}, "masks": {"shape": [count, height, width]}, "depth": {}}
-        for role, content in arrays.items():
+        intrinsics, still = np.repeat(film.intrinsics[None], count, axis=0), np.zeros(count, bool)
+        artifacts = (
+            made_artifacts.poses(film.c2w, intrinsics=intrinsics, has_translation=still),
+            made_artifacts.masks(masks, boxes=boxes, state=state),
+            Depth(frame_index=index, depth=film.depth.astype(np.float32)),
+        )
+        for artifact in artifacts:
+            role, entry = artifact.role, artifact.pack()
             producer = Producer(role, "truth", "1")
-            key = store.save(producer, clip.label, content, records[role])
+            key = store.save(producer, clip.label, entry.arrays, entry.record)
             rows.append(_row(clip, role=role, stored=key, n_frames=count, backend="truth", version="1", input_hash=clip.label))
         rows.append(_row(clip, role="faces", reason="no_face", detail="no face in this clip"))
     columns = {"stored": "", "reason": "", "detail": "", "n_frames": None, "summary": "{}"}

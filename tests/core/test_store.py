@@ -67,13 +67,13 @@ for number in range(100000):
 def test_a_writer_killed_at_any_moment_leaves_only_whole_entries(tmp_path):
     writer = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE)
     assert writer.stdout is not None
-    for _ in range(6):
-        writer.stdout.readline()
-    os.kill(writer.pid, signal.SIGKILL)  # in the middle of whatever comes after the sixth
-    reported = 6 + len(writer.stdout.read().splitlines())
+    told = [writer.stdout.readline() for _ in range(8)]
+    os.kill(writer.pid, signal.SIGKILL)
+    reported = len(told) + len(writer.stdout.read().splitlines())
     writer.wait()
     store = ArtifactStore(tmp_path)
     producer = Producer("pose", "classical", "1")
+    assert reported >= 8
     for number in range(reported):
         entry = store.load(producer, f"clip {number}")
         assert entry is not None

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from lookback.artifacts.masks import unpack_masks
 from lookback.camera.intent import parse, preset
 from lookback.demo.clip import VISIBLE, phases, render_clip
 from lookback.demo.filming import SUBJECT, camera_for, renderer_for
 from lookback.demo.scene import EVENT_LEVELS
 from lookback.demo.scenes import SCENES, load_scene
 from lookback.demo.spec import ClipSpec
-from lookback.demo.truth import event_share, shown_state, unpack_mask, write_record
+from lookback.demo.truth import event_share, shown_state, write_record
 from lookback.errors import UsageError
 
 
@@ -123,7 +124,7 @@ def test_third_person_figure_stays_in_view():
 def test_record_holds_what_was_rendered(tmp_path, faithful):
     write_record(tmp_path / "a.npz", faithful)
     with np.load(tmp_path / "a.npz", allow_pickle=False) as record:
-        np.testing.assert_array_equal(unpack_mask(record["subject_mask"], int(record["width"])), faithful.parts == SUBJECT)
+        np.testing.assert_array_equal(unpack_masks(record["subject_mask"], int(record["width"])), faithful.parts == SUBJECT)
         np.testing.assert_array_equal(record["c2w"], faithful.c2w)
         np.testing.assert_array_equal(record["visibility"], faithful.visibility)
 

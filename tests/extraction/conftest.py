@@ -9,12 +9,12 @@ import cv2
 import numpy as np
 import pytest
 from extraction_scenes import Scene, render, there_and_back
+from lookback.artifacts import PoseTrack
 from lookback.backends.pose.classical.backend import PoseJob
 from lookback.camera import from_yaw_pitch_roll
 from lookback.media import VideoInfo
-from lookback.store import Entry
 
-EstimatePose = Callable[..., Entry]
+EstimatePose = Callable[..., PoseTrack]
 
 
 def info_of(frames: np.ndarray, fps: float = 16.0) -> VideoInfo:
@@ -29,7 +29,7 @@ def one_thread() -> None:
 
 @pytest.fixture(scope="session")
 def estimate_pose() -> EstimatePose:
-    def estimate(frames: np.ndarray, fov_deg: float | None = 60.0, seed: int = 0) -> Entry:
+    def estimate(frames: np.ndarray, fov_deg: float | None = 60.0, seed: int = 0) -> PoseTrack:
         job = PoseJob(info_of(frames), fov_deg, seed)
         for start in range(0, len(frames), 8):
             job.push(np.arange(start, min(start + 8, len(frames))), frames[start : start + 8])

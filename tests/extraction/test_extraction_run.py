@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from extraction_scenes import Scene
-from lookback.artifacts import RunArtifacts
+from lookback.artifacts import PoseTrack, Quality, RunArtifacts
 from lookback.camera import inverse, relative_to_first, rotation_angle_deg
 from lookback.clips import Anchor, Clip, clips_to_frame
-from lookback.errors import Reason, UsageError
+from lookback.errors import ContractError, Reason, UsageError
 from lookback.extraction import run as extraction_run
 from lookback.extraction.identity import input_hash
 from lookback.media import content_hash, encode
@@ -24,7 +24,7 @@ from lookback.registry import METRICS
 from lookback.scoring.run import Task as ScoreTask
 from lookback.scoring.run import _identity as score_identity
 from lookback.stages import extraction
-from lookback.store import ArtifactStore
+from lookback.store import ArtifactStore, Producer
 from lookback.tables import write_table
 
 ROLES = ["pose", "gt_pose", "quality"]
@@ -89,11 +89,11 @@ def test_every_clip_and_role_has_an_artifact_or_a_reason(project: Path, clips: l
     pose = rows(table, "pose")
     assert pose["one"]["backend"] == "classical" and pose["two"]["backend"] == "files"
     assert json.loads(pose["one"]["summary"])["total_rotation_deg"] == pytest.approx(37.5, abs=1.5)  # 15 steps of 2.5 deg
-    found = RunArtifacts(params.paths.artifacts, table).load(clips[1], "pose")
-    assert found is not None and np.allclose(found.arrays["c2w"], yaw_scene.c2w[1:17], atol=1e-6)
-    estimated = RunArtifacts(params.paths.artifacts, table).load(clips[0], "pose")
+    found = RunArtifacts(params.paths.artifacts, table).load(clips[1], PoseTrack)
+    assert found is not None and np.allclose(found.c2w, yaw_scene.c2w[1:17], atol=1e-6)
+    estimated = RunArtifacts(params.paths.artifacts, table).load(clips[0], PoseTrack)
     assert estimated is not None
-    errors = rotation_angle_deg(relative_to_first(estimated.arrays["c2w"]), relative_to_first(yaw_scene.c2w[:16]))
+    errors = rotation_angle_deg(relative_to_first(estimated.c2w), relative_to_first(yaw_scene.c2w[:16]))
     assert errors.max() < 1.0  # also after the encoder's losses
     # the ground truth belongs to both models and is looked at once
     truth = rows(table, "gt_pose")
@@ -234,3 +234,16 @@ def test_a_key_follows_the_files_beside_a_path(project: Path, clips: list[Clip],
     before = input_hash(clip, {})
     (tmp_path / "cameras.txt").write_text("1 PINHOLE 64 48 50 50 32 24")
     assert input_hash(clip, {}) != before
+
+
+def test_an_entry_that_its_role_does_not_know_is_made_again(project: Path, clips: list[Clip]) -> None:
+    params = make(project, clips, roles=["quality"])
+    first = extraction(params)["artifacts"]
+    row = rows(first, "quality")["one"]
+    producer = Producer("quality", row["backend"], row["version"], row["params_hash"], row["weights"])
+    ArtifactStore(params.paths.artifacts).save(producer, row["input_hash"], {"frame_index": np.arange(3), "other": np.ones(3)}, {})
+    with pytest.raises(ContractError, match="'other' that this role does not know"):
+        RunArtifacts(params.paths.artifacts, first).load(clips[0], Quality)
+    assert extraction(params)["artifacts"].equals(first)
+    made = RunArtifacts(params.paths.artifacts, first).load(clips[0], Quality)
+    assert made is not None and made.sharpness is not None and len(made.sharpness) == row["n_frames"]

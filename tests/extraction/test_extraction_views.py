@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import made_artifacts
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from lookback.artifacts import Masks, PoseTrack
 from lookback.camera import from_yaw_pitch_roll
 from lookback.clips import Clip
 from lookback.demo.accuracy import mask_errors, pose_errors
@@ -20,19 +22,17 @@ from lookback.extraction.figures import (
     visibility_figure,
 )
 from lookback.media import encode
-from lookback.store import Entry
 from matplotlib.colors import to_rgb
 
 
-def pose_entry(yaw: np.ndarray, moves: bool = False) -> Entry:
+def pose_entry(yaw: np.ndarray, moves: bool = False) -> PoseTrack:
     n = len(yaw)
     c2w = from_yaw_pitch_roll(yaw, position=np.stack([np.arange(n), np.zeros(n), np.zeros(n)], axis=1))
-    return Entry({"c2w": c2w, "frame_index": np.arange(n), "has_translation": np.full(n, moves)}, {})
+    return made_artifacts.poses(c2w, has_translation=np.full(n, moves))
 
 
-def mask_entry(masks: np.ndarray, state: list[int]) -> Entry:
-    arrays = {"masks": np.packbits(masks, axis=-1), "state": np.array(state, np.int8), "frame_index": np.arange(len(masks))}
-    return Entry(arrays, {"shape": list(masks.shape)})
+def mask_entry(masks: np.ndarray, state: list[int]) -> Masks:
+    return made_artifacts.masks(masks, state=np.array(state, np.int8))
 
 
 @pytest.fixture

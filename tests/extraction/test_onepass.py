@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lookback.artifacts import Artifact, FrameRows
 from lookback.clips import Clip
 from lookback.errors import BackendUnavailable, LookbackError, NotScorable, Reason
 from lookback.extraction import onepass
 from lookback.extraction.onepass import extract_clip
 from lookback.media import VideoInfo, encode, open_video
-from lookback.store import Entry
 
 N = 21
 
@@ -27,9 +27,9 @@ class Recorder:
         self.wants, self.requires, self.fail, self.where = wants, requires, fail, where
         self.indices: list[int] = []
         self.frames: list[np.ndarray] = []
-        self.saw: dict[str, Entry] = {}
+        self.saw: dict[str, Artifact] = {}
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> Recorder:
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> Recorder:
         self._maybe_fail("start")
         self.saw = dict(artifacts)
         return self
@@ -39,9 +39,9 @@ class Recorder:
         self.indices += indices.tolist()
         self.frames += list(frames)
 
-    def finish(self) -> Entry:
+    def finish(self) -> Artifact:
         self._maybe_fail("finish")
-        return Entry({"frame_index": np.array(self.indices)}, {})
+        return FrameRows(frame_index=np.array(self.indices, np.int64))
 
     def _maybe_fail(self, where: str) -> None:
         if self.fail is not None and self.where == where:
@@ -80,7 +80,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     return counts
 
 
-def run(clip: Clip, backends: dict[str, Recorder], known: Mapping[str, Entry] | None = None) -> dict[str, onepass.Made]:
+def run(clip: Clip, backends: dict[str, Recorder], known: Mapping[str, Artifact] | None = None) -> dict[str, onepass.Made]:
     return extract_clip(clip, backends, known or {})[0]  # type: ignore[arg-type]
 
 
@@ -109,7 +109,7 @@ def test_a_clip_too_large_to_keep_is_read_again_only_where_wanted(
 
 def test_nothing_is_decoded_for_jobs_that_want_no_frame(clip: Clip, decoded: dict[str, int]) -> None:
     made = run(clip, {"files": Recorder(np.empty(0, np.int64))})
-    assert decoded == {"passes": 0, "reads": 0} and made["files"].entry is not None
+    assert decoded == {"passes": 0, "reads": 0} and made["files"].artifact is not None
 
 
 @pytest.mark.parametrize("where", ["start", "push", "finish"])
@@ -125,14 +125,14 @@ def test_nothing_is_decoded_for_jobs_that_want_no_frame(clip: Clip, decoded: dic
 def test_a_role_that_fails_costs_only_itself(where: str, error: Exception, reason: Reason, detail: str, clip: Clip) -> None:
     good, bad, dependent = Recorder(), Recorder(fail=error, where=where), Recorder(np.array([1]), ("bad",))
     made = run(clip, {"bad": bad, "good": good, "dependent": dependent})
-    assert (made["bad"].entry, made["bad"].reason, made["bad"].detail) == (None, reason, detail)
-    assert made["good"].entry is not None and good.indices == list(range(N))
-    assert made["dependent"].entry is not None and dependent.saw.keys() == {"good"}
+    assert (made["bad"].artifact, made["bad"].reason, made["bad"].detail) == (None, reason, detail)
+    assert made["good"].artifact is not None and good.indices == list(range(N))
+    assert made["dependent"].artifact is not None and dependent.saw.keys() == {"good"}
 
 
 def test_artifacts_from_the_store_are_handed_on(clip: Clip, decoded: dict[str, int]) -> None:
     later = Recorder(np.array([2]), ("masks",))
-    run(clip, {"later": later}, {"masks": Entry({}, {"from": "store"})})
+    run(clip, {"later": later}, {"masks": Artifact(facts={"from": "store"})})
     assert later.saw["masks"].record == {"from": "store"}
     assert decoded == {"passes": 0, "reads": 1}
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import made_artifacts
 import numpy as np
 import pytest
 import skimage.data
 from extraction_scenes import Scene, Sprite, render, there_and_back
+from lookback.artifacts import PoseTrack
 from lookback.backends.base import BackendOptions
 from lookback.backends.pose.classical.tracking import MAX_VIEWS, PointTracker
 from lookback.camera import from_yaw_pitch_roll, relative_to_first, rotation_angle_deg
@@ -16,13 +18,12 @@ from lookback.demo.plan import demo_plan
 from lookback.demo.spec import ClipSpec
 from lookback.errors import NotScorable, Reason
 from lookback.registry import BACKENDS
-from lookback.store import Entry
 
-EstimatePose = Callable[..., Entry]
+EstimatePose = Callable[..., PoseTrack]
 
 
-def rotation_errors(pose: Entry, truth: np.ndarray) -> np.ndarray:
-    return rotation_angle_deg(relative_to_first(pose.arrays["c2w"]), relative_to_first(truth))
+def rotation_errors(pose: PoseTrack, truth: np.ndarray) -> np.ndarray:
+    return rotation_angle_deg(relative_to_first(pose.c2w), relative_to_first(truth))
 
 
 def test_a_turn_and_return_is_followed_and_closed(yaw_scene: Scene, estimate_pose: EstimatePose) -> None:
@@ -32,10 +33,10 @@ def test_a_turn_and_return_is_followed_and_closed(yaw_scene: Scene, estimate_pos
     assert pose.record["peak_yaw_deg"] == pytest.approx(50, abs=0.7)
     assert pose.record["total_rotation_deg"] == pytest.approx(100, abs=2)
     assert pose.record["loops"] > 0 and pose.record["flags"]["cut"] == []
-    assert pose.arrays["confidence"].min() > 0.7
+    assert pose.confidence.min() > 0.7
     # the camera never moved: nothing may be said of its position
-    assert not pose.arrays["has_translation"].any() and pose.record["flags"]["no_parallax"] == [[0, 41]]
-    assert np.allclose(pose.arrays["intrinsics"][0], yaw_scene.intrinsics, atol=1e-6)
+    assert not pose.has_translation.any() and pose.record["flags"]["no_parallax"] == [[0, 41]]
+    assert np.allclose(pose.intrinsics[0], yaw_scene.intrinsics, atol=1e-6)
 
 
 def test_an_unknown_field_of_view_is_estimated(yaw_scene: Scene, estimate_pose: EstimatePose) -> None:
@@ -47,7 +48,7 @@ def test_an_unknown_field_of_view_is_estimated(yaw_scene: Scene, estimate_pose: 
 def test_a_camera_that_does_not_turn_leaves_the_field_of_view_assumed(estimate_pose: EstimatePose) -> None:
     scene = render(from_yaw_pitch_roll(np.zeros(12)))
     pose = estimate_pose(scene.frames, fov_deg=None)
-    assert pose.record["focal_source"].startswith("assumed") and pose.arrays["confidence"].max() <= 0.5
+    assert pose.record["focal_source"].startswith("assumed") and pose.confidence.max() <= 0.5
     assert pose.record["total_rotation_deg"] == 0 and rotation_errors(pose, scene.c2w).max() < 0.05
 
 
@@ -62,9 +63,9 @@ def test_positions_come_up_to_scale_where_there_is_parallax(estimate_pose: Estim
     position = np.stack([steps, np.zeros(41), steps * 0.3], axis=1)
     scene = render(from_yaw_pitch_roll(there_and_back(12, 41), position=position))
     pose = estimate_pose(scene.frames)
-    assert pose.arrays["has_translation"].mean() > 0.9 and pose.record["flags"]["no_parallax"] in ([], [[40, 41]])
+    assert pose.has_translation.mean() > 0.9 and pose.record["flags"]["no_parallax"] in ([], [[40, 41]])
     assert np.median(rotation_errors(pose, scene.c2w)) < 1.0
-    found = pose.arrays["c2w"][:, :3, 3]
+    found = pose.c2w[:, :3, 3]
     scale = (found * position).sum() / (found**2).sum()
     assert scale > 0 and np.linalg.norm(found * scale - position) / np.linalg.norm(position) < 0.2
 
@@ -81,7 +82,7 @@ def test_a_blank_stretch_is_flagged_and_held(estimate_pose: EstimatePose, yaw_sc
     frames[15:20] = np.clip(128 + np.random.default_rng(0).normal(0, 1.5, frames[15:20].shape), 0, 255).astype(np.uint8)
     pose = estimate_pose(frames)
     assert any(start <= 16 and end >= 20 for start, end in pose.record["flags"]["low_texture"])
-    assert pose.arrays["confidence"][15:20].max() < 0.2
+    assert pose.confidence[15:20].max() < 0.2
     assert rotation_errors(pose, yaw_scene.c2w)[-1] < 1.0  # the way back is recognised all the same
 
 
@@ -90,8 +91,8 @@ def test_a_cut_is_flagged_and_not_turned_into_motion(estimate_pose: EstimatePose
     after = render(from_yaw_pitch_roll(np.linspace(150, 160, 12)))
     pose = estimate_pose(np.concatenate([before.frames, after.frames]))
     assert pose.record["flags"]["cut"] == [[12, 13]]
-    jump = rotation_angle_deg(pose.arrays["c2w"][11], pose.arrays["c2w"][12])
-    assert jump < 0.5 and pose.arrays["confidence"][12:].max() == 0
+    jump = rotation_angle_deg(pose.c2w[11], pose.c2w[12])
+    assert jump < 0.5 and pose.confidence[12:].max() == 0
 
 
 def test_a_cut_back_to_a_known_view_is_recognised(estimate_pose: EstimatePose, yaw_scene: Scene) -> None:
@@ -101,7 +102,7 @@ def test_a_cut_back_to_a_known_view_is_recognised(estimate_pose: EstimatePose, y
     assert pose.record["flags"]["cut"] == [[12, 13], [24, 25]]
     truth = np.concatenate([yaw_scene.c2w[:12], yaw_scene.c2w[:12]])
     kept = np.r_[0:12, 24:36]
-    found = Entry({"c2w": pose.arrays["c2w"][kept]}, {})
+    found = made_artifacts.poses(pose.c2w[kept])
     assert rotation_errors(found, truth).max() < 0.5
 
 
@@ -114,7 +115,7 @@ def test_one_frame_is_too_short(yaw_scene: Scene, estimate_pose: EstimatePose) -
 def test_the_same_frames_give_the_same_bytes(yaw_scene: Scene, estimate_pose: EstimatePose) -> None:
     first, second = estimate_pose(yaw_scene.frames[:20]), estimate_pose(yaw_scene.frames[:20])
     assert first.record == second.record
-    assert all(np.array_equal(first.arrays[name], second.arrays[name]) for name in first.arrays)
+    assert all(np.array_equal(array, second.pack().arrays[name]) for name, array in first.pack().arrays.items())
 
 
 def test_descriptors_kept_do_not_grow_with_the_clip() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lookback.errors import LookbackError
+from lookback.errors import CannotWrite, LookbackError, Reason, not_scorable
 from lookback.files import sha256_json, write_json, write_text
 from lookback.hashcache import HashCache
 from lookback.judging.recording import Recording
@@ -62,10 +62,18 @@ def test_no_space_left_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(np, "savez", full)
-    with pytest.raises(LookbackError, match="No space left on device"):
+    with pytest.raises(LookbackError, match=r"No space left on device, \d+\.\d MB free; make room there and start again"):
         ArtifactStore(tmp_path).save(PRODUCER, "input", {"a": np.zeros(3)}, {})
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
     assert ArtifactStore(tmp_path).load(PRODUCER, "input") is None
+
+
+def test_a_disk_that_takes_no_more_is_no_clips_reason():
+    """As a reason it would be stored, and served when there is room again."""
+    for error in (CannotWrite("Cannot write a.npz"), OSError(errno.ENOSPC, "full"), OSError(errno.EDQUOT, "full")):
+        with pytest.raises(type(error)):
+            not_scorable(error)
+    assert not_scorable(OSError(errno.EIO, "broken")).reason == Reason.BACKEND_FAILED
 
 
 def test_read_only_outputs_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

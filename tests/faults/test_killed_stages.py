@@ -1,56 +1,60 @@
-"""kill -9 in the middle of extraction and scoring: the next start goes on, and the tables are the undisturbed run's.
+"""Every stage is killed, meets a full disk and loses a worker; it goes on, and ends with the undisturbed run's files.
 
-`bench/soak.py` does the same to every stage, many more times.
+`bench/soak.py` does the same to the demo world, many more times. All of it happens in one process of its own, which imports
+the stages once and forks: an import takes longer than any of these stages.
 """
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-BENCH = str(Path(__file__).resolve().parents[2] / "bench")
+import pytest
+
+HERE = Path(__file__).resolve()
 SCRIPT = """
-import os, shutil, signal, sys, time
+import os, sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[1])
-folder = Path(sys.argv[2])
-for name in ("params", "notebooks"):
-    (folder / "project" / name).mkdir(parents=True)
+sys.path[:0] = sys.argv[1:3]
+folder = Path(sys.argv[3])
 os.environ["LOOKBACK_ROOT"] = str(folder / "project")
-from curation_scale import write_dataset
-from lookback import stages
-from lookback.pipeline.dag import BY_NAME
-from ray_thousand import parameters
-from soak import compare, start
+import numpy as np
+from tiny_run import tiny_params, tiny_project
+from soak import SmallDisk, Soak
 
-write_dataset(folder / "data", 12, distinct=True)
-params = parameters(folder, "local", 1)
-stages.curation(params)
-shutil.copytree(params.paths.root, folder / "curated")
-
-def finish(stage):
-    started = time.monotonic()
-    assert os.waitpid(start(BY_NAME[stage], params), 0)[1] == 0
-    return time.monotonic() - started
-
-seconds = {stage: finish(stage) for stage in ("extraction", "scoring")}
-params.paths.root.rename(folder / "undisturbed")
-(folder / "curated").rename(params.paths.root)
-kills = 0
-for stage, took in seconds.items():
-    for share in (0.4, 0.8):
-        child = start(BY_NAME[stage], params)
-        time.sleep(share * took)
-        os.killpg(child, signal.SIGKILL)
-        kills += os.WIFSIGNALED(os.waitpid(child, 0)[1])
-    finish(stage)
-print("kills", kills, "differences", compare(folder / "undisturbed", params.paths.root))
+tiny_project(folder / "project")
+with SmallDisk(folder / "disk") as disk:
+    soak = Soak(tiny_params(folder / "project", disk.folder / "run"), disk, np.random.default_rng(0))
+    soak.undisturbed()
+    soak.disturb(kills=8, worker_kills=2, full_disks=8)
+    soak.ended()
+    for sentence in soak.sentences:
+        print("said", disk.real, sentence)
 """
 
 
-def test_killed_extraction_and_scoring_go_on_to_the_same_tables(tmp_path: Path):
-    call = [sys.executable, "-c", SCRIPT, BENCH, str(tmp_path)]
-    done = subprocess.run(call, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr[-2000:]
-    words = done.stdout.splitlines()[-1].split(maxsplit=3)
-    assert int(words[1]) >= 2, done.stdout
-    assert words[3] == "[]", done.stdout
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    places = [HERE.parent, HERE.parents[2] / "bench", tmp_path_factory.mktemp("soak")]
+    done = subprocess.run([sys.executable, "-c", SCRIPT, *map(str, places)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout.splitlines()
+
+
+def test_every_stage_ends_with_the_undisturbed_files_after_a_kill_a_dead_worker_and_a_full_disk(told: list[str]):
+    last = next(line for line in told if "files compared" in line)
+    counts = {name: int(number) for name, number in (part.split(": ") for part in last.split(", "))}
+    compared = counts.pop("files compared")
+    assert counts == {"full disks": 8, "worker kills": 2, "kills": 8, "differences": 0, "left behind": 0}, "\n".join(told)
+    assert compared > 50
+
+
+def test_a_full_disk_is_one_sentence_with_the_file_the_room_left_and_what_to_do(told: list[str]):
+    sentences = [line.split(maxsplit=2)[1:] for line in told if line.startswith("said")]
+    assert len(sentences) == 8
+    for real, sentence in sentences:
+        if real == "True":
+            shape = r"CannotWrite: Cannot write /\S+: No space left on device, \d+\.\d MB free; make room there and start again, .*"
+            assert re.fullmatch(shape, sentence), sentence
+        else:
+            assert sentence.endswith("check the folder's permissions and free space"), sentence

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from lookback.camera.intent import parse, preset
 from lookback.camera.text import parse_action
-from lookback.demo.plan import FPS, RIGHT, Model, PlannedClip, Task, variant_id
+from lookback.demo.plan import FPS, RIGHT, Model, PlannedClip, Task
+from lookback.demo.texts import variant_id
 
 SEED = 8
 

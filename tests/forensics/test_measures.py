@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import cv2
+import made_artifacts
 import numpy as np
 import pytest
 from forensics_evidence import HEIGHT, WIDTH, make_path, pair_of
 from lookback.camera.poses import yaw_deg
 from lookback.forensics import measures, subject
 from lookback.forensics.align import align, as_float, rotation_homography
-from lookback.forensics.probe import per_frame
-from lookback.store import Entry
 
 NOBODY = np.zeros((HEIGHT, WIDTH), bool)
 
@@ -141,8 +140,7 @@ def test_a_turned_view_is_brought_back(room):
 def test_a_path_known_at_some_frames_is_filled_in_between():
     yaws = np.linspace(0, 40, 41)
     sparse = make_path(yaws).c2w[::4]
-    arrays = {"c2w": sparse, "frame_index": np.arange(0, 41, 4), "intrinsics": np.repeat(np.eye(3)[None], 11, 0)}
-    filled = per_frame(Entry({**arrays, "has_translation": np.zeros(11, bool)}, {}), 41)
-    assert yaw_deg(filled.arrays["c2w"]) == pytest.approx(yaws, abs=1e-6)
-    assert len(filled.arrays["intrinsics"]) == 41
-    assert per_frame(filled, 41) is filled
+    filled = made_artifacts.poses(sparse, frame_index=np.arange(0, 41, 4)).per_frame(41)
+    assert yaw_deg(filled.c2w) == pytest.approx(yaws, abs=1e-6)
+    assert len(filled.intrinsics) == 41
+    assert filled.per_frame(41) is filled

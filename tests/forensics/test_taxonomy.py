@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import made_artifacts
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,7 +24,6 @@ from lookback.forensics.probe import Inputs, probe
 from lookback.forensics.rules import LABELS, OF_INJECTED, TITLES, find_failures
 from lookback.forensics.score import clean_share, confusion, counts, label_scores, macro_f1, with_truth
 from lookback.media import encode
-from lookback.store import Entry
 
 FRAMES = 32
 FAILURES = (
@@ -77,14 +77,12 @@ def watch(rendered, video: Path, failure: str, severity: float) -> dict:
         n_frames=n, fps=16, width=width, height=height, camera=request, object_anchor=anchor, subset="object",
     )  # fmt: skip
     index = np.arange(n)
-    positions = {"c2w": rendered.c2w, "intrinsics": np.repeat(rendered.intrinsics[None], n, 0), "frame_index": index}
-    pose = Entry({**positions, "has_translation": np.ones(n, bool)}, {})
+    pose = made_artifacts.poses(rendered.c2w, intrinsics=np.repeat(rendered.intrinsics[None], n, 0))
     boxes = np.full((n, 4), np.nan)
     for frame in index[mask.any(axis=(1, 2))]:
         y, x = np.nonzero(mask[frame])
         boxes[frame] = x.min(), y.min(), x.max() + 1, y.max() + 1
-    arrays = {"masks": np.packbits(mask, axis=-1), "boxes": boxes, "state": states(rendered.visibility), "frame_index": index}
-    masks = Entry(arrays, {"shape": [n, height, width]})
+    masks = made_artifacts.masks(mask, boxes=boxes, state=states(rendered.visibility))
     seen = gather(clip, pose, masks, None, (), probe(Inputs(clip, pose, masks, None)))
     found = [finding for _, finding in find_failures(seen)]
     return {"failure": failure, "severity": severity, "clip": clip, "found": found, "rendered": rendered}

@@ -3,9 +3,11 @@
 import multiprocessing
 
 import cv2
+import made_artifacts
 import numpy as np
 import pandas as pd
 import pytest
+from lookback.artifacts import Depth
 from lookback.errors import UsageError
 from lookback.inspector import deep_link
 from lookback.inspector.curves import metric_curves, visibility_spans
@@ -15,7 +17,6 @@ from lookback.inspector.opening import place_of
 from lookback.inspector.overlays import depth_picture, difference_picture, draw_faces, draw_mask, draw_track
 from lookback.inspector.sync import by_frame, by_phase
 from lookback.metrics.functional import ground_truth_pairs
-from lookback.store import Entry
 
 
 def test_by_phase_pairs_a_clip_with_its_ground_truth_as_the_fidelity_metrics_do():
@@ -51,7 +52,7 @@ def test_measures_are_curves_of_their_own_and_phases_are_not():
 
 
 def test_visibility_is_runs_of_frames():
-    masks = Entry({"state": np.array([1, 1, 0, 0, 3], np.int8), "frame_index": np.array([0, 2, 4, 6, 8])}, {})
+    masks = made_artifacts.masks(np.zeros((5, 4, 8), bool), state=np.array([1, 1, 0, 0, 3]), frame_index=np.arange(0, 10, 2))
     assert visibility_spans(masks) == [(0, 4, 1), (4, 8, 0), (8, 9, 3)]
 
 
@@ -106,13 +107,13 @@ def pose(translation):
     c2w[1, :3, :3] = [[np.cos(angle), 0, np.sin(angle)], [0, 1, 0], [-np.sin(angle), 0, np.cos(angle)]]
     c2w[1, :3, 3] = translation
     intrinsics = np.repeat(np.array([[200.0, 0, 160], [0, 200, 96], [0, 0, 1]])[None], 2, axis=0)
-    return Entry({"c2w": c2w, "intrinsics": intrinsics, "has_translation": np.ones(2, bool), "frame_index": np.array([0, 9])}, {})
+    return made_artifacts.poses(c2w, intrinsics=intrinsics, frame_index=np.array([0, 9]))
 
 
 def project(entry, row, point):
     """A world point's pixel by OpenCV."""
-    w2c = np.linalg.inv(entry.arrays["c2w"][row])
-    pixel, _ = cv2.projectPoints(point[None], cv2.Rodrigues(w2c[:3, :3])[0], w2c[:3, 3], entry.arrays["intrinsics"][row], None)
+    w2c = np.linalg.inv(entry.c2w[row])
+    pixel, _ = cv2.projectPoints(point[None], cv2.Rodrigues(w2c[:3, :3])[0], w2c[:3, 3], entry.intrinsics[row], None)
     return pixel.ravel()
 
 
@@ -138,9 +139,7 @@ def masks():
     shape = np.zeros((2, 12, 20), bool)
     shape[0, 3:8, 4:10] = True
     boxes = np.array([[4, 3, 10, 8], [np.nan] * 4], np.float32)
-    return Entry(
-        {"masks": np.packbits(shape, axis=-1), "frame_index": np.array([0, 4]), "boxes": boxes}, {"shape": [2, 12, 20]}
-    ), shape[0]
+    return made_artifacts.masks(shape, frame_index=np.array([0, 4]), boxes=boxes), shape[0]
 
 
 def test_a_mask_is_painted_where_it_is_and_only_on_its_own_frame():
@@ -159,8 +158,8 @@ def test_a_track_ends_where_the_subject_left():
 
 
 def test_faces_between_sampled_frames_say_which_frame_they_are_from():
-    arrays = {"frame": np.array([0, 8]), "box": np.array([[60, 40, 90, 80]] * 2, float), "track": np.array([0, 0])}
-    entry = Entry(arrays, {"sampled_frames": [0, 8, 16]})
+    box = np.array([[60, 40, 90, 80]] * 2, float)
+    entry = made_artifacts.faces(np.array([0, 8]), box, np.array([0, 0]), sampled_frames=(0, 8, 16))
     frame = np.zeros((120, 320, 3), np.uint8)
     at, near = draw_faces(frame, entry, 8), draw_faces(frame, entry, 9)
     assert at.any() and (near != 0).sum() > (at != 0).sum()
@@ -173,5 +172,5 @@ def test_equal_frames_have_a_black_difference_and_near_is_bright():
     assert difference_picture(frame, frame + 100).mean() > 150
     depth = np.full((1, 8, 8), 9.0, np.float32)
     depth[0, :, :4] = 1.0
-    picture = depth_picture(frame, Entry({"depth": depth, "frame_index": np.array([0])}, {}), 5)
+    picture = depth_picture(frame, Depth(depth=depth, frame_index=np.array([0])), 5)
     assert picture[:, :3].mean() > picture[:, 5:].mean()

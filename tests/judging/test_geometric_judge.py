@@ -62,8 +62,8 @@ def test_on_real_clips_the_camera_is_called_what_the_frames_show(model, inactive
         job = PoseJob(info, None, 0)
         for index, frame in reader:
             job.push(np.array([index]), frame[None])
-    arrays = job.finish().arrays
-    seconds = arrays["frame_index"] / info.fps
+    poses = job.finish()
+    seconds = poses.frame_index / info.fps
     size = (info.width, info.height)
-    camera = camera_path(arrays["c2w"], arrays["intrinsics"], size, seconds, arrays["confidence"], arrays["has_translation"])
+    camera = camera_path(poses.c2w, poses.intrinsics, size, seconds, poses.confidence, poses.has_translation)
     assert (camera.inactive, camera.departed, camera.returned) == (inactive, departed, returned), camera.describe()

@@ -6,10 +6,12 @@ import csv
 import json
 from pathlib import Path
 
+import made_artifacts
 import numpy as np
 import pandas as pd
 import pytest
 from chat_server import KEY, ChatServer, completion
+from lookback.artifacts import Masks, PoseTrack
 from lookback.benchmarks.memobench.vqa.bank import STAGES
 from lookback.camera.intent import compile, parse
 from lookback.clips import Clip, clips_to_frame
@@ -71,24 +73,24 @@ def run(tmp_path: Path, video: Path, long_video: Path, monkeypatch: pytest.Monke
     return prepare(tmp_path, long_video, video)
 
 
-def evidence(clip: Clip) -> dict[str, dict[str, np.ndarray]]:
+def evidence(clip: Clip) -> tuple[PoseTrack, Masks]:
     stuck = clip.model_id == "stuck"
     c2w = np.tile(np.eye(4), (N, 1, 1)) if stuck else AWAY
     state = (STAYS if stuck else LEAVES).astype(np.int8)
-    index, sure = np.arange(N), np.full(N, 0.9, np.float32)
-    pose = {"c2w": c2w, "intrinsics": np.tile(INTRINSICS, (N, 1, 1)), "has_translation": np.zeros(N, bool)}
-    return {
-        "pose": {**pose, "confidence": sure, "frame_index": index},
-        "masks": {"state": state, "area": np.where(state == 0, 0, 0.05), "confidence": sure, "frame_index": index},
-    }
+    sure = np.full(N, 0.9, np.float32)
+    intrinsics, still = np.tile(INTRINSICS, (N, 1, 1)), np.zeros(N, bool)
+    pose = made_artifacts.poses(c2w, intrinsics=intrinsics, has_translation=still, confidence=sure)
+    area = np.where(state == 0, 0, 0.05)
+    return pose, made_artifacts.masks(np.zeros((N, 4, 8), bool), state=state, area=area, confidence=sure)
 
 
 def artifact_rows(clip: Clip, root: Path) -> list[dict]:
     store = ArtifactStore(root / "outputs" / "trial" / "artifacts")
     rows = []
-    for role, arrays in evidence(clip).items():
+    for artifact in evidence(clip):
+        role, entry = artifact.role, artifact.pack()
         producer = Producer(role, "test", "1")
-        stored = store.save(producer, f"{clip.label}-{role}", arrays, {})
+        stored = store.save(producer, f"{clip.label}-{role}", entry.arrays, entry.record)
         rows.append(
             {
                 **dict(zip(("benchmark", "setting", "model_id", "clip_id"), clip.key, strict=True)),
@@ -108,8 +110,8 @@ def item(clip: Clip) -> dict:
 def truth_row(clip: Clip, root: Path) -> dict:
     record = root / "truth" / f"{clip.label.replace('/', '_').replace(':', '_')}.npz"
     record.parent.mkdir(exist_ok=True)
-    found = evidence(clip)
-    np.savez(record, c2w=found["pose"]["c2w"], intrinsics=INTRINSICS, visibility=(found["masks"]["state"] > 0).astype(float))
+    pose, masks = evidence(clip)
+    np.savez(record, c2w=pose.c2w, intrinsics=INTRINSICS, visibility=masks.in_view.astype(float))
     stuck = clip.model_id == "stuck"
     return {
         **dict(zip(("benchmark", "setting", "model_id", "clip_id"), clip.key, strict=True)),

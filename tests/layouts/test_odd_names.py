@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from layout_data import BUILDERS
 from lookback.agreement import read_ratings
+from lookback.curation.contract import validate
 from lookback.errors import ContractError
-from lookback.layouts import read, validate
+from lookback.layouts import read
 from lookback.names import odd_character, one_line, printable
 from lookback.params.curation import Source
 from lookback.progress import read_progress, track

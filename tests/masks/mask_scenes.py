@@ -7,13 +7,13 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from lookback.artifacts import Masks
 from lookback.backends.base import Backend
 from lookback.camera.intent import parse
 from lookback.clips import Anchor, Clip
 from lookback.demo.clip import RenderedClip, render_clip
 from lookback.demo.spec import ClipSpec
 from lookback.media import VideoInfo
-from lookback.store import Entry
 
 WIDTH, HEIGHT = 256, 152
 
@@ -35,17 +35,16 @@ class Filmed:
         anchor = Anchor(centre_x=(x0 + x1) / 2, centre_y=(y0 + y1) / 2, width=x1 - x0, height=y1 - y0)
         self.clip = Clip(benchmark="mbench", setting="A", model_id="m", clip_id="c", video="clip.mp4", object_anchor=anchor)
 
-    def run(self, backend: Backend, batch: int = 8) -> Entry:
+    def run(self, backend: Backend, batch: int = 8) -> Masks:
         job = backend.start(self.clip, self.info, {})
         for start in range(0, len(self.frames), batch):
             stop = min(start + batch, len(self.frames))
             job.push(np.arange(start, stop), self.frames[start:stop])
         return job.finish()
 
-    def overlap(self, entry: Entry) -> np.ndarray:
+    def overlap(self, entry: Masks) -> np.ndarray:
         """Intersection over union with the truth, per frame."""
-        _, height, width = entry.record["shape"]
-        found = np.unpackbits(entry.arrays["masks"], axis=-1, count=width).astype(bool)
+        found, (height, width) = entry.all(), entry.size
         small = [cv2.resize(mask.astype(np.float32), (width, height), interpolation=cv2.INTER_AREA) for mask in self.truth]
         truth = np.stack(small) > 0.5
         return (found & truth).sum((1, 2)) / np.maximum(1, (found | truth).sum((1, 2)))

@@ -30,8 +30,8 @@ def test_boxes_and_border_come_from_the_mask() -> None:
     mask[10:20, :30] = True
     rows.add(4, mask, 1.5)
     entry = rows.finish({})
-    np.testing.assert_allclose(entry.arrays["boxes"][0], np.array([0, 10, 30, 20]) * rows.scale)
-    assert entry.arrays["confidence"][0] == 1 and entry.arrays["frame_index"][0] == 4
+    np.testing.assert_allclose(entry.boxes[0], np.array([0, 10, 30, 20]) * rows.scale)
+    assert entry.confidence[0] == 1 and entry.frame_index[0] == 4
 
 
 def test_never_found_is_no_mask() -> None:

@@ -53,14 +53,13 @@ def test_streaming_equals_the_whole_video_session(filmed: Filmed, segmenter: Pat
     processor.add_inputs_to_inference_session(
         session, frame_idx=0, obj_ids=1, input_boxes=[[filmed.box.tolist()]], original_size=filmed.frames.shape[1:3]
     )
-    _, height, width = entry.record["shape"]
-    found = np.unpackbits(entry.arrays["masks"], axis=-1, count=width).astype(bool)
+    found, (height, width) = entry.all(), entry.size
     for number, frame in enumerate(filmed.frames):
         pixels = processor.image_processor(images=frame, return_tensors="pt").pixel_values
         output = model(session, frame=pixels[0])
         logits = output.pred_masks[0, 0].numpy()
         assert (found[number] == (cv2.resize(logits, (width, height)) > 0)).all()
-        np.testing.assert_allclose(entry.arrays["confidence"][number], torch.sigmoid(output.object_score_logits).item(), atol=1e-5)
+        np.testing.assert_allclose(entry.confidence[number], torch.sigmoid(output.object_score_logits).item(), atol=1e-5)
     assert len(session.processed_frames) == len(filmed.frames)
 
 

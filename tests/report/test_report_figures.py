@@ -5,9 +5,11 @@ import json
 import re
 from types import SimpleNamespace
 
+import made_artifacts
 import numpy as np
 import pandas as pd
 import pytest
+from lookback.artifacts import PoseTrack
 from lookback.benchmarks.memobench.figures import phase_fidelity
 from lookback.benchmarks.wrbench.figures import camera_access, series_diagnostics
 from lookback.clips import Clip
@@ -17,7 +19,6 @@ from lookback.report.figures.profiles import profile, relative
 from lookback.report.figures.statistics import correlations, event_boxes
 from lookback.report.page import Section, write_page
 from lookback.report.table import PaperTable
-from lookback.store import Entry
 
 MODELS = ["a", "b", "c"]
 
@@ -113,13 +114,13 @@ def test_event_boxes_hold_every_models_mean():
     ]
 
 
-def pose(x: list[float]) -> Entry:
+def pose(x: list[float]) -> PoseTrack:
     c2w = np.repeat(np.eye(4)[None], len(x), 0)
     c2w[:, 0, 3] = x
-    return Entry({"frame_index": np.arange(len(x)), "c2w": c2w, "has_translation": np.ones(len(x), bool)}, {})
+    return made_artifacts.poses(c2w)
 
 
-def paths(*poses: Entry):
+def paths(*poses: PoseTrack):
     clips = [
         Clip(benchmark="mind", setting="s", model_id=f"m{k}", clip_id="c", scene="x", content_hash="0" * 64, video="v.mp4",
              n_frames=3, fps=16.0, width=64, height=48)

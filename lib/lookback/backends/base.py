@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from lookback.artifacts import Artifact
 from lookback.clips import Clip
 from lookback.media import VideoInfo
 from lookback.registry import Availability
-from lookback.store import Entry
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Job(Protocol):
     def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
         """Take the next wanted frames, uint8 RGB (n,H,W,3)."""
 
-    def finish(self) -> Entry:
-        """The artifact's arrays and record, or NotScorable with the typed reason."""
+    def finish(self) -> Artifact:
+        """The role's artifact, or NotScorable with the typed reason."""
 
 
 class Backend(Protocol):
@@ -51,4 +51,4 @@ class Backend(Protocol):
     @staticmethod
     def available() -> Availability: ...
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> Job: ...
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> Job: ...

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from lookback.artifacts import PoseTrack
 from lookback.backends.pose.formats import read_poses
 from lookback.backends.pose.formats.common import UNKNOWN_FOV_DEG, load_arrays, need, square
-from lookback.backends.pose.track import PoseTrack, travelled_rotation_deg
+from lookback.backends.pose.track import travelled_rotation_deg
 from lookback.camera.poses import Poses, total_rotation_deg, validate_poses, yaw_deg
 from lookback.camera.requests import request_of, target_path
 from lookback.clips import Clip

@@ -9,12 +9,11 @@ import cv2
 import numpy as np
 import pandas as pd
 
-from lookback.artifacts import RunArtifacts
+from lookback.artifacts import Masks, PoseTrack, RunArtifacts
+from lookback.artifacts.masks import unpack_masks
 from lookback.camera.poses import align_first_frame, rotation_angle_deg
 from lookback.clips import KEYS, Clip
-from lookback.demo.truth import unpack_mask
 from lookback.paths import resolve
-from lookback.store import Entry
 
 VISIBLE = 0.5  # share of the subject in view from which its mask is compared
 HIDDEN = 0.02  # share below which it counts as out of view
@@ -31,28 +30,26 @@ def accuracy_table(clips: Iterable[Clip], artifacts: RunArtifacts, truth: pd.Dat
         with np.load(resolve(known["record"]), allow_pickle=False) as archive:
             true = {name: archive[name] for name in archive.files}
         row: dict[str, Any] = dict(zip(KEYS, clip.key, strict=True)) | {"failure": known["failure"], "severity": known["severity"]}
-        if (pose := artifacts.load(clip, "pose")) is not None:
-            row |= {"pose_backend": (artifacts.row(clip, "pose") or {})["backend"], **pose_errors(pose, true["c2w"])}
-        if (masks := artifacts.load(clip, "masks")) is not None:
-            row |= mask_errors(masks, unpack_mask(true["subject_mask"], int(true["width"])), true["visibility"])
+        if (pose := artifacts.load(clip, PoseTrack)) is not None:
+            row |= {"pose_backend": (artifacts.row(clip, PoseTrack.role) or {})["backend"], **pose_errors(pose, true["c2w"])}
+        if (masks := artifacts.load(clip, Masks)) is not None:
+            row |= mask_errors(masks, unpack_masks(true["subject_mask"], int(true["width"])), true["visibility"])
         rows.append(row)
     columns = [*KEYS, "failure", "severity", "pose_backend", "rotation_error_deg", "return_error_deg", "iou", "state_accuracy"]
     return pd.DataFrame(rows).reindex(columns=columns)
 
 
-def pose_errors(pose: Entry, true_c2w: np.ndarray) -> dict[str, float]:
+def pose_errors(pose: PoseTrack, true_c2w: np.ndarray) -> dict[str, float]:
     """Median geodesic error after first-frame alignment, and the error of the last frame."""
-    frames = pose.arrays["frame_index"]
-    truth = true_c2w[frames]
-    angles = rotation_angle_deg(truth, align_first_frame(truth, pose.arrays["c2w"]))
+    truth = true_c2w[pose.frame_index]
+    angles = rotation_angle_deg(truth, align_first_frame(truth, pose.c2w))
     return {"rotation_error_deg": float(np.median(angles)), "return_error_deg": float(angles[-1])}
 
 
-def mask_errors(masks: Entry, true_masks: np.ndarray, visibility: np.ndarray) -> dict[str, float]:
+def mask_errors(masks: Masks, true_masks: np.ndarray, visibility: np.ndarray) -> dict[str, float]:
     """Mean IoU over frames where the subject is in view, and the share of frames with the right in/out state."""
-    frames = masks.arrays["frame_index"]
-    _, height, width = masks.record["shape"]
-    found = np.unpackbits(masks.arrays["masks"], axis=-1)[..., :width].reshape(len(frames), height, width).astype(bool)
+    frames, found = masks.frame_index, masks.all()
+    height, width = masks.size
     overlaps = []
     for row, frame in enumerate(frames):
         if visibility[frame] >= VISIBLE:
@@ -61,7 +58,7 @@ def mask_errors(masks: Entry, true_masks: np.ndarray, visibility: np.ndarray) ->
             overlaps.append((found[row] & true).sum() / union if union else 1.0)
     seen = visibility[frames]
     clear = (seen >= VISIBLE) | (seen <= HIDDEN)  # in between both answers are right
-    right = (masks.arrays["state"] != 0) == (seen >= VISIBLE)
+    right = masks.in_view == (seen >= VISIBLE)
     return {
         "iou": float(np.mean(overlaps)) if overlaps else float("nan"),
         "state_accuracy": float((right | ~clear).mean()),

@@ -94,6 +94,10 @@ def _family(scene: Scene) -> dict[str, Any]:
     }
 
 
+def variant_id(scene: str, event: str, camera: str) -> str:
+    return f"{FAMILIES[scene]}__{TIERS[event]}__{camera}"
+
+
 def _variants(scene: Scene) -> list[dict[str, Any]]:
     return [_variant(scene, event, camera) for event in TIERS for camera in CAMERAS]
 
@@ -103,7 +107,7 @@ def _variant(scene: Scene, event: str, camera: str) -> dict[str, Any]:
     tier, _, divergence = TIERS[event].partition("_")
     motion = "" if camera == "none" else f" {to_text(preset(camera))}"
     return {
-        "variant_id": f"{FAMILIES[scene.name]}__{TIERS[event]}__{camera}",
+        "variant_id": variant_id(scene.name, event, camera),
         "family_id": FAMILIES[scene.name],
         "reasoning_tier": tier,
         "oov_gap": camera,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lookback.artifacts.masks import pack_masks
 from lookback.demo.clip import RenderedClip, phases
 from lookback.demo.plan import PlannedClip
 from lookback.demo.scenes import load_scene
@@ -85,12 +86,7 @@ def write_record(path: Path, clip: RenderedClip, mark_time: int = 0) -> None:
         expected_state=clip.expected[part],
         position=clip.position[part],
         opacity=clip.opacity[part],
-        subject_mask=np.packbits(clip.parts[part] == SUBJECT_PART, axis=-1),
-        twin_mask=np.packbits(clip.parts[part] == TWIN_PART, axis=-1),
+        subject_mask=pack_masks(clip.parts[part] == SUBJECT_PART),
+        twin_mask=pack_masks(clip.parts[part] == TWIN_PART),
         width=clip.spec.width,
     )
-
-
-def unpack_mask(packed: np.ndarray, width: int) -> np.ndarray:
-    """(N,H,W) bool from a record's packed mask."""
-    return np.unpackbits(packed, axis=-1, count=width).astype(bool)

@@ -9,12 +9,12 @@ import pandas as pd
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from lookback.camera.poses import pitch_deg, relative_to_first, yaw_deg
+from lookback.artifacts import Masks, PoseTrack
+from lookback.camera.poses import pitch_deg, yaw_deg
 from lookback.clips import Clip
 from lookback.figures import PALETTE, style
 from lookback.media import open_video, sample_uniform
 from lookback.paths import resolve
-from lookback.store import Entry
 
 LEAST_SPAN_DEG = 5.0
 STATES = ("out", "in view", "leaving", "returned")
@@ -39,16 +39,16 @@ def coverage_table(artifacts: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["role", "backend", "clips", "made", "why"])
 
 
-def paths_figure(paths: list[tuple[Clip, Entry]]) -> tuple[Figure, str]:
+def paths_figure(paths: list[tuple[Clip, PoseTrack]]) -> tuple[Figure, str]:
     """Yaw and pitch over frames, and the positions from above, of a few clips."""
     with style():
         figure, (yaw_axes, pitch_axes, top) = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
         for number, (clip, pose) in enumerate(paths):
-            frames, c2w = pose.arrays["frame_index"], pose.arrays["c2w"]
+            frames, c2w = pose.frame_index, pose.c2w
             look = {"color": PALETTE[number % len(PALETTE)], "linestyle": ("-", "--", ":")[number // len(PALETTE) % 3]}
             yaw_axes.plot(frames, yaw_deg(c2w), label=f"{clip.benchmark}: {clip.model_id}", **look)
             pitch_axes.plot(frames, pitch_deg(c2w), **look)
-            place = np.where(pose.arrays["has_translation"][:, None], relative_to_first(c2w)[:, :3, 3], np.nan)
+            place = pose.positions()
             top.plot(place[:, 0], place[:, 2], marker=".", markersize=3, **look)
         yaw_axes.set(xlabel="frame", ylabel="yaw (deg, right is positive)")
         pitch_axes.set(xlabel="frame", ylabel="pitch (deg, up is positive)")
@@ -56,11 +56,11 @@ def paths_figure(paths: list[tuple[Clip, Entry]]) -> tuple[Figure, str]:
             low, high = axes.get_ylim()
             axes.set_ylim(min(low, -LEAST_SPAN_DEG), max(high, LEAST_SPAN_DEG))
         top.set(xlabel="x, right (units)", ylabel="z, forward (units)", title="from above")
-        if not any(pose.arrays["has_translation"].any() for _, pose in paths):
+        if not any(pose.moves for _, pose in paths):
             top.text(0.5, 0.5, "no position was observed", ha="center", transform=top.transAxes, color="#57606a")
             top.set(xticks=[], yticks=[])
         figure.legend(*yaw_axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=7.5)
-    seen = sum(bool(pose.arrays["has_translation"].any()) for _, pose in paths)
+    seen = sum(pose.moves for _, pose in paths)
     caption = f"Camera paths of {len(paths)} clips relative to their first frame: yaw, pitch, and position seen from above"
     return figure, f"{caption} (where it was observed: {seen} clips; estimated positions have a unit of their own)."
 
@@ -81,9 +81,9 @@ def visibility_figure(rows: list[tuple[str, np.ndarray]]) -> tuple[Figure, str]:
     return figure, f"Visibility of the subject in {len(rows)} clips, as the mask backend sees it."
 
 
-def mask_strip_figure(clip: Clip, masks: Entry, n: int = 8) -> tuple[Figure, str]:
+def mask_strip_figure(clip: Clip, masks: Masks, n: int = 8) -> tuple[Figure, str]:
     """Frames spread over the clip with the outline of the mask, above the visibility timeline."""
-    frames, state = masks.arrays["frame_index"], masks.arrays["state"].astype(int)
+    frames, state = masks.frame_index, masks.state.astype(int)
     rows = sample_uniform(len(frames), n)
     with open_video(resolve(clip.video)) as reader:
         pictures = reader.read(frames[rows])
@@ -92,7 +92,7 @@ def mask_strip_figure(clip: Clip, masks: Entry, n: int = 8) -> tuple[Figure, str
         grid = figure.add_gridspec(2, len(rows), height_ratios=[5, 1])
         for column, (row, picture) in enumerate(zip(rows, pictures, strict=True)):
             axes = figure.add_subplot(grid[0, column])
-            axes.imshow(_outlined(picture, _unpacked(masks, int(row)), STATE_COLOURS[state[row]]))
+            axes.imshow(_outlined(picture, masks.resized(int(row), picture.shape[:2]), STATE_COLOURS[state[row]]))
             axes.set_title(f"frame {frames[row]}: {STATES[state[row]]}", fontsize=7.5)
             axes.axis("off")
         timeline = figure.add_subplot(grid[1, :])
@@ -103,14 +103,9 @@ def mask_strip_figure(clip: Clip, masks: Entry, n: int = 8) -> tuple[Figure, str
     return figure, f"The subject of {clip.label} as the mask backend sees it: out of view in {away} of {len(frames)} frames."
 
 
-def _unpacked(masks: Entry, row: int) -> np.ndarray:
-    return np.unpackbits(masks.arrays["masks"][row], axis=-1, count=int(masks.record["shape"][2]))
-
-
 def _outlined(picture: np.ndarray, mask: np.ndarray, colour: str) -> np.ndarray:
     """The picture with the mask's outline drawn two pixels wide at the picture's size."""
-    full = cv2.resize(mask, picture.shape[1::-1], interpolation=cv2.INTER_NEAREST)
-    outlines, _ = cv2.findContours(full, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    outlines, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     rgb = tuple(round(255 * channel) for channel in to_rgb(colour))
     return cv2.drawContours(picture.copy(), outlines, -1, rgb, max(1, picture.shape[1] // 160))
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lookback.artifacts import Artifact
 from lookback.backends.base import Backend, Job
 from lookback.clips import Clip
 from lookback.errors import LookbackError, MediaError, not_scorable
 from lookback.media import VideoReader, open_video
 from lookback.paths import resolve
-from lookback.store import Entry
 
 BATCH = 8  # frames pushed together
 SHELF_BYTES = 512 * 2**20  # decoded frames kept for the jobs of later rounds; longer clips are read again at the wanted frames
@@ -23,13 +23,13 @@ SHELF_BYTES = 512 * 2**20  # decoded frames kept for the jobs of later rounds; l
 class Made:
     """A role's result: an artifact, or the reason there is none; and what it cost."""
 
-    entry: Entry | None
+    artifact: Artifact | None
     reason: str = ""
     detail: str = ""
     seconds: float = 0.0
 
 
-def extract_clip(clip: Clip, backends: Mapping[str, Backend], known: Mapping[str, Entry]) -> tuple[dict[str, Made], float]:
+def extract_clip(clip: Clip, backends: Mapping[str, Backend], known: Mapping[str, Artifact]) -> tuple[dict[str, Made], float]:
     """Every role's result, and the seconds spent on decoding. `known` are artifacts from the store that others build on."""
     made: dict[str, Made] = {}
     try:
@@ -37,7 +37,7 @@ def extract_clip(clip: Clip, backends: Mapping[str, Backend], known: Mapping[str
             order = rounds({role: backend.requires for role, backend in backends.items()})
             shelf = _Shelf(reader, needed=len(order) > 1)
             for number, roles in enumerate(order):
-                artifacts = {**known, **{role: result.entry for role, result in made.items() if result.entry is not None}}
+                artifacts = {**known, **{role: result.artifact for role, result in made.items() if result.artifact is not None}}
                 running = _start(roles, backends, clip, reader, artifacts, made)
                 if number == 0:
                     _stream(reader, running, shelf)
@@ -116,7 +116,7 @@ def _start(
     backends: Mapping[str, Backend],
     clip: Clip,
     reader: VideoReader,
-    artifacts: Mapping[str, Entry],
+    artifacts: Mapping[str, Artifact],
     made: dict[str, Made],
 ) -> dict[str, _Clocked]:
     running = {}
@@ -159,10 +159,10 @@ def _finish(clock: _Clocked) -> Made:
         return clock.failure
     started = time.perf_counter()
     try:
-        entry = clock.job.finish()
+        artifact = clock.job.finish()
     except Exception as error:  # as in push
         return _failed(error)
-    return Made(entry, seconds=clock.seconds + time.perf_counter() - started)
+    return Made(artifact, seconds=clock.seconds + time.perf_counter() - started)
 
 
 def _failed(error: Exception) -> Made:

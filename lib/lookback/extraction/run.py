@@ -10,10 +10,11 @@ from typing import Any
 
 import pandas as pd
 
+from lookback.artifacts import Artifact, kind_of
 from lookback.backends.base import Backend
 from lookback.backends.choose import availability, backend_options, choose_backend
 from lookback.clips import KEYS, Clip, clips_from_frame
-from lookback.errors import BackendUnavailable, Reason, UsageError, hint
+from lookback.errors import BackendUnavailable, ContractError, Reason, UsageError, hint
 from lookback.executors import WorkerDied, executor_of
 from lookback.extraction.identity import GT_ROLES, can_be_read, changed_since_curation, input_hash, producer_of, truth_as_clip
 from lookback.extraction.onepass import Made, extract_clip, rounds
@@ -124,10 +125,10 @@ def _looks(task: Task) -> list[tuple[Clip | None, list[str]]]:
 
 @dataclass
 class _Found:
-    """What the store has of a clip: rows and entries; and who would make what it lacks, from which inputs."""
+    """What the store has of a clip: rows and artifacts; and who would make what it lacks, from which inputs."""
 
     rows: dict[str, dict[str, Any]]
-    known: dict[str, Entry]
+    known: dict[str, Artifact]
     missing: dict[str, tuple[BackendSpec, Producer, str]]
 
 
@@ -147,14 +148,25 @@ def _look_up(clip: Clip, roles: Sequence[str], params: RunParams) -> _Found:
         inputs = input_hash(clip, {need: keys.get(need, "absent") for need in needs[role]})
         keys[role] = producer.key(inputs)
         entry = store.load(producer, inputs)
-        if entry is None:
+        made = None if entry is None else _stored(role, entry)
+        if made is None:
             found.missing[role] = (specs[role], producer, inputs)
-        elif reason := entry.record.get("missing"):
-            found.rows[role] = _row(clip, role, producer, inputs, Made(None, reason["reason"], reason["detail"]))
-        else:
-            found.known[role] = entry
-            found.rows[role] = _row(clip, role, producer, inputs, Made(entry))
+            continue
+        found.rows[role] = _row(clip, role, producer, inputs, made)
+        if made.artifact is not None:
+            found.known[role] = made.artifact
     return found
+
+
+def _stored(role: str, entry: Entry) -> Made | None:
+    """What an entry of the store says; None when it does not hold what its role promises, so that it is made again."""
+    if reason := entry.record.get("missing"):
+        return Made(None, reason["reason"], reason["detail"])
+    kind = kind_of(role)
+    try:
+        return Made(kind.unpack(entry))
+    except ContractError:
+        return None
 
 
 def _make(clip: Clip, roles: Sequence[str], found: _Found, params: RunParams) -> Extracted:
@@ -212,22 +224,23 @@ def _built(role: str, spec: BackendSpec, params: RunParams) -> Backend:
 
 def _keep(store: ArtifactStore, producer: Producer, inputs: str, made: Made) -> None:
     """Store the artifact, or the reason there is none; a failure that another try may mend is not kept."""
-    if made.entry is not None:
-        store.save(producer, inputs, made.entry.arrays, made.entry.record)
+    if made.artifact is not None:
+        entry = made.artifact.pack()
+        store.save(producer, inputs, entry.arrays, entry.record)
     elif made.reason not in {Reason.BACKEND_FAILED, Reason.BACKEND_UNAVAILABLE}:
         store.save(producer, inputs, {}, {"missing": {"reason": made.reason, "detail": made.detail}})
 
 
 def _row(clip: Clip, role: str, producer: Producer | None, inputs: str, made: Made) -> dict[str, Any]:
-    record = {} if made.entry is None else made.entry.record
-    count = None if made.entry is None else record.get("n_frames", len(made.entry.arrays.get("frame_index", ())))
+    artifact = made.artifact
+    record = {} if artifact is None else artifact.record
     return {
         **dict(zip(KEYS, clip.key, strict=True)),
         "role": role,
-        "stored": producer.key(inputs) if producer is not None and made.entry is not None else "",
+        "stored": producer.key(inputs) if producer is not None and artifact is not None else "",
         "reason": made.reason,
         "detail": made.detail,
-        "n_frames": count,
+        "n_frames": None if artifact is None else artifact.n_frames,
         "summary": json.dumps(_small(record), sort_keys=True),
         "backend": producer.backend if producer else "",
         "version": producer.version if producer else "",

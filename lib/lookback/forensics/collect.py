@@ -9,19 +9,19 @@ from typing import Any
 
 import pandas as pd
 
-from lookback.artifacts import RunArtifacts
+from lookback.artifacts import Masks, PoseTrack, RunArtifacts, TruePoseTrack
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.code import code_version
 from lookback.errors import LookbackError
 from lookback.files import sha256_json
 from lookback.forensics.evidence import Evidence, gather
-from lookback.forensics.probe import Inputs, per_frame, probe
+from lookback.forensics.probe import Inputs, probe
 from lookback.params import RunParams
 from lookback.progress import track
 from lookback.store import ArtifactStore, Producer
 from lookback.workers import WorkerDied, run_tasks
 
-ROLES = ("pose", "masks", "gt_pose")
+ROLES = (PoseTrack.role, Masks.role, TruePoseTrack.role)
 REAL_SOURCES = ("logprobs", "sampled", "stated")  # how a real judge's answers come about
 
 
@@ -37,10 +37,12 @@ class ProbeTask:
     def inputs(self) -> Inputs | None:
         """The clip with its artifacts loaded; None without a camera path."""
         stored = RunArtifacts(self.root, pd.DataFrame(list(self.rows), columns=None if self.rows else [*KEYS, "role"]))
-        pose, masks, truth = (stored.load(self.clip, role) for role in ROLES)
+        pose = stored.load(self.clip, PoseTrack)
         if pose is None or not self.clip.n_frames:
             return None
-        return Inputs(self.clip, per_frame(pose, self.clip.n_frames), masks, truth)
+        return Inputs(
+            self.clip, pose.per_frame(self.clip.n_frames), stored.load(self.clip, Masks), stored.load(self.clip, TruePoseTrack)
+        )
 
 
 def tasks_of(clips: Sequence[Clip], artifacts: pd.DataFrame, root: Path) -> list[ProbeTask]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from lookback.artifacts import Masks, PoseTrack, TruePoseTrack
 from lookback.camera.intent import compile
 from lookback.camera.poses import Poses, pitch_deg, rotation_angle_deg, turned_yaw_deg
 from lookback.camera.resample import poses_at
@@ -16,7 +17,6 @@ from lookback.camera.text import parse_captions
 from lookback.clips import Clip
 from lookback.errors import LookbackError
 from lookback.measures.requested import compile_request
-from lookback.store import Entry
 
 JUMP_DEG = 8.0  # a turn between neighbouring frames below this is motion
 JUMP_RATIO = 4.0  # how far a jump exceeds the fourth largest turn
@@ -114,23 +114,23 @@ class Evidence:
 
 def gather(
     clip: Clip,
-    pose: Entry | None,
-    masks: Entry | None,
-    truth_pose: Entry | None,
+    pose: PoseTrack | None,
+    masks: Masks | None,
+    truth_pose: TruePoseTrack | None,
     shots: Sequence[int] = (),
     pairs: Sequence[Mapping[str, Any]] = (),
     answers: Mapping[str, float] | None = None,
 ) -> Evidence:
     """The evidence of one clip from its artifacts."""
-    path = None if pose is None else Path(pose.arrays["frame_index"], pose.arrays["c2w"])
+    path = None if pose is None else Path(pose.frame_index, pose.c2w)
     return Evidence(
         clip,
         path,
         requested_path(clip, truth_pose),
-        None if masks is None else masks.arrays["frame_index"],
-        None if masks is None else masks.arrays["state"].astype(int),
-        None if masks is None else masks.arrays["boxes"],
-        None if pose is None else pose.arrays["intrinsics"][0],
+        None if masks is None else masks.frame_index,
+        None if masks is None else masks.state.astype(int),
+        None if masks is None else masks.boxes,
+        None if pose is None else pose.intrinsics[0],
         pose is not None and _turns_only(pose) and (truth_pose is None or _turns_only(truth_pose)),
         shots,
         pairs,
@@ -138,19 +138,19 @@ def gather(
     )
 
 
-def _turns_only(pose: Entry) -> bool:
+def _turns_only(pose: PoseTrack) -> bool:
     """No parallax was found, or the positions never change."""
-    positions = pose.arrays["c2w"][:, :3, 3]
-    return not pose.arrays["has_translation"].any() or float(np.ptp(positions, axis=0).max()) < 1e-3
+    return not pose.moves or float(np.ptp(pose.c2w[:, :3, 3], axis=0).max()) < 1e-3
 
 
-def requested_path(clip: Clip, truth_pose: Entry | None) -> Path | None:
+def requested_path(clip: Clip, truth_pose: TruePoseTrack | None) -> Path | None:
     """The ground truth's camera, else the request compiled from its grammar or from the captions' camera sentences."""
     if truth_pose is not None:
-        rows = truth_pose.arrays["frame_index"]
         first = clip.mark_time or 0
-        wanted = np.arange(first, first + clip.n_frames) if clip.mark_time is not None and clip.n_frames else rows
-        return Path(wanted - first, poses_at(truth_pose.arrays["c2w"], np.interp(wanted, rows, np.arange(len(rows)))))
+        wanted = truth_pose.frame_index
+        if clip.mark_time is not None and clip.n_frames:
+            wanted = np.arange(first, first + clip.n_frames)
+        return Path(wanted - first, truth_pose.at(wanted))
     if not clip.n_frames:
         return None
     try:

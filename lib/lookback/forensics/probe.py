@@ -9,14 +9,13 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from lookback.camera.resample import poses_at
+from lookback.artifacts import Masks, PoseTrack, TruePoseTrack
 from lookback.clips import Clip
 from lookback.forensics import measures, subject
 from lookback.forensics.align import Aligned, align, as_float, rotation_homography
 from lookback.forensics.pairs import Pair, nearest_early, revisit_pairs, truth_pairs
 from lookback.media import open_video
 from lookback.paths import resolve
-from lookback.store import Entry
 
 MAX_WIDTH = 320  # frames are looked at no larger than this
 LAGS = (4, 8)  # frames back where an echo is looked for
@@ -28,20 +27,9 @@ class Inputs:
     """A clip with the artifacts its probe reads."""
 
     clip: Clip
-    pose: Entry
-    masks: Entry | None
-    truth_pose: Entry | None
-
-
-def per_frame(pose: Entry, n_frames: int) -> Entry:
-    """A camera path with one pose per frame: where only some frames were solved, the others are interpolated."""
-    rows = pose.arrays["frame_index"]
-    if np.array_equal(rows, np.arange(n_frames)):
-        return pose
-    place = np.interp(np.arange(n_frames), rows, np.arange(len(rows)))
-    nearest = place.round().astype(int)
-    made = {"c2w": poses_at(pose.arrays["c2w"], place), "frame_index": np.arange(n_frames)}
-    return Entry({**made, **{name: pose.arrays[name][nearest] for name in ("intrinsics", "has_translation")}}, pose.record)
+    pose: PoseTrack  # one pose per frame
+    masks: Masks | None
+    truth_pose: TruePoseTrack | None
 
 
 class Frames:
@@ -54,7 +42,7 @@ class Frames:
         self.height, self.width = next(iter(self.own.values())).shape[:2] if self.own else (0, 0)
         self.masks = inputs.masks
         scale = self.width / float(clip.width or self.width)
-        self.intrinsics = np.diag([scale, scale, 1.0]) @ inputs.pose.arrays["intrinsics"][0]
+        self.intrinsics = np.diag([scale, scale, 1.0]) @ inputs.pose.intrinsics[0]
         self.truth = {
             index: np.asarray(cv2.resize(frame, (self.width, self.height)), np.uint8) for index, frame in self.truth.items()
         }
@@ -66,12 +54,10 @@ class Frames:
     def mask(self, frame: int) -> NDArray[np.bool_]:
         if self.masks is None:
             return np.zeros((self.height, self.width), bool)
-        rows = np.flatnonzero(self.masks.arrays["frame_index"] == frame)
+        rows = self.masks.rows_at(frame)
         if not len(rows):
             return np.zeros((self.height, self.width), bool)
-        _, height, width = self.masks.record["shape"]
-        mask = np.unpackbits(self.masks.arrays["masks"][rows[0]], axis=-1)[..., :width].reshape(height, width)
-        return cv2.resize(mask, (self.width, self.height), interpolation=cv2.INTER_NEAREST).astype(bool)
+        return self.masks.resized(int(rows[0]), (self.height, self.width))
 
 
 def _read(video: str, wanted: set[int]) -> dict[int, NDArray[np.uint8]]:
@@ -88,7 +74,7 @@ def _read(video: str, wanted: set[int]) -> dict[int, NDArray[np.uint8]]:
 
 def choose_pairs(inputs: Inputs) -> list[Pair]:
     """The pairs of one clip; against the ground truth where there is one."""
-    clip, c2w = inputs.clip, inputs.pose.arrays["c2w"]
+    clip, c2w = inputs.clip, inputs.pose.c2w
     if clip.ground_truth:
         with open_video(resolve(clip.ground_truth)) as reader:
             n_truth = reader.info.n_frames
@@ -96,12 +82,11 @@ def choose_pairs(inputs: Inputs) -> list[Pair]:
         match = frames + clip.mark_time if clip.mark_time is not None else np.linspace(0, n_truth - 1, len(c2w)).round().astype(int)
         truth = None
         if inputs.truth_pose is not None:
-            rows = inputs.truth_pose.arrays["frame_index"]
-            truth = poses_at(inputs.truth_pose.arrays["c2w"], np.interp(match, rows, np.arange(len(rows))))
+            truth = inputs.truth_pose.at(match)
         seen = match >= clip.r_start if clip.r_start is not None else np.ones(len(c2w), bool)
         if pairs := truth_pairs(c2w, truth, match, n_truth, seen):
             return pairs
-    return revisit_pairs(c2w, inputs.pose.arrays["has_translation"])
+    return revisit_pairs(c2w, inputs.pose.has_translation)
 
 
 def probe(inputs: Inputs) -> list[dict[str, Any]]:
@@ -111,10 +96,8 @@ def probe(inputs: Inputs) -> list[dict[str, Any]]:
 
 def _records(inputs: Inputs) -> list[dict[str, Any]]:
     pairs = choose_pairs(inputs)
-    c2w = inputs.pose.arrays["c2w"]
-    before = {
-        pair.frame: nearest_early(c2w, inputs.pose.arrays["has_translation"], pair.frame) for pair in pairs if pair.from_truth
-    }
+    c2w = inputs.pose.c2w
+    before = {pair.frame: nearest_early(c2w, inputs.pose.has_translation, pair.frame) for pair in pairs if pair.from_truth}
     parting = _last_before_leaving(inputs)
     wanted = {0, parting} | {pair.frame for pair in pairs} | {early for early in before.values() if early is not None}
     wanted |= {pair.reference for pair in pairs if not pair.from_truth} | {pair.frame - lag for pair in pairs for lag in LAGS}
@@ -132,7 +115,7 @@ def _last_before_leaving(inputs: Inputs) -> int:
     """The last frame of the first stretch with the whole subject in view; 0 when it leaves at once or never."""
     if inputs.masks is None:
         return 0
-    state, rows = inputs.masks.arrays["state"], inputs.masks.arrays["frame_index"]
+    state, rows = inputs.masks.state, inputs.masks.frame_index
     gone = np.flatnonzero(state != 1)
     return int(rows[gone[0] - 1]) if len(gone) and gone[0] > 1 else 0
 
@@ -214,15 +197,7 @@ def _echo(
 
 def frame_masks(inputs: Inputs, frames: NDArray[np.int64]) -> list[NDArray[np.bool_] | None]:
     """The subject's mask in each frame, at the mask's own size; None without masks."""
-    if inputs.masks is None:
-        return [None] * len(frames)
-    _, height, width = inputs.masks.record["shape"]
-    found: list[NDArray[np.bool_] | None] = []
-    for frame in frames.tolist():
-        rows = np.flatnonzero(inputs.masks.arrays["frame_index"] == frame)
-        packed = inputs.masks.arrays["masks"][rows[0]] if len(rows) else None
-        found.append(None if packed is None else np.unpackbits(packed, axis=-1)[..., :width].reshape(height, width).astype(bool))
-    return found
+    return [None if inputs.masks is None else inputs.masks.at(frame) for frame in frames.tolist()]
 
 
 def compared(inputs: Inputs, records: Any) -> tuple[Any, Any, Any, tuple[str, str]] | None:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lookback.artifacts import Masks, PoseTrack
 from lookback.camera.poses import yaw_deg
-from lookback.store import Entry
 
 MIN_POINTS = 3
 TIME_PHASES = ("", "V", "D", "R")  # any other value of `phase` names a measure of its own (MIND's mse, psnr, ...)
@@ -29,18 +29,18 @@ def metric_curves(units: pd.DataFrame) -> list[Curve]:
     return curves
 
 
-def yaw_curve(pose: Entry | None) -> list[Curve]:
+def yaw_curve(pose: PoseTrack | None) -> list[Curve]:
     """The camera's yaw relative to the first frame, in degrees."""
     if pose is None:
         return []
-    return [_curve("camera yaw (deg)", pose.arrays["frame_index"], yaw_deg(pose.arrays["c2w"]))]
+    return [_curve("camera yaw (deg)", pose.frame_index, yaw_deg(pose.c2w))]
 
 
-def visibility_spans(masks: Entry | None) -> list[tuple[int, int, int]]:
+def visibility_spans(masks: Masks | None) -> list[tuple[int, int, int]]:
     """Runs (first frame, end, state) of the subject's visibility; states as the mask artifact codes them."""
-    if masks is None or not len(masks.arrays["state"]):
+    if masks is None or not len(masks.state):
         return []
-    states, frames = masks.arrays["state"].astype(int), masks.arrays["frame_index"].astype(int)
+    states, frames = masks.state.astype(int), masks.frame_index
     starts = np.flatnonzero(np.r_[True, np.diff(states) != 0])
     ends = np.r_[frames[starts[1:]], frames[-1] + 1]
     return [(int(frames[start]), int(end), int(states[start])) for start, end in zip(starts, ends, strict=True)]

@@ -5,22 +5,22 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
+from lookback.artifacts import PoseTrack
 from lookback.errors import NotScorable
 from lookback.measures.geometry import fundamental_from_poses
-from lookback.store import Entry
 
 COLOUR = (213, 94, 0)
 Point = tuple[float, float]
 
 
-def epipolar_line(pose: Entry, point: Point, index_from: int, index_to: int) -> np.ndarray | None:
+def epipolar_line(pose: PoseTrack, point: Point, index_from: int, index_to: int) -> np.ndarray | None:
     """The line (a, b, c), ax + by + c = 0, in frame `index_to` on which a point of frame `index_from` must lie.
 
     None without parallax: the camera stood still, or the pose estimate says that it cannot tell.
     """
-    i, j = _row(pose, index_from), _row(pose, index_to)
-    c2w, intrinsics = pose.arrays["c2w"], pose.arrays["intrinsics"]
-    if not (pose.arrays["has_translation"][i] and pose.arrays["has_translation"][j]):
+    i, j = pose.row_near(index_from), pose.row_near(index_to)
+    c2w, intrinsics = pose.c2w, pose.intrinsics
+    if not (pose.has_translation[i] and pose.has_translation[j]):
         return None
     try:
         return fundamental_from_poses(intrinsics[i], intrinsics[j], c2w[i], c2w[j]) @ np.array([*point, 1.0])
@@ -28,10 +28,10 @@ def epipolar_line(pose: Entry, point: Point, index_from: int, index_to: int) -> 
         return None
 
 
-def turned_to(pose: Entry, point: Point, index_from: int, index_to: int) -> Point | None:
+def turned_to(pose: PoseTrack, point: Point, index_from: int, index_to: int) -> Point | None:
     """Where the point is after a pure turn of the camera, x' = K_j R_j^T R_i K_i^-1 x; None behind the camera."""
-    i, j = _row(pose, index_from), _row(pose, index_to)
-    c2w, intrinsics = pose.arrays["c2w"], pose.arrays["intrinsics"]
+    i, j = pose.row_near(index_from), pose.row_near(index_to)
+    c2w, intrinsics = pose.c2w, pose.intrinsics
     ray = c2w[j, :3, :3].T @ c2w[i, :3, :3] @ np.linalg.inv(intrinsics[i]) @ np.array([*point, 1.0])
     if ray[2] <= 1e-6:
         return None
@@ -39,7 +39,7 @@ def turned_to(pose: Entry, point: Point, index_from: int, index_to: int) -> Poin
     return float(x), float(y)
 
 
-def draw_epipolar(frame: np.ndarray, pose: Entry, point: Point, index_from: int, index: int) -> np.ndarray:
+def draw_epipolar(frame: np.ndarray, pose: PoseTrack, point: Point, index_from: int, index: int) -> np.ndarray:
     """A cross where it was clicked; elsewhere its epipolar line, or (camera only turned) a ring where it must be."""
     painted = frame.copy()
     thick = max(1, frame.shape[1] // 320)
@@ -67,7 +67,3 @@ def _draw_line(picture: np.ndarray, line: np.ndarray, thick: int) -> None:
         return
     start, end = ((int(np.clip(x, -1e5, 1e5)), int(np.clip(y, -1e5, 1e5))) for x, y in ends)
     cv2.line(picture, start, end, COLOUR, thick, cv2.LINE_AA)
-
-
-def _row(pose: Entry, index: int) -> int:
-    return int(np.abs(pose.arrays["frame_index"] - index).argmin())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from lookback.store import Entry
+from lookback.artifacts import Depth, FaceTracks, Masks
 
 MASK_COLOUR = (230, 159, 0)
 PERSON_COLOUR = (204, 121, 167)
@@ -15,23 +15,21 @@ DEPTH_SAMPLES = 200_000  # values that a clip's depth range is read from
 DIFFERENCE_GAIN = 2.5  # a difference of 100 grey levels is the brightest
 
 
-def draw_mask(frame: np.ndarray, entry: Entry, index: int, colour: tuple[int, int, int] = MASK_COLOUR) -> np.ndarray:
+def draw_mask(frame: np.ndarray, masks: Masks, index: int, colour: tuple[int, int, int] = MASK_COLOUR) -> np.ndarray:
     """Each mask of this frame as a tint with an outline; a frame that was not looked at has none."""
-    _, height, width = entry.record["shape"]
     painted = frame.copy()
-    for row in np.flatnonzero(entry.arrays["frame_index"] == index):
-        mask: np.ndarray = np.unpackbits(entry.arrays["masks"][row], axis=-1)[..., :width].reshape(height, width)
-        mask = cv2.resize(mask, (frame.shape[1], frame.shape[0]), interpolation=cv2.INTER_NEAREST)
-        painted[mask > 0] = ((1 - TINT) * painted[mask > 0] + TINT * np.array(colour)).astype(np.uint8)
-        outlines, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    for row in masks.rows_at(index):
+        mask = masks.resized(int(row), frame.shape[:2])
+        painted[mask] = ((1 - TINT) * painted[mask] + TINT * np.array(colour)).astype(np.uint8)
+        outlines, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
         cv2.drawContours(painted, outlines, -1, colour, _thickness(frame))
     return painted
 
 
-def draw_track(frame: np.ndarray, entry: Entry, index: int) -> np.ndarray:
+def draw_track(frame: np.ndarray, masks: Masks, index: int) -> np.ndarray:
     """Where the object's centre has been up to this frame, with gaps while it was out of view, and its box now."""
     painted = frame.copy()
-    frames, boxes = entry.arrays["frame_index"], entry.arrays["boxes"]
+    frames, boxes = masks.frame_index, masks.boxes
     until = int(np.searchsorted(frames, index, side="right"))
     centres = np.stack([boxes[:until, [0, 2]].mean(axis=1), boxes[:until, [1, 3]].mean(axis=1)], axis=1)
     seen = np.isfinite(centres).all(axis=1)
@@ -45,17 +43,16 @@ def draw_track(frame: np.ndarray, entry: Entry, index: int) -> np.ndarray:
     return painted
 
 
-def draw_faces(frame: np.ndarray, entry: Entry, index: int) -> np.ndarray:
+def draw_faces(frame: np.ndarray, faces: FaceTracks, index: int) -> np.ndarray:
     """Faces with their track number; between sampled frames those of the nearest one, with its number."""
-    frames = entry.arrays["frame"]
-    sampled = np.asarray(entry.record.get("sampled_frames") or frames, dtype=int)
-    if not len(frames) or not len(sampled):
+    found = faces.near(index)
+    if found is None:
         return frame
-    nearest = int(sampled[np.abs(sampled - index).argmin()])
+    nearest, rows = found
     painted = frame.copy()
     suffix = "" if nearest == index else f" (frame {nearest})"
     size = max(0.45, frame.shape[1] / 1400)
-    for box, track in zip(entry.arrays["box"][frames == nearest], entry.arrays["track"][frames == nearest], strict=True):
+    for box, track in zip(faces.box[rows], faces.track[rows], strict=True):
         left, top, right, bottom = (round(float(value)) for value in box)
         cv2.rectangle(painted, (left, top), (right, bottom), FACE_COLOUR, _thickness(frame))
         place = (left, max(round(26 * size), top - 4))
@@ -64,10 +61,9 @@ def draw_faces(frame: np.ndarray, entry: Entry, index: int) -> np.ndarray:
     return painted
 
 
-def depth_picture(frame: np.ndarray, entry: Entry, index: int) -> np.ndarray:
+def depth_picture(frame: np.ndarray, maps: Depth, index: int) -> np.ndarray:
     """The nearest depth map, near is bright; the range is the clip's own, so that frames compare."""
-    row = int(np.abs(entry.arrays["frame_index"] - index).argmin())
-    depth = entry.arrays["depth"]
+    row, depth = maps.row_near(index), maps.depth
     sample = depth.reshape(-1)[:: max(1, depth.size // DEPTH_SAMPLES)].astype(np.float32)
     sample = sample[np.isfinite(sample) & (sample > 0)]
     near, far = np.percentile(sample, [2, 98]) if sample.size else (0.0, 1.0)

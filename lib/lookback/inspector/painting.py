@@ -7,19 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lookback.artifacts import Artifact, Depth, FaceTracks, Masks, People, PoseTrack
 from lookback.clips import Clip
 from lookback.inspector import overlays
 from lookback.inspector.epipolar import Point, draw_epipolar
 from lookback.inspector.run import RunView
 
 # in the order of painting: what replaces the picture first, what is drawn onto it after
-ROLES = {
-    "depth": ("depth",),
+LAYERS: dict[str, tuple[type[Artifact], ...]] = {
+    "depth": (Depth,),
     "difference": (),
-    "mask": ("masks", "people"),
-    "track": ("masks",),
-    "faces": ("faces",),
-    "epipolar": ("pose",),
+    "mask": (Masks, People),
+    "track": (Masks,),
+    "faces": (FaceTracks,),
+    "epipolar": (PoseTrack,),
 }
 
 
@@ -40,7 +41,8 @@ def missing(run: RunView, clip: Clip) -> dict[str, str]:
     """Overlay -> why this clip has none."""
     rows = run.of_clip("artifacts", clip.key).set_index("role")
     why = {}
-    for name, roles in ROLES.items():
+    for name, kinds in LAYERS.items():
+        roles = [kind.role for kind in kinds]
         stored = [role for role in roles if role in rows.index and rows.loc[role, "stored"]]
         if roles and not stored:
             first = roles[0]
@@ -64,22 +66,19 @@ def paint(
 ) -> np.ndarray:
     """The frame with the named overlays; `reference` gives the frame it is compared with."""
     original = frame
-    for name in (name for name in ROLES if name in names):
+    for name in (name for name in LAYERS if name in names):
         if name == "difference":
             frame = overlays.difference_picture(original, reference())
-        for role in ROLES[name]:
-            if (entry := run.artifact(clip, role)) is None:
-                continue
-            if name == "depth":
-                frame = overlays.depth_picture(original, entry, index)
-            elif name == "mask":
-                frame = overlays.draw_mask(
-                    frame, entry, index, overlays.PERSON_COLOUR if role == "people" else overlays.MASK_COLOUR
-                )
-            elif name == "track":
-                frame = overlays.draw_track(frame, entry, index)
-            elif name == "faces":
-                frame = overlays.draw_faces(frame, entry, index)
-            elif clicked is not None:
-                frame = draw_epipolar(frame, entry, clicked.pixels(original), clicked.frame, index)
+        for found in (run.artifact(clip, kind) for kind in LAYERS[name]):
+            if isinstance(found, Depth):
+                frame = overlays.depth_picture(original, found, index)
+            elif isinstance(found, Masks) and name == "track":
+                frame = overlays.draw_track(frame, found, index)
+            elif isinstance(found, Masks):
+                colour = overlays.PERSON_COLOUR if isinstance(found, People) else overlays.MASK_COLOUR
+                frame = overlays.draw_mask(frame, found, index, colour)
+            elif isinstance(found, FaceTracks):
+                frame = overlays.draw_faces(frame, found, index)
+            elif isinstance(found, PoseTrack) and clicked is not None:
+                frame = draw_epipolar(frame, found, clicked.pixels(original), clicked.frame, index)
     return frame

@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from lookback.artifacts import RunArtifacts
+from lookback.artifacts import Artifact, Masks, PoseTrack, RunArtifacts
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.errors import UsageError
 from lookback.inspector.curves import Curve, metric_curves, visibility_spans, yaw_curve
 from lookback.params import RunParams
-from lookback.store import Entry
 from lookback.tables import empty_table, read_table
 
+A = TypeVar("A", bound=Artifact)
 KEEP_ARTIFACTS = 12
 MARK_KINDS = ("phase", "caption", "camera", "action")  # what divides a clip in time, the most telling first
 
@@ -51,7 +51,7 @@ class RunView:
         self._rows = {name: frame.groupby(KEYS, sort=False).indices for name, frame in self.tables.items()}
         self._by_label = {clip.label: clip for clip in self.clips.values()}
         self._artifacts = RunArtifacts(params.paths.artifacts, self.tables["artifacts"])
-        self._loaded: OrderedDict[tuple[str, ...], Entry | None] = OrderedDict()
+        self._loaded: OrderedDict[tuple[str, ...], Artifact | None] = OrderedDict()
 
     def _table(self, name: str) -> pd.DataFrame:
         """A table that a later stage has not written yet is empty, not an error: the inspector shows what there is."""
@@ -104,15 +104,16 @@ class RunView:
         same = (clip.benchmark, clip.setting, clip.clip_id)
         return [other for other in self.clips.values() if (other.benchmark, other.setting, other.clip_id) == same and other != clip]
 
-    def artifact(self, clip: Clip, role: str) -> Entry | None:
+    def artifact(self, clip: Clip, kind: type[A]) -> A | None:
         """A stored artifact, or None; the last few stay loaded, as every frame of a clip asks for the same ones."""
-        key = (*clip.key, role)
+        key = (*clip.key, kind.role)
         if key not in self._loaded:
-            self._loaded[key] = self._artifacts.load(clip, role)
+            self._loaded[key] = self._artifacts.load(clip, kind)
             while len(self._loaded) > KEEP_ARTIFACTS:
                 self._loaded.popitem(last=False)
         self._loaded.move_to_end(key)
-        return self._loaded[key]
+        found = self._loaded[key]
+        return found if isinstance(found, kind) else None
 
     def marks(self, clip: Clip, n_frames: int) -> list[int]:
         """First frames of the clip's phases (or captions, camera moves, actions) and its end."""
@@ -125,10 +126,10 @@ class RunView:
 
     def curves(self, clip: Clip) -> list[Curve]:
         """The camera's yaw, and every metric that has values for single frames."""
-        return yaw_curve(self.artifact(clip, "pose")) + metric_curves(self.of_clip("units", clip.key))
+        return yaw_curve(self.artifact(clip, PoseTrack)) + metric_curves(self.of_clip("units", clip.key))
 
     def visibility(self, clip: Clip) -> list[tuple[int, int, int]]:
-        return visibility_spans(self.artifact(clip, "masks"))
+        return visibility_spans(self.artifact(clip, Masks))
 
     def facts(self, clip: Clip) -> dict[str, Any]:
         """Scores, answers, failures and segments of one clip, as plain values."""

@@ -15,7 +15,7 @@ import traitlets
 from lookback.clips import Clip
 from lookback.errors import LookbackError, MediaError
 from lookback.inspector.notes import NoteBook
-from lookback.inspector.painting import ROLES, Clicked, missing, paint
+from lookback.inspector.painting import LAYERS, Clicked, missing, paint
 from lookback.inspector.run import Filters, RunView
 from lookback.inspector.sync import by_frame, by_phase
 from lookback.paths import resolve
@@ -168,7 +168,7 @@ class ClipInspector(anywidget.AnyWidget):
         self.send({"type": "noted", "label": message["label"]})
 
     def _set_overlays(self, message: dict[str, Any]) -> None:
-        self._overlays = {name for name in message["names"] if name in ROLES}
+        self._overlays = {name for name in message["names"] if name in LAYERS}
         self._refresh()
 
     def _compare(self, message: dict[str, Any]) -> None:

@@ -7,19 +7,18 @@ from pathlib import Path
 
 import pandas as pd
 
-from lookback.artifacts import RunArtifacts
+from lookback.artifacts import Artifact, Masks, People, PoseTrack, RunArtifacts
 from lookback.clips import Clip
-from lookback.store import Entry
 
-ROLES = ("pose", "masks", "people")
+KINDS: tuple[type[Artifact], ...] = (PoseTrack, Masks, People)
 
 
-def artifact_loader(root: Path, artifacts: pd.DataFrame) -> Callable[[Clip], Mapping[str, Entry]]:
+def artifact_loader(root: Path, artifacts: pd.DataFrame) -> Callable[[Clip], Mapping[str, Artifact]]:
     """A function from a clip to those of its pose, mask and people artifacts that exist."""
     stored = RunArtifacts(root, artifacts)
 
-    def load(clip: Clip) -> Mapping[str, Entry]:
-        found = {role: stored.load(clip, role) for role in ROLES}
-        return {role: entry for role, entry in found.items() if entry is not None}
+    def load(clip: Clip) -> Mapping[str, Artifact]:
+        found = (stored.load(clip, kind) for kind in KINDS)
+        return {artifact.role: artifact for artifact in found if artifact is not None}
 
     return load

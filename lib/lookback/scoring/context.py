@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
+from lookback.artifacts import Artifact
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.paths import resolve
 from lookback.store import Entry
+
+A = TypeVar("A", bound=Artifact)
 
 
 @dataclass
@@ -28,10 +31,10 @@ class ScoringClip:
     shared: dict[Any, Any] = field(default_factory=dict)  # what several metrics of one clip compute once
     used: set[str] = field(default_factory=set)
 
-    def artifact(self, role: str) -> Entry:
-        """The artifact of a role, or NotScorable with the reason it is missing."""
-        self.used.add(role)
-        return self.load_artifact(role)
+    def artifact(self, kind: type[A]) -> A:
+        """The artifact of this kind, or NotScorable with the reason it is missing."""
+        self.used.add(kind.role)
+        return kind.unpack(self.load_artifact(kind.role))
 
     def backend(self, role: str) -> Any:
         """The role's backend itself, or NotScorable(backend_unavailable)."""

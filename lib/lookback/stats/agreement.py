@@ -17,12 +17,11 @@ D_o = sum o_kl d_kl, D_e = sum n_k (n_l - [k=l]) d_kl / (n - 1). Source: Krippen
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 import numpy as np
-import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
@@ -30,6 +29,10 @@ from lookback.errors import NotScorable, Reason, UsageError
 from lookback.stats.intervals import Estimate, bootstrap_totals, method_text, varying_interval
 from lookback.stats.ratings import (
     MISSING,
+    Codes,
+    Floats,
+    Label,
+    Ratings,
     category_values,
     check_categories,
     cluster_codes,
@@ -44,7 +47,7 @@ ZERO = 1e-12
 Level = Literal["nominal", "ordinal", "interval"]
 
 
-def agreement_weights(categories: Sequence[Any], kind: WeightKind) -> NDArray[np.float64]:
+def agreement_weights(categories: Sequence[Label], kind: WeightKind) -> Floats:
     """The q x q weights of `kind` for the declared (ordered) categories.
 
     nominal: 1 on the diagonal. ordinal: 1 - C(|k-l|+1, 2) / C(q, 2), ranks only. linear: 1 - |x_k-x_l|/(max-min).
@@ -56,23 +59,23 @@ def agreement_weights(categories: Sequence[Any], kind: WeightKind) -> NDArray[np
         return np.eye(q)
     if kind == "ordinal":
         distance = np.abs(np.subtract.outer(np.arange(q), np.arange(q)))
-        return 1.0 - distance * (distance + 1) / (q * (q - 1))
+        return np.asarray(1.0 - distance * (distance + 1) / (q * (q - 1)))
     if kind not in get_args(WeightKind):
         raise UsageError(f"unknown weights {kind!r}; choose one of {', '.join(get_args(WeightKind))}")
     x = category_values(declared)
     gap = np.abs(np.subtract.outer(x, x)) / (x.max() - x.min())
-    return 1.0 - (gap if kind == "linear" else gap**2)
+    return np.asarray(1.0 - (gap if kind == "linear" else gap**2))
 
 
 @dataclass(frozen=True)
 class ItemTerms:
     """Per item (with at least one vote): pairwise agreement (NaN under two votes) and the category shares."""
 
-    agreement: NDArray[np.float64]
-    shares: NDArray[np.float64]
+    agreement: Floats
+    shares: Floats
 
 
-def item_terms(counts: NDArray[np.float64], weights: NDArray[np.float64]) -> ItemTerms:
+def item_terms(counts: Floats, weights: Floats) -> ItemTerms:
     """Pairwise agreement and category shares of every voted item; no item with two votes is not scorable."""
     votes = counts.sum(axis=1)
     if not (votes >= 2).any():
@@ -85,17 +88,24 @@ def item_terms(counts: NDArray[np.float64], weights: NDArray[np.float64]) -> Ite
     return ItemTerms(agreement, shares)
 
 
-def chance_agreement(shares: NDArray[np.float64], weights: NDArray[np.float64], kind: str) -> NDArray[np.float64]:
+def _counted(
+    ratings: Ratings, categories: Sequence[Label], weights: WeightKind, clusters: ArrayLike | None
+) -> tuple[Floats, Floats, Codes]:
+    """Votes per item and category, the weights between categories, and the cluster of each item."""
+    declared = check_categories(categories)
+    codes = rating_codes(ratings, declared)
+    return vote_counts(codes, len(declared)), agreement_weights(declared, weights), cluster_codes(clusters, len(codes))
+
+
+def chance_agreement(shares: Floats, weights: Floats, kind: str) -> Floats:
     """p_e from mean category shares (..., q). gwet: T_w/(q(q-1)) sum pi(1-pi). fleiss: sum w_kl pi_k pi_l."""
     if kind == "gwet":
         q = weights.shape[0]
         return np.asarray(weights.sum() / (q * (q - 1)) * (shares * (1 - shares)).sum(axis=-1))
-    return np.einsum("...k,kl,...l->...", shares, weights, shares)
+    return np.asarray(np.einsum("...k,kl,...l->...", shares, weights, shares))
 
 
-def _item_chance(
-    terms: ItemTerms, mean_shares: NDArray[np.float64], weights: NDArray[np.float64], kind: str
-) -> NDArray[np.float64]:
+def _item_chance(terms: ItemTerms, mean_shares: Floats, weights: Floats, kind: str) -> Floats:
     if kind == "gwet":
         q = weights.shape[0]
         return np.asarray(weights.sum() / (q * (q - 1)) * (terms.shares * (1 - mean_shares)).sum(axis=1))
@@ -104,39 +114,40 @@ def _item_chance(
 
 def chance_corrected(
     name: str,
-    counts: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    kind: str,
-    clusters: NDArray[np.int64],
+    kind: Literal["gwet", "fleiss"],
+    ratings: Ratings,
+    categories: Sequence[Label],
+    weights: WeightKind,
+    clusters: ArrayLike | None,
     confidence: float,
 ) -> Estimate:
     """The coefficient, its linearised standard error, t interval (upper end at most 1) and two-sided p against 0."""
+    counts, credit, groups = _counted(ratings, categories, weights, clusters)
     voted = counts.sum(axis=1) > 0
-    counts, clusters = counts[voted], clusters[voted]
-    terms = item_terms(counts, weights)
+    counts, groups = counts[voted], groups[voted]
+    terms = item_terms(counts, credit)
     paired = ~np.isnan(terms.agreement)
     observed = float(terms.agreement[paired].mean())
     mean_shares = terms.shares.mean(axis=0)
-    expected = float(chance_agreement(mean_shares, weights, kind))
+    expected = float(chance_agreement(mean_shares, credit, kind))
     if 1 - expected < ZERO:
         raise NotScorable(Reason.UNDEFINED, f"{name} is 0/0: every vote fell into one category, so chance agreement is 1")
     value = (observed - expected) / (1 - expected)
     n = len(counts)
     inflation = n / paired.sum()
     own = np.where(paired, inflation * (np.nan_to_num(terms.agreement) - expected) / (1 - expected), 0.0)
-    linearised = own - 2 * (1 - value) * (_item_chance(terms, mean_shares, weights, kind) - expected) / (1 - expected)
-    return t_interval(name, value, linearised - value, clusters, confidence, cap=1.0)
+    linearised = own - 2 * (1 - value) * (_item_chance(terms, mean_shares, credit, kind) - expected) / (1 - expected)
+    return t_interval(name, value, linearised - value, groups, confidence)
 
 
 def t_interval(
     name: str,
     value: float,
-    residuals: NDArray[np.float64],
-    clusters: NDArray[np.int64],
+    residuals: Floats,
+    clusters: Codes,
     confidence: float,
-    cap: float | None = None,
 ) -> Estimate:
-    """An Estimate from linearised residuals of a mean: cluster-robust standard error, t with (clusters - 1) degrees of freedom."""
+    """From linearised residuals of a mean: cluster-robust standard error, t with (clusters - 1) degrees of freedom, at most 1."""
     n = len(residuals)
     sums = np.bincount(np.unique(clusters, return_inverse=True)[1], weights=residuals)
     groups = len(sums)
@@ -149,35 +160,29 @@ def t_interval(
         note = "the items do not vary, so the variance is zero and no interval is given"
         return Estimate(name, value, n, se=0.0, confidence=confidence, method=method, note=note)
     half = float(stats.t.ppf(0.5 + confidence / 2, groups - 1)) * se
-    high = value + half if cap is None else min(cap, value + half)
     p = float(2 * stats.t.sf(abs(value / se), groups - 1))
-    return Estimate(name, value, n, value - half, high, se, p, confidence, method)
+    return Estimate(name, value, n, value - half, min(1.0, value + half), se, p, confidence, method)
 
 
 def percent_agreement(
-    ratings: pd.DataFrame | ArrayLike,
-    categories: Sequence[Any],
+    ratings: Ratings,
+    categories: Sequence[Label],
     *,
     weights: WeightKind = "nominal",
     clusters: ArrayLike | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
     """p_a = mean over items with two or more votes of the (weighted) share of agreeing rater pairs, as a fraction."""
-    declared = check_categories(categories)
-    codes = rating_codes(ratings, declared)
-    groups = cluster_codes(clusters, len(codes))
-    terms = item_terms(vote_counts(codes, len(declared)), agreement_weights(declared, weights))
+    counts, credit, groups = _counted(ratings, categories, weights, clusters)
+    terms = item_terms(counts, credit)
     paired = ~np.isnan(terms.agreement)
     value = float(terms.agreement[paired].mean())
-    estimate = t_interval("percent agreement", value, terms.agreement[paired] - value, groups[paired], confidence, cap=1.0)
-    low = None if estimate.low is None else max(0.0, estimate.low)
-    return Estimate(
-        estimate.name, value, estimate.n, low, estimate.high, estimate.se, None, confidence, estimate.method, estimate.note
-    )
+    estimate = t_interval("percent agreement", value, terms.agreement[paired] - value, groups[paired], confidence)
+    return replace(estimate, low=None if estimate.low is None else max(0.0, estimate.low), p=None)
 
 
 def gwet_ac1(
-    ratings: pd.DataFrame | ArrayLike, categories: Sequence[Any], *, clusters: ArrayLike | None = None, confidence: float = 0.95
+    ratings: Ratings, categories: Sequence[Label], *, clusters: ArrayLike | None = None, confidence: float = 0.95
 ) -> Estimate:
     """AC1 = (p_a - p_e)/(1 - p_e) with p_e = sum_k pi_k (1 - pi_k) / (q - 1).
 
@@ -191,26 +196,22 @@ def gwet_ac1(
 
 
 def gwet_ac2(
-    ratings: pd.DataFrame | ArrayLike,
-    categories: Sequence[Any],
+    ratings: Ratings,
+    categories: Sequence[Label],
     *,
     weights: WeightKind = "ordinal",
     clusters: ArrayLike | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
     """AC2: AC1 with partial credit for near labels; `weights` is ordinal, linear, quadratic (or nominal, which is AC1)."""
-    declared = check_categories(categories)
-    codes = rating_codes(ratings, declared)
     name = "AC1" if weights == "nominal" else f"AC2 ({weights})"
-    matrix = agreement_weights(declared, weights)
-    groups = cluster_codes(clusters, len(codes))
-    return chance_corrected(name, vote_counts(codes, len(declared)), matrix, "gwet", groups, confidence)
+    return chance_corrected(name, "gwet", ratings, categories, weights, clusters, confidence)
 
 
 def cohen_kappa(
     first: ArrayLike,
     second: ArrayLike,
-    categories: Sequence[Any],
+    categories: Sequence[Label],
     *,
     weights: WeightKind = "nominal",
     clusters: ArrayLike | None = None,
@@ -257,9 +258,9 @@ def cohen_kappa(
 
 def resampled_kappa(
     name: str,
-    cells: NDArray[np.float64],
-    credit: NDArray[np.float64],
-    groups: NDArray[np.int64],
+    cells: Floats,
+    credit: Floats,
+    groups: Codes,
     resamples: int,
     confidence: float,
     seed: int,
@@ -267,7 +268,7 @@ def resampled_kappa(
     """Cohen's kappa of items x (q q) one-hot cells, its interval by resampling clusters."""
     q = len(credit)
 
-    def statistic(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    def statistic(totals: Floats) -> Floats:
         tables = totals.reshape(-1, q, q)
         n = tables.sum(axis=(1, 2))
         observed = (tables * credit).sum(axis=(1, 2)) / n
@@ -284,25 +285,21 @@ def resampled_kappa(
 
 
 def fleiss_kappa(
-    ratings: pd.DataFrame | ArrayLike,
-    categories: Sequence[Any],
+    ratings: Ratings,
+    categories: Sequence[Label],
     *,
     weights: WeightKind = "nominal",
     clusters: ArrayLike | None = None,
     confidence: float = 0.95,
 ) -> Estimate:
     """Fleiss' kappa of items x raters, with missing votes: p_e = sum_kl w_kl pi_k pi_l (Fleiss 1971; Gwet's variance)."""
-    declared = check_categories(categories)
-    codes = rating_codes(ratings, declared)
     name = "Fleiss' kappa" if weights == "nominal" else f"Fleiss' kappa ({weights})"
-    matrix = agreement_weights(declared, weights)
-    groups = cluster_codes(clusters, len(codes))
-    return chance_corrected(name, vote_counts(codes, len(declared)), matrix, "fleiss", groups, confidence)
+    return chance_corrected(name, "fleiss", ratings, categories, weights, clusters, confidence)
 
 
 def krippendorff_alpha(
-    ratings: pd.DataFrame | ArrayLike,
-    categories: Sequence[Any],
+    ratings: Ratings,
+    categories: Sequence[Label],
     *,
     level: Level = "nominal",
     clusters: ArrayLike | None = None,
@@ -334,13 +331,13 @@ def krippendorff_alpha(
     )
 
 
-def _coincidences(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def _coincidences(counts: Floats) -> Floats:
     q = counts.shape[1]
     pairs = counts[:, :, None] * (counts[:, None, :] - np.eye(q))
-    return (pairs / (counts.sum(axis=1) - 1)[:, None, None]).reshape(len(counts), q * q)
+    return np.asarray((pairs / (counts.sum(axis=1) - 1)[:, None, None]).reshape(len(counts), q * q))
 
 
-def _alpha(totals: NDArray[np.float64], points: NDArray[np.float64], level: str) -> NDArray[np.float64]:
+def _alpha(totals: Floats, points: Floats, level: str) -> Floats:
     q = len(points)
     observed = totals.reshape(-1, q, q)
     marginals = observed.sum(axis=2)
@@ -348,10 +345,10 @@ def _alpha(totals: NDArray[np.float64], points: NDArray[np.float64], level: str)
     expected = marginals[:, :, None] * (marginals[:, None, :] - np.eye(q))
     total = marginals.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return 1 - (total - 1) * (observed * distance).sum(axis=(1, 2)) / (expected * distance).sum(axis=(1, 2))
+        return np.asarray(1 - (total - 1) * (observed * distance).sum(axis=(1, 2)) / (expected * distance).sum(axis=(1, 2)))
 
 
-def _distances(marginals: NDArray[np.float64], points: NDArray[np.float64], level: str) -> NDArray[np.float64]:
+def _distances(marginals: Floats, points: Floats, level: str) -> Floats:
     """Squared distances (resamples x q x q); the ordinal one counts the votes between two ranks, so it follows the resample."""
     q = len(points)
     if level == "nominal":

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,6 +21,10 @@ from lookback.stats.correlations import spearman_rows
 from lookback.stats.intervals import Estimate, bootstrap_totals, measure_row, proportion, share_interval, varying_interval
 from lookback.stats.ratings import (
     MISSING,
+    Codes,
+    Floats,
+    Label,
+    Ratings,
     category_values,
     check_categories,
     cluster_codes,
@@ -30,10 +33,13 @@ from lookback.stats.ratings import (
     vote_counts,
 )
 
+# sums of squares and correlations this near to zero are zero
+ROUNDING = 1e-12
+
 
 def leave_one_annotator_out(
-    ratings: pd.DataFrame | ArrayLike,
-    categories: Sequence[Any],
+    ratings: Ratings,
+    categories: Sequence[Label],
     *,
     statistic: Callable[..., Estimate] = gwet_ac1,
     confidence: float = 0.95,
@@ -57,7 +63,7 @@ def leave_one_annotator_out(
         counts = everyone - (own[:, None] == np.arange(len(declared)))
         decided = counts.max(axis=1) > counts.sum(axis=1) / 2
         compared = decided & (own != MISSING)
-        row: dict[str, Any] = {"annotator": annotator, "n_votes": int((own != MISSING).sum()), "n_compared": int(compared.sum())}
+        row: dict[str, object] = {"annotator": annotator, "n_votes": int((own != MISSING).sum()), "n_compared": int(compared.sum())}
         reasons = []
         try:
             hits = int((counts.argmax(axis=1) == own)[compared].sum())
@@ -78,7 +84,7 @@ def leave_one_annotator_out(
     return pd.DataFrame(rows)
 
 
-def _packed(codes: NDArray[np.int64], declared: list[Any]) -> tuple[NDArray[np.object_], NDArray[np.int64]]:
+def _packed(codes: Codes, declared: list[Label]) -> tuple[NDArray[np.object_], Codes]:
     """Labels and raters moved to the left (items x most votes on an item): small when each rater saw few of the items."""
     item, rater = np.nonzero(codes != MISSING)
     position = np.arange(len(item)) - np.searchsorted(item, item)
@@ -103,8 +109,8 @@ class DawidSkene:
 
 
 def dawid_skene(
-    ratings: pd.DataFrame | ArrayLike,
-    categories: Sequence[Any],
+    ratings: Ratings,
+    categories: Sequence[Label],
     *,
     smoothing: float = 0.01,
     tolerance: float = 1e-8,
@@ -144,10 +150,10 @@ def dawid_skene(
 class _Votes:
     """Votes one by one: item, rater and label as codes, and how often that vote was given."""
 
-    item: NDArray[np.int64]
-    rater: NDArray[np.int64]
-    label: NDArray[np.int64]
-    count: NDArray[np.float64]
+    item: Codes
+    rater: Codes
+    label: Codes
+    count: Floats
     items: pd.Index
     raters: pd.Index
 
@@ -158,17 +164,17 @@ class _Votes:
         return bool((np.bincount(once) >= 2).any())
 
 
-def _confusions(votes: _Votes, posterior: NDArray[np.float64], m: int, q: int, smoothing: float) -> NDArray[np.float64]:
+def _confusions(votes: _Votes, posterior: Floats, m: int, q: int, smoothing: float) -> Floats:
     cell = votes.rater * q + votes.label
     expected = [np.bincount(cell, posterior[votes.item, k] * votes.count, m * q).reshape(m, q) for k in range(q)]
     confusion = np.stack(expected, axis=1) + smoothing
     with np.errstate(invalid="ignore", divide="ignore"):
         confusion /= confusion.sum(axis=2, keepdims=True)
     # an annotator who never met a true label has no row for it: any vote is as likely
-    return np.nan_to_num(confusion, nan=1 / q)
+    return np.asarray(np.nan_to_num(confusion, nan=1 / q))
 
 
-def _votes(ratings: Any, declared: list[Any]) -> _Votes:
+def _votes(ratings: Ratings, declared: list[Label]) -> _Votes:
     if isinstance(ratings, np.ndarray) and ratings.ndim == 3:
         if ratings.shape[2] != len(declared):
             raise UsageError(f"counts have {ratings.shape[2]} categories, {len(declared)} are declared")
@@ -186,11 +192,11 @@ def _votes(ratings: Any, declared: list[Any]) -> _Votes:
 
 
 def _tables(
-    posterior: NDArray[np.float64],
-    confusion: NDArray[np.float64],
-    prevalence: NDArray[np.float64],
+    posterior: Floats,
+    confusion: Floats,
+    prevalence: Floats,
     votes: _Votes,
-    declared: list[Any],
+    declared: list[Label],
     likelihood: float,
     iterations: int,
     converged: bool,
@@ -217,8 +223,8 @@ def _tables(
 
 
 def human_ceiling(
-    ratings: pd.DataFrame | ArrayLike,
-    categories: Sequence[Any],
+    ratings: Ratings,
+    categories: Sequence[Label],
     *,
     clusters: ArrayLike | None = None,
     resamples: int = 2000,
@@ -243,9 +249,7 @@ def human_ceiling(
     return pd.DataFrame(rows)
 
 
-def _rater_vs_majority(
-    codes: NDArray[np.int64], q: int, groups: NDArray[np.int64], resamples: int, confidence: float, seed: int
-) -> Estimate:
+def _rater_vs_majority(codes: Codes, q: int, groups: Codes, resamples: int, confidence: float, seed: int) -> Estimate:
     counts = vote_counts(codes, q)
     hits, cases = np.zeros(len(codes)), np.zeros(len(codes))
     for own in codes.T:
@@ -264,10 +268,10 @@ def _rater_vs_majority(
 
 
 def _reliability(
-    codes: NDArray[np.int64],
-    declared: list[Any],
+    codes: Codes,
+    declared: list[Label],
     name: str,
-    groups: NDArray[np.int64],
+    groups: Codes,
     resamples: int,
     confidence: float,
     seed: int,
@@ -283,12 +287,13 @@ def _reliability(
     # items, votes, sum, sum of squares, sum of squared item totals over their votes
     terms = np.column_stack([np.ones(len(votes)), votes, total, np.nansum(points**2, axis=1), total**2 / votes])
 
-    def statistic(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    def statistic(sums: Floats) -> Floats:
         items, n, s, squares, between = sums.T
-        msb = (between - s**2 / n) / (items - 1)
+        spread = between - s**2 / n
+        msb = np.where(spread > ROUNDING * squares, spread, np.nan) / (items - 1)
         msw = (squares - between) / (n - items)
         icc = 1 - msw / msb
-        return icc if name == "reliability" else np.sqrt(icc)
+        return np.asarray(icc if name == "reliability" else np.sqrt(np.where(icc > ROUNDING, icc, np.nan)))
 
     with np.errstate(invalid="ignore", divide="ignore"):
         value = float(statistic(terms.sum(axis=0)[None])[0])
@@ -302,7 +307,7 @@ def _reliability(
 
 
 def model_ceiling(
-    ratings: pd.DataFrame | ArrayLike,
+    ratings: Ratings,
     model_a: ArrayLike,
     model_b: ArrayLike,
     *,
@@ -337,7 +342,7 @@ def model_ceiling(
             halves[side, split] = (np.bincount(a, (1 + mean) / 2, m) + np.bincount(b, (1 - mean) / 2, m)) / played
     values = spearman_rows(halves[0], halves[1])
     r = float(np.nanmean(values)) if np.isfinite(values).any() else np.nan
-    if not r > 0:
+    if not r > ROUNDING:
         raise NotScorable(Reason.UNDEFINED, "the two halves of the votes do not rank the models alike: no ceiling above zero")
     method = f"Spearman-Brown over {splits} random halves, seed {seed}"
     longer = float(voted.sum() / half.sum())

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, permutations
 from math import factorial
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -24,13 +24,15 @@ from scipy.stats import rankdata
 
 from lookback.errors import NotScorable, Reason, UsageError
 from lookback.stats.design import holm
-from lookback.stats.intervals import CHUNK_CELLS, Estimate, bootstrap_ci, method_text, resample_weights, varying_interval
-from lookback.stats.ratings import cluster_codes
+from lookback.stats.intervals import CHUNK_CELLS, Estimate, bootstrap_ci, method_text, number, resample_weights, varying_interval
+from lookback.stats.ratings import Codes, Floats, cluster_codes
 
 # 9! = 362,880 orders are enumerated; more models use random orders
 EXACT_MODELS = 9
 RANDOM_ORDERS = 99_999
 SLACK = 1e-9
+# a spread this small beside the values is rounding
+CONSTANT = 1e-12
 # labels with at most this many values, in at most this many clusters, take the quadratic form
 FEW_LEVELS, FEW_CLUSTERS = 8, 2000
 Method = Literal["pearson", "spearman"]
@@ -58,21 +60,26 @@ def smallest_attainable_p(m: int) -> float:
     return min(1.0, 2 / factorial(m))
 
 
-def spearman_rows(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ratio(covariance: Floats, scale: Floats) -> Floats:
+    """A correlation, NaN where nothing varies; ranks are half-integers, so a true scale is never this small."""
+    return np.asarray(np.divide(covariance, scale, out=np.full(scale.shape, np.nan), where=scale > SLACK))
+
+
+def spearman_rows(x: Floats, y: Floats) -> Floats:
     """Spearman's rho of each row of x with the same row of y (mid-ranks for ties); NaN where a row is constant."""
     rx, ry = rankdata(x, axis=-1), rankdata(y, axis=-1)
     rx, ry = rx - rx.mean(axis=-1, keepdims=True), ry - ry.mean(axis=-1, keepdims=True)
     scale = np.sqrt((rx**2).sum(axis=-1) * (ry**2).sum(axis=-1))
-    return np.divide((rx * ry).sum(axis=-1), scale, out=np.full(scale.shape, np.nan), where=scale > 0)
+    return _ratio((rx * ry).sum(axis=-1), scale)
 
 
-def kendall_rows(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+def kendall_rows(x: Floats, y: Floats) -> Floats:
     """Kendall's tau-b of each row of x with the same row of y; NaN where a row is constant."""
     i, j = np.triu_indices(x.shape[-1], 1)
     sx = np.sign(x[..., i] - x[..., j])
     sy = np.sign(y[..., i] - y[..., j])
     scale = np.sqrt((sx**2).sum(axis=-1) * (sy**2).sum(axis=-1))
-    return np.divide((sx * sy).sum(axis=-1), scale, out=np.full(scale.shape, np.nan), where=scale > 0)
+    return _ratio((sx * sy).sum(axis=-1), scale)
 
 
 @lru_cache(maxsize=4)
@@ -80,7 +87,7 @@ def _all_orders(m: int) -> NDArray[np.int8]:
     return np.array(list(permutations(range(m))), dtype=np.int8)
 
 
-def permutation_tests(x: NDArray[np.float64], y: NDArray[np.float64], seed: int = 0) -> tuple[PermutationTest, PermutationTest]:
+def permutation_tests(x: Floats, y: Floats, seed: int = 0) -> tuple[PermutationTest, PermutationTest]:
     """(Spearman, Kendall tau-b) with p = share of orders of y whose |statistic| reaches the observed one.
 
     Up to 9 models every order is enumerated; above, 99,999 seeded random orders and the observed one.
@@ -160,9 +167,7 @@ def spearman(
     return Estimate("Spearman's rho", value, n, low, high, se, p, confidence, method, note)
 
 
-def spearman_draws(
-    x: NDArray[np.float64], y: NDArray[np.float64], groups: NDArray[np.int64], resamples: int, seed: int
-) -> NDArray[np.float64]:
+def spearman_draws(x: Floats, y: Floats, groups: Codes, resamples: int, seed: int) -> Floats:
     """rho in every resample of the clusters; NaN where a resample is constant."""
     n_groups = int(groups.max()) + 1
     if len(np.unique(x)) < len(np.unique(y)):
@@ -181,7 +186,7 @@ def spearman_draws(
 class _QuadraticForm:
     """Sums of x's mid-ranks over the units of each label, for any cluster weights."""
 
-    def __init__(self, x: NDArray[np.float64], labels: NDArray[np.int64], groups: NDArray[np.int64], n_groups: int):
+    def __init__(self, x: Floats, labels: Codes, groups: Codes, n_groups: int):
         self.levels = int(labels.max()) + 1
         self.sizes = np.stack([np.bincount(groups[labels == k], minlength=n_groups) for k in range(self.levels)]).astype(float)
         order = np.argsort(x, kind="stable")
@@ -199,7 +204,7 @@ class _QuadraticForm:
         names, column = np.unique(tie[shared], return_inverse=True)
         self.ties = csr_array((np.ones(int(shared.sum())), (column, groups[shared])), shape=(len(names), n_groups))
 
-    def rho(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def rho(self, weights: Floats) -> Floats:
         label_sizes = weights @ self.sizes.T
         total = label_sizes.sum(axis=1)
         rank_sums = np.stack([np.einsum("bs,bs->b", weights @ form.T, weights) for form in self.forms], axis=1) + label_sizes / 2
@@ -209,12 +214,10 @@ class _QuadraticForm:
         spread_x = (total**3 - tied) / 12
         spread_y = (total**3 - (label_sizes**3).sum(axis=1)) / 12
         scale = np.sqrt(np.maximum(spread_x, 0) * np.maximum(spread_y, 0))
-        return np.divide(covariance, scale, out=np.full(len(weights), np.nan), where=scale > 1e-9)
+        return _ratio(covariance, scale)
 
 
-def _sums_of_counts(
-    positions: NDArray[np.int64], cell: NDArray[np.int64], groups: NDArray[np.int64], n_cells: int, n_groups: int
-) -> NDArray[np.float64]:
+def _sums_of_counts(positions: Codes, cell: Codes, groups: Codes, n_cells: int, n_groups: int) -> Floats:
     """Sum over units, by cell, of how many of each cluster's units stand among the first `position` ones (positions ascend)."""
     result = np.zeros((n_cells, n_groups))
     chunk = max(1, CHUNK_CELLS // n_groups)
@@ -237,7 +240,7 @@ def _sums_of_counts(
     return result
 
 
-def _weighted_rho(x: NDArray[np.float64], y: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _weighted_rho(x: Floats, y: Floats, weights: Floats) -> Floats:
     rx, ry = _weighted_ranks(x, weights), _weighted_ranks(y, weights)
     total = weights.sum(axis=1, keepdims=True)
     rx -= (weights * rx).sum(axis=1, keepdims=True) / total
@@ -245,10 +248,10 @@ def _weighted_rho(x: NDArray[np.float64], y: NDArray[np.float64], weights: NDArr
     weighted = weights * rx
     covariance = (weighted * ry).sum(axis=1)
     scale = np.sqrt((weighted * rx).sum(axis=1) * (weights * ry * ry).sum(axis=1))
-    return np.divide(covariance, scale, out=np.full(len(weights), np.nan), where=scale > 1e-9)
+    return _ratio(covariance, scale)
 
 
-def _weighted_ranks(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _weighted_ranks(values: Floats, weights: Floats) -> Floats:
     """Mid-ranks of each unit inside every resample (resamples x units)."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
@@ -283,7 +286,7 @@ def correlation_structure(
     rows = []
     for a, b in combinations(values.columns, 2):
         both = values[[a, b]].dropna().to_numpy(dtype=float)
-        row: dict[str, Any] = {
+        row: dict[str, object] = {
             "metric_a": a,
             "metric_b": b,
             "r": np.nan,
@@ -304,13 +307,12 @@ def correlation_structure(
     return table[["metric_a", "metric_b", "r", "low", "high", "p", "p_holm", "n", "reason"]]
 
 
-def _correlate(
-    both: np.ndarray, method: Method, interval: Interval, resamples: int, confidence: float, seed: int
-) -> dict[str, Any]:
+def _correlate(both: Floats, method: Method, interval: Interval, resamples: int, confidence: float, seed: int) -> dict[str, object]:
     n = len(both)
     if n < 4:
         raise NotScorable(Reason.TOO_FEW_VALUES, f"a correlation with an interval needs four models, got {n}")
-    if (np.ptp(both, axis=0) == 0).any():
+    # means that differ by rounding alone do not vary
+    if (np.ptp(both, axis=0) <= CONSTANT * np.abs(both).max(axis=0)).any():
         raise NotScorable(Reason.UNDEFINED, "one of the two metrics is constant over the models")
     function = stats.pearsonr if method == "pearson" else stats.spearmanr
     result = function(both[:, 0], both[:, 1])
@@ -319,19 +321,15 @@ def _correlate(
     if interval == "bootstrap":
         estimate = bootstrap_ci(both, lambda d: _plain(d, method), resamples=resamples, confidence=confidence, seed=seed)
         bounds = (estimate.low, estimate.high)
-        return {**row, "low": _number(bounds[0]), "high": _number(bounds[1])}
+        return {**row, "low": number(bounds[0]), "high": number(bounds[1])}
     inflation = 1.0 if method == "pearson" else 1 + r**2 / 2
     half = float(stats.norm.ppf(0.5 + confidence / 2)) * np.sqrt(inflation / (n - 3))
     z = np.arctanh(np.clip(r, -1 + 1e-15, 1 - 1e-15))
     return {**row, "low": float(np.tanh(z - half)), "high": float(np.tanh(z + half))}
 
 
-def _plain(rows: np.ndarray, method: Method) -> float:
+def _plain(rows: Floats, method: Method) -> float:
     columns = stats.rankdata(rows, axis=0) if method == "spearman" else rows
     centred = columns - columns.mean(axis=0)
     scale = np.sqrt((centred**2).sum(axis=0).prod())
     return float((centred[:, 0] * centred[:, 1]).sum() / scale) if scale > 0 else np.nan
-
-
-def _number(value: float | None) -> float:
-    return np.nan if value is None else value

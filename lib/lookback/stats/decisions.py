@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lookback.errors import ContractError, NotScorable, Reason, UsageError
 from lookback.stats.agreement import WeightKind, agreement_weights, resampled_kappa
 from lookback.stats.correlations import spearman, tie_ceiling
-from lookback.stats.intervals import Estimate, bootstrap_totals, measure_row, share, varying_interval
-from lookback.stats.ratings import cluster_codes, confusion_counts, preference_sign, threshold_decision
+from lookback.stats.intervals import Estimate, bootstrap_totals, measure_row, number, share, varying_interval
+from lookback.stats.ratings import Flags, Floats, cluster_codes, confusion_counts, preference_sign, threshold_decision
 
+Found = TypeVar("Found")
 SIGN_ORDER = (-1, 0, 1)
 ESTIMATES = ("rho", "exact", "strict", "tie", "decision_kappa", "weighted_kappa", "reversal_rate")
 TP, FP, FN, TN = range(4)
@@ -51,16 +52,16 @@ class Bridge:
     confusion: pd.DataFrame
     reasons: dict[str, str]
 
-    def as_row(self) -> dict[str, Any]:
+    def as_row(self) -> dict[str, object]:
         """One flat table row; missing values are NaN with their reason in `reason`."""
-        row: dict[str, Any] = {"n": self.n, "tau": self.tau, "reversals": self.reversals}
+        row: dict[str, object] = {"n": self.n, "tau": self.tau, "reversals": self.reversals}
         for name in ESTIMATES:
             estimate = getattr(self, name)
             row[name] = np.nan if estimate is None else estimate.value
-            row[f"{name}_low"] = np.nan if estimate is None or estimate.low is None else estimate.low
-            row[f"{name}_high"] = np.nan if estimate is None or estimate.high is None else estimate.high
-        row["rho_p"] = np.nan if self.rho is None or self.rho.p is None else self.rho.p
-        row["rho_ceiling"] = np.nan if self.rho_ceiling is None else self.rho_ceiling
+            row[f"{name}_low"] = np.nan if estimate is None else number(estimate.low)
+            row[f"{name}_high"] = np.nan if estimate is None else number(estimate.high)
+        row["rho_p"] = np.nan if self.rho is None else number(self.rho.p)
+        row["rho_ceiling"] = number(self.rho_ceiling)
         row["reason"] = "; ".join(f"{name}: {reason}" for name, reason in self.reasons.items())
         row["note"] = self._notes()
         return row
@@ -111,7 +112,7 @@ def bridge(
 
     same, differs, every = decision == y, y != 0, np.ones(n, dtype=bool)
 
-    def attempt(name: str, make: Any) -> Any:
+    def attempt(name: str, make: Callable[[], Found]) -> Found | None:
         try:
             return make()
         except NotScorable as missing:
@@ -125,12 +126,12 @@ def bridge(
         credit = agreement_weights(SIGN_ORDER, weights)
         return replace(resampled_kappa(name, cells, credit, ordered_groups, resamples, confidence, seed), n=n)
 
-    def rate(name: str, hits: NDArray[np.bool_], among: NDArray[np.bool_]) -> Estimate:
+    def rate(name: str, hits: Flags, among: Flags) -> Estimate:
         return share(name, hits[among], groups[among], confidence=confidence)
 
     def alignment() -> Estimate:
-        drawn: dict[str, Any] = {"resamples": resamples, "confidence": confidence, "seed": seed}
-        return replace(spearman(ordered, ordered_delta, clusters=ordered_groups, **drawn), n=n)
+        found = spearman(ordered, ordered_delta, clusters=ordered_groups, resamples=resamples, confidence=confidence, seed=seed)
+        return replace(found, n=n)
 
     rho = attempt("rho", alignment)
     return Bridge(
@@ -150,17 +151,17 @@ def bridge(
     )
 
 
-def as_booleans(values: ArrayLike, what: str) -> NDArray[np.bool_]:
+def as_booleans(values: ArrayLike, what: str) -> Flags:
     """True/False, 1/0 or "yes"/"no" (any case) as booleans; anything else, missing included, is an error."""
     series = pd.Series(np.asarray(values, dtype=object))
     mapped = series.map(lambda v: TRUTHS.get(v.lower() if isinstance(v, str) else v))
     if mapped.isna().any():
         bad = sorted({repr(v) for v in series[mapped.isna()].head(20)})[:5]
         raise ContractError(f"{what} must be yes/no (True/False, 1/0, 'yes'/'no'); found {', '.join(bad)}")
-    return mapped.to_numpy(dtype=bool)
+    return np.asarray(mapped, dtype=bool)
 
 
-def outcome_cells(human: ArrayLike, judge: ArrayLike) -> NDArray[np.float64]:
+def outcome_cells(human: ArrayLike, judge: ArrayLike) -> Floats:
     """Per case the one-hot of (true positive, false positive, false negative, true negative)."""
     truth, answer = as_booleans(human, "human labels"), as_booleans(judge, "judge answers")
     if truth.shape != answer.shape:
@@ -171,8 +172,8 @@ def outcome_cells(human: ArrayLike, judge: ArrayLike) -> NDArray[np.float64]:
 
 def ratio_measure(
     name: str,
-    cells: NDArray[np.float64],
-    statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    cells: Floats,
+    statistic: Callable[[Floats], Floats],
     clusters: ArrayLike | None,
     resamples: int,
     confidence: float,
@@ -192,7 +193,7 @@ def ratio_measure(
 
 def share_measure(
     name: str,
-    cells: NDArray[np.float64],
+    cells: Floats,
     hits: tuple[int, ...],
     among: tuple[int, ...],
     clusters: ArrayLike | None,
@@ -235,10 +236,8 @@ def trigger_validation(
     return pd.DataFrame(rows)
 
 
-def _measures(
-    cells: NDArray[np.float64], clusters: ArrayLike | None, resamples: int, confidence: float, seed: int
-) -> list[dict[str, Any]]:
-    def share(name: str, hits: tuple[int, ...], among: tuple[int, ...]) -> dict[str, Any]:
+def _measures(cells: Floats, clusters: ArrayLike | None, resamples: int, confidence: float, seed: int) -> list[dict[str, object]]:
+    def share(name: str, hits: tuple[int, ...], among: tuple[int, ...]) -> dict[str, object]:
         return measure_row(lambda: share_measure(name, cells, hits, among, clusters, confidence), name)
 
     return [
@@ -249,7 +248,7 @@ def _measures(
     ]
 
 
-def _f1(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+def _f1(totals: Floats) -> Floats:
     return 2 * totals[:, TP] / (2 * totals[:, TP] + totals[:, FP] + totals[:, FN])
 
 
@@ -284,5 +283,6 @@ def judgeability_agreement(
     return pd.DataFrame(rows)
 
 
-def _balanced(totals: np.ndarray) -> np.ndarray:
-    return (totals[:, TP] / (totals[:, TP] + totals[:, FN]) + totals[:, TN] / (totals[:, TN] + totals[:, FP])) / 2
+def _balanced(totals: np.ndarray) -> Floats:
+    hit, held = totals[:, TP] / (totals[:, TP] + totals[:, FN]), totals[:, TN] / (totals[:, TN] + totals[:, FP])
+    return np.asarray((hit + held) / 2)

@@ -23,15 +23,16 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import ceil
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import statsmodels.formula.api as smf
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from lookback.errors import ContractError, NotScorable, Reason, UsageError
+from lookback.stats.intervals import number
+from lookback.stats.ratings import Floats
 
 EXACT_DIFFERENCES = 50
 # fewer levels cannot carry a variance
@@ -40,7 +41,7 @@ MIN_LEVELS = 5
 NO_REST = 1e-9
 
 
-def holm(p_values: pd.Series | ArrayLike, *, family_size: int | None = None) -> pd.Series | NDArray[np.float64]:
+def holm(p_values: pd.Series | ArrayLike, *, family_size: int | None = None) -> pd.Series | Floats:
     """Adjusted p in the order given: max over j <= i of min(1, (m - j + 1) p_(j)). Source: Holm (1979), Scand. J. Stat. 6:65-70.
 
     `family_size` counts every declared test, also those that could not be computed, so that dropping one never helps the others.
@@ -84,7 +85,7 @@ class PairedTest:
     smallest_p: float
     confidence: float = 0.95
 
-    def as_row(self) -> dict[str, Any]:
+    def as_row(self) -> dict[str, object]:
         """The fields as one table row."""
         return asdict(self)
 
@@ -131,7 +132,7 @@ def paired_wilcoxon(x: ArrayLike, y: ArrayLike | None = None, *, confidence: flo
     )
 
 
-def _sign_flip_distribution(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sign_flip_distribution(ranks: Floats) -> Floats:
     """P(2 W+ = k) when every mid-rank keeps or loses its sign with probability 1/2 (doubled ranks are whole numbers)."""
     doubled = np.rint(2 * ranks).astype(int)
     probability = np.zeros(int(doubled.sum()) + 1)
@@ -143,20 +144,18 @@ def _sign_flip_distribution(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
     return probability
 
 
-def _two_sided(distribution: NDArray[np.float64], observed: int) -> float:
+def _two_sided(distribution: Floats, observed: int) -> float:
     centre = (len(distribution) - 1) / 2
     distance = np.abs(np.arange(len(distribution)) - centre)
     return float(min(1.0, distribution[distance >= abs(observed - centre) - 1e-9].sum()))
 
 
-def _walsh(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+def _walsh(differences: Floats) -> Floats:
     i, j = np.triu_indices(len(differences))
     return (differences[i] + differences[j]) / 2
 
 
-def _shift_interval(
-    differences: NDArray[np.float64], ranks: NDArray[np.float64] | None, confidence: float
-) -> tuple[float | None, float | None]:
+def _shift_interval(differences: Floats, ranks: Floats | None, confidence: float) -> tuple[float | None, float | None]:
     """Order statistics of the pairwise means cut off where the signed-rank test would reject (Hodges & Lehmann 1963)."""
     n = len(differences)
     walsh = np.sort(_walsh(differences))
@@ -213,16 +212,16 @@ def factor_contrasts(
     return result
 
 
-def _row(name: str, values: np.ndarray, incomplete: int, confidence: float) -> dict[str, Any]:
-    row: dict[str, Any] = {"contrast": name, "n": len(values), "n_incomplete": incomplete, "mean": float(values.mean())}
-    # cell means differ by rounding alone where nothing differs
-    values = np.where(np.abs(values) < 1e-12, 0.0, values)
+def _row(name: str, values: Floats, incomplete: int, confidence: float) -> dict[str, object]:
+    row: dict[str, object] = {"contrast": name, "n": len(values), "n_incomplete": incomplete, "mean": float(values.mean())}
+    # means that differ by rounding alone are ties
+    values = np.round(values, 12)
     try:
         test = paired_wilcoxon(values, confidence=confidence)
     except NotScorable as missing:
         empty = dict.fromkeys(("shift", "low", "high", "p", "rank_biserial", "smallest_p"), np.nan)
         return {**row, **empty, "reason": str(missing)}
-    bounds = {"low": np.nan if test.low is None else test.low, "high": np.nan if test.high is None else test.high}
+    bounds = {"low": number(test.low), "high": number(test.high)}
     tested = {"shift": test.shift, **bounds, "p": test.p, "rank_biserial": test.rank_biserial, "smallest_p": test.smallest_p}
     return {**row, **tested, "reason": ""}
 
@@ -275,7 +274,7 @@ def mixed_model(
     return _tidy(result, {v: k for k, v in names.items()}, list(components), len(used), confidence)
 
 
-def _check_design(exog: NDArray[np.float64], used: pd.DataFrame, random: list[str]) -> None:
+def _check_design(exog: Floats, used: pd.DataFrame, random: list[str]) -> None:
     """Refuse fixed effects that repeat each other, and values that fixed and random effects explain without any rest."""
     if np.linalg.matrix_rank(exog) < exog.shape[1]:
         raise NotScorable(Reason.UNDEFINED, "the design is singular: a fixed effect repeats another or does not vary")
@@ -331,7 +330,7 @@ def votes_needed(
         raise NotScorable(Reason.UNDEFINED, "models with equal win ratios cannot be told apart by any number of votes")
     null_sd = np.sqrt((1 - tie_share) / 4)
     true_sd = np.sqrt(max(0.0, win_ratio - tie_share / 4 - win_ratio**2))
-    z = stats.norm.ppf(1 - alpha / 2) * null_sd + stats.norm.ppf(power) * true_sd
+    z = float(stats.norm.ppf(1 - alpha / 2) * null_sd + stats.norm.ppf(power) * true_sd)
     return ceil((z / (win_ratio - 0.5)) ** 2 * design_effect - 1e-9)
 
 

@@ -13,15 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import norm, t
 from statsmodels.stats.proportion import proportion_confint
 
 from lookback.errors import NotScorable, Reason, UsageError
-from lookback.stats.ratings import cluster_codes
+from lookback.stats.ratings import Codes, Flags, Floats, cluster_codes
 
 # weights kept in memory at once: about 32 MB
 CHUNK_CELLS = 4_000_000
@@ -54,7 +53,7 @@ class Estimate:
     def __float__(self) -> float:
         return self.value
 
-    def as_row(self) -> dict[str, Any]:
+    def as_row(self) -> dict[str, object]:
         """The fields as one table row."""
         return asdict(self)
 
@@ -67,7 +66,7 @@ def proportion(name: str, hits: int, n: int, confidence: float = 0.95) -> Estima
     return Estimate(name, hits / n, n, float(low), float(high), confidence=confidence, method="Wilson score interval")
 
 
-def resample_weights(n_clusters: int, resamples: int, seed: int) -> Iterator[NDArray[np.float64]]:
+def resample_weights(n_clusters: int, resamples: int, seed: int) -> Iterator[Floats]:
     """Chunks (resamples x clusters) of draw counts; clusters are drawn with replacement, as many as there are."""
     rng = np.random.default_rng(seed)
     chunk = max(1, CHUNK_CELLS // n_clusters)
@@ -77,19 +76,19 @@ def resample_weights(n_clusters: int, resamples: int, seed: int) -> Iterator[NDA
         yield np.bincount(drawn.ravel(), minlength=size * n_clusters).reshape(size, n_clusters).astype(float)
 
 
-def cluster_totals(terms: NDArray[np.float64], clusters: NDArray[np.int64]) -> NDArray[np.float64]:
+def cluster_totals(terms: Floats, clusters: Codes) -> Floats:
     """Sums of the units' terms (units x k) within each cluster (clusters x k)."""
     groups = int(clusters.max()) + 1
     return np.stack([np.bincount(clusters, weights=column, minlength=groups) for column in terms.T], axis=1)
 
 
 def bootstrap_totals(
-    terms: NDArray[np.float64],
-    statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    clusters: NDArray[np.int64],
+    terms: Floats,
+    statistic: Callable[[Floats], Floats],
+    clusters: Codes,
     resamples: int,
     seed: int,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Draws of a statistic of totals: `statistic` maps sums (resamples x k) to values (resamples, ...)."""
     totals = cluster_totals(terms, clusters)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -107,7 +106,7 @@ def expanded_levels(confidence: float, n_clusters: int | None) -> tuple[float, f
     return tail, 1 - tail
 
 
-def percentile_interval(draws: NDArray[np.float64], confidence: float = 0.95, n_clusters: int | None = None) -> tuple[float, float]:
+def percentile_interval(draws: Floats, confidence: float = 0.95, n_clusters: int | None = None) -> tuple[float, float]:
     """The central `confidence` share of the draws (expanded for few clusters); undefined draws are left out while they are few."""
     defined = draws[np.isfinite(draws)]
     if len(defined) < (1 - MAX_UNDEFINED) * len(draws):
@@ -119,7 +118,7 @@ def percentile_interval(draws: NDArray[np.float64], confidence: float = 0.95, n_
     return float(low), float(high)
 
 
-def interval_or_note(draws: NDArray[np.float64], n_clusters: int, confidence: float) -> tuple[float | None, float | None, str]:
+def interval_or_note(draws: Floats, n_clusters: int, confidence: float) -> tuple[float | None, float | None, str]:
     """(low, high, note): the expanded percentile interval, or no bounds and the sentence that says why."""
     if n_clusters < 2:
         return None, None, "one cluster only: nothing to resample, no interval"
@@ -130,7 +129,7 @@ def interval_or_note(draws: NDArray[np.float64], n_clusters: int, confidence: fl
     return low, high, ""
 
 
-def varying_interval(draws: NDArray[np.float64], n_clusters: int, confidence: float) -> tuple[float | None, float | None, str]:
+def varying_interval(draws: Floats, n_clusters: int, confidence: float) -> tuple[float | None, float | None, str]:
     """As `interval_or_note`, but without bounds where they would mislead: too few clusters, or resamples that are all alike."""
     low, high, note = interval_or_note(draws, n_clusters, confidence)
     if low is None or high is None:
@@ -149,7 +148,7 @@ def method_text(resamples: int, n_clusters: int, unit: str, seed: int) -> str:
 
 def bootstrap_ci(
     values: ArrayLike,
-    statistic: str | Callable[[NDArray[np.float64]], float] = "mean",
+    statistic: str | Callable[[Floats], float] = "mean",
     *,
     clusters: ArrayLike | None = None,
     resamples: int = 2000,
@@ -191,17 +190,17 @@ def bootstrap_ci(
     return Estimate(name, value, len(data), low, high, se, None, confidence, method, note)
 
 
-def _named(statistic: str | Callable[..., Any]) -> Callable[..., Any]:
+def _named(statistic: str | Callable[[Floats], float]) -> Callable[[Floats], float]:
     if callable(statistic):
         return statistic
     if statistic == "median":
-        return np.median
+        return lambda rows: float(np.median(rows))
     raise UsageError(f"unknown statistic {statistic!r}; use 'mean', 'median' or a function of the resampled rows")
 
 
 def _bootstrap_rows(
-    data: NDArray[np.float64], function: Callable[..., Any], groups: NDArray[np.int64], n_groups: int, resamples: int, seed: int
-) -> NDArray[np.float64]:
+    data: Floats, function: Callable[[Floats], float], groups: Codes, n_groups: int, resamples: int, seed: int
+) -> Floats:
     members = np.split(np.argsort(groups, kind="stable"), np.cumsum(np.bincount(groups, minlength=n_groups))[:-1])
     rng = np.random.default_rng(seed)
     drawn = rng.integers(0, n_groups, size=(resamples, n_groups))
@@ -231,7 +230,7 @@ def share(name: str, hits: ArrayLike, clusters: ArrayLike | None = None, *, conf
     return Estimate(name, value, n, low, high, confidence=confidence, method=method)
 
 
-def _effective_cases(cases: NDArray[np.bool_], groups: NDArray[np.int64], n_groups: int, confidence: float) -> float:
+def _effective_cases(cases: Flags, groups: Codes, n_groups: int, confidence: float) -> float:
     n, value = len(cases), float(cases.mean())
     if value in (0.0, 1.0):
         return float(n_groups)
@@ -248,9 +247,7 @@ def wilson(value: float, n: float, confidence: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def share_interval(
-    draws: NDArray[np.float64], value: float, n_clusters: int, confidence: float
-) -> tuple[float | None, float | None, str]:
+def share_interval(draws: Floats, value: float, n_clusters: int, confidence: float) -> tuple[float | None, float | None, str]:
     """(low, high, note) of a share from its resamples; where these do not vary, Wilson's interval over the clusters.
 
     A share of 0 or 1 is the same in every resample, which says nothing about other clusters: each counts as one case.
@@ -263,11 +260,16 @@ def share_interval(
     return *wilson(value, n_clusters, confidence), f"the clusters do not vary: Wilson's interval over {n_clusters} clusters"
 
 
-def measure_row(estimate: Callable[[], Estimate], measure: str) -> dict[str, Any]:
+def number(value: float | None) -> float:
+    """A value for a table: NaN where there is none."""
+    return np.nan if value is None else value
+
+
+def measure_row(estimate: Callable[[], Estimate], measure: str) -> dict[str, object]:
     """A tidy row: measure, value, low, high, n, reason; a measure without a value or bounds keeps its row and says why."""
     try:
         result = estimate()
     except NotScorable as missing:
         return {"measure": measure, "value": np.nan, "low": np.nan, "high": np.nan, "n": 0, "reason": str(missing)}
-    low, high = (np.nan if bound is None else bound for bound in (result.low, result.high))
-    return {"measure": measure, "value": result.value, "low": low, "high": high, "n": result.n, "reason": result.note}
+    bounds = {"low": number(result.low), "high": number(result.high)}
+    return {"measure": measure, "value": result.value, **bounds, "n": result.n, "reason": result.note}

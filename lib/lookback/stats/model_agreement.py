@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.covariance import ledoit_wolf
 
@@ -27,11 +27,12 @@ from lookback.errors import NotScorable, UsageError
 from lookback.stats.correlations import kendall_rows, permutation_tests, spearman_rows
 from lookback.stats.intervals import FEWEST_CLUSTERS, bootstrap_totals, cluster_totals, percentile_interval
 from lookback.stats.rankings import Ties, pair_codes, win_terms
-from lookback.stats.ratings import preference_sign
+from lookback.stats.ratings import Codes, Floats, preference_sign
 
 SPREADS = 12
 CORRELATIONS = np.linspace(-0.98, 0.98, 25)
 JITTER = 1e-10
+Values: TypeAlias = Mapping[str, float] | pd.Series | ArrayLike  # one per model
 # prior standard deviation of the two means on the win-ratio scale: flat in effect
 MEAN_SD = 1.0
 
@@ -65,14 +66,14 @@ class RankAgreement:
     confidence: float = 0.95
     note: str = ""
 
-    def as_row(self) -> dict[str, Any]:
+    def as_row(self) -> dict[str, object]:
         """The fields as one table row."""
         return asdict(self)
 
 
 def rank_agreement(
-    human: Mapping[str, float] | pd.Series | ArrayLike,
-    metric: Mapping[str, float] | pd.Series | ArrayLike,
+    human: Values,
+    metric: Values,
     *,
     confidence: float = 0.95,
     seed: int = 0,
@@ -97,7 +98,7 @@ def rank_agreement(
     return replace(result, population_low=float(np.tanh(z - half)), population_high=float(np.tanh(z + half)))
 
 
-def _matched(human: Any, metric: Any) -> tuple[np.ndarray, np.ndarray]:
+def _matched(human: Values, metric: Values) -> tuple[Floats, Floats]:
     named = [isinstance(v, (Mapping, pd.Series)) for v in (human, metric)]
     if not any(named):
         return np.asarray(human, dtype=float), np.asarray(metric, dtype=float)
@@ -173,9 +174,7 @@ def _without_interval(result: RankAgreement, why: str) -> RankAgreement:
     return replace(result, note="; ".join(filter(None, (result.note, why))))
 
 
-def noise_covariance(
-    points: NDArray[np.float64], played: NDArray[np.float64], clusters: NDArray[np.int64], sides: int
-) -> NDArray[np.float64]:
+def noise_covariance(points: Floats, played: Floats, clusters: Codes, sides: int) -> Floats:
     """Ledoit and Wolf's covariance of the ratios sum(points)/sum(played) (units x k each) between clusters.
 
     The k ratios are `sides` equal blocks (people's and the metric's). Before the shrinking each ratio is scaled to one comparison
@@ -191,9 +190,7 @@ def noise_covariance(
     return np.asarray(shrunk * np.outer(scale, scale) * groups / (groups - 1))
 
 
-def true_value_draws(
-    observed: NDArray[np.float64], noise: NDArray[np.float64], draws: int, seed: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def true_value_draws(observed: Floats, noise: Floats, draws: int, seed: int) -> tuple[Floats, Floats]:
     """Posterior draws (draws x m) of the true human and metric values from `observed` (human, then metric) and its covariance."""
     rng = np.random.default_rng(seed)
     m = len(observed) // 2
@@ -209,18 +206,18 @@ def true_value_draws(
     used = np.flatnonzero(chosen)
     which = np.repeat(np.arange(len(used)), chosen[used])
     # conditional draw: simulate prior and data together, then shift by the regression on what was seen
-    simulated = _correlated(np.linalg.cholesky(prior[used] + JITTER * np.eye(2 * m))[which], rng)
+    simulated = _correlated(np.asarray(np.linalg.cholesky(prior[used] + JITTER * np.eye(2 * m))[which], dtype=float), rng)
     seen = simulated + rng.standard_normal((draws, 2 * m)) @ np.linalg.cholesky(noise).T
     gain = np.matmul(prior[used], np.linalg.inv(total[used]))[which]
     true = simulated + np.einsum("dij,dj->di", gain, centre - seen)
     return true[:, :m], true[:, m:]
 
 
-def _correlated(factors: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
-    return np.einsum("dij,dj->di", factors, rng.standard_normal(factors.shape[:2]))
+def _correlated(factors: Floats, rng: np.random.Generator) -> Floats:
+    return np.asarray(np.einsum("dij,dj->di", factors, rng.standard_normal(factors.shape[:2])))
 
 
-def _prior_covariances(observed: NDArray[np.float64], noise: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+def _prior_covariances(observed: Floats, noise: Floats, m: int) -> Floats:
     spread = np.sqrt(np.diag(noise))
     grids = []
     for values, error in ((observed[:m], spread[:m]), (observed[m:], spread[m:])):

@@ -11,11 +11,11 @@ Sources: Bradley & Terry (1952), Davidson (1970, JASA 65:317-328). Without ties 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.sparse.csgraph import NegativeCycleError, bellman_ford, connected_components
 
@@ -27,10 +27,11 @@ from lookback.stats.intervals import (
     bootstrap_totals,
     cluster_totals,
     method_text,
+    number,
     share_interval,
     varying_interval,
 )
-from lookback.stats.ratings import cluster_codes, preference_sign
+from lookback.stats.ratings import Codes, Floats, cluster_codes, preference_sign
 
 Ties = Literal["half", "drop"]
 MAX_STEPS = 100
@@ -42,9 +43,9 @@ class PairCodes:
     """Pairs as codes into `models`."""
 
     models: list[str]
-    a: NDArray[np.int64]
-    b: NDArray[np.int64]
-    clusters: NDArray[np.int64]
+    a: Codes
+    b: Codes
+    clusters: Codes
 
     @property
     def n_clusters(self) -> int:
@@ -69,7 +70,7 @@ def pair_codes(pairs: pd.DataFrame, cluster: str | None) -> PairCodes:
     return PairCodes(models, a, b, cluster_codes(pairs[cluster] if cluster else None, len(pairs)))
 
 
-def win_terms(pairs: PairCodes, signs: NDArray[np.int64], ties: Ties) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def win_terms(pairs: PairCodes, signs: Codes, ties: Ties) -> tuple[Floats, Floats]:
     """Per pair: points won by each model and comparisons of each model (pairs x models, twice)."""
     if ties not in get_args(Ties):
         raise UsageError(f"unknown tie rule {ties!r}; choose one of {', '.join(get_args(Ties))}")
@@ -119,8 +120,7 @@ def win_ratios(
         else:
             ratio, seen = float(points[:, k].sum() / n), len(np.unique(codes.clusters[played[:, k] > 0]))
             low, high, note = share_interval(draws[:, k], ratio, seen, confidence)
-            bounds = {"low": np.nan if low is None else low, "high": np.nan if high is None else high}
-            row |= {"win_ratio": ratio, **bounds, "reason": note}
+            row |= {"win_ratio": ratio, "low": number(low), "high": number(high), "reason": note}
         rows.append(row)
     return pd.DataFrame(rows).sort_values(["win_ratio", "model"], ascending=[False, True], ignore_index=True)
 
@@ -175,7 +175,7 @@ def win_ratio_difference(
     return Estimate(f"win ratio {first} - {second}", value, involved, low, high, se, None, confidence, method, note)
 
 
-def _difference(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+def _difference(totals: Floats) -> Floats:
     return totals[:, 0] / totals[:, 2] - totals[:, 1] / totals[:, 3]
 
 
@@ -222,7 +222,11 @@ def bradley_terry(
     design = _design(codes, has_ties)
     outcome = np.where(signs == 1, 0, np.where(signs == -1, 1, 2))
     parameters, information, likelihood, scores = _newton(design, outcome)
-    covariance, quantile, note = np.linalg.inv(information), float(stats.norm.ppf(0.5 + confidence / 2)), ""
+    covariance, quantile, note = (
+        np.asarray(np.linalg.inv(information), dtype=float),
+        float(stats.norm.ppf(0.5 + confidence / 2)),
+        "",
+    )
     if cluster is not None:
         note = _few_clusters(codes.n_clusters, len(parameters), cluster)
         covariance = _clustered(covariance, scores, codes)
@@ -230,12 +234,12 @@ def bradley_terry(
     return _strengths(codes.models, parameters, covariance, has_ties, likelihood, len(signs), quantile, note)
 
 
-def _clustered(inverse: NDArray[Any], scores: NDArray[np.float64], codes: PairCodes) -> NDArray[Any]:
+def _clustered(inverse: Floats, scores: Floats, codes: PairCodes) -> Floats:
     """The sandwich covariance; a single cluster's scores sum to zero at the fit, so it says nothing about spread: NaN."""
     if codes.n_clusters < 2:
         return np.full_like(inverse, np.nan)
     sums = cluster_totals(scores, codes.clusters)
-    return inverse @ (sums.T @ sums) @ inverse * codes.n_clusters / (codes.n_clusters - 1)
+    return np.asarray(inverse @ (sums.T @ sums) @ inverse * codes.n_clusters / (codes.n_clusters - 1))
 
 
 def _few_clusters(groups: int, free: int, cluster: str) -> str:
@@ -246,7 +250,7 @@ def _few_clusters(groups: int, free: int, cluster: str) -> str:
     return ""
 
 
-def _check_fit_exists(codes: PairCodes, signs: NDArray[np.int64]) -> None:
+def _check_fit_exists(codes: PairCodes, signs: Codes) -> None:
     """Raise NotScorable where the likelihood has no maximum, decided by the results alone and never by rounding.
 
     Ford (1957): it has one only if every model can be reached from every other by steps "beat" or "tied with". With ties the
@@ -272,7 +276,7 @@ def _check_fit_exists(codes: PairCodes, signs: NDArray[np.int64]) -> None:
         _check_ties(cost, codes.models)
 
 
-def _check_ties(cost: NDArray[np.float64], models: list[str]) -> None:
+def _check_ties(cost: Floats, models: list[str]) -> None:
     try:
         height = bellman_ford(cost, indices=0)
     except NegativeCycleError:
@@ -282,7 +286,7 @@ def _check_ties(cost: NDArray[np.float64], models: list[str]) -> None:
     raise NotScorable(Reason.SEPARATED, f"no result contradicts the order {order}: strengths and tie parameter are infinite")
 
 
-def _design(codes: PairCodes, has_ties: bool) -> NDArray[np.float64]:
+def _design(codes: PairCodes, has_ties: bool) -> Floats:
     """Linear predictors (pairs x outcome a/b/tie x parameters); the last model's strength is minus the sum of the others'."""
     m = len(codes.models)
     basis = np.vstack([np.eye(m - 1), -np.ones(m - 1)])
@@ -295,9 +299,7 @@ def _design(codes: PairCodes, has_ties: bool) -> NDArray[np.float64]:
     return design
 
 
-def _newton(
-    design: NDArray[np.float64], outcome: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float, NDArray[np.float64]]:
+def _newton(design: Floats, outcome: Codes) -> tuple[Floats, Floats, float, Floats]:
     """Newton steps on the concave log-likelihood: (parameters, information, log-likelihood, scores per pair)."""
     parameters = np.zeros(design.shape[2])
     seen = design[np.arange(len(outcome)), outcome]
@@ -323,8 +325,8 @@ def _newton(
 
 def _strengths(
     models: list[str],
-    parameters: NDArray[np.float64],
-    covariance: NDArray[Any],
+    parameters: Floats,
+    covariance: Floats,
     has_ties: bool,
     likelihood: float,
     n: int,

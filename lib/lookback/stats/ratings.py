@@ -6,9 +6,9 @@ chance-corrected coefficients depend on it (AC1 of the same yes/no votes differs
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from numbers import Real
-from typing import Any, Literal, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
@@ -17,11 +17,16 @@ from numpy.typing import ArrayLike, NDArray
 from lookback.errors import ContractError, UsageError
 
 MISSING = -1
-SIGNS: dict[Any, int] = {"a": 1, "tie": 0, "b": -1, "1": 1, "0": 0, "-1": -1, 1: 1, 0: 0, -1: -1}
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Label = Hashable  # a category: a word or a number
+Ratings: TypeAlias = pd.DataFrame | ArrayLike  # items x raters
+SIGNS: dict[str | int, int] = {"a": 1, "tie": 0, "b": -1, "1": 1, "0": 0, "-1": -1, 1: 1, 0: 0, -1: -1}
 Rule = Literal["majority", "plurality"]
 
 
-def check_categories(categories: Sequence[Any]) -> list[Any]:
+def check_categories(categories: Sequence[Label]) -> list[Label]:
     """The declared categories as a list; fewer than two, repeated or missing ones are a wrong call."""
     if isinstance(categories, str):
         raise UsageError(f"categories must be a sequence of labels, got the single string {categories!r}; pass for example [0, 1]")
@@ -33,7 +38,7 @@ def check_categories(categories: Sequence[Any]) -> list[Any]:
     return declared
 
 
-def code_labels(labels: ArrayLike, categories: Sequence[Any]) -> NDArray[np.int64]:
+def code_labels(labels: ArrayLike, categories: Sequence[Label]) -> Codes:
     """Labels of any shape as positions in `categories`; missing (None, NaN) becomes -1, anything else unknown is an error."""
     declared = check_categories(categories)
     values = np.asarray(labels)
@@ -51,7 +56,7 @@ def code_labels(labels: ArrayLike, categories: Sequence[Any]) -> NDArray[np.int6
     return codes.reshape(values.shape)
 
 
-def rating_codes(ratings: pd.DataFrame | ArrayLike, categories: Sequence[Any]) -> NDArray[np.int64]:
+def rating_codes(ratings: Ratings, categories: Sequence[Label]) -> Codes:
     """An items x raters table as codes, with -1 where a rater did not vote on an item."""
     values = ratings.to_numpy() if isinstance(ratings, pd.DataFrame) else np.asarray(ratings)
     if values.ndim != 2:
@@ -59,19 +64,20 @@ def rating_codes(ratings: pd.DataFrame | ArrayLike, categories: Sequence[Any]) -
     return code_labels(values, categories)
 
 
-def vote_counts(codes: NDArray[np.int64], n_categories: int) -> NDArray[np.float64]:
+def vote_counts(codes: Codes, n_categories: int) -> Floats:
     """How many raters put item i into category k, items x categories."""
     return np.stack([(codes == k).sum(axis=1) for k in range(n_categories)], axis=1).astype(float)
 
 
-def category_values(categories: Sequence[Any]) -> NDArray[np.float64]:
+def category_values(categories: Sequence[Label]) -> Floats:
     """The categories as numbers: themselves where all are numeric, otherwise their position in the declared order."""
-    if all(isinstance(c, Real) and not isinstance(c, bool) for c in categories):
-        return np.array([float(c) for c in categories])
+    numbers = [float(c) for c in categories if isinstance(c, int | float | np.integer | np.floating) and not isinstance(c, bool)]
+    if len(numbers) == len(categories):
+        return np.array(numbers)
     return np.arange(1, len(categories) + 1, dtype=float)
 
 
-def cluster_codes(clusters: ArrayLike | None, n: int) -> NDArray[np.int64]:
+def cluster_codes(clusters: ArrayLike | None, n: int) -> Codes:
     """Cluster of each unit as 0..G-1 in the order of their names, so that resampling does not depend on the order of the rows."""
     if clusters is None:
         return np.arange(n)
@@ -86,17 +92,17 @@ def cluster_codes(clusters: ArrayLike | None, n: int) -> NDArray[np.int64]:
         return np.asarray(pd.factorize(values.astype(str), sort=True)[0], dtype=np.int64)
 
 
-def preference_sign(labels: ArrayLike) -> NDArray[np.int64]:
+def preference_sign(labels: ArrayLike) -> Codes:
     """Labels "a", "tie", "b" (any case) or 1, 0, -1 (numbers or text) as signs; anything else is an error that names the label."""
     codes, found = pd.factorize(np.asarray(labels, dtype=object), use_na_sentinel=False)
     signs = [SIGNS.get(v.lower() if isinstance(v, str) else v) for v in found]
     bad = sorted({repr(v) for v, sign in zip(found, signs, strict=True) if sign is None})[:5]
     if bad:
         raise ContractError(f"preference labels must be 'a', 'tie', 'b' or 1, 0, -1; found {', '.join(bad)}")
-    return np.array(signs, dtype=np.int64)[codes]
+    return np.asarray(np.array(signs, dtype=np.int64)[codes])
 
 
-def threshold_decision(deltas: ArrayLike, tau: float | NDArray[np.float64]) -> NDArray[np.int64]:
+def threshold_decision(deltas: ArrayLike, tau: float | Floats) -> Codes:
     """The metric's three-way decision: 1 where delta > tau, -1 where delta < -tau, 0 inside the tie band (WRBench eq. 10)."""
     if not np.all(np.asarray(tau) >= 0):
         raise UsageError(f"the tie band tau must be zero or positive, got {tau}")
@@ -105,11 +111,11 @@ def threshold_decision(deltas: ArrayLike, tau: float | NDArray[np.float64]) -> N
 
 
 def majority_vote(
-    ratings: pd.DataFrame | ArrayLike,
-    categories: Sequence[Any],
+    ratings: Ratings,
+    categories: Sequence[Label],
     *,
     rule: Rule = "majority",
-    split: Any = None,
+    split: Label | None = None,
     min_votes: int = 1,
 ) -> pd.DataFrame:
     """One row per item of items x raters: label, n_votes, share (of the winning label) and status.
@@ -125,7 +131,7 @@ def majority_vote(
     if rule not in get_args(Rule):
         raise UsageError(f"unknown rule {rule!r}; choose one of {', '.join(get_args(Rule))}")
     if split is not None:
-        code_labels([split], declared)
+        code_labels(np.array([split], dtype=object), declared)
     counts = vote_counts(rating_codes(ratings, declared), len(declared))
     votes = counts.sum(axis=1)
     top = counts.max(axis=1)
@@ -148,6 +154,6 @@ def majority_vote(
     return table
 
 
-def confusion_counts(rows: NDArray[np.int64], columns: NDArray[np.int64], q: int) -> NDArray[np.int64]:
+def confusion_counts(rows: Codes, columns: Codes, q: int) -> Codes:
     """q x q counts of (row code, column code)."""
     return np.bincount(rows * q + columns, minlength=q * q).reshape(q, q)

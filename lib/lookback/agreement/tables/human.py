@@ -22,6 +22,7 @@ from lookback.stats import (
     leave_one_annotator_out,
     percent_agreement,
 )
+from lookback.stats.intervals import number
 
 GROUP = ["family", "role", "benchmark", "setting", "dimension"]
 
@@ -76,8 +77,7 @@ def _put(row: dict[str, Any], reasons: list[str], notes: list[str], name: str, c
         row |= {name: np.nan, f"{name}_low": np.nan, f"{name}_high": np.nan}
         reasons.append(f"{name}: {missing}")
         return
-    low, high = (np.nan if bound is None else bound for bound in (estimate.low, estimate.high))
-    row |= {name: estimate.value, f"{name}_low": low, f"{name}_high": high}
+    row |= {name: estimate.value, f"{name}_low": number(estimate.low), f"{name}_high": number(estimate.high)}
     if estimate.note:
         notes.append(f"{name}: {estimate.note}")
 

@@ -21,7 +21,7 @@ from lookback.stats import (
     rank_agreement_pairs,
     trigger_validation,
 )
-from lookback.stats.intervals import measure_row, share
+from lookback.stats.intervals import measure_row, number, share
 
 GROUP = ["family", "role", "benchmark", "setting", "dimension"]
 RANK_FIELDS = [name for name in RankAgreement.__dataclass_fields__ if name not in ("confidence", "note", "n_pairs")]
@@ -92,7 +92,7 @@ def bridge_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
             aside = _bridge(held, plan)
             row["holdout_reason"] = aside.reasons.get("rho", "")
             if aside.rho is not None:
-                bounds = {"holdout_low": _number(aside.rho.low), "holdout_high": _number(aside.rho.high)}
+                bounds = {"holdout_low": number(aside.rho.low), "holdout_high": number(aside.rho.high)}
                 row |= {"holdout_rho": aside.rho.value, **bounds, "holdout_reason": aside.rho.note}
         except NotScorable as missing:
             row["holdout_reason"] = str(missing)
@@ -169,7 +169,3 @@ def _kappa(units: pd.DataFrame, plan: Plan) -> dict[str, Any]:
 def _empty_measures(named: dict[str, str], reason: str) -> pd.DataFrame:
     row = {**named, "measure": "all", "value": np.nan, "low": np.nan, "high": np.nan, "n": 0, "reason": reason}
     return pd.DataFrame([row])
-
-
-def _number(value: float | None) -> float:
-    return np.nan if value is None else value

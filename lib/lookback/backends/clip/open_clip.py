@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from lookback.artifacts import Artifact, TextImageFeatures
 from lookback.backends.base import BackendOptions
 from lookback.backends.runtime import FrameBatches, autocast, checkpoint, settings, torch_device, usable
 from lookback.clips import Clip
 from lookback.errors import BackendUnavailable, NotScorable, Reason
 from lookback.media import VideoInfo, sample_segments
 from lookback.registry import Availability, backend
-from lookback.store import Entry
 
 if TYPE_CHECKING:
     import torch
@@ -40,7 +40,7 @@ class OpenClip:
     def available() -> Availability:
         return usable(WEIGHTS, modules=("torch", "open_clip"), install="open_clip_torch")
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> _ClipJob:
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> _ClipJob:
         texts = clip.caption_segments or ([clip.prompt] if clip.prompt else [])
         if not texts:
             raise NotScorable(Reason.MISSING_INPUT, "the clip has neither caption segments nor a prompt")
@@ -80,10 +80,11 @@ class _ClipJob:
     def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
         self.batches.push(indices, frames)
 
-    def finish(self) -> Entry:
+    def finish(self) -> TextImageFeatures:
         indices, (images,) = self.batches.finish()
-        arrays = {"frame_index": indices, "image": images, "segment": self.segment, "text": self.backend.texts(self.captions)}
-        return Entry(arrays, {"n_segments": len(self.captions), "frames_per_segment": self.backend.set["frames_per_segment"]})
+        facts = {"n_segments": len(self.captions), "frames_per_segment": self.backend.set["frames_per_segment"]}
+        texts = self.backend.texts(self.captions)
+        return TextImageFeatures(frame_index=indices, image=images, segment=self.segment, text=texts, facts=facts)
 
 
 @lru_cache(maxsize=1)

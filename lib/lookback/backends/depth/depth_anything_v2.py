@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from lookback.artifacts import Artifact, Depth
 from lookback.backends.base import BackendOptions
 from lookback.backends.runtime import SAMPLING, FrameBatches, autocast, checkpoint, sampled_frames, settings, torch_device, usable
 from lookback.clips import Clip
 from lookback.errors import BackendUnavailable
 from lookback.media import VideoInfo
 from lookback.registry import Availability, backend
-from lookback.store import Entry
 
 if TYPE_CHECKING:
     import torch
@@ -46,7 +46,7 @@ class DepthAnythingV2:
     def available() -> Availability:
         return usable(WEIGHTS, modules=("torch", "transformers"))
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> _DepthJob:
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> _DepthJob:
         wants, sampling = sampled_frames(clip, info, self.set)
         return _DepthJob(self, wants, sampling)
 
@@ -71,15 +71,10 @@ class _DepthJob:
     def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
         self.batches.push(indices, frames)
 
-    def finish(self) -> Entry:
+    def finish(self) -> Depth:
         indices, (depth,) = self.batches.finish()
-        record = {
-            "metric": False,
-            "kind": "relative inverse depth",
-            "sampling": self.sampling,
-            "precision": self.backend.set["precision"],
-        }
-        return Entry({"frame_index": indices, "depth": depth}, record)
+        facts = {"sampling": self.sampling, "precision": self.backend.set["precision"]}
+        return Depth(frame_index=indices, depth=depth, metric=False, kind="relative inverse depth", facts=facts)
 
     def _compute(self, frames: torch.Tensor) -> tuple[torch.Tensor, ...]:
         from torch.nn.functional import interpolate

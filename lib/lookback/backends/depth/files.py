@@ -14,6 +14,7 @@ import cv2
 import numpy as np
 
 from lookback.array_files import array_names
+from lookback.artifacts import Artifact, Depth
 from lookback.backends.base import BackendOptions
 from lookback.backends.pose.formats.common import frame_rows, load_arrays
 from lookback.backends.runtime import settings
@@ -23,7 +24,6 @@ from lookback.media import VideoInfo
 from lookback.media.frames import image_size
 from lookback.paths import resolve
 from lookback.registry import Availability, backend
-from lookback.store import Entry
 
 OPTIONS: dict[str, Any] = {"max_side": 320}
 MILLIMETRES = 1000.0  # 16-bit PNG maps, as MemoBench's ground truth has them
@@ -43,7 +43,7 @@ class DepthFiles:
     def available() -> Availability:
         return Availability(True)
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> _DepthReading:
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> _DepthReading:
         return _DepthReading(clip, info, self.set["max_side"])
 
 
@@ -58,7 +58,7 @@ class _DepthReading:
     def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
         """Nothing to see: the depth is in a file."""
 
-    def finish(self) -> Entry:
+    def finish(self) -> Depth:
         path = depth_source(self.clip)
         if path is None:
             raise NotScorable(Reason.NO_DEPTH, "the dataset carries no depth for this clip")
@@ -67,8 +67,8 @@ class _DepthReading:
             frame_index, notes = frame_rows(len(depth), self.info, path)
         except ContractError as error:
             raise NotScorable(Reason.INVALID_INPUT, str(error)) from None
-        record = {"metric": True, "kind": "z-depth", "source": path.name, "notes": list(notes)}
-        return Entry({"frame_index": frame_index, "depth": depth.astype(np.float16)}, record)
+        maps = depth.astype(np.float16)
+        return Depth(frame_index=frame_index, depth=maps, metric=True, kind="z-depth", notes=notes, facts={"source": path.name})
 
 
 def depth_source(clip: Clip) -> Path | None:

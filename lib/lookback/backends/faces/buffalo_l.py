@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lookback.artifacts import Artifact
 from lookback.backends.base import BackendOptions
 from lookback.backends.faces.detection import N_FRAMES, FaceJob, Faces, face_frames
 from lookback.backends.runtime import checkpoint, onnx_providers, settings, usable
@@ -17,7 +18,6 @@ from lookback.errors import BackendUnavailable
 from lookback.measures.features import MATCH_THRESHOLD
 from lookback.media import VideoInfo
 from lookback.registry import Availability, backend
-from lookback.store import Entry
 
 OPTIONS: dict[str, Any] = {"path": "", "min_score": 0.5, "frames": N_FRAMES, "tracker_threshold": MATCH_THRESHOLD}
 DETECTION_SIZE = (640, 640)
@@ -55,7 +55,7 @@ class BuffaloL:
             box, landmarks, np.array([face.det_score for face in found]), np.stack([face.normed_embedding for face in found])
         )
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> FaceJob:
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> FaceJob:
         wants, sampling = face_frames(clip, info, self.set["frames"])
         return FaceJob(self.find, wants, self.set["tracker_threshold"], {"sampling": sampling, "embedding": "ArcFace, unit length"})
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from lookback.artifacts import FaceTracks
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.measures.features import track_identities
 from lookback.media import VideoInfo, sample_segments, sample_uniform
 from lookback.registry import BENCHMARKS
-from lookback.store import Entry
 
 N_FRAMES = 32
 
@@ -48,7 +48,7 @@ class FaceJob:
     def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
         self.found += [(int(index), self.find(frame)) for index, frame in zip(indices, frames, strict=True)]
 
-    def finish(self) -> Entry:
+    def finish(self) -> FaceTracks:
         counts = [len(faces.score) for _, faces in self.found]
         if not sum(counts):
             raise NotScorable(Reason.NO_FACE, f"no face in {len(self.found)} sampled frames")
@@ -59,19 +59,19 @@ class FaceJob:
         for number, identity in enumerate(tracks):
             for position, detection in zip(identity.frames, identity.detections, strict=True):
                 track[offsets[position] + detection] = number
-        arrays = {
-            "frame": np.repeat([index for index, _ in self.found], counts),
-            "box": np.concatenate([each.box for each in faces]).astype(np.float32),
-            "landmarks": np.concatenate([each.landmarks for each in faces]).astype(np.float32),
-            "score": np.concatenate([each.score for each in faces]).astype(np.float32),
-            "embedding": np.concatenate([each.embedding for each in faces if len(each.score)]).astype(np.float32),
-            "track": track,
-        }
         facts = {
             "n_frames_sampled": len(self.found),
-            "sampled_frames": [index for index, _ in self.found],
             "tracker_threshold": self.threshold,
             "n_faces": int(sum(counts)),
             "n_tracks": len(tracks),
         }
-        return Entry(arrays, {**self.record, **facts})
+        return FaceTracks(
+            frame=np.repeat([index for index, _ in self.found], counts),
+            box=np.concatenate([each.box for each in faces]).astype(np.float32),
+            landmarks=np.concatenate([each.landmarks for each in faces]).astype(np.float32),
+            score=np.concatenate([each.score for each in faces]).astype(np.float32),
+            embedding=np.concatenate([each.embedding for each in faces if len(each.score)]).astype(np.float32),
+            track=track,
+            sampled_frames=tuple(index for index, _ in self.found),
+            facts={**self.record, **facts},
+        )

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lookback.artifacts import Artifact
 from lookback.backends.base import BackendOptions
 from lookback.backends.faces.detection import N_FRAMES, FaceJob, Faces, face_frames
 from lookback.backends.faces.dlib_embedding import MATCH_THRESHOLD, DlibEmbedding
@@ -17,7 +18,6 @@ from lookback.backends.runtime import checkpoint, onnx_providers, settings, usab
 from lookback.clips import Clip
 from lookback.media import VideoInfo
 from lookback.registry import Availability, backend
-from lookback.store import Entry
 
 OPTIONS: dict[str, Any] = {"min_score": 0.5, "frames": N_FRAMES, "tracker_threshold": MATCH_THRESHOLD, "side": SIDE}
 WEIGHTS = ("scrfd", "dlib-landmarks", "dlib-resnet")
@@ -50,7 +50,7 @@ class ScrfdDlib:
         box, landmarks, score = detector.detect(frame, self.set["min_score"])
         return Faces(box, landmarks, score, identity.embed(frame, box))
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> FaceJob:
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> FaceJob:
         wants, sampling = face_frames(clip, info, self.set["frames"])
         record = {"sampling": sampling, "embedding": "dlib descriptor minus a fixed centre"}
         return FaceJob(self.find, wants, self.set["tracker_threshold"], record)

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import cv2
 import numpy as np
 
+from lookback.artifacts import Artifact, Masks, ObjectFeatures, People, PersonFeatures
 from lookback.backends.base import BackendOptions
 from lookback.backends.features.encoders import EMBEDDED, LITE, PAPER, Encoder, encoder, encoder_available
 from lookback.backends.features.geometry import Grid, on_grid
-from lookback.backends.features.masking import MaskRows
 from lookback.backends.runtime import FrameBatches, checkpoint, settings, torch_device
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo, sample_uniform
 from lookback.registry import Availability, backend
-from lookback.store import Entry
 
 if TYPE_CHECKING:
     import torch
@@ -37,7 +36,7 @@ class CropFeatures:
 
     requires: ClassVar[tuple[str, ...]]
     weights: ClassVar[str]
-    prefix: ClassVar[str]
+    most: ClassVar[int | None] = None  # crops of a clip, spread evenly over those there are
 
     def __init__(self, options: BackendOptions):
         self.options = options
@@ -53,37 +52,56 @@ class CropFeatures:
     def encoder(self) -> Encoder:
         return encoder(self.weights, self.path, self.device, self.set["precision"])
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> CropJob:
-        entry = artifacts.get(self.requires[0])
-        if entry is None:
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> CropJob:
+        masks = self.masks_among(artifacts)
+        if masks is None:
             raise NotScorable(Reason.NO_MASK, f"there is no artifact of the role '{self.requires[0]}' for this clip")
-        return CropJob(self, MaskRows(entry, info))
+        return CropJob(self, masks, info)
+
+    def masks_among(self, artifacts: Mapping[str, Artifact]) -> Masks | None:
+        raise NotImplementedError
+
+    def artifact(self, masks: Masks, rows: np.ndarray, vectors: np.ndarray, facts: dict[str, Any]) -> Artifact:
+        """The artifact of the crops that these rows of the masks cut out."""
+        raise NotImplementedError
 
 
 class ObjectCrops(CropFeatures):
     """The anchored or named object, on frames spread evenly over those where it is in view."""
 
-    requires: ClassVar[tuple[str, ...]] = ("masks",)
-    prefix = "object"
+    requires: ClassVar[tuple[str, ...]] = (Masks.role,)
+    most = MAX_ROWS
+
+    def masks_among(self, artifacts: Mapping[str, Artifact]) -> Masks | None:
+        return Masks.among(artifacts)
+
+    def artifact(self, masks: Masks, rows: np.ndarray, vectors: np.ndarray, facts: dict[str, Any]) -> ObjectFeatures:
+        return ObjectFeatures(frame=masks.frame_index[rows], vector=vectors, facts=facts)
 
 
 class PersonCrops(CropFeatures):
     """Every person found, with the track of each."""
 
-    requires: ClassVar[tuple[str, ...]] = ("people",)
-    prefix = "person"
+    requires: ClassVar[tuple[str, ...]] = (People.role,)
+
+    def masks_among(self, artifacts: Mapping[str, Artifact]) -> People | None:
+        return People.among(artifacts)
+
+    def artifact(self, masks: Masks, rows: np.ndarray, vectors: np.ndarray, facts: dict[str, Any]) -> PersonFeatures:
+        assert isinstance(masks, People)
+        return PersonFeatures(frame=masks.frame_index[rows], vector=vectors, track=masks.track[rows], facts=facts)
 
 
 class CropJob:
     """One clip's crops."""
 
-    def __init__(self, backend: CropFeatures, masks: MaskRows):
+    def __init__(self, backend: CropFeatures, masks: Masks, info: VideoInfo):
         self.backend, self.masks = backend, masks
-        visible = masks.visible(MIN_SIDE)
+        visible = masks.large_rows(info.height, info.width, MIN_SIDE)
         if not len(visible):
             raise NotScorable(Reason.NO_MASK, "the masks show nothing in any frame")
-        if backend.prefix == "object":
-            visible = visible[sample_uniform(len(visible), MAX_ROWS)]
+        if backend.most is not None:
+            visible = visible[sample_uniform(len(visible), backend.most)]
         self.rows = visible[np.argsort(masks.frame_index[visible], kind="stable")]
         self.wants = np.unique(masks.frame_index[self.rows])
         self.batches = FrameBatches(backend.device, backend.options.batch_size, len(self.rows), self._compute)
@@ -91,16 +109,13 @@ class CropJob:
     def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
         for index, frame in zip(indices, frames, strict=True):
             for row in self.rows[self.masks.frame_index[self.rows] == index]:
-                canvas = cut_out(frame, self.masks.mask(int(row), frame.shape[:2]), self.backend.encoder.normalisation.mean)
+                canvas = cut_out(frame, self.masks.resized(int(row), frame.shape[:2]), self.backend.encoder.normalisation.mean)
                 self.batches.push(np.array([row]), canvas[None])
 
-    def finish(self) -> Entry:
-        rows, (features,) = self.batches.finish()
-        prefix = self.backend.prefix
-        arrays = {f"{prefix}_frame": self.masks.frame_index[rows], prefix: features}
-        if self.masks.track is not None:
-            arrays[f"{prefix}_track"] = self.masks.track[rows]
-        return Entry(arrays, {"n_crops": len(rows), "side": SIDE, "precision": self.backend.set["precision"]})
+    def finish(self) -> Artifact:
+        rows, (vectors,) = self.batches.finish()
+        facts = {"n_crops": len(rows), "side": SIDE, "precision": self.backend.set["precision"]}
+        return self.backend.artifact(self.masks, rows, vectors, facts)
 
     def _compute(self, canvases: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The fourth channel of a canvas is the mask: it says which patches show the object."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -12,27 +11,17 @@ from lookback.backends.features.encoders import EMBEDDED, LITE, PAPER, Encoder, 
 from lookback.backends.features.geometry import Grid, on_grid
 from lookback.backends.runtime import SAMPLING, FrameBatches, checkpoint, sampled_frames, settings, torch_device
 from lookback.registry import Availability, backend
-from lookback.store import Entry
 
 if TYPE_CHECKING:
     import torch
 
+    from lookback.artifacts import Artifact, Features
     from lookback.backends.base import BackendOptions
     from lookback.clips import Clip
     from lookback.media import VideoInfo
 
 # `square` pads to a square canvas as WRBench's visual integrity does; False pads to whole patches only, which is cheaper.
 OPTIONS: dict[str, Any] = {**SAMPLING, "path": "", "precision": "fp32", "max_side": 448, "square": True}
-
-
-@dataclass(frozen=True)
-class Features:
-    """What an encoder says of frames."""
-
-    cls: np.ndarray  # (F,D) float32
-    patches: np.ndarray  # (F,P,D) float16
-    valid: np.ndarray  # (P,) bool: False where a patch is padding only
-    grid: tuple[int, int]
 
 
 class FrameFeatures:
@@ -56,7 +45,7 @@ class FrameFeatures:
     def encoder(self) -> Encoder:
         return encoder(self.weights, self.path, self.device, self.set["precision"])
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> FeatureJob:
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> FeatureJob:
         wants, sampling = sampled_frames(clip, info, self.set)
         return FeatureJob(self, wants, {"sampling": sampling})
 
@@ -64,7 +53,7 @@ class FrameFeatures:
         """The features of frames uint8 (n,H,W,3), however many."""
         job = FeatureJob(self, np.arange(len(frames)), {})
         job.push(job.wants, frames)
-        return job.features()
+        return job.finish()
 
 
 class FeatureJob:
@@ -83,22 +72,20 @@ class FeatureJob:
             self.grid = Grid.of(height, width, self.backend.encoder.patch, wanted["max_side"], wanted["square"])
         self.batches.push(indices, frames)
 
-    def features(self) -> Features:
-        assert self.grid is not None
-        self.indices, (cls, patches) = self.batches.finish()
-        return Features(cls, patches, self.grid.valid.ravel(), (self.grid.rows, self.grid.columns))
+    def finish(self) -> Features:
+        from lookback.artifacts import Features  # here: the speed script runs the network where only torch is installed
 
-    def finish(self) -> Entry:
-        found = self.features()
-        arrays = {
-            "frame_index": self.indices,
-            "cls": found.cls,
-            "patches": found.patches,
-            "valid": np.broadcast_to(found.valid, found.patches.shape[:2]).copy(),
-            "grid": np.array(found.grid),
-        }
+        assert self.grid is not None
+        indices, (cls, patches) = self.batches.finish()
         facts = {name: self.backend.set[name] for name in ("max_side", "square", "precision")}
-        return Entry(arrays, {**self.record, **facts, "patch": self.backend.encoder.patch, "n_frames": len(self.indices)})
+        return Features(
+            frame_index=indices,
+            cls=cls,
+            patches=patches,
+            valid=np.broadcast_to(self.grid.valid.ravel(), patches.shape[:2]).copy(),
+            grid=np.array([self.grid.rows, self.grid.columns]),
+            facts={**self.record, **facts, "patch": self.backend.encoder.patch, "n_frames": len(indices)},
+        )
 
     def _compute(self, frames: torch.Tensor) -> tuple[torch.Tensor, ...]:
         import torch

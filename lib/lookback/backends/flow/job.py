@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Protocol
 import cv2
 import numpy as np
 
+from lookback.artifacts import Artifact, Flow
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo
-from lookback.store import Entry
 
 
 class FlowBackend(Protocol):
@@ -26,7 +26,7 @@ class FlowRole:
     requires: ClassVar[tuple[str, ...]] = ()
     set: dict[str, Any]
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> FlowJob:
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> FlowJob:
         return FlowJob(self, self.set["max_side"])  # type: ignore[arg-type]
 
 
@@ -51,12 +51,12 @@ class FlowJob:
                 self.indices.append(int(index) - 1)
             self.last = small
 
-    def finish(self) -> Entry:
+    def finish(self) -> Flow:
         if not self.magnitude:
             raise NotScorable(Reason.TOO_SHORT, "one frame has no motion")
-        arrays = {"frame_index": np.array(self.indices), "magnitude": np.array(self.magnitude, np.float32)}
-        record = {"unit": "mean pixels per frame at the video's resolution", "max_side": self.max_side}
-        return Entry(arrays, {**record, "mean_magnitude": round(float(np.mean(self.magnitude)), 4)})
+        facts: dict[str, Any] = {"unit": "mean pixels per frame at the video's resolution", "max_side": self.max_side}
+        facts["mean_magnitude"] = round(float(np.mean(self.magnitude)), 4)
+        return Flow(frame_index=np.array(self.indices), magnitude=np.array(self.magnitude, np.float32), facts=facts)
 
     def _small(self, frame: np.ndarray) -> np.ndarray:
         self.scale = min(1.0, self.max_side / max(frame.shape[:2]))

@@ -1,4 +1,4 @@
-"""The artifact of the role `masks`: packed masks at a working size, boxes in video pixels, and the visibility timeline."""
+"""The rows of a mask artifact as a backend makes them, frame by frame, and the visibility timeline."""
 
 from __future__ import annotations
 
@@ -6,34 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from lookback.artifacts import Masks
+from lookback.artifacts.masks import IN_VIEW, LEAVING, OUT, RETURNED, bounds, pack_masks, working_size
 from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo
-from lookback.store import Entry
 
-OUT, IN_VIEW, LEAVING, RETURNED = 0, 1, 2, 3
-STATES = {"0": "out", "1": "in_view", "2": "leaving (touches the border)", "3": "returned (whole in view after it was out)"}
 WORKING_SIDE = 256  # the longer side of a stored mask
-
-
-def working_size(info: VideoInfo) -> tuple[int, int]:
-    """(height, width) of the stored masks: the video's, at most WORKING_SIDE on the longer side."""
-    scale = min(1.0, WORKING_SIDE / max(info.height, info.width))
-    return max(1, round(info.height * scale)), max(1, round(info.width * scale))
-
-
-def bounds(mask: np.ndarray) -> tuple[int, int, int, int] | None:
-    """(x0, y0, x1, y1) around a mask, ends exclusive; None when it is empty."""
-    columns, rows = np.flatnonzero(mask.any(0)), np.flatnonzero(mask.any(1))
-    if not len(columns):
-        return None
-    return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
 
 
 class MaskRows:
     """One row per frame in the order of the video; a later mask may replace an earlier one (an object found again)."""
 
     def __init__(self, info: VideoInfo):
-        self.size = working_size(info)
+        self.size = working_size(info.height, info.width, WORKING_SIDE)
         self.scale = np.tile([info.width / self.size[1], info.height / self.size[0]], 2)
         self.frame_index: list[int] = []
         self.packed: list[np.ndarray] = []
@@ -64,22 +49,23 @@ class MaskRows:
         height, width = self.size
         box = np.full(4, np.nan) if around is None else np.array(around) * self.scale
         sides = np.zeros(4, bool) if around is None else np.array(around) == [0, 0, width, height]
-        return np.packbits(mask, axis=-1), box, float(mask.mean()), sides, float(np.clip(confidence, 0, 1))
+        return pack_masks(mask), box, float(mask.mean()), sides, float(np.clip(confidence, 0, 1))
 
-    def finish(self, record: dict[str, Any]) -> Entry:
-        """Arrays and record; NO_MASK when the object was found in no frame."""
+    def finish(self, facts: dict[str, Any]) -> Masks:
+        """The artifact; NO_MASK when the object was found in no frame."""
         area = np.array(self.area, np.float32)
         if not (area > 0).any():
             raise NotScorable(Reason.NO_MASK, "the object was found in no frame")
-        arrays = {
-            "masks": np.stack(self.packed),
-            "boxes": np.stack(self.boxes).astype(np.float32),
-            "area": area,
-            "state": timeline(area > 0, np.stack(self.sides)),
-            "confidence": np.array(self.confidence, np.float32),
-            "frame_index": np.array(self.frame_index, np.int64),
-        }
-        return Entry(arrays, {**record, "shape": [len(self), *self.size], "states": STATES})
+        return Masks(
+            frame_index=np.array(self.frame_index, np.int64),
+            packed=np.stack(self.packed),
+            boxes=np.stack(self.boxes).astype(np.float32),
+            area=area,
+            state=timeline(area > 0, np.stack(self.sides)),
+            confidence=np.array(self.confidence, np.float32),
+            shape=(len(self), *self.size),
+            facts=facts,
+        )
 
 
 def timeline(seen: np.ndarray, sides: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lookback.artifacts import Artifact, Masks
 from lookback.backends.base import BackendOptions, Job
 from lookback.backends.masks import grounding
 from lookback.backends.masks.artifact import MaskRows
@@ -14,7 +15,6 @@ from lookback.backends.runtime import checkpoint, settings, torch_device
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo
-from lookback.store import Entry
 
 MIN_SIDE = 4  # video pixels
 OPTIONS: dict[str, Any] = {"path": "", "precision": "fp32", "detector_path": "", "detector_threshold": 0.25, "phrase": ""}
@@ -51,7 +51,7 @@ class PromptedMasks:
         self.set = settings(options, self.defaults)
         self.device = torch_device(options)
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> Job:
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> Job:
         phrase = self.set["phrase"]
         box = None if phrase else anchor_box(clip, info)
         if box is not None:
@@ -91,5 +91,5 @@ class PromptedJob:
         self.record["prompt_box"] = [float(value) for value in self.box]
         return self.box
 
-    def finish(self) -> Entry:
+    def finish(self) -> Masks:
         return self.rows.finish(self.record)

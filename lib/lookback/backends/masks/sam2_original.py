@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from PIL import Image
 
+from lookback.artifacts import Masks
 from lookback.backends.base import BackendOptions
 from lookback.backends.masks import grounding
 from lookback.backends.masks.prompt import OPTIONS, PromptedJob, PromptedMasks
@@ -25,7 +26,6 @@ from lookback.backends.runtime import autocast, checkpoint, usable
 from lookback.errors import UsageError
 from lookback.media import VideoInfo
 from lookback.registry import Availability, backend
-from lookback.store import Entry
 
 if TYPE_CHECKING:
     import torch
@@ -94,7 +94,7 @@ class _OriginalJob(PromptedJob):
             self.rows.add(int(index), (logits[0, 0] > 0).cpu().numpy(), score)
             self._forget(number - max(predictor.num_maskmem, predictor.max_obj_ptrs_in_encoder))
 
-    def finish(self) -> Entry:
+    def finish(self) -> Masks:
         if self.state:
             self.masks.close()
         return super().finish()

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from lookback.artifacts import Artifact, FaceTracks, People
+from lookback.artifacts.masks import IN_VIEW, LEAVING, OUT, bounds, pack_masks, working_size
 from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo
-from lookback.store import Entry
 
 # In units of the face box, by the figure of seven and a half heads: hair above, shoulders beside, feet below.
 ABOVE, BESIDE, BELOW = 0.4, 1.2, 6.5
@@ -23,60 +24,53 @@ def body_boxes(faces: np.ndarray, height: int, width: int) -> np.ndarray:
     return np.clip(boxes, 0, [width, height, width, height])
 
 
-def working_size(height: int, width: int) -> tuple[int, int]:
-    """The stored mask's size: at most WORKING_SIDE on the longer side."""
-    scale = min(1.0, WORKING_SIDE / max(height, width))
-    return max(1, round(height * scale)), max(1, round(width * scale))
-
-
-def face_rows(artifacts: Mapping[str, Entry]) -> dict[str, np.ndarray]:
-    """The arrays of the role `faces`, if it found any."""
-    entry = artifacts.get("faces")
-    if entry is None:
+def found_faces(artifacts: Mapping[str, Artifact]) -> FaceTracks:
+    """The artifact of the role `faces`, if there is one."""
+    faces = FaceTracks.among(artifacts)
+    if faces is None:
         raise NotScorable(Reason.NO_FACE, "there is no artifact of the role 'faces' for this clip")
-    return entry.arrays
+    return faces
 
 
 class PeopleJob:
     """Person masks of the frames with faces: one row per face, in the faces' order. Subclasses say how a mask is made."""
 
-    def __init__(self, faces: dict[str, np.ndarray], info: VideoInfo, record: dict[str, Any]):
-        self.faces, self.info, self.record = faces, info, record
-        self.wants = np.unique(faces["frame"])
-        self.size = working_size(info.height, info.width)
-        self.masks = np.zeros((len(faces["frame"]), *self.size), bool)
+    def __init__(self, faces: FaceTracks, info: VideoInfo, facts: dict[str, Any]):
+        self.faces, self.info, self.facts = faces, info, facts
+        self.wants = np.unique(faces.frame)
+        self.size = working_size(info.height, info.width, WORKING_SIDE)
+        self.masks = np.zeros((len(faces.frame), *self.size), bool)
 
     def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
         for index, frame in zip(indices, frames, strict=True):
-            rows = np.flatnonzero(self.faces["frame"] == index)
-            self.masks[rows] = self.segment(frame, self.faces["box"][rows].astype(np.float64))
+            rows = np.flatnonzero(self.faces.frame == index)
+            self.masks[rows] = self.segment(frame, self.faces.box[rows].astype(np.float64))
 
     def segment(self, frame: np.ndarray, faces: np.ndarray) -> np.ndarray:
         """Masks (k,h,w) at the working size of the people under the face boxes (k,4) of one frame."""
         raise NotImplementedError
 
-    def finish(self) -> Entry:
+    def finish(self) -> People:
         height, width = self.size
         scale = np.array([self.info.width / width, self.info.height / height])
         boxes = np.full((len(self.masks), 4), np.nan, np.float32)
         border = np.zeros(len(self.masks), bool)
         for row, mask in enumerate(self.masks):
-            columns, rows = np.flatnonzero(mask.any(0)), np.flatnonzero(mask.any(1))
-            if len(columns):
-                corners = np.array([columns[0], rows[0], columns[-1] + 1, rows[-1] + 1])
-                boxes[row] = corners * np.tile(scale, 2)
-                border[row] = corners[0] == 0 or corners[1] == 0 or corners[2] == width or corners[3] == height
+            around = bounds(mask)
+            if around is not None:
+                boxes[row] = np.array(around) * np.tile(scale, 2)
+                border[row] = around[0] == 0 or around[1] == 0 or around[2] == width or around[3] == height
         found = ~np.isnan(boxes[:, 0])
         if not found.any():
             raise NotScorable(Reason.NO_MASK, "no person could be cut out under any face")
-        arrays = {
-            "masks": np.packbits(self.masks, axis=-1),
-            "boxes": boxes,
-            "area": self.masks.mean((1, 2)).astype(np.float32),
-            "state": np.where(found, np.where(border, 2, 1), 0).astype(np.int8),
-            "confidence": self.faces["score"].astype(np.float32),
-            "frame_index": self.faces["frame"].astype(np.int64),
-            "track": self.faces["track"].astype(np.int64),
-        }
-        legend = {"0": "out", "1": "in_view", "2": "leaving (touches the border)"}
-        return Entry(arrays, {**self.record, "shape": list(self.masks.shape), "states": legend, "n_people": int(found.sum())})
+        return People(
+            frame_index=self.faces.frame,
+            packed=pack_masks(self.masks),
+            boxes=boxes,
+            area=self.masks.mean((1, 2)).astype(np.float32),
+            state=np.where(found, np.where(border, LEAVING, IN_VIEW), OUT).astype(np.int8),
+            confidence=self.faces.score,
+            track=self.faces.track,
+            shape=self.masks.shape,
+            facts={**self.facts, "n_people": int(found.sum())},
+        )

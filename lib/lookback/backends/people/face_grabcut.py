@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import cv2
 import numpy as np
 
+from lookback.artifacts import Artifact, FaceTracks
 from lookback.backends.base import BackendOptions
-from lookback.backends.people.bodies import PeopleJob, body_boxes, face_rows
+from lookback.backends.people.bodies import PeopleJob, body_boxes, found_faces
 from lookback.backends.runtime import settings
 from lookback.clips import Clip
 from lookback.media import VideoInfo
 from lookback.registry import Availability, backend
-from lookback.store import Entry
 
 OPTIONS: dict[str, Any] = {"iterations": 3}
 # The trunk below the face counts as probably the person: this many face widths to either side, this many face heights down.
@@ -40,12 +40,12 @@ class FaceGrabCut:
     def available() -> Availability:
         return Availability(True)
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> _GrabCutJob:
-        return _GrabCutJob(face_rows(artifacts), info, self.set["iterations"], self.seed)
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> _GrabCutJob:
+        return _GrabCutJob(found_faces(artifacts), info, self.set["iterations"], self.seed)
 
 
 class _GrabCutJob(PeopleJob):
-    def __init__(self, faces: dict[str, np.ndarray], info: VideoInfo, iterations: int, seed: int):
+    def __init__(self, faces: FaceTracks, info: VideoInfo, iterations: int, seed: int):
         super().__init__(faces, info, {"prompt": "body box under the face", "method": f"GrabCut, {iterations} iterations"})
         self.iterations, self.seed = iterations, seed
 

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 import cv2
 import numpy as np
 
+from lookback.artifacts import Artifact, FaceTracks
 from lookback.backends.base import BackendOptions
-from lookback.backends.people.bodies import PeopleJob, body_boxes, face_rows
+from lookback.backends.people.bodies import PeopleJob, body_boxes, found_faces
 from lookback.backends.runtime import autocast, checkpoint, settings, torch_device, usable
 from lookback.clips import Clip
 from lookback.media import VideoInfo
 from lookback.registry import Availability, backend
-from lookback.store import Entry
 
 OPTIONS: dict[str, Any] = {"path": "", "precision": "fp32"}
 WEIGHTS = "sam2.1-hiera-large"
@@ -43,12 +43,12 @@ class Sam2People:
     def available() -> Availability:
         return usable(WEIGHTS, modules=("torch", "transformers"))
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> _Sam2Job:
-        return _Sam2Job(self, face_rows(artifacts), info)
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> _Sam2Job:
+        return _Sam2Job(self, found_faces(artifacts), info)
 
 
 class _Sam2Job(PeopleJob):
-    def __init__(self, backend: Sam2People, faces: dict[str, np.ndarray], info: VideoInfo):
+    def __init__(self, backend: Sam2People, faces: FaceTracks, info: VideoInfo):
         super().__init__(faces, info, {"prompt": "body box and centre of the face", "method": "SAM 2, best of three masks"})
         self.backend = backend
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from lookback.artifacts import Artifact, Style
 from lookback.backends.base import BackendOptions
 from lookback.backends.features.geometry import IMAGENET, Grid, on_grid
 from lookback.backends.perceptual.loading import Net, lpips_from_arrays, lpips_from_torchvision, lpips_trunk, vgg19_features
@@ -16,7 +17,6 @@ from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason, UsageError
 from lookback.media import VideoInfo
 from lookback.registry import Availability, backend
-from lookback.store import Entry
 
 if TYPE_CHECKING:
     import torch
@@ -66,7 +66,7 @@ class Perceptual:
             found.append(distances.float().reshape(-1).cpu())
         return torch.cat(found).numpy().astype(np.float64) if found else np.empty(0)
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> StyleJob:
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> StyleJob:
         wants, sampling = sampled_frames(clip, info, self.set)
         return StyleJob(self, wants, sampling)
 
@@ -82,26 +82,21 @@ class StyleJob:
     def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
         self.batches.push(indices, frames)
 
-    def finish(self) -> Entry:
+    def finish(self) -> Style:
         indices, (distances,) = self.batches.finish()
         if len(indices) < 2:
             raise NotScorable(Reason.TOO_SHORT, "one frame has no style change")
-        layers = list(self.backend.taps)
+        layers = tuple(self.backend.taps)
         chosen = self.backend.set["style_layer"]
-        arrays = {
-            "frame_index": indices,
-            "style_distance": distances[1:, layers.index(chosen)].astype(np.float64),
-            "style_distances": distances[1:].astype(np.float64),
-        }
-        record = {
-            "network": self.backend.style_network,
-            "layers": layers,
-            "style_layer": chosen,
-            "normalised_by": "C*H*W",
-            "max_side": self.backend.set["max_side"],
-            "sampling": self.sampling,
-        }
-        return Entry(arrays, record)
+        return Style(
+            frame_index=indices,
+            distance=distances[1:, layers.index(chosen)].astype(np.float64),
+            distances=distances[1:].astype(np.float64),
+            network=self.backend.style_network,
+            layers=layers,
+            style_layer=chosen,
+            facts={"normalised_by": "C*H*W", "max_side": self.backend.set["max_side"], "sampling": self.sampling},
+        )
 
     def _compute(self, frames: torch.Tensor) -> tuple[torch.Tensor, ...]:
         height, width = frames.shape[1:3]

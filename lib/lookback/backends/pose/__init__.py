@@ -1,6 +1,6 @@
 """Camera poses: read from the files of the papers' estimators, or estimated by the embedded classical estimator."""
 
+from lookback.artifacts import PoseTrack
 from lookback.backends.pose.formats import FORMATS, read_poses
-from lookback.backends.pose.track import PoseTrack
 
 __all__ = ["FORMATS", "PoseTrack", "read_poses"]

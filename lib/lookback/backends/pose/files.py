@@ -7,14 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
+from lookback.artifacts import Artifact, PoseTrack
 from lookback.backends.base import BackendOptions
 from lookback.backends.pose.formats import read_poses
+from lookback.backends.pose.track import with_facts
 from lookback.clips import Clip
 from lookback.errors import ContractError, NotScorable, Reason
 from lookback.media import VideoInfo
 from lookback.paths import resolve
 from lookback.registry import Availability, backend
-from lookback.store import Entry
 
 
 @backend(
@@ -35,7 +36,7 @@ class PoseFiles:
     def available() -> Availability:
         return Availability(True)
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> _Reading:
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> _Reading:
         return _Reading(clip, info)
 
 
@@ -50,11 +51,11 @@ class _Reading:
     def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
         """Nothing to see: the poses are in a file."""
 
-    def finish(self) -> Entry:
+    def finish(self) -> PoseTrack:
         if self.clip.poses is None or self.clip.poses_format is None:
             raise NotScorable(Reason.NO_POSES, "the dataset carries no pose file for this clip")
         try:
             track = read_poses(resolve(self.clip.poses), self.clip.poses_format, self.info)
         except ContractError as error:
             raise NotScorable(Reason.INVALID_INPUT, str(error)) from None
-        return track.entry(format=self.clip.poses_format)
+        return with_facts(track, format=self.clip.poses_format)

@@ -1,55 +1,30 @@
-"""A camera path with its intrinsics, what is known about its quality, and the facts a table shows of it."""
+"""The facts that a table shows of a camera path."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from lookback.artifacts import PoseTrack
 from lookback.camera.poses import Poses, net_rotation_deg, rotation_angle_deg, turned_yaw_deg
-from lookback.store import Entry
 
 DEAD_BAND_DEG = 0.5  # rotations below this are estimation noise and do not add to the path length
 LOOK_AHEAD = 32  # frames compared with an anchor at a time
-MAPPED = "mapped linearly"  # said in a note where poses stand for fewer frames than the video has
 
 
-@dataclass(frozen=True)
-class PoseTrack:
-    """Poses of some or all frames of a clip. Row k belongs to video frame `frame_index[k]`."""
-
-    c2w: Poses  # (N,4,4)
-    intrinsics: np.ndarray  # (N,3,3) in pixels of the video
-    confidence: np.ndarray  # (N,) in [0,1]
-    has_translation: np.ndarray  # (N,) bool: the position was observed, not only the orientation
-    frame_index: np.ndarray  # (N,) int
-    flags: dict[str, list[list[int]]] = field(default_factory=dict)  # name: [first frame, one past the last] of each run
-    focal_source: str = ""
-    notes: tuple[str, ...] = ()
-
-    def entry(self, **facts: Any) -> Entry:
-        """The artifact: arrays, and a record with the facts that tables and figures show."""
-        arrays: dict[str, np.ndarray] = {
-            "c2w": np.asarray(self.c2w, np.float64),
-            "intrinsics": np.asarray(self.intrinsics, np.float64),
-            "confidence": np.asarray(self.confidence, np.float32),
-            "has_translation": np.asarray(self.has_translation, bool),
-            "frame_index": np.asarray(self.frame_index, np.int64),
-        }
-        yaw = turned_yaw_deg(self.c2w)
-        record = {
-            "flags": self.flags,
-            "focal_source": self.focal_source,
-            "notes": list(self.notes),
-            "total_rotation_deg": round(travelled_rotation_deg(self.c2w), 4),
-            "peak_yaw_deg": round(float(yaw[np.argmax(np.abs(yaw))]), 4),
-            "return_error_deg": round(net_rotation_deg(self.c2w), 4),
-            "confidence": round(float(np.mean(self.confidence)), 4),
-            "translation_share": round(float(np.mean(self.has_translation)), 4),
-            **facts,
-        }
-        return Entry(arrays, record)
+def with_facts(track: PoseTrack, **facts: Any) -> PoseTrack:
+    """The path with the facts that tables and figures show of it."""
+    yaw = turned_yaw_deg(track.c2w)
+    measured = {
+        "total_rotation_deg": round(travelled_rotation_deg(track.c2w), 4),
+        "peak_yaw_deg": round(float(yaw[np.argmax(np.abs(yaw))]), 4),
+        "return_error_deg": round(net_rotation_deg(track.c2w), 4),
+        "confidence": round(float(np.mean(track.confidence)), 4),
+        "translation_share": round(float(np.mean(track.has_translation)), 4),
+    }
+    return replace(track, facts={**measured, **facts})
 
 
 def travelled_rotation_deg(c2w: Poses, dead_band_deg: float = DEAD_BAND_DEG) -> float:

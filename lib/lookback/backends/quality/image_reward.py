@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lookback.artifacts import Artifact, Rewards
 from lookback.backends.base import BackendOptions
 from lookback.backends.quality.job import QualityJob
 from lookback.backends.runtime import SAMPLING, checkpoint, sampled_frames, settings, torch_device, usable
@@ -16,7 +17,6 @@ from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo
 from lookback.registry import Availability, backend
-from lookback.store import Entry
 
 OPTIONS: dict[str, Any] = {**SAMPLING, "path": ""}
 
@@ -37,12 +37,12 @@ class ImageReward:
     def available() -> Availability:
         return usable("image-reward", modules=("torch", "ImageReward"), install="image-reward==1.5 (in an environment of its own)")
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> QualityJob:
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> QualityJob:
         if not clip.prompt:
             raise NotScorable(Reason.MISSING_INPUT, "the clip has no prompt")
         wants, sampling = sampled_frames(clip, info, self.set)
         measure = lambda frames: {"image_reward": self.rewards(clip.prompt, frames)}  # noqa: E731 - closes over the clip's prompt
-        return QualityJob(measure, self.batch_size, wants, {"sampling": sampling})
+        return QualityJob(measure, self.batch_size, wants, {"sampling": sampling}, Rewards)
 
     def rewards(self, prompt: str, frames: np.ndarray) -> np.ndarray:
         """Rewards (n,) of frames uint8 (n,H,W,3)."""

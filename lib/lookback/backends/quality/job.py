@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from lookback.store import Entry
+from lookback.artifacts import FrameRows, Quality
 
 Measure = Callable[[np.ndarray], dict[str, np.ndarray]]
 
 
 class QualityJob:
-    """`measure` takes frames uint8 (n,H,W,3), at most `batch_size`, and gives named values (n,)."""
+    """`measure` takes frames uint8 (n,H,W,3), at most `batch_size`, and gives values (n,) by the names of `made`'s fields."""
 
-    def __init__(self, measure: Measure, batch_size: int, wants: np.ndarray, record: dict[str, Any]):
-        self.measure, self.batch_size, self.wants, self.record = measure, batch_size, wants, record
+    def __init__(
+        self, measure: Measure, batch_size: int, wants: np.ndarray, facts: dict[str, Any], made: Callable[..., FrameRows] = Quality
+    ):
+        self.measure, self.batch_size, self.wants, self.facts, self.made = measure, batch_size, wants, facts, made
         self.indices: list[np.ndarray] = []
         self.values: dict[str, list[np.ndarray]] = {}
 
@@ -26,7 +28,7 @@ class QualityJob:
             for name, values in self.measure(frames[start : start + self.batch_size]).items():
                 self.values.setdefault(name, []).append(np.asarray(values, np.float32).reshape(-1))
 
-    def finish(self) -> Entry:
-        arrays = {name: np.concatenate(parts) for name, parts in self.values.items()}
-        means = {name: round(float(values.mean()), 4) for name, values in arrays.items()}
-        return Entry({"frame_index": np.concatenate(self.indices), **arrays}, {**self.record, "means": means})
+    def finish(self) -> FrameRows:
+        measures = {name: np.concatenate(parts) for name, parts in self.values.items()}
+        means = {name: round(float(values.mean()), 4) for name, values in measures.items()}
+        return self.made(frame_index=np.concatenate(self.indices), **measures, facts={**self.facts, "means": means})

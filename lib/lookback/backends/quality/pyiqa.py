@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lookback.artifacts import Artifact
 from lookback.backends.base import BackendOptions
 from lookback.backends.quality.job import QualityJob
 from lookback.backends.runtime import SAMPLING, checkpoint, sampled_frames, settings, torch_device, usable
 from lookback.clips import Clip
 from lookback.media import VideoInfo
 from lookback.registry import Availability, backend
-from lookback.store import Entry
 
 OPTIONS: dict[str, Any] = {**SAMPLING, "path": ""}
 METRICS = {"musiq": "musiq-spaq", "clipiqa": "clipiqa+", "aesthetic": "laion_aes"}  # array name: pyiqa's name
@@ -46,7 +46,7 @@ class PyIqa:
     def available() -> Availability:
         return usable("pyiqa", modules=("torch", "pyiqa"), install="pyiqa==0.1.15.post2 (in an environment of its own)")
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> QualityJob:
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> QualityJob:
         wants, sampling = sampled_frames(clip, info, self.set)
         return QualityJob(self.measure, self.batch_size, wants, {"sampling": sampling, "metrics": METRICS})
 

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import cv2
 import numpy as np
 
+from lookback.artifacts import Artifact
 from lookback.backends.base import BackendOptions
 from lookback.backends.quality.job import QualityJob
 from lookback.backends.runtime import SAMPLING, sampled_frames, settings
 from lookback.clips import Clip
 from lookback.media import VideoInfo
 from lookback.registry import Availability, backend
-from lookback.store import Entry
 
 OPTIONS: dict[str, Any] = dict(SAMPLING)
 
@@ -43,7 +43,7 @@ class Sharpness:
     def available() -> Availability:
         return Availability(True)
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> QualityJob:
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> QualityJob:
         wants, sampling = sampled_frames(clip, info, self.set)
         return QualityJob(self.measure, self.batch_size, wants, {"sampling": sampling})
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from lookback.benchmark import Benchmark, ContentTable, Export, PairQuestions, YesNoQuestion
+from lookback.benchmark import Benchmark, ContentTable, Export, PairQuestions, SelfCheck, YesNoQuestion
 from lookback.benchmarks.mbench.questions import PREFERENCE, TRIGGER
 from lookback.camera.requests import action_request
 from lookback.clips import Clip
@@ -79,6 +79,11 @@ class MBench(Benchmark):
         from lookback.benchmarks.mbench import writer
 
         return writer
+
+    def selfcheck(self) -> SelfCheck:
+        from lookback.benchmarks.mbench.selfcheck import FACES, PLACES, answers
+
+        return SelfCheck(PLACES, FACES, answers=answers)
 
     def printed(self) -> PrintedPaper:
         from lookback.benchmarks.mbench.printed import PAPER

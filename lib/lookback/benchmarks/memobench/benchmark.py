@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from lookback.benchmark import Benchmark, ContentTable, Export
+from lookback.benchmark import Benchmark, ContentTable, Export, SelfCheck
 from lookback.clips import Clip
 from lookback.registry import benchmark
 
@@ -114,6 +114,11 @@ class MemoBench(Benchmark):
         from lookback.benchmarks.memobench import writer
 
         return writer
+
+    def selfcheck(self) -> SelfCheck:
+        from lookback.benchmarks.memobench.selfcheck import PLACES, answers
+
+        return SelfCheck(PLACES, answers=answers)
 
     def printed(self) -> PrintedPaper:
         from lookback.benchmarks.memobench.printed import PAPER

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lookback.benchmark import Benchmark, Export
+from lookback.benchmark import Benchmark, Export, SelfCheck
 from lookback.registry import benchmark
 
 if TYPE_CHECKING:
@@ -44,6 +44,11 @@ class Mind(Benchmark):
         from lookback.benchmarks.mind import writer
 
         return writer
+
+    def selfcheck(self) -> SelfCheck:
+        from lookback.benchmarks.mind.selfcheck import PLACES
+
+        return SelfCheck(PLACES)
 
     def printed(self) -> PrintedPaper:
         from lookback.benchmarks.mind.printed import PAPER

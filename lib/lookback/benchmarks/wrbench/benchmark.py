@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from lookback.benchmark import Benchmark, ContentTable, Export, PairQuestions, Story
+from lookback.benchmark import Benchmark, ContentTable, Export, PairQuestions, SelfCheck, Story
 from lookback.benchmarks.wrbench.questions import JUDGEABLE_FIRST, PREFERENCE
 from lookback.clips import Clip
 from lookback.errors import NotScorable
@@ -106,6 +106,11 @@ class WRBench(Benchmark):
         from lookback.benchmarks.wrbench import writer
 
         return writer
+
+    def selfcheck(self) -> SelfCheck:
+        from lookback.benchmarks.wrbench.selfcheck import PLACES, answers
+
+        return SelfCheck(PLACES, still=PLACES, answers=answers)
 
     def printed(self) -> PrintedPaper:
         from lookback.benchmarks.wrbench.printed import PAPER

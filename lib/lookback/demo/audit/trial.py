@@ -11,7 +11,6 @@ import pandas as pd
 from lookback.clips import KEYS, Clip, clips_from_frame, clips_to_frame
 from lookback.demo.audit.controls import CONTROLS, SOUND_CRF, Control
 from lookback.extraction.run import extract_run
-from lookback.files import atomic_path
 from lookback.media import content_hash, encode, open_video
 from lookback.params import RunParams
 from lookback.paths import portable, resolve
@@ -102,8 +101,7 @@ def _write(trial: Trial, sound: list[Clip], params: RunParams) -> Clip:
             rng = np.random.default_rng([params.seed, sound.index(clip)])
             other = next((each for each in reversed(sound) if each.scene != clip.scene), clip)
             frames = trial.control.apply(frames, trial.strength, rng, _frames(other)[0])
-        with atomic_path(target) as path:
-            encode(path, frames, fps, crf=SOUND_CRF)
+        encode(target, frames, fps, crf=SOUND_CRF)
     changes = {"model_id": f"{clip.model_id}+{trial.name}", "video": portable(target), "poses": None}
     return clip.model_copy(update={**changes, "content_hash": content_hash(target)})
 

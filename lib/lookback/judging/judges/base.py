@@ -8,12 +8,12 @@ from typing import Protocol
 
 import pandas as pd
 
+from lookback.artifacts import Artifact
 from lookback.clips import Clip
 from lookback.judging.frames import Encoding, FrameSource
 from lookback.judging.question import Question, Reply
 from lookback.judging.recording import Identity
 from lookback.params.stages import Judging
-from lookback.store import Entry
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class JudgeContext:
     seed: int = 0
     device: str = "cpu"  # or auto: chosen where the model runs, which may be another machine
     allow_download: bool = False
-    artifacts: Callable[[Clip], Mapping[str, Entry]] = lambda clip: {}
+    artifacts: Callable[[Clip], Mapping[str, Artifact]] = lambda clip: {}
     truth: pd.DataFrame | None = None
     frames: FrameSource = field(default_factory=lambda: FrameSource(Encoding()))
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
+from lookback.artifacts import Artifact, Masks, People, PoseTrack
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.judging.geometry.camera_path import CameraPath, camera_path
@@ -15,7 +14,6 @@ from lookback.judging.judges.base import JudgeContext
 from lookback.judging.question import SECOND, Question, Reply, Stated
 from lookback.judging.recording import Identity
 from lookback.registry import Availability, judge
-from lookback.store import Entry
 
 TASKS = ("trigger", "judgeability", "timeline")
 
@@ -44,11 +42,11 @@ class GeometricJudge:
         return 0
 
     async def ask(self, question: Question, sample: int, repeat: int) -> Reply:
-        entries = self.artifacts(question.clip)
+        found = self.artifacts(question.clip)
         stated: dict[str, Stated] = {}
         refused: dict[str, tuple[str, str]] = {}
         try:
-            decisions = self._decisions(question, *evidence(question.clip, entries))
+            decisions = self._decisions(question, *evidence(question.clip, found))
         except NotScorable as error:
             return Reply("", stated={}, refused={part.question_id: (str(error.reason), error.detail) for part in question.parts})
         for part in question.parts:
@@ -77,30 +75,25 @@ class GeometricJudge:
         return {f"{SECOND}{second:03d}": decide(flag, subject.confidence, sentence) for second, flag in enumerate(seconds)}
 
 
-def evidence(clip: Clip, entries: Mapping[str, Entry]) -> tuple[CameraPath | None, Visibility | None]:
+def evidence(clip: Clip, found: Mapping[str, Artifact]) -> tuple[CameraPath | None, Visibility | None]:
     """The camera path and the subject's visibility of a clip, from whichever artifacts it has."""
     if clip.fps is None:
         raise NotScorable(Reason.MISSING_INPUT, "the clip carries no frame rate; give its fps in the dataset")
-    camera = None
-    if "pose" in entries and clip.width and clip.height:
-        arrays = entries["pose"].arrays
-        seconds = arrays["frame_index"] / clip.fps
+    camera, poses = None, PoseTrack.among(found)
+    if poses is not None and clip.width and clip.height:
+        seconds = poses.frame_index / clip.fps
         size = (clip.width, clip.height)
-        camera = camera_path(arrays["c2w"], arrays["intrinsics"], size, seconds, arrays["confidence"], arrays["has_translation"])
-    return camera, _subject(clip, entries)
+        camera = camera_path(poses.c2w, poses.intrinsics, size, seconds, poses.confidence, poses.has_translation)
+    return camera, _subject(clip, Masks.among(found), People.among(found))
 
 
-def _subject(clip: Clip, entries: Mapping[str, Entry]) -> Visibility | None:
+def _subject(clip: Clip, masks: Masks | None, people: People | None) -> Visibility | None:
     """The mask track; for people also where anybody was found, because a person who returns changed is still a person."""
     fps, track, found = float(clip.fps or 0), None, None
-    if "masks" in entries:
-        arrays = entries["masks"].arrays
-        seconds = np.asarray(arrays["frame_index"], np.float64) / fps
-        track = visibility(arrays["state"], arrays["area"], arrays["confidence"], seconds)
-    if "people" in entries and clip.n_frames and (clip.subset == "human" or track is None):
-        arrays = entries["people"].arrays
-        detections = (arrays["frame_index"], arrays["state"], arrays["area"], arrays["confidence"])
-        found = detections_timeline(*detections, clip.n_frames, fps)
+    if masks is not None:
+        track = visibility(masks.state, masks.area, masks.confidence, masks.frame_index / fps)
+    if people is not None and clip.n_frames and (clip.subset == "human" or track is None):
+        found = detections_timeline(people.frame_index, people.state, people.area, people.confidence, clip.n_frames, fps)
     if track is not None and found is not None and len(track.seconds) == len(found.seconds):
         return track.joined(found)
     return track or found

@@ -9,12 +9,11 @@ import numpy as np
 from plotly import graph_objects as go
 from plotly.subplots import make_subplots
 
-from lookback.artifacts import RunArtifacts
-from lookback.camera.poses import pitch_deg, relative_to_first, yaw_deg
+from lookback.artifacts import PoseTrack, RunArtifacts
+from lookback.camera.poses import pitch_deg, yaw_deg
 from lookback.clips import Clip
 from lookback.extraction.figures import LEAST_SPAN_DEG, paths_figure
 from lookback.report.figures.drawn import DrawnFigure, line_look
-from lookback.store import Entry
 
 STILL = 1e-3  # units: a camera that stays within this has no path to draw from above
 LEAST_SPAN = 0.1  # units shown from above at least, so that a short path is not blown up into a zig-zag
@@ -23,20 +22,22 @@ TITLES = ("yaw (deg, right is positive)", "pitch (deg, up is positive)", "from a
 
 def camera_paths(benchmark: str, clips: Iterable[Clip], artifacts: RunArtifacts) -> DrawnFigure | None:
     """The request that most models answered: yaw, pitch and position of each answer; None where nobody's path is known."""
-    posed = [(clip, pose) for clip in clips if clip.benchmark == benchmark and (pose := artifacts.load(clip, "pose")) is not None]
+    posed = [
+        (clip, pose) for clip in clips if clip.benchmark == benchmark and (pose := artifacts.load(clip, PoseTrack)) is not None
+    ]
     if not posed:
         return None
     counts = Counter((clip.setting, clip.clip_id) for clip, _ in posed)
     setting, request = max(counts, key=lambda key: (counts[key], key))
     chosen = [(clip, without_still_path(pose)) for clip, pose in posed if (clip.setting, clip.clip_id) == (setting, request)]
     static, _ = paths_figure(chosen)
-    moving = [_place(pose) for _, pose in chosen if pose.arrays["has_translation"].any()]
+    moving = [_place(pose) for _, pose in chosen if pose.moves]
     panels = 3 if moving else 2
     interactive = make_subplots(1, panels, subplot_titles=TITLES[:panels])
     for index, (clip, pose) in enumerate(chosen):
         _add(interactive, clip.model_id, pose, line_look(index))
     for panel, angle in enumerate((yaw_deg, pitch_deg), start=1):
-        values = np.concatenate([angle(pose.arrays["c2w"]) for _, pose in chosen])
+        values = np.concatenate([angle(pose.c2w) for _, pose in chosen])
         low, high = 1.05 * min(values.min(), -LEAST_SPAN_DEG), 1.05 * max(values.max(), LEAST_SPAN_DEG)
         interactive.update_yaxes(range=[low, high], row=1, col=panel)
         interactive.update_xaxes(title="frame", row=1, col=panel)
@@ -49,18 +50,18 @@ def camera_paths(benchmark: str, clips: Iterable[Clip], artifacts: RunArtifacts)
     return DrawnFigure(f"camera-paths-{benchmark}", words, static, interactive)
 
 
-def without_still_path(pose: Entry) -> Entry:
+def without_still_path(pose: PoseTrack) -> PoseTrack:
     """The pose without positions where the camera never leaves its place: their noise is no path."""
     place = _place(pose)
     told = place[np.isfinite(place).all(axis=1)]
     if len(told) and np.ptp(told, axis=0).max() >= STILL:
         return pose
-    return Entry({**pose.arrays, "has_translation": np.zeros_like(pose.arrays["has_translation"])}, pose.record)
+    return pose.without_positions()
 
 
-def _place(pose: Entry) -> np.ndarray:
+def _place(pose: PoseTrack) -> np.ndarray:
     """Positions from above (x, z) relative to the first frame; NaN where none was observed."""
-    return np.where(pose.arrays["has_translation"][:, None], relative_to_first(pose.arrays["c2w"])[:, [0, 2], 3], np.nan)
+    return pose.positions()[:, [0, 2]]
 
 
 def _spans(places: np.ndarray) -> list[list[float]]:
@@ -79,11 +80,11 @@ def _caption(clips: int, moving: int) -> str:
     return f"{start}, pitch, and position seen from above{others}."
 
 
-def _add(figure: go.Figure, model: str, pose: Entry, line: dict[str, str]) -> None:
-    frames, c2w = pose.arrays["frame_index"].tolist(), pose.arrays["c2w"]
+def _add(figure: go.Figure, model: str, pose: PoseTrack, line: dict[str, str]) -> None:
+    frames, c2w = pose.frame_index.tolist(), pose.c2w
     look = {"name": model, "legendgroup": model, "mode": "lines", "line": line}
     figure.add_scatter(x=frames, y=np.round(yaw_deg(c2w), 3).tolist(), row=1, col=1, **look)
     figure.add_scatter(x=frames, y=np.round(pitch_deg(c2w), 3).tolist(), row=1, col=2, showlegend=False, **look)
-    if pose.arrays["has_translation"].any():
+    if pose.moves:
         place = np.round(_place(pose), 4)
         figure.add_scatter(x=place[:, 0].tolist(), y=place[:, 1].tolist(), row=1, col=3, showlegend=False, **look)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import cv2
 import numpy as np
 
+from lookback.artifacts import Artifact, Masks
 from lookback.backends.base import BackendOptions
 from lookback.backends.masks.artifact import MaskRows
 from lookback.backends.masks.classical.tracker import ObjectTracker
@@ -17,7 +18,6 @@ from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo
 from lookback.registry import Availability, backend
-from lookback.store import Entry
 
 OPTIONS: dict[str, Any] = {}
 METHOD = "GrabCut from the prompt, dense inverse search on a homography, re-detection by place and SIFT"
@@ -42,7 +42,7 @@ class ClassicalMasks:
     def available() -> Availability:
         return Availability(True)
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> _ClassicalJob:
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> _ClassicalJob:
         box = anchor_box(clip, info)
         if box is None:
             raise NotScorable(Reason.MISSING_INPUT, "the clip has no object_anchor that says which object to follow")
@@ -61,6 +61,6 @@ class _ClassicalJob:
         for index, frame in zip(indices, frames, strict=True):
             self.tracker.push(int(index), cv2.resize(frame, (width, height), interpolation=cv2.INTER_AREA))
 
-    def finish(self) -> Entry:
+    def finish(self) -> Masks:
         notes = {"lost": self.tracker.n_lost, "found_again": self.tracker.n_found, "frames_without_motion": self.tracker.blind}
         return self.rows.finish({"prompt": "object anchor", "method": METHOD, **notes})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cv2
 import numpy as np
 
-from lookback.backends.masks.artifact import bounds
+from lookback.artifacts.masks import bounds
 from lookback.backends.masks.classical.colours import colour_index, histogram
 
 SURROUNDINGS = 30  # pixels around the box that the cut sees

@@ -8,16 +8,16 @@ from typing import ClassVar
 import cv2
 import numpy as np
 
+from lookback.artifacts import Artifact, PoseTrack
 from lookback.backends.base import BackendOptions
 from lookback.backends.pose.classical.focal import DEFAULT_FOV_DEG, Pair, estimate_focal, focal_from_fov
 from lookback.backends.pose.classical.solve import Path, solve_path
 from lookback.backends.pose.classical.tracking import MIN_POINTS, PointTracker
-from lookback.backends.pose.track import PoseTrack, runs
+from lookback.backends.pose.track import runs, with_facts
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo
 from lookback.registry import Availability, backend
-from lookback.store import Entry
 
 LOW_TEXTURE = 25  # points followed; fewer make a frame's pose doubtful
 FOCAL_PAIRS = 8
@@ -42,7 +42,7 @@ class ClassicalPose:
     def available() -> Availability:
         return Availability(True)
 
-    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Entry]) -> PoseJob:
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> PoseJob:
         return PoseJob(info, clip.fov_deg, self.seed)
 
 
@@ -59,9 +59,9 @@ class PoseJob:
         for frame in frames:
             self.tracker.push(frame)
 
-    def finish(self) -> Entry:
+    def finish(self) -> PoseTrack:
         track, facts = self.solve()
-        return track.entry(**facts)
+        return with_facts(track, **facts)
 
     def solve(self) -> tuple[PoseTrack, dict[str, object]]:
         """The camera path, or NotScorable when the clip is too short or blank."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lookback.artifacts import PoseTrack
 from lookback.backends.pose.formats.c2w import read_c2w
 from lookback.backends.pose.formats.colmap import read_colmap
 from lookback.backends.pose.formats.common import Reader
@@ -13,7 +14,6 @@ from lookback.backends.pose.formats.mapanything import read_mapanything
 from lookback.backends.pose.formats.tum import read_tum
 from lookback.backends.pose.formats.vggt import read_vggt
 from lookback.backends.pose.formats.vipe import read_vipe
-from lookback.backends.pose.track import PoseTrack
 from lookback.errors import ContractError
 from lookback.media import VideoInfo
 

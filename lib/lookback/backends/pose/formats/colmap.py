@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from lookback.artifacts import PoseTrack
 from lookback.backends.pose.formats.common import frame_rows, rescaled, track
 from lookback.backends.pose.formats.tum import quaternions
-from lookback.backends.pose.track import PoseTrack
 from lookback.camera.poses import inverse
 from lookback.errors import ContractError
 from lookback.media import VideoInfo

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from lookback.array_files import read_arrays
-from lookback.backends.pose.track import MAPPED, PoseTrack
+from lookback.artifacts import PoseTrack
+from lookback.artifacts.poses import MAPPED
 from lookback.camera.poses import validate_poses
 from lookback.errors import ContractError
 from lookback.media import VideoInfo

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lookback.artifacts import PoseTrack
 from lookback.backends.pose.formats.common import load_arrays, need, rescaled, square, track
-from lookback.backends.pose.track import PoseTrack
 from lookback.media import VideoInfo
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from lookback.artifacts import PoseTrack
 from lookback.backends.pose.formats.common import load_rows, track
-from lookback.backends.pose.track import PoseTrack
 from lookback.errors import ContractError
 from lookback.media import VideoInfo
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from lookback.artifacts import PoseTrack
 from lookback.backends.pose.formats.colmap import read_colmap
 from lookback.backends.pose.formats.common import load_arrays, need, rescaled, square, track
-from lookback.backends.pose.track import PoseTrack
 from lookback.errors import ContractError
 from lookback.media import VideoInfo
 

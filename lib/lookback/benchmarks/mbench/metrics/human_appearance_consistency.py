@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from lookback.artifacts import PersonFeatures
 from lookback.benchmarks.mbench.metrics.human_identity_consistency import score_tracks
 from lookback.benchmarks.mbench.metrics.shared import mbench_metric
 from lookback.errors import Reason
@@ -22,6 +21,5 @@ from lookback.scoring import Scored, ScoringClip
 )
 def score(context: ScoringClip) -> Scored:
     """The identity tracks again, with features of the masked bodies."""
-    people = context.artifact("person_features").arrays
-    tracks = people.get("person_track", np.zeros(len(people["person_frame"]), int))
-    return score_tracks(context, people["person_frame"], people["person"], tracks, Reason.NO_MASK, "person")
+    people = context.artifact(PersonFeatures)
+    return score_tracks(context, people.frame, people.vector, people.track, Reason.NO_MASK, "person")

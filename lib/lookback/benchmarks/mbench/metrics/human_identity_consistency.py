@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lookback.artifacts import FaceTracks
 from lookback.benchmarks.mbench.metrics.object_texture_consistency import centroid_consistency
 from lookback.benchmarks.mbench.metrics.shared import mbench_metric
 from lookback.errors import NotScorable, Reason
@@ -41,8 +42,8 @@ MIN_TRACK = 2  # detections; a track of one scores 1 by definition and tells not
 )
 def score(context: ScoringClip) -> Scored:
     """Tracks of faces, each against its centroid; the frames' own cosines are kept as units."""
-    faces = context.artifact("faces").arrays
-    return score_tracks(context, faces["frame"], faces["embedding"], faces["track"], Reason.NO_FACE, "face")
+    faces = context.artifact(FaceTracks)
+    return score_tracks(context, faces.frame, faces.embedding, faces.track, Reason.NO_FACE, "face")
 
 
 def score_tracks(

@@ -6,15 +6,14 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lookback.artifacts import Depth, Masks
 from lookback.benchmarks.mbench.metrics.shared import PairedFrames, matches, mbench_metric, paired_frames
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_equal_size, require_images, unit_float
 from lookback.measures.geometry import depth_warp, homography_warp
 from lookback.measures.images import ssim_map
-from lookback.measures.masks import frame_mask
 from lookback.measures.scores import clip01
 from lookback.scoring import Frames, Scored, ScoringClip, Unit, mean_item
-from lookback.store import Entry
 
 
 def masked_ssim_warp(image_i: ArrayLike, image_j_warped: ArrayLike, mask_i: ArrayLike, *, valid: ArrayLike | None = None) -> float:
@@ -52,12 +51,12 @@ def masked_ssim_warp(image_i: ArrayLike, image_j_warped: ArrayLike, mask_i: Arra
 )
 def score(context: ScoringClip):
     """SSIM inside the mask over the fold pairs; a 3-D warp where there is depth, else a homography, and the unit says so."""
-    pairs, masks = paired_frames(context), context.artifact("masks")
+    pairs, masks = paired_frames(context), context.artifact(Masks)
     try:
-        depth: Entry | None = context.artifact("depth")
+        depth: Depth | None = context.artifact(Depth)
     except NotScorable:
         depth = None
-    if depth is not None and not depth.record.get("metric", False):
+    if depth is not None and not depth.metric:
         depth = None  # relative depth cannot warp
     images = yield Frames(np.unique(pairs.frames))
     units = []
@@ -76,7 +75,7 @@ def score(context: ScoringClip):
 def _warp(
     context: ScoringClip,
     pairs: PairedFrames,
-    depth: Entry | None,
+    depth: Depth | None,
     images: dict[int, np.ndarray],
     rows: tuple[int, int],
     frames: tuple[int, int],
@@ -94,9 +93,17 @@ def _warp(
     return warped, valid, "no depth: warped by a homography"
 
 
-def _depth_at(depth: Entry, frame: int, size: tuple[int, int]) -> np.ndarray | None:
+def _depth_at(depth: Depth, frame: int, size: tuple[int, int]) -> np.ndarray | None:
     """The depth map of exactly this frame at the picture's size, or None when it was not sampled."""
-    rows = np.flatnonzero(depth.arrays["frame_index"] == frame)
+    found = depth.at(frame)
+    return None if found is None else cv2.resize(found.astype(np.float32), size[::-1], interpolation=cv2.INTER_LINEAR)
+
+
+def frame_mask(masks: Masks, frame: int, size: tuple[int, int]) -> np.ndarray:
+    """The object's mask (height, width) in one frame; NO_MASK when it is out of view there."""
+    rows = masks.rows_at(frame)
     if not len(rows):
-        return None
-    return cv2.resize(depth.arrays["depth"][rows[0]].astype(np.float32), (size[1], size[0]), interpolation=cv2.INTER_LINEAR)
+        raise NotScorable(Reason.NO_MASK, f"frame {frame} has no mask row")
+    if not masks.mask(int(rows[0])).any():
+        raise NotScorable(Reason.NO_MASK, f"the object is not in view in frame {frame}")
+    return masks.resized(int(rows[0]), size)

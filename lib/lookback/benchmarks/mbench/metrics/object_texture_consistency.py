@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
+from lookback.artifacts import ObjectFeatures
 from lookback.benchmarks.mbench.metrics.shared import mbench_metric
 from lookback.measures.features import centroid_cosines
 from lookback.measures.scores import clip01
@@ -27,11 +28,11 @@ def centroid_consistency(features: ArrayLike) -> float:
 )
 def score(context: ScoringClip) -> Scored:
     """Features of the masked object over the whole clip against their centroid."""
-    found = context.artifact("object_features").arrays
-    cosines = centroid_cosines(found["object"])
+    found = context.artifact(ObjectFeatures)
+    cosines = centroid_cosines(found.vector)
     units = [
         Unit(f"f{int(frame)}", "frame", clip01(float(cosine)), float(cosine), int(frame))
-        for frame, cosine in zip(found["object_frame"], cosines, strict=True)
+        for frame, cosine in zip(found.frame, cosines, strict=True)
     ]
-    value = centroid_consistency(found["object"])
+    value = centroid_consistency(found.vector)
     return Scored([Item(value, value, n_units=len(units))], units)

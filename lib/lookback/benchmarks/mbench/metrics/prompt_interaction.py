@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lookback.artifacts import TextImageFeatures
 from lookback.benchmarks.mbench.metrics.shared import mbench_metric
 from lookback.errors import NotScorable, Reason
 from lookback.measures.features import cosine
@@ -41,11 +42,11 @@ def text_interaction(image_features: Sequence[ArrayLike] | ArrayLike, text_featu
 )
 def score(context: ScoringClip) -> Scored:
     """Each caption segment's frames against its text."""
-    found = context.artifact("clip").arrays
-    texts, frames = found["text"], found["frame_index"]
+    found = context.artifact(TextImageFeatures)
+    texts, frames = found.text, found.frame_index
     count = context.clip.n_frames or int(frames.max()) + 1
     segment = np.minimum(frames * len(texts) // count, len(texts) - 1)
-    groups = [found["image"][segment == number] for number in range(len(texts))]
+    groups = [found.image[segment == number] for number in range(len(texts))]
     cosines = segment_cosines(groups, texts)
     units = [
         Unit(f"segment{number}", "segment", clip01(float(cosine)), float(cosine), int(frames[segment == number].min()))

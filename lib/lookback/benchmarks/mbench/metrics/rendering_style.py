@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lookback.artifacts import Style
 from lookback.benchmarks.mbench.metrics.shared import mbench_metric
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
@@ -46,12 +47,12 @@ def style_consistency(gram_matrices: ArrayLike) -> float:
 )
 def score(context: ScoringClip) -> Scored:
     """The stored distances between consecutive sampled frames' Gram matrices."""
-    style = context.artifact("perceptual")
-    distances, frames = style.arrays["style_distance"], style.arrays["frame_index"]
+    style = context.artifact(Style)
+    distances, frames = style.distance, style.frame_index
     units = [
         Unit(f"f{int(before)}_f{int(after)}", "pair", clip01(1.0 - float(distance)), float(distance), int(after), int(before))
         for distance, before, after in zip(distances, frames[:-1], frames[1:], strict=True)
     ]
     mean = float(np.mean(distances))
-    note = f"{style.record['network']} {style.record['style_layer']}"
+    note = f"{style.network} {style.style_layer}"
     return Scored([Item(clip01(1.0 - mean), mean, detail=note, n_units=len(units))], units)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lookback.backends.pose.track import MAPPED
+from lookback.artifacts import PoseTrack
+from lookback.artifacts.poses import MAPPED
 from lookback.camera.poses import Poses
 from lookback.errors import NotScorable, Reason
 from lookback.measures.frames import MAX_FOLD_PAIRS, MAX_SEGMENT_PAIRS, FramePairs, caption_segment_pairs, fold_pairs
@@ -63,10 +64,10 @@ class PairedFrames:
         return f"f{first}_f{second}"
 
 
-def camera_path(context: ScoringClip, role: str = "pose") -> CameraPath:
+def camera_path(context: ScoringClip) -> CameraPath:
     """The clip's camera path, or NotScorable."""
-    arrays = context.artifact(role).arrays
-    return CameraPath(arrays["c2w"], arrays["intrinsics"], arrays["frame_index"].astype(np.int64))
+    poses = context.artifact(PoseTrack)
+    return CameraPath(poses.c2w, poses.intrinsics, poses.frame_index)
 
 
 def paired_frames(context: ScoringClip) -> PairedFrames:
@@ -74,7 +75,7 @@ def paired_frames(context: ScoringClip) -> PairedFrames:
     if "paired_frames" not in context.shared:
         path = camera_path(context)
         found = _choose(context, path)
-        mapped = [note for note in context.artifact("pose").record.get("notes", []) if MAPPED in note]
+        mapped = [note for note in context.artifact(PoseTrack).notes if MAPPED in note]
         note = "; ".join(filter(None, [found.note, *mapped]))
         context.shared["paired_frames"] = PairedFrames(path, found.pairs, path.frames[found.pairs], note)
     context.used.add("pose")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lookback.artifacts import PoseTrack
 from lookback.benchmarks.memobench.metrics.shared import matched_paths, memobench_metric
 from lookback.camera.poses import align_first_frame, net_rotation_deg, rotation_angle_deg, total_rotation_deg
 from lookback.errors import NotScorable, Reason
@@ -67,7 +68,7 @@ def score(context: ScoringClip) -> Scored:
     truth, generated = matched_paths(context)
     found = camera_errors(truth, generated, theta_0=context.constant("theta_0_deg", THETA_0_DEG))
     angles = rotation_angle_deg(truth, align_first_frame(truth, generated))
-    frames = context.artifact("pose").arrays["frame_index"]
+    frames = context.artifact(PoseTrack).frame_index
     scale = max(found["theta_gt_deg"], context.constant("theta_0_deg", THETA_0_DEG))
     units = [
         Unit(f"f{int(frame)}", "frame", clip01(1.0 - float(angle) / scale), float(angle), int(frame))

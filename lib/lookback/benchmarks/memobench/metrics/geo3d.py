@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lookback.artifacts import Depth
 from lookback.benchmarks.memobench.metrics.shared import BOTH, memobench_metric, phases
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
@@ -50,18 +51,18 @@ OFFICIAL_SAMPLES = 3  # depth maps per phase in the released code
 )
 def score(context: ScoringClip) -> Scored:
     """Depth maps of the sampled frames in V and in R."""
-    depth, frames = context.artifact("depth").arrays, phases(context)
+    depth, frames = context.artifact(Depth), phases(context)
     samples = int(context.constant("depth_samples", OFFICIAL_SAMPLES if context.variant == "official" else 0))
     maps, units = {}, []
     for phase in ("V", "R"):
-        rows = np.flatnonzero(np.isin(depth["frame_index"], frames[phase]))
+        rows = depth.rows_in(frames[phase])
         if samples and len(rows) > samples:
             rows = rows[np.linspace(0, len(rows) - 1, samples).round().astype(int)]
-        maps[phase] = np.nan_to_num(depth["depth"][rows].astype(np.float64), posinf=0.0)
+        maps[phase] = np.nan_to_num(depth.depth[rows].astype(np.float64), posinf=0.0)
         found = depth_similarities(maps[phase], f"depth in {phase}")
         units += [
             Unit(f"f{int(a)}_f{int(b)}", "pair", float(value), float(value), int(b), int(a), phase)
-            for value, a, b in zip(found, depth["frame_index"][rows[:-1]], depth["frame_index"][rows[1:]], strict=True)
+            for value, a, b in zip(found, depth.frame_index[rows[:-1]], depth.frame_index[rows[1:]], strict=True)
         ]
     value = geo3d(maps["V"], maps["R"], alpha=context.constant("alpha", ALPHA))
     return Scored([Item(value, value, n_units=len(units))], units)

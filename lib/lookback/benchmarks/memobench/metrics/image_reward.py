@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
+from lookback.artifacts import Rewards
 from lookback.benchmarks.memobench.metrics.shared import memobench_metric
 from lookback.measures.checks import require_finite
 from lookback.scoring import Item, Scored, ScoringClip, Unit
@@ -30,12 +31,12 @@ def image_reward(raw: ArrayLike) -> float:
 )
 def score(context: ScoringClip) -> Scored:
     """The stored raw rewards of the sampled frames; official looks at five of them, evenly spaced."""
-    found = context.artifact("image_reward").arrays
-    count = len(found["frame_index"])
+    found = context.artifact(Rewards)
+    count = len(found.frame_index)
     chosen = (
         np.unique(np.linspace(0, count - 1, OFFICIAL_FRAMES).round().astype(int)) if context.variant == "official" else slice(None)
     )
-    frames, rewards = found["frame_index"][chosen], found["image_reward"][chosen]
+    frames, rewards = found.frame_index[chosen], found.image_reward[chosen]
     units = [
         Unit(f"f{int(frame)}", "frame", float(expit(raw)), float(raw), int(frame))
         for frame, raw in zip(frames, rewards, strict=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lookback.artifacts import Features
 from lookback.benchmarks.memobench.metrics.shared import BOTH, memobench_metric, phases
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
@@ -51,19 +52,18 @@ def object_identity(patches: ArrayLike, patches_0: ArrayLike, *, top_fraction: f
 )
 def score(context: ScoringClip):
     """Patch features of the sampled R frames against those of frame 0; official looks at the centre square only."""
-    found, frames = context.artifact("features").arrays, phases(context)
-    rows = np.flatnonzero(np.isin(found["frame_index"], frames["R"]))
+    found, frames = context.artifact(Features), phases(context)
+    rows = found.rows_in(frames["R"])
     if not len(rows):
         raise NotScorable(Reason.TOO_SHORT, "no sampled frame lies in R")
-    chosen = found["frame_index"][rows]
+    chosen = found.frame_index[rows]
     if context.variant == "official":
         images = yield Frames(np.unique([0, *chosen]))
         encoder = context.backend("features")
         square = encoder.encode(np.stack([centre_square(images[int(frame)]) for frame in (0, *chosen)]))
-        patches = square.patches[:, square.valid].astype(np.float64)
+        patches = square.picture_patches().astype(np.float64)
     else:
-        everything = found["patches"][[int(np.flatnonzero(found["frame_index"] == 0)[0]), *rows]].astype(np.float64)
-        patches = everything[:, found["valid"][0]]
+        patches = found.picture_patches()[[int(found.rows_at(0)[0]), *rows]].astype(np.float64)
     options = {"top_fraction": context.constant("top_fraction", TOP_FRACTION)}
     top = top_patch_similarities(patches[1:], patches[0], **options)
     units = [

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lookback.artifacts import Masks
 from lookback.benchmarks.memobench.metrics.shared import memobench_metric, phases
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite, require_probability
@@ -57,18 +58,18 @@ def object_reappearance(confidences: ArrayLike, n_frames: int) -> float:
 )
 def score(context: ScoringClip) -> Scored:
     """The object's masks in the R frames; `ors_low` and `ors_high` are the coverage range (table S3)."""
-    masks, frames = context.artifact("masks").arrays, phases(context)["R"]
+    masks, frames = context.artifact(Masks), phases(context)["R"]
     low, high = context.constant("ors_low", COVERAGE_RANGES[0][0]), context.constant("ors_high", COVERAGE_RANGES[0][1])
     ranges = ((low, high), (low, max(high, COVERAGE_RANGES[1][1])))
-    rows = np.flatnonzero(np.isin(masks["frame_index"], frames))
+    rows = masks.rows_in(frames)
     if not len(rows):
         raise NotScorable(Reason.TOO_SHORT, "no frame of R has a mask row")
     units, confidences = [], []
     for row in rows:
-        seen = masks["state"][row] != 0
-        confidence = best_detection(masks["area"][[row]], masks["confidence"][[row]].clip(0, 1), ranges=ranges) if seen else None
-        frame = int(masks["frame_index"][row])
-        units.append(Unit(f"f{frame}", "frame", confidence or 0.0, float(masks["area"][row]), frame, phase="R"))
+        seen = masks.in_view[row]
+        confidence = best_detection(masks.area[[row]], masks.confidence[[row]].clip(0, 1), ranges=ranges) if seen else None
+        frame = int(masks.frame_index[row])
+        units.append(Unit(f"f{frame}", "frame", confidence or 0.0, float(masks.area[row]), frame, phase="R"))
         confidences += [confidence] if confidence is not None else []
     detail = f"found in {len(confidences)} of {len(rows)} frames"
     value = object_reappearance(confidences, len(rows))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lookback.artifacts import PoseTrack, TruePoseTrack
 from lookback.camera.poses import Poses
-from lookback.camera.resample import poses_at
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant
 from lookback.measures.frames import Phase, phase_frames, phase_map
@@ -45,8 +45,7 @@ def phase_of(frame: int, frames: dict[Phase, NDArray[np.int64]]) -> str:
 
 def matched_paths(context: ScoringClip) -> tuple[Poses, Poses]:
     """(ground truth, generated) camera paths with one pose per generated row: the truth is read at the same share of its length."""
-    generated, truth = context.artifact("pose").arrays, context.artifact("gt_pose").arrays
-    count, true_count = context.need("n_frames"), context.clip.gt_frames or int(truth["frame_index"].max()) + 1
-    share = generated["frame_index"] / max(1, count - 1)
-    positions = np.interp(share * (true_count - 1), truth["frame_index"], np.arange(len(truth["frame_index"])))
-    return poses_at(truth["c2w"], positions), generated["c2w"]
+    generated, truth = context.artifact(PoseTrack), context.artifact(TruePoseTrack)
+    count, true_count = context.need("n_frames"), context.clip.gt_frames or int(truth.frame_index.max()) + 1
+    share = generated.frame_index / max(1, count - 1)
+    return truth.at(share * (true_count - 1)), generated.c2w

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
+from lookback.artifacts import Quality
 from lookback.benchmarks.memobench.metrics.shared import BOTH, memobench_metric
-from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant, require_finite, require_variant
 from lookback.measures.scores import range_percent
 from lookback.scoring import Item, Scored, ScoringClip
@@ -38,10 +38,7 @@ def visual_quality(aesthetic: ArrayLike, quality: ArrayLike, *, variant: Variant
 )
 def score(context: ScoringClip) -> Scored:
     """The stored aesthetic and quality scores of the sampled frames; a sharpness stand-in is no substitute for them."""
-    found = context.artifact("quality").arrays
-    missing = [name for name in ("aesthetic", "clipiqa") if name not in found]
-    if missing:
-        raise NotScorable(Reason.BACKEND_UNAVAILABLE, f"{' and '.join(missing)} need the pyiqa extra; see lookback doctor")
+    aesthetic, clipiqa = context.artifact(Quality).measures("aesthetic", "clipiqa")
     variant: Variant = "official" if context.variant == "official" else "paper"
-    value = visual_quality(found["aesthetic"], found["clipiqa"], variant=variant)
-    return Scored([Item(value, value, n_units=len(found["aesthetic"]))])
+    value = visual_quality(aesthetic, clipiqa, variant=variant)
+    return Scored([Item(value, value, n_units=len(aesthetic))])

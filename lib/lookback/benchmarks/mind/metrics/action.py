@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lookback.artifacts import PoseTrack, TruePoseTrack
 from lookback.benchmarks.mind.actions import action_name, detect_convention
 from lookback.benchmarks.mind.metrics.shared import mind_metric, predicted_frames, variant_of
 from lookback.camera.alignment import apply_similarity, umeyama
 from lookback.camera.poses import inverse, rotation_angle_deg
-from lookback.camera.resample import poses_at
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant, require_equal_length, require_poses, require_variant
 from lookback.paths import resolve
@@ -121,9 +121,7 @@ def _statistics(errors: RelativeErrors, chosen: NDArray[np.bool_], minimum: int 
 def score(context: ScoringClip) -> Scored:
     """Items `<group>:trans` and `<group>:rot`; each transition's rotation error is a unit."""
     frames, truth_frames = predicted_frames(context)
-    made, truth = context.artifact("pose").arrays, context.artifact("gt_pose").arrays
-    generated = poses_at(made["c2w"], np.interp(frames, made["frame_index"], np.arange(len(made["frame_index"]))))
-    expected = poses_at(truth["c2w"], np.interp(truth_frames, truth["frame_index"], np.arange(len(truth["frame_index"]))))
+    generated, expected = context.artifact(PoseTrack).at(frames), context.artifact(TruePoseTrack).at(truth_frames)
     done = frame_actions(context)
     if len(done) <= truth_frames[-1]:
         raise NotScorable(Reason.LENGTH_MISMATCH, f"{len(done)} actions for {truth_frames[-1] + 1} frames of the ground truth")

@@ -62,7 +62,7 @@ class FeatureErrors:
     def _encode(self) -> None:
         indices, frames, truths = zip(*self.waiting, strict=True)
         made = self.encoder.encode(np.stack([*frames, *truths]))
-        patches = made.patches[:, made.valid].astype(np.float64)
+        patches = made.picture_patches().astype(np.float64)
         errors = dino_mse(patches[: len(frames)], patches[len(frames) :])
         self.found |= dict(zip(indices, map(float, errors), strict=True))
         self.waiting = []

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lookback.artifacts import Quality
 from lookback.benchmarks.mind.metrics.shared import mind_metric, video_max_time
-from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
@@ -37,13 +37,11 @@ def visual(musiq: ArrayLike, aesthetic: ArrayLike) -> dict[str, NDArray[np.float
 )
 def score(context: ScoringClip) -> Scored:
     """The stored MUSIQ and aesthetic scores of the sampled frames; a sharpness stand-in is no substitute for them."""
-    found = context.artifact("quality").arrays
-    lacking = [name for name in ("musiq", "aesthetic") if name not in found]
-    if lacking:
-        raise NotScorable(Reason.BACKEND_UNAVAILABLE, f"{' and '.join(lacking)} need the pyiqa extra; see lookback doctor")
+    found = context.artifact(Quality)
+    musiq, aesthetic = found.measures("musiq", "aesthetic")
     limit = video_max_time(context)
-    seen = found["frame_index"] < limit if limit else np.ones(len(found["frame_index"]), dtype=bool)
-    values, frames = visual(found["musiq"][seen], found["aesthetic"][seen]), found["frame_index"][seen]
+    seen = found.frame_index < limit if limit else np.ones(len(found.frame_index), dtype=bool)
+    values, frames = visual(musiq[seen], aesthetic[seen]), found.frame_index[seen]
     detail = f"{len(frames)} of {context.need('n_frames')} frames"
     items, units = [], []
     for name in ("imaging", "aesthetic"):

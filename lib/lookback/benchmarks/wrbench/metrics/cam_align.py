@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lookback.artifacts import PoseTrack
 from lookback.benchmarks.wrbench.metrics.shared import (
     WEAK_YAW_DEG,
     Request,
@@ -63,12 +64,12 @@ def score(context: ScoringClip) -> Scored:
     request = clip_request(context)
     if request == "static":
         raise NotScorable(Reason.NOT_APPLICABLE, "a static request is scored by wrbench.static_hold")
-    path = context.artifact("pose").arrays
-    yaw = yaw_deg(path["c2w"])
-    value, peak = cam_align(path["c2w"], request), signed_peak(yaw)
+    path = context.artifact(PoseTrack)
+    yaw = yaw_deg(path.c2w)
+    value, peak = cam_align(path.c2w, request), signed_peak(yaw)
     units = [
         Unit(f"f{int(frame)}", "frame", clip01(abs(float(angle)) / FULL_YAW_DEG), float(angle), int(frame))
-        for frame, angle in zip(path["frame_index"], yaw, strict=True)
+        for frame, angle in zip(path.frame_index, yaw, strict=True)
     ]
     return Scored([Item(value, peak, detail=f"{request}: peak yaw {peak:.2f} deg", n_units=len(units))], units)
 
@@ -85,5 +86,5 @@ def score_static(context: ScoringClip) -> Scored:
     """Does a camera that was asked to stand still do so?"""
     if clip_request(context) != "static":
         raise NotScorable(Reason.NOT_APPLICABLE, "the request is not static")
-    value = cam_align(context.artifact("pose").arrays["c2w"], "static")
+    value = cam_align(context.artifact(PoseTrack).c2w, "static")
     return Scored([Item(value, value, n_units=1)])

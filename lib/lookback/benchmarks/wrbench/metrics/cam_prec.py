@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lookback.artifacts import PoseTrack
 from lookback.benchmarks.wrbench.metrics.shared import (
     WEAK_YAW_DEG,
     Request,
@@ -105,14 +106,14 @@ def score(context: ScoringClip) -> Scored:
     given, count = given_poses(context), context.need("n_frames")
     if len(given) != count:
         raise NotScorable(Reason.LENGTH_MISMATCH, f"the trajectory has {len(given)} poses, the video {count} frames")
-    path = context.artifact("pose").arrays
-    target = given[path["frame_index"]]
+    path = context.artifact(PoseTrack)
+    target = given[path.frame_index]
     variant: Variant = "corrected" if context.variant == "corrected" else "paper"
-    found = camera_precision(target, path["c2w"], clip_request(context), variant=variant)
-    angles = rotation_angle_deg(target, align_first_frame(target, path["c2w"]))
+    found = camera_precision(target, path.c2w, clip_request(context), variant=variant)
+    angles = rotation_angle_deg(target, align_first_frame(target, path.c2w))
     units = [
         Unit(f"f{int(frame)}", "frame", math.exp(-float(angle) / ROTATION_SCALE_DEG), float(angle), int(frame))
-        for frame, angle in zip(path["frame_index"], angles, strict=True)
+        for frame, angle in zip(path.frame_index, angles, strict=True)
     ]
     detail = f"rotation {found['rotation_deg']:.2f} deg, translation {found['translation']:.3f}, peak {found['peak']:.2f}"
     return Scored([Item(found["score"], found["rotation_deg"], detail=detail, n_units=len(units))], units)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lookback.artifacts import Features
 from lookback.benchmarks.wrbench.metrics.shared import wrbench_metric
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
@@ -79,11 +80,11 @@ def _normalised_patches(
 )
 def score(context: ScoringClip) -> Scored:
     """Both terms and the valid-patch-mean diagnostic are in the item's detail; each adjacent pair is a unit."""
-    found = context.artifact("features").arrays
-    patches = found["patches"].astype(np.float64)
-    parts = integrity_parts(found["cls"], patches, found["valid"])
-    unit, kept = _normalised_patches(patches, found["valid"], len(found["cls"]))
-    frames = found["frame_index"]
+    found = context.artifact(Features)
+    patches = found.patches.astype(np.float64)
+    parts = integrity_parts(found.cls, patches, found.valid)
+    unit, kept = _normalised_patches(patches, found.valid, len(found.cls))
+    frames = found.frame_index
     units = [
         Unit(f"f{int(a)}_f{int(b)}", "pair", float(value), float(value), int(b), int(a))
         for value, a, b in zip(adjacent_scores(unit, kept), frames[:-1], frames[1:], strict=True)

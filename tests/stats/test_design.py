@@ -250,3 +250,20 @@ def test_zeros_are_dropped_for_the_test_and_for_its_interval():
     assert result.p < 0.05
     assert result.low > 0
     assert (result.n, result.n_zero) == (12, 6)
+
+
+def test_contrasts_that_differ_by_rounding_alone_are_ties():
+    # 3 x 0.1 is not 0.3 in floating point: the ranks of the effects must not depend on such a difference
+    def contrasts(effects: list[float]) -> pd.DataFrame:
+        rows = [
+            {"model_id": k, "f": f, "s": s, "value": f * effect} for k, effect in enumerate(effects) for f in (0, 1) for s in (0, 1)
+        ]
+        return factor_contrasts(pd.DataFrame(rows), first="f", second="s").set_index("contrast")
+
+    rounded, whole = contrasts([3 * 0.1, 0.3, -0.3, 0.1]), contrasts([3.0, 3.0, -3.0, 1.0])
+    assert rounded.loc["f", ["p", "rank_biserial"]].tolist() == whole.loc["f", ["p", "rank_biserial"]].tolist()
+
+
+def test_metrics_that_vary_by_rounding_alone_have_no_correlation():
+    table = pd.DataFrame({"a": [0.3, 3 * 0.1, 0.3, 0.3, 0.3], "b": [1.0, 2, 3, 4, 5]})
+    assert correlation_structure(table)["reason"].tolist() == ["undefined: one of the two metrics is constant over the models"]

@@ -1,0 +1,78 @@
+"""The roles `pose` and `gt_pose`: the camera path of the generated video and of the ground truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Annotated, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookback.artifacts.base import Array, Fact, FrameRows
+from lookback.camera.poses import Poses, relative_to_first
+from lookback.camera.resample import poses_at
+
+Frames = NDArray[np.int64] | NDArray[np.float64]  # frame numbers, whole or between two frames
+MAPPED = "mapped linearly"  # said in a note where poses stand for fewer frames than the video has
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PoseTrack(FrameRows):
+    """Poses of some or all frames of a clip."""
+
+    role: ClassVar[str] = "pose"
+    c2w: Annotated[
+        NDArray[np.float64],
+        Array("N 4 4", "camera-to-world, OpenCV axes (x right, y down, z forward); lengths in the estimator's own unit"),
+    ]
+    intrinsics: Annotated[NDArray[np.float64], Array("N 3 3", "camera matrix in pixels of the video")]
+    confidence: Annotated[NDArray[np.float32], Array("N", "from 0 to 1")]
+    has_translation: Annotated[NDArray[np.bool_], Array("N", "the position was observed, not only the orientation")]
+    flags: Annotated[dict[str, list[list[int]]], Fact("name: [first frame, one past the last] of each run of doubtful frames")] = (
+        field(default_factory=dict)
+    )
+    focal_source: Annotated[str, Fact("where the focal length comes from")] = ""
+    notes: Annotated[tuple[str, ...], Fact("remarks for a reader")] = ()
+
+    def at(self, frames: Frames) -> Poses:
+        """Poses at these frames: interpolated between the rows, held before the first and after the last."""
+        return poses_at(self.c2w, self._places(frames))
+
+    def per_frame(self, n_frames: int) -> Self:
+        """A path with one pose per frame: where only some frames were solved, the others are interpolated."""
+        frames = np.arange(n_frames)
+        if np.array_equal(self.frame_index, frames):
+            return self
+        nearest = self._places(frames).round().astype(int)
+        return replace(
+            self,
+            frame_index=frames,
+            c2w=self.at(frames),
+            intrinsics=self.intrinsics[nearest],
+            confidence=self.confidence[nearest],
+            has_translation=self.has_translation[nearest],
+        )
+
+    def positions(self) -> NDArray[np.float64]:
+        """(N,3) positions relative to the first frame; NaN where none was observed."""
+        return np.where(self.has_translation[:, None], relative_to_first(self.c2w)[:, :3, 3], np.nan)
+
+    def without_positions(self) -> Self:
+        """The same orientations, with no position observed."""
+        return replace(self, has_translation=np.zeros_like(self.has_translation))
+
+    @property
+    def moves(self) -> bool:
+        """A position was observed in some frame."""
+        return bool(self.has_translation.any())
+
+    def _places(self, frames: Frames) -> NDArray[np.float64]:
+        """Fractional rows at these frames."""
+        return np.interp(frames, self.frame_index, np.arange(len(self.frame_index)))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TruePoseTrack(PoseTrack):
+    """Poses of the ground truth's video; `frame_index` counts its frames."""
+
+    role: ClassVar[str] = "gt_pose"

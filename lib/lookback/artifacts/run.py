@@ -1,0 +1,42 @@
+"""A run's artifacts by clip and role, from the table and the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import pandas as pd
+
+from lookback.artifacts.base import Artifact
+from lookback.clips import KEYS, Clip
+from lookback.store import ArtifactStore, Entry, Producer
+
+A = TypeVar("A", bound=Artifact)
+Row = Mapping[str, str]  # of the artifacts table
+
+
+def entry_of(store: ArtifactStore, row: Row) -> Entry | None:
+    """The entry that a row of the artifacts table names, or None when it is gone or damaged."""
+    producer = Producer(row["role"], row["backend"], row["version"], row["params_hash"], row["weights"])
+    return store.load(producer, row["input_hash"])
+
+
+class RunArtifacts:
+    """Looks artifacts up; loads one only when it is asked for."""
+
+    def __init__(self, root: Path, table: pd.DataFrame):
+        self.store = ArtifactStore(root)
+        self._rows: dict[tuple[str, ...], Row] = {
+            (*(row[name] for name in KEYS), row["role"]): {str(name): value for name, value in row.items()}
+            for row in table.to_dict("records")
+        }
+
+    def row(self, clip: Clip, role: str) -> Row | None:
+        return self._rows.get((*clip.key, role))
+
+    def load(self, clip: Clip, kind: type[A]) -> A | None:
+        """The artifact, or None when there is none; a ContractError when the store's entry is not what its role promises."""
+        row = self.row(clip, kind.role)
+        entry = entry_of(self.store, row) if row is not None and row["stored"] else None
+        return None if entry is None else kind.unpack(entry)

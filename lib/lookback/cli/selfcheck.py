@@ -1,0 +1,66 @@
+"""`lookback selfcheck`: does this machine give the recorded numbers?"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lookback.cli.evaluate import _pairs
+from lookback.cli.inventory import Json
+
+if TYPE_CHECKING:
+    from lookback.selfcheck import Report
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(selfcheck)
+
+
+def selfcheck(
+    json_: Json = False,
+    record: Annotated[bool, typer.Option("--record", help="Measure, disturb, and write the recorded values anew.")] = False,
+    backend: Annotated[list[str] | None, typer.Option(help="role=name, e.g. pose=files. May be repeated.")] = None,
+    recorded: Annotated[str, typer.Option(help="Another file of recorded values than the package's own.")] = "",
+) -> None:
+    """Score clips made here with every metric and usable backend, and compare with recorded values; exit 1 where one differs."""
+    from lookback import selfcheck as checks
+
+    named, file = dict(_pairs(backend, "backend")), Path(recorded) if recorded else None
+    if record:
+        print(f"{checks.record(named, file)} values recorded")
+        return
+    report = checks.selfcheck(named, file)
+    print(_as_json(report) if json_ else _as_text(report))
+    if not report.sound:
+        raise typer.Exit(1)
+
+
+def _as_json(report: Report) -> str:
+    checks = [asdict(outcome) for outcome in report.outcomes]
+    for check in checks:
+        check["worst"] = check["worst"] if math.isfinite(check["worst"]) else None
+    return json.dumps({"machine": report.machine, "counts": report.counts, "checks": checks}, indent=2, ensure_ascii=False)
+
+
+def _as_text(report: Report) -> str:
+    lines = [f"{name:13}{value}" for name, value in report.machine.items()] + [""]
+    width = max(len(outcome.check) for outcome in report.outcomes)
+    for outcome in report.outcomes:
+        device = "" if outcome.device == "cpu" else f" on {outcome.device}"
+        made_by = "" if outcome.backend in (outcome.check, "none") else outcome.backend
+        lines.append(f"{outcome.state:13}{outcome.check:{width}}  {made_by}{device}  {_numbers(outcome)}".rstrip())
+        lines += [f"{'':13}{line}" for line in outcome.differences]
+        lines += [f"{'':13}{outcome.why}"] * bool(outcome.why) + [f"{'':13}-> {outcome.remedy}"] * bool(outcome.remedy)
+    return "\n".join([*lines, "", ", ".join(f"{count} {state}" for state, count in report.counts.items())])
+
+
+def _numbers(outcome: object) -> str:
+    numbers, worst = getattr(outcome, "numbers", 0), getattr(outcome, "worst", 0.0)
+    if not numbers:
+        return ""
+    return f"{numbers} number{'s' * (numbers > 1)}, largest difference {100 * worst:.0f} % of its tolerance"

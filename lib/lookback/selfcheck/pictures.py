@@ -1,0 +1,152 @@
+"""Pictures made with whole numbers only, so that every machine makes the same bytes.
+
+A room with textured walls and a box in it, seen by a camera that turns and moves. A turn is a Pythagorean triple (cosine c/n, sine
+s/n), a place is in millimetres, and a ray meets a wall by integer division: no rounding of a processor can change a pixel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Whole = NDArray[np.int64]
+Picture = NDArray[np.uint8]
+
+WIDTH, HEIGHT = 256, 144
+FOCAL = 220  # pixels
+HALF_ROOM, HALF_HEIGHT = 3000, 1500  # millimetres from the centre to a wall, to floor and ceiling
+BOX = ((-300, 300), (0, 700), (1500, 2100))  # x, y (down) and z of its sides, in millimetres
+TEXELS = 512  # a texture's side
+BITS = 24  # fixed point of a ray's length
+NEVER = np.int64(2) ** 60
+TURN_STEPS = 240  # a turn of k steps has tan(angle / 2) = k / 240
+BOX_FACE = 6  # the first of the box's textures
+
+
+@dataclass(frozen=True)
+class View:
+    """One frame's camera: a turn to the right in steps, and a place in millimetres (x right, y down, z forward)."""
+
+    steps: int
+    place: tuple[int, int, int] = (0, 0, 0)
+
+    @property
+    def triple(self) -> tuple[int, int, int]:
+        """(c, s, n) with c^2 + s^2 = n^2."""
+        return TURN_STEPS**2 - self.steps**2, 2 * self.steps * TURN_STEPS, TURN_STEPS**2 + self.steps**2
+
+    def c2w(self) -> NDArray[np.float64]:
+        """The pose in metres, OpenCV axes."""
+        c, s, n = self.triple
+        pose = np.eye(4)
+        pose[:3, :3] = np.array([[c, 0, s], [0, n, 0], [-s, 0, c]]) / n
+        pose[:3, 3] = np.array(self.place) / 1000
+        return pose
+
+
+def intrinsics() -> NDArray[np.float64]:
+    """Focal length and centre in pixels."""
+    return np.array([[FOCAL, 0, (WIDTH - 1) / 2], [0, FOCAL, (HEIGHT - 1) / 2], [0, 0, 1]])
+
+
+def scramble(values: Whole, seed: int) -> Whole:
+    """Whole numbers in [0, 255] that look random: a hash of 32-bit multiplications."""
+    word = np.uint64(2**32 - 1)
+    mixed = (values.astype(np.uint64) * np.uint64(2654435761) + np.uint64(seed * 40503 + 12345)) & word
+    for factor in (np.uint64(2246822519), np.uint64(3266489917)):
+        mixed = ((mixed ^ (mixed >> np.uint64(15))) * factor) & word
+    return (mixed >> np.uint64(24)).astype(np.int64)
+
+
+def texture(seed: int) -> Whole:
+    """A square colour texture (TEXELS, TEXELS, 3): random grids of several finenesses, each blown up linearly."""
+    total = np.zeros((TEXELS, TEXELS, 3), np.int64)
+    for octave, (cells, weight) in enumerate(((8, 6), (32, 5), (64, 3), (128, 2))):
+        grid = scramble(np.arange(cells * cells * 3), seed * 7 + octave).reshape(cells, cells, 3)
+        step = TEXELS // cells
+        place, rest = np.divmod(np.arange(TEXELS), step)
+        after = (place + 1) % cells
+        rows = grid[place] * (step - rest)[:, None, None] + grid[after] * rest[:, None, None]
+        total += weight * (rows[:, place] * (step - rest)[:, None] + rows[:, after] * rest[:, None]) // step**2
+    return np.clip(128 + (total // 16 - 128) * 5 // 2, 0, 255)
+
+
+def _textures() -> list[Whole]:
+    """Six walls in full colour, then the box's three sides in reds, so that it stands out."""
+    walls = [texture(seed) for seed in range(1, BOX_FACE + 1)]
+    share, red = np.array([2, 3, 4]), np.array([128, 0, 0])
+    sides: list[Whole] = [texture(BOX_FACE + number) // share + red for number in (1, 2, 3)]
+    return walls + sides
+
+
+class Room:
+    """The scene; `look` renders one view of it."""
+
+    def __init__(self, with_box: bool = True):
+        self.textures = _textures()
+        self.with_box = with_box
+        x, y = np.meshgrid(2 * np.arange(WIDTH, dtype=np.int64) - (WIDTH - 1), 2 * np.arange(HEIGHT, dtype=np.int64) - (HEIGHT - 1))
+        self.rays = np.stack([x, y, np.full_like(x, 2 * FOCAL)])
+
+    def look(self, view: View) -> tuple[Picture, Whole]:
+        """The frame, and its depth along the camera's axis in millimetres."""
+        c, s, n = view.triple
+        x, y, z = self.rays
+        ray = np.stack([c * x + s * z, n * y, c * z - s * x])
+        place = np.array(view.place, np.int64)[:, None, None]
+        length, axis, ahead = _room_hit(ray, place)
+        face = 2 * axis + ahead
+        if self.with_box:
+            near, side, hit = _box_hit(ray, place)
+            hit &= near < length
+            length, axis, face = np.where(hit, near, length), np.where(hit, side, axis), np.where(hit, BOX_FACE + side, face)
+        points = place + ((ray * length) >> BITS)
+        picture = self._paint(points, axis, face)
+        depth = (2 * FOCAL * n * length) >> BITS  # the ray's z in the camera is 2 FOCAL n
+        return picture, depth
+
+    def _paint(self, points: Whole, axis: Whole, face: Whole) -> Picture:
+        """The textures' colours at the points, linear between texels."""
+        picture = np.empty((HEIGHT, WIDTH, 3), np.uint8)
+        along = np.stack([np.where(axis == 0, points[2], points[0]), np.where(axis == 1, points[2], points[1])])
+        for number in np.unique(face):
+            here = face == number
+            scale = 4 if number >= BOX_FACE else 1
+            u, v = ((part[here] + HALF_ROOM) * TEXELS * 16 * scale // (2 * HALF_ROOM) for part in along)
+            picture[here] = _linear(self.textures[number], u, v)
+        return picture
+
+
+def _linear(image: Whole, u: Whole, v: Whole) -> Picture:
+    """Colours at (u, v) in sixteenths of a texel; the texture repeats."""
+    (column, right), (row, below) = np.divmod(u, 16), np.divmod(v, 16)
+    column, row = column % TEXELS, row % TEXELS
+    next_column, next_row = (column + 1) % TEXELS, (row + 1) % TEXELS
+    right, below = right[:, None], below[:, None]
+    upper = image[row, column] * (16 - right) + image[row, next_column] * right
+    lower = image[next_row, column] * (16 - right) + image[next_row, next_column] * right
+    return ((upper * (16 - below) + lower * below) // 256).astype(np.uint8)
+
+
+def _room_hit(ray: Whole, place: Whole) -> tuple[Whole, Whole, Whole]:
+    """(length, axis, side) of the wall that each ray meets first, from inside."""
+    half = np.array([HALF_ROOM, HALF_HEIGHT, HALF_ROOM], np.int64)[:, None, None]
+    ahead = (ray > 0).astype(np.int64)
+    distance = np.where(ahead == 1, half - place, half + place)
+    size = np.abs(ray)
+    length = np.where(size > 0, (distance << BITS) // np.maximum(size, 1), NEVER)
+    axis = length.argmin(axis=0)
+    return np.take_along_axis(length, axis[None], 0)[0], axis, np.take_along_axis(ahead, axis[None], 0)[0]
+
+
+def _box_hit(ray: Whole, place: Whole) -> tuple[Whole, Whole, NDArray[np.bool_]]:
+    """(length, axis, whether) of each ray's entry into the box, from outside."""
+    steps = np.where(ray == 0, 1, ray)
+    bounds = np.array(BOX, np.int64)[:, :, None, None]
+    ends = np.stack([((bounds[:, end] - place) << BITS) // steps for end in (0, 1)])
+    enter, leave = ends.min(axis=0), ends.max(axis=0)
+    axis = enter.argmax(axis=0)
+    near = np.take_along_axis(enter, axis[None], 0)[0]
+    return near, axis, (near > 0) & (near < leave.min(axis=0))
