@@ -23,10 +23,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Declared, though nothing imports them
 USED_WITHOUT_IMPORT = {
     "jupyterlab": "a program: make lab",
-    "voila": "a program: make inspect, make annotate",
     "ipykernel": "the kernel that papermill starts",
-    "scikit-image": "its photographs are in the demo world, found by path",
-    "scikit-learn": "its photographs are in the demo world, found by path",
 }
 # Imported, though nothing declares them
 NOT_DECLARED = {
