@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lookback.benchmarks.mind import actions as mind_actions
+from lookback.benchmarks.wrbench import sidecar
 from lookback.camera import intent as ci
-from lookback.camera import poses, sidecar, text
+from lookback.camera import poses, text
 from lookback.errors import ParameterError
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from lookback.benchmarks.memobench.vqa.asking import parts as bank_parts
 from lookback.benchmarks.memobench.vqa.bank import BankQuestion
+from lookback.benchmarks.memobench.vqa.pipeline import parts as bank_parts
 from lookback.errors import Reason
 from lookback.judging.interpret import interpret
 from lookback.judging.question import Part, Question, Reply, Stated

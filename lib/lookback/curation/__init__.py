@@ -12,9 +12,15 @@ _WHERE = {
     "gathering": ("Collected", "collect"),
     "contents": (
         "benchmark_contents",
+        "challenge_screen",
         "composition",
+        "duplicates",
         "duration_statistics",
+        "ground_truth_mismatches",
+        "missing_counterparts",
+        "model_coverage",
         "prompt_statistics",
+        "rejected_reasons",
     ),
     "figures": (
         "benchmark_figures",
@@ -23,14 +29,6 @@ _WHERE = {
         "counterpart_figure",
         "duration_figure",
         "prompt_figure",
-    ),
-    "gaps": (
-        "challenge_screen",
-        "duplicates",
-        "ground_truth_mismatches",
-        "missing_counterparts",
-        "model_coverage",
-        "rejected_reasons",
     ),
     "trajectory": ("Challenge", "challenge_from_path", "challenge_from_visibility", "trajectory_class"),
 }

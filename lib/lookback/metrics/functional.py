@@ -6,16 +6,15 @@ Poses are (N,4,4) camera-to-world in OpenCV axes; images uint8 or float in [0,1]
 from __future__ import annotations
 
 from lookback.benchmarks.mbench.metrics.camera_interaction import camera_interaction, camera_interaction_cosine, twist_cosines
-from lookback.benchmarks.mbench.metrics.human_identity_consistency import tracks_consistency
+from lookback.benchmarks.mbench.metrics.human_consistency import tracks_consistency
 from lookback.benchmarks.mbench.metrics.object_geometry_consistency import masked_ssim_warp
 from lookback.benchmarks.mbench.metrics.object_texture_consistency import centroid_consistency
-from lookback.benchmarks.mbench.metrics.progress_correctness import progress_correctness
 from lookback.benchmarks.mbench.metrics.prompt_interaction import segment_cosines, text_interaction
 from lookback.benchmarks.mbench.metrics.rendering_lighting import lighting_deviation, lighting_score
 from lookback.benchmarks.mbench.metrics.rendering_style import gram_matrix, style_consistency
 from lookback.benchmarks.mbench.metrics.spatial_epipolar import epipolar_error, epipolar_score
 from lookback.benchmarks.mbench.metrics.spatial_reprojection import reprojection_error, reprojection_score
-from lookback.benchmarks.mbench.metrics.state_progress import state_progress
+from lookback.benchmarks.mbench.metrics.state_progress import progress_correctness, state_progress
 from lookback.benchmarks.memobench.metrics.camera_controllability import (
     camera_controllability,
     camera_errors,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from lookback.benchmarks.mbench.benchmark import SUBSETS
 from lookback.benchmarks.mbench.sample import Sample, read_sample
 from lookback.clips import Clip
 from lookback.errors import Reason
@@ -20,7 +21,6 @@ from lookback.paths import portable
 from lookback.registry import layout
 
 SETTINGS = {"mbencha": "A", "mbencht": "T"}
-SUBSETS = ("human", "object", "environment", "causal")
 
 
 @layout(name="mbench", title="MBench-A / MBench-T setup folder", looks_like="dataset.yaml with samples/ and models/")

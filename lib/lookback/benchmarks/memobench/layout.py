@@ -13,9 +13,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lookback.benchmarks.memobench.names import ClipName, clip_name
-from lookback.benchmarks.memobench.sheets import METADATA, METADATA_PLACES, find_sheets, read_metadata, read_phases
-from lookback.benchmarks.memobench.truth import REAL, SYNTHETIC, ground_truth_root, truth_of
+from lookback.benchmarks.memobench.dataset_files import (
+    METADATA,
+    METADATA_PLACES,
+    REAL,
+    SYNTHETIC,
+    ClipName,
+    clip_name,
+    find_sheets,
+    ground_truth_root,
+    read_metadata,
+    read_phases,
+    truth_of,
+)
 from lookback.clips import Clip
 from lookback.errors import Reason, UsageError
 from lookback.layouts.confine import Root, entries, folders, has_frames, is_video_file

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lookback.benchmarks.mind.action_file import Actions, read_actions
+from lookback.benchmarks.mind.actions import Actions, read_actions
 from lookback.clips import Clip
 from lookback.errors import Reason, UsageError
 from lookback.layouts.confine import Root, entries, folders, is_video_file

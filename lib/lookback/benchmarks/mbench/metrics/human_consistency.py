@@ -1,4 +1,4 @@
-"""Human identity: are the faces of each person the same throughout (MBench section 4.2.2, eq. 6)?"""
+"""Human identity and appearance: does each tracked person keep face, clothes, hair and build (MBench section 4.2.2, eq. 6)?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookback.artifacts import FaceTracks
+from lookback.artifacts import FaceTracks, PersonFeatures
 from lookback.benchmarks.mbench.metrics.object_texture_consistency import centroid_consistency
 from lookback.benchmarks.mbench.metrics.shared import mbench_metric
 from lookback.errors import NotScorable, Reason
@@ -40,7 +40,7 @@ MIN_TRACK = 2  # detections; a track of one scores 1 by definition and tells not
     source="MBench section 4.2.2, eq. 6",
     constants=("min_track_length",),
 )
-def score(context: ScoringClip) -> Scored:
+def score_identity(context: ScoringClip) -> Scored:
     """Tracks of faces, each against its centroid; the frames' own cosines are kept as units."""
     faces = context.artifact(FaceTracks)
     return score_tracks(context, faces.frame, faces.embedding, faces.track, Reason.NO_FACE, "face")
@@ -67,3 +67,19 @@ def score_tracks(
     if not by_track:
         raise NotScorable(nothing, f"no {what} was found in at least {shortest} sampled frames of one track")
     return Scored([mean_item(by_track)], by_track + by_frame)
+
+
+@mbench_metric(
+    "entity.human_appearance_consistency",
+    title="Human appearance",
+    unit="cosine",
+    needs=("video",),
+    roles=("person_features", "people"),
+    subsets=("human",),
+    equation="1/K sum_k 1/N_k sum_i cos(f_ki, mean f_k) of full-body features",
+    source="MBench section 4.2.2",
+)
+def score_appearance(context: ScoringClip) -> Scored:
+    """The identity tracks again, with features of the masked bodies."""
+    people = context.artifact(PersonFeatures)
+    return score_tracks(context, people.frame, people.vector, people.track, Reason.NO_MASK, "person")
