@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
-from lookback.benchmarks.mbench.metrics.shared import camera_path, mbench_metric
+from lookback.artifacts import PoseTrack
+from lookback.benchmarks.mbench.metrics.shared import mbench_metric
 from lookback.camera.poses import inverse
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite, require_poses
@@ -85,13 +86,13 @@ def camera_interaction(c2w: ArrayLike, instructed_twist: ArrayLike) -> float:
 )
 def score(context: ScoringClip) -> Scored:
     """Each transition's twist against the instructed one; transitions without an instruction do not count."""
-    path = camera_path(context)
+    path = context.artifact(PoseTrack)
     instructed = frame_twists(requested_poses(context, len(path.c2w)))
     cosines = twist_cosines(path.c2w, instructed)
     raw = camera_interaction_cosine(path.c2w, instructed)
     units = [
         Unit(f"f{int(frame)}", "frame", half_cosine(float(cosine)), float(cosine), int(frame))
-        for frame, cosine in zip(path.frames[1:], cosines, strict=True)
+        for frame, cosine in zip(path.frame_index[1:], cosines, strict=True)
         if np.isfinite(cosine)
     ]
     return Scored([Item(half_cosine(raw), raw, n_units=len(units))], units)

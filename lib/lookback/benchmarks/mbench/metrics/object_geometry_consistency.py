@@ -13,7 +13,7 @@ from lookback.measures.checks import require_equal_size, require_images, unit_fl
 from lookback.measures.geometry import depth_warp, homography_warp
 from lookback.measures.images import ssim_map
 from lookback.measures.scores import clip01
-from lookback.scoring import Frames, Scored, ScoringClip, Unit, mean_item
+from lookback.scoring import Frames, PixelScoring, Scored, ScoringClip, Unit, mean_item
 
 
 def masked_ssim_warp(image_i: ArrayLike, image_j_warped: ArrayLike, mask_i: ArrayLike, *, valid: ArrayLike | None = None) -> float:
@@ -49,7 +49,7 @@ def masked_ssim_warp(image_i: ArrayLike, image_j_warped: ArrayLike, mask_i: Arra
     constants=("fold_pairs", "segment_pairs"),
     pixels=True,
 )
-def score(context: ScoringClip):
+def score(context: ScoringClip) -> PixelScoring:
     """SSIM inside the mask over the fold pairs; a 3-D warp where there is depth, else a homography, and the unit says so."""
     pairs, masks = paired_frames(context), context.artifact(Masks)
     try:

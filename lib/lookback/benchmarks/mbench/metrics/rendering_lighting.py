@@ -9,7 +9,7 @@ from lookback.benchmarks.mbench.metrics.shared import mbench_metric, paired_fram
 from lookback.measures.checks import require_images
 from lookback.measures.images import mean_lab
 from lookback.measures.scores import exp_decay
-from lookback.scoring import Frames, Item, Scored, ScoringClip, Unit
+from lookback.scoring import Frames, Item, PixelScoring, Scored, ScoringClip, Unit
 
 ALPHA = 0.5  # the paper gives no value; ours
 TAU = 10.0  # the paper gives no value; ours: a shift of 10 CIELAB units scores 1/e
@@ -45,7 +45,7 @@ SEGMENTS = 4  # the pairs are grouped by time into this many segment pairs (ours
     constants=("lighting_alpha", "lighting_tau"),
     pixels=True,
 )
-def score(context: ScoringClip):
+def score(context: ScoringClip) -> PixelScoring:
     """Segments of the way out against their counterparts on the way back; the frame pairs' own deviations are kept as units."""
     pairs = paired_frames(context)
     images = yield Frames(np.unique(pairs.frames))

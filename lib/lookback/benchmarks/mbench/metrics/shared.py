@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from lookback.artifacts import PoseTrack
 from lookback.artifacts.poses import MAPPED
-from lookback.camera.poses import Poses
 from lookback.errors import NotScorable, Reason
 from lookback.measures.frames import MAX_FOLD_PAIRS, MAX_SEGMENT_PAIRS, FramePairs, caption_segment_pairs, fold_pairs
 from lookback.measures.geometry import match_sift
@@ -36,65 +35,54 @@ def mbench_metric(dimension: str, settings: str = "AT", **declaration: Any) -> C
     return register
 
 
+Matches = tuple[NDArray[np.float64], NDArray[np.float64]]  # matched pixels (N,2) of two frames
 FRAMES_PER_SEGMENT = 8  # frames of each caption segment that may be paired in T (ours)
 
 
 @dataclass(frozen=True)
-class CameraPath:
-    """A clip's poses, each with the video frame it belongs to."""
-
-    c2w: Poses
-    intrinsics: NDArray[np.float64]
-    frames: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
 class PairedFrames:
-    """Frame pairs of a clip: rows of the camera path, and the video frames they stand for."""
+    """Frame pairs of a clip: as rows of its camera path, and as frames of the video."""
 
-    path: CameraPath
+    path: PoseTrack
     rows: NDArray[np.int64]  # (P,2)
     frames: NDArray[np.int64]  # (P,2)
     note: str
 
-    def __iter__(self):
-        return ((*map(int, row), *map(int, pair)) for row, pair in zip(self.rows, self.frames, strict=True))
+    def __iter__(self) -> Iterator[tuple[int, int, int, int]]:
+        """(row i, row j, frame i, frame j) of each pair."""
+        return ((int(i), int(j), int(first), int(second)) for (i, j), (first, second) in zip(self.rows, self.frames, strict=True))
 
     def unit_id(self, first: int, second: int) -> str:
         return f"f{first}_f{second}"
 
 
-def camera_path(context: ScoringClip) -> CameraPath:
-    """The clip's camera path, or NotScorable."""
-    poses = context.artifact(PoseTrack)
-    return CameraPath(poses.c2w, poses.intrinsics, poses.frame_index)
-
-
 def paired_frames(context: ScoringClip) -> PairedFrames:
     """Fold pairs (A) or caption-segment pairs (T) of the clip, chosen once for all its metrics."""
     if "paired_frames" not in context.shared:
-        path = camera_path(context)
+        path = context.artifact(PoseTrack)
         found = _choose(context, path)
-        mapped = [note for note in context.artifact(PoseTrack).notes if MAPPED in note]
+        mapped = [note for note in path.notes if MAPPED in note]
         note = "; ".join(filter(None, [found.note, *mapped]))
-        context.shared["paired_frames"] = PairedFrames(path, found.pairs, path.frames[found.pairs], note)
+        context.shared["paired_frames"] = PairedFrames(path, found.pairs, path.frame_index[found.pairs], note)
     context.used.add("pose")
-    return context.shared["paired_frames"]
+    pairs: PairedFrames = context.shared["paired_frames"]
+    return pairs
 
 
-def _choose(context: ScoringClip, path: CameraPath) -> FramePairs:
+def _choose(context: ScoringClip, path: PoseTrack) -> FramePairs:
     if context.clip.setting == "A":
         return fold_pairs(path.c2w, max_pairs=int(context.constant("fold_pairs", MAX_FOLD_PAIRS)))
     count = len(context.clip.caption_segments)
     if count < 2:
         raise NotScorable(Reason.MISSING_INPUT, f"{count} caption segments, a return needs at least 2")
-    segments = sample_segments(len(path.frames), count, FRAMES_PER_SEGMENT)
+    segments = sample_segments(len(path.frame_index), count, FRAMES_PER_SEGMENT)
     return caption_segment_pairs(path.c2w, segments, max_pairs=int(context.constant("segment_pairs", MAX_SEGMENT_PAIRS)))
 
 
-def matches(context: ScoringClip, images: dict[int, NDArray[np.uint8]], first: int, second: int) -> tuple[NDArray, NDArray]:
+def matches(context: ScoringClip, images: dict[int, NDArray[np.uint8]], first: int, second: int) -> Matches:
     """SIFT matches of two frames, computed once for all metrics of the clip."""
     key = ("matches", first, second)
     if key not in context.shared:
         context.shared[key] = match_sift(images[first], images[second])
-    return context.shared[key]
+    found: Matches = context.shared[key]
+    return found

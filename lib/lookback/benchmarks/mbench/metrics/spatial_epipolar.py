@@ -16,7 +16,7 @@ from lookback.measures.geometry import (
     rotation_transfer_error,
 )
 from lookback.measures.scores import exp_decay
-from lookback.scoring import Frames, Scored, ScoringClip, Unit, mean_item
+from lookback.scoring import Frames, PixelScoring, Scored, ScoringClip, Unit, mean_item
 
 OFFICIAL_SCALE = 5.0  # the README's example (raw 2.964 -> 0.5523) fits exp(-E/5); the paper says exp(-E)
 
@@ -54,7 +54,7 @@ def epipolar_score(error: float, *, variant: Variant = "paper") -> float:
     variants=("paper", "official", "corrected"),
     pixels=True,
 )
-def score(context: ScoringClip):
+def score(context: ScoringClip) -> PixelScoring:
     """Symmetric epipolar distance over the pairs.
 
     Pairs taken from one place have no epipolar line: paper leaves them out (`no_parallax`); `corrected` takes the distance to the

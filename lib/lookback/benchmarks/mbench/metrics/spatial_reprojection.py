@@ -10,7 +10,7 @@ from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
 from lookback.measures.geometry import MIN_MATCHES, project, require_matches, triangulate
 from lookback.measures.scores import exp_decay
-from lookback.scoring import Frames, Scored, ScoringClip, Unit, mean_item
+from lookback.scoring import Frames, PixelScoring, Scored, ScoringClip, Unit, mean_item
 
 
 def reprojection_error(
@@ -48,7 +48,7 @@ def reprojection_score(error: float) -> float:
     constants=("fold_pairs", "segment_pairs"),
     pixels=True,
 )
-def score(context: ScoringClip):
+def score(context: ScoringClip) -> PixelScoring:
     """Triangulate the matches of each pair, project them back, mean pixel error."""
     pairs = paired_frames(context)
     images = yield Frames(np.unique(pairs.frames))

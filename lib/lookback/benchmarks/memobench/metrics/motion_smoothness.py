@@ -13,7 +13,7 @@ from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant, require_finite, require_images, require_variant, unit_float
 from lookback.measures.geometry import flow_warp
 from lookback.measures.scores import exp_decay
-from lookback.scoring import Item, Scored, ScoringClip, Stream, Unit
+from lookback.scoring import Item, PixelScoring, Scored, ScoringClip, Stream, Unit
 
 TAU = 0.15
 
@@ -89,7 +89,7 @@ class ConsecutiveErrors:
     variants=BOTH,
     pixels=True,
 )
-def score(context: ScoringClip):
+def score(context: ScoringClip) -> PixelScoring:
     """Each frame against its flow-warped neighbour; D is left out, as the paper does."""
     frames, tau = phases(context), context.constant("smoothness_tau", TAU)
     groups = {int(frame): phase for phase in ("V", "R") for frame in frames[phase]}

@@ -10,7 +10,7 @@ from lookback.benchmarks.memobench.metrics.shared import BOTH, memobench_metric,
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
 from lookback.measures.features import unit_vectors
-from lookback.scoring import Frames, Item, Scored, ScoringClip, Unit
+from lookback.scoring import Frames, Item, PixelScoring, Scored, ScoringClip, Unit
 
 TOP_FRACTION = 0.4
 ALPHA = 0.7
@@ -50,7 +50,7 @@ def object_identity(patches: ArrayLike, patches_0: ArrayLike, *, top_fraction: f
     variants=BOTH,
     pixels=True,
 )
-def score(context: ScoringClip):
+def score(context: ScoringClip) -> PixelScoring:
     """Patch features of the sampled R frames against those of frame 0; official looks at the centre square only."""
     found, frames = context.artifact(Features), phases(context)
     rows = found.rows_in(frames["R"])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lookback.artifacts import Features
 from lookback.benchmarks.mind.metrics.shared import (
     mind_metric,
     predicted_frames,
@@ -16,8 +17,8 @@ from lookback.benchmarks.mind.metrics.shared import (
     video_max_time,
 )
 from lookback.errors import NotScorable, Reason
-from lookback.measures.checks import require_equal_size, require_finite
-from lookback.scoring import Item, Paired, Scored, ScoringClip, Unit
+from lookback.measures.checks import Array, require_equal_size, require_finite
+from lookback.scoring import Item, Paired, PixelScoring, Scored, ScoringClip, Unit
 
 SHORTEST = 1e-12  # torch's `eps`: shorter tokens are divided by this
 
@@ -30,25 +31,33 @@ def dino_mse(patches: ArrayLike, patches_truth: ArrayLike) -> NDArray[np.float64
     """
     predicted, expected = require_finite(patches, "patches", ndim=3), require_finite(patches_truth, "patches_truth", ndim=3)
     require_equal_size(predicted, expected, "patches and patches_truth")
-    return ((_normalised(predicted) - _normalised(expected)) ** 2).mean(axis=(1, 2))
+    errors: NDArray[np.float64] = ((_normalised(predicted) - _normalised(expected)) ** 2).mean(axis=(1, 2))
+    return errors
 
 
 def _normalised(tokens: NDArray[np.float64]) -> NDArray[np.float64]:
-    return tokens / np.maximum(np.linalg.norm(tokens, axis=-1, keepdims=True), SHORTEST)
+    lengths: NDArray[np.float64] = np.linalg.norm(tokens, axis=-1, keepdims=True)
+    return tokens / np.maximum(lengths, SHORTEST)
 
 
 BATCH = 8  # pairs encoded at once
 
 
+class FrameEncoder(Protocol):
+    """The backend of the role `features`."""
+
+    def encode(self, frames: NDArray[np.uint8]) -> Features: ...
+
+
 class FeatureErrors:
     """Feature error of each pair of frames, encoded in small batches."""
 
-    def __init__(self, encoder: Any):
+    def __init__(self, encoder: FrameEncoder):
         self.encoder = encoder
-        self.waiting: list[tuple[int, np.ndarray, np.ndarray]] = []
+        self.waiting: list[tuple[int, NDArray[np.uint8], NDArray[np.uint8]]] = []
         self.found: dict[int, float] = {}
 
-    def push(self, index: int, frame: np.ndarray, truth: np.ndarray | None) -> None:
+    def push(self, index: int, frame: Array, truth: Array | None) -> None:
         assert truth is not None
         self.waiting.append((index, _picture(frame), _picture(truth)))
         if len(self.waiting) == BATCH:
@@ -68,8 +77,9 @@ class FeatureErrors:
         self.waiting = []
 
 
-def _picture(frame: np.ndarray) -> np.ndarray:
-    return np.rint(preprocess(frame) * 255.0).astype(np.uint8)
+def _picture(frame: Array) -> NDArray[np.uint8]:
+    picture: NDArray[np.uint8] = np.rint(preprocess(frame) * 255.0).astype(np.uint8)
+    return picture
 
 
 @mind_metric(
@@ -88,7 +98,7 @@ def _picture(frame: np.ndarray) -> np.ndarray:
     differences={"official": "the loop drops its last batch of 100 frames"},
     pixels=True,
 )
-def score(context: ScoringClip):
+def score(context: ScoringClip) -> PixelScoring:
     """The prediction's patch features against the truth's; `dino_every` thins the frames out, and the item says so."""
     frames, truth = predicted_frames(context, video_max_time(context))
     length, every = scored_length(len(frames), variant=variant_of(context)), int(context.constant("dino_every", 1))
