@@ -4,6 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback import curation
+from lookback.benchmarks.mbench.benchmark import composition as mbench_composition
+from lookback.benchmarks.memobench.contents import trajectory_statistics
+from lookback.benchmarks.wrbench.contents import event_factor_coverage
 from lookback.camera import compile as compile_request
 from lookback.camera import parse
 from lookback.camera.poses import total_rotation_deg
@@ -49,7 +52,7 @@ def mbench_clips():
 
 
 def test_mbench_table_4_counts_samples_per_subset_and_setting(mbench_clips):
-    table = curation.mbench_composition(mbench_clips)
+    table = mbench_composition(mbench_clips)
     assert table.to_dict("list") == {
         "subset": ["human", "object", "environment", "causal", "total"],
         "A": [3, 2, 0, 0, 5],
@@ -102,7 +105,7 @@ def test_table_s2_comes_back_from_poses_of_the_printed_classes():
                     }
                 )
     clips = clips_of(rows)
-    table = curation.trajectory_statistics(clips, screen_of(clips, facts))
+    table = trajectory_statistics(screen_of(clips, facts))
     found = [(r.subset, r.trajectory, r.n_clips, round(r.rotation_deg), round(r.gap_frames)) for r in table.itertuples()]
     assert found == PRINTED_S2
     assert table["n_clips"].sum() == 360  # the paper: 164 real and 196 synthetic clips
@@ -132,7 +135,7 @@ def wrbench_clips():
 
 
 def test_event_factor_coverage_shows_the_hole_in_the_design(wrbench_clips):
-    cells = curation.event_factor_coverage(wrbench_clips)
+    cells = event_factor_coverage(wrbench_clips)
     assert len(cells) == 4 * 2 * 2
     empty = cells[cells["n_clips"] == 0]
     assert empty[["event_level", "event_action", "camera", "spatial", "state"]].values.tolist() == [
@@ -163,8 +166,7 @@ def drawn(clips, screen):
     yield curation.composition_figure(clips)
     yield curation.duration_figure(clips, screen)
     yield curation.prompt_figure(clips)
-    yield curation.event_coverage_figure(clips)
-    yield curation.trajectory_figure(clips, screen)
+    yield from curation.benchmark_figures(clips, screen)
     yield curation.challenge_figure(screen)
     yield curation.counterpart_figure(clips)
 
