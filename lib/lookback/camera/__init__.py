@@ -1,4 +1,4 @@
-"""Cameras: poses as arrays, what a camera was asked to do, and the forms the benchmarks write that in."""
+"""Cameras: poses as arrays, camera requests, and the forms in which the benchmarks write them."""
 
 from lookback.camera.alignment import Similarity, apply_similarity, umeyama
 from lookback.camera.intent import CameraIntent, Motion, Segment, compile, make_intent, motion, parse, preset, to_grammar

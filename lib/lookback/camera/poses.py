@@ -90,7 +90,7 @@ def yaw_deg(c2w: ArrayLike) -> NDArray[np.float64]:
 
 
 def turned_yaw_deg(c2w: ArrayLike) -> NDArray[np.float64]:
-    """Yaw relative to frame 0, followed from frame to frame: a turn past 180 degrees goes on counting."""
+    """Yaw relative to frame 0 without jumps: a turn past 180 degrees keeps growing."""
     return np.unwrap(yaw_deg(c2w), period=360.0)
 
 

@@ -1,6 +1,6 @@
-"""Curation: what a dataset holds, whether it keeps its contract, and whether its clips pose a memory challenge at all.
+"""Curation: what a dataset holds, whether its files are correct, and whether its clips look away and back at all.
 
-Names are imported when they are first used: worker processes need the inspection, not the figures.
+Names are imported when they are first used, because worker processes need the inspection but not the figures.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def prompt_words(clips: pd.DataFrame) -> pd.Series:
 
 
 def duration_statistics(clips: pd.DataFrame, screen: pd.DataFrame) -> pd.DataFrame:
-    """Per benchmark, setting and model: frames, seconds, rate and size of the videos; frame folders carry no rate."""
+    """Per benchmark, setting and model: frames, seconds, rate and size of the videos. Frame folders have no rate."""
     merged = clips.merge(screen[[*KEYS, "duration_s", "n_cuts"]], on=KEYS, validate="one_to_one")
     merged = merged.assign(
         size=merged["width"].astype(str) + "x" + merged["height"].astype(str), frames=merged["n_frames"].astype("float64")
@@ -78,7 +78,7 @@ def duration_statistics(clips: pd.DataFrame, screen: pd.DataFrame) -> pd.DataFra
 
 
 def _listed(values: pd.Series) -> str:
-    """The distinct values in words; 'none' for frame folders without a rate."""
+    """The distinct values as text; 'none' for frame folders without a rate."""
     distinct = sorted(values.dropna().unique())
     return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in distinct) or "none"
 
@@ -87,9 +87,10 @@ GROUP = ["benchmark", "setting"]
 
 
 def missing_counterparts(clips: pd.DataFrame) -> pd.DataFrame:
-    """Who lacks which clip: a row for every clip that some model has and another, of which it is expected, has not.
+    """A row for every clip that a model should have and does not have.
 
-    Expected of every model of the same benchmark and setting; where the settings are parts of one task list, of every model.
+    A clip is expected from every model of its benchmark and setting. Where all settings are one task list, it is expected from
+    every model of the benchmark.
     """
     rows = []
     for (benchmark, setting), group in clips.groupby(GROUP, sort=True):
@@ -108,7 +109,7 @@ def expected_models(clips: pd.DataFrame, benchmark: str, setting: str) -> list[s
 
 
 def model_coverage(clips: pd.DataFrame) -> pd.DataFrame:
-    """Per model: how many of its setting's clips it has, how many it lacks."""
+    """Per model: how many clips of its setting it has, and how many are missing."""
     rows = []
     for (benchmark, setting), group in clips.groupby(GROUP, sort=True):
         total = group["clip_id"].nunique()
@@ -124,14 +125,14 @@ def duplicates(screen: pd.DataFrame) -> pd.DataFrame:
 
 
 def ground_truth_mismatches(screen: pd.DataFrame) -> pd.DataFrame:
-    """Clips whose length, rate or size differs from the ground truth or from what was asked for, with the words for it."""
+    """Clips whose length, rate or size differs from the ground truth or from the request, with a description."""
     return screen.loc[screen["mismatch"] != "", [*KEYS, "mismatch"]].reset_index(drop=True)
 
 
 def challenge_screen(screen: pd.DataFrame) -> pd.DataFrame:
-    """Per benchmark, setting and model: clips that leave their view, that come back, that cannot be told, and the median gap.
+    """Per benchmark, setting and model: clips that leave their view, that come back, that are unknown, and the median gap.
 
-    A benchmark of memory whose clips never look away measures nothing; this shows it before anything is scored.
+    A memory benchmark measures nothing when its clips never look away. This table shows it before anything is scored.
     """
     rows = screen.assign(
         left=screen["departs"].fillna(False).astype(bool),

@@ -71,7 +71,7 @@ def track_identities(detections: Sequence[ArrayLike], *, threshold: float = MATC
     """Tracks from per-frame embeddings: `detections[f]` is (K_f,D), possibly empty.
 
     In each frame the most similar pair of track and detection is joined first, then the next of those left (greedy bipartite
-    matching), down to `threshold`; a detection that joins none opens a track. Embeddings are compared as unit vectors.
+    matching), down to `threshold`; a detection that joins none starts a new track. Embeddings are compared as unit vectors.
     """
     tracks: list[IdentityTrack] = []
     for frame, embeddings in enumerate(detections):

@@ -17,13 +17,13 @@ MAX_FOLD_PAIRS = 20
 MAX_SEGMENT_PAIRS = 5
 TRANSLATION_SCALE = 0.1  # of the pose-return score, in world units
 ROTATION_SCALE_DEG = 10.0  # of the pose-return score
-MIN_SIDE_FRAMES = 2  # fewer frames before or after the turnaround make no departure or return (ours)
+MIN_SIDE_FRAMES = 2  # with fewer frames before or after the turnaround there is no departure or return (ours)
 MIN_EXCURSION = 0.01  # combined distance of the turnaround below which the camera stood still: 1.8 deg or 0.01 units (ours)
 
 
 @dataclass(frozen=True)
 class FramePairs:
-    """Pairs (P,2) of frame indices i < j with their pose distance or return score; `note` says when a fallback chose them."""
+    """Pairs (P,2) of frame indices i < j with their pose distance or return score; `note` is set when a fallback chose them."""
 
     pairs: NDArray[np.int64]
     values: NDArray[np.float64]
@@ -63,7 +63,7 @@ def fold_pairs(c2w: ArrayLike, *, max_pairs: int = MAX_FOLD_PAIRS) -> FramePairs
 def _symmetric_pairs(poses: Poses, max_pairs: int) -> FramePairs:
     first = np.arange(len(poses) // 2)
     second = len(poses) - 1 - first
-    apart = second - first >= 2  # neighbours are no revisit
+    apart = second - first >= 2  # two neighbouring frames are not a return
     first, second = first[apart][:max_pairs], second[apart][:max_pairs]
     values = pose_distance(poses[first], poses[second]).diagonal().copy()
     return FramePairs(np.column_stack([first, second]), values, note="no clear turnaround: pairs symmetric in time")
@@ -90,7 +90,7 @@ def caption_segment_pairs(c2w: ArrayLike, segments: Sequence[ArrayLike], *, max_
     if min(early[0], late[0]) < 0 or max(early[-1], late[-1]) >= len(poses):
         raise NotScorable(Reason.INVALID_INPUT, f"a segment names a frame outside the {len(poses)} poses")
     i, j = (grid.ravel() for grid in np.meshgrid(early, late, indexing="ij"))
-    i, j = i[j - i >= 2], j[j - i >= 2]  # neighbours are no revisit
+    i, j = i[j - i >= 2], j[j - i >= 2]  # two neighbouring frames are not a return
     if i.size == 0:
         raise NotScorable(Reason.TOO_SHORT, "the early and the late caption segments are the same frames")
     translation = np.linalg.norm(poses[i, :3, 3] - poses[j, :3, 3], axis=1)

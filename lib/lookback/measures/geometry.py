@@ -42,7 +42,7 @@ def match_sift(
     first = _keypoints(require_images(image_i, "image_i", ndim=3), mask_i, max_features)
     second = _keypoints(require_images(image_j, "image_j", ndim=3), None, max_features)
     empty = np.zeros((0, 2))
-    if min(len(first[0]), len(second[0])) < 2:  # the ratio test needs a runner-up
+    if min(len(first[0]), len(second[0])) < 2:  # the ratio test needs a second nearest
         return empty, empty
     forward, backward = _best_matches(first[1], second[1], ratio), _best_matches(second[1], first[1], ratio)
     i = np.flatnonzero(forward >= 0)
@@ -64,7 +64,7 @@ def _keypoints(image: Array, mask: ArrayLike | None, max_features: int) -> tuple
 
 
 def _best_matches(queries: NDArray[np.float32], candidates: NDArray[np.float32], ratio: float) -> NDArray[np.int64]:
-    """For each query the index of its nearest candidate, or -1 where the second nearest is too close to tell them apart."""
+    """For each query the index of its nearest candidate, or -1 when the second nearest is almost as near (ratio test)."""
     best = np.full(len(queries), -1, dtype=np.int64)
     for pair in cv2.BFMatcher(cv2.NORM_L2).knnMatch(queries, candidates, k=2):
         if len(pair) == 2 and pair[0].distance < ratio * pair[1].distance:
@@ -208,7 +208,7 @@ def depth_warp(
 ) -> tuple[Array, NDArray[np.bool_]]:
     """Frame j seen from view i, and the pixels of i it fills.
 
-    Every pixel of i is lifted by its z-depth, carried into camera j and looked up there: W_{j->i} of MBench eq. 4. A pixel is
+    Every pixel of i is lifted to 3D by its z-depth, moved into camera j and looked up there: W_{j->i} of MBench eq. 4. A pixel is
     filled when it lands in front of and inside frame j and, with `depth_j`, is not hidden there behind something nearer.
     """
     depth = np.asarray(depth_i, dtype=np.float64)

@@ -45,9 +45,16 @@ MARGIN = WINDOW // 2  # pixels whose window leaves the picture: scikit-image lea
 
 
 class PairComparison:
-    """Mean squared error and SSIM of image pairs of one shape; its buffers are reused, so a video costs no allocation per frame.
+    """Mean squared error and SSIM of image pairs of one shape. The buffers are reused, so a video costs no allocation per frame.
 
-    Images are uint8 or float32, (H,W) or (H,W,C); values and `data_range` in the same unit. Not for two threads at once.
+    SSIM is that of Wang et al. (IEEE TIP 2004): Gaussian window 11x11, sigma 1.5, K1 = 0.01, K2 = 0.03. With s = a + b and
+    d = a - b, blurred means m and blurred variances v = blur(x^2) - m^2,
+
+        SSIM = (m_s^2 - m_d^2 + 2 C1)(v_s - v_d + 2 C2) / ((m_s^2 + m_d^2 + 2 C1)(v_s + v_d + 2 C2)).
+
+    This equals the usual formula with four blurs instead of five, and gives the squared error on the way.
+
+    Images are uint8 or float32, (H,W) or (H,W,C); values and `data_range` in the same unit. One object serves one thread.
     """
 
     def __init__(self, shape: tuple[int, ...]):
@@ -62,7 +69,7 @@ class PairComparison:
         )
 
     def load(self, a: Array, b: Array) -> None:
-        """Take a pair; everything below speaks of it."""
+        """Set the pair that the methods below measure."""
         if a.dtype == np.uint8:
             self.mean_s[...], self.mean_d[...] = a, b  # conversion into scratch, then arithmetic in float
             a, b = self.mean_s, self.mean_d
@@ -74,7 +81,7 @@ class PairComparison:
         return cv2.norm(self.difference, cv2.NORM_L2SQR) / self.difference.size
 
     def ssim_map(self, data_range: float) -> NDArray[np.float32]:
-        """SSIM at every pixel and channel. The array is a buffer: copy it to keep it. Uses up the loaded pair."""
+        """SSIM at every pixel and channel. The array is a buffer: copy it to keep it. Load the pair again before the next call."""
         c1, c2 = np.float32(2.0 * (K1 * data_range) ** 2), np.float32(2.0 * (K2 * data_range) ** 2)
         s, d, mean_s, mean_d, var_s, var_d = self.total, self.difference, self.mean_s, self.mean_d, self.var_s, self.var_d
         self._blur(s, mean_s)
@@ -97,7 +104,7 @@ class PairComparison:
         return s
 
     def ssim(self, data_range: float, margin: int = 0) -> float:
-        """Mean of the map without `margin` pixels at each side. Uses up the loaded pair."""
+        """Mean of the map without `margin` pixels at each side. Load the pair again before the next call."""
         return mean_inside(self.ssim_map(data_range), margin)
 
     def _blur(self, source: NDArray[np.float32], target: NDArray[np.float32]) -> None:
@@ -145,10 +152,10 @@ class ComparisonPool:
 
 
 class PairQueue(Generic[Result]):
-    """Measures pairs of frames on several threads while the next ones are decoded; answers {index: result} in the order pushed.
+    """Measures pairs of frames on several threads while the next ones are decoded. The result is {index: result}, in order.
 
-    OpenCV and numpy release the interpreter while they work. At most a few pairs are in flight, so memory does not grow with the
-    video. It takes as many threads as OpenCV may use, so that worker processes that share the cores stay within their share.
+    OpenCV and numpy release the interpreter lock while they work. Only a few pairs are held at a time, so memory does not grow
+    with the video. It uses as many threads as OpenCV may use, so that several worker processes share the cores fairly.
     """
 
     def __init__(self) -> None:

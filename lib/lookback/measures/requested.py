@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def load_array(path: Path) -> np.ndarray:
     """A .npy file without pickles, or NotScorable that names it."""
     if not path.is_file():
-        raise NotScorable(Reason.MISSING_INPUT, f"{path.name} is not there")
+        raise NotScorable(Reason.MISSING_INPUT, f"{path.name} does not exist")
     try:
         arrays = read_arrays(path)
     except ContractError as error:
@@ -44,7 +44,7 @@ def requested_poses(context: ScoringClip, n_frames: int) -> Poses:
 
 
 def given_poses(context: ScoringClip) -> Poses:
-    """The trajectory the model was given (N,4,4), as it lies in the clip's file."""
+    """The trajectory that the model was given (N,4,4), from the clip's file."""
     file = context.need("target_poses")
     try:
         return validate_poses(load_array(resolve(file)), file)

@@ -44,8 +44,8 @@ def trigger_scores(scores: Sequence[float | None] | ArrayLike, triggered: ArrayL
     """S_rel, C_trig and M-Score of one model on one dimension.
 
     C_trig = N_trig / N_total (eq. 1); S_rel = mean of S(i) over triggered samples (eq. 2); M = 2 S C / (S + C) (eq. 3), 0 when both
-    are 0. Untriggered samples carry no score: what stands at their place in `scores` (NaN, None, a number) is not read. A triggered
-    sample without a score could not be measured: it counts as triggered and is left out of the mean.
+    are 0. Untriggered samples have no score: their entries in `scores` (NaN, None or a number) are ignored. A triggered sample
+    without a score could not be measured: it counts as triggered and is left out of the mean.
     """
     values, fired = _as_floats(scores), _as_flags(triggered)
     if len(values) != len(fired):
@@ -85,7 +85,7 @@ def _as_flags(triggered: Any) -> NDArray[np.bool_]:
 def yes_probability(yes_logits: ArrayLike, no_logits: ArrayLike) -> float:
     """p_yes = exp L_yes / (exp L_yes + exp L_no), L the log-sum-exp over the allowed answer tokens (WRBench eq. 4).
 
-    Tokens the judge did not return may stand as -inf; at least one on either side must be finite.
+    A token that the judge did not return may be -inf, but not all of them.
     """
     sides = [np.atleast_1d(np.asarray(logits, dtype=np.float64)) for logits in (yes_logits, no_logits)]
     if any(side.size == 0 or np.isnan(side).any() or np.isposinf(side).any() for side in sides):

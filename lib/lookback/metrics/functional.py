@@ -1,4 +1,4 @@
-"""Every metric's pure twin on arrays. Each returns a float, an array or a small dict, or raises `NotScorable(reason)`.
+"""Every metric as a pure function on arrays. Each returns a float, an array or a small dict, or raises `NotScorable(reason)`.
 
 Poses are (N,4,4) camera-to-world in OpenCV axes; images uint8 or float in [0,1], RGB, (N,H,W,3).
 """

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from lookback.errors import Reason, UsageError
 from lookback.layouts.confine import FRAME_SUFFIXES, Root, entries
 from lookback.layouts.documents import read_rows
-from lookback.layouts.reading import Breach, Findings, Item
+from lookback.layouts.reading import Breach, ClipRef, Findings
 from lookback.paths import portable, resolve
 
 _REAL = re.compile(r"^(?:real_)?(\d{1,6})$", re.IGNORECASE)
@@ -111,7 +111,7 @@ def read_phases(sheets: list[Path], findings: Findings) -> dict[str, Phases]:
                     continue
                 said = row.get(clip_column, "")
                 name = clip_name(f"{row['scene']}_{said}" if row.get("scene") and said.isdigit() else said)
-                with findings.guard("d_start", Item(sample_id=name.clip_id if name else "")):
+                with findings.guard("d_start", ClipRef(sample_id=name.clip_id if name else "")):
                     if name is None:
                         raise Breach(
                             where,
@@ -164,7 +164,7 @@ def ground_truth_root(root: Path) -> Path | None:
     return next((place for place in (root, root / "data") if (place / SYNTHETIC).is_dir() or (place / REAL).is_dir()), None)
 
 
-def truth_of(root: Root, name: ClipName, findings: Findings, item: Item) -> dict[str, Any]:
+def truth_of(root: Root, name: ClipName, findings: Findings, item: ClipRef) -> dict[str, Any]:
     """The clip's ground truth as Clip fields; what is absent stays out, what is broken is a violation of its field."""
     found: dict[str, Any] = {}
     for field, path in _places(root.path, name).items():

@@ -25,7 +25,7 @@ from lookback.clips import Clip
 from lookback.errors import ContractError, Reason
 from lookback.layouts.confine import VIDEO_SUFFIXES, Root, entries, folders, walk
 from lookback.layouts.documents import Document, read_json, read_jsonl, read_rows
-from lookback.layouts.reading import Breach, Findings, Item, Reading, without_duplicates
+from lookback.layouts.reading import Breach, ClipRef, Findings, Reading, without_duplicates
 from lookback.params.curation import Source
 from lookback.paths import portable, resolve
 from lookback.registry import layout
@@ -137,15 +137,15 @@ class _Reader:
         return {"variant_id": max(found, key=len)} if found else {}
 
     def _clip(self, base: Path, row: Document) -> Clip | None:
-        item = Item()
+        item = ClipRef()
         try:
             model = row.text(row.first("model", "model_id"))
-            item = Item(model_id=model)
+            item = ClipRef(model_id=model)
             if str(row.get("status") or "ok") in ("failed", "error"):
                 problem = f"the generation failed ({row.get('error') or 'no message'})"
                 raise Breach(row.where, "status", problem, "generate the video again", Reason.MISSING_INPUT)
             values = self._task(row)
-            item = Item(model, "", values["condition_id"], values["sample_id"])
+            item = ClipRef(model, "", values["condition_id"], values["sample_id"])
             field = row.first("path", *PATH_FIELDS)
             video = self.root.video(self.root.inside(row.text(field), row.where, field, base=base), row.where, field)
         except Breach as breach:
@@ -202,7 +202,7 @@ class _Reader:
         camera, extras = camera_request(values["condition_id"], row.where, field)
         return {"camera": camera, "extras": {**values["extras"], **extras}}
 
-    def _camera_files(self, video: Path, item: Item, values: dict[str, Any]) -> dict[str, Any]:
+    def _camera_files(self, video: Path, item: ClipRef, values: dict[str, Any]) -> dict[str, Any]:
         """Target poses, field of view and details of the request, from the files beside the video."""
         found: dict[str, Any] = {}
         with self.findings.guard("target_poses", item):

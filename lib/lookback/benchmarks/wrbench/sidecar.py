@@ -120,7 +120,7 @@ def target_poses(root: Root, video: Path, sidecar: Document | None) -> dict[str,
 
 def sidecar_facts(sidecar: Document) -> dict[str, Any]:
     """Field of view and the request's details; the video's own size and rate are probed, not believed."""
-    fov = sidecar.number("fov", None)
+    fov = sidecar.number("fov")
     if fov is not None and fov >= 180:
         raise Breach(sidecar.where, "fov", f"is {fov:g}, not a field of view in degrees", "write degrees between 0 and 180")
     return {"fov_deg": fov}

@@ -42,7 +42,7 @@ def frame_twists(c2w: ArrayLike) -> NDArray[np.float64]:
 def twist_cosines(c2w: ArrayLike, instructed_twist: ArrayLike) -> NDArray[np.float64]:
     """cos(xi_i, xi_gt) per transition (MBench eq. 17); NaN where nothing was instructed.
 
-    A camera that stands still against an instruction to move has no direction: its cosine counts as 0, neither right nor wrong way.
+    A camera that stands still although a motion was instructed has no direction: its cosine counts as 0.
     """
     twists = frame_twists(c2w)
     instructed = require_finite(instructed_twist, "instructed_twist")

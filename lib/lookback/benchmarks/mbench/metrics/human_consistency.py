@@ -18,7 +18,7 @@ from lookback.scoring import Scored, ScoringClip, Unit, mean_item
 def tracks_consistency(tracks: Sequence[ArrayLike], *, min_length: int = 1) -> float:
     """(1/K) sum_k of each track's centroid consistency, K tracks of embeddings (N_k,D) (MBench eq. 6).
 
-    `min_length` leaves out shorter tracks: one of a single detection scores 1 by definition, and tells nothing.
+    `min_length` leaves out shorter tracks: a track of one detection scores 1 by definition.
     """
     kept = [track for track in tracks if len(np.asarray(track)) >= min_length]
     if not kept:
@@ -26,7 +26,7 @@ def tracks_consistency(tracks: Sequence[ArrayLike], *, min_length: int = 1) -> f
     return float(np.mean([centroid_consistency(track) for track in kept]))
 
 
-MIN_TRACK = 2  # detections; a track of one scores 1 by definition and tells nothing (ours)
+MIN_TRACK = 2  # detections; a track of one scores 1 by definition (ours)
 
 
 @mbench_metric(
@@ -41,7 +41,7 @@ MIN_TRACK = 2  # detections; a track of one scores 1 by definition and tells not
     constants=("min_track_length",),
 )
 def score_identity(context: ScoringClip) -> Scored:
-    """Tracks of faces, each against its centroid; the frames' own cosines are kept as units."""
+    """The embeddings of each face track against their centroid. The cosine of every frame is kept as a unit."""
     faces = context.artifact(FaceTracks)
     return score_tracks(context, faces.frame, faces.embedding, faces.track, Reason.NO_FACE, "face")
 
@@ -80,6 +80,6 @@ def score_tracks(
     source="MBench section 4.2.2",
 )
 def score_appearance(context: ScoringClip) -> Scored:
-    """The identity tracks again, with features of the masked bodies."""
+    """The same with features of the masked bodies."""
     people = context.artifact(PersonFeatures)
     return score_tracks(context, people.frame, people.vector, people.track, Reason.NO_MASK, "person")

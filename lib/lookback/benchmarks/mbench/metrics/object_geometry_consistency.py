@@ -19,8 +19,8 @@ from lookback.scoring import Frames, PixelScoring, Scored, ScoringClip, Unit, me
 def masked_ssim_warp(image_i: ArrayLike, image_j_warped: ArrayLike, mask_i: ArrayLike, *, valid: ArrayLike | None = None) -> float:
     """SSIM(I_i * M_i, W_{j->i}(I_j) * M_i), averaged over the pixels of M_i and clipped to [0,1] (MBench eq. 4).
 
-    Images (H,W,3), mask (H,W). `valid` marks the pixels the warp could fill; the others leave the mask. The mean runs over the mask
-    alone: over the whole picture the black surround, equal by construction, would lift every score towards 1.
+    Images (H,W,3), mask (H,W). `valid` marks the pixels that the warp could fill; the others are removed from the mask. The mean is
+    over the mask only: outside it both pictures are black, which would raise every score towards 1.
     """
     first = require_images(image_i, "image_i", ndim=3)
     second = require_images(image_j_warped, "image_j_warped", ndim=3)

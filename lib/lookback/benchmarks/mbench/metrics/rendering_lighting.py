@@ -46,7 +46,7 @@ SEGMENTS = 4  # the pairs are grouped by time into this many segment pairs (ours
     pixels=True,
 )
 def score(context: ScoringClip) -> PixelScoring:
-    """Segments of the way out against their counterparts on the way back; the frame pairs' own deviations are kept as units."""
+    """Segments of the way out against the matching segments of the way back. Each pair of segments is a unit."""
     pairs = paired_frames(context)
     images = yield Frames(np.unique(pairs.frames))
     alpha, tau = context.constant("lighting_alpha", ALPHA), context.constant("lighting_tau", TAU)

@@ -57,8 +57,8 @@ def epipolar_score(error: float, *, variant: Variant = "paper") -> float:
 def score(context: ScoringClip) -> PixelScoring:
     """Symmetric epipolar distance over the pairs.
 
-    Pairs taken from one place have no epipolar line: paper leaves them out (`no_parallax`); `corrected` takes the distance to the
-    one place where a camera that only turned must see the point.
+    Two frames taken from one place have no epipolar line. Paper leaves such pairs out (`no_parallax`). For `corrected` the camera
+    only turned, so each point has one expected position, and the distance to it counts.
     """
     pairs = paired_frames(context)
     images = yield Frames(np.unique(pairs.frames))
