@@ -100,6 +100,11 @@ def pitch_deg(c2w: ArrayLike) -> NDArray[np.float64]:
     return np.degrees(np.arctan2(-relative[:, 1, 2], np.hypot(relative[:, 0, 2], relative[:, 2, 2])))
 
 
+def signed_peak(values: NDArray[np.float64]) -> float:
+    """The value of largest magnitude, with its sign."""
+    return float(values[np.argmax(np.abs(values))])
+
+
 def total_rotation_deg(c2w: ArrayLike) -> float:
     """Length of the rotation path: the sum of the angles between consecutive frames."""
     poses = np.asarray(c2w, dtype=np.float64)

@@ -14,11 +14,11 @@ from lookback.artifacts import PoseTrack
 from lookback.backends.pose.formats import read_poses
 from lookback.backends.pose.formats.common import UNKNOWN_FOV_DEG, load_arrays, need, square
 from lookback.backends.pose.track import travelled_rotation_deg
-from lookback.camera.poses import Poses, total_rotation_deg, validate_poses, yaw_deg
+from lookback.camera.poses import Poses, signed_peak, total_rotation_deg, validate_poses, yaw_deg
 from lookback.camera.requests import request_of, target_path
 from lookback.clips import Clip
 from lookback.curation.probing import Facts
-from lookback.curation.trajectory import UNKNOWN, Challenge, challenge_from_path, signed_peak, trajectory_class
+from lookback.curation.trajectory import UNKNOWN, Challenge, challenge_from_path, trajectory_class
 from lookback.errors import ContractError, MediaError, Reason
 from lookback.layouts.reading import Breach, ClipRef, Findings
 from lookback.media.frames import image_size

@@ -14,7 +14,9 @@ from lookback.layouts.reading import Breach, ClipRef, Findings
 from lookback.paths import portable, resolve
 
 _REAL = re.compile(r"^(?:real_)?(\d{1,6})$", re.IGNORECASE)
-_SYNTHETIC = re.compile(r"^(.+)_(\d{1,6})$", re.DOTALL)  # a line end in a name is found, to be refused
+_SYNTHETIC = re.compile(
+    r"^(.+)_(\d{1,6})$", re.DOTALL
+)  # DOTALL: a name with a line break must match here, so that it can be rejected later
 
 
 class ClipName(NamedTuple):
@@ -37,7 +39,7 @@ def clip_name(text: str) -> ClipName | None:
 
 METADATA = {"synthetic": "synthetic_metadata.csv", "real": "real_metadata.csv"}
 METADATA_PLACES = ("", "sam3_metadata", "data", "data/sam3_metadata")
-# The phase sheets of the dataset release, and what a user may lay beside the data.
+# The phase sheets of the dataset release, and those that a user may put beside the data.
 SHEETS = ("Synthetic_processed/Synthetic_ExitReenter.xlsx", "Real_Raw/Real_ExitReenter.xlsx", "phases.csv", "phases.xlsx")
 CLIP_COLUMNS = ("clip", "clip_id", "video_folder", "name", "id", "video_id")
 D_COLUMNS = ("d_start", "exits", "exit")
@@ -81,7 +83,7 @@ def _metadata_clip(setting: str, row: dict[str, str], where: str) -> str:
 
 
 def find_sheets(given: str | None, places: list[Path]) -> list[Path]:
-    """The phase sheets: the given file (or folder of them), else those that lie with the data; none is no error here."""
+    """The phase sheets: the given file or folder, or those beside the data. An empty list is not an error here."""
     if given is not None:
         path = resolve(given)
         if path.is_dir():
@@ -98,7 +100,7 @@ def find_sheets(given: str | None, places: list[Path]) -> list[Path]:
 
 
 def read_phases(sheets: list[Path], findings: Findings) -> dict[str, Phases]:
-    """clip_id -> phases; every bad row is a violation of its own."""
+    """clip_id -> phases. Every bad row is a violation."""
     found: dict[str, Phases] = {}
     for sheet in sheets:
         with findings.guard("d_start"):
@@ -165,7 +167,7 @@ def ground_truth_root(root: Path) -> Path | None:
 
 
 def truth_of(root: Root, name: ClipName, findings: Findings, item: ClipRef) -> dict[str, Any]:
-    """The clip's ground truth as Clip fields; what is absent stays out, what is broken is a violation of its field."""
+    """The clip's ground truth as Clip fields; missing files are left out, a broken file is a violation of its field."""
     found: dict[str, Any] = {}
     for field, path in _places(root.path, name).items():
         if not (path.exists() or path.is_symlink()):

@@ -29,7 +29,7 @@ TEST_TYPES = ("mem_test", "action_space_test", "mirror_test")
     looks_like="1st_data/ or 3rd_data/ with mem_test, action_space_test or mirror_test",
 )
 class Mind:
-    """Reads `test_root` (a model's folder, or a folder of models) and the ground truth beside or below it."""
+    """Reads `test_root` (a model's folder, or a folder of models), and the ground truth beside or below it."""
 
     @staticmethod
     def detect(root: Path) -> str | None:

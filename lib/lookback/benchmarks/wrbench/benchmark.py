@@ -1,4 +1,4 @@
-"""WRBench: camera, integrity, visible and re-observed state of one event; is the return even judgeable?"""
+"""WRBench: camera, visual integrity, and the visible and re-observed state of an event, where the return can be judged."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ JUDGEABLE_FIRST = frozenset({"reobserved_spatial", "reobserved_state"})
 
 @benchmark
 class WRBench(Benchmark):
-    """Event-view records with a camera request; a setting is the manifest's own name."""
+    """Videos of events with a camera request. The manifest names the setting."""
 
     name = "wrbench"
     title = "WRBench"

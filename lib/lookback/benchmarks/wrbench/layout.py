@@ -1,8 +1,9 @@
 """WRBench: a manifest of generated videos (JSON, JSON lines or CSV) with camera sidecars, joined with the Natural-25 suite.
 
-A manifest row names `path` (or `video_path`), `model`, `video_id`, `variant_id`, `family_id`, `camera_type`, and what WRBench's own
-generation script writes beside it. Paths are relative to the manifest's folder. Without a manifest, every video that has a
-`<video>.camera.json` beside it counts, its folder naming the model.
+A manifest row names `path` (or `video_path`), `model`, `video_id`, `variant_id`, `family_id`, `camera_type`, and further fields of
+WRBench's generation script. Paths are relative to the manifest's folder.
+
+Without a manifest, every video with a `<video>.camera.json` beside it is read, and its folder is the model's name.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ class _Reader:
         return rows
 
     def _variant_in(self, stem: str) -> dict[str, str]:
-        """The Natural-25 variant a file name begins with."""
+        """The Natural-25 variant with which a file name begins."""
         found = [name for name in (self.suite.variants if self.suite else ()) if stem.startswith(name)]
         return {"variant_id": max(found, key=len)} if found else {}
 
@@ -160,7 +161,7 @@ class _Reader:
         return Clip(benchmark="wrbench", setting=setting, model_id=model, clip_id=clip_id, video=portable(video), **values)
 
     def _task(self, row: Document) -> dict[str, Any]:
-        """What was to be shown: from the row, completed from the suite."""
+        """The task of the clip: from the row, completed from the suite."""
         variant = self.suite.variants.get(str(row.get("variant_id"))) if self.suite else None
         known: dict[str, Any] = variant.record if variant else {}
         merged = Document({**known, **{key: value for key, value in row.value.items() if value not in (None, "")}}, row.where)

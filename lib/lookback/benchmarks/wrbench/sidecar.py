@@ -17,7 +17,7 @@ from lookback.layouts.reading import Breach
 from lookback.paths import portable
 
 CONVENTION = "opencv_c2w"
-CUSTOM = "custom"  # the name of a path that is no preset; its frame_action_script says what it is
+CUSTOM = "custom"  # the name of a path that is not a preset; its frame_action_script describes it
 _FAMILIES = {"yaw": "rotation", "pan": "translation", "static": "static"}
 
 
@@ -119,7 +119,7 @@ def target_poses(root: Root, video: Path, sidecar: Document | None) -> dict[str,
 
 
 def sidecar_facts(sidecar: Document) -> dict[str, Any]:
-    """Field of view and the request's details; the video's own size and rate are probed, not believed."""
+    """Field of view and the request's details; the video's size and rate are probed instead of taken from here."""
     fov = sidecar.number("fov")
     if fov is not None and fov >= 180:
         raise Breach(sidecar.where, "fov", f"is {fov:g}, not a field of view in degrees", "write degrees between 0 and 180")
@@ -132,7 +132,7 @@ def sidecar_extras(sidecar: Document) -> dict[str, Any]:
 
 
 def sidecar_request(sidecar: Document) -> tuple[str, Path | str, str]:
-    """The request a sidecar tells, where, and in which field: the preset's name, or the script of a path of the user's own."""
+    """The request in a sidecar, its file and its field: the name of a preset, or the script of a custom path."""
     field = "frame_action_script" if sidecar.text("control_direction", "") == CUSTOM else "control_direction"
     return sidecar.text(field, ""), sidecar.where, field
 

@@ -37,7 +37,7 @@ def camera_controllability(gt_c2w: ArrayLike, c2w: ArrayLike, *, theta_0: float 
 
 
 def inactivity_gate(gt_c2w: ArrayLike, c2w: ArrayLike, *, active_share: float = ACTIVE_SHARE) -> dict[str, float]:
-    """Total rotation of the generated camera against the truth's: a static camera keeps every consistency score high.
+    """Total rotation of the generated camera, compared with the truth's. A static camera would keep every consistency score high.
 
     `active` is 1 when the generated camera turned at least `active_share` of the truth's total rotation.
     """
@@ -89,7 +89,7 @@ def score(context: ScoringClip) -> Scored:
     source="MemoBench appendix A (static cameras); the gate is ours",
 )
 def score_activity(context: ScoringClip) -> Scored:
-    """A static camera keeps every consistency score high; this is the number that exposes it."""
+    """Shows static cameras, which keep every consistency score high."""
     gate = inactivity_gate(*matched_paths(context))
     detail = f"turned {gate['rotation_deg']:.1f} of {gate['gt_rotation_deg']:.1f} deg: {'active' if gate['active'] else 'inactive'}"
     return Scored([Item(gate["share"], gate["rotation_deg"], detail=detail, n_units=1)])

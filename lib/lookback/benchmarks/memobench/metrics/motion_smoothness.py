@@ -22,7 +22,7 @@ def warp_errors(frames: ArrayLike, flows: ArrayLike, *, variant: Variant = "pape
     """Mean L1 error of each consecutive pair in [0,1], given the forward flow from frame i to i+1 in pixels (x, y).
 
     Paper: |I_{i+1}(x + f(x)) - I_i(x)|, which is 0 for exact flow. Official samples frame i instead, I_i(x + f(x)) against
-    I_{i+1}(x), which moves the picture the wrong way: an exact 5 px pan is charged for 10 px.
+    I_{i+1}(x), which moves the picture the wrong way: an exact 5 px pan counts as an error of 10 px.
     """
     require_variant(variant, ("paper", "official"))
     images = require_images(frames, at_least=2)
@@ -50,7 +50,7 @@ def motion_smoothness(frames: ArrayLike, flows: ArrayLike, *, tau: float = TAU, 
     return smoothness(warp_errors(frames, flows, variant=variant), tau=tau)
 
 
-MAX_SIDE = 512  # frames are scaled down to this for the flow: its errors are shares of the value range, not pixels (ours)
+MAX_SIDE = 512  # frames are scaled down to this side for the flow (ours)
 
 
 class ConsecutiveErrors:

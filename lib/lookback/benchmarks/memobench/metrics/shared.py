@@ -44,7 +44,7 @@ def phase_of(frame: int, frames: dict[Phase, NDArray[np.int64]]) -> str:
 
 
 def matched_paths(context: ScoringClip) -> tuple[Poses, Poses]:
-    """(ground truth, generated) camera paths with one pose per generated row: the truth is read at the same share of its length."""
+    """(ground truth, generated) camera paths with one pose per generated pose. The truth is sampled at the same relative times."""
     generated, truth = context.artifact(PoseTrack), context.artifact(TruePoseTrack)
     count, true_count = context.need("n_frames"), context.clip.gt_frames or int(truth.frame_index.max()) + 1
     share = generated.frame_index / max(1, count - 1)

@@ -37,7 +37,7 @@ def visual_quality(aesthetic: ArrayLike, quality: ArrayLike, *, variant: Variant
     variants=BOTH,
 )
 def score(context: ScoringClip) -> Scored:
-    """The stored aesthetic and quality scores of the sampled frames; a sharpness stand-in is no substitute for them."""
+    """The stored aesthetic and quality scores of the sampled frames; a sharpness stand-in cannot replace them."""
     aesthetic, clipiqa = context.artifact(Quality).measures("aesthetic", "clipiqa")
     variant: Variant = "official" if context.variant == "official" else "paper"
     value = visual_quality(aesthetic, clipiqa, variant=variant)

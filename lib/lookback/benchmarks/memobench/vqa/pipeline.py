@@ -202,14 +202,14 @@ def _filter_on_failures(
         look, again = looks[key], hinted_looks[key]
         kept = failure_filter(bank.questions, look.answers, again.answers, variant)
         tried = replace(bank, on_failure={**look.answers, **again.answers})
-        needed = (again,) if variant == "paper" else (look, again)  # the paper's reading rests on the hinted look alone
+        needed = (again,) if variant == "paper" else (look, again)  # in the paper's variant only the hinted answers count
         filtered[key] = _reduced(tried, kept, "removed_by_failure", *needed)
     return filtered
 
 
 @dataclass(frozen=True)
 class _Look:
-    """What a judge said about one video: question id -> yes/no, and of the rest the first one's reason with the words."""
+    """A judge's answers about one video: question id -> yes/no; and the reason of the first question without an answer."""
 
     answers: Mapping[str, str]
     reason: Reason | None = None
@@ -226,7 +226,7 @@ def _looks(questions: Mapping[TaskKey, Question], ask_all: AskAll) -> dict[TaskK
 
 
 def _reduced(bank: Bank, kept: tuple[BankQuestion, ...], removed_by: str, *looks: _Look) -> Bank:
-    """The bank with the questions kept. One that loses them all to a call without answers says so: no filter has looked at them."""
+    """The bank with the kept questions. A bank that loses all of them because a call gave no answers gets that call's reason."""
     gone = tuple(question.id for question in bank.questions if question not in kept)
     unread = None if kept else next((look for look in looks if look.reason is not None), None)
     if unread is not None and not unread.answers:

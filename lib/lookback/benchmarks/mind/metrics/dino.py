@@ -27,7 +27,7 @@ def dino_mse(patches: ArrayLike, patches_truth: ArrayLike) -> NDArray[np.float64
     """Per frame, the mean squared error of L2-normalised patch tokens (N,P,D), special tokens dropped.
 
     Normalised as in the released code (torch's `normalize`): a token of length zero, as a network with ReLU gives for a black
-    patch, stays zero and does not cost the clip its score.
+    patch, stays zero, and the clip still gets a score.
     """
     predicted, expected = require_finite(patches, "patches", ndim=3), require_finite(patches_truth, "patches_truth", ndim=3)
     require_equal_size(predicted, expected, "patches and patches_truth")
@@ -99,7 +99,7 @@ def _picture(frame: Array) -> NDArray[np.uint8]:
     pixels=True,
 )
 def score(context: ScoringClip) -> PixelScoring:
-    """The prediction's patch features against the truth's; `dino_every` thins the frames out, and the item says so."""
+    """The prediction's patch features against the truth's; `dino_every` takes fewer frames, and the item says so."""
     frames, truth = predicted_frames(context, video_max_time(context))
     length, every = scored_length(len(frames), variant=variant_of(context)), int(context.constant("dino_every", 1))
     if length == 0:

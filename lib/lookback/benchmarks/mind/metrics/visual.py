@@ -36,7 +36,7 @@ def visual(musiq: ArrayLike, aesthetic: ArrayLike) -> dict[str, NDArray[np.float
     differences={"official": "as corrected; listed for completeness"},
 )
 def score(context: ScoringClip) -> Scored:
-    """The stored MUSIQ and aesthetic scores of the sampled frames; a sharpness stand-in is no substitute for them."""
+    """The stored MUSIQ and aesthetic scores of the sampled frames; a sharpness stand-in cannot replace them."""
     found = context.artifact(Quality)
     musiq, aesthetic = found.measures("musiq", "aesthetic")
     limit = video_max_time(context)

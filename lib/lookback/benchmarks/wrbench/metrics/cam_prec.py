@@ -13,10 +13,9 @@ from lookback.benchmarks.wrbench.metrics.shared import (
     Request,
     clip_request,
     require_request,
-    signed_peak,
     wrbench_metric,
 )
-from lookback.camera.poses import Poses, align_first_frame, relative_to_first, rotation_angle_deg, yaw_deg
+from lookback.camera.poses import Poses, align_first_frame, relative_to_first, rotation_angle_deg, signed_peak, yaw_deg
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant, require_equal_length, require_poses, require_variant
 from lookback.measures.requested import given_poses

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lookback.camera.poses import relative_to_first, turned_yaw_deg
+from lookback.camera.poses import relative_to_first, signed_peak, turned_yaw_deg
 from lookback.errors import NotScorable, Reason, UsageError
 from lookback.measures.requested import requested_poses
 from lookback.registry import metric
@@ -32,16 +31,11 @@ def require_request(request: str) -> None:
         raise UsageError(f"There is no camera request '{request}'; WRBench scores {', '.join(REQUESTS)}.")
 
 
-def signed_peak(values: NDArray[np.float64]) -> float:
-    """The value of largest magnitude, with its sign."""
-    return float(values[np.argmax(np.abs(values))])
-
-
 STILL_DEG, STILL_UNITS = 0.5, 1e-3
 
 
 def clip_request(context: ScoringClip) -> Request:
-    """The preset's name, or the preset that the requested path amounts to."""
+    """The name of the preset, or of the preset that the requested path is closest to."""
     camera = context.need("camera")
     for request in REQUESTS:
         if camera == request:
