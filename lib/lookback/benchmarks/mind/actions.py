@@ -2,7 +2,7 @@
 
 Every row has the axes ws, ad, ud, lr. Two conventions exist. The released code (`code`): 0 = none, 1 = forward / left / up / left,
 2 = the opposite. The README (`readme`): 0 = forward / left / up / left, 1 = the opposite, and an absent key means no motion on that
-axis. A file that contains a 2 follows `code`. A run of n equal rows moves over n - 1 steps; its last frame is the turning point.
+axis. A file that contains a 2 follows `code`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from lookback.camera.intent import CameraIntent, Motion, Segment, motion
+from lookback.camera.intent import CameraIntent, Motion
 from lookback.clips import Clip
 from lookback.errors import ParameterError, Reason
 from lookback.layouts.documents import Document, read_json
@@ -45,30 +45,6 @@ def _directions(row: Mapping[str, Any], convention: str) -> tuple[tuple[str, str
             raise ParameterError(f"MIND action {axis}={value} at frame {row.get('time')} is not in the {convention} convention.")
         out.append((kind, directions[int(value) - offset]))
     return tuple(out)
-
-
-def from_mind(
-    data: Sequence[Mapping[str, Any]], units_per_frame: float, degrees_per_frame: float, convention: str | None = None
-) -> CameraIntent:
-    """Runs of equal actions as segments; each step moves by the given speed. The intent has one frame per row."""
-    rows = [_directions(row, convention or detect_convention(data)) for row in data]
-    if not rows:
-        raise ParameterError("MIND action data is empty; it holds one row per frame.")
-    segments: list[Segment] = []
-    start = 0
-    for index in range(1, len(rows) + 1):
-        if index < len(rows) and rows[index] == rows[start]:
-            continue
-        segments.append(_segment(rows[start], index - start, speeds=(units_per_frame, degrees_per_frame)))
-        start = index
-    return CameraIntent(tuple(segments))
-
-
-def _segment(directions: tuple[tuple[str, str], ...], frames: int, speeds: tuple[float, float]) -> Segment:
-    steps = frames - 1
-    if not directions or steps < 1:
-        return Segment((), frames)
-    return Segment(tuple(motion(k, d, steps * (speeds[1] if k in ("yaw", "pitch") else speeds[0])) for k, d in directions), frames)
 
 
 def to_mind(intent: CameraIntent, convention: str = "code") -> list[dict[str, int]]:
