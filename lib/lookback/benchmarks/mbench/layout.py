@@ -116,7 +116,7 @@ class _Reader:
         }
         for name, value in expected.items():
             if (found := line.get(name)) is not None and str(found).lower() != value.lower():
-                raise Breach(line.where, name, f"is '{found}', but this line must have '{value}'", "make them agree")
+                raise Breach(line.where, name, f"is '{found}', but in this place it must be '{value}'", "make them agree")
 
     def _video(self, folder: Path, line: Document) -> Path:
         videos = line.rows("media.videos")
