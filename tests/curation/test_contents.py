@@ -166,7 +166,9 @@ def drawn(clips, screen):
     yield curation.composition_figure(clips)
     yield curation.duration_figure(clips, screen)
     yield curation.prompt_figure(clips)
-    yield from curation.benchmark_figures(clips, screen)
+    drawn_by_benchmarks = curation.benchmark_figures(clips, screen)
+    assert len(drawn_by_benchmarks) == 2, "MemoBench's trajectories and WRBench's events"
+    yield from drawn_by_benchmarks
     yield curation.challenge_figure(screen)
     yield curation.counterpart_figure(clips)
 

@@ -118,4 +118,4 @@ def test_clips_without_a_camera_path_say_why(estimate_pose: Callable[..., Entry]
 def test_identical_frames_and_pure_noise_give_a_finite_path(estimate_pose: Callable[..., Entry]) -> None:
     still = estimate_pose(np.repeat(noise_frames(1), 6, axis=0), fov_deg=None)
     assert still.record["total_rotation_deg"] == 0
-    assert np.isfinite(estimate_pose(noise_frames(8), fov_deg=None).arrays["c2w"]).all()
+    assert np.isfinite(estimate_pose(noise_frames(8), fov_deg=None).c2w).all()

@@ -40,13 +40,13 @@ def test_subjects_by_their_return_environments_by_the_view(tmp_path):
 def test_support_is_the_pattern_of_the_seconds(tmp_path):
     """WRBench: judgeable, hidden, judgeable is a return; the truth says the second clip never came back."""
     record = turning(tmp_path / "path.npz", [0.0])
-    keys = [{**KEY, "model_id": "m", "clip_id": clip} for clip in ("a", "b")]
+    keys = [{"benchmark": "wrbench", "setting": "demo", "model_id": "m", "clip_id": clip} for clip in ("a", "b")]
     truth = pd.DataFrame([{**key, "subset": "", "returns": key["clip_id"] == "a", "record": record} for key in keys])
     clips = pd.DataFrame([{**key, "subset": ""} for key in keys])
     said = {"a": ["yes", "no", "yes"], "b": ["yes", "no", "no"]}
     judgements = pd.DataFrame(
         [
-            answer(clip, "judgeability", f"second_{second:03d}", word)
+            {**answer(clip, "judgeability", f"second_{second:03d}", word), "benchmark": "wrbench", "setting": "demo"}
             for clip, words in said.items()
             for second, word in enumerate(words)
         ]

@@ -3,11 +3,11 @@
 import time
 from collections import defaultdict
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from lookback.artifacts import Features
 from lookback.benchmarks.memobench.metrics import fidelity
 from lookback.benchmarks.memobench.metrics.fidelity import frame_psnr
 from lookback.benchmarks.mind.metrics import dino
@@ -37,7 +37,14 @@ class Patches:
     """Stands in for DINO: the pixels themselves are the features."""
 
     def encode(self, frames):
-        return SimpleNamespace(picture_patches=lambda: frames.reshape(len(frames), -1, 3).astype(float))
+        patches = frames.reshape(len(frames), -1, 3).astype(np.float16)
+        count, places = patches.shape[:2]
+        facts = {
+            "cls": patches.mean(axis=1, dtype=np.float32),
+            "valid": np.ones((count, places), bool),
+            "grid": np.array([1, places]),
+        }
+        return Features(frame_index=np.arange(count), patches=patches, **facts)
 
 
 def noisy_clip(folder: Path, width: int) -> Clip:

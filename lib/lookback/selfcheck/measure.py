@@ -129,7 +129,8 @@ def _backend_rows(sample: Sample, chosen: Chosen, made: Mapping[str, Made], devi
         if artifact is None:
             yield replace(row, reason=made[role].reason, detail=made[role].detail)
             continue
-        for name, array in sorted(artifact.pack().arrays.items()):
+        arrays = {each.name: getattr(artifact, each.field) for each in artifact.contract().arrays}
+        for name, array in sorted((name, array) for name, array in arrays.items() if array is not None):
             if array.dtype.kind in "biuf" and array.size:
                 for statistic, value in _statistics(array).items():
                     yield replace(row, part=f"{name} {statistic}", value=value)
