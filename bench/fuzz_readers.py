@@ -22,7 +22,7 @@ from lookback.errors import ContractError
 from lookback.hashcache import HashCache
 from lookback.judging.recording import Recording
 from lookback.layouts.documents import read_rows
-from lookback.measures.files import load_array
+from lookback.measures.requested import load_array
 from lookback.media import VideoInfo, encode, open_video
 from lookback.media.frames import read_image
 from lookback.params import load_run

@@ -106,7 +106,7 @@ def against_libraries(folder: Path) -> list[Row]:
     """(b) Values equal to 1e-4, and how much faster."""
     import torch
     from lookback.benchmarks.memobench.metrics.fidelity import frame_psnr, frame_ssim
-    from lookback.benchmarks.mind.metrics.lcm import lcm
+    from lookback.benchmarks.mind.metrics.fidelity import lcm
     from skimage.metrics import peak_signal_noise_ratio, structural_similarity
     from torchmetrics.functional.image import peak_signal_noise_ratio as torch_psnr
     from torchmetrics.functional.image import structural_similarity_index_measure as torch_ssim

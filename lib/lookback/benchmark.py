@@ -1,9 +1,9 @@
-"""What a benchmark is to the rest of the package: one object per paper, asked by curation, judging, desk, agreement and report.
+"""The class `Benchmark`: one object per paper. Curation, judging, desk, agreement and report ask it what differs between papers.
 
 A benchmark is a folder in `lookback/benchmarks` (or a package of a plug-in) with up to four modules that are found by name:
 `benchmark` (a subclass of `Benchmark`, registered with `@benchmark`), `layout` (its reader), `metrics`, `judging` (its questions).
-Nothing outside these folders names a benchmark: what differs between papers is a field or a method below, and every method has an
-answer for a benchmark that says nothing about it.
+Nothing outside these folders names a benchmark. What differs between papers is a field or a method below. Every method has a
+default for a benchmark that does not define it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class YesNoQuestion:
 class PairQuestions:
     """What the desk asks about two models' answers to one task: dimension -> question.
 
-    Of the dimensions in `judgeable_first` it asks before whether the return can be judged at all.
+    For the dimensions in `judgeable_first` it first asks whether the return can be judged at all.
     """
 
     questions: Mapping[str, str] = field(default_factory=dict)
@@ -78,14 +78,14 @@ class SelfCheck:
 
 
 class Benchmark:
-    """One paper's benchmark. Subclasses set the fields and override the methods that the paper has something to say about."""
+    """One paper's benchmark. Subclasses set the fields and override the methods that the paper defines."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     # curation
-    one_task_list: ClassVar[bool] = False  # its settings are parts of one list of tasks that every model gets
-    length_field: ClassVar[str] = "n_frames"  # where its files state the ground truth's length
-    anchor_field: ClassVar[str] = "anchors.csv"  # where its files name the subject's box
+    one_task_list: ClassVar[bool] = False  # all its settings together are one list of tasks, and every model gets all of them
+    length_field: ClassVar[str] = "n_frames"  # the field of its files that holds the ground truth's length
+    anchor_field: ClassVar[str] = "anchors.csv"  # the field of its files that holds the subject's box
     # scoring: the column `phase` holds measures of different units (mse, psnr, ...) rather than parts of a video
     parts_are_measures: ClassVar[bool] = False
     not_reproduced: ClassVar[tuple[str, ...]] = ()  # defects of its released program that no variant repeats
@@ -130,10 +130,10 @@ class Benchmark:
 
     # -- judging ----------------------------------------------------------------------------------------------------------------
     def ask_later(self, session: Session, clips: Sequence[Clip], tasks: frozenset[str]) -> None:
-        """Ask what depends on earlier answers: `tasks` are the names of the run's tasks."""
+        """Ask the questions that depend on earlier answers. `tasks` are the names of the run's tasks."""
 
     def polarity(self, task: str, question_id: str) -> str:
-        """positive or negative for a question with a right answer; empty where it has none or is not this benchmark's."""
+        """positive or negative for a question with a right answer; empty when it has none or belongs to another benchmark."""
         return ""
 
     def decisions(self, task: str, answers: Mapping[str, str]) -> dict[str, bool]:
@@ -170,7 +170,7 @@ class Benchmark:
         return []
 
     def paper_remarks(self, written: Mapping[str, PaperTable]) -> list[str]:
-        """Sentences below the tables, for example why one of the paper's is not there."""
+        """Sentences below the tables, for example why one of the paper's tables is missing."""
         return []
 
     def paper_figures(self, data: PaperData) -> list[DrawnFigure | None]:
@@ -182,7 +182,7 @@ class Benchmark:
         return []
 
     def stories(self, tables: Mapping[str, pd.DataFrame]) -> list[Story]:
-        """The paper's case readings, retold on a run's own data."""
+        """The paper's case studies, repeated on a run's own data."""
         return []
 
     def exports(self) -> dict[str, Export]:

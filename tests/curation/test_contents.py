@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback import curation
-from lookback.benchmarks.mbench.contents import composition
+from lookback.benchmarks.mbench.benchmark import composition as mbench_composition
 from lookback.benchmarks.memobench.contents import trajectory_statistics
 from lookback.benchmarks.wrbench.contents import event_factor_coverage
 from lookback.camera import compile as compile_request
@@ -52,7 +52,7 @@ def mbench_clips():
 
 
 def test_mbench_table_4_counts_samples_per_subset_and_setting(mbench_clips):
-    table = composition(mbench_clips)
+    table = mbench_composition(mbench_clips)
     assert table.to_dict("list") == {
         "subset": ["human", "object", "environment", "causal", "total"],
         "A": [3, 2, 0, 0, 5],

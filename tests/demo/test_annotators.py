@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from lookback.benchmarks.mbench.questions import PREFERENCE as MBENCH_PREFERENCE
-from lookback.benchmarks.wrbench.questions import PREFERENCE as WRBENCH_PREFERENCE
+from lookback.benchmarks.mbench.benchmark import PREFERENCE as MBENCH_PREFERENCE
+from lookback.benchmarks.wrbench.benchmark import PREFERENCE as WRBENCH_PREFERENCE
 from lookback.demo.annotators import Annotator, simulate_votes
 from lookback.demo.effects import LOSSES, quality
 from lookback.demo.failures import FAILURES, model_name

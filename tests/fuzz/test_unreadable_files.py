@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback.clips import Clip
-from lookback.curation.inspection import Task, inspect
+from lookback.curation.inspection import ClipToInspect, inspect
 from lookback.errors import MediaError, Reason
 from lookback.extraction.identity import changed_since_curation, file_hash
 from lookback.forensics.pictures import thumbnails
@@ -51,7 +51,7 @@ def test_a_refused_file_is_the_clips_own_violation(number: int, tmp_path: Path, 
     video = movie(tmp_path / "m" / "a.mp4")
     digest = content_hash(video)
     denied(video, monkeypatch, number)
-    found = inspect(Task(clip_of(video)))
+    found = inspect(ClipToInspect(clip_of(video)))
     assert found.clip is None
     assert [(v.field, v.reason) for v in found.violations] == [("video", Reason.MISSING_INPUT)]
     assert os.strerror(number) in found.violations[0].problem
@@ -84,7 +84,7 @@ def check_everywhere(video: Path) -> None:
     for read in readers:
         with pytest.raises(MediaError):
             read(video)
-    assert inspect(Task(clip)).clip is None
+    assert inspect(ClipToInspect(clip)).clip is None
     assert file_hash(video) is not None
     assert 'class="remark"' in sheet_html("teleport", [("faithful", clip), ("failing", clip)])
     assert [picture.shape for picture in thumbnails(clip, np.arange(3)).pictures] == [(160, 240, 3)] * 3

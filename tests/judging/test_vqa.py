@@ -8,20 +8,19 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from lookback.benchmarks.memobench.vqa import (
+from lookback.benchmarks.memobench.vqa.audit import bank_audit, discrimination_audit, discrimination_summary
+from lookback.benchmarks.memobench.vqa.bank import (
+    DIMENSIONS,
+    STAGES,
     BankQuestion,
     QuestionFile,
-    bank_audit,
-    discrimination_audit,
-    discrimination_summary,
-    failure_filter,
-    ground_truth_filter,
+    clip_number,
+    from_part_id,
     parse_bank,
     read_question_file,
     read_question_files,
 )
-from lookback.benchmarks.memobench.vqa.bank import DIMENSIONS, STAGES, clip_number, from_part_id
-from lookback.benchmarks.memobench.vqa.pipeline import KnownFailure, make_banks
+from lookback.benchmarks.memobench.vqa.pipeline import KnownFailure, failure_filter, ground_truth_filter, make_banks
 from lookback.errors import ContractError, NotScorable, Reason
 from lookback.judging.asking import Asked
 from lookback.judging.parsing import unanswered

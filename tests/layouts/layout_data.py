@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 
 import numpy as np
+from lookback.benchmarks.wrbench.sidecar import to_sidecar
 from lookback.camera import compile as compile_request
-from lookback.camera import inverse, preset, to_sidecar
+from lookback.camera import inverse, preset
 from lookback.media import encode
 
 FRAMES, WIDTH, HEIGHT = 12, 64, 48

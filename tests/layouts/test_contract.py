@@ -7,7 +7,7 @@ import shutil
 import pytest
 from layout_data import mbench
 from lookback.curation.contract import validate
-from lookback.curation.inspection import Task, inspect
+from lookback.curation.inspection import ClipToInspect, inspect
 from lookback.errors import Reason, UsageError
 from lookback.layouts import apply_filters, read
 from lookback.params.stages import Filters, Source
@@ -133,5 +133,5 @@ def test_inspections_travel_between_processes(dataset):
     root = dataset("memobench")
     (root / "output/wan/Real/007/video.mp4").write_bytes(b"broken video" * 99)
     for clip in read(Source(root=str(root))).clips:
-        found = inspect(pickle.loads(pickle.dumps(Task(clip))))  # noqa: S301 - our own bytes
+        found = inspect(pickle.loads(pickle.dumps(ClipToInspect(clip))))  # noqa: S301 - our own bytes
         assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301

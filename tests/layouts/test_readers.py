@@ -8,8 +8,9 @@ import openpyxl
 import pytest
 from layout_data import FRAMES, SEGMENTS, action_json, frame_folder, mbench, read_lines, video, write_csv, write_json, write_lines
 from lookback.benchmarks.wrbench.natural25 import read_natural25
+from lookback.benchmarks.wrbench.sidecar import to_sidecar
 from lookback.camera import compile as compile_request
-from lookback.camera import parse, to_sidecar
+from lookback.camera import parse
 from lookback.curation.contract import validate
 from lookback.errors import ContractError, UsageError
 from lookback.layouts import detect, read

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback.artifacts import Features
-from lookback.benchmarks.memobench.metrics import pixel_fidelity
+from lookback.benchmarks.memobench.metrics import fidelity
 from lookback.benchmarks.memobench.metrics.fidelity import frame_psnr
-from lookback.benchmarks.mind.metrics import dino, lcm
+from lookback.benchmarks.mind.metrics import dino
+from lookback.benchmarks.mind.metrics import fidelity as mind_fidelity
 from lookback.clips import Clip
 from lookback.media import encode
 from lookback.registry import METRICS
@@ -95,7 +96,7 @@ def test_a_metric_that_breaks_over_its_frames_costs_only_itself(clip):
 @pytest.mark.parametrize("name", ["mind.lcm", "mind.dino"])
 def test_variants_that_share_their_pairs_keep_their_own_frames(tmp_path, monkeypatch, name):
     """130 frames: corrected scores all of them, official the first 100, also when both are scored at once."""
-    monkeypatch.setattr(lcm, "preprocess", lambda frame: frame.astype(np.float32) / 255)
+    monkeypatch.setattr(mind_fidelity, "preprocess", lambda frame: frame.astype(np.float32) / 255)
     monkeypatch.setattr(dino, "preprocess", lambda frame: frame.astype(np.float32) / 255)
     video = np.random.default_rng(0).integers(0, 255, (130, 32, 48, 3), np.uint8)
     encode(tmp_path / "video.mp4", video, 16)
@@ -118,7 +119,7 @@ def test_variants_that_share_their_pairs_keep_their_own_frames(tmp_path, monkeyp
 def test_variants_share_a_pair_of_frames_that_both_see_at_one_size(tmp_path, monkeypatch, width, times):
     """Official shrinks frames over 640 px, so that only smaller ones are the same to both; each keeps its own SSIM border."""
     clip, measured = noisy_clip(tmp_path, width), []
-    monkeypatch.setattr(pixel_fidelity, "frame_psnr", lambda a, b: measured.append(a.shape) or frame_psnr(a, b))
+    monkeypatch.setattr(fidelity, "frame_psnr", lambda a, b: measured.append(a.shape) or frame_psnr(a, b))
     metrics = [
         (METRICS.get(name), ScoringClip(clip, variant, {}, pd.DataFrame(), lambda role: None, lambda role: None))
         for name in ("memobench.psnr", "memobench.ssim")

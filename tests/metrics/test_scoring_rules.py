@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from lookback.artifacts import Artifact, PoseTrack, Quality, Rewards, TruePoseTrack
 from lookback.artifacts.poses import MAPPED
-from lookback.benchmarks.mbench.metrics.inputs import paired_frames
+from lookback.benchmarks.mbench.metrics.shared import paired_frames
 from lookback.camera import compile, preset
 from lookback.clips import Clip
 from lookback.errors import Reason
@@ -65,10 +65,10 @@ def test_too_few_actions_are_a_length_mismatch(mind):
 
 
 def test_the_actions_are_read_once(mind, monkeypatch):
-    from lookback.benchmarks.mind.metrics import inputs
+    from lookback.benchmarks.mind.metrics import action
 
     read, loads = [], json.loads
-    monkeypatch.setattr(inputs.json, "loads", lambda text: read.append(1) or loads(text))
+    monkeypatch.setattr(action.json, "loads", lambda text: read.append(1) or loads(text))
     assert scored("mind.action", *mind(40), variant="corrected").items
     assert len(read) == 1
 

@@ -1,4 +1,4 @@
-"""Cameras: poses as arrays, what a camera was asked to do, and the forms the benchmarks write that in."""
+"""Cameras: poses as arrays, camera requests, and the forms in which the benchmarks write them."""
 
 from lookback.camera.alignment import Similarity, apply_similarity, umeyama
 from lookback.camera.intent import CameraIntent, Motion, Segment, compile, make_intent, motion, parse, preset, to_grammar
@@ -16,7 +16,6 @@ from lookback.camera.poses import (
     validate_poses,
     yaw_deg,
 )
-from lookback.camera.sidecar import to_sidecar, to_trajectory
 from lookback.camera.text import parse_action, parse_action_sequence, parse_captions, to_action, to_captions, to_text
 
 __all__ = [
@@ -44,9 +43,7 @@ __all__ = [
     "to_action",
     "to_captions",
     "to_grammar",
-    "to_sidecar",
     "to_text",
-    "to_trajectory",
     "total_rotation_deg",
     "turned_yaw_deg",
     "umeyama",

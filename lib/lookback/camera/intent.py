@@ -1,4 +1,4 @@
-"""What a camera was asked to do: segments of motions, WRBench's grammar for them, and the target poses they mean.
+"""Camera requests: segments of motions, WRBench's grammar for them, and the target poses that they mean.
 
 Grammar: `kind:direction:value@frames`, a comma means "then", `+` means "at once" and shares one `@frames`; `static@frames` holds
 the camera. Rotations are in degrees, translations in world units. Example: `yaw:left:60@40,yaw:right:60@41`.
@@ -167,7 +167,7 @@ def compile(intent: CameraIntent) -> Poses:
     """Target camera-to-world poses (N,4,4); frame 0 is the identity.
 
     Each segment runs linearly from its start to its full amount, both included, so a turning point is held for one frame and the
-    mean yaw of yaw_LR over 81 frames is exactly 30 degrees. Dolly and pan follow the heading (yaw) of the moment, crane the world's
+    mean yaw of yaw_LR over 81 frames is exactly 30 degrees. Dolly and pan follow the current heading (yaw), crane the world's
     vertical; each step uses the heading midway between its two frames, so that the reversed path retraces the same positions.
     """
     channels = {kind: np.empty(intent.frames) for kind in SIGNS}

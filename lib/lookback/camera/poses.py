@@ -90,7 +90,7 @@ def yaw_deg(c2w: ArrayLike) -> NDArray[np.float64]:
 
 
 def turned_yaw_deg(c2w: ArrayLike) -> NDArray[np.float64]:
-    """Yaw relative to frame 0, followed from frame to frame: a turn past 180 degrees goes on counting."""
+    """Yaw relative to frame 0 without jumps: a turn past 180 degrees keeps growing."""
     return np.unwrap(yaw_deg(c2w), period=360.0)
 
 
@@ -98,6 +98,11 @@ def pitch_deg(c2w: ArrayLike) -> NDArray[np.float64]:
     """Elevation of the viewing direction relative to frame 0; up is positive."""
     relative = relative_to_first(c2w)
     return np.degrees(np.arctan2(-relative[:, 1, 2], np.hypot(relative[:, 0, 2], relative[:, 2, 2])))
+
+
+def signed_peak(values: NDArray[np.float64]) -> float:
+    """The value of largest magnitude, with its sign."""
+    return float(values[np.argmax(np.abs(values))])
 
 
 def total_rotation_deg(c2w: ArrayLike) -> float:

@@ -1,4 +1,4 @@
-"""A clip's camera request over its own frames."""
+"""The camera request of a clip, spread over the frames of its video."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def request_of(clip: Clip) -> CameraIntent | None:
 
 @lru_cache(maxsize=1024)
 def target_path(request: CameraIntent) -> Poses:
-    """The poses a request asks for; thousands of clips share a few requests. Not to be written to."""
+    """The poses a request asks for; cached, because thousands of clips share a few requests. Do not write to the array."""
     path = compile_request(request)
     path.flags.writeable = False
     return path
@@ -39,8 +39,8 @@ def _parsed(camera: str, n_frames: int, degrees: float | None) -> CameraIntent |
 
 @lru_cache(maxsize=1024)
 def action_request(action: str | tuple[str, ...], n_frames: int) -> str:
-    """MBench-A's action (`left_then_right`, or one word per frame) as a request in the grammar; empty when it has no such words."""
+    """MBench-A's action (`left_then_right`, or one word per frame) as a request in the grammar; empty for unknown words."""
     try:
         return to_grammar(parse_action(action, n_frames) if isinstance(action, str) else parse_action_sequence(action))
     except ParameterError:
-        return ""  # a condition of the user's own; metrics that need the request say so
+        return ""  # a condition with other words; metrics that need the request report it

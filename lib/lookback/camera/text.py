@@ -88,7 +88,7 @@ def _parse_clause(clause: str, degrees: float, units: float) -> Motion | None:
 
 
 def _camera_clauses(sentence: str) -> list[str]:
-    """What a sentence says of the camera: of "The camera pans left and tilts up, the dog sits still" the first two clauses."""
+    """The clauses of a sentence that are about the camera: two in "The camera pans left and tilts up, the dog sits still"."""
     clauses = re.split(r"\bwhile\b|\band\b|,", sentence.split("camera", 1)[1])
     return [clause.rpartition("camera")[2] for clause in clauses if "camera" in clause or not _OTHER_SUBJECT.match(clause)]
 

@@ -1,6 +1,6 @@
-"""Curation: what a dataset holds, whether it keeps its contract, and whether its clips pose a memory challenge at all.
+"""Curation: what a dataset holds, whether its files are correct, and whether its clips look away and back at all.
 
-Names are imported when they are first used: worker processes need the inspection, not the figures.
+Names are imported when they are first used, because worker processes need the inspection but not the figures.
 """
 
 from __future__ import annotations
@@ -12,9 +12,15 @@ _WHERE = {
     "gathering": ("Collected", "collect"),
     "contents": (
         "benchmark_contents",
+        "challenge_screen",
         "composition",
+        "duplicates",
         "duration_statistics",
+        "ground_truth_mismatches",
+        "missing_counterparts",
+        "model_coverage",
         "prompt_statistics",
+        "rejected_reasons",
     ),
     "figures": (
         "benchmark_figures",
@@ -23,14 +29,6 @@ _WHERE = {
         "counterpart_figure",
         "duration_figure",
         "prompt_figure",
-    ),
-    "gaps": (
-        "challenge_screen",
-        "duplicates",
-        "ground_truth_mismatches",
-        "missing_counterparts",
-        "model_coverage",
-        "rejected_reasons",
     ),
     "trajectory": ("Challenge", "challenge_from_path", "challenge_from_visibility", "trajectory_class"),
 }

@@ -1,4 +1,4 @@
-"""The camera files a clip refers to, read and checked, and what the screen tells from them."""
+"""Reads and checks the camera files of a clip, and tells from them whether the camera leaves its first view and returns."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from lookback.artifacts import PoseTrack
 from lookback.backends.pose.formats import read_poses
 from lookback.backends.pose.loading import UNKNOWN_FOV_DEG, load_arrays, need, square
 from lookback.backends.pose.track import travelled_rotation_deg
-from lookback.camera.poses import Poses, total_rotation_deg, turned_yaw_deg, validate_poses
+from lookback.camera.poses import Poses, signed_peak, total_rotation_deg, turned_yaw_deg, validate_poses
 from lookback.camera.requests import request_of, target_path
 from lookback.clips import Clip
 from lookback.curation.probing import Facts
-from lookback.curation.trajectory import UNKNOWN, Challenge, challenge_from_path, signed_peak, trajectory_class
+from lookback.curation.trajectory import UNKNOWN, Challenge, challenge_from_path, trajectory_class
 from lookback.errors import ContractError, MediaError, Reason
-from lookback.layouts.reading import Breach, Findings, Item
+from lookback.layouts.reading import Breach, ClipRef, Findings
 from lookback.media.frames import image_size
 from lookback.paths import resolve
 from lookback.registry import BENCHMARKS
@@ -28,14 +28,14 @@ from lookback.registry import BENCHMARKS
 
 @dataclass(frozen=True)
 class CameraFiles:
-    """The paths that could be read: of the generated video, of the ground truth, and the one asked for."""
+    """The camera paths that could be read: of the generated video, of the ground truth, and the requested one."""
 
     own: PoseTrack | None = None
     truth: PoseTrack | None = None
     target: Poses | None = None
 
     def screen(self, clip: Clip, facts: Facts) -> dict[str, Any]:
-        """Trajectory of the path asked for, else the clip's own; challenge of its own path, else of phases or request."""
+        """Trajectory of the requested path, or of the clip's own. Challenge from its own path, the phases or the request."""
         name, path = self._requested(clip)
         source = f"path: {name}" if name else ""
         challenge, by = self._challenge(clip, facts, name, path)
@@ -82,7 +82,7 @@ def _assumed(focal_source: str) -> str:
 
 
 def _fov(track: PoseTrack, facts: Facts) -> tuple[float, float]:
-    """Field of view (x, y) of the first frame: 2 atan(size / 2 f). Twice the centre stands in for the size: f and c scale alike."""
+    """Field of view (x, y) of the first frame: 2 atan(size / 2 f). Twice the principal point is used as the size."""
     matrix = track.intrinsics[0]
     width, height = (2 * matrix[0, 2], 2 * matrix[1, 2]) if min(matrix[0, 2], matrix[1, 2]) > 0 else (facts.width, facts.height)
     return float(2 * np.degrees(np.arctan(width / (2 * matrix[0, 0])))), float(
@@ -90,8 +90,8 @@ def _fov(track: PoseTrack, facts: Facts) -> tuple[float, float]:
     )
 
 
-def inspect_cameras(clip: Clip, facts: Facts, truth: Facts | None, findings: Findings, item: Item) -> CameraFiles:
-    """Read every camera file of the clip; each that breaks its contract is a violation of its field."""
+def inspect_cameras(clip: Clip, facts: Facts, truth: Facts | None, findings: Findings, item: ClipRef) -> CameraFiles:
+    """Read every camera file of the clip. A broken file is a violation of its field."""
     own = ground = target = None
     with findings.guard("poses", item), _contract(clip.poses, "poses"):
         if clip.poses and clip.poses_format:
@@ -138,8 +138,8 @@ def _check_intrinsics(path: Path) -> None:
         raise ContractError(f"{path}: has a focal length that is no number above 0; export the intrinsics again")
 
 
-def _check_lengths(clip: Clip, n_poses: int, facts: Facts, findings: Findings, item: Item) -> None:
-    """Target poses and sidecar against the video; the metric that compares them gives the same reason, so the field stays."""
+def _check_lengths(clip: Clip, n_poses: int, facts: Facts, findings: Findings, item: ClipRef) -> None:
+    """Compare target poses and sidecar with the video. The field stays: the metric that needs it gives the same reason."""
     if n_poses != facts.n_frames:
         problem = f"has {n_poses} poses, but the video has {facts.n_frames} frames"
         breach = Breach(
@@ -170,7 +170,7 @@ def _check_lengths(clip: Clip, n_poses: int, facts: Facts, findings: Findings, i
         )
 
 
-def _check_reference(clip: Clip, findings: Findings, item: Item) -> None:
+def _check_reference(clip: Clip, findings: Findings, item: ClipRef) -> None:
     if clip.reference_image is None:
         return
     path = resolve(clip.reference_image)

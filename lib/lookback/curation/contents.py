@@ -1,4 +1,4 @@
-"""What a dataset holds, as tables: composition, prompts and durations; each benchmark adds the tables of its paper."""
+"""Tables of a dataset: what it holds, what is missing or double, and how many clips look away and back."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def prompt_words(clips: pd.DataFrame) -> pd.Series:
 
 
 def duration_statistics(clips: pd.DataFrame, screen: pd.DataFrame) -> pd.DataFrame:
-    """Per benchmark, setting and model: frames, seconds, rate and size of the videos; frame folders carry no rate."""
+    """Per benchmark, setting and model: frames, seconds, rate and size of the videos. Frame folders have no rate."""
     merged = clips.merge(screen[[*KEYS, "duration_s", "n_cuts"]], on=KEYS, validate="one_to_one")
     merged = merged.assign(
         size=merged["width"].astype(str) + "x" + merged["height"].astype(str), frames=merged["n_frames"].astype("float64")
@@ -78,6 +78,81 @@ def duration_statistics(clips: pd.DataFrame, screen: pd.DataFrame) -> pd.DataFra
 
 
 def _listed(values: pd.Series) -> str:
-    """The distinct values in words; 'none' for frame folders without a rate."""
+    """The distinct values as text; 'none' for frame folders without a rate."""
     distinct = sorted(values.dropna().unique())
     return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in distinct) or "none"
+
+
+GROUP = ["benchmark", "setting"]
+
+
+def missing_counterparts(clips: pd.DataFrame) -> pd.DataFrame:
+    """A row for every clip that a model should have and does not have.
+
+    A clip is expected from every model of its benchmark and setting. Where all settings are one task list, it is expected from
+    every model of the benchmark.
+    """
+    rows = []
+    for (benchmark, setting), group in clips.groupby(GROUP, sort=True):
+        everything = set(group["clip_id"])
+        for model in expected_models(clips, str(benchmark), str(setting)):
+            own = set(group.loc[group["model_id"] == model, "clip_id"])
+            rows += [(benchmark, setting, model, clip) for clip in sorted(everything - own)]
+    return pd.DataFrame(rows, columns=KEYS)
+
+
+def expected_models(clips: pd.DataFrame, benchmark: str, setting: str) -> list[str]:
+    """The models that should have every clip of a setting."""
+    rows = clips[clips["benchmark"] == benchmark]
+    rows = rows if BENCHMARKS.get(benchmark).one_task_list else rows[rows["setting"] == setting]
+    return sorted(rows["model_id"].unique())
+
+
+def model_coverage(clips: pd.DataFrame) -> pd.DataFrame:
+    """Per model: how many clips of its setting it has, and how many are missing."""
+    rows = []
+    for (benchmark, setting), group in clips.groupby(GROUP, sort=True):
+        total = group["clip_id"].nunique()
+        for model in expected_models(clips, str(benchmark), str(setting)):
+            have = int((group["model_id"] == model).sum())
+            rows.append((benchmark, setting, model, have, total, total - have))
+    return pd.DataFrame(rows, columns=[*GROUP, "model_id", "clips", "clips_in_setting", "missing"])
+
+
+def duplicates(screen: pd.DataFrame) -> pd.DataFrame:
+    """Clips whose videos are the same bytes: one row per copy, with the clip (first in key order) it repeats."""
+    return screen.loc[screen["duplicate_of"] != "", [*KEYS, "duplicate_of"]].reset_index(drop=True)
+
+
+def ground_truth_mismatches(screen: pd.DataFrame) -> pd.DataFrame:
+    """Clips whose length, rate or size differs from the ground truth or from the request, with a description."""
+    return screen.loc[screen["mismatch"] != "", [*KEYS, "mismatch"]].reset_index(drop=True)
+
+
+def challenge_screen(screen: pd.DataFrame) -> pd.DataFrame:
+    """Per benchmark, setting and model: clips that leave their view, that come back, that are unknown, and the median gap.
+
+    A memory benchmark measures nothing when its clips never look away. This table shows it before anything is scored.
+    """
+    rows = screen.assign(
+        left=screen["departs"].fillna(False).astype(bool),
+        back=screen["returns"].fillna(False).astype(bool),
+        unknown=screen["departs"].isna(),
+        gap=screen["gap_frames"].astype("float64").where(screen["returns"].fillna(False).astype(bool)),
+    )
+    return (
+        rows.groupby([*GROUP, "model_id"], sort=True)
+        .agg(
+            clips=("clip_id", "size"),
+            departs=("left", "sum"),
+            returns=("back", "sum"),
+            unknown=("unknown", "sum"),
+            gap_median=("gap", "median"),
+        )
+        .reset_index()
+    )
+
+
+def rejected_reasons(rejected: pd.DataFrame) -> pd.DataFrame:
+    """Number of rejected items by layout, reason and field."""
+    return rejected.groupby(["layout", "reason", "field"], sort=True).size().rename("n").reset_index()

@@ -1,20 +1,20 @@
-"""Strict validation: every violation of a source, or only those that the named metrics stumble over."""
+"""Validation: every violation of a source, or only those that matter to the named metrics."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from lookback.clips import Clip
-from lookback.curation.inspection import Task, inspect_all
+from lookback.curation.inspection import ClipToInspect, inspect_all
 from lookback.errors import Reason, UsageError
 from lookback.layouts.detection import read
 from lookback.layouts.filters import apply_filters, concerning
-from lookback.layouts.reading import Item, Violation
+from lookback.layouts.reading import ClipRef, Violation
 from lookback.params.stages import Filters, Source
 from lookback.progress import track
 from lookback.registry import METRICS, MetricSpec
 
-# What to do when a metric needs a field that the dataset does not carry.
+# What to do when a metric needs a field that the dataset does not have.
 REMEDIES = {
     "d_start": "give the phase sheet (phases in the parameters, --phases on the command line)",
     "r_start": "give the phase sheet (phases in the parameters, --phases on the command line)",
@@ -26,15 +26,15 @@ REMEDIES = {
 
 
 def validate(source: Source, metrics: Sequence[str] = (), filters: Filters | None = None, workers: int = 1) -> list[Violation]:
-    """All violations, one per line of what a person reads; empty means that the source keeps its contract.
+    """All violations; an empty list means that the source is correct.
 
-    With `metrics`, only what those need counts: items that cannot be used at all, and the fields named in the metrics' `needs`.
+    With `metrics`, only those that matter to them: clips that cannot be used at all, and the fields in the metrics' `needs`.
     """
     specs = [METRICS.get(name) for name in metrics]
     reading = apply_filters([read(source)], filters or Filters())[0]
     found = list(reading.violations)
     clips: list[Clip] = []
-    tasks = [Task(clip) for clip in reading.clips]
+    tasks = [ClipToInspect(clip) for clip in reading.clips]
     for _, result in track(inspect_all(tasks, workers), "validating", total=len(tasks)):
         found += result.violations
         clips += [result.clip] if result.clip is not None else []
@@ -48,9 +48,9 @@ def validate(source: Source, metrics: Sequence[str] = (), filters: Filters | Non
 
 
 def _needed(specs: list[MetricSpec], clips: list[Clip], found: list[Violation]) -> list[Violation]:
-    """A violation for every field that a metric needs and a clip has not; fields already complained about are passed over."""
+    """A violation for every field that a metric needs and a clip does not have, unless there is one about it already."""
     known = {(violation.item, violation.concerns) for violation in found}
-    missing: dict[tuple[Item, str], Violation] = {}
+    missing: dict[tuple[ClipRef, str], Violation] = {}
     for spec in specs:
         concerned = [clip for clip in clips if spec.applies_to(clip.benchmark, clip.setting, clip.subset)]
         if clips and not concerned:
@@ -58,7 +58,7 @@ def _needed(specs: list[MetricSpec], clips: list[Clip], found: list[Violation]) 
             raise UsageError(f"The metric {spec.name} applies to none of these clips ({kinds}); see lookback list-metrics")
         for clip in concerned:
             for need in spec.needs:
-                item, fields = Item.of(clip), need.split("|")  # any of them will do
+                item, fields = ClipRef.of(clip), need.split("|")  # one of them is enough
                 absent = all(getattr(clip, field) in (None, "", []) for field in fields)
                 if absent and (item, need) not in missing and not any((item, field) in known for field in fields):
                     name = " or ".join(fields)

@@ -8,8 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lookback.curation.contents import composition, prompt_words
-from lookback.curation.gaps import challenge_screen, model_coverage
+from lookback.curation.contents import challenge_screen, composition, model_coverage, prompt_words
 from lookback.figures import PALETTE, style
 from lookback.registry import BENCHMARKS
 

@@ -1,4 +1,4 @@
-"""From sources to tables: read, filter, inspect every clip in parallel, and put the rows together."""
+"""From sources to tables: read the sources, filter, inspect every clip in parallel, and collect the rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from lookback.clips import KEYS, Clip, clips_to_frame
-from lookback.curation.inspection import Inspection, Task, inspect_all
+from lookback.curation.inspection import ClipToInspect, Inspection, inspect_all
 from lookback.curation.probing import Cache, producer
 from lookback.curation.segments import clipped
 from lookback.errors import ContractError
@@ -26,7 +26,7 @@ from lookback.tables import SCHEMAS, empty_table
 
 @dataclass
 class Collected:
-    """The four tables of the curation stage, and the readers' notes for a person."""
+    """The four tables of the curation stage, and the readers' notes."""
 
     clips: pd.DataFrame
     segments: pd.DataFrame
@@ -36,13 +36,13 @@ class Collected:
 
 
 def collect(params: RunParams, sources: list[Source]) -> Collected:
-    """Read all sources of a run and look at every clip once; unchanged files are neither hashed nor decoded again."""
+    """Read all sources of a run and inspect every clip once. Unchanged files are not hashed or decoded again."""
     readings = apply_filters([read(source) for source in sources], params.curation.filters)
     _refuse_shared_keys(readings)
     jobs = [(reading, clip) for reading in readings for clip in reading.clips]
     hashes = HashCache.of_project()
     cache = Cache(ArtifactStore(params.paths.artifacts), producer())
-    tasks = [Task(clip, _known(hashes, clip), cache) for _, clip in jobs]
+    tasks = [ClipToInspect(clip, _known(hashes, clip), cache) for _, clip in jobs]
     rows = _Rows()
     own: dict[tuple[Any, ...], list[dict[str, Any]]] = {clip.key: [] for _, clip in jobs}
     for reading in readings:
@@ -51,7 +51,7 @@ def collect(params: RunParams, sources: list[Source]) -> Collected:
     for index, result in track(inspect_all(tasks, _workers(tasks, params.workers)), "probing", total=len(tasks)):
         reading, clip = jobs[index]
         if result.digest and not tasks[index].digest:
-            with suppress(OSError):  # gone since it was looked at; then there is nothing to remember
+            with suppress(OSError):  # the file has gone since it was inspected
                 hashes.remember_content(resolve(clip.video), result.digest)
         rows.add(reading.layout, result, own[clip.key])
     hashes.save()
@@ -60,8 +60,8 @@ def collect(params: RunParams, sources: list[Source]) -> Collected:
     return rows.tables([note for reading in readings for note in reading.notes])
 
 
-def _workers(tasks: list[Task], most: int) -> int:
-    """Starting a process costs about two seconds: as much as decoding a few clips, or looking at hundreds that are known."""
+def _workers(tasks: list[ClipToInspect], most: int) -> int:
+    """How many processes to start. One takes two seconds to start: as long as decoding 8 new clips or checking 500 known ones."""
     fresh = sum(not task.digest for task in tasks)
     return min(most, 1 + fresh // 8 + (len(tasks) - fresh) // 500)
 
@@ -69,7 +69,7 @@ def _workers(tasks: list[Task], most: int) -> int:
 def _known(hashes: HashCache, clip: Clip) -> str:
     try:
         return hashes.known_content(resolve(clip.video))
-    except OSError:  # gone since it was listed; the inspection says so
+    except OSError:  # the file has gone since it was listed; the inspection reports it
         return ""
 
 
@@ -112,7 +112,7 @@ def _frame(name: str, rows: list[dict[str, Any]]) -> pd.DataFrame:
 
 
 def _mark_duplicates(screen: pd.DataFrame, clips: pd.DataFrame) -> pd.DataFrame:
-    """Name, for every clip with the content of an earlier one (in key order), that one."""
+    """Fill `duplicate_of`: for a clip with the same content as an earlier one (in key order), the name of that one."""
     first: dict[str, str] = {}
     copies: dict[tuple[str, ...], str] = {}
     for row in clips[[*KEYS, "content_hash"]].itertuples(index=False, name=None):

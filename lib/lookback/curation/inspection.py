@@ -1,6 +1,6 @@
-"""Look at one clip's files: video facts, camera files, ground truth. A pure function of the clip; runs in worker processes.
+"""Inspect one clip's files: video, camera files, ground truth. A pure function of the clip; runs in worker processes.
 
-Strict validation prints the violations found here; curation turns them into `rejected` rows and keeps what is usable.
+Validation prints the violations found here. Curation writes them into the table `rejected` and keeps what is usable.
 """
 
 from __future__ import annotations
@@ -15,17 +15,20 @@ from lookback.curation.camera_files import CameraFiles, inspect_cameras
 from lookback.curation.probing import Cache, Facts, facts_of
 from lookback.curation.segments import segments_of
 from lookback.errors import MediaError, Reason
-from lookback.layouts.reading import Breach, Findings, Item, Violation, emptied
+from lookback.layouts.reading import Breach, ClipRef, Findings, Violation, emptied
 from lookback.media import content_hash, probe
 from lookback.paths import resolve
 from lookback.registry import BENCHMARKS
 from lookback.workers import WorkerDied, run_tasks
 
-BATCH, MIN_BATCHES = 16, 8  # clips handed to a worker at once; batches each worker must get for that to be fair
+BATCH, MIN_BATCHES = (
+    16,
+    8,
+)  # clips that a worker gets at once; with fewer batches per worker than this, clips are handed out one by one
 
 
 @dataclass(frozen=True)
-class Task:
+class ClipToInspect:
     """One clip to inspect; `digest` is its content hash when that is known already."""
 
     clip: Clip
@@ -44,20 +47,20 @@ class Inspection:
     violations: list[Violation] = field(default_factory=list)
 
 
-def inspect(task: Task) -> Inspection:
+def inspect(task: ClipToInspect) -> Inspection:
     """Probe the video, check everything the clip refers to, screen it."""
     try:
         return _inspect(task)
-    except OSError as error:  # a file beside the video that nothing else spoke of
+    except OSError as error:  # a file beside the video that no other check has reported
         problem = f"cannot be read ({error.strerror or error})"
         place = str(error.filename or task.clip.video)
-        lost = Violation(place, "file", problem, "check its permissions", Reason.MISSING_INPUT, item=Item.of(task.clip))
+        lost = Violation(place, "file", problem, "check its permissions", Reason.MISSING_INPUT, item=ClipRef.of(task.clip))
         return Inspection(None, violations=[lost])
 
 
-def _inspect(task: Task) -> Inspection:
+def _inspect(task: ClipToInspect) -> Inspection:
     clip, findings = task.clip, Findings()
-    item = Item.of(clip)
+    item = ClipRef.of(clip)
     video = resolve(clip.video)
     digest = ""
     try:
@@ -82,8 +85,8 @@ def _inspect(task: Task) -> Inspection:
     return Inspection(clip, digest, screen, segments_of(clip, facts.cuts), findings.violations)
 
 
-def inspect_all(tasks: Sequence[Task], workers: int) -> Iterator[tuple[int, Inspection]]:
-    """(index, inspection) of every task, in the order they finish; a clip that kills its worker is a violation of its own."""
+def inspect_all(tasks: Sequence[ClipToInspect], workers: int) -> Iterator[tuple[int, Inspection]]:
+    """(index, inspection) of every task, in the order they finish. A clip that kills its worker is a violation."""
     size = BATCH if len(tasks) >= MIN_BATCHES * BATCH * workers else 1
     batches = [range(start, min(start + size, len(tasks))) for start in range(0, len(tasks), size)]
     suspects: list[int] = []
@@ -98,13 +101,13 @@ def inspect_all(tasks: Sequence[Task], workers: int) -> Iterator[tuple[int, Insp
         yield suspects[number], _died(tasks[suspects[number]].clip, lone) if isinstance(lone, WorkerDied) else lone
 
 
-def inspect_batch(tasks: Sequence[Task]) -> list[Inspection]:
-    """Several clips in one go: with ten thousand of them, handing each over alone would cost as much as looking at it."""
+def inspect_batch(tasks: Sequence[ClipToInspect]) -> list[Inspection]:
+    """Several clips in one call: with ten thousand clips, handing over each alone would cost as much as inspecting it."""
     return [inspect(task) for task in tasks]
 
 
 def _died(clip: Clip, death: WorkerDied) -> Inspection:
-    lost = Violation(clip.video, "video", death.message, "check the file", Reason.DECODE_FAILED, item=Item.of(clip))
+    lost = Violation(clip.video, "video", death.message, "check the file", Reason.DECODE_FAILED, item=ClipRef.of(clip))
     return Inspection(None, violations=[lost])
 
 
@@ -115,8 +118,8 @@ def media_breach(path: Path, field: str, error: MediaError) -> Breach:
     return Breach(path, field, problem or text, remedy if problem else "copy or generate it again", error.reason)
 
 
-def _ground_truth(clip: Clip, findings: Findings, item: Item) -> Facts | None:
-    """The ground truth's facts, without its cuts: it is probed, not decoded."""
+def _ground_truth(clip: Clip, findings: Findings, item: ClipRef) -> Facts | None:
+    """The ground truth's facts, without its cuts: it is probed and not decoded."""
     if clip.ground_truth is None:
         return None
     path = resolve(clip.ground_truth)
@@ -128,8 +131,8 @@ def _ground_truth(clip: Clip, findings: Findings, item: Item) -> Facts | None:
     return Facts(info.n_frames, info.fps, info.width, info.height, info.duration, info.variable_frame_rate, ())
 
 
-def _checked_timing(clip: Clip, truth: Facts | None, findings: Findings, item: Item) -> Clip:
-    """Phases and marks against the ground truth's real length."""
+def _checked_timing(clip: Clip, truth: Facts | None, findings: Findings, item: ClipRef) -> Clip:
+    """Check phases and mark_time against the real length of the ground truth."""
     if truth is None:
         return clip
     path = resolve(clip.ground_truth or clip.video)
@@ -151,8 +154,8 @@ def _checked_timing(clip: Clip, truth: Facts | None, findings: Findings, item: I
     return clip
 
 
-def _checked_anchor(clip: Clip, findings: Findings, item: Item) -> Clip:
-    """The anchor in pixels and inside the frame; an anchor of shares (all four at most 1) is scaled."""
+def _checked_anchor(clip: Clip, findings: Findings, item: ClipRef) -> Clip:
+    """The clip with its anchor in pixels, inside the frame. An anchor given as shares (all four at most 1) is scaled."""
     anchor = clip.object_anchor
     if anchor is None or clip.width is None or clip.height is None:
         return clip
@@ -168,7 +171,7 @@ def _checked_anchor(clip: Clip, findings: Findings, item: Item) -> Clip:
     return clip
 
 
-def _check_mirror(clip: Clip, findings: Findings, item: Item) -> None:
+def _check_mirror(clip: Clip, findings: Findings, item: ClipRef) -> None:
     if clip.subset == "mirror_test" and clip.n_frames is not None and clip.n_frames % 2:
         problem = f"has {clip.n_frames} frames, and the way back must be as long as the way there"
         breach = Breach(resolve(clip.video), "video", problem, "generate an even number of frames", Reason.LENGTH_MISMATCH)
@@ -188,7 +191,7 @@ def _screen(clip: Clip, facts: Facts, truth: Facts | None, cameras: CameraFiles,
 
 
 def truth_mismatches(clip: Clip, facts: Facts, truth: Facts | None) -> list[str]:
-    """Length and rate against the ground truth, in words; a different length is common and scored all the same."""
+    """Differences of length and rate from the ground truth, in words. A different length is common; the clip is still scored."""
     if truth is None:
         return []
     expected = truth.n_frames - (clip.mark_time or 0)

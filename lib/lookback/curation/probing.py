@@ -1,4 +1,4 @@
-"""What a video is: frames, rate, size, cuts. Found once per content and kept in the store."""
+"""The facts of a video: frames, rate, size, cuts. They are found once per content and kept in the store."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from lookback.store import ArtifactStore, Producer
 
 
 def producer() -> Producer:
-    """The decoder's own code is the version: a change of it probes again."""
+    """The version is the decoder's code: when it changes, videos are probed again."""
     return Producer("probe", "media", code_version("lookback.media", "lookback.curation.probing"))
 
 
 @dataclass(frozen=True)
 class Cache:
-    """Where facts are kept, and under which producer."""
+    """The store of the facts, and the producer under which they are kept."""
 
     store: ArtifactStore
     producer: Producer
@@ -38,14 +38,14 @@ class Facts:
     cuts: tuple[int, ...]
 
     def info(self, path: Path) -> VideoInfo:
-        """The same as the media package states it, for readers that want a VideoInfo."""
+        """The facts as a VideoInfo, for functions that take one."""
         return VideoInfo(
             path, "video", self.n_frames, self.fps, self.width, self.height, self.duration_s, 0, "", "", self.variable_frame_rate
         )
 
 
 def facts_of(path: Path, digest: str, cache: Cache | None) -> Facts:
-    """Probe and look for cuts, or take both from the store; a video that breaks off or cannot be decoded is a MediaError."""
+    """Probe the video and look for cuts, or read both from the store. A truncated or unreadable video is a MediaError."""
     record = cache.store.record(cache.producer, digest) if cache is not None else None
     if record is None:
         record = _measure(path)

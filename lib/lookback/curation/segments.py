@@ -1,4 +1,4 @@
-"""Spans of time of a clip, in frames of the generated video: captions, phases, shots, camera segments, and the layout's own."""
+"""Time segments of a clip, in frames of the generated video: captions, phases, shots, camera segments, and the layout's own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lookback.camera.requests import request_of
 from lookback.camera.text import segment_sentence
 from lookback.clips import KEYS, Clip
 from lookback.errors import NotScorable
-from lookback.measures.phases import phase_map
+from lookback.measures.frames import phase_map
 
 
 def segments_of(clip: Clip, cuts: Sequence[int]) -> list[dict[str, Any]]:
@@ -28,7 +28,7 @@ def segments_of(clip: Clip, cuts: Sequence[int]) -> list[dict[str, Any]]:
 
 
 def clipped(rows: Iterable[dict[str, Any]], n_frames: int) -> list[dict[str, Any]]:
-    """Spans a layout knows beforehand, cut to the video's real length."""
+    """Segments that the layout itself names, cut to the video's real length."""
     return [{**row, "end": min(row["end"], n_frames)} for row in rows if row["start"] < n_frames]
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lookback.camera.poses import Poses, pitch_deg, relative_to_first, turned_yaw_deg
+from lookback.camera.poses import Poses, pitch_deg, relative_to_first, signed_peak, turned_yaw_deg
 
-# The paper names the classes and not their limits; these are ours.
+# The paper names the classes but not their limits; these are ours.
 TURN_DEG = 5.0  # a smaller turn is hand shake or estimation noise
 TRAVEL_UNITS = 0.05  # WRBench's limit of a static camera
-U_TURN_DEG = 120.0  # beyond this the camera looks back
+U_TURN_DEG = 120.0  # from this angle on the camera looks back
 RETURN_SHARE = 0.5  # a head turn ends at less than this share of its peak
 CLASSES = ("Static", "Pan L->R", "Pan R->L", "Tilt U->D", "Tilt D->U", "U-turn", "Forward", "Head turn", "Vertical", "Sideways")
 
@@ -52,14 +52,9 @@ def _observer_class(c2w: Poses, yaw: NDArray[np.float64], looks_vertically: bool
     return "Head turn" if returns or extent.max() <= TRAVEL_UNITS else "Forward"
 
 
-def signed_peak(values: NDArray[np.float64]) -> float:
-    """The value of largest magnitude, with its sign."""
-    return float(values[np.argmax(np.abs(values))])
-
-
 @dataclass(frozen=True)
 class Challenge:
-    """The memory challenge a clip poses: something is left, seen again, and was away for `gap_frames`. None: cannot be told."""
+    """The memory challenge of a clip: the view is left and seen again after `gap_frames`. None: unknown."""
 
     departs: bool | None
     returns: bool | None

@@ -16,7 +16,7 @@ from lookback.files import write_json, write_text
 from lookback.judging.gate import trigger_verdicts
 from lookback.judging.recording import scorer
 from lookback.judging.verdicts import Verdict, clip_verdicts
-from lookback.measures.m_score import m_score
+from lookback.measures.scores import m_score
 from lookback.params import RunParams
 from lookback.scoring.variants import only_chosen
 from lookback.tables import read_table

@@ -15,7 +15,7 @@ from lookback.artifacts import Artifact, Depth, FaceTracks, Masks, People, PoseT
 from lookback.clips import Clip
 from lookback.errors import NotScorable
 from lookback.inspector.run import RunView
-from lookback.measures.epipolar import fundamental_from_poses
+from lookback.measures.geometry import fundamental_from_poses
 
 Point = tuple[float, float]
 MASK_COLOUR = (230, 159, 0)

@@ -17,7 +17,7 @@ from lookback.clips import Clip
 from lookback.errors import LookbackError, MediaError
 from lookback.inspector.overlays import LAYERS, Clicked, missing_overlays, paint
 from lookback.inspector.run import Filters, NoteBook, RunView
-from lookback.measures.phases import ground_truth_index
+from lookback.measures.frames import ground_truth_index
 from lookback.paths import resolve
 from lookback.widgets.frames import FrameServer, encode_image, shown_size
 

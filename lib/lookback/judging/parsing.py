@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from lookback.errors import Reason
 from lookback.judging.question import Answer, Part, Question, Reply
-from lookback.measures.yes_no import yes_probability
+from lookback.measures.scores import yes_probability
 
 YesNo = Literal["yes", "no"]
 

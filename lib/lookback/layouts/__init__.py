@@ -1,7 +1,7 @@
-"""Dataset layouts: one reader per benchmark, one set of checks for strict validation and lenient loading."""
+"""Dataset layouts: how folders and files are read into clips, and which checks they pass. Each benchmark has its own reader."""
 
 from lookback.layouts.detection import detect, read
 from lookback.layouts.filters import apply_filters
-from lookback.layouts.reading import Breach, Item, Reading, Violation
+from lookback.layouts.reading import Breach, ClipRef, Reading, Violation
 
-__all__ = ["Breach", "Item", "Reading", "Violation", "apply_filters", "detect", "read"]
+__all__ = ["Breach", "ClipRef", "Reading", "Violation", "apply_filters", "detect", "read"]

@@ -1,7 +1,7 @@
-"""`anchors.csv` beside any dataset: where the subject is in a clip's first frame, for layouts that carry no box of their own.
+"""`anchors.csv` beside any dataset: where the subject is in a clip's first frame, for layouts without a box of their own.
 
-Columns: clip_id, centre_x, centre_y, width, height, in pixels of the video. With it the embedded mask backend, which cannot
-read a name, follows the subject of MemoBench, WRBench, MIND and folder clips too.
+Columns: clip_id, centre_x, centre_y, width, height, in pixels of the video. The embedded mask backend cannot find a subject by
+name. With this file it can follow the subject of MemoBench, WRBench, MIND and folder clips too.
 """
 
 from __future__ import annotations

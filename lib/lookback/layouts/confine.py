@@ -15,11 +15,11 @@ from lookback.paths import resolve
 
 VIDEO_SUFFIXES = {".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".gif", ".webp"}
 FRAME_SUFFIXES = {".png", ".jpg", ".jpeg"}
-MAX_DEPTH = 12  # no layout is deeper; ends a walk through a tree that nests without end
+MAX_DEPTH = 12  # no layout is deeper; the limit ends the walk through endless folders
 
 
 class Root:
-    """A dataset folder; every path a document names goes through `inside`."""
+    """A dataset folder. Every path in a document is checked with `inside`."""
 
     def __init__(self, folder: Path):
         self.path = folder
@@ -35,7 +35,7 @@ class Root:
         return cls(folder)
 
     def inside(self, text: Any, where: Path | str, field: str, base: Path | None = None) -> Path:
-        """`text` below `base` (the root unless given), or a Breach that says how it leaves the dataset."""
+        """`text` as a path below `base` (default: the root), or a Breach when it leads out of the dataset."""
         if not isinstance(text, str) or not text.strip() or "\0" in text:
             raise Breach(where, field, f"is no path but {text!r}", "write a path relative to the dataset folder")
         relative = "write it relative to the dataset folder"
@@ -64,7 +64,7 @@ class Root:
             raise Breach(where, field, problem, "copy the file into the dataset folder")
 
     def _reached_plainly(self, target: Path) -> bool:
-        """Whether no component below the root is a link; folders that were looked at once are remembered."""
+        """Whether no part of the path below the root is a link. Folders that were checked once are remembered."""
         steps = []
         while target not in self._plain:
             if target.is_symlink() or target == target.parent:
@@ -116,7 +116,7 @@ def is_video_file(path: Path) -> bool:
 
 
 def entries(folder: Path) -> list[Path]:
-    """What lies in a folder, sorted, hidden entries passed over; nothing when it is no folder."""
+    """The entries of a folder, sorted, without hidden ones; empty when it is not a folder."""
     if not folder.is_dir():
         return []
     return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
@@ -135,7 +135,7 @@ def folders(folder: Path) -> list[Path]:
 
 
 def walk(root: Root, findings: Findings | None = None) -> Iterator[tuple[Path, list[Path]]]:
-    """(folder, its files) below the root in sorted order. A link that loops or leads out is a violation and is not entered."""
+    """(folder, its files) below the root in sorted order. A link that loops or leads out is a violation and is not followed."""
     seen: set[str] = set()
     waiting = [(root.path, 0)]
     while waiting:

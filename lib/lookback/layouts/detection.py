@@ -1,4 +1,4 @@
-"""Which layout a folder has: asked of every registered layout, answered with a reason in words."""
+"""Which layout a folder has. Every registered layout is asked, and the answer comes with a reason in words."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def detect(root: Path) -> tuple[str, str]:
         raise UsageError(f"{root} could be several layouts ({reasons}); say which with layout (--layout)")
     specs = sorted(LAYOUTS, key=lambda spec: spec.name == FALLBACK)
     looked = "; ".join(f"{spec.name}: {spec.looks_like}" for spec in specs)
-    raise UsageError(f"{root} has no layout that is known; looked for {looked}")
+    raise UsageError(f"{root} has no known layout; looked for {looked}")
 
 
 def read(source: Source) -> Reading:
-    """Read a source in its layout, detecting it when that is left to us; the notes begin with the reason."""
+    """Read a source in its layout. With `auto` the layout is detected, and the first note gives the reason."""
     root = resolve(source.root)
     try:
         name, why = (source.layout, "") if source.layout != "auto" else detect(root)
@@ -51,7 +51,7 @@ def read(source: Source) -> Reading:
 
 
 def _refuse_odd_names(reading: Reading) -> None:
-    """Clips whose ids or paths hold bytes that are no text (no table could store them), or whose ids hold control characters."""
+    """Remove clips whose ids or paths are not UTF-8 (no table could store them), or whose ids contain control characters."""
     findings = Findings(reading.violations)
     kept = []
     for clip in reading.clips:

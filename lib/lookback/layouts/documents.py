@@ -15,14 +15,13 @@ from lookback.errors import Reason, brief
 from lookback.layouts.reading import Breach
 from lookback.yaml_files import parse_yaml
 
-# Far above any real document (an action.json of 15 minutes is 6 MB), far below what would fill the memory.
+# Real documents are far smaller (an action.json of 15 minutes is 6 MB); larger ones could fill the memory.
 MAX_BYTES = {".json": 64 << 20, ".yaml": 1 << 20, ".yml": 1 << 20, ".jsonl": 256 << 20, ".csv": 64 << 20, ".xlsx": 32 << 20}
 MAX_UNPACKED_XLSX = 512 << 20
-_MISSING = object()
 
 
 class Document:
-    """A parsed mapping that names its file and field in every complaint. Fields are dotted: `metadata.object_anchor`."""
+    """A parsed mapping whose errors name the file and the field. Fields may be dotted: `metadata.object_anchor`."""
 
     def __init__(self, value: Any, where: Path | str, prefix: str = ""):
         if not isinstance(value, dict):
@@ -40,13 +39,13 @@ class Document:
         """The first of these fields that is present, else the first name."""
         return next((name for name in fields if self.get(name) not in (None, "")), fields[0])
 
-    def text(self, field: str, default: Any = _MISSING) -> str:
+    def text(self, field: str, default: str | None = None) -> str:
         value = self.get(field)
-        if value is None and default is not _MISSING:
+        if value is None and default is not None:
             return default
-        if not isinstance(value, str) or not value.strip() or not is_unicode(value):
+        if not _is_text(value):
             raise self.breach(field, value, "a text")
-        return value.strip()
+        return str(value).strip()
 
     def name(self, field: str) -> str:
         """A text that may become part of an id: no separators, no control characters."""
@@ -60,32 +59,26 @@ class Document:
             )
         return value
 
-    def integer(self, field: str, default: Any = _MISSING, low: int = 0) -> Any:
+    def integer(self, field: str, low: int = 0) -> int:
         value = self.get(field)
-        if value is None and default is not _MISSING:
-            return default
         if isinstance(value, bool) or not isinstance(value, int | float) or value != int_or_none(value) or value < low:
             raise self.breach(field, value, f"a whole number of {low} or more")
         return int(value)
 
-    def number(self, field: str, default: Any = _MISSING) -> Any:
-        """A finite number above 0."""
+    def number(self, field: str) -> float | None:
+        """A finite number above 0; None when absent."""
         value = self.get(field)
-        if value is None and default is not _MISSING:
-            return default
+        if value is None:
+            return None
         if isinstance(value, bool) or not isinstance(value, int | float) or not is_finite(value) or value <= 0:
             raise self.breach(field, value, "a number above 0")
         return float(value)
 
-    def texts(self, field: str, default: Any = _MISSING) -> list[str]:
+    def texts(self, field: str, default: list[str] | None = None) -> list[str]:
         value = self.get(field)
-        if value is None and default is not _MISSING:
+        if value is None and default is not None:
             return default
-        if (
-            not isinstance(value, list)
-            or not value
-            or not all(isinstance(part, str) and part.strip() and is_unicode(part) for part in value)
-        ):
+        if not isinstance(value, list) or not value or not all(map(_is_text, value)):
             raise self.breach(field, value, "a list of texts")
         return [part.strip() for part in value]
 
@@ -104,8 +97,12 @@ class Document:
         return Breach(self.where, self.prefix + field, f"is {_kind(value)}, not {wanted}", f"write {wanted}")
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and is_unicode(value)
+
+
 def is_unicode(text: str) -> bool:
-    """Whether the text can be written as UTF-8: JSON can spell half a surrogate pair, and file names can hold any byte."""
+    """Whether the text can be written as UTF-8. JSON can contain half a surrogate pair, and file names can contain any byte."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
@@ -114,7 +111,7 @@ def int_or_none(value: float) -> int | None:
 
 
 def is_finite(value: float) -> bool:
-    """Also of whole numbers, of which JSON can hold more digits than a float."""
+    """Whether a number is finite and fits; JSON can hold whole numbers with more digits than a float."""
     return abs(value) < 2**63 if isinstance(value, int) else math.isfinite(value)
 
 
@@ -145,7 +142,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def read_rows(path: Path) -> list[tuple[str, dict[str, str]]]:
-    """('file:row', {column: text}) of a CSV or XLSX file; column names are lower-case, empty rows are passed over."""
+    """('file:row', {column: text}) of a CSV or XLSX file; column names are lower-case, empty rows are skipped."""
     from lookback.paths import portable
 
     table = _xlsx(path) if path.suffix.lower() == ".xlsx" else _csv(path)

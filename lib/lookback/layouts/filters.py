@@ -1,4 +1,4 @@
-"""Filters: a name that does not occur is an error that lists the valid ones, never an empty run."""
+"""Filters by model, subset, condition and sample. A name that does not occur is an error that lists the valid names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from lookback.clips import Clip
 from lookback.errors import UsageError
-from lookback.layouts.reading import Item, Reading, Violation
+from lookback.layouts.reading import ClipRef, Reading, Violation
 from lookback.params.stages import Filters
 
 FIELDS = {"models": "model_id", "subsets": "subset", "conditions": "condition_id", "sample_ids": "sample_id"}
@@ -19,7 +19,7 @@ def apply_filters(readings: list[Reading], filters: Filters) -> list[Reading]:
     kept = [
         Reading(
             reading.layout,
-            [clip for clip in reading.clips if _keeps(filters, Item.of(clip))],
+            [clip for clip in reading.clips if _keeps(filters, ClipRef.of(clip))],
             reading.segments,
             [violation for violation in reading.violations if _keeps(filters, violation.item, unknown_passes=True)],
             list(reading.notes),
@@ -49,8 +49,8 @@ def segment_key(row: dict[str, object]) -> tuple[object, ...]:
     return (row["benchmark"], row["setting"], row["model_id"], row["clip_id"])
 
 
-def _items(reading: Reading) -> list[Item]:
-    return [Item.of(clip) for clip in reading.clips] + [violation.item for violation in reading.violations]
+def _items(reading: Reading) -> list[ClipRef]:
+    return [ClipRef.of(clip) for clip in reading.clips] + [violation.item for violation in reading.violations]
 
 
 def _unknown(option: str, name: str, known: list[str]) -> str:
@@ -63,8 +63,8 @@ def _unknown(option: str, name: str, known: list[str]) -> str:
     return f"The filter {option} names '{name}', which the data does not have; {hint}valid: {', '.join(known[:MAX_LISTED])}{more}"
 
 
-def _keeps(filters: Filters, item: Item, unknown_passes: bool = False) -> bool:
-    """Whether an item passes; a violation whose item is not known in full (a broken line) is never filtered out."""
+def _keeps(filters: Filters, item: ClipRef, unknown_passes: bool = False) -> bool:
+    """Whether a clip passes. A violation whose clip is only partly known (a broken line) is never filtered out."""
     for option, field in FIELDS.items():
         wanted, value = getattr(filters, option), getattr(item, field)
         if wanted and value not in wanted and not (unknown_passes and value == ""):
@@ -73,6 +73,6 @@ def _keeps(filters: Filters, item: Item, unknown_passes: bool = False) -> bool:
 
 
 def concerning(violations: list[Violation], clips: list[Clip]) -> list[Violation]:
-    """The violations about these clips, shared files and items that are no clips; those of clips cut off by `limit` drop out."""
-    items = {Item.of(clip) for clip in clips}
+    """The violations about these clips, shared files and broken items. Those of clips beyond `limit` are left out."""
+    items = {ClipRef.of(clip) for clip in clips}
     return [v for v in violations if not v.concerns or not v.item.model_id or v.item in items]

@@ -1,6 +1,6 @@
-"""What a reader gives back: clips, and one violation for everything that broke the layout's contract.
+"""What a layout's reader returns: clips, and one violation for every broken rule of the layout.
 
-Strict validation prints the violations; lenient loading makes rows of `rejected` of them and runs the rest. Both see the same.
+Validation prints the violations. Curation writes them into the table `rejected` and goes on with the rest.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from lookback.paths import portable
 
 
 @dataclass(frozen=True)
-class Item:
-    """The generated video a violation is about, as far as it is known; what filters select by."""
+class ClipRef:
+    """Which generated video a violation is about, as far as it is known. Filters select by these names."""
 
     model_id: str = ""
     subset: str = ""
@@ -27,7 +27,7 @@ class Item:
     sample_id: str = ""
 
     @classmethod
-    def of(cls, clip: Clip) -> Item:
+    def of(cls, clip: Clip) -> ClipRef:
         return cls(clip.model_id, clip.subset, clip.condition_id, clip.sample_id)
 
 
@@ -40,9 +40,9 @@ class Violation:
     problem: str
     remedy: str
     reason: Reason
-    concerns: str = ""  # the Clip field that cannot be used; empty: the whole item cannot
-    kept: bool = False  # the field stays in the clip: the metric that reads it gives the same reason
-    item: Item = Item()
+    concerns: str = ""  # the Clip field that cannot be used; empty: the whole clip cannot be used
+    kept: bool = False  # the field stays in the clip, and the metric that reads it gives the same reason
+    item: ClipRef = ClipRef()
 
     @property
     def line(self) -> str:
@@ -62,7 +62,7 @@ class Violation:
 
 
 class Breach(Exception):
-    """Raised by a check; the reader's `Findings` turn it into a violation and go on with the next item."""
+    """Raised by a check. `Findings` turns it into a violation, and the reader goes on with the next clip."""
 
     def __init__(self, path: Path | str, field: str, problem: str, remedy: str, reason: Reason = Reason.INVALID_INPUT):
         self.path, self.field, self.problem, self.remedy, self.reason = path, field, problem, remedy, reason
@@ -75,16 +75,16 @@ class Findings:
 
     violations: list[Violation] = field(default_factory=list)
 
-    def add(self, breach: Breach, concerns: str = "", item: Item | None = None, kept: bool = False) -> None:
+    def add(self, breach: Breach, concerns: str = "", item: ClipRef | None = None, kept: bool = False) -> None:
         place = portable(breach.path) if isinstance(breach.path, Path) else breach.path
         place, problem = _writable(place), _writable(breach.problem)
-        found = Violation(place, breach.field, problem, breach.remedy, breach.reason, concerns, kept, item or Item())
-        if found not in self.violations[-50:]:  # a shared file (one sample.json for six models) is reported once per item in a row
+        found = Violation(place, breach.field, problem, breach.remedy, breach.reason, concerns, kept, item or ClipRef())
+        if found not in self.violations[-50:]:  # one sample.json may serve six models: it is reported once
             self.violations.append(found)
 
     @contextmanager
-    def guard(self, concerns: str = "", item: Item | None = None) -> Iterator[None]:
-        """Record a breach raised inside instead of letting it end the reading."""
+    def guard(self, concerns: str = "", item: ClipRef | None = None) -> Iterator[None]:
+        """Record a breach that is raised inside, so that reading goes on."""
         try:
             yield
         except Breach as breach:
@@ -92,13 +92,13 @@ class Findings:
 
 
 def _writable(text: str) -> str:
-    """Bytes of a file name that are no UTF-8, and control characters, as escapes: the line can be printed and stored."""
+    """The text with control characters and bytes that are not UTF-8 written as escapes, so that it can be printed and stored."""
     return one_line(text.encode("utf-8", "backslashreplace").decode())
 
 
 @dataclass
 class Reading:
-    """A dataset as read: clips without video facts, spans of time the layout itself knows, violations, and notes for a person."""
+    """A dataset as read: clips (their videos are not probed yet), time segments that the layout names, violations, and notes."""
 
     layout: str
     clips: list[Clip] = field(default_factory=list)
@@ -121,7 +121,8 @@ def without_duplicates(clips: list[Clip], findings: Findings, where: dict[int, P
             problem = f"the clip id '{clip.clip_id}' of model '{clip.model_id}' occurs a second time"
             place = where.get(id(clip), clip.video)
             findings.add(
-                Breach(place, "clip_id", problem, "give every generated video its own id, or remove the copy"), item=Item.of(clip)
+                Breach(place, "clip_id", problem, "give every generated video its own id, or remove the copy"),
+                item=ClipRef.of(clip),
             )
         else:
             kept[clip.key] = clip

@@ -1,6 +1,6 @@
-"""Writing a dataset in a benchmark's layout: what a writer is given, and how its files are written.
+"""Writing a dataset in a benchmark's layout: what a writer gets, and how files are written.
 
-The demo world writes its clips this way, and so can anything else that has films with known cameras.
+The demo world uses it; any other source of videos with known cameras can use it too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Box = tuple[float, float, float, float]  # centre x, centre y, width, height in 
 
 @dataclass(frozen=True)
 class Texts:
-    """What is said about a task in words."""
+    """The texts of a task."""
 
     subject: str
     attributes: tuple[str, ...]
@@ -49,7 +49,7 @@ class Request:
     texts: Texts
     fps: float
     mark_time: int = 0  # the generated video begins here
-    further: Mapping[str, Any] = field(default_factory=dict)  # what only one layout has a field for
+    further: Mapping[str, Any] = field(default_factory=dict)  # values that only one layout has a field for
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +57,8 @@ class Film:
     """A video with everything that is known about it."""
 
     frames: NDArray[np.uint8]  # (N,H,W,3)
-    c2w: NDArray[np.float64]  # (N,4,4) the camera that filmed
-    target_c2w: NDArray[np.float64]  # (N,4,4) the camera that was asked for
+    c2w: NDArray[np.float64]  # (N,4,4) the real camera path
+    target_c2w: NDArray[np.float64]  # (N,4,4) the requested camera path
     intrinsics: NDArray[np.float64]  # (3,3)
     depth: NDArray[np.float32]  # (N,H,W)
     subject_box: Box | None  # in the first frame
@@ -69,7 +69,7 @@ class Film:
 
 @dataclass(frozen=True)
 class Delivery:
-    """One model's answer to a request."""
+    """One model's video for a request."""
 
     request: Request
     model_id: str
@@ -106,7 +106,7 @@ def write_image(path: Path, frame: NDArray[Any]) -> None:
     written, content = cv2.imencode(path.suffix, data, options)
     if not written:
         raise ValueError(f"{path}: a picture of shape {data.shape} cannot be written as {path.suffix}")
-    path.write_bytes(content.tobytes())  # cv2.imwrite says nothing of a full disk
+    path.write_bytes(content.tobytes())  # cv2.imwrite does not report a full disk
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -1,1 +1,1 @@
-"""Maths that several metrics use: pure functions on arrays."""
+"""Functions on arrays that several metrics use."""

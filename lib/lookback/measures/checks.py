@@ -1,4 +1,4 @@
-"""Input contracts of the functional twins: what is wrong becomes `NotScorable` with a typed reason."""
+"""Checks of a metric's inputs. A broken input raises `NotScorable` with a typed reason."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VALUE_TOLERANCE = 1e-3  # resampled float images overshoot [0,1] by this much at
 
 
 def require_variant(variant: str, known: Sequence[str]) -> None:
-    """The variant is one this metric has; a wrong name is a mistake of the call, not of the clip."""
+    """UsageError unless this metric has the variant: a wrong name is a mistake in the call, not in the clip."""
     if variant not in known:
         raise UsageError(f"There is no variant '{variant}' of this metric; it has {', '.join(known)}.")
 

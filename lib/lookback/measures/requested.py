@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from lookback.array_files import read_arrays
 from lookback.camera.intent import PRESETS, compile, parse, preset
 from lookback.camera.poses import Poses, validate_poses
 from lookback.camera.resample import resample_poses
 from lookback.camera.text import parse_action
-from lookback.errors import LookbackError, NotScorable, Reason
-from lookback.measures.files import load_array
+from lookback.errors import ContractError, LookbackError, NotScorable, Reason
 from lookback.paths import resolve
 
 if TYPE_CHECKING:
     from lookback.scoring import ScoringClip
+
+
+def load_array(path: Path) -> np.ndarray:
+    """A .npy file without pickles, or NotScorable that names it."""
+    if not path.is_file():
+        raise NotScorable(Reason.MISSING_INPUT, f"{path.name} does not exist")
+    try:
+        arrays = read_arrays(path)
+    except ContractError as error:
+        raise NotScorable(Reason.INVALID_INPUT, str(error)) from None
+    if "array" not in arrays:
+        raise NotScorable(Reason.INVALID_INPUT, f"{path.name} is an archive of arrays, not one array")
+    return arrays["array"]
 
 
 def requested_poses(context: ScoringClip, n_frames: int) -> Poses:
@@ -28,7 +44,7 @@ def requested_poses(context: ScoringClip, n_frames: int) -> Poses:
 
 
 def given_poses(context: ScoringClip) -> Poses:
-    """The trajectory the model was given (N,4,4), as it lies in the clip's file."""
+    """The trajectory that the model was given (N,4,4), from the clip's file."""
     file = context.need("target_poses")
     try:
         return validate_poses(load_array(resolve(file)), file)

@@ -1,1 +1,1 @@
-"""The metrics of the four benchmarks: one file per metric, shared maths in `shared`, every pure twin in `functional`."""
+"""`functional` lists every metric as a pure function on arrays. The metrics themselves are in `lookback.benchmarks`."""

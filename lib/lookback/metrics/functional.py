@@ -1,4 +1,4 @@
-"""Every metric's pure twin on arrays. Each returns a float, an array or a small dict, or raises `NotScorable(reason)`.
+"""Every metric as a pure function on arrays. Each returns a float, an array or a small dict, or raises `NotScorable(reason)`.
 
 Poses are (N,4,4) camera-to-world in OpenCV axes; images uint8 or float in [0,1], RGB, (N,H,W,3).
 """
@@ -6,50 +6,50 @@ Poses are (N,4,4) camera-to-world in OpenCV axes; images uint8 or float in [0,1]
 from __future__ import annotations
 
 from lookback.benchmarks.mbench.metrics.camera_interaction import camera_interaction, camera_interaction_cosine, twist_cosines
-from lookback.benchmarks.mbench.metrics.human_identity_consistency import tracks_consistency
+from lookback.benchmarks.mbench.metrics.human_consistency import tracks_consistency
 from lookback.benchmarks.mbench.metrics.object_geometry_consistency import masked_ssim_warp
 from lookback.benchmarks.mbench.metrics.object_texture_consistency import centroid_consistency
-from lookback.benchmarks.mbench.metrics.progress_correctness import progress_correctness
 from lookback.benchmarks.mbench.metrics.prompt_interaction import segment_cosines, text_interaction
 from lookback.benchmarks.mbench.metrics.rendering_lighting import lighting_deviation, lighting_score
 from lookback.benchmarks.mbench.metrics.rendering_style import gram_matrix, style_consistency
 from lookback.benchmarks.mbench.metrics.spatial_epipolar import epipolar_error, epipolar_score
 from lookback.benchmarks.mbench.metrics.spatial_reprojection import reprojection_error, reprojection_score
-from lookback.benchmarks.mbench.metrics.state_progress import state_progress
+from lookback.benchmarks.mbench.metrics.state_progress import progress_correctness, state_progress
 from lookback.benchmarks.memobench.metrics.camera_controllability import (
     camera_controllability,
     camera_errors,
     inactivity_gate,
     passes_motion_gate,
 )
+from lookback.benchmarks.memobench.metrics.fidelity import psnr, ssim
 from lookback.benchmarks.memobench.metrics.geo3d import geo3d
 from lookback.benchmarks.memobench.metrics.image_reward import image_reward
 from lookback.benchmarks.memobench.metrics.motion_smoothness import motion_smoothness, warp_errors
 from lookback.benchmarks.memobench.metrics.object_identity import object_identity
 from lookback.benchmarks.memobench.metrics.ors import best_detection, object_reappearance
-from lookback.benchmarks.memobench.metrics.psnr import psnr
-from lookback.benchmarks.memobench.metrics.ssim import ssim
 from lookback.benchmarks.memobench.metrics.visual_quality import visual_quality
 from lookback.benchmarks.memobench.metrics.vqa import vqa_pass_rate
 from lookback.benchmarks.mind.metrics.action import action_rpe, rpe
 from lookback.benchmarks.mind.metrics.dino import dino_mse
-from lookback.benchmarks.mind.metrics.gsc import gsc
-from lookback.benchmarks.mind.metrics.lcm import lcm
-from lookback.benchmarks.mind.metrics.preprocess import preprocess
+from lookback.benchmarks.mind.metrics.fidelity import gsc, lcm
+from lookback.benchmarks.mind.metrics.shared import preprocess
 from lookback.benchmarks.mind.metrics.visual import visual
 from lookback.benchmarks.wrbench.metrics.cam_align import cam_align, static_hold
 from lookback.benchmarks.wrbench.metrics.cam_prec import cam_prec, camera_precision
 from lookback.benchmarks.wrbench.metrics.probes import probe_score
 from lookback.benchmarks.wrbench.metrics.reobservation import dimension_average, is_sparse, reobservation_pattern, support_rate
 from lookback.benchmarks.wrbench.metrics.visual_integrity import integrity_parts, visual_integrity
-from lookback.measures.correspondences import match_sift
-from lookback.measures.epipolar import fundamental_from_poses
-from lookback.measures.m_score import m_score, trigger_scores
-from lookback.measures.pairs import caption_segment_pairs, fold_pairs
-from lookback.measures.phases import ground_truth_index, ground_truth_pairs, phase_frames, phase_map
-from lookback.measures.tracks import track_identities
-from lookback.measures.warp import depth_warp, homography_warp
-from lookback.measures.yes_no import yes_probability
+from lookback.measures.features import track_identities
+from lookback.measures.frames import (
+    caption_segment_pairs,
+    fold_pairs,
+    ground_truth_index,
+    ground_truth_pairs,
+    phase_frames,
+    phase_map,
+)
+from lookback.measures.geometry import depth_warp, fundamental_from_poses, homography_warp, match_sift
+from lookback.measures.scores import m_score, trigger_scores, yes_probability
 
 __all__ = [
     "action_rpe",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from inspect import isgenerator
 from itertools import islice
@@ -15,7 +15,7 @@ from lookback.registry import MetricSpec
 from lookback.scoring.clock import Spent, clocked
 from lookback.scoring.context import ScoringClip
 from lookback.scoring.decode import serve
-from lookback.scoring.requests import Request
+from lookback.scoring.requests import PixelScoring, Request
 from lookback.scoring.results import Item, Scored
 
 ROUNDS = 3  # a metric may ask for pixels again after its first answer; more rounds mean more decodes
@@ -27,7 +27,7 @@ class _Running:
 
     number: int
     name: str  # of the metric and its variant
-    generator: Generator[Request | list[Request], Any, Scored]
+    generator: PixelScoring
     request: Request | list[Request] | None = None
     answer: Any = field(default=None)
 
@@ -74,7 +74,7 @@ def missing(reason: Reason | str, detail: str) -> Scored:
     return Scored([Item(reason=str(reason), detail=detail)])
 
 
-def _begin(spec: MetricSpec, context: ScoringClip) -> Generator[Request | list[Request], Any, Scored]:
+def _begin(spec: MetricSpec, context: ScoringClip) -> PixelScoring:
     """A metric that needs no pixels is a plain function: wrap it, so that all run alike."""
     result = spec.score(context)
     if isgenerator(result):

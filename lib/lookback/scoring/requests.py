@@ -7,11 +7,13 @@ answered by one computation, so that PSNR and SSIM share their resized frames.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+
+from lookback.scoring.results import Scored
 
 
 class Consumer(Protocol):
@@ -49,3 +51,4 @@ class Paired:
 
 
 Request = Frames | Stream | Paired
+PixelScoring = Generator[Request | list[Request], Any, Scored]  # what a metric that asks for pixels returns

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from lookback.camera.poses import from_yaw_pitch_roll
-from lookback.measures.warp import flow_warp
+from lookback.measures.geometry import flow_warp
 from lookback.metrics.functional import depth_warp, homography_warp, match_sift
 
 K = np.array([[400.0, 0.0, 255.5], [0.0, 400.0, 255.5], [0.0, 0.0, 1.0]])

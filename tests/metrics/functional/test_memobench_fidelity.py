@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from lookback.benchmarks.memobench.metrics.fidelity import frame_psnr, frame_ssim, to_generated_size
-from lookback.measures.ssim import PairComparison
+from lookback.measures.images import PairComparison
 from lookback.metrics.functional import psnr, ssim
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 from torchmetrics.functional.image import structural_similarity_index_measure

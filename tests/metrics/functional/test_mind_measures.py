@@ -8,7 +8,8 @@ import cv2
 import numpy as np
 import pytest
 import torch
-from lookback.benchmarks.mind.metrics.frame_measures import frame_measures, lcm_length, scored_length
+from lookback.benchmarks.mind.metrics.fidelity import frame_measures
+from lookback.benchmarks.mind.metrics.shared import lcm_length, scored_length
 from lookback.errors import NotScorable, Reason
 from lookback.metrics.functional import dino_mse, gsc, lcm, preprocess, visual
 from torchmetrics.functional.image import peak_signal_noise_ratio, structural_similarity_index_measure

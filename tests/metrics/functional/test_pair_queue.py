@@ -9,8 +9,7 @@ import cv2
 import numpy as np
 import pytest
 from lookback.errors import NotScorable, Reason
-from lookback.measures.fidelity import PairQueue, map_pairs
-from lookback.measures.ssim import PairComparison
+from lookback.measures.images import PairComparison, PairQueue, map_pairs
 
 
 @pytest.fixture(params=[1, 2])
@@ -57,7 +56,7 @@ def test_few_pairs_are_in_flight(threads: int) -> None:
 
 
 def test_threads_do_not_share_buffers(threads: int, rng: np.random.Generator) -> None:
-    from lookback.benchmarks.mind.metrics.frame_measures import frame_measures
+    from lookback.benchmarks.mind.metrics.fidelity import frame_measures
 
     pairs = [tuple(rng.random((2, 40, 50, 3)).astype(np.float32)) for _ in range(24)]
     alone = []

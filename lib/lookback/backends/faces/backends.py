@@ -24,8 +24,7 @@ from lookback.backends.faces.scrfd import SIDE, Scrfd
 from lookback.backends.runtime import ConfiguredBackend, Options, checkpoint, onnx_providers
 from lookback.clips import Clip
 from lookback.errors import BackendUnavailable, NotScorable, Reason
-from lookback.measures import tracks
-from lookback.measures.tracks import track_identities
+from lookback.measures.features import MATCH_THRESHOLD, track_identities
 from lookback.media import VideoInfo, sample_segments, sample_uniform
 from lookback.registry import BENCHMARKS, backend
 
@@ -104,7 +103,7 @@ class FaceJob:
 class BuffaloL(ConfiguredBackend):
     """The option `path` names another folder with a detection and a recognition model, as InsightFace stores them."""
 
-    defaults: ClassVar[Options] = {"path": "", "min_score": 0.5, "frames": N_FRAMES, "tracker_threshold": tracks.MATCH_THRESHOLD}
+    defaults: ClassVar[Options] = {"path": "", "min_score": 0.5, "frames": N_FRAMES, "tracker_threshold": MATCH_THRESHOLD}
     weights = BUFFALO_WEIGHTS
     modules = ("insightface", "onnxruntime")
 

@@ -1,4 +1,4 @@
-"""A plain folder of videos: no paper, no request, no ground truth; scored with what needs nothing but the video."""
+"""A plain folder of videos, without paper, request or ground truth. Only metrics that need nothing but the video apply."""
 
 from __future__ import annotations
 

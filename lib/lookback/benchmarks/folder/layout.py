@@ -9,7 +9,7 @@ from typing import Any
 from lookback.clips import Clip
 from lookback.errors import UsageError
 from lookback.layouts.confine import FRAME_SUFFIXES, Root, entries, folders, has_frames, is_video_file, walk
-from lookback.layouts.reading import Breach, Findings, Item, Reading, without_duplicates
+from lookback.layouts.reading import Breach, ClipRef, Findings, Reading, without_duplicates
 from lookback.params.stages import Source
 from lookback.paths import portable
 from lookback.registry import layout
@@ -111,7 +111,7 @@ def _clip(root: Root, path: Path, matcher: re.Pattern[str], findings: Findings) 
     values.setdefault("model_id", root.path.name)
     values.setdefault("sample_id", values["clip_id"])
     values.setdefault("scene", values["clip_id"])
-    item = Item(values["model_id"], values.get("subset", ""), values.get("condition_id", ""), values["sample_id"])
+    item = ClipRef(values["model_id"], values.get("subset", ""), values.get("condition_id", ""), values["sample_id"])
     try:
         root.video(path, path, "video")
     except Breach as breach:

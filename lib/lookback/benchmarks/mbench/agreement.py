@@ -13,7 +13,7 @@ SETTINGS = {"T": "text", "A": "action"}
 
 
 def add_tables(analysis: Analysis) -> None:
-    """The tables whose parts were computed."""
+    """Add the tables for which there are results."""
     votes, plan, tables = analysis.votes, analysis.plan, analysis.tables
     if "ranking" in tables and analysis.has("mbench", "preference"):
         ranking = tables["ranking"][tables["ranking"]["benchmark"] == "mbench"]

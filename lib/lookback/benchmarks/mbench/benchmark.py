@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from lookback.benchmark import Benchmark, ContentTable, Export, PairQuestions, SelfCheck, YesNoQuestion
-from lookback.benchmarks.mbench.questions import PREFERENCE, TRIGGER
 from lookback.camera.requests import action_request
 from lookback.clips import Clip
 from lookback.registry import benchmark
@@ -19,6 +18,29 @@ if TYPE_CHECKING:
     from lookback.published.printed import PrintedPaper
     from lookback.report.paper import PaperData
     from lookback.report.table import PaperTable
+
+SUBSETS = ("human", "object", "environment", "causal")
+# What MBench asks its annotators: twelve dimensions, each of its own subset, and one trigger per subset (appendix C.1).
+PREFERENCE = {
+    "human_identity": ("human", "Which video better keeps the same person: is the face after the return the face from before?"),
+    "human_appearance": ("human", "Which video better keeps the person's clothes, hair and build after the return?"),
+    "object_texture": ("object", "Which video better keeps the object's surface, colours and markings after the return?"),
+    "object_geometry": ("object", "Which video better keeps the object's shape and size after the return?"),
+    "epipolar": ("environment", "Which video better keeps the place's layout when the camera comes back?"),
+    "reprojection": ("environment", "In which video do things stand more exactly where they stood before?"),
+    "lighting": ("environment", "Which video better keeps brightness and colour of light when the camera comes back?"),
+    "style": ("environment", "Which video better keeps one rendering style throughout?"),
+    "action_interaction": ("causal", "In which video does the camera follow the requested motion better?"),
+    "text_interaction": ("causal", "Which video better shows what the captions say, segment by segment?"),
+    "state_evolution": ("causal", "In which video does the unseen process visibly go on while nobody looks?"),
+    "evolution_correctness": ("causal", "In which video has the unseen process reached the more plausible state at the return?"),
+}
+TRIGGER = {
+    "human": "Does the person visibly leave the view and come back?",
+    "object": "Does the object visibly leave the view (or get covered) and come back?",
+    "environment": "Does the camera visibly leave the first view and come back to it?",
+    "causal": "Does the video visibly enter its challenge: does the process run on while it is out of view, and is it seen again?",
+}
 
 
 @benchmark
@@ -38,8 +60,6 @@ class MBench(Benchmark):
         return action_request(action if isinstance(action, str) else tuple(action), clip.n_frames)
 
     def contents(self, clips: pd.DataFrame, screen: pd.DataFrame) -> list[ContentTable]:
-        from lookback.benchmarks.mbench.contents import composition
-
         return [ContentTable("mbench-4", "MBench table 4: samples by subset", composition(clips), ["subset"])]
 
     def samples_each_caption(self, clip: Clip) -> bool:
@@ -89,3 +109,12 @@ class MBench(Benchmark):
         from lookback.benchmarks.mbench.printed import PAPER
 
         return PAPER
+
+
+def composition(clips: pd.DataFrame) -> pd.DataFrame:
+    """Table 4: number of evaluation samples per subset in A and in T, with totals."""
+    samples = clips.drop_duplicates(["setting", "subset", "sample_id"])
+    counts = pd.crosstab(samples["subset"], samples["setting"]).reindex(index=list(SUBSETS), columns=["A", "T"], fill_value=0)
+    counts["total"] = counts.sum(axis=1)
+    counts.loc["total"] = counts.sum()
+    return counts.rename_axis(columns=None).reset_index(names="subset")

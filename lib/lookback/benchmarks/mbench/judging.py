@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
+from lookback.benchmarks.mbench.benchmark import SUBSETS
 from lookback.clips import Clip
 from lookback.errors import NotScorable
 from lookback.judging.prompting import load_prompt
 from lookback.judging.question import Part, Question, Unasked
 from lookback.judging.tasks import Sampling, Task, captions, compose, footage, register, subject
 
-SUBSETS = ("human", "object", "environment", "causal")
 QUESTION_ID = "trigger"
 RATINGS = {
     "state_progress": "How far is the unseen process actuated when the subject re-enters (1 to 5)?",

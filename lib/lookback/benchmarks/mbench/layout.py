@@ -9,23 +9,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from lookback.benchmarks.mbench.benchmark import SUBSETS
 from lookback.benchmarks.mbench.sample import Sample, read_sample
 from lookback.clips import Clip
 from lookback.errors import Reason
 from lookback.layouts.confine import Root, existing_file, folders
 from lookback.layouts.documents import Document, read_jsonl, read_yaml
-from lookback.layouts.reading import Breach, Findings, Item, Reading, without_duplicates
+from lookback.layouts.reading import Breach, ClipRef, Findings, Reading, without_duplicates
 from lookback.params.stages import Source
 from lookback.paths import portable
 from lookback.registry import layout
 
 SETTINGS = {"mbencha": "A", "mbencht": "T"}
-SUBSETS = ("human", "object", "environment", "causal")
 
 
 @layout(name="mbench", title="MBench-A / MBench-T setup folder", looks_like="dataset.yaml with samples/ and models/")
 class MBench:
-    """Reads one setup folder; both settings share the layout, `dataset_id` tells which it is."""
+    """Reads one setup folder. Both settings have the same layout; `dataset_id` says which one it is."""
 
     @staticmethod
     def detect(root: Path) -> str | None:
@@ -67,7 +67,7 @@ class _Reader:
 
     def _model(self, folder: Path) -> list[Clip]:
         clips = []
-        with self.findings.guard(item=Item(model_id=folder.name)):
+        with self.findings.guard(item=ClipRef(model_id=folder.name)):
             self.root.confirm(folder, folder, "path")
             for where, value in read_jsonl(folder / "samples.jsonl"):
                 if (clip := self._clip(folder, where, value)) is not None:
@@ -76,13 +76,13 @@ class _Reader:
         return clips
 
     def _clip(self, folder: Path, where: str, value: Any) -> Clip | None:
-        item = Item(model_id=folder.name)
+        item = ClipRef(model_id=folder.name)
         try:
             if isinstance(value, Breach):
                 raise value
             line = Document(value, where)
             subset, sample_id, condition = line.name("subset"), line.name("sample_id"), line.name("condition_id")
-            item = Item(folder.name, subset, condition, sample_id)
+            item = ClipRef(folder.name, subset, condition, sample_id)
             self._check_names(line, folder, item)
             video = self._video(folder, line)
             sample = self._sample(subset, sample_id)
@@ -106,7 +106,7 @@ class _Reader:
             **values,
         )
 
-    def _check_names(self, line: Document, folder: Path, item: Item) -> None:
+    def _check_names(self, line: Document, folder: Path, item: ClipRef) -> None:
         if item.subset not in SUBSETS:
             raise Breach(line.where, "subset", f"is '{item.subset}'", f"use one of {', '.join(SUBSETS)}")
         expected = {
@@ -116,7 +116,7 @@ class _Reader:
         }
         for name, value in expected.items():
             if (found := line.get(name)) is not None and str(found).lower() != value.lower():
-                raise Breach(line.where, name, f"is '{found}', but the line lies where it must be '{value}'", "make them agree")
+                raise Breach(line.where, name, f"is '{found}', but in this place it must be '{value}'", "make them agree")
 
     def _video(self, folder: Path, line: Document) -> Path:
         videos = line.rows("media.videos")
@@ -128,7 +128,7 @@ class _Reader:
         return self.root.video(self._placed(folder, generated[0].get("path"), line.where, field), line.where, field)
 
     def _placed(self, folder: Path, text: Any, where: Path | str, field: str) -> Path:
-        """The named path below the model's folder, or below the dataset folder when it is there instead."""
+        """The path below the model's folder, or below the dataset folder when only that exists."""
         beside = self.root.inside(text, where, field, base=folder)
         if beside.exists():
             return beside

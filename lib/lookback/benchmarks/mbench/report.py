@@ -26,7 +26,7 @@ DIMENSIONS = (
 def paper_tables(data: PaperData) -> list[PaperTable]:
     """Table 2: M-Score x 100 per dimension, one table per setting.
 
-    A is never gated, and without a trigger's answers T is not either: what is left is the reliability.
+    A is never gated. T is not gated when no trigger was asked. Then the table shows the reliability.
     """
     seed, resamples = data.seed, data.resamples
     tables = []

@@ -25,7 +25,7 @@ ANCHOR_KEYS = (
 
 @dataclass
 class Sample:
-    """What a sample gives to each of its clips: values by Clip field, and the breach of each field that is broken."""
+    """What all clips of a sample share: values by Clip field, and a breach for each broken field."""
 
     path: Path
     subset: str
@@ -33,7 +33,7 @@ class Sample:
     problems: dict[str, Breach] = field(default_factory=dict)
 
     def required(self, setting: str) -> list[tuple[str, Breach]]:
-        """The fields this subset must have (README, "sample.json required fields by subset") and has not."""
+        """The fields that this subset needs (README, "sample.json required fields by subset") and that are missing."""
         wanted = {
             ("object", "T"): ("object_name", "metadata.object_card"),
             ("object", "A"): ("object_anchor", "metadata.object_anchor"),
@@ -50,7 +50,7 @@ class Sample:
 
 
 def read_sample(root: Root, subset: str, sample_id: str) -> Sample:
-    """The sample, with broken fields noted one by one; a file that cannot be parsed at all is a Breach."""
+    """The sample, with each broken field noted. A file that cannot be parsed at all raises a Breach."""
     folder = root.path / "samples" / subset / sample_id
     sample = Sample(folder / "sample.json", subset, {"scene": sample_id})
     root.confirm(folder, sample.path, "path")
@@ -107,7 +107,7 @@ class _Parser:
         return {"action": self.document.texts("annotations.action")}
 
     def _object_name(self) -> str:
-        """The words the object is looked for with: its card's attributes and name (paper, appendix B.3)."""
+        """The words that describe the object to the mask backend: attributes and name of its card (paper, appendix B.3)."""
         card = self.document.get("metadata.object_card")
         if card is None or isinstance(card, str):
             return self.document.text("metadata.object_card", "")

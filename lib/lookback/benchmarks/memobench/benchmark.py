@@ -70,7 +70,7 @@ class MemoBench(Benchmark):
         return question.polarity if question is not None else ""
 
     def quality_tables(self, session: Session) -> dict[str, pd.DataFrame]:
-        """How well the question banks tell a known failure."""
+        """How well the question banks detect a known failure."""
         from lookback.benchmarks.memobench.judging import kept_banks
         from lookback.benchmarks.memobench.vqa.audit import bank_audit, discrimination_summary
 

@@ -1,4 +1,4 @@
-"""Recomputations that only MemoBench's sentences need."""
+"""Recomputations for claims that only MemoBench's text makes."""
 
 from __future__ import annotations
 

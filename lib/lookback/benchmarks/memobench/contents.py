@@ -1,4 +1,4 @@
-"""What a MemoBench dataset holds: table S2, camera trajectories, as table and figure."""
+"""What a MemoBench dataset contains: its camera trajectories (table S2), as table and figure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lookback.figures import PALETTE, style
 def trajectory_statistics(screen: pd.DataFrame) -> pd.DataFrame:
     """Table S2: clips, mean total camera rotation (deg) and mean gap (frames) by subset and trajectory class.
 
-    A clip counts once, however many models generated it. `n_rotation` and `n_gap` say how many clips carry the value.
+    A clip counts once, however many models generated it. `n_rotation` and `n_gap` are the numbers of clips with a value.
     """
     rows = screen.drop_duplicates(["setting", "clip_id"])
     rows = rows.assign(trajectory=rows["trajectory"].replace("", "no poses"), gap=rows["gap_frames"].astype("float64"))

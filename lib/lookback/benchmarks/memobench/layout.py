@@ -13,13 +13,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lookback.benchmarks.memobench.names import ClipName, clip_name
-from lookback.benchmarks.memobench.sheets import METADATA, METADATA_PLACES, find_sheets, read_metadata, read_phases
-from lookback.benchmarks.memobench.truth import REAL, SYNTHETIC, ground_truth_root, truth_of
+from lookback.benchmarks.memobench.dataset_files import (
+    METADATA,
+    METADATA_PLACES,
+    REAL,
+    SYNTHETIC,
+    ClipName,
+    clip_name,
+    find_sheets,
+    ground_truth_root,
+    read_metadata,
+    read_phases,
+    truth_of,
+)
 from lookback.clips import Clip
 from lookback.errors import Reason, UsageError
 from lookback.layouts.confine import Root, entries, folders, has_frames, is_video_file
-from lookback.layouts.reading import Breach, Findings, Item, Reading, without_duplicates
+from lookback.layouts.reading import Breach, ClipRef, Findings, Reading, without_duplicates
 from lookback.params.stages import Source
 from lookback.paths import portable
 from lookback.registry import layout
@@ -118,7 +128,7 @@ class _Reader:
 
     def _stays_inside(self, entry: Path, model: str) -> bool:
         before = len(self.findings.violations)
-        with self.findings.guard(item=Item(model_id=model)):
+        with self.findings.guard(item=ClipRef(model_id=model)):
             self.root.confirm(entry, entry, "path")
         return len(self.findings.violations) == before
 
@@ -137,7 +147,7 @@ class _Reader:
         return clips
 
     def _clip(self, model: str, name: ClipName, entry: Path, flat_truth: Path | None = None) -> Clip | None:
-        item = Item(model, name.setting, "", name.clip_id)
+        item = ClipRef(model, name.setting, "", name.clip_id)
         try:
             video = self.root.video(_video_in(entry), entry, "video")
         except Breach as breach:

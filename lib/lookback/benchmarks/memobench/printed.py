@@ -1,4 +1,4 @@
-"""MemoBench's printed tables, and the places that its table S8 gives when its clips are drawn again."""
+"""MemoBench's printed tables, and the uncertainty of the ranks in its table S8."""
 
 from __future__ import annotations
 

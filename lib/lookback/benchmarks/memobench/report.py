@@ -142,7 +142,7 @@ def _ors(frames: pd.DataFrame) -> float:
 
 
 def prompt_styles(path: Path) -> list[PaperTable]:
-    """Table S4: ORS by the words that the masks were asked for with, mean and sd over clips by model (`scoring.sweeps`)."""
+    """Table S4: ORS by the style of the mask prompt, mean and sd over clips by model (`scoring.sweeps`)."""
     if not path.is_file() or (frame := read_csv(path, keep_default_na=False, na_values=[""])).empty:
         return []
     title = "MemoBench table S4: ORS by prompt style"
@@ -161,7 +161,7 @@ def prompt_styles(path: Path) -> list[PaperTable]:
 
 
 def constant_sweep(path: Path) -> list[PaperTable]:
-    """Table S7: does the clips' order hold under other constants? Only where the run asked for it (`scoring.sweeps`)."""
+    """Table S7: does the order of the clips change with other constants? Only when the run asks for it (`scoring.sweeps`)."""
     if not path.is_file() or (frame := read_csv(path, keep_default_na=False, na_values=[""])).empty:
         return []
     title = "MemoBench table S7: Kendall's tau of the clip-model pairs' order against the default constants"

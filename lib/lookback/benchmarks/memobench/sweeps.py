@@ -1,4 +1,4 @@
-"""MemoBench's sensitivity tables: S4 (ORS by the words that masks are asked for with) and S7 (ranking under other constants)."""
+"""MemoBench's sensitivity tables: S4 (ORS by the style of the mask prompt) and S7 (ranking with other constants)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SWEEPS: tuple[tuple[str, str, tuple[float, ...]], ...] = (
 )
 SWEEP_COLUMNS = ["metric", "constant", "value", "kendall_tau", "pairs", "mean", "default_mean", "why"]
 ORS = "memobench.ors"
-WORDS_BACKEND = "sam2"  # the one that can be asked for an object by name
+WORDS_BACKEND = "sam2"  # the backend that can find an object by its name
 # the paper's five styles; {subject} is the clip's object name, {first} its first word
 STYLES = {
     "original subject phrase": "{subject}",
@@ -56,7 +56,7 @@ def _scores(
     segments: pd.DataFrame,
     artifacts: pd.DataFrame,
 ) -> tuple[pd.Series, str]:
-    """The score of each clip of each model under these constants, and the commonest reason of what is missing."""
+    """The score of each clip of each model under these constants, and the most frequent reason for missing scores."""
     changes = {"metrics": [metric], "constants": {**params.scoring.constants, **constants}, "compare_variants": False}
     trial = params.changed(scoring=changes)
     _, items, _ = score_run(trial, clips, segments, artifacts)
@@ -67,7 +67,7 @@ def _scores(
 
 
 def prompt_sweep(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame) -> pd.DataFrame:
-    """One row per style and model: mean and standard deviation of ORS over clips; why there is none, where masks take no words."""
+    """One row per style and model: mean and standard deviation of ORS over clips; or why there is none."""
     try:
         chosen = choose_backend("masks", params).name
     except LookbackError as error:

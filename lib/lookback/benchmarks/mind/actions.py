@@ -1,17 +1,24 @@
-"""MIND's per-frame action axes (ws, ad, ud, lr) and the camera segments they mean.
+"""MIND's action.json: when the prediction begins, and what was done in every frame.
 
-Two conventions exist. The released code (`code`): 0 = none, 1 = forward / left / up / left, 2 = the opposite. The README
-(`readme`): 0 = forward / left / up / left, 1 = the opposite, and an absent key means that the axis rests. A file with any 2 in it
-is the former. A run of n equal rows moves over its n - 1 steps; its last frame is the turning point.
+Every row has the axes ws, ad, ud, lr. Two conventions exist. The released code (`code`): 0 = none, 1 = forward / left / up / left,
+2 = the opposite. The README (`readme`): 0 = forward / left / up / left, 1 = the opposite, and an absent key means no motion on that
+axis. A file that contains a 2 follows `code`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
 from typing import Any
 
-from lookback.camera.intent import CameraIntent, Motion, Segment, motion
-from lookback.errors import ParameterError
+from lookback.camera.intent import CameraIntent, Motion
+from lookback.clips import Clip
+from lookback.errors import ParameterError, Reason
+from lookback.layouts.documents import Document, read_json
+from lookback.layouts.reading import Breach
 
 AXES: dict[str, tuple[str, str, str]] = {
     "ws": ("dolly", "forward", "back"),
@@ -38,30 +45,6 @@ def _directions(row: Mapping[str, Any], convention: str) -> tuple[tuple[str, str
             raise ParameterError(f"MIND action {axis}={value} at frame {row.get('time')} is not in the {convention} convention.")
         out.append((kind, directions[int(value) - offset]))
     return tuple(out)
-
-
-def from_mind(
-    data: Sequence[Mapping[str, Any]], units_per_frame: float, degrees_per_frame: float, convention: str | None = None
-) -> CameraIntent:
-    """Runs of equal actions as segments; each step moves by the given speed. The intent has one frame per row."""
-    rows = [_directions(row, convention or detect_convention(data)) for row in data]
-    if not rows:
-        raise ParameterError("MIND action data is empty; it holds one row per frame.")
-    segments: list[Segment] = []
-    start = 0
-    for index in range(1, len(rows) + 1):
-        if index < len(rows) and rows[index] == rows[start]:
-            continue
-        segments.append(_segment(rows[start], index - start, speeds=(units_per_frame, degrees_per_frame)))
-        start = index
-    return CameraIntent(tuple(segments))
-
-
-def _segment(directions: tuple[tuple[str, str], ...], frames: int, speeds: tuple[float, float]) -> Segment:
-    steps = frames - 1
-    if not directions or steps < 1:
-        return Segment((), frames)
-    return Segment(tuple(motion(k, d, steps * (speeds[1] if k in ("yaw", "pitch") else speeds[0])) for k, d in directions), frames)
 
 
 def to_mind(intent: CameraIntent, convention: str = "code") -> list[dict[str, int]]:
@@ -92,3 +75,79 @@ def action_name(row: Mapping[str, Any], convention: str) -> str:
     words = {"back": "backward"}
     parts = [names.get(kind, "") + words.get(direction, direction) for kind, direction in _directions(row, convention)]
     return "+".join(parts) or "none"
+
+
+POSITIONS = ("actor_pos", "actor_rpy", "camera_pos", "camera_rpy")
+
+
+@dataclass(frozen=True)
+class Actions:
+    """A checked action.json."""
+
+    path: Path
+    mark_time: int
+    total_time: int
+    caption: str
+    names: tuple[str, ...]  # one action name per ground-truth frame
+    convention: str
+
+    def values(self) -> dict[str, Any]:
+        """What a clip takes from it."""
+        return {
+            "mark_time": self.mark_time,
+            "gt_frames": self.total_time,
+            "prompt": self.caption,
+            "extras": {"action_convention": self.convention},
+        }
+
+    def segments(self, clip: Clip) -> list[dict[str, Any]]:
+        """Runs of equal actions in frames of the generated video, whose first frame is ground-truth frame mark_time."""
+        keys = {"benchmark": clip.benchmark, "setting": clip.setting, "model_id": clip.model_id, "clip_id": clip.clip_id}
+        rows: list[dict[str, Any]] = []
+        start = 0
+        for name, run in groupby(self.names[self.mark_time :]):
+            end = start + len(list(run))
+            rows.append(
+                {**keys, "kind": "action", "segment_id": f"action-{len(rows):03d}", "start": start, "end": end, "text": name}
+            )
+            start = end
+        return rows
+
+
+def read_actions(path: Path, convention: str) -> Actions:
+    """Parse and check; `convention` is auto, readme or code (see lookback.benchmarks.mind.actions)."""
+    document = Document(read_json(path), path)
+    total, mark = document.integer("total_time", low=1), document.integer("mark_time")
+    if mark >= total:
+        raise Breach(path, "mark_time", f"is {mark}, but the video ends at frame {total}", "mark a frame inside the video")
+    rows = document.rows("data")
+    if len(rows) != total:
+        problem = f"has {len(rows)} rows for {total} frames"
+        raise Breach(path, "data", problem, "give one row per frame", Reason.LENGTH_MISMATCH)
+    for index, row in enumerate(rows):
+        _check_row(path, row, index)
+    spoken = detect_convention(rows) if convention == "auto" else convention
+    if spoken == "readme" and convention == "readme" and detect_convention(rows) == "code":
+        raise Breach(
+            path, "data", "holds the value 2, which the README's convention does not have", "set action_convention to code"
+        )
+    names = tuple(action_name(row, spoken) for row in rows)
+    return Actions(path, mark, total, document.text("caption", ""), names, spoken)
+
+
+def _check_row(path: Path, row: Any, index: int) -> None:
+    if not isinstance(row, dict):
+        raise Breach(path, f"data[{index}]", "is no mapping", "write time, ws, ad, ud, lr for every frame")
+    if row.get("time") != index or isinstance(row.get("time"), bool):
+        raise Breach(path, f"data[{index}].time", f"is {row.get('time')!r}, not {index}", "number the frames from 0 without a gap")
+    for axis in AXES:
+        value = row.get(axis)
+        if value is not None and (value not in (0, 1, 2) or not isinstance(value, int) or isinstance(value, bool)):
+            raise Breach(path, f"data[{index}].{axis}", f"is {value!r}", "use 0, 1 or 2")
+    for name in POSITIONS:
+        place = row.get(name)
+        if place is None:
+            continue
+        numbers = [place.get(key) for key in "xyz"] if isinstance(place, dict) else []
+        if len(numbers) != 3 or not all(isinstance(n, int | float) and math.isfinite(n) for n in numbers):
+            raise Breach(path, f"data[{index}].{name}", "does not hold finite x, y and z", "export the positions again")

@@ -10,11 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lookback.benchmarks.mind.action_file import Actions, read_actions
+from lookback.benchmarks.mind.actions import Actions, read_actions
 from lookback.clips import Clip
 from lookback.errors import Reason, UsageError
 from lookback.layouts.confine import Root, entries, folders, is_video_file
-from lookback.layouts.reading import Breach, Findings, Item, Reading
+from lookback.layouts.reading import Breach, ClipRef, Findings, Reading
 from lookback.params.stages import Source
 from lookback.paths import portable
 from lookback.registry import layout
@@ -29,7 +29,7 @@ TEST_TYPES = ("mem_test", "action_space_test", "mirror_test")
     looks_like="1st_data/ or 3rd_data/ with mem_test, action_space_test or mirror_test",
 )
 class Mind:
-    """Reads `test_root` (a model's folder, or a folder of models) and the ground truth beside or below it."""
+    """Reads `test_root` (a model's folder, or a folder of models), and the ground truth beside or below it."""
 
     @staticmethod
     def detect(root: Path) -> str | None:
@@ -99,13 +99,13 @@ class _Reader:
             breach = Breach(
                 folder, "path-1.mp4", "there is no video of an action path", "put path-1.mp4 ... there", Reason.MISSING_INPUT
             )
-            self.findings.add(breach, item=Item(model, kind, "", folder.name))
+            self.findings.add(breach, item=ClipRef(model, kind, "", folder.name))
         clips = [self._clip(model, perspective, kind, folder, video) for video in videos]
         return [clip for clip in clips if clip is not None]
 
     def _clip(self, model: str, perspective: str, kind: str, folder: Path, video: Path) -> Clip | None:
         condition = video.stem if kind == "mirror_test" else ""
-        item = Item(model, kind, condition, folder.name)
+        item = ClipRef(model, kind, condition, folder.name)
         try:
             self.root.video(video, video, "video")
         except Breach as breach:
@@ -132,7 +132,7 @@ class _Reader:
         return clip
 
     def _ground_truth(
-        self, truth: Root, perspective: str, kind: str, name: str, item: Item
+        self, truth: Root, perspective: str, kind: str, name: str, item: ClipRef
     ) -> tuple[dict[str, Any], Actions | None]:
         folder = truth.path / perspective / "test" / kind / name
         values: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What MIND prints: only its composition."""
+"""MIND's printed tables: only its composition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MIND's measures of a run per model: each test apart, by perspective, and the pose error by group of actions."""
+"""MIND's tables of a run: the measures per model, for each test and perspective, and the pose error by group of actions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PREDICTED = [
 
 
 def paper_tables(data: PaperData) -> list[PaperTable]:
-    """MIND's measures per model, each test apart, together and by perspective; then the pose error by group of actions."""
+    """The measures per model, one table per test and one per perspective; then the pose error by group of actions."""
     own, seed, resamples = data.items, data.seed, data.resamples
     tables = []
     for subset, tested in own.groupby("subset", sort=True):

@@ -11,7 +11,7 @@ from lookback.agreement.plan import Plan
 
 
 def add_tables(analysis: Analysis) -> None:
-    """The tables whose parts were computed."""
+    """Add the tables for which there are results."""
     if analysis.has("wrbench"):
         registry = wrbench_14(analysis.votes, analysis.plan)
         title = "WRBench table 14: annotation registry"

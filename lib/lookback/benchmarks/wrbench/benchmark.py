@@ -1,4 +1,4 @@
-"""WRBench: camera, integrity, visible and re-observed state of one event; is the return even judgeable?"""
+"""WRBench: camera, visual integrity, and the visible and re-observed state of an event, where the return can be judged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from lookback.benchmark import Benchmark, ContentTable, Export, PairQuestions, SelfCheck, Story
-from lookback.benchmarks.wrbench.questions import JUDGEABLE_FIRST, PREFERENCE
 from lookback.clips import Clip
 from lookback.errors import NotScorable
 from lookback.registry import benchmark
@@ -24,10 +23,21 @@ if TYPE_CHECKING:
     from lookback.report.paper import PaperData
     from lookback.report.table import PaperTable
 
+# What WRBench asks its annotators: one claim per axis (section 3.5).
+PREFERENCE = {
+    "camera": "In which video does the camera move more as requested?",
+    "visual_integrity": "Which video is the more intact picture, without melting, flicker or artefacts?",
+    "visible_spatial": "While the subject is in view: in which video is it more in the right place?",
+    "visible_state": "While the subject is in view: in which video is it more in the right state?",
+    "reobserved_spatial": "After the subject came back: in which video is it more in the right place?",
+    "reobserved_state": "After the subject came back: in which video is it more in the right state?",
+}
+JUDGEABLE_FIRST = frozenset({"reobserved_spatial", "reobserved_state"})
+
 
 @benchmark
 class WRBench(Benchmark):
-    """Event-view records with a camera request; a setting is the manifest's own name."""
+    """Videos of events with a camera request. The manifest names the setting."""
 
     name = "wrbench"
     title = "WRBench"

@@ -1,4 +1,4 @@
-"""Recomputations that only WRBench's sentences need."""
+"""Recomputations for claims that only WRBench's text makes."""
 
 from __future__ import annotations
 

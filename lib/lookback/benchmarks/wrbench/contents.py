@@ -1,4 +1,4 @@
-"""What a WRBench dataset holds: its 2x2 of event factors by action and camera, as table and figure."""
+"""What a WRBench dataset contains: the 2x2 of event factors by action and camera, as table and figure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lookback.figures import heatmap, style
 def event_factor_coverage(clips: pd.DataFrame) -> pd.DataFrame:
     """The 2x2 of spatial displacement and state change by action and camera: clips, scenes and models in every cell.
 
-    Cells without a clip stay in with 0, so that a hole in the design is seen.
+    Cells without a clip are kept with 0, so that gaps in the design are visible.
     """
     rows = clips[clips["event_level"] != ""]
     cells = rows.groupby(["event_level", "event_action", "camera"], sort=True).agg(

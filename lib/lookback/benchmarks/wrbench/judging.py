@@ -1,7 +1,7 @@
 """WRBench's questions: the probes D3 to D6 and the re-observation gate (section 3.4, eq. 4-7).
 
-Probes are yes/no questions with fixed polarity; p_yes comes from token scores. The gate is asked of another judge than the scorer,
-before any re-observed score: judgeability second by second, and the predicates H, U and J_a of each re-observed dimension.
+Probes are yes/no questions with fixed polarity; p_yes comes from token scores. Another judge than the scorer answers the gate,
+before any re-observed score: whether each second is judgeable, and the predicates H, U and J_a of each re-observed dimension.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def probe_questions(clip: Clip, sampling: Sampling, task: str, chosen: tuple[Pro
 
 
 def visible_questions(clip: Clip, sampling: Sampling) -> list[Question | Unasked]:
-    """The visible dimensions' probes; those of a re-observed one are asked when its gate has opened."""
+    """The probes of the visible dimensions. Those of a re-observed dimension are asked only when its gate is open."""
     return probe_questions(clip, sampling, "probe", tuple(probe for name in VISIBLE for probe in scoring_probes(name)))
 
 
@@ -119,7 +119,7 @@ def gate_questions(clip: Clip, sampling: Sampling) -> list[Question | Unasked]:
 
 
 def support(answers: Mapping[str, tuple[str, Reason | None]]) -> tuple[bool, Reason | None]:
-    """Whether judgeable -> not judgeable -> judgeable occurs in the seconds, and why not. An unread second leaves it undecided."""
+    """Whether judgeable -> not judgeable -> judgeable occurs in the seconds, or why not. NotScorable if a second has no answer."""
     seconds = {name: answer for name, answer in answers.items() if name.startswith(SECOND)}
     for name in sorted(seconds):
         if seconds[name][1] is not None:
@@ -132,7 +132,7 @@ def support(answers: Mapping[str, tuple[str, Reason | None]]) -> tuple[bool, Rea
 def applicable(dimension: str, answers: Mapping[str, tuple[str, Reason | None]]) -> tuple[bool, Reason | None, str]:
     """R_a = H and U and J_a for one re-observed dimension, with the reason when it does not hold (eq. 7).
 
-    The per-second pattern must hold, and the dimension's own predicates: D5 and D6 are masked separately.
+    The per-second pattern and the dimension's own predicates must hold. D5 and D6 are decided separately.
     """
     supported, why = support(answers)
     if not supported:

@@ -1,8 +1,9 @@
 """WRBench: a manifest of generated videos (JSON, JSON lines or CSV) with camera sidecars, joined with the Natural-25 suite.
 
-A manifest row names `path` (or `video_path`), `model`, `video_id`, `variant_id`, `family_id`, `camera_type`, and what WRBench's own
-generation script writes beside it. Paths are relative to the manifest's folder. Without a manifest, every video that has a
-`<video>.camera.json` beside it counts, its folder naming the model.
+A manifest row names `path` (or `video_path`), `model`, `video_id`, `variant_id`, `family_id`, `camera_type`, and further fields of
+WRBench's generation script. Paths are relative to the manifest's folder.
+
+Without a manifest, every video with a `<video>.camera.json` beside it is read, and its folder is the model's name.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from lookback.clips import Clip
 from lookback.errors import ContractError, Reason
 from lookback.layouts.confine import VIDEO_SUFFIXES, Root, entries, folders, walk
 from lookback.layouts.documents import Document, read_json, read_jsonl, read_rows
-from lookback.layouts.reading import Breach, Findings, Item, Reading, without_duplicates
+from lookback.layouts.reading import Breach, ClipRef, Findings, Reading, without_duplicates
 from lookback.params.stages import Source
 from lookback.paths import portable, resolve
 from lookback.registry import layout
@@ -132,20 +133,20 @@ class _Reader:
         return rows
 
     def _variant_in(self, stem: str) -> dict[str, str]:
-        """The Natural-25 variant a file name begins with."""
+        """The Natural-25 variant with which a file name begins."""
         found = [name for name in (self.suite.variants if self.suite else ()) if stem.startswith(name)]
         return {"variant_id": max(found, key=len)} if found else {}
 
     def _clip(self, base: Path, row: Document) -> Clip | None:
-        item = Item()
+        item = ClipRef()
         try:
             model = row.text(row.first("model", "model_id"))
-            item = Item(model_id=model)
+            item = ClipRef(model_id=model)
             if str(row.get("status") or "ok") in ("failed", "error"):
                 problem = f"the generation failed ({row.get('error') or 'no message'})"
                 raise Breach(row.where, "status", problem, "generate the video again", Reason.MISSING_INPUT)
             values = self._task(row)
-            item = Item(model, "", values["condition_id"], values["sample_id"])
+            item = ClipRef(model, "", values["condition_id"], values["sample_id"])
             field = row.first("path", *PATH_FIELDS)
             video = self.root.video(self.root.inside(row.text(field), row.where, field, base=base), row.where, field)
         except Breach as breach:
@@ -160,7 +161,7 @@ class _Reader:
         return Clip(benchmark="wrbench", setting=setting, model_id=model, clip_id=clip_id, video=portable(video), **values)
 
     def _task(self, row: Document) -> dict[str, Any]:
-        """What was to be shown: from the row, completed from the suite."""
+        """The task of the clip: from the row, completed from the suite."""
         variant = self.suite.variants.get(str(row.get("variant_id"))) if self.suite else None
         known: dict[str, Any] = variant.record if variant else {}
         merged = Document({**known, **{key: value for key, value in row.value.items() if value not in (None, "")}}, row.where)
@@ -202,7 +203,7 @@ class _Reader:
         camera, extras = camera_request(values["condition_id"], row.where, field)
         return {"camera": camera, "extras": {**values["extras"], **extras}}
 
-    def _camera_files(self, video: Path, item: Item, values: dict[str, Any]) -> dict[str, Any]:
+    def _camera_files(self, video: Path, item: ClipRef, values: dict[str, Any]) -> dict[str, Any]:
         """Target poses, field of view and details of the request, from the files beside the video."""
         found: dict[str, Any] = {}
         with self.findings.guard("target_poses", item):

@@ -1,8 +1,7 @@
 """Preference pairs for reward models and policy training (WRBench appendix H): one JSONL per dimension, and a summary.
 
-The appendix names what is handed over (metric records, judgeability flags, pair construction rules, dynamic-versus-dynamic
-filtering, counts after missing assets are removed) and leaves the rules to the exporter: they are RULES below, and are written
-into the summary.
+The appendix names the contents (metric records, judgeability flags, pair construction rules, dynamic-versus-dynamic filtering,
+counts after missing assets are removed) but not the exact rules. Ours are RULES below; they are written into the summary.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ RULES = {
 
 @dataclass(frozen=True)
 class Dimension:
-    """One axis of preference: its metric, its tie band, and which of the rules bind it."""
+    """One dimension of preference: its metric, its tie band, and the rules that apply to it."""
 
     name: str
     metric: str
@@ -69,13 +68,13 @@ BANDS = {dimension.metric: dimension.tie_band for dimension in DIMENSIONS}
 
 @dataclass(frozen=True)
 class Candidate:
-    """A clip as it enters pairs."""
+    """A clip with its scores, ready to be paired."""
 
     clip: Clip
     values: dict[str, float]  # metric -> value, where there is one
     reasons: dict[str, str]  # metric -> why there is none
     records: list[dict[str, Any]]
-    moved: bool | None  # whether its camera did; None where nobody could tell
+    moved: bool | None  # whether its camera moved; None when unknown
     assets: bool
 
     def judgeable(self, metric: str = SUPPORT) -> bool:
@@ -149,7 +148,7 @@ def _candidates(params: RunParams) -> list[list[Candidate]]:
 
 
 def _inactive(judgements: pd.DataFrame) -> dict[tuple[str, ...], bool]:
-    """Whether the camera stayed put, by the timeline: the measuring judge's word goes before a simulated one's."""
+    """Whether the camera stayed still, from the timeline. A measuring judge counts before a simulated one."""
     rows = judgements[
         (judgements["task"] == "timeline") & (judgements["question_id"] == "camera_inactive") & (judgements["repeat"] == 0)
     ]
@@ -183,7 +182,7 @@ def _preserved(metric: str, chosen: Candidate, rejected: Candidate) -> bool:
     if metric == SUPPORT:
         return chosen.judgeable() or not rejected.judgeable()
     if metric not in chosen.values or metric not in rejected.values:
-        return False  # not known to be preserved
+        return False  # unknown, so the pair is dropped
     return chosen.values[metric] >= rejected.values[metric] - BANDS[metric]
 
 

@@ -1,4 +1,4 @@
-"""WRBench's printed tables, its figure 4 recomputed, and the places of its support when its outputs are drawn again."""
+"""WRBench's printed tables, its figure 4 recomputed, and the uncertainty of the ranks by support."""
 
 from __future__ import annotations
 

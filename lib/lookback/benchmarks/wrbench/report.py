@@ -29,9 +29,9 @@ NAMES = {
 }
 LEVELS = ("none", "spatial", "state", "full")
 RELOCATED, IN_PLACE = ("spatial", "full"), ("state",)  # does the event move the subject, or change it where it is?
-UNRANKED = ("Gap", "Retention LR/RL")  # neither end is better
+UNRANKED = ("Gap", "Retention LR/RL")  # neither a high nor a low value is better
 SPARSE = "† sparse: fewer than 10 judgeable returns, or under 10 % of the outputs."
-ALIKE = 0.1  # visual integrity closer than this says little about a return
+ALIKE = 0.1  # a smaller difference in visual integrity counts as none
 HIGH_SUPPORT = 0.5  # share of outputs from which a model counts as having high support
 
 
@@ -143,7 +143,7 @@ def variants_and_reasons(items: pd.DataFrame) -> list[str]:
 
 
 def say_why(table: PaperTable, items: pd.DataFrame, by: str) -> PaperTable:
-    """Each dash of a metric's column gets the reasons of the row's own items (`by`: the items' column that names the rows)."""
+    """Give each empty cell the reasons of its row's items. `by` is the column of the items that names the rows."""
     assert table.missing is not None
     rows = dict(list(items[items["value"].isna()].groupby(by)))
     for place, name in enumerate(table.frame[table.labels[0]]):
@@ -173,7 +173,7 @@ def mark_sparse(table: PaperTable, items: pd.DataFrame, columns: Sequence[str]) 
 
 
 def access(items: pd.DataFrame, types: Mapping[str, str]) -> PaperTable:
-    """Table 3: who gives access to a return at all, ranked by support."""
+    """Table 3: which interfaces show a return at all, ranked by support."""
     table = means(items, ["model_id"])
     visible = [name for name in ("Vis. spatial", "Vis. state") if name in table]
     frame = pd.DataFrame(
@@ -262,7 +262,7 @@ def preference_table(counts: Mapping[str, Mapping[str, Any]]) -> PaperTable:
 
 
 def returns_finding(items: pd.DataFrame) -> list[tuple[str, str]]:
-    """How many clips return, and whether their picture quality would have told."""
+    """How many clips return, and whether their picture quality differs from the others."""
     wide = items.pivot_table(index=["model_id", "clip_id"], columns="metric", values="value")
     if SUPPORT not in wide:
         return []

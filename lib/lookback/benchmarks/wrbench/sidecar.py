@@ -6,13 +6,73 @@ import re
 from pathlib import Path
 from typing import Any
 
-from lookback.camera.intent import PRESETS, parse
-from lookback.camera.sidecar import CUSTOM
+import numpy as np
+
+from lookback.camera.intent import PRESETS, CameraIntent, compile, parse, to_grammar
+from lookback.camera.poses import Poses, turned_yaw_deg
 from lookback.errors import ParameterError, Reason
 from lookback.layouts.confine import Root
 from lookback.layouts.documents import Document, read_json
 from lookback.layouts.reading import Breach
 from lookback.paths import portable
+
+CONVENTION = "opencv_c2w"
+CUSTOM = "custom"  # the name of a path that is not a preset; its frame_action_script describes it
+_FAMILIES = {"yaw": "rotation", "pan": "translation", "static": "static"}
+
+
+def control_profile(intent: CameraIntent, peak_deg: float) -> tuple[str, str]:
+    """WRBench's (control_family, control_profile): canonical_60deg, diagnostic_<n>deg, canonical_pan, canonical_static."""
+    family = _FAMILIES.get((intent.name or "").split("_")[0], "unknown")
+    if family == "rotation":
+        return family, "canonical_60deg" if abs(peak_deg - 60.0) < 1e-6 else f"diagnostic_{peak_deg:g}deg"
+    return family, {"translation": "canonical_pan", "static": "canonical_static"}.get(family, "unknown")
+
+
+def fov_deg(intrinsics: np.ndarray, width: int) -> float:
+    """Horizontal field of view: 2 atan(width / (2 fx))."""
+    return float(np.degrees(2.0 * np.arctan(width / (2.0 * float(np.asarray(intrinsics)[..., 0, 0].flat[0])))))
+
+
+def to_sidecar(intent: CameraIntent, video_name: str, fps: float, width: int, height: int, fov: float) -> dict[str, Any]:
+    """Content of `<video>.camera.json`; the files it names lie beside the video."""
+    yaw = turned_yaw_deg(compile(intent))
+    peak = round(float(np.abs(yaw).max()), 9)
+    family, profile = control_profile(intent, peak)
+    return {
+        "target_coordinate_convention": CONVENTION,
+        "target_role": "benchmark_intended_control",
+        "target_pose_path": f"{video_name}.target_c2w.npy",
+        "trajectory_c2w_path": f"{video_name}.target_c2w.npy",
+        "camera_trajectory_path": f"{video_name}.camera_trajectory.json",
+        "control_family": family,
+        "control_direction": intent.name or CUSTOM,
+        "control_profile": profile,
+        "camera_type": intent.name or CUSTOM,
+        "frame_action_script": to_grammar(intent),
+        "evidence_level": "benchmark_intent",
+        "adapter_provenance": "deterministic_adapter",
+        "yaw_peak_deg": peak,
+        "num_frames": intent.frames,
+        "fps": float(fps),
+        "image_size": [width, height],
+        "fov": fov,
+        "trajectory_sampling_rule": "linear per segment, both ends included",
+    }
+
+
+def to_trajectory(intent: CameraIntent, c2w: Poses, intrinsics: np.ndarray, fps: float) -> dict[str, Any]:
+    """Content of `<video>.camera_trajectory.json`: the target poses and one intrinsic matrix per frame."""
+    matrices = np.broadcast_to(np.asarray(intrinsics, dtype=np.float64), (len(c2w), 3, 3))
+    return {
+        "coordinate_convention": CONVENTION,
+        "camera_type": intent.name or CUSTOM,
+        "fps": float(fps),
+        "frame_count": len(c2w),
+        "c2w": np.asarray(c2w).tolist(),
+        "intrinsics": matrices.tolist(),
+    }
+
 
 SIDECAR = ".camera.json"
 TARGET = ".target_c2w.npy"
@@ -59,8 +119,8 @@ def target_poses(root: Root, video: Path, sidecar: Document | None) -> dict[str,
 
 
 def sidecar_facts(sidecar: Document) -> dict[str, Any]:
-    """Field of view and the request's details; the video's own size and rate are probed, not believed."""
-    fov = sidecar.number("fov", None)
+    """Field of view and the request's details; the video's size and rate are probed instead of taken from here."""
+    fov = sidecar.number("fov")
     if fov is not None and fov >= 180:
         raise Breach(sidecar.where, "fov", f"is {fov:g}, not a field of view in degrees", "write degrees between 0 and 180")
     return {"fov_deg": fov}
@@ -72,7 +132,7 @@ def sidecar_extras(sidecar: Document) -> dict[str, Any]:
 
 
 def sidecar_request(sidecar: Document) -> tuple[str, Path | str, str]:
-    """The request a sidecar tells, where, and in which field: the preset's name, or the script of a path of the user's own."""
+    """The request in a sidecar, its file and its field: the name of a preset, or the script of a custom path."""
     field = "frame_action_script" if sidecar.text("control_direction", "") == CUSTOM else "control_direction"
     return sidecar.text(field, ""), sidecar.where, field
 

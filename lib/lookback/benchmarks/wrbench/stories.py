@@ -1,4 +1,4 @@
-"""WRBench appendix E's five readings, retold on a run's own data: each a table and one sentence written from it."""
+"""The five case studies of WRBench's appendix E on a run's own data: each is a table and one sentence about it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lookback.forensics.cases import paradoxes, standings
 from lookback.forensics.rules import TITLES
 
 Tables = Mapping[str, pd.DataFrame]
-NO_DATA = "this run holds no clip that can tell this story"
+NO_DATA = "this run has no clips for this case study"
 
 
 def _scores(tables: Tables) -> pd.DataFrame:
@@ -34,7 +34,7 @@ def _columns(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
 
 
 def quality_does_not_certify(tables: Tables) -> Story:
-    """E.1: a clean picture, a right camera and a returned subject, and yet the wrong state."""
+    """E.1: the picture is clean, the camera is right and the subject returns, but its state is wrong."""
     title = "Visual quality does not certify a correct return"
     scores = _scores(tables)
     if not {"reobserved_state", "visual_integrity"} <= set(scores.columns):

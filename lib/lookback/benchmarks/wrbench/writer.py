@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lookback.benchmarks.wrbench.sidecar import fov_deg, to_sidecar, to_trajectory
 from lookback.camera.poses import relative_to_first
-from lookback.camera.sidecar import fov_deg, to_sidecar, to_trajectory
 from lookback.layouts.writing import Delivery, Film, Request, write_array, write_image, write_json, write_jsonl, write_video
 
 folders: tuple[str, ...] = ("wrbench",)

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
-from lookback.benchmarks.mbench.metrics.declare import mbench_metric
-from lookback.benchmarks.mbench.metrics.inputs import camera_path
+from lookback.artifacts import PoseTrack
+from lookback.benchmarks.mbench.metrics.shared import mbench_metric
 from lookback.camera.poses import inverse
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite, require_poses
-from lookback.measures.normalise import half_cosine
 from lookback.measures.requested import requested_poses
+from lookback.measures.scores import half_cosine
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
 # [v; w] in the camera's own axes (x right, y down, z forward). Turning right is a positive rotation about y. The paper writes its
@@ -42,7 +42,7 @@ def frame_twists(c2w: ArrayLike) -> NDArray[np.float64]:
 def twist_cosines(c2w: ArrayLike, instructed_twist: ArrayLike) -> NDArray[np.float64]:
     """cos(xi_i, xi_gt) per transition (MBench eq. 17); NaN where nothing was instructed.
 
-    A camera that stands still against an instruction to move has no direction: its cosine counts as 0, neither right nor wrong way.
+    A camera that stands still although a motion was instructed has no direction: its cosine counts as 0.
     """
     twists = frame_twists(c2w)
     instructed = require_finite(instructed_twist, "instructed_twist")
@@ -86,13 +86,13 @@ def camera_interaction(c2w: ArrayLike, instructed_twist: ArrayLike) -> float:
 )
 def score(context: ScoringClip) -> Scored:
     """Each transition's twist against the instructed one; transitions without an instruction do not count."""
-    path = camera_path(context)
+    path = context.artifact(PoseTrack)
     instructed = frame_twists(requested_poses(context, len(path.c2w)))
     cosines = twist_cosines(path.c2w, instructed)
     raw = camera_interaction_cosine(path.c2w, instructed)
     units = [
         Unit(f"f{int(frame)}", "frame", half_cosine(float(cosine)), float(cosine), int(frame))
-        for frame, cosine in zip(path.frames[1:], cosines, strict=True)
+        for frame, cosine in zip(path.frame_index[1:], cosines, strict=True)
         if np.isfinite(cosine)
     ]
     return Scored([Item(half_cosine(raw), raw, n_units=len(units))], units)

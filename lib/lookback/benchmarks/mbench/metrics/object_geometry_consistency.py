@@ -7,21 +7,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lookback.artifacts import Depth, Masks
-from lookback.benchmarks.mbench.metrics.declare import mbench_metric
-from lookback.benchmarks.mbench.metrics.inputs import PairedFrames, matches, paired_frames
+from lookback.benchmarks.mbench.metrics.shared import PairedFrames, matches, mbench_metric, paired_frames
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_equal_size, require_images, unit_float
-from lookback.measures.normalise import clip01
-from lookback.measures.ssim import ssim_map
-from lookback.measures.warp import depth_warp, homography_warp
-from lookback.scoring import Frames, Scored, ScoringClip, Unit, mean_item
+from lookback.measures.geometry import depth_warp, homography_warp
+from lookback.measures.images import ssim_map
+from lookback.measures.scores import clip01
+from lookback.scoring import Frames, PixelScoring, Scored, ScoringClip, Unit, mean_item
 
 
 def masked_ssim_warp(image_i: ArrayLike, image_j_warped: ArrayLike, mask_i: ArrayLike, *, valid: ArrayLike | None = None) -> float:
     """SSIM(I_i * M_i, W_{j->i}(I_j) * M_i), averaged over the pixels of M_i and clipped to [0,1] (MBench eq. 4).
 
-    Images (H,W,3), mask (H,W). `valid` marks the pixels the warp could fill; the others leave the mask. The mean runs over the mask
-    alone: over the whole picture the black surround, equal by construction, would lift every score towards 1.
+    Images (H,W,3), mask (H,W). `valid` marks the pixels that the warp could fill; the others are removed from the mask. The mean is
+    over the mask only: outside it both pictures are black, which would raise every score towards 1.
     """
     first = require_images(image_i, "image_i", ndim=3)
     second = require_images(image_j_warped, "image_j_warped", ndim=3)
@@ -50,7 +49,7 @@ def masked_ssim_warp(image_i: ArrayLike, image_j_warped: ArrayLike, mask_i: Arra
     constants=("fold_pairs", "segment_pairs"),
     pixels=True,
 )
-def score(context: ScoringClip):
+def score(context: ScoringClip) -> PixelScoring:
     """SSIM inside the mask over the fold pairs; a 3-D warp where there is depth, else a homography, and the unit says so."""
     pairs, masks = paired_frames(context), context.artifact(Masks)
     try:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from lookback.artifacts import ObjectFeatures
-from lookback.benchmarks.mbench.metrics.declare import mbench_metric
-from lookback.measures.normalise import clip01
-from lookback.measures.similarity import centroid_cosines
+from lookback.benchmarks.mbench.metrics.shared import mbench_metric
+from lookback.measures.features import centroid_cosines
+from lookback.measures.scores import clip01
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
 

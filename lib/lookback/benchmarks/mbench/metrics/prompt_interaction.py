@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookback.artifacts import TextImageFeatures
-from lookback.benchmarks.mbench.metrics.declare import mbench_metric
+from lookback.benchmarks.mbench.metrics.shared import mbench_metric
 from lookback.errors import NotScorable, Reason
-from lookback.measures.normalise import clip01
-from lookback.measures.similarity import cosine
+from lookback.measures.features import cosine
+from lookback.measures.scores import clip01
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
 

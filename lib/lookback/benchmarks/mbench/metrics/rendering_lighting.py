@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookback.benchmarks.mbench.metrics.declare import mbench_metric
-from lookback.benchmarks.mbench.metrics.inputs import paired_frames
+from lookback.benchmarks.mbench.metrics.shared import mbench_metric, paired_frames
 from lookback.measures.checks import require_images
-from lookback.measures.color import mean_lab
-from lookback.measures.normalise import exp_decay
-from lookback.scoring import Frames, Item, Scored, ScoringClip, Unit
+from lookback.measures.images import mean_lab
+from lookback.measures.scores import exp_decay
+from lookback.scoring import Frames, Item, PixelScoring, Scored, ScoringClip, Unit
 
 ALPHA = 0.5  # the paper gives no value; ours
 TAU = 10.0  # the paper gives no value; ours: a shift of 10 CIELAB units scores 1/e
@@ -46,8 +45,8 @@ SEGMENTS = 4  # the pairs are grouped by time into this many segment pairs (ours
     constants=("lighting_alpha", "lighting_tau"),
     pixels=True,
 )
-def score(context: ScoringClip):
-    """Segments of the way out against their counterparts on the way back; the frame pairs' own deviations are kept as units."""
+def score(context: ScoringClip) -> PixelScoring:
+    """Segments of the way out against the matching segments of the way back. Each pair of segments is a unit."""
     pairs = paired_frames(context)
     images = yield Frames(np.unique(pairs.frames))
     alpha, tau = context.constant("lighting_alpha", ALPHA), context.constant("lighting_tau", TAU)

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookback.artifacts import Style
-from lookback.benchmarks.mbench.metrics.declare import mbench_metric
+from lookback.benchmarks.mbench.metrics.shared import mbench_metric
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
-from lookback.measures.normalise import clip01
+from lookback.measures.scores import clip01
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
 
@@ -27,7 +27,8 @@ def style_distances(gram_matrices: ArrayLike) -> NDArray[np.float64]:
         raise NotScorable(Reason.INVALID_INPUT, f"gram_matrices: must be (T,C,C), not {gram.shape}")
     if len(gram) < 2:
         raise NotScorable(Reason.TOO_SHORT, "one frame has no style change")
-    return np.linalg.norm(np.diff(gram, axis=0), axis=(1, 2))
+    distances: NDArray[np.float64] = np.linalg.norm(np.diff(gram, axis=0), axis=(1, 2))
+    return distances
 
 
 def style_consistency(gram_matrices: ArrayLike) -> float:

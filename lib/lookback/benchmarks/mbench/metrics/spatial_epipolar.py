@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookback.benchmarks.mbench.metrics.declare import mbench_metric
-from lookback.benchmarks.mbench.metrics.inputs import matches, paired_frames
+from lookback.benchmarks.mbench.metrics.shared import matches, mbench_metric, paired_frames
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant, require_variant
-from lookback.measures.correspondences import MIN_MATCHES, require_matches
-from lookback.measures.epipolar import epipolar_distances, fundamental_from_poses
-from lookback.measures.normalise import exp_decay
-from lookback.measures.rotation import rotation_transfer_error
-from lookback.scoring import Frames, Scored, ScoringClip, Unit, mean_item
+from lookback.measures.geometry import (
+    MIN_MATCHES,
+    epipolar_distances,
+    fundamental_from_poses,
+    require_matches,
+    rotation_transfer_error,
+)
+from lookback.measures.scores import exp_decay
+from lookback.scoring import Frames, PixelScoring, Scored, ScoringClip, Unit, mean_item
 
 OFFICIAL_SCALE = 5.0  # the README's example (raw 2.964 -> 0.5523) fits exp(-E/5); the paper says exp(-E)
 
@@ -51,11 +54,11 @@ def epipolar_score(error: float, *, variant: Variant = "paper") -> float:
     variants=("paper", "official", "corrected"),
     pixels=True,
 )
-def score(context: ScoringClip):
+def score(context: ScoringClip) -> PixelScoring:
     """Symmetric epipolar distance over the pairs.
 
-    Pairs taken from one place have no epipolar line: paper leaves them out (`no_parallax`); `corrected` takes the distance to the
-    one place where a camera that only turned must see the point.
+    Two frames taken from one place have no epipolar line. Paper leaves such pairs out (`no_parallax`). For `corrected` the camera
+    only turned, so each point has one expected position, and the distance to it counts.
     """
     pairs = paired_frames(context)
     images = yield Frames(np.unique(pairs.frames))

@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookback.benchmarks.mbench.metrics.declare import mbench_metric
-from lookback.benchmarks.mbench.metrics.inputs import matches, paired_frames
+from lookback.benchmarks.mbench.metrics.shared import matches, mbench_metric, paired_frames
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
-from lookback.measures.correspondences import MIN_MATCHES, require_matches
-from lookback.measures.normalise import exp_decay
-from lookback.measures.triangulation import project, triangulate
-from lookback.scoring import Frames, Scored, ScoringClip, Unit, mean_item
+from lookback.measures.geometry import MIN_MATCHES, project, require_matches, triangulate
+from lookback.measures.scores import exp_decay
+from lookback.scoring import Frames, PixelScoring, Scored, ScoringClip, Unit, mean_item
 
 
 def reprojection_error(
@@ -50,7 +48,7 @@ def reprojection_score(error: float) -> float:
     constants=("fold_pairs", "segment_pairs"),
     pixels=True,
 )
-def score(context: ScoringClip):
+def score(context: ScoringClip) -> PixelScoring:
     """Triangulate the matches of each pair, project them back, mean pixel error."""
     pairs = paired_frames(context)
     images = yield Frames(np.unique(pairs.frames))

@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lookback.artifacts import PoseTrack
-from lookback.benchmarks.memobench.metrics.declare import memobench_metric
-from lookback.benchmarks.memobench.metrics.inputs import matched_paths
+from lookback.benchmarks.memobench.metrics.shared import matched_paths, memobench_metric
 from lookback.camera.poses import align_first_frame, net_rotation_deg, rotation_angle_deg, total_rotation_deg
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_equal_length, require_poses
-from lookback.measures.normalise import clip01
+from lookback.measures.scores import clip01
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
 THETA_0_DEG = 10.0
@@ -38,7 +37,7 @@ def camera_controllability(gt_c2w: ArrayLike, c2w: ArrayLike, *, theta_0: float 
 
 
 def inactivity_gate(gt_c2w: ArrayLike, c2w: ArrayLike, *, active_share: float = ACTIVE_SHARE) -> dict[str, float]:
-    """Total rotation of the generated camera against the truth's: a static camera keeps every consistency score high.
+    """Total rotation of the generated camera, compared with the truth's. A static camera would keep every consistency score high.
 
     `active` is 1 when the generated camera turned at least `active_share` of the truth's total rotation.
     """
@@ -90,7 +89,7 @@ def score(context: ScoringClip) -> Scored:
     source="MemoBench appendix A (static cameras); the gate is ours",
 )
 def score_activity(context: ScoringClip) -> Scored:
-    """A static camera keeps every consistency score high; this is the number that exposes it."""
+    """Shows static cameras, which keep every consistency score high."""
     gate = inactivity_gate(*matched_paths(context))
     detail = f"turned {gate['rotation_deg']:.1f} of {gate['gt_rotation_deg']:.1f} deg: {'active' if gate['active'] else 'inactive'}"
     return Scored([Item(gate["share"], gate["rotation_deg"], detail=detail, n_units=1)])

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookback.artifacts import Depth
-from lookback.benchmarks.memobench.metrics.declare import BOTH, memobench_metric
-from lookback.benchmarks.memobench.metrics.inputs import phases
+from lookback.benchmarks.memobench.metrics.shared import BOTH, memobench_metric, phases
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
 from lookback.scoring import Item, Scored, ScoringClip, Unit
@@ -26,7 +25,8 @@ def depth_similarities(depth: ArrayLike, name: str = "depth") -> NDArray[np.floa
         raise NotScorable(Reason.UNDEFINED, f"{name}: a depth map is constant")
     scaled = (flat - low) / (high - low)
     unit = scaled / np.linalg.norm(scaled, axis=1, keepdims=True)
-    return np.clip((unit[:-1] * unit[1:]).sum(axis=1), 0.0, 1.0)
+    cosines: NDArray[np.float64] = (unit[:-1] * unit[1:]).sum(axis=1).clip(0.0, 1.0)
+    return cosines
 
 
 def geo3d(depth_v: ArrayLike, depth_r: ArrayLike, *, alpha: float = ALPHA) -> float:

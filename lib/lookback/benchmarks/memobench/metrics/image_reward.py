@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from lookback.artifacts import Rewards
-from lookback.benchmarks.memobench.metrics.declare import memobench_metric
+from lookback.benchmarks.memobench.metrics.shared import memobench_metric
 from lookback.measures.checks import require_finite
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 

@@ -8,13 +8,12 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.benchmarks.memobench.metrics.declare import BOTH, memobench_metric
-from lookback.benchmarks.memobench.metrics.inputs import phase_of, phases, variant_of
+from lookback.benchmarks.memobench.metrics.shared import BOTH, memobench_metric, phase_of, phases, variant_of
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant, require_finite, require_images, require_variant, unit_float
-from lookback.measures.normalise import exp_decay
-from lookback.measures.warp import flow_warp
-from lookback.scoring import Item, Scored, ScoringClip, Stream, Unit
+from lookback.measures.geometry import flow_warp
+from lookback.measures.scores import exp_decay
+from lookback.scoring import Item, PixelScoring, Scored, ScoringClip, Stream, Unit
 
 TAU = 0.15
 
@@ -23,7 +22,7 @@ def warp_errors(frames: ArrayLike, flows: ArrayLike, *, variant: Variant = "pape
     """Mean L1 error of each consecutive pair in [0,1], given the forward flow from frame i to i+1 in pixels (x, y).
 
     Paper: |I_{i+1}(x + f(x)) - I_i(x)|, which is 0 for exact flow. Official samples frame i instead, I_i(x + f(x)) against
-    I_{i+1}(x), which moves the picture the wrong way: an exact 5 px pan is charged for 10 px.
+    I_{i+1}(x), which moves the picture the wrong way: an exact 5 px pan counts as an error of 10 px.
     """
     require_variant(variant, ("paper", "official"))
     images = require_images(frames, at_least=2)
@@ -51,7 +50,7 @@ def motion_smoothness(frames: ArrayLike, flows: ArrayLike, *, tau: float = TAU, 
     return smoothness(warp_errors(frames, flows, variant=variant), tau=tau)
 
 
-MAX_SIDE = 512  # frames are scaled down to this for the flow: its errors are shares of the value range, not pixels (ours)
+MAX_SIDE = 512  # frames are scaled down to this side for the flow (ours)
 
 
 class ConsecutiveErrors:
@@ -90,7 +89,7 @@ class ConsecutiveErrors:
     variants=BOTH,
     pixels=True,
 )
-def score(context: ScoringClip):
+def score(context: ScoringClip) -> PixelScoring:
     """Each frame against its flow-warped neighbour; D is left out, as the paper does."""
     frames, tau = phases(context), context.constant("smoothness_tau", TAU)
     groups = {int(frame): phase for phase in ("V", "R") for frame in frames[phase]}

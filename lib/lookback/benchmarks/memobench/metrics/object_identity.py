@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookback.artifacts import Features
-from lookback.benchmarks.memobench.metrics.declare import BOTH, memobench_metric
-from lookback.benchmarks.memobench.metrics.inputs import phases
+from lookback.benchmarks.memobench.metrics.shared import BOTH, memobench_metric, phases
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
-from lookback.measures.similarity import unit_vectors
-from lookback.scoring import Frames, Item, Scored, ScoringClip, Unit
+from lookback.measures.features import unit_vectors
+from lookback.scoring import Frames, Item, PixelScoring, Scored, ScoringClip, Unit
 
 TOP_FRACTION = 0.4
 ALPHA = 0.7
@@ -51,7 +50,7 @@ def object_identity(patches: ArrayLike, patches_0: ArrayLike, *, top_fraction: f
     variants=BOTH,
     pixels=True,
 )
-def score(context: ScoringClip):
+def score(context: ScoringClip) -> PixelScoring:
     """Patch features of the sampled R frames against those of frame 0; official looks at the centre square only."""
     found, frames = context.artifact(Features), phases(context)
     rows = found.rows_in(frames["R"])

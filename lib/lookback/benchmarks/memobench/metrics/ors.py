@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lookback.artifacts import Masks
-from lookback.benchmarks.memobench.metrics.declare import memobench_metric
-from lookback.benchmarks.memobench.metrics.inputs import phases
+from lookback.benchmarks.memobench.metrics.shared import memobench_metric, phases
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite, require_probability
 from lookback.scoring import Item, Scored, ScoringClip, Unit

@@ -5,9 +5,9 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from lookback.artifacts import Quality
-from lookback.benchmarks.memobench.metrics.declare import BOTH, memobench_metric
+from lookback.benchmarks.memobench.metrics.shared import BOTH, memobench_metric
 from lookback.measures.checks import Variant, require_finite, require_variant
-from lookback.measures.normalise import range_percent
+from lookback.measures.scores import range_percent
 from lookback.scoring import Item, Scored, ScoringClip
 
 AESTHETIC_RANGE = {"paper": (1.0, 10.0), "official": (0.0, 10.0)}
@@ -37,7 +37,7 @@ def visual_quality(aesthetic: ArrayLike, quality: ArrayLike, *, variant: Variant
     variants=BOTH,
 )
 def score(context: ScoringClip) -> Scored:
-    """The stored aesthetic and quality scores of the sampled frames; a sharpness stand-in is no substitute for them."""
+    """The stored aesthetic and quality scores of the sampled frames; a sharpness stand-in cannot replace them."""
     aesthetic, clipiqa = context.artifact(Quality).measures("aesthetic", "clipiqa")
     variant: Variant = "official" if context.variant == "official" else "paper"
     value = visual_quality(aesthetic, clipiqa, variant=variant)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lookback.benchmarks.memobench.metrics.declare import memobench_metric
+from lookback.benchmarks.memobench.metrics.shared import memobench_metric
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant, require_variant
 from lookback.scoring.results import Item

@@ -1,4 +1,4 @@
-"""Discrimination audit: does a question ever fail a known-failure clip? (Of MemoBench's 860 published ones, 800 pass on it.)"""
+"""Discrimination audit: which questions does a known-failure clip fail? (It passes 800 of MemoBench's 860 published ones.)"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLUMNS = ["question_id", "dimension", "polarity", "answer", "passes_failure", "
 def discrimination_audit(files: Iterable[QuestionFile]) -> pd.DataFrame:
     """One row per final question: its last answer on the known-failure clip, and whether the clip passes it.
 
-    A question that passes cannot tell this failure from a good clip. `passes_failure` is missing where the clip was not asked.
+    A question that the failure passes cannot tell it from a good clip. `passes_failure` is missing when the question was not asked.
     """
     rows = [row for file in files for row in _rows((file.scene, file.video_id), file.final, file.on_failure)]
     return pd.DataFrame(rows, columns=["scene", "video_id", *COLUMNS]).astype({"passes_failure": "boolean"})

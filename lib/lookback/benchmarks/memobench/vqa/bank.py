@@ -123,7 +123,7 @@ def clip_number(scene: str, clip_id: str) -> tuple[str, int] | None:
 
 
 def answers_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """id -> yes/no of an answer table; rows that say neither are left out."""
+    """id -> yes/no of an answer table; other answers are left out."""
     found = {identifier(row.get("ID")): as_yes_no(row.get("Answer", row.get("Answer (Yes/No)"))) for row in rows}
     return {name: answer for name, answer in found.items() if answer is not None}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -9,12 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookback.artifacts import PoseTrack, TruePoseTrack
-from lookback.benchmarks.mind.metrics.declare import mind_metric
-from lookback.benchmarks.mind.metrics.inputs import actions, predicted_frames, variant_of
+from lookback.benchmarks.mind.actions import action_name, detect_convention
+from lookback.benchmarks.mind.metrics.shared import mind_metric, predicted_frames, variant_of
 from lookback.camera.alignment import apply_similarity, umeyama
 from lookback.camera.poses import inverse, rotation_angle_deg
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant, require_equal_length, require_poses, require_variant
+from lookback.paths import resolve
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
 MAX_ROTATION_DEG = 179.0
@@ -120,7 +122,7 @@ def score(context: ScoringClip) -> Scored:
     """Items `<group>:trans` and `<group>:rot`; each transition's rotation error is a unit."""
     frames, truth_frames = predicted_frames(context)
     generated, expected = context.artifact(PoseTrack).at(frames), context.artifact(TruePoseTrack).at(truth_frames)
-    done = actions(context)
+    done = frame_actions(context)
     if len(done) <= truth_frames[-1]:
         raise NotScorable(Reason.LENGTH_MISMATCH, f"{len(done)} actions for {truth_frames[-1] + 1} frames of the ground truth")
     labels = [done[frame] for frame in truth_frames]
@@ -136,3 +138,14 @@ def score(context: ScoringClip) -> Scored:
         for frame, rotation, translation, label in zip(frames[1:], errors.rotation_deg, errors.translation, labels, strict=False)
     ]
     return Scored(items, units)
+
+
+def frame_actions(context: ScoringClip) -> list[str]:
+    """The action at each ground-truth frame. The convention of action.json is detected unless the run names it."""
+    path = resolve(context.need("actions"))
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))["data"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise NotScorable(Reason.INVALID_INPUT, f"{path.name} does not load: {error}") from None
+    convention = context.clip.extras.get("action_convention") or detect_convention(rows)
+    return [action_name(row, convention) for row in rows]

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.benchmarks.mind.metrics.declare import mind_metric
-from lookback.benchmarks.mind.metrics.frame_measures import scored_length
-from lookback.benchmarks.mind.metrics.inputs import predicted_frames, variant_of, video_max_time
-from lookback.benchmarks.mind.metrics.preprocess import preprocess
+from lookback.artifacts import Features
+from lookback.benchmarks.mind.metrics.shared import (
+    mind_metric,
+    predicted_frames,
+    preprocess,
+    scored_length,
+    variant_of,
+    video_max_time,
+)
 from lookback.errors import NotScorable, Reason
-from lookback.measures.checks import require_equal_size, require_finite
-from lookback.scoring import Item, Paired, Scored, ScoringClip, Unit
+from lookback.measures.checks import Array, require_equal_size, require_finite
+from lookback.scoring import Item, Paired, PixelScoring, Scored, ScoringClip, Unit
 
 SHORTEST = 1e-12  # torch's `eps`: shorter tokens are divided by this
 
@@ -22,29 +27,37 @@ def dino_mse(patches: ArrayLike, patches_truth: ArrayLike) -> NDArray[np.float64
     """Per frame, the mean squared error of L2-normalised patch tokens (N,P,D), special tokens dropped.
 
     Normalised as in the released code (torch's `normalize`): a token of length zero, as a network with ReLU gives for a black
-    patch, stays zero and does not cost the clip its score.
+    patch, stays zero, and the clip still gets a score.
     """
     predicted, expected = require_finite(patches, "patches", ndim=3), require_finite(patches_truth, "patches_truth", ndim=3)
     require_equal_size(predicted, expected, "patches and patches_truth")
-    return ((_normalised(predicted) - _normalised(expected)) ** 2).mean(axis=(1, 2))
+    errors: NDArray[np.float64] = ((_normalised(predicted) - _normalised(expected)) ** 2).mean(axis=(1, 2))
+    return errors
 
 
 def _normalised(tokens: NDArray[np.float64]) -> NDArray[np.float64]:
-    return tokens / np.maximum(np.linalg.norm(tokens, axis=-1, keepdims=True), SHORTEST)
+    lengths: NDArray[np.float64] = np.linalg.norm(tokens, axis=-1, keepdims=True)
+    return tokens / np.maximum(lengths, SHORTEST)
 
 
 BATCH = 8  # pairs encoded at once
 
 
+class FrameEncoder(Protocol):
+    """The backend of the role `features`."""
+
+    def encode(self, frames: NDArray[np.uint8]) -> Features: ...
+
+
 class FeatureErrors:
     """Feature error of each pair of frames, encoded in small batches."""
 
-    def __init__(self, encoder: Any):
+    def __init__(self, encoder: FrameEncoder):
         self.encoder = encoder
-        self.waiting: list[tuple[int, np.ndarray, np.ndarray]] = []
+        self.waiting: list[tuple[int, NDArray[np.uint8], NDArray[np.uint8]]] = []
         self.found: dict[int, float] = {}
 
-    def push(self, index: int, frame: np.ndarray, truth: np.ndarray | None) -> None:
+    def push(self, index: int, frame: Array, truth: Array | None) -> None:
         assert truth is not None
         self.waiting.append((index, _picture(frame), _picture(truth)))
         if len(self.waiting) == BATCH:
@@ -64,8 +77,9 @@ class FeatureErrors:
         self.waiting = []
 
 
-def _picture(frame: np.ndarray) -> np.ndarray:
-    return np.rint(preprocess(frame) * 255.0).astype(np.uint8)
+def _picture(frame: Array) -> NDArray[np.uint8]:
+    picture: NDArray[np.uint8] = np.rint(preprocess(frame) * 255.0).astype(np.uint8)
+    return picture
 
 
 @mind_metric(
@@ -84,8 +98,8 @@ def _picture(frame: np.ndarray) -> np.ndarray:
     differences={"official": "the loop drops its last batch of 100 frames"},
     pixels=True,
 )
-def score(context: ScoringClip):
-    """The prediction's patch features against the truth's; `dino_every` thins the frames out, and the item says so."""
+def score(context: ScoringClip) -> PixelScoring:
+    """The prediction's patch features against the truth's; `dino_every` takes fewer frames, and the item says so."""
     frames, truth = predicted_frames(context, video_max_time(context))
     length, every = scored_length(len(frames), variant=variant_of(context)), int(context.constant("dino_every", 1))
     if length == 0:

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookback.artifacts import Quality
-from lookback.benchmarks.mind.metrics.declare import mind_metric
-from lookback.benchmarks.mind.metrics.inputs import video_max_time
+from lookback.benchmarks.mind.metrics.shared import mind_metric, video_max_time
 from lookback.measures.checks import require_finite
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
@@ -37,7 +36,7 @@ def visual(musiq: ArrayLike, aesthetic: ArrayLike) -> dict[str, NDArray[np.float
     differences={"official": "as corrected; listed for completeness"},
 )
 def score(context: ScoringClip) -> Scored:
-    """The stored MUSIQ and aesthetic scores of the sampled frames; a sharpness stand-in is no substitute for them."""
+    """The stored MUSIQ and aesthetic scores of the sampled frames; a sharpness stand-in cannot replace them."""
     found = context.artifact(Quality)
     musiq, aesthetic = found.measures("musiq", "aesthetic")
     limit = video_max_time(context)

@@ -6,13 +6,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lookback.artifacts import PoseTrack
-from lookback.benchmarks.wrbench.metrics.declare import wrbench_metric
-from lookback.benchmarks.wrbench.metrics.inputs import clip_request
-from lookback.benchmarks.wrbench.metrics.requests import WEAK_YAW_DEG, Request, require_request, signed_peak
-from lookback.camera.poses import Poses, relative_to_first, rotation_angle_deg, yaw_deg
+from lookback.benchmarks.wrbench.metrics.shared import (
+    WEAK_YAW_DEG,
+    Request,
+    clip_request,
+    require_request,
+    wrbench_metric,
+)
+from lookback.camera.poses import Poses, relative_to_first, rotation_angle_deg, signed_peak, yaw_deg
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_poses
-from lookback.measures.normalise import clip01
+from lookback.measures.scores import clip01
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
 FULL_YAW_DEG = 30.0  # a peak from which the score is 1
@@ -23,8 +27,8 @@ STATIC_TRANSLATION = 0.10
 def cam_align(c2w: ArrayLike, request: Request) -> float:
     """Yaw: clip((|peak| - 2) / (30 - 2)), 0 when the direction is wrong or |peak| < 2 deg. Static: 1 - motion (WRBench D1).
 
-    A positive peak is right-to-left ("RL"). Static hold is clip(1 - max(rot / 5 deg, |t| / 0.10)). A pan has no yaw to follow:
-    WRBench scores none, so it is not applicable.
+    A positive peak is right-to-left ("RL"). Static hold is clip(1 - max(rot / 5 deg, |t| / 0.10)). A pan has no yaw and is
+    not applicable: WRBench does not score it.
     """
     require_request(request)
     poses = require_poses(c2w, at_least=2)
@@ -55,7 +59,7 @@ def static_hold(poses: Poses) -> float:
     source="WRBench dimension (ii)",
 )
 def score(context: ScoringClip) -> Scored:
-    """The yaw that was asked for in words; static requests are scored by `wrbench.static_hold`."""
+    """The yaw that the prompt asked for. Static requests are scored by `wrbench.static_hold`."""
     request = clip_request(context)
     if request == "static":
         raise NotScorable(Reason.NOT_APPLICABLE, "a static request is scored by wrbench.static_hold")

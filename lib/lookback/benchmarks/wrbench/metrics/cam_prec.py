@@ -8,14 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lookback.artifacts import PoseTrack
-from lookback.benchmarks.wrbench.metrics.declare import wrbench_metric
-from lookback.benchmarks.wrbench.metrics.inputs import clip_request
-from lookback.benchmarks.wrbench.metrics.requests import WEAK_YAW_DEG, Request, require_request, signed_peak
-from lookback.camera.poses import Poses, align_first_frame, relative_to_first, rotation_angle_deg, yaw_deg
+from lookback.benchmarks.wrbench.metrics.shared import (
+    WEAK_YAW_DEG,
+    Request,
+    clip_request,
+    require_request,
+    wrbench_metric,
+)
+from lookback.camera.poses import Poses, align_first_frame, relative_to_first, rotation_angle_deg, signed_peak, yaw_deg
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant, require_equal_length, require_poses, require_variant
-from lookback.measures.normalise import clip01
 from lookback.measures.requested import given_poses
+from lookback.measures.scores import clip01
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
 ROTATION_SCALE_DEG = 45.0

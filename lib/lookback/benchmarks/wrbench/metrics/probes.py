@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookback.benchmarks.wrbench.metrics.declare import wrbench_metric
+from lookback.benchmarks.wrbench.metrics.shared import wrbench_metric
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_probability
 from lookback.scoring.results import Item

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lookback.benchmarks.wrbench.metrics.declare import wrbench_metric
+from lookback.benchmarks.wrbench.metrics.shared import wrbench_metric
 from lookback.errors import NotScorable, Reason
 from lookback.scoring.results import Item
 

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookback.artifacts import Features
-from lookback.benchmarks.wrbench.metrics.declare import wrbench_metric
+from lookback.benchmarks.wrbench.metrics.shared import wrbench_metric
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
-from lookback.measures.normalise import clip01
-from lookback.measures.similarity import unit_vectors
+from lookback.measures.features import unit_vectors
+from lookback.measures.scores import clip01
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
 PERCENTILE = 20.0

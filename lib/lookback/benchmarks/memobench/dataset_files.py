@@ -1,20 +1,45 @@
-"""MemoBench's tables: metadata of the two subsets, and the phase sheet (d_start, r_start in ground-truth frames)."""
+"""MemoBench's files: clip names, the metadata tables and phase sheets, and where the ground truth of a clip is."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from lookback.benchmarks.memobench.names import clip_name
 from lookback.errors import Reason, UsageError
-from lookback.layouts.confine import entries
+from lookback.layouts.confine import FRAME_SUFFIXES, Root, entries
 from lookback.layouts.documents import read_rows
-from lookback.layouts.reading import Breach, Findings, Item
+from lookback.layouts.reading import Breach, ClipRef, Findings
 from lookback.paths import portable, resolve
+
+_REAL = re.compile(r"^(?:real_)?(\d{1,6})$", re.IGNORECASE)
+_SYNTHETIC = re.compile(
+    r"^(.+)_(\d{1,6})$", re.DOTALL
+)  # DOTALL: a name with a line break must match here, so that it can be rejected later
+
+
+class ClipName(NamedTuple):
+    """A parsed name; `clip_id` is the same for every spelling."""
+
+    setting: str  # synthetic or real
+    clip_id: str
+    scene: str  # empty for real clips
+    number: int
+
+
+def clip_name(text: str) -> ClipName | None:
+    """The clip a file or folder name means, or None."""
+    if match := _REAL.match(text):
+        return ClipName("real", f"real_{int(match[1]):03d}", "", int(match[1]))
+    if match := _SYNTHETIC.match(text):
+        return ClipName("synthetic", f"{match[1]}_{int(match[2]):03d}", match[1], int(match[2]))
+    return None
+
 
 METADATA = {"synthetic": "synthetic_metadata.csv", "real": "real_metadata.csv"}
 METADATA_PLACES = ("", "sam3_metadata", "data", "data/sam3_metadata")
-# The phase sheets of the dataset release, and what a user may lay beside the data.
+# The phase sheets of the dataset release, and those that a user may put beside the data.
 SHEETS = ("Synthetic_processed/Synthetic_ExitReenter.xlsx", "Real_Raw/Real_ExitReenter.xlsx", "phases.csv", "phases.xlsx")
 CLIP_COLUMNS = ("clip", "clip_id", "video_folder", "name", "id", "video_id")
 D_COLUMNS = ("d_start", "exits", "exit")
@@ -58,7 +83,7 @@ def _metadata_clip(setting: str, row: dict[str, str], where: str) -> str:
 
 
 def find_sheets(given: str | None, places: list[Path]) -> list[Path]:
-    """The phase sheets: the given file (or folder of them), else those that lie with the data; none is no error here."""
+    """The phase sheets: the given file or folder, or those beside the data. An empty list is not an error here."""
     if given is not None:
         path = resolve(given)
         if path.is_dir():
@@ -75,7 +100,7 @@ def find_sheets(given: str | None, places: list[Path]) -> list[Path]:
 
 
 def read_phases(sheets: list[Path], findings: Findings) -> dict[str, Phases]:
-    """clip_id -> phases; every bad row is a violation of its own."""
+    """clip_id -> phases. Every bad row is a violation."""
     found: dict[str, Phases] = {}
     for sheet in sheets:
         with findings.guard("d_start"):
@@ -88,7 +113,7 @@ def read_phases(sheets: list[Path], findings: Findings) -> dict[str, Phases]:
                     continue
                 said = row.get(clip_column, "")
                 name = clip_name(f"{row['scene']}_{said}" if row.get("scene") and said.isdigit() else said)
-                with findings.guard("d_start", Item(sample_id=name.clip_id if name else "")):
+                with findings.guard("d_start", ClipRef(sample_id=name.clip_id if name else "")):
                     if name is None:
                         raise Breach(
                             where,
@@ -131,3 +156,63 @@ def _column(sheet: Path, columns: set[str], names: tuple[str, ...]) -> str:
         problem = f"has no column {' or '.join(names)}"
         raise Breach(sheet, names[0], problem, f"name a column of {portable(sheet)} so", Reason.MISSING_INPUT)
     return found
+
+
+SYNTHETIC, REAL = "Synthetic_processed", "Real_Raw"
+
+
+def ground_truth_root(root: Path) -> Path | None:
+    """The folder that holds Synthetic_processed/ or Real_Raw/: this one or its data/."""
+    return next((place for place in (root, root / "data") if (place / SYNTHETIC).is_dir() or (place / REAL).is_dir()), None)
+
+
+def truth_of(root: Root, name: ClipName, findings: Findings, item: ClipRef) -> dict[str, Any]:
+    """The clip's ground truth as Clip fields; missing files are left out, a broken file is a violation of its field."""
+    found: dict[str, Any] = {}
+    for field, path in _places(root.path, name).items():
+        if not (path.exists() or path.is_symlink()):
+            continue
+        with findings.guard(field, item):
+            checked = root.video(path, path, field) if field == "ground_truth" else _confirmed(root, path, field)
+            found[field] = portable(checked)
+    if "gt_poses" in found:
+        found["gt_poses_format"] = "c2w" if name.setting == "synthetic" else "mapanything"
+    if "ground_truth" in found and (first := _first_frame(root.path, name)) is not None:
+        found["reference_image"] = portable(first)
+    return found
+
+
+def _places(root: Path, name: ClipName) -> dict[str, Path]:
+    if name.setting == "synthetic":
+        folder, number = root / SYNTHETIC / name.scene / name.clip_id, str(name.number)
+        return {
+            "ground_truth": folder / f"RGB{number}",
+            "gt_depth": folder / f"Depth{number}",
+            "gt_poses": folder / number / "poses.npy",
+            "gt_intrinsics": folder / number / "intrinsics.npy",
+        }
+    folder = _real_folder(root, name)
+    video = folder / f"{folder.name}.mp4"
+    return {
+        "ground_truth": video if video.exists() else folder / "FRAMES",
+        "gt_depth": folder / "depth",
+        "gt_poses": folder / "raw" / f"{folder.name}_mapanything.npz",
+    }
+
+
+def _real_folder(root: Path, name: ClipName) -> Path:
+    padded = root / REAL / f"{name.number:03d}"
+    return padded if padded.is_dir() else root / REAL / str(name.number)
+
+
+def _confirmed(root: Root, path: Path, field: str) -> Path:
+    if path.is_dir():
+        root.confirm(path, path, field)
+        return path
+    return root.file(path.name, path, field, base=path.parent)
+
+
+def _first_frame(root: Path, name: ClipName) -> Path | None:
+    """The reference start frame: the first of the ground-truth frames, when they lie as images."""
+    folder = _real_folder(root, name) / "FRAMES" if name.setting == "real" else _places(root, name)["ground_truth"]
+    return next((path for path in entries(folder) if path.suffix.lower() in FRAME_SUFFIXES), None)

@@ -1,6 +1,9 @@
-"""What the MemoBench metrics read of a clip: its phases, and the camera paths of clip and ground truth on one time axis."""
+"""What MemoBench's metrics share: how they are registered, the clip's phases, and its camera path beside the true one."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +12,17 @@ from lookback.artifacts import PoseTrack, TruePoseTrack
 from lookback.camera.poses import Poses
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant
-from lookback.measures.phases import Phase, phase_frames, phase_map
+from lookback.measures.frames import Phase, phase_frames, phase_map
+from lookback.registry import metric
 from lookback.scoring import ScoringClip
+
+BOTH = ("paper", "official")
+
+
+def memobench_metric(name: str, **declaration: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register under `memobench.<name>`; scores lie in [0,1] and higher is better unless the declaration says otherwise."""
+    common: dict[str, Any] = {"benchmark": "memobench", "unit": "score", "range": (0.0, 1.0), "higher_is_better": True}
+    return metric(name=f"memobench.{name}", **{**common, **declaration})
 
 
 def variant_of(context: ScoringClip) -> Variant:
@@ -32,7 +44,7 @@ def phase_of(frame: int, frames: dict[Phase, NDArray[np.int64]]) -> str:
 
 
 def matched_paths(context: ScoringClip) -> tuple[Poses, Poses]:
-    """(ground truth, generated) camera paths with one pose per generated row: the truth is read at the same share of its length."""
+    """(ground truth, generated) camera paths with one pose per generated pose. The truth is sampled at the same relative times."""
     generated, truth = context.artifact(PoseTrack), context.artifact(TruePoseTrack)
     count, true_count = context.need("n_frames"), context.clip.gt_frames or int(truth.frame_index.max()) + 1
     share = generated.frame_index / max(1, count - 1)

@@ -1,4 +1,4 @@
-"""Human identity: are the faces of each person the same throughout (MBench section 4.2.2, eq. 6)?"""
+"""Human identity and appearance: does each tracked person keep face, clothes, hair and build (MBench section 4.2.2, eq. 6)?"""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookback.artifacts import FaceTracks
-from lookback.benchmarks.mbench.metrics.declare import mbench_metric
+from lookback.artifacts import FaceTracks, PersonFeatures
 from lookback.benchmarks.mbench.metrics.object_texture_consistency import centroid_consistency
+from lookback.benchmarks.mbench.metrics.shared import mbench_metric
 from lookback.errors import NotScorable, Reason
-from lookback.measures.similarity import centroid_cosines
+from lookback.measures.features import centroid_cosines
 from lookback.scoring import Scored, ScoringClip, Unit, mean_item
 
 
 def tracks_consistency(tracks: Sequence[ArrayLike], *, min_length: int = 1) -> float:
     """(1/K) sum_k of each track's centroid consistency, K tracks of embeddings (N_k,D) (MBench eq. 6).
 
-    `min_length` leaves out shorter tracks: one of a single detection scores 1 by definition, and tells nothing.
+    `min_length` leaves out shorter tracks: a track of one detection scores 1 by definition.
     """
     kept = [track for track in tracks if len(np.asarray(track)) >= min_length]
     if not kept:
@@ -26,7 +26,7 @@ def tracks_consistency(tracks: Sequence[ArrayLike], *, min_length: int = 1) -> f
     return float(np.mean([centroid_consistency(track) for track in kept]))
 
 
-MIN_TRACK = 2  # detections; a track of one scores 1 by definition and tells nothing (ours)
+MIN_TRACK = 2  # detections; a track of one scores 1 by definition (ours)
 
 
 @mbench_metric(
@@ -40,8 +40,8 @@ MIN_TRACK = 2  # detections; a track of one scores 1 by definition and tells not
     source="MBench section 4.2.2, eq. 6",
     constants=("min_track_length",),
 )
-def score(context: ScoringClip) -> Scored:
-    """Tracks of faces, each against its centroid; the frames' own cosines are kept as units."""
+def score_identity(context: ScoringClip) -> Scored:
+    """The embeddings of each face track against their centroid. The cosine of every frame is kept as a unit."""
     faces = context.artifact(FaceTracks)
     return score_tracks(context, faces.frame, faces.embedding, faces.track, Reason.NO_FACE, "face")
 
@@ -67,3 +67,19 @@ def score_tracks(
     if not by_track:
         raise NotScorable(nothing, f"no {what} was found in at least {shortest} sampled frames of one track")
     return Scored([mean_item(by_track)], by_track + by_frame)
+
+
+@mbench_metric(
+    "entity.human_appearance_consistency",
+    title="Human appearance",
+    unit="cosine",
+    needs=("video",),
+    roles=("person_features", "people"),
+    subsets=("human",),
+    equation="1/K sum_k 1/N_k sum_i cos(f_ki, mean f_k) of full-body features",
+    source="MBench section 4.2.2",
+)
+def score_appearance(context: ScoringClip) -> Scored:
+    """The same with features of the masked bodies."""
+    people = context.artifact(PersonFeatures)
+    return score_tracks(context, people.frame, people.vector, people.track, Reason.NO_MASK, "person")

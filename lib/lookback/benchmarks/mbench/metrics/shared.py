@@ -1,0 +1,88 @@
+"""What MBench's metrics share: how they are registered, the clip's camera path, and the frame pairs that are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lookback.artifacts import PoseTrack
+from lookback.artifacts.poses import MAPPED
+from lookback.errors import NotScorable, Reason
+from lookback.measures.frames import MAX_FOLD_PAIRS, MAX_SEGMENT_PAIRS, FramePairs, caption_segment_pairs, fold_pairs
+from lookback.measures.geometry import match_sift
+from lookback.media import sample_segments
+from lookback.registry import metric
+from lookback.scoring import ScoringClip
+
+SETTINGS = {"A": "mbencha", "T": "mbencht"}
+
+
+def mbench_metric(dimension: str, settings: str = "AT", **declaration: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register one scoring function for settings A and T (camera interaction exists in A only)."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        for setting in settings:
+            name = f"{SETTINGS[setting]}.{dimension}"
+            metric(name=name, benchmark="mbench", settings=(setting,), range=(0.0, 1.0), higher_is_better=True, **declaration)(
+                function
+            )
+        return function
+
+    return register
+
+
+Matches = tuple[NDArray[np.float64], NDArray[np.float64]]  # matched pixels (N,2) of two frames
+FRAMES_PER_SEGMENT = 8  # frames of each caption segment that may be paired in T (ours)
+
+
+@dataclass(frozen=True)
+class PairedFrames:
+    """Frame pairs of a clip: as rows of its camera path, and as frames of the video."""
+
+    path: PoseTrack
+    rows: NDArray[np.int64]  # (P,2)
+    frames: NDArray[np.int64]  # (P,2)
+    note: str
+
+    def __iter__(self) -> Iterator[tuple[int, int, int, int]]:
+        """(row i, row j, frame i, frame j) of each pair."""
+        return ((int(i), int(j), int(first), int(second)) for (i, j), (first, second) in zip(self.rows, self.frames, strict=True))
+
+    def unit_id(self, first: int, second: int) -> str:
+        return f"f{first}_f{second}"
+
+
+def paired_frames(context: ScoringClip) -> PairedFrames:
+    """Fold pairs (A) or caption-segment pairs (T) of the clip, chosen once for all its metrics."""
+    if "paired_frames" not in context.shared:
+        path = context.artifact(PoseTrack)
+        found = _choose(context, path)
+        mapped = [note for note in path.notes if MAPPED in note]
+        note = "; ".join(filter(None, [found.note, *mapped]))
+        context.shared["paired_frames"] = PairedFrames(path, found.pairs, path.frame_index[found.pairs], note)
+    context.used.add("pose")
+    pairs: PairedFrames = context.shared["paired_frames"]
+    return pairs
+
+
+def _choose(context: ScoringClip, path: PoseTrack) -> FramePairs:
+    if context.clip.setting == "A":
+        return fold_pairs(path.c2w, max_pairs=int(context.constant("fold_pairs", MAX_FOLD_PAIRS)))
+    count = len(context.clip.caption_segments)
+    if count < 2:
+        raise NotScorable(Reason.MISSING_INPUT, f"{count} caption segments, a return needs at least 2")
+    segments = sample_segments(len(path.frame_index), count, FRAMES_PER_SEGMENT)
+    return caption_segment_pairs(path.c2w, segments, max_pairs=int(context.constant("segment_pairs", MAX_SEGMENT_PAIRS)))
+
+
+def matches(context: ScoringClip, images: dict[int, NDArray[np.uint8]], first: int, second: int) -> Matches:
+    """SIFT matches of two frames, computed once for all metrics of the clip."""
+    key = ("matches", first, second)
+    if key not in context.shared:
+        context.shared[key] = match_sift(images[first], images[second])
+    found: Matches = context.shared[key]
+    return found
