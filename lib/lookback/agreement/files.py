@@ -15,7 +15,10 @@ from lookback.tables import read_csv
 def read_csv_texts(source: Path) -> pd.DataFrame:
     """A CSV file with every cell as the text it holds."""
     try:
-        return read_csv(source, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+        frame = read_csv(source, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+        if frame.columns.empty:
+            raise pd.errors.EmptyDataError
+        return frame
     except pd.errors.EmptyDataError:
         raise ContractError(f"{source.name} is not a readable CSV file: it is empty; write a header and its rows") from None
     except UnicodeDecodeError as error:

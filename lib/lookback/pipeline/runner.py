@@ -7,10 +7,12 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -28,6 +30,7 @@ from lookback.provenance import write_provenance
 from lookback.scratch import scratch_folder
 
 AT_ONCE = 2
+PATIENCE_S = 10.0  # how long an ended stage may take to go
 
 
 @dataclass
@@ -41,6 +44,24 @@ class Running:
     progress: Path
     fingerprint: dict[str, Any]
     started: float
+
+
+def end_family(process: subprocess.Popen[bytes]) -> None:
+    """End a stage's process with its kernel and workers, and wait until all are gone: they write into the folders of this run."""
+    try:
+        family = psutil.Process(process.pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        family = []
+    process.terminate()
+    for child in family:
+        with suppress(psutil.NoSuchProcess):
+            child.kill()
+    psutil.wait_procs(family, timeout=PATIENCE_S)
+    try:
+        process.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 class Pipeline:
@@ -93,8 +114,7 @@ class Pipeline:
                         time.sleep(0.1)
             finally:
                 for job in running:
-                    job.process.terminate()
-                    job.process.wait()
+                    end_family(job.process)
 
     def _start_ready(self, waiting: list[Stage], running: list[Running], scratch: Path, bar: Progress) -> bool:
         for stage in list(waiting):

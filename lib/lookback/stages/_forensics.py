@@ -15,6 +15,7 @@ from lookback.forensics.evidence import Evidence
 from lookback.forensics.rules import RULES, find_failures
 from lookback.forensics.score import confusion, counts, label_scores, with_truth
 from lookback.params import RunParams
+from lookback.stages._outputs import clear_outputs
 from lookback.tables import csv_text, empty_table, read_table, write_table
 
 READS = ("clips", "segments", "artifacts", "units", "gated", "judgements", "ratings", "truth")
@@ -32,13 +33,18 @@ def forensics(params: RunParams) -> dict[str, pd.DataFrame]:
         "counts": counts(tables["failures"], tables["clips"]),
         "cases": cases,
     }
-    if len(tables["truth"]):
-        clips = with_truth(tables["failures"], tables["truth"])
-        written |= {"confusion": confusion(clips), "scores": label_scores(clips)}
+    written |= trial_tables(tables["failures"], tables["truth"])
+    clear_outputs("forensics", params)
     for name, frame in written.items():
         write_text(folder / "forensics" / f"{name}.csv", csv_text(frame))
     draw(params, tables, seen, cases)
     return {"failures": tables["failures"], **written}
+
+
+def trial_tables(failures: pd.DataFrame, truth: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The rules against the demo world's truth, as far as there is one. A run without an injected failure has no `scores`."""
+    clips = with_truth(failures, truth)
+    return {name: frame for name, frame in (("confusion", confusion(clips)), ("scores", label_scores(clips))) if len(frame)}
 
 
 def _failures(seen: list[Evidence]) -> pd.DataFrame:
