@@ -6,11 +6,13 @@ import tempfile
 import time
 from pathlib import Path
 
+import nbformat
 import psutil
 import pytest
 from lookback.errors import StageError
 from lookback.params.load import validate
 from lookback.pipeline import Pipeline, runner, stage_named
+from lookback.pipeline.execute import cell_title
 
 FAILS = """
 import json, sys, time
@@ -67,3 +69,9 @@ def writers_of(folder: Path) -> list[psutil.Process]:
         for process in psutil.process_iter(["cmdline"])
         if any(str(folder) in word for word in process.info["cmdline"] or [])
     ]
+
+
+def test_an_error_names_the_heading_above_its_cell(tmp_path: Path):
+    cells = [nbformat.v4.new_markdown_cell("## Score\n\nWords about it.\nMore words."), nbformat.v4.new_code_cell("1 / 0")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "n.ipynb")
+    assert cell_title(tmp_path / "n.ipynb", 1) == "Score"

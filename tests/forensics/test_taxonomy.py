@@ -179,8 +179,7 @@ def test_counts_have_the_shape_of_memobench_s10():
 
 def test_a_run_without_an_injected_failure_has_no_scores():
     """A CSV file without columns stopped the report of a run with one faithful model."""
-    truth = pd.DataFrame(
-        [{"benchmark": "mind", "setting": "", "model_id": "m", "clip_id": "c", "failure": "none", "severity": 0.0}]
-    )
+    keys = {"benchmark": "mind", "setting": "", "model_id": "m", "clip_id": "c"}
+    truth = pd.DataFrame([{**keys, "failure": "none", "severity": 0.0}])
     assert list(trial_tables(empty_table("failures"), truth)) == ["confusion"]
     assert trial_tables(empty_table("failures"), empty_table("truth")) == {}
