@@ -1,25 +1,49 @@
-"""A judge for the demo world only: it knows the truth, errs at a declared rate, and is labelled simulated in every row."""
+"""A judge for the demo world only. It knows the truth, errs at a declared rate, and every row names it as simulated."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from lookback.clips import KEYS
-from lookback.demo.judge_effects import damage
-from lookback.demo.judged_truth import true_evidence
+from lookback.clips import KEYS, Clip
+from lookback.demo.effects import damage
 from lookback.errors import BackendUnavailable, NotScorable, Reason
 from lookback.files import sha256_json
+from lookback.judging.geometry.camera_path import CameraPath, camera_path
 from lookback.judging.geometry.decisions import reobserved_predicates, trigger
+from lookback.judging.geometry.visibility import FRAGMENT, Visibility
 from lookback.judging.judges.base import JudgeContext
 from lookback.judging.judges.geometric_judge import timeline
 from lookback.judging.prompting import load_catalogue
 from lookback.judging.question import SECOND, Part, Question, Reply, Stated
 from lookback.judging.recording import Identity
 from lookback.judging.tasks import subject as subject_name
+from lookback.paths import resolve
 from lookback.registry import Availability, judge
+
+SEEN = 0.05  # share of the outline from which the demo world counts its subject as in view
+
+
+def true_evidence(clip: Clip, truth: Mapping[str, Any]) -> tuple[CameraPath, Visibility]:
+    """Camera path and visibility from the clip's truth record (npz with c2w, intrinsics, visibility)."""
+    if clip.fps is None or not clip.width or not clip.height:
+        raise NotScorable(Reason.MISSING_INPUT, "the clip carries no frame rate or size")
+    try:
+        with np.load(resolve(truth["record"]), allow_pickle=False) as record:
+            c2w, intrinsics, share = record["c2w"], record["intrinsics"], np.asarray(record["visibility"], np.float64)
+    except (OSError, KeyError, ValueError) as error:
+        raise NotScorable(Reason.MISSING_INPUT, f"the truth record {truth['record']} cannot be read ({error})") from None
+    seconds = np.arange(len(share)) / clip.fps
+    sure = np.ones(len(c2w))
+    camera = camera_path(c2w, intrinsics, (clip.width, clip.height), seconds[: len(c2w)], sure, sure.astype(bool))
+    visible = share >= SEEN
+    cut = visible & (share < 0.9)
+    subject = Visibility(seconds, visible, share >= FRAGMENT, share, cut, 1.0, 1 / clip.fps)
+    return camera, subject
+
 
 FACTS = ("trigger", "judgeability", "timeline")  # what the truth decides; everything else is graded by the failure's severity
 GOOD = 0.92  # how likely an undamaged clip looks right to this judge

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from numpy.typing import ArrayLike
@@ -12,7 +12,6 @@ from lookback.demo.scene import Thing
 from lookback.demo.textures import Texture
 
 WOOD, PLASTER, CLOTH, CARDBOARD = Texture("wood"), Texture("plaster"), Texture("cloth"), Texture("cardboard")
-Swap = Mapping[Texture, Texture]
 
 # what a model that forgot a surface paints in its place
 FORGOTTEN: tuple[Texture, ...] = (

@@ -14,7 +14,6 @@ from lookback.demo.light import Light
 from lookback.demo.textures import Texture
 
 DAYLIGHT = Light()
-EVENT_LEVELS = ("none", "spatial", "state", "full")
 EVENT_START, EVENT_END = 0.12, 0.60  # shares of the clip: it begins in view and is over before the camera is back
 
 

@@ -13,7 +13,7 @@ from lookback.errors import NotScorable, Reason
 from lookback.judging.verdicts import JudgedClip, Verdict
 from lookback.params import RunParams
 from lookback.registry import METRICS, MetricSpec
-from lookback.scoring.results import Item
+from lookback.scoring.contract import Item
 from lookback.scoring.variants import scored_variants
 from lookback.tables import PROVENANCE, SCHEMAS, empty_table
 

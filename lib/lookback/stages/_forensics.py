@@ -15,14 +15,13 @@ from lookback.forensics.evidence import Evidence
 from lookback.forensics.rules import RULES, find_failures
 from lookback.forensics.score import confusion, counts, label_scores, with_truth
 from lookback.params import RunParams
-from lookback.stages._outputs import clear_outputs
 from lookback.tables import csv_text, empty_table, read_table, write_table
 
 READS = ("clips", "segments", "artifacts", "units", "gated", "judgements", "ratings", "truth")
 
 
 def forensics(params: RunParams) -> dict[str, pd.DataFrame]:
-    """Label every clip by the written rules, mine cases, draw both; writes `failures` and `tables/forensics/*.csv`."""
+    """Label every clip by the written rules, search for cases, draw both; writes `failures` and `tables/forensics/*.csv`."""
     folder = params.paths.tables
     tables = {name: read_table(folder, name) for name in READS}
     seen = collect(params, tables)
@@ -34,7 +33,7 @@ def forensics(params: RunParams) -> dict[str, pd.DataFrame]:
         "cases": cases,
     }
     written |= trial_tables(tables["failures"], tables["truth"])
-    clear_outputs("forensics", params)
+    params.paths.clear("forensics")
     for name, frame in written.items():
         write_text(folder / "forensics" / f"{name}.csv", csv_text(frame))
     draw(params, tables, seen, cases)
@@ -42,7 +41,7 @@ def forensics(params: RunParams) -> dict[str, pd.DataFrame]:
 
 
 def trial_tables(failures: pd.DataFrame, truth: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The rules against the demo world's truth, as far as there is one. A run without an injected failure has no `scores`."""
+    """Compare the rules with the demo world's truth. Tables without rows are left out: no truth, or no injected failure."""
     clips = with_truth(failures, truth)
     return {name: frame for name, frame in (("confusion", confusion(clips)), ("scores", label_scores(clips))) if len(frame)}
 

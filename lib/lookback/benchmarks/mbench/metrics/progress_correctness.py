@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lookback.benchmarks.mbench.metrics.declare import mbench_metric
 from lookback.benchmarks.mbench.metrics.state_progress import rating_score
 from lookback.measures.checks import Variant
-from lookback.scoring.results import Item
+from lookback.scoring.contract import Item
 
 if TYPE_CHECKING:
     from lookback.judging.verdicts import JudgedClip
