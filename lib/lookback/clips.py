@@ -118,5 +118,5 @@ def clip_from_row(row: dict[str, Any]) -> Clip:
     return Clip(**values)
 
 
-def _missing(value: Any) -> bool:
+def _missing(value: object) -> bool:
     return value is None or value is pd.NA or (isinstance(value, float) and value != value)

@@ -11,7 +11,6 @@ import reprlib
 from collections.abc import Iterable
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Any
 
 from lookback.hiding import HIDDEN, is_secret
 
@@ -60,7 +59,7 @@ def hint(name: str, known: Iterable[str], what: str = "known") -> str:
     return f"did you mean '{near[0]}'?" if near else f"{what}: {', '.join(names)}"
 
 
-def brief(value: Any, name: str = "") -> str:
+def brief(value: object, name: str = "") -> str:
     """A value as an error message shows it: short, and never a secret key. `name` is the field that held the value."""
     return HIDDEN if is_secret(name) else _Brief().repr(value)
 
@@ -73,7 +72,7 @@ class _Brief(reprlib.Repr):
     def repr_str(self, x: str, level: int) -> str:
         return HIDDEN if is_secret("", x) else super().repr_str(x, level)
 
-    def repr_dict(self, x: dict[Any, Any], level: int) -> str:
+    def repr_dict(self, x: dict[object, object], level: int) -> str:
         return super().repr_dict({name: HIDDEN if is_secret(name) else value for name, value in x.items()}, level)
 
 

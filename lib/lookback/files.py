@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from lookback.errors import FULL_DISK, CannotWrite
 from lookback.scratch import part_file
@@ -61,7 +60,7 @@ def write_text(target: Path, content: str) -> None:
     write_bytes(target, content.encode())
 
 
-def write_json(target: Path, value: Any) -> None:
+def write_json(target: Path, value: object) -> None:
     write_text(target, json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")
 
 
@@ -70,7 +69,7 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def sha256_json(value: Any) -> str:
+def sha256_json(value: object) -> str:
     """Hash of a value's canonical JSON."""
     return hashlib.sha256(
         json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str).encode()

@@ -24,7 +24,7 @@ Estimand = Literal["agreement", "ranking", "bridge", "trigger", "judgeability", 
 GROUND_TRUTH = "ground_truth"  # the `model_a` of a vote on a clip's ground-truth video
 
 
-def _label(value: Any) -> str:
+def _label(value: object) -> str:
     if isinstance(value, bool):
         raise ValueError('write yes/no labels in quotes ("yes"): YAML reads the bare word as true/false')
     return str(value)
@@ -212,6 +212,6 @@ def load_plan(path: str | Path) -> Plan:
         raise ParameterError("\n".join(lines)) from None
 
 
-def _short(value: Any, place: tuple[int | str, ...]) -> str:
+def _short(value: object, place: tuple[int | str, ...]) -> str:
     text = brief(value, ".".join(map(str, place)))
     return text if len(text) <= 60 else text[:57] + "..."

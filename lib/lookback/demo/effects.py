@@ -1,4 +1,6 @@
-"""How much each failure costs each question put to annotators: share of the full loss at severity 1. Declared, not measured."""
+"""How much each failure lowers the answer to each question (annotators, simulated judge): share of the full loss at severity 1.
+
+These numbers are declared, not measured."""
 
 from __future__ import annotations
 
@@ -65,7 +67,7 @@ LOSSES: dict[str, dict[str, float]] = {
 
 
 def quality(dimension: str, failure: str, severity: float) -> float:
-    """1 - loss * severity: what a question's answer is worth for a clip with this failure."""
+    """1 - loss * severity: the quality of a clip with this failure, as far as the question asks."""
     return 1.0 - LOSSES[dimension].get(failure, 0.0) * severity
 
 
@@ -111,6 +113,6 @@ RATED = {"state_progress": "state_evolution", "progress_correctness": "evolution
 
 
 def damage(dimension: str, failure: str, severity: float) -> float:
-    """Loss times severity, in [0,1], of one dimension or rating; an unknown dimension is a mistake of the code."""
+    """Loss times severity, in [0,1], of one dimension or rating; an unknown dimension raises KeyError."""
     table = VQA_LOSSES.get(dimension) or LOSSES[RATED.get(dimension, dimension)]
     return table.get(failure, 0.0) * severity

@@ -24,7 +24,7 @@ from lookback.judging.tasks import subject as subject_name
 from lookback.paths import resolve
 from lookback.registry import Availability, judge
 
-SEEN = 0.05  # share of the outline from which the demo world counts its subject as in view
+SEEN = 0.05  # the subject counts as in view when at least this share of its outline is visible
 
 
 def true_evidence(clip: Clip, truth: Mapping[str, Any]) -> tuple[CameraPath, Visibility]:
@@ -45,7 +45,11 @@ def true_evidence(clip: Clip, truth: Mapping[str, Any]) -> tuple[CameraPath, Vis
     return camera, subject
 
 
-FACTS = ("trigger", "judgeability", "timeline")  # what the truth decides; everything else is graded by the failure's severity
+FACTS = (
+    "trigger",
+    "judgeability",
+    "timeline",
+)  # tasks answered from the truth; all others are graded by the severity of the failure
 GOOD = 0.92  # how likely an undamaged clip looks right to this judge
 NOISE = 0.05
 PER_DIMENSION = 6  # questions of a bank about one dimension
@@ -53,7 +57,7 @@ PER_DIMENSION = 6  # questions of a bank about one dimension
 
 @judge(name="simulated", title="the demo world's truth with declared errors", simulated=True, measures=True)
 class SimulatedJudge:
-    """Answers from the truth table; each answer is turned round with probability `error_rate`, seeded by the question."""
+    """Answers from the truth table; each answer is inverted with probability `error_rate`, seeded by the question."""
 
     costs = False
 
@@ -161,7 +165,7 @@ class SimulatedJudge:
         return np.random.default_rng(int(seed[:16], 16))
 
     def _bank(self, question: Question) -> str:
-        """The fixed catalogue in place of a generator: 24 questions about the clip's object."""
+        """24 fixed questions about the clip's object, instead of generated ones."""
         named = subject_name(question.clip)
         rows = [
             {

@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import papermill
@@ -24,7 +23,7 @@ from lookback.paths import UNATTENDED, project_root
 from lookback.pipeline.dag import stage_named
 
 
-def execute(stage: str, output: Path, run: str, overrides: list[str]) -> dict[str, Any]:
+def execute(stage: str, output: Path, run: str, overrides: list[str]) -> dict[str, str]:
     """Execute the notebook; returns {} or the failure as {title, name, message}."""
     source = project_root() / "notebooks" / f"{stage_named(stage).notebook}.ipynb"
     os.environ[UNATTENDED] = "1"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -70,7 +69,7 @@ def aggregate_triggered(
     return pd.DataFrame(rows, columns=[*by, *columns])
 
 
-def _group_row(key: dict[str, Any], group: pd.DataFrame, cluster: str, seed: int, resamples: int) -> dict[str, Any]:
+def _group_row(key: dict[str, object], group: pd.DataFrame, cluster: str, seed: int, resamples: int) -> dict[str, object]:
     applicable, values = _applicable(group), _values(group, key)
     terms = np.column_stack([values, np.ones(len(values))])
     row = key | {"n": len(values), "n_items": len(applicable), "reasons": _reason_counts(group)}
@@ -79,7 +78,7 @@ def _group_row(key: dict[str, Any], group: pd.DataFrame, cluster: str, seed: int
     return row | _interval(terms, _mean_of_totals, group.loc[values.index, cluster], _group_seed(seed, key), resamples)
 
 
-def _trigger_row(key: dict[str, Any], group: pd.DataFrame, cluster: str, seed: int, resamples: int) -> dict[str, Any]:
+def _trigger_row(key: dict[str, object], group: pd.DataFrame, cluster: str, seed: int, resamples: int) -> dict[str, object]:
     applicable, values = _applicable(group), _values(group, key)
     applicable = applicable[~_trigger_unread(applicable)]
     triggered = (applicable["reason"] != Reason.NOT_TRIGGERED).to_numpy(dtype=float)
@@ -111,7 +110,9 @@ def _trigger_scores(totals: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack([reliability, coverage, np.where(np.isnan(reliability), np.nan, 2.0 * reliability * coverage / both)])
 
 
-def _interval(terms: NDArray[np.float64], statistic: Statistic, clusters: pd.Series, seed: int, resamples: int) -> dict[str, Any]:
+def _interval(
+    terms: NDArray[np.float64], statistic: Statistic, clusters: pd.Series, seed: int, resamples: int
+) -> dict[str, object]:
     """Interval of the statistic over resampled clusters, or a note that says why there is none."""
     if not len(terms):
         return {"ci_low": np.nan, "ci_high": np.nan, "ci_note": "no values", "n_clusters": 0}
@@ -133,7 +134,7 @@ def _trigger_unread(items: pd.DataFrame) -> pd.Series:
     return gated & (items["reason"] != Reason.NOT_TRIGGERED)
 
 
-def _values(group: pd.DataFrame, key: Mapping[str, Any]) -> pd.Series:
+def _values(group: pd.DataFrame, key: Mapping[str, object]) -> pd.Series:
     values = group["value"].dropna().astype(float)
     if np.isinf(values).any():
         raise ContractError(f"An infinite value cannot be averaged: {', '.join(f'{name}={part}' for name, part in key.items())}.")
@@ -145,7 +146,7 @@ def _reason_counts(group: pd.DataFrame) -> str:
     return json.dumps({reason: int(counts[reason]) for reason in sorted(counts.index)})
 
 
-def _group_seed(seed: int, key: Mapping[str, Any]) -> int:
+def _group_seed(seed: int, key: Mapping[str, object]) -> int:
     """A different seed for each group, so that a new model does not change the intervals of the others."""
     return zlib.crc32(json.dumps([seed, key], sort_keys=True, default=str).encode())
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lookback.errors import MediaError, NotScorable, Reason, not_scorable
-from lookback.media import open_video
+from lookback.media import VideoReader, open_video
 from lookback.scoring.contract import Consumer, Frames, Paired, Request, Stream
 
 Spent = defaultdict[str, float]  # name -> seconds
@@ -33,37 +33,37 @@ def serve(video: Path, truth: Path | None, requests: Sequence[Request], spent: S
 
     `spent` receives the seconds of each key's consumer.
     """
-    desk = _Desk(requests, spent)
+    pending = _Requests(requests, spent)
     if not requests:
         return []
     counterpart = _Counterpart(truth, [request for request in requests if isinstance(request, Paired)])
     try:
         with open_video(video) as reader:
-            last = desk.last_wanted
-            for index, frame in _wanted(reader, desk):
-                desk.push(index, frame, counterpart)
+            last = pending.last_wanted
+            for index, frame in _wanted(reader, pending):
+                pending.push(index, frame, counterpart)
                 if last is not None and index >= last:
                     break
     except MediaError as error:
-        desk.fail(NotScorable(error.reason, str(error)))
+        pending.fail(NotScorable(error.reason, str(error)))
     finally:
         counterpart.close()
-    return [desk.answer(request) for request in requests]
+    return [pending.answer(request) for request in requests]
 
 
-def _wanted(reader: Any, desk: _Desk) -> Iterator[tuple[int, np.ndarray]]:
+def _wanted(reader: VideoReader, pending: _Requests) -> Iterator[tuple[int, np.ndarray]]:
     """All frames if one request needs all; otherwise only the requested ones, by seeking."""
-    if desk.everything or len(desk.wanted) > 0.5 * reader.info.n_frames:
+    if pending.everything or len(pending.wanted) > 0.5 * reader.info.n_frames:
         yield from reader
         return
-    inside = [index for index in sorted(desk.wanted) if index < reader.info.n_frames]
+    inside = [index for index in sorted(pending.wanted) if index < reader.info.n_frames]
     for start in range(0, len(inside), 8):
         chunk = inside[start : start + 8]
         yield from zip(chunk, reader.read(chunk), strict=True)
 
 
-class _Desk:
-    """Who wants which frame."""
+class _Requests:
+    """All requests of a clip, by the frames they need."""
 
     def __init__(self, requests: Sequence[Request], spent: Spent):
         self.spent = spent
@@ -136,7 +136,7 @@ class _Counterpart:
         self.failure: NotScorable | None = None
         self.window: dict[int, np.ndarray] = {}
         self.needed_until: dict[int, int] = {}  # truth frame -> last clip frame that needs it
-        self.reader: Any = None
+        self.reader: VideoReader | None = None
         for request in requests:
             for index, match in zip(request.indices, request.truth, strict=True):
                 self.needed_until[int(match)] = max(int(index), self.needed_until.get(int(match), -1))

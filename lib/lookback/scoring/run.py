@@ -36,7 +36,7 @@ Results = dict[tuple[str, str], tuple[Scored, Producer, str]]
 
 
 @dataclass(frozen=True)
-class Task:
+class ScoringTask:
     """Everything that is needed to score one clip, as plain data."""
 
     clip: Clip
@@ -47,7 +47,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Done:
+class ScoredClip:
     """One clip's rows, and the seconds of metrics not in the store (`name variant` -> seconds; "decode" is the rest)."""
 
     units: list[dict[str, Any]]
@@ -92,13 +92,13 @@ def score_run(
     return pd.DataFrame(units), pd.DataFrame(items), pd.DataFrame(timings, columns=[*KEYS, "part", "seconds"])
 
 
-def _tasks(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame) -> Iterator[Task]:
+def _tasks(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame) -> Iterator[ScoringTask]:
     rows_of = {name: _by_clip(frame) for name, frame in (("segments", segments), ("artifacts", artifacts))}
     for clip in clips_from_frame(clips):
         chosen = tuple(
             (spec.name, variant) for spec in applicable(clip, params.scoring.metrics) for variant in scored_variants(spec, params)
         )
-        yield Task(clip, chosen, rows_of["artifacts"].get(clip.key, ()), rows_of["segments"].get(clip.key, ()), params)
+        yield ScoringTask(clip, chosen, rows_of["artifacts"].get(clip.key, ()), rows_of["segments"].get(clip.key, ()), params)
 
 
 def _by_clip(frame: pd.DataFrame) -> dict[tuple[Any, ...], tuple[dict[str, Any], ...]]:
@@ -108,7 +108,7 @@ def _by_clip(frame: pd.DataFrame) -> dict[tuple[Any, ...], tuple[dict[str, Any],
     return {key: tuple(rows) for key, rows in found.items()}
 
 
-def score_task(task: Task) -> Done:
+def score_task(task: ScoringTask) -> ScoredClip:
     """Rows of units and items for one clip; metrics the store already holds are not scored again."""
     started = time.perf_counter()
     spent: Spent = defaultdict(float)
@@ -135,10 +135,10 @@ def score_task(task: Task) -> Done:
         results[spec.name, context.variant] = (result, producer, inputs)
     if fresh:
         spent["decode"] = time.perf_counter() - started - sum(spent.values())
-    return Done(*_rows(task, results), spent)
+    return ScoredClip(*_rows(task, results), spent)
 
 
-def _identity(spec: MetricSpec, variant: str, task: Task) -> tuple[Producer, str]:
+def _identity(spec: MetricSpec, variant: str, task: ScoringTask) -> tuple[Producer, str]:
     """The producer (code, variant, constants, backends) and a hash of the inputs (the clip's row, files and artifacts)."""
     tools = {role: _tool_identity(role, task.params) for role in spec.tools}
     made_by = [[role, tool.version, tool.params_hash] for role, tool in tools.items()]
@@ -162,7 +162,7 @@ def _tool_identity(role: str, params: RunParams) -> Producer:
         return Producer(role, "none", "")
 
 
-def _context(variant: str, task: Task, store: ArtifactStore, shared: dict[Any, Any]) -> ScoringClip:
+def _context(variant: str, task: ScoringTask, store: ArtifactStore, shared: dict[Any, Any]) -> ScoringClip:
     rows = {row["role"]: row for row in task.artifacts}
 
     def load(role: str) -> Entry:
@@ -208,7 +208,7 @@ def _from_record(record: dict[str, Any]) -> Scored:
     return Scored([Item(**item) for item in record["items"]], [Unit(**unit) for unit in record["units"]])
 
 
-def _rows(task: Task, results: Results) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _rows(task: ScoringTask, results: Results) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     keys = dict(zip(KEYS, task.clip.key, strict=True))
     units, items = [], []
     for (name, variant), (result, producer, inputs) in results.items():
@@ -220,7 +220,7 @@ def _rows(task: Task, results: Results) -> tuple[list[dict[str, Any]], list[dict
     return units, items
 
 
-def _dead(task: Task, message: str) -> Done:
+def _dead(task: ScoringTask, message: str) -> ScoredClip:
     nobody = Producer("score", "", "")
     rows = _rows(task, {chosen: (missing(Reason.BACKEND_FAILED, message), nobody, "") for chosen in task.metrics})
-    return Done(*rows, {})
+    return ScoredClip(*rows, {})

@@ -17,12 +17,12 @@ FORMULA = re.compile(r"'*[=+\-@\t\r].", re.DOTALL)
 GUARDED = re.compile(r"'+[=+\-@\t\r].", re.DOTALL)
 
 
-def guarded(value: Any) -> Any:
+def guarded(value: object) -> object:
     """Put an apostrophe before text that a spreadsheet would run."""
     return f"'{value}" if isinstance(value, str) and FORMULA.match(value) and not _is_number(value) else value
 
 
-def unguarded(value: Any) -> Any:
+def unguarded(value: object) -> object:
     """Undo `guarded`."""
     return value[1:] if isinstance(value, str) and GUARDED.match(value) else value
 
@@ -39,7 +39,7 @@ def read_csv(path: Path, **options: Any) -> pd.DataFrame:
     return _changed(pd.read_csv(path, **options), unguarded)
 
 
-def _changed(frame: pd.DataFrame, change: Callable[[Any], Any]) -> pd.DataFrame:
+def _changed(frame: pd.DataFrame, change: Callable[[object], object]) -> pd.DataFrame:
     """The table with `change` applied to its header and to every text cell."""
     changed = frame.copy(deep=False)
     for place in range(frame.shape[1]):

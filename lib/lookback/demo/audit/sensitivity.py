@@ -1,4 +1,4 @@
-"""Metric x failure: how far a measure falls when a known failure is injected, and from which severity on that is more than chance.
+"""Metrics against failures: how far a measure falls when a failure is injected, and from which severity on this exceeds chance.
 
 All drops are counted in the measure's bad direction, so that positive always means "noticed".
 """
@@ -40,8 +40,8 @@ def meant_for(failure: str, measure: str) -> bool:
 
 TASK = ["benchmark", "setting", "clip_id"]  # the same scene, camera and event
 NOTICES = 0.5  # rank correlation of drop and severity from which a measure counts as seeing a failure
-FEWEST_CLIPS = 2  # failing clips: with one, any drop at all would be a perfect correlation
-ALONE = 0.01  # of its value, as the spread of a sound clip that has no other to be compared with
+FEWEST_CLIPS = 2  # with one failing clip, any drop would be a perfect correlation
+ALONE = 0.01  # spread of a single good clip, as a share of its value
 NO_PAIR = "no faithful clip scored"
 DROPS = [*KEYS, "measure", "failure", "severity", "faithful", "value", "drop", "reason"]
 REACTIONS = [*KEYS, "measure", "control", "kind", "strength", "sound", "value", "drop"]
