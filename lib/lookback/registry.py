@@ -1,12 +1,12 @@
-"""The registries: benchmarks, metrics, backends, layouts, judges and judging tasks. Every list of choices comes from them.
+"""The registries: benchmarks, metrics, backends, layouts, judges and judging tasks. What can be chosen anywhere is what they list.
 
 An entry is a decorated class or function in a module of its own. The package's modules are found by their place: every folder in
 `lookback/benchmarks` is a benchmark, and its modules `benchmark`, `layout`, `metrics` and `judging` register those parts. Packages
 from outside name their modules as entry points (groups `lookback.benchmarks`, `lookback.metrics`, `lookback.backends`,
 `lookback.layouts`, `lookback.judges`); see docs/plugins.md.
 
-Registering is cheap: a module that registers something imports torch, transformers and similar packages inside its functions. So a
-list of the entries never loads a model.
+Registering costs nothing: a module that registers something imports torch, transformers and the like inside its functions, so that
+listing what exists never loads a model.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def plugin_packages() -> frozenset[str]:
 
 
 def load_plugin(point: EntryPoint) -> None:
-    """Import a plug-in's module. If that fails, the error names the plug-in and what to do."""
+    """Import a plug-in's module; one that fails is named, with what to do."""
     try:
         importlib.import_module(point.value)
     except Exception as error:

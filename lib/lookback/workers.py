@@ -1,7 +1,7 @@
 """Spread tasks over processes. A worker that dies costs only the task that killed it.
 
 Functions and tasks must be picklable (module-level functions, plain data). Worker processes are started fresh, so that models and
-decoder threads of the parent are not copied into them.
+decoder threads of the parent are never inherited half-alive.
 """
 
 from __future__ import annotations
