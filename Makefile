@@ -57,7 +57,7 @@ $(READY): requirements.lock pyproject.toml params/weights.lock.yaml
 report: $(READY) ## Run the whole DAG and write outputs/RUN/report.html
 	@$(LOOKBACK) report --run "$(RUN)" $(foreach s,$(SET),--set "$(s)")
 
-$(STAGES): $(READY) ## Run one stage and what it needs
+$(STAGES): $(READY) ## Run one stage and the stages it needs
 	@$(LOOKBACK) report --run "$(RUN)" --stage $@ $(foreach s,$(SET),--set "$(s)")
 
 score: scoring
@@ -74,10 +74,10 @@ test-fast: $(READY) ## Run the quick tests: no browser, no whole runs, no faults
 lint: $(READY) ## Check style and types
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
-bench: $(READY) ## Run the benchmarks: a table of ratios, and outputs/bench.json
+bench: $(READY) ## Measure speed: a table of ratios
 	@$(BIN)/python bench/run.py
 
-readme: $(READY) ## Record what bench, report and test measured in docs/measured, and fill README's figures from it
+readme: $(READY) ## Record what bench, report and test measured, and fill the figures of README.md
 	@$(BIN)/python bench/readme.py
 
 lab: $(READY) ## Open JupyterLab on the notebooks (loopback only)

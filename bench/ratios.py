@@ -80,7 +80,7 @@ def one_decode(folder: Path) -> list[Row]:
     from lookback.media import encode
     from lookback.registry import METRICS
     from lookback.scoring.clip import score_clip
-    from lookback.scoring.context import ScoringClip
+    from lookback.scoring.contract import ScoringClip
 
     truth = encode(folder / "truth.mp4", moving_picture(TRUTH_SIZE, FRAMES, 1, GRAIN), 16)
     together, apart = np.zeros(len(DELIVERED)), np.zeros(len(DELIVERED))

@@ -1,4 +1,4 @@
-"""Numpy files from outside: plain arrays only, and no more memory than the file itself can account for."""
+"""Read numpy files from outside: only plain arrays, and never more memory than the size of the file justifies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.r
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Arrays of an .npz, or of an .npy under the name "array"; nothing is unpickled, and a header that lies is refused."""
+    """Arrays of an .npz, or of an .npy under the name "array"; nothing is unpickled, and false headers are refused."""
     try:
         with path.open("rb") as handle:
             if zipfile.is_zipfile(handle):
@@ -37,7 +37,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def array_names(path: Path) -> set[str]:
-    """The names in an .npz, read from its directory; none when it is no such file."""
+    """The names of the arrays in an .npz, without reading the arrays. Empty when the file is not an .npz."""
     try:
         with zipfile.ZipFile(path) as archive:
             return {name.removesuffix(".npy") for name in archive.namelist()}
@@ -58,7 +58,7 @@ def _check_archive(handle: IO[bytes]) -> None:
 
 
 def _check_header(handle: IO[bytes], size: int) -> None:
-    """A ValueError when the header declares more than the file holds: numpy allocates what it declares."""
+    """Raise ValueError when the header declares more bytes than the file holds: numpy would allocate them."""
     version = np.lib.format.read_magic(handle)
     if version not in _HEADERS:
         raise ValueError(f"its format version is {version[0]}.{version[1]}")

@@ -25,7 +25,7 @@ class Anchor(BaseModel):
 
 
 class Clip(BaseModel):
-    """One generated video. Optional fields are None when the layout does not carry them."""
+    """One generated video. Optional fields are None when the layout does not have them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -36,7 +36,7 @@ class Clip(BaseModel):
     )
     model_id: str
     clip_id: str  # unique within (benchmark, setting, model_id); the same for the same task of another model
-    # what it is
+    # description
     subset: str = ""  # mbench: human, object, environment, causal; mind: mem_test, action_space_test, mirror_test
     sample_id: str = ""
     condition_id: str = ""
@@ -76,7 +76,7 @@ class Clip(BaseModel):
     event_action: str = ""  # sit, place, tip, jump, fold, knock, ...
     expected_state: str = ""
     fov_deg: float | None = None
-    # what only one layout knows
+    # facts that only one layout has
     extras: dict[str, Any] = Field(default_factory=dict)
 
     @property
@@ -118,5 +118,5 @@ def clip_from_row(row: dict[str, Any]) -> Clip:
     return Clip(**values)
 
 
-def _missing(value: Any) -> bool:
+def _missing(value: object) -> bool:
     return value is None or value is pd.NA or (isinstance(value, float) and value != value)

@@ -1,4 +1,4 @@
-"""Which source files a piece of work runs: the closure of its imports inside the package. What it makes is keyed by their hash."""
+"""The source files that a module needs: itself and everything it imports inside the package. Results are keyed by their hash."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(lookback.__file__).parent
 
 @cache
 def code_version(*modules: str) -> str:
-    """`code_hash` in short, found once per process: the version of everything that these modules make."""
+    """The first 16 characters of `code_hash`, computed once per process. It is the version of everything these modules make."""
     return code_hash(modules)[:16]
 
 
@@ -69,7 +69,7 @@ def _is_package(name: str) -> bool:
 
 
 def _outside(name: str) -> bytes:
-    """The source of a module that is neither lookback's own nor a plug-in's, where it has one."""
+    """The source of a module that belongs neither to lookback nor to a plug-in, if it can be read."""
     path = getattr(sys.modules.get(name), "__file__", None)
     return Path(path).read_bytes() if path and _file(name) is None else b""
 

@@ -1,7 +1,7 @@
-"""One exception base, and the typed reasons why a value is missing.
+"""The exceptions of the package, and the typed reasons why a value is missing.
 
 `LookbackError` is a user's mistake or a broken input: its message says what, where and what to do, and the command line prints
-it as one sentence. `NotScorable` is no mistake: a clip cannot be scored, and the reason goes into the table in the value's place.
+it as one sentence. `NotScorable` is not a mistake: a clip cannot be scored, and the table holds the reason instead of a value.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import reprlib
 from collections.abc import Iterable
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Any
 
 from lookback.hiding import HIDDEN, is_secret
 
@@ -24,7 +23,7 @@ class Reason(StrEnum):
     NOT_APPLICABLE = "not_applicable"  # the metric does not apply to this clip's setting or subset
     NOT_TRIGGERED = "not_triggered"  # the memory challenge never happened (MBench trigger)
     MISSING_INPUT = "missing_input"  # a file or field the metric needs is not there
-    INVALID_INPUT = "invalid_input"  # it is there, and breaks its contract (NaN pose, wrong shape)
+    INVALID_INPUT = "invalid_input"  # the input exists but is invalid (NaN pose, wrong shape)
     DECODE_FAILED = "decode_failed"  # the video cannot be read
     TOO_SHORT = "too_short"  # fewer frames than the measure needs
     LENGTH_MISMATCH = "length_mismatch"  # two sequences that must be equally long are not
@@ -46,7 +45,7 @@ class Reason(StrEnum):
     JUDGE_FAILED = "judge_failed"  # the judge could not be reached or refused
     BUDGET_SPENT = "budget_spent"  # the call or cost budget ended before this question
     BACKEND_UNAVAILABLE = "backend_unavailable"  # the model this needs is not installed here
-    BACKEND_FAILED = "backend_failed"  # the model is there and raised an error
+    BACKEND_FAILED = "backend_failed"  # the model is installed but raised an error
     UNDEFINED = "undefined"  # the formula has no value here (0/0, constant input)
     TOO_FEW_VALUES = "too_few_values"  # a statistic of fewer values than it needs
     SEPARATED = "separated"  # one group won or lost everything: the estimate is infinite
@@ -54,14 +53,14 @@ class Reason(StrEnum):
 
 
 def hint(name: str, known: Iterable[str], what: str = "known") -> str:
-    """What a sentence about a name that does not exist ends with: the nearest one, or all there are."""
+    """The end of an error about an unknown name: the most similar name, or all names."""
     names = list(known)
     near = get_close_matches(name, names, n=1)
     return f"did you mean '{near[0]}'?" if near else f"{what}: {', '.join(names)}"
 
 
-def brief(value: Any, name: str = "") -> str:
-    """A value in an error's sentence: a few words, whatever it holds, and no key; `name` is the field it was given for."""
+def brief(value: object, name: str = "") -> str:
+    """A value as an error message shows it: short, and never a secret key. `name` is the field that held the value."""
     return HIDDEN if is_secret(name) else _Brief().repr(value)
 
 
@@ -73,7 +72,7 @@ class _Brief(reprlib.Repr):
     def repr_str(self, x: str, level: int) -> str:
         return HIDDEN if is_secret("", x) else super().repr_str(x, level)
 
-    def repr_dict(self, x: dict[Any, Any], level: int) -> str:
+    def repr_dict(self, x: dict[object, object], level: int) -> str:
         return super().repr_dict({name: HIDDEN if is_secret(name) else value for name, value in x.items()}, level)
 
 
@@ -131,7 +130,7 @@ class NotScorable(Exception):
 
 
 def not_scorable(error: Exception) -> NotScorable:
-    """What an error that a metric met says in the tables; a disk that takes no more is no metric's fault and is raised again."""
+    """The typed reason for an error inside a metric. A disk error is raised again, because it is not the metric's fault."""
     if isinstance(error, CannotWrite) or (isinstance(error, OSError) and error.errno in FULL_DISK):
         raise error
     if isinstance(error, NotScorable):

@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from lookback.errors import FULL_DISK, CannotWrite
 from lookback.scratch import part_file
@@ -17,10 +16,10 @@ from lookback.scratch import part_file
 
 @contextmanager
 def atomic_path(target: Path, suffix: str | None = None, mode: int = 0o644) -> Iterator[Path]:
-    """A temporary path in the target's folder; on success it is synced and renamed onto the target, else removed.
+    """Yield a temporary path in the target's folder. After success it is synced and renamed to the target, else it is removed.
 
-    Its name ends as the target's does, unless a `suffix` is given. `mode` are the file's permissions; 0o600 keeps it from other
-    users at every moment.
+    The temporary name has the target's suffix, unless `suffix` is given. `mode` sets the permissions; with 0o600 no other user can
+    read the file at any moment.
     """
     with writing(target), part_file(target, target.suffix if suffix is None else suffix) as temporary:
         yield temporary
@@ -32,7 +31,7 @@ def atomic_path(target: Path, suffix: str | None = None, mode: int = 0o644) -> I
 
 @contextmanager
 def writing(target: Path) -> Iterator[None]:
-    """An error of the disk below becomes one sentence about the file that was to be written."""
+    """Turn a disk error inside the block into one sentence that names the file."""
     try:
         yield
     except OSError as error:
@@ -40,7 +39,7 @@ def writing(target: Path) -> Iterator[None]:
 
 
 def unwritable(target: Path, error: OSError) -> CannotWrite:
-    """What happened, where, and what to do."""
+    """The error for a file that could not be written: what happened, where, and what to do."""
     if error.errno in FULL_DISK:
         folder = next((place for place in target.absolute().parents if place.is_dir()), Path("/"))
         free = shutil.disk_usage(folder).free / 1e6
@@ -61,7 +60,7 @@ def write_text(target: Path, content: str) -> None:
     write_bytes(target, content.encode())
 
 
-def write_json(target: Path, value: Any) -> None:
+def write_json(target: Path, value: object) -> None:
     write_text(target, json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n")
 
 
@@ -70,7 +69,7 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def sha256_json(value: Any) -> str:
+def sha256_json(value: object) -> str:
     """Hash of a value's canonical JSON."""
     return hashlib.sha256(
         json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str).encode()

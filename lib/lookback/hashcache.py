@@ -1,7 +1,7 @@
-"""Content hashes of files without reading unchanged ones again.
+"""Content hashes of files. Unchanged files are not read again.
 
-Content decides; the file's stat (size, mtime, ctime, inode) only saves reading it: the kernel changes ctime on every write, also
-when a copy restores mtime. A file changed in the last moments is not trusted: a second write may carry the same time stamp.
+A file counts as unchanged while its size, mtime, ctime and inode are the same. The kernel changes ctime on every write, even when a
+copy restores mtime. A file that changed a moment ago is read again, because a second write may get the same time stamp.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class HashCache:
         return digest.hexdigest()
 
     def _content(self, path: Path) -> str:
-        """The file's hash, empty where it is none; one that may not be read counts by that alone and does not cost the rest."""
+        """The file's hash; empty when it is not a file. An unreadable file gets a fixed text, so that the others still count."""
         try:
             return self.file(path) if path.is_file() else ""
         except OSError as error:

@@ -1,4 +1,4 @@
-"""The machine in words: what a number that depends on it must name."""
+"""Describe the machine, for numbers that depend on it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Characters that no name may have, and how text from outside is made safe to print.
+"""Characters that are not allowed in names, and ways to print text from outside safely.
 
-A control character in an id can forge a line of a log, and a terminal obeys escape sequences; bidirectional overrides make a
-name look like another one.
+A control character in an id can fake a line of a log. A terminal executes escape sequences. Bidirectional overrides make one name
+look like another.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ ODD_BUT_LINES = re.compile(f"(?!\n){ODD.pattern}")
 
 
 def odd_character(text: str) -> str:
-    """What is wrong with a text as a name: the first character that it may not hold, in words; empty when nothing is."""
+    """The first character that is not allowed in a name, in words. Empty when the text is a valid name."""
     found = ODD.search(text)
     return f"the control character {_escaped(found)}" if found else ""
 
@@ -24,7 +24,7 @@ def one_line(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """The same for text of several lines: its line ends stay."""
+    """The same as `one_line`, but line breaks are kept."""
     return ODD_BUT_LINES.sub(_escaped, text)
 
 

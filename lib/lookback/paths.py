@@ -1,14 +1,15 @@
-"""Where things lie. The project folder is the one with `params/` and `notebooks/`; runs go below `outputs/`."""
+"""Folders and paths. The project folder is the one with `params/` and `notebooks/`; runs go below `outputs/`."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from lookback.errors import UsageError
 
-# The pipeline sets this variable for the notebooks it runs: nobody is there to use a control, and in the executed copy it is dead
+# The pipeline sets this variable for the notebooks it runs. Controls are left out there: they do not work in an executed copy
 UNATTENDED = "LOOKBACK_UNATTENDED"
 
 
@@ -32,7 +33,7 @@ def resolve(path: str | Path) -> Path:
 
 
 def portable(path: Path) -> str:
-    """The way tables name a file: relative to the project folder when below it, else absolute."""
+    """A path as tables store it: relative when it lies in the project folder, else absolute."""
     path = Path(os.path.abspath(path))
     root = project_root()
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
@@ -47,6 +48,12 @@ class RunPaths:
     @classmethod
     def of(cls, run: str) -> RunPaths:
         return cls(project_root() / "outputs" / run)
+
+    def clear(self, stage: str) -> None:
+        """Remove the folders with the stage's name, so that the report shows nothing that was switched off since."""
+        for folder in (self.tables / stage, self.figures / stage):
+            if folder.is_dir():
+                shutil.rmtree(folder)
 
     @property
     def tables(self) -> Path:

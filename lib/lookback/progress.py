@@ -1,4 +1,4 @@
-"""Progress of long work: a bar for a person, and a small file that the pipeline's own bar reads from outside the notebook."""
+"""How far long work is: a bar for a person, one line in an executed notebook, and a small file for the pipeline's own bar."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TypeVar
 from tqdm import tqdm
 
 from lookback.names import one_line
+from lookback.paths import UNATTENDED
 
 T = TypeVar("T")
 PROGRESS_FILE = "LOOKBACK_PROGRESS_FILE"
@@ -21,11 +22,15 @@ PROGRESS_FILE = "LOOKBACK_PROGRESS_FILE"
 def track(
     items: Iterable[T], what: str, total: int | None = None, unit: str = "clip", note: Callable[[], str] | None = None
 ) -> Iterator[T]:
-    """Yield the items, showing how far they are; `what` says in words what is being done, `note()` what there is to add."""
+    """Yield the items and show how many are done. `what` names the work; `note()` returns words to add to the bar.
+
+    In a notebook that the pipeline runs there is no bar, only one line at the end: every step of a bar would stay on the page.
+    """
     total = total if total is not None else (len(items) if hasattr(items, "__len__") else None)  # type: ignore[arg-type]
     what = one_line(what)
-    started, reported = time.monotonic(), 0.0
-    with tqdm(items, desc=what, total=total, unit=unit, mininterval=0.5, dynamic_ncols=True) as bar:
+    unattended = bool(os.environ.get(UNATTENDED))
+    started, reported, done = time.monotonic(), 0.0, 0
+    with tqdm(items, desc=what, total=total, unit=unit, mininterval=0.5, dynamic_ncols=True, disable=unattended) as bar:
         for done, item in enumerate(bar, start=1):
             yield item
             if time.monotonic() - reported > 0.5:
@@ -34,18 +39,20 @@ def track(
                 bar.set_postfix_str(added, refresh=False)
                 _report(what, done, total, unit, (reported - started) / done, added)
     _report(what, total or 0, total, unit, 0.0, "")
+    if unattended and done:
+        print(f"{what}: {done} {unit}{'s' * (done > 1)} in {time.monotonic() - started:.0f} s")
 
 
 def _report(what: str, done: int, total: int | None, unit: str, pace: float, note: str) -> None:
     if path := os.environ.get(PROGRESS_FILE):
         left = pace * (total - done) if total else 0.0
         words = {"what": what, "done": done, "total": total, "unit": unit, "left_s": round(left), "note": note}
-        with suppress(OSError):  # no work stops because nobody can be told how far it is
+        with suppress(OSError):  # work does not stop because its progress cannot be written
             Path(path).write_text(json.dumps(words))
 
 
 def read_progress(path: Path) -> str:
-    """The last report as words, empty when there is none (or it is being written just now)."""
+    """The last report in words. Empty when there is none, or when it is being written at this moment."""
     try:
         report = json.loads(path.read_text())
     except (OSError, ValueError):

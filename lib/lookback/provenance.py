@@ -1,4 +1,4 @@
-"""provenance.json: what made a run, so that its numbers can be made again."""
+"""Write provenance.json: everything needed to repeat a run."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def package_versions() -> dict[str, str]:
 
 
 def write_provenance(params: RunParams, stages: dict[str, Any]) -> None:
-    """Write the run's provenance from its parameters, its stages' records and what its tables say of their backends."""
+    """Write the run's provenance from its parameters, the records of its stages and the backends named in its tables."""
     values = hide_all(params.model_dump(mode="json"))
     write_json(
         params.paths.provenance,

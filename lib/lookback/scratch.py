@@ -1,8 +1,8 @@
-"""Temporary files and folders, and how those of killed processes go away.
+"""Temporary files and folders, and the removal of those that killed processes left.
 
-Each is named `.<what for>.<process>-<random>.part` and lies beside its target, or in the system's folder for temporary files. Its
-maker holds a lock on it. The kernel lets go of a lock when its process ends, however it ends, so whatever nobody holds was left
-behind and `sweep` may remove it. Process numbers would not do: they are given out again, and another machine has its own.
+Each is named `.<what for>.<process>-<random>.part` and lies beside its target, or in the system's folder for temporary files. The
+process that makes it holds a lock on it. The kernel releases the lock when that process ends. So a file without a lock
+was left behind, and `sweep` may remove it. Process numbers would not work: they are reused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LONGEST_NAME = 60  # bytes of the target's name: file systems allow 255 for the 
 
 @contextmanager
 def part_file(target: Path, suffix: str = "") -> Iterator[Path]:
-    """An empty file beside the target, for its content. Who is done moves it onto the target; else it is removed."""
+    """Yield an empty file beside the target. The caller moves it to the target when it is complete; otherwise it is removed."""
     path, lock = _make(target, suffix)
     try:
         yield path
@@ -46,13 +46,13 @@ def part_folder(target: Path, mode: int = 0o755) -> Iterator[Path]:
 
 @contextmanager
 def scratch_folder(what: str = "lookback") -> Iterator[Path]:
-    """A folder of this process alone, in the system's place for temporary files."""
+    """Yield a private folder in the system's folder for temporary files."""
     with part_folder(Path(tempfile.gettempdir()) / what, mode=0o700) as folder:
         yield folder
 
 
 def sweep(folder: Path) -> None:
-    """Remove what killed processes left anywhere below the folder, beside it, and in the system's place for temporary files."""
+    """Remove what killed processes left below the folder, beside it, and in the system's folder for temporary files."""
     places = {folder.parent, Path(tempfile.gettempdir())}
     found = [path for place in places if place.is_dir() for path in place.iterdir()]
     for place, folders, files in os.walk(folder):
@@ -64,7 +64,7 @@ def sweep(folder: Path) -> None:
 
 
 def _make(target: Path, suffix: str, folder_mode: int | None = None) -> tuple[Path, int]:
-    """A new file or folder and the descriptor that holds its lock. A sweep may come between the two: then another is made."""
+    """Make and lock a file or folder; returns path and locked descriptor. Tried again if a sweep removes it first."""
     target.parent.mkdir(parents=True, exist_ok=True)
     name = os.fsencode(target.name)[:LONGEST_NAME].decode(errors="ignore")
     while True:
@@ -80,7 +80,7 @@ def _make(target: Path, suffix: str, folder_mode: int | None = None) -> tuple[Pa
 
 
 def _lock(descriptor: int) -> bool | None:
-    """Whether the lock is ours now; None where the file system has no locks."""
+    """Try to lock; True if this process has the lock now. None where the file system has no locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -91,7 +91,7 @@ def _lock(descriptor: int) -> bool | None:
 
 
 def _remove_if_left(path: Path) -> None:
-    with suppress(OSError):  # gone meanwhile, or not ours to remove
+    with suppress(OSError):  # already removed, or no permission
         folder = stat.S_ISDIR(path.lstat().st_mode)
         descriptor = os.open(path, (os.O_RDONLY if folder else os.O_RDWR) | os.O_NOFOLLOW)
         try:

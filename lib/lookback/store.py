@@ -1,8 +1,8 @@
 """The content-addressed store: one entry per clip and producer, written once, verified when read.
 
 An entry is a folder-sharded pair `<key>.npz` + `<key>.json`. The key hashes everything the content depends on: input, producer,
-producer version, parameters, weights. The JSON is written last and holds the payload's hash, so a killed writer leaves nothing that
-looks finished, and a damaged payload is noticed and made again.
+producer version, parameters, weights. The JSON is written last and holds the payload's hash, so an entry of
+a killed writer never looks finished, and a damaged payload is detected and made again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lookback.files import atomic_path, sha256_file, sha256_json, write_json
 
 @dataclass(frozen=True)
 class Producer:
-    """Who made an entry: its identity is part of the key and of the provenance columns."""
+    """What made an entry. It is part of the key and of the provenance columns."""
 
     role: str
     backend: str
@@ -77,7 +77,7 @@ class ArtifactStore:
             return Entry({name: archive[name] for name in archive.files}, head["record"])
 
     def record(self, producer: Producer, input_hash: str) -> dict[str, Any] | None:
-        """Only the record: cheap, the payload is not read."""
+        """Only the record; the arrays are not read."""
         head = self._head(self.path(producer, producer.key(input_hash)), producer, input_hash)
         return None if head is None else head["record"]
 
@@ -90,7 +90,7 @@ class ArtifactStore:
         except (ValueError, KeyError, AttributeError, TypeError):
             self._discard(path)
             return None
-        mine = head.get("producer") == asdict(producer) and head.get("input") == input_hash  # no other entry under this name
+        mine = head.get("producer") == asdict(producer) and head.get("input") == input_hash  # the file belongs to another entry
         if not whole or not mine or not {"payload", "record"} <= head.keys():
             self._discard(path)
             return None

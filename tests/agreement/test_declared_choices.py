@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback.agreement import analyse, check_ratings, judge_scores, load_plan, read_scores
-from lookback.agreement.claims import add_claims
 from lookback.agreement.figures.draw import FIGURES
-from lookback.agreement.reading import read_correlations, read_factors, read_power
+from lookback.agreement.reading import add_claims, read_correlations, read_factors, read_power
 from lookback.agreement.tables.models import strengths_table, votes_table
 from lookback.agreement.votes import analysis_units
 from lookback.clips import Clip, clips_to_frame

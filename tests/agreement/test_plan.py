@@ -102,4 +102,4 @@ def test_the_holdout_is_a_fixed_share_of_scenes(plan):
 
 def test_the_shipped_plan_is_commented():
     text = (project_root() / "params" / "agreement.yaml").read_text()
-    assert all(word in text for word in ("# What is computed", "tie band", "# Scales are declared whole"))
+    assert all(word in text for word in ("# What is computed", "tie band", "# Declare all categories of a scale"))

@@ -5,6 +5,7 @@ import nbformat
 import pytest
 from lookback.notebook import browse
 from lookback.paths import UNATTENDED
+from lookback.progress import track
 from nbclient import NotebookClient
 
 SHOWN = """
@@ -64,3 +65,13 @@ def test_before_a_person_a_list_stands_above_the_picture_and_changes_it(monkeypa
 def test_nothing_to_choose_from_is_said(capsys: pytest.CaptureFixture):
     assert browse({}, lambda number: (plt.figure(), ""), "clip") is None
     assert "HTML" in capsys.readouterr().out
+
+
+def test_progress_leaves_one_line_in_an_unattended_notebook(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture):
+    monkeypatch.setenv(UNATTENDED, "1")
+    assert list(track(range(3), "scoring")) == [0, 1, 2] and list(track([], "drawing")) == []
+    shown = capfd.readouterr()
+    assert shown.out == "scoring: 3 clips in 0 s\n" and shown.err == ""
+    monkeypatch.delenv(UNATTENDED)
+    assert list(track(range(3), "scoring")) == [0, 1, 2]
+    assert "3/3" in capfd.readouterr().err

@@ -8,7 +8,7 @@ from lookback.demo.clip import render_clip
 from lookback.demo.geometry import Shape, ball, board, box, frustum, room, turn_z
 from lookback.demo.light import Light
 from lookback.demo.projection import intrinsics
-from lookback.demo.raster import Item, Renderer
+from lookback.demo.raster import PlacedShape, Renderer
 from lookback.demo.scenes import SCENES, load_scene
 from lookback.demo.spec import ClipSpec
 from lookback.demo.textures import Texture
@@ -25,7 +25,7 @@ def still_life():
         ball(0.35, Texture("stripes"), (0.2, -0.9, 0.8)),
         frustum(0.12, 0.22, 0.6, Texture("glaze"), Texture("coffee"), (-0.35, -0.4, 0.7), turn_z(25)),
     ]
-    return [Item(shape, number) for number, shape in enumerate(shapes, start=1)]
+    return [PlacedShape(shape, number) for number, shape in enumerate(shapes, start=1)]
 
 
 def rays(pose):
@@ -83,21 +83,21 @@ def test_depth_and_parts_match_an_independent_ray_caster():
 
 def test_a_picture_is_not_mirrored_and_not_upside_down():
     painted = board(2.0, 1.2, Texture("stripes").edit("crop", 0.0, 0.4, 0.34, 0.6), (0.0, 0.6, 2.0))
-    picture = Renderer(WIDTH, HEIGHT, FOV).render([Item(painted, 1)], np.eye(4), PLAIN)
+    picture = Renderer(WIDTH, HEIGHT, FOV).render([PlacedShape(painted, 1)], np.eye(4), PLAIN)
     left, right = picture.rgb[48, 50], picture.rgb[48, 110]
     assert left[0] > 180 and left[1] < 80, "the red gore is on the left"
     assert right[1] > 200, "the white gore is on the right"
     upright = board(2.0, 1.2, Texture("sky"), (0.0, 0.6, 2.0))
-    picture = Renderer(WIDTH, HEIGHT, FOV).render([Item(upright, 1)], np.eye(4), PLAIN)
+    picture = Renderer(WIDTH, HEIGHT, FOV).render([PlacedShape(upright, 1)], np.eye(4), PLAIN)
     assert picture.rgb[12, 80, 2] > picture.rgb[86, 80, 2], "the sky is above the hills"
 
 
 def test_a_quad_is_not_seen_from_behind():
     quad = board(1.0, 1.0, Texture("brick"), (0.0, 0.5, 2.0))
     renderer = Renderer(WIDTH, HEIGHT, FOV)
-    assert (renderer.render([Item(quad, 1)], np.eye(4), PLAIN).parts == 1).any()
+    assert (renderer.render([PlacedShape(quad, 1)], np.eye(4), PLAIN).parts == 1).any()
     behind = from_yaw_pitch_roll(180.0, 0, 0, (0.0, 0.0, 4.0))
-    assert not (renderer.render([Item(quad, 1)], behind, PLAIN).parts == 1).any()
+    assert not (renderer.render([PlacedShape(quad, 1)], behind, PLAIN).parts == 1).any()
 
 
 def test_silhouette_area_counts_what_lies_outside_the_image():
@@ -107,8 +107,8 @@ def test_silhouette_area_counts_what_lies_outside_the_image():
         Renderer(3 * WIDTH, HEIGHT, 2 * np.degrees(np.arctan(3 * np.tan(np.radians(FOV / 2))))),
     )
     assert wide.camera[0, 0] == pytest.approx(renderer.camera[0, 0]), "the wide picture has the same focal length"
-    seen = (renderer.render([Item(shape, 1)], np.eye(4), PLAIN).parts == 1).sum()
-    whole = (wide.render([Item(shape, 1)], np.eye(4), PLAIN).parts == 1).sum()
+    seen = (renderer.render([PlacedShape(shape, 1)], np.eye(4), PLAIN).parts == 1).sum()
+    whole = (wide.render([PlacedShape(shape, 1)], np.eye(4), PLAIN).parts == 1).sum()
     assert 0.2 * whole < seen < 0.8 * whole
     assert renderer.silhouette_area(shape, np.eye(4)) == pytest.approx(whole, rel=0.03)
 
@@ -158,5 +158,5 @@ def test_intrinsics_put_the_principal_point_between_the_middle_pixels():
 
 
 def test_nothing_to_draw_gives_an_empty_picture():
-    picture = Renderer(64, 64, 60.0).render([Item(Shape(), 1)], np.eye(4), PLAIN)
+    picture = Renderer(64, 64, 60.0).render([PlacedShape(Shape(), 1)], np.eye(4), PLAIN)
     assert not picture.parts.any() and not picture.rgb.any()

@@ -21,7 +21,7 @@ from lookback.params import RunParams
 from lookback.params.stages import Extraction
 from lookback.paths import resolve
 from lookback.registry import METRICS
-from lookback.scoring.run import Task as ScoreTask
+from lookback.scoring.run import ScoringTask
 from lookback.scoring.run import _identity as score_identity
 from lookback.stages import extraction
 from lookback.store import ArtifactStore, Producer
@@ -220,7 +220,7 @@ def test_a_score_made_by_another_tool_has_another_key(project: Path, clips: list
 
     def key(**options: int) -> str:
         params = RunParams(run="test", extraction=Extraction(options={"features": options} if options else {}))
-        producer, inputs = score_identity(spec, "corrected", ScoreTask(clips[0], (), (), (), params))
+        producer, inputs = score_identity(spec, "corrected", ScoringTask(clips[0], (), (), (), params))
         return producer.key(inputs)
 
     assert key() == key()

@@ -24,6 +24,8 @@ from lookback.forensics.probe import Inputs, probe
 from lookback.forensics.rules import LABELS, OF_INJECTED, TITLES, find_failures
 from lookback.forensics.score import clean_share, confusion, counts, label_scores, macro_f1, with_truth
 from lookback.media import encode
+from lookback.stages._forensics import trial_tables
+from lookback.tables import empty_table
 
 FRAMES = 32
 FAILURES = (
@@ -173,3 +175,11 @@ def test_counts_have_the_shape_of_memobench_s10():
     assert table.loc[("real", "a"), "teleport"] == 2
     assert table.loc[("real", "a"), TITLES["camera_drift"]] == 1
     assert table.loc[("synthetic", "b")].drop("benchmark").tolist() == [3] + [0] * len(LABELS)
+
+
+def test_a_run_without_an_injected_failure_has_no_scores():
+    """A CSV file without columns stopped the report of a run with one faithful model."""
+    keys = {"benchmark": "mind", "setting": "", "model_id": "m", "clip_id": "c"}
+    truth = pd.DataFrame([{**keys, "failure": "none", "severity": 0.0}])
+    assert list(trial_tables(empty_table("failures"), truth)) == ["confusion"]
+    assert trial_tables(empty_table("failures"), empty_table("truth")) == {}

@@ -10,10 +10,9 @@ import pandas as pd
 import pytest
 from lookback.benchmarks.memobench.vqa.bank import DIMENSIONS, parse_bank
 from lookback.benchmarks.wrbench.judging import probes
-from lookback.demo.effects import LOSSES
+from lookback.demo.effects import LOSSES, RATED, VQA_LOSSES, damage
 from lookback.demo.failures import FAILURES
 from lookback.demo.judge import SimulatedJudge
-from lookback.demo.judge_effects import RATED, VQA_LOSSES, damage
 from lookback.errors import BackendUnavailable, Reason
 from lookback.judging.judges.base import JudgeContext
 from lookback.judging.parsing import interpret

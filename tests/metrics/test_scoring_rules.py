@@ -16,7 +16,7 @@ from lookback.errors import Reason
 from lookback.media import encode
 from lookback.registry import METRICS
 from lookback.scoring.clip import score_clip
-from lookback.scoring.context import ScoringClip
+from lookback.scoring.contract import ScoringClip
 
 
 def clip(benchmark: str, **facts) -> Clip:

@@ -14,7 +14,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from hostile_text import ALL, IMAGE, LINK, MARKDOWN, SCRIPT, WORDS, write_hostile_page
 from lookback.agreement import read_ratings, save_tables
+from lookback.agreement.files import read_csv_texts
 from lookback.clips import Clip
+from lookback.errors import ContractError
 from lookback.figures import save_figure
 from lookback.report.behind import anchor, behind_the_numbers
 from lookback.report.figures.drawn import fragment
@@ -109,6 +111,16 @@ def test_what_was_written_is_read_back(tmp_path):
     back = read_csv(tmp_path / "t.csv", dtype={"=a": str}, keep_default_na=False)
     pd.testing.assert_frame_equal(back, frame, check_dtype=False)
     assert read_csv(tmp_path / "t.csv")["x"].eq(-0.5).all()
+
+
+def test_a_table_without_columns_is_read_back_but_an_empty_file_is_none(tmp_path):
+    (tmp_path / "t.csv").write_text(csv_text(pd.DataFrame()))
+    assert read_csv(tmp_path / "t.csv").shape == (0, 0)
+    with pytest.raises(ContractError, match="it is empty"):
+        read_csv_texts(tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_text("")
+    with pytest.raises(pd.errors.EmptyDataError):
+        read_csv(tmp_path / "t.csv")
 
 
 def test_a_table_without_such_text_is_written_as_before():

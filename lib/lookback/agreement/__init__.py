@@ -1,4 +1,4 @@
-"""From raw human votes to the papers' agreement tables: import, check, declare a plan, analyse, draw."""
+"""Turn human votes into the papers' agreement tables: import, check, plan, analyse, draw."""
 
 from lookback.agreement.analyse import analyse
 from lookback.agreement.importers import read_ratings

@@ -1,6 +1,6 @@
-"""The whole analysis: votes and scores under a declared plan, to the papers' tables with their readings.
+"""The whole analysis: from votes, scores and a declared plan to the papers' tables with their readings.
 
-Every table carries `attrs`: title, unit, reading (what it supports and what the sample cannot), footnote (with the plan's hash),
+Every table carries `attrs`: title, unit, reading (what the table supports and cannot show), footnote (with the plan's hash),
 plan_hash, and the plan's confidence and alpha. The table "readings" lists them all.
 """
 
@@ -22,7 +22,7 @@ Tables = dict[str, pd.DataFrame]
 
 
 class Analysis:
-    """Collects tables; each is kept only when it has rows."""
+    """Collects the tables that have rows."""
 
     def __init__(self, votes: pd.DataFrame, plan: Plan):
         self.votes, self.plan = votes, plan

@@ -1,4 +1,4 @@
-"""CSV, JSON lines and Parquet as tables; a file that cannot be read is a sentence that names it and what to do."""
+"""Read CSV, JSON lines and Parquet files. An unreadable file gives an error that names the file and what to do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from lookback.tables import read_csv
 def read_csv_texts(source: Path) -> pd.DataFrame:
     """A CSV file with every cell as the text it holds."""
     try:
-        return read_csv(source, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+        frame = read_csv(source, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+        if frame.columns.empty:
+            raise pd.errors.EmptyDataError
+        return frame
     except pd.errors.EmptyDataError:
         raise ContractError(f"{source.name} is not a readable CSV file: it is empty; write a header and its rows") from None
     except UnicodeDecodeError as error:
@@ -44,7 +47,7 @@ def read_text(source: Path) -> str:
 
 
 def read_json_lines(source: Path, what: str) -> list[dict[str, Any]]:
-    """One JSON object a line (`what` is the word for one of them); empty lines are skipped."""
+    """One JSON object per line; empty lines are skipped. `what` is the word for one object in error messages."""
     records = []
     for number, line in enumerate(read_text(source).splitlines(), start=1):
         if not line.strip():

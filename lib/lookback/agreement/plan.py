@@ -1,7 +1,7 @@
-"""The declared plan of an agreement analysis: everything that must be fixed before scores are read.
+"""The plan of an agreement analysis: all choices that must be fixed before the scores are read.
 
-A plan is a YAML file (`params/agreement.yaml`). Its hash is printed under every table, so that a reader can tell whether two tables
-were made under the same declared choices.
+A plan is a YAML file (`params/agreement.yaml`). Its hash is printed under every table, so that a reader can see whether two tables
+were made under the same plan.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Estimand = Literal["agreement", "ranking", "bridge", "trigger", "judgeability", 
 GROUND_TRUTH = "ground_truth"  # the `model_a` of a vote on a clip's ground-truth video
 
 
-def _label(value: Any) -> str:
+def _label(value: object) -> str:
     if isinstance(value, bool):
         raise ValueError('write yes/no labels in quotes ("yes"): YAML reads the bare word as true/false')
     return str(value)
@@ -34,7 +34,7 @@ Label = Annotated[str, BeforeValidator(_label)]
 
 
 class Scale(Section):
-    """The answers an annotator could give, in their order; declared whole, also those nobody used."""
+    """The answers an annotator could give, in order. All are declared, also those that nobody used."""
 
     categories: tuple[Label, ...] = Field(min_length=2)
     level: Literal["nominal", "ordinal", "interval"] = "nominal"
@@ -47,7 +47,7 @@ class Scale(Section):
 
 
 class Dimension(Section):
-    """One axis people judged, the metric held against it, and the tie band of its score difference."""
+    """One dimension that people judged, the metric compared with it, and the tie band of the score difference."""
 
     metric: str | dict[str, str] | None = None  # one name, or a name per setting; none: agreement among people only
     higher_is_better: bool = True
@@ -88,7 +88,7 @@ class Clusters(Section):
 
 
 class Holdout(Section):
-    """Scenes kept aside for the hold-out rho of WRBench table 16; chosen by the hash of their names."""
+    """Scenes reserved for the hold-out rho of WRBench table 16; chosen by the hash of their names."""
 
     fraction: float = Field(default=0.3, gt=0, lt=1)
     seed: int = 0
@@ -168,7 +168,7 @@ class Plan(Section):
 
     @property
     def drawn(self) -> dict[str, Any]:
-        """How intervals are drawn, as keyword arguments of the statistics."""
+        """The settings of the bootstrap, as keyword arguments of the statistics."""
         return {"resamples": self.resamples, "confidence": self.confidence, "seed": self.seed}
 
     @property
@@ -212,6 +212,6 @@ def load_plan(path: str | Path) -> Plan:
         raise ParameterError("\n".join(lines)) from None
 
 
-def _short(value: Any, place: tuple[int | str, ...]) -> str:
+def _short(value: object, place: tuple[int | str, ...]) -> str:
     text = brief(value, ".".join(map(str, place)))
     return text if len(text) <= 60 else text[:57] + "..."

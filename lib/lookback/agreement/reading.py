@@ -1,4 +1,4 @@
-"""Plain-language readings: what each table supports, and what its sample cannot support."""
+"""Readings in plain language: what each table supports, and what its sample cannot show."""
 
 from __future__ import annotations
 
@@ -7,18 +7,46 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from lookback.agreement.claims import IMPOSSIBLE, NOT_SUPPORTED, SUPPORTED
 from lookback.agreement.plan import Plan
+from lookback.stats import holm
+
+SUPPORTED, NOT_SUPPORTED, IMPOSSIBLE, UNTESTED = "supported", "not supported", "cannot be supported by this sample", "not tested"
+
+
+def add_claims(table: pd.DataFrame, plan: Plan, p: str) -> pd.DataFrame:
+    """Adds n_tests, p_corrected, smallest_corrected_p (where `smallest_p` is known) and claim; corrected by family and setting.
+
+    Every dimension that the plan declares with a metric counts as a test, even without votes or without a p. So leaving a dimension
+    out never helps the others.
+    """
+    declared = [_declared_tests(plan, family, setting) for family, setting in zip(table["family"], table["setting"], strict=True)]
+    sizes = pd.Series(declared if plan.multiplicity == "holm" else 1, index=table.index, dtype=int)
+    result = table.assign(n_tests=sizes, p_corrected=np.nan, claim=UNTESTED)
+    for _, group in result.groupby(["family", "setting"], sort=False):
+        tested = group.index[group[p].notna()]
+        if len(tested) == 0:
+            continue
+        values, size = result.loc[tested, p], int(group["n_tests"].iloc[0])
+        result.loc[tested, "p_corrected"] = holm(values, family_size=size) if plan.multiplicity == "holm" else values
+    tested = result["p_corrected"].notna()
+    result.loc[tested, "claim"] = np.where(result.loc[tested, "p_corrected"] < plan.alpha, SUPPORTED, NOT_SUPPORTED)
+    if "smallest_p" in result:
+        # Holm's most favourable step divides alpha by the family size for the first rejection
+        result["smallest_corrected_p"] = np.minimum(1.0, result["smallest_p"] * sizes)
+        hopeless = tested & (result["smallest_corrected_p"] >= plan.alpha) & (result["claim"] != SUPPORTED)
+        result.loc[hopeless, "claim"] = IMPOSSIBLE
+    return result
+
+
+def _declared_tests(plan: Plan, family: str, setting: str) -> int:
+    return sum(axis.metric_of(setting) is not None for axis in plan.families[family].dimensions.values())
+
 
 SETTINGS = {"T": "text", "A": "action"}
 
 
 def number(value: float, digits: int = 2) -> str:
     return "none" if value is None or not np.isfinite(value) else f"{value:.{digits}f}"
-
-
-def p_value(value: float) -> str:
-    return "p < 0.0001" if value < 0.0001 else f"p = {value:.2g}"
 
 
 def interval(low: float, high: float) -> str:
@@ -42,7 +70,7 @@ def simulated_note(votes: pd.DataFrame) -> str:
 
 
 def read_agreement(table: pd.DataFrame, plan: Plan) -> str:
-    """AC1 first: it is the main coefficient; kappa's fall under skewed answers is explained rather than hidden."""
+    """AC1 comes first, because it is the main coefficient. If skewed answers make kappa small, the reading explains it."""
     known = table[table["ac1"].notna()]
     if known.empty:
         return "No dimension has items with two votes, so agreement among people cannot be observed."

@@ -30,7 +30,7 @@ def save_tables(tables: dict[str, pd.DataFrame], folder: str | Path) -> list[Pat
 
 
 def to_markdown(tables: dict[str, pd.DataFrame]) -> str:
-    """Title, table, reading and footnote of each; long tables are cut and say so."""
+    """Title, table, reading and footnote of each; long tables are shortened, with a note."""
     parts = ["# Agreement of metrics with people", ""]
     for name, table in tables.items():
         if name == "readings":

@@ -1,7 +1,7 @@
-"""Automatic scores beside human labels: score differences of pairs, judges' answers for single clips.
+"""Join automatic scores to human labels: score differences for pairs, judges' answers for single clips.
 
-`scores` is the tidy items table: benchmark, setting, model_id, clip_id, metric, value, reason (a value or a reason, never both).
-A metric may carry a question's id after "#", as dimensions do.
+`scores` is the tidy items table: benchmark, setting, model_id, clip_id, metric, value, reason (either a value or a reason).
+A metric may have a question's id after "#", like a dimension.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def judge_scores(judgements: pd.DataFrame) -> pd.DataFrame:
     """A judge's yes (1) or no (0) as scores named `judge.<task>` (VQA: `judge.vqa#<question>`), decided as the gate decides.
 
     `judge.vqa_ground_truth` holds the answers on the ground-truth videos, under the model name "ground_truth". With several
-    judges the names carry the judge (`judge.trigger@name`), so that none is picked silently.
+    judges the names contain the judge (`judge.trigger@name`), so that none is chosen silently.
     """
     table = judgements[judgements["task"].isin(JUDGED_TASKS)]
     many = table.groupby("task")["judge"].nunique() > 1

@@ -1,7 +1,7 @@
-"""Are these votes fit to be analysed under this plan? Every problem is found, named with its rows, and told how to mend.
+"""Check whether votes can be analysed under a plan. All problems are reported, each with its rows and what to do.
 
-Repeats of a pair with the sides swapped are a consistency check of the annotator: consistent ones count once, contradicting ones
-are an error (or, by plan, are dropped as no judgement at all).
+An annotator may see a pair again with the sides swapped. Consistent answers count once. Contradicting answers are an error, or
+are dropped if the plan says so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From checked votes to what the statistics take: items x votes, one consensus label per item."""
+"""Bring checked votes into the form of the statistics: items x votes, and one consensus label per item."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SIDE_COLUMNS = ["model_a", "clip_a", "model_b", "clip_b"]
 
 
 def packed_matrix(votes: pd.DataFrame) -> pd.DataFrame:
-    """Items x votes in arrival order, indexed by item: enough where it does not matter who voted, small with many annotators."""
+    """Items x votes in order of arrival, indexed by item. For statistics that do not need to know who voted."""
     position = votes.groupby("item").cumcount()
     return votes.assign(position=position).pivot(index="item", columns="position", values="label")
 
@@ -24,7 +24,7 @@ def annotator_matrix(votes: pd.DataFrame) -> pd.DataFrame:
 
 
 def both_orders(matrix: pd.DataFrame) -> pd.DataFrame:
-    """Preferences (signs) with every pair once more in the other order: which clip is A no longer matters."""
+    """Preferences (signs) with every pair added in the other order, so that it does not matter which clip is called A."""
     signs = matrix.astype(float)
     return pd.concat([signs, -signs])
 
@@ -55,7 +55,7 @@ def consensus(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 
 
 def analysis_units(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """What is held against the metric: one row per item (aggregate: majority) or per vote (aggregate: votes), with `cluster`."""
+    """Labels to compare with the metric, with `cluster`: one row per item (aggregate: majority) or vote (aggregate: votes)."""
     if plan.aggregate == "majority":
         units = consensus(votes, plan)
     else:

@@ -1,4 +1,4 @@
-"""The embedded estimators against the demo world's truth: rotation, return, masks, visibility."""
+"""Compare estimated poses and masks with the demo world's truth."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lookback.camera.poses import align_first_frame, rotation_angle_deg
 from lookback.clips import KEYS, Clip
 from lookback.paths import resolve
 
-VISIBLE = 0.5  # share of the subject in view from which its mask is compared
+VISIBLE = 0.5  # masks are compared where at least this share of the subject is in view
 HIDDEN = 0.02  # share below which it counts as out of view
 
 
@@ -57,7 +57,7 @@ def mask_errors(masks: Masks, true_masks: np.ndarray, visibility: np.ndarray) ->
             union = (found[row] | true).sum()
             overlaps.append((found[row] & true).sum() / union if union else 1.0)
     seen = visibility[frames]
-    clear = (seen >= VISIBLE) | (seen <= HIDDEN)  # in between both answers are right
+    clear = (seen >= VISIBLE) | (seen <= HIDDEN)  # in between, both answers count as right
     right = masks.in_view == (seen >= VISIBLE)
     return {
         "iou": float(np.mean(overlaps)) if overlaps else float("nan"),

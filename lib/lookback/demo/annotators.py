@@ -18,7 +18,7 @@ from lookback.registry import BENCHMARKS
 from lookback.tables import check_table
 
 SECONDS_PER_VOTE = 9.0
-VIEW_LEFT_DEG, VIEW_BACK_DEG = 30.0, 15.0  # a camera that turned or moved away this far, and came back this near
+VIEW_LEFT_DEG, VIEW_BACK_DEG = 30.0, 15.0  # the camera turned or moved away at least this far, and came back at least this close
 MOVE_LEFT, MOVE_BACK = 0.5, 0.25
 
 
@@ -29,7 +29,7 @@ class Annotator:
     name: str
     noise: float = 0.12  # standard deviation, in units of quality
     side_bias: float = 0.0  # added in favour of A
-    tie_band: float = 0.08  # differences within it are called equal
+    tie_band: float = 0.08  # smaller differences are called equal
     lapse: float = 0.03
 
 
@@ -45,21 +45,23 @@ ANNOTATORS: tuple[Annotator, ...] = (
 def simulate_votes(
     truth: pd.DataFrame, seed: int, annotators: Sequence[Annotator] = ANNOTATORS, votes_per_item: int = 3
 ) -> pd.DataFrame:
-    """The ratings table for a truth table: what each benchmark asks about single clips and pairs."""
+    """Simulated votes for a truth table: each benchmark's questions about single clips and pairs."""
     rows: list[dict[str, object]] = []
     clock = dict.fromkeys((annotator.name for annotator in annotators), 0)
-    for item in _items(truth):
-        rng = np.random.default_rng([seed, int.from_bytes(hashlib.sha256(repr(item.key).encode()).digest()[:8], "big")])
+    for question in _questions(truth):
+        rng = np.random.default_rng([seed, int.from_bytes(hashlib.sha256(repr(question.key).encode()).digest()[:8], "big")])
         for index in sorted(rng.choice(len(annotators), size=min(votes_per_item, len(annotators)), replace=False)):
             voter = annotators[index]
-            label = item.answer(voter, rng)
+            label = question.answer(voter, rng)
             clock[voter.name] += 1
-            rows.append({**item.columns(), "annotator": voter.name, "label": label, "time": SECONDS_PER_VOTE * clock[voter.name]})
+            rows.append(
+                {**question.columns(), "annotator": voter.name, "label": label, "time": SECONDS_PER_VOTE * clock[voter.name]}
+            )
     return check_table("ratings", pd.DataFrame(rows).assign(simulated=True))
 
 
 @dataclass(frozen=True)
-class _Item:
+class _Question:
     """One question."""
 
     task: str
@@ -88,10 +90,10 @@ class _Item:
         return "0" if abs(felt) <= voter.tie_band else ("1" if felt > 0 else "-1")
 
 
-def _items(truth: pd.DataFrame) -> Iterator[_Item]:
+def _questions(truth: pd.DataFrame) -> Iterator[_Question]:
     for (benchmark, setting, clip_id), group in truth.groupby(["benchmark", "setting", "clip_id"], sort=True):
         clips = group.sort_values("model_id").to_dict("records")
-        asked = str(clip_id).split(":")[0]  # the ids begin with the subset where questions differ by subset
+        asked = str(clip_id).split(":")[0]  # where questions differ by subset, their ids begin with the subset
         declared = BENCHMARKS.get(str(benchmark))
         pairs = declared.pair_questions(str(setting), asked)
         for clip in clips:
@@ -99,21 +101,21 @@ def _items(truth: pd.DataFrame) -> Iterator[_Item]:
             if (question := declared.yes_no_question(shown)) is not None:
                 yes = float(triggered(clip, asked))
                 place = (clip_id, clip["model_id"], "", "", clip["scene"])
-                yield _Item("trigger", str(benchmark), str(setting), question.dimension, *place, yes)
+                yield _Question("trigger", str(benchmark), str(setting), question.dimension, *place, yes)
         for first, second in combinations(clips, 2):
             for dimension in pairs.questions:
                 shared = (benchmark, setting, dimension, clip_id, first["model_id"], clip_id, second["model_id"], first["scene"])
                 if dimension in pairs.judgeable_first:
                     judgeable = bool(first["returns"] and second["returns"])
-                    yield _Item("judgeability", *shared, float(judgeable))
+                    yield _Question("judgeability", *shared, float(judgeable))
                     if not judgeable:
                         continue
                 values = [quality(dimension, clip["failure"], clip["severity"]) for clip in (first, second)]
-                yield _Item("pairwise", *shared, values[0] - values[1])
+                yield _Question("pairwise", *shared, values[0] - values[1])
 
 
 def triggered(clip: dict[str, object], subset: str) -> bool:
-    """Whether the challenge takes place: the subject leaves and returns, or for an environment the camera does."""
+    """Whether the memory challenge happens: the subject (for an environment: the camera) leaves and returns."""
     if subset != "environment":
         return bool(clip["returns"])
     with np.load(resolve(str(clip["record"])), allow_pickle=False) as record:

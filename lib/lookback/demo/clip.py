@@ -1,4 +1,4 @@
-"""From a spec to a film and its truth: pictures, depth, poses, masks, visibility, object state."""
+"""Render a clip from its spec, with its truth: frames, depth, poses, masks, visibility, object state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lookback.demo.raster import Picture
 from lookback.demo.spec import FAITHFUL, ClipSpec
 from lookback.errors import UsageError
 
-VISIBLE = 0.05  # the subject counts as in view from this share of its outline on
+VISIBLE = 0.05  # the subject counts as in view when at least this share of its outline is visible
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ def phases(visibility: NDArray[np.float64]) -> tuple[int | None, int | None]:
 
 
 def check_failure(spec: ClipSpec) -> None:
-    """A failure that cannot show in this task is a `UsageError`."""
+    """Raise UsageError for a failure that cannot be visible in this task."""
     needs = FAILURES[spec.failure].needs if spec.failure in FAILURES else frozenset()
     if "event" in needs and spec.event == "none":
         raise UsageError(f"Failure '{spec.failure}' needs an event; give one of spatial, state, full")
@@ -110,7 +110,7 @@ def render_clip(spec: ClipSpec) -> RenderedClip:
 
 
 def _bend(picture: Picture, maps: tuple[NDArray, NDArray] | None) -> Picture:
-    """The picture fetched through displacement maps; labels and depth by nearest neighbour."""
+    """Bend the picture by displacement maps; labels and depth use the nearest neighbour."""
     if maps is None:
         return picture
 

@@ -1,4 +1,4 @@
-"""Render a plan and write it out as datasets in the benchmarks' layouts, with their truth; all appears at once or not at all."""
+"""Render a plan and write it as datasets in the benchmarks' layouts, with their truth. The folder appears all at once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from lookback.tables import check_table, write_table
 from lookback.workers import WorkerDied, run_tasks
 
 TRUTH = "truth"
-# the interface each simulated model would have, where a benchmark compares interfaces
+# the interface of each simulated model, for benchmarks that compare interfaces
 CONDITION_TYPES = {
     "event_never_starts": "source-video",
     "duplicate": "source-video",
@@ -50,7 +50,7 @@ class Job(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What a finished task leaves for the documents over all tasks."""
+    """What a finished task contributes to the files that cover all tasks."""
 
     rows: list[dict[str, Any]]
     phases: tuple[int, int | None, int | None]  # frames of the truth, d_start, r_start
@@ -77,7 +77,7 @@ def run_job(job: Job) -> Done:
 
 
 def delivery_of(planned: PlannedClip) -> Delivery:
-    """A planned clip as a model's answer to its task."""
+    """A planned clip, as the layouts' writers take it."""
     condition = CONDITION_TYPES.get(planned.spec.failure, OTHER_TYPE)
     return Delivery(request_of(planned.task), planned.model_id, condition, spelling(planned.model_id))
 
@@ -110,7 +110,9 @@ def write_datasets(plan: Sequence[PlannedClip], root: Path, workers: int = 2) ->
 
 def _write(plan: Sequence[PlannedClip], staging: Path, root: Path, workers: int) -> pd.DataFrame:
     jobs = [Job(tuple(clips), staging, root) for _, clips in groupby(plan, key=lambda clip: clip.task)]
-    jobs.sort(key=lambda job: -len(job.clips) * job.clips[0].spec.frames)  # long ones first, so that workers end together
+    jobs.sort(
+        key=lambda job: -len(job.clips) * job.clips[0].spec.frames
+    )  # long ones first, so that all workers finish at about the same time
     done: dict[Task, Done] = {}
     for index, result in track(run_tasks(run_job, jobs, workers), "rendering the demo world", len(jobs), "task"):
         task = jobs[index].clips[0].task

@@ -1,4 +1,4 @@
-"""One frame of a clip: the world as it should be, the world as it is shown, and the picture of it."""
+"""Film one frame of a clip: the world as it should be, the world as the failure shows it, and the picture."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lookback.camera.poses import from_yaw_pitch_roll
 from lookback.demo.failures import Context, World
 from lookback.demo.geometry import turn_y, vector
 from lookback.demo.light import Light
-from lookback.demo.raster import Item, Picture, Renderer
+from lookback.demo.raster import Picture, PlacedShape, Renderer
 from lookback.demo.scene import Scene, SubjectState, event_progress, subject_shape
 from lookback.demo.scenes import load_scene
 from lookback.demo.scenes.outdoors import robot_shape
@@ -27,12 +27,12 @@ FIGURE_SCALE = 0.55
 
 @lru_cache(maxsize=4)
 def renderer_for(width: int, height: int, fov_deg: float) -> Renderer:
-    """Renderers are kept because they hold the painted textures."""
+    """The renderer of a size. Renderers are kept, because they hold the painted textures."""
     return Renderer(width, height, fov_deg)
 
 
 def start_pose(scene: Scene, seed: int) -> NDArray[np.float64]:
-    """Where the camera starts: the scene's place, a few centimetres off by the seed."""
+    """The first camera pose: the scene's start, shifted by a few centimetres that depend on the seed."""
     jitter = np.random.default_rng([seed, 1]).uniform(-0.03, 0.03, 3) * np.array([1.0, 0.4, 1.0])
     return from_yaw_pitch_roll(0, 0, 0, vector(scene.camera) + jitter)
 
@@ -56,7 +56,7 @@ def make_context(spec: ClipSpec) -> Context:
 
 
 def expected_state(context: Context, frame: int) -> SubjectState:
-    """How the subject should be in a frame."""
+    """The correct state of the subject in a frame."""
     progress = float(event_progress(context.frames)[frame])
     x, y, z = context.event.move
     state = progress if context.event.changes_state else 0.0
@@ -85,7 +85,7 @@ def figure_pose(c2w: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
 
 @dataclass(frozen=True, eq=False)
 class Shot:
-    """A picture, and what it was taken of."""
+    """A picture and the world it shows."""
 
     world: World
     pose: NDArray[np.float64]
@@ -96,7 +96,7 @@ class Shot:
 
 
 class Camera:
-    """Takes the pictures of one task; what the faithful clip already showed from the same pose is not drawn again."""
+    """Takes the pictures of one task. A picture that the faithful clip has from the same pose is not drawn again."""
 
     def __init__(self, spec: ClipSpec, scene: Scene):
         self.spec, self.scene = spec, scene
@@ -114,15 +114,15 @@ class Camera:
         self._faithful[frame] = Shot(world, pose, picture)
 
     def _film(self, world: World, pose: NDArray[np.float64]) -> Picture:
-        """One picture; a subject that is partly faded is filmed with and without, and blended."""
-        items = [Item(shape, FIRST_THING + index) for index, shape in enumerate(world.surroundings)]
+        """One picture. A partly faded subject is the blend of a picture with it and one without it."""
+        items = [PlacedShape(shape, FIRST_THING + index) for index, shape in enumerate(world.surroundings)]
         if self.spec.third_person:
             foot, heading = figure_pose(pose)
-            items.append(Item(robot_shape().moved(foot, FIGURE_SCALE * turn_y(heading)), FIGURE))
+            items.append(PlacedShape(robot_shape().moved(foot, FIGURE_SCALE * turn_y(heading)), FIGURE))
         if world.twin is not None:
-            items.append(Item(subject_shape(self.scene.subject, world.twin), TWIN))
+            items.append(PlacedShape(subject_shape(self.scene.subject, world.twin), TWIN))
         opacity = world.subject.opacity
-        subject = Item(subject_shape(self.scene.subject, world.subject), SUBJECT)
+        subject = PlacedShape(subject_shape(self.scene.subject, world.subject), SUBJECT)
         if opacity >= 1:
             return self.renderer.render([*items, subject], pose, world.light)
         without = self.renderer.render(items, pose, world.light)

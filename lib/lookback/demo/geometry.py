@@ -1,4 +1,4 @@
-"""What the world is made of: textured quads, round bodies, decals and glows, and shapes built from them.
+"""The geometry of the world: textured quads, round bodies, decals and glows, and shapes built from them.
 
 World axes are OpenCV's: x right, y down, z forward; the floor is y = 0 and up is negative y. Lengths are metres.
 """
@@ -128,7 +128,7 @@ class Shape:
         )
 
     def solid(self) -> Shape:
-        """Without decals and glows: what has a place in depth."""
+        """The shape without decals and glows, which have no depth of their own."""
         return Shape(self.quads, self.rounds)
 
     def points(self) -> Vector:

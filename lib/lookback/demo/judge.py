@@ -1,27 +1,53 @@
-"""A judge for the demo world only: it knows the truth, errs at a declared rate, and is labelled simulated in every row."""
+"""A judge for the demo world only. It knows the truth, errs at a declared rate, and every row names it as simulated."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from lookback.clips import KEYS
-from lookback.demo.judge_effects import damage
-from lookback.demo.judged_truth import true_evidence
+from lookback.clips import KEYS, Clip
+from lookback.demo.effects import damage
 from lookback.errors import BackendUnavailable, NotScorable, Reason
 from lookback.files import sha256_json
-from lookback.judging.geometry import reobserved_predicates, trigger
+from lookback.judging.geometry import FRAGMENT, CameraPath, Visibility, camera_path, reobserved_predicates, trigger
 from lookback.judging.judges.base import JudgeContext
 from lookback.judging.judges.geometric_judge import timeline
 from lookback.judging.prompting import load_catalogue
 from lookback.judging.question import SECOND, Part, Question, Reply, Stated
 from lookback.judging.recording import Identity
 from lookback.judging.tasks import subject as subject_name
+from lookback.paths import resolve
 from lookback.registry import Availability, judge
 
-FACTS = ("trigger", "judgeability", "timeline")  # what the truth decides; everything else is graded by the failure's severity
+SEEN = 0.05  # the subject counts as in view when at least this share of its outline is visible
+
+
+def true_evidence(clip: Clip, truth: Mapping[str, Any]) -> tuple[CameraPath, Visibility]:
+    """Camera path and visibility from the clip's truth record (npz with c2w, intrinsics, visibility)."""
+    if clip.fps is None or not clip.width or not clip.height:
+        raise NotScorable(Reason.MISSING_INPUT, "the clip carries no frame rate or size")
+    try:
+        with np.load(resolve(truth["record"]), allow_pickle=False) as record:
+            c2w, intrinsics, share = record["c2w"], record["intrinsics"], np.asarray(record["visibility"], np.float64)
+    except (OSError, KeyError, ValueError) as error:
+        raise NotScorable(Reason.MISSING_INPUT, f"the truth record {truth['record']} cannot be read ({error})") from None
+    seconds = np.arange(len(share)) / clip.fps
+    sure = np.ones(len(c2w))
+    camera = camera_path(c2w, intrinsics, (clip.width, clip.height), seconds[: len(c2w)], sure, sure.astype(bool))
+    visible = share >= SEEN
+    cut = visible & (share < 0.9)
+    subject = Visibility(seconds, visible, share >= FRAGMENT, share, cut, 1.0, 1 / clip.fps)
+    return camera, subject
+
+
+FACTS = (
+    "trigger",
+    "judgeability",
+    "timeline",
+)  # tasks answered from the truth; all others are graded by the severity of the failure
 GOOD = 0.92  # how likely an undamaged clip looks right to this judge
 NOISE = 0.05
 PER_DIMENSION = 6  # questions of a bank about one dimension
@@ -29,7 +55,7 @@ PER_DIMENSION = 6  # questions of a bank about one dimension
 
 @judge(name="simulated", title="the demo world's truth with declared errors", simulated=True, measures=True)
 class SimulatedJudge:
-    """Answers from the truth table; each answer is turned round with probability `error_rate`, seeded by the question."""
+    """Answers from the truth table; each answer is inverted with probability `error_rate`, seeded by the question."""
 
     costs = False
 
@@ -137,7 +163,7 @@ class SimulatedJudge:
         return np.random.default_rng(int(seed[:16], 16))
 
     def _bank(self, question: Question) -> str:
-        """The fixed catalogue in place of a generator: 24 questions about the clip's object."""
+        """24 fixed questions about the clip's object, instead of generated ones."""
         named = subject_name(question.clip)
         rows = [
             {

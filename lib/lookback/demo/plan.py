@@ -1,4 +1,4 @@
-"""Which clips the demo consists of (`plan.yaml`): tasks of the benchmarks, and the simulated models that do them."""
+"""The clips of the demo (`plan.yaml`): tasks of the benchmarks, and the simulated models that do them."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _scaled(scale: float) -> Iterator[tuple[Task, tuple[Model, ...]]]:
 
 
 def separate(task: Task) -> bool:
-    """Whether the settings of a task's benchmark are datasets of their own."""
+    """Whether each setting of the task's benchmark is a separate dataset."""
     return len(writer_of(task).folders) > 1
 
 

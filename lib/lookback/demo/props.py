@@ -1,8 +1,8 @@
-"""Furniture and other things that scenes share."""
+"""Furniture and other objects that scenes share."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from numpy.typing import ArrayLike
@@ -12,9 +12,8 @@ from lookback.demo.scene import Thing
 from lookback.demo.textures import Texture
 
 WOOD, PLASTER, CLOTH, CARDBOARD = Texture("wood"), Texture("plaster"), Texture("cloth"), Texture("cardboard")
-Swap = Mapping[Texture, Texture]
 
-# what a model that forgot a surface paints in its place
+# the texture that a forgetful model paints instead
 FORGOTTEN: tuple[Texture, ...] = (
     Texture("tiles"),
     Texture("brick"),
@@ -28,7 +27,7 @@ FORGOTTEN: tuple[Texture, ...] = (
 
 
 def thing(name: str, shape: Shape, forgotten: int) -> Thing:
-    """A thing whose textures all turn into another one when the background is hallucinated."""
+    """An object whose textures are replaced when the background is hallucinated."""
     used = {quad.texture for quad in shape.quads} | {body.texture for body in shape.rounds}
     other = FORGOTTEN[forgotten % len(FORGOTTEN)]
     if other in used:

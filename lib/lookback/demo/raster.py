@@ -45,8 +45,8 @@ class Picture(NamedTuple):
     parts: NDArray[np.uint8]
 
 
-class Item(NamedTuple):
-    """A shape and the part number its pixels carry."""
+class PlacedShape(NamedTuple):
+    """A shape and the part number of its pixels."""
 
     shape: Shape
     part: int
@@ -63,7 +63,7 @@ class Renderer:
         self._x = ((np.arange(width * SAMPLES) + 0.5) / SAMPLES - 0.5).astype(np.float32)
         self._y = ((np.arange(height * SAMPLES) + 0.5) / SAMPLES - 0.5).astype(np.float32)
 
-    def render(self, items: Sequence[Item], c2w: NDArray[np.float64], light: Light) -> Picture:
+    def render(self, items: Sequence[PlacedShape], c2w: NDArray[np.float64], light: Light) -> Picture:
         planes = self._planes(items, c2w, margin=0)
         rounds = [(body, item.part) for item in items for body in item.shape.rounds]
         near = np.full((self.height * SAMPLES, self.width * SAMPLES), FAR_AWAY, np.float32)
@@ -91,7 +91,7 @@ class Renderer:
         covered = np.zeros((3 * self.height, 3 * self.width), np.uint8)
         x = np.arange(covered.shape[1], dtype=np.float32) - self.width
         y = np.arange(covered.shape[0], dtype=np.float32) - self.height
-        for plane in self._planes([Item(shape, 1)], c2w, margin=1):
+        for plane in self._planes([PlacedShape(shape, 1)], c2w, margin=1):
             part = window(plane.outline, 1, covered.shape, margin)
             if part is not None:
                 inside = fill(plane.outline + margin, part, 1)
@@ -103,7 +103,7 @@ class Renderer:
                 covered[part] |= np.isfinite(self._cast(body, c2w, x[part[1]], y[part[0]]))
         return float(covered.sum())
 
-    def _planes(self, items: Sequence[Item], c2w: NDArray[np.float64], margin: float) -> list[Plane]:
+    def _planes(self, items: Sequence[PlacedShape], c2w: NDArray[np.float64], margin: float) -> list[Plane]:
         quads = [quad for item in items for quad in item.shape.quads]
         parts = [item.part for item in items for _ in item.shape.quads]
         return project_quads(quads, parts, c2w, self.camera, (self.width, self.height), margin)
@@ -184,7 +184,7 @@ class Renderer:
         return rgb
 
     def _apply_decals(self, decals: list[Decal], c2w: NDArray, depth: NDArray[np.float32], rgb: NDArray[np.uint8]) -> None:
-        for plane in self._planes([Item(Shape((decal.quad,)), index) for index, decal in enumerate(decals)], c2w, margin=0):
+        for plane in self._planes([PlacedShape(Shape((decal.quad,)), index) for index, decal in enumerate(decals)], c2w, margin=0):
             decal = decals[plane.part]
             part = window(plane.outline, 1, depth.shape)
             if part is None:

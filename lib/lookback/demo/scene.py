@@ -1,4 +1,4 @@
-"""A scene: surroundings, one main subject, the light, where the camera starts, and what may happen while nobody looks."""
+"""A scene: surroundings, one main subject, the light, where the camera starts, and the event that may happen out of view."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from lookback.demo.light import Light
 from lookback.demo.textures import Texture
 
 DAYLIGHT = Light()
-EVENT_LEVELS = ("none", "spatial", "state", "full")
-EVENT_START, EVENT_END = 0.12, 0.60  # shares of the clip: it begins in view and is over before the camera is back
+EVENT_START, EVENT_END = 0.12, 0.60  # shares of the clip: the event begins in view and ends before the camera returns
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class Event:
     level: str
     action: str
     text: str  # what is asked for
-    expected_state: str  # how the subject must be found on return
+    expected_state: str  # the correct state on return
     move: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
     @property

@@ -1,4 +1,4 @@
-"""The demo world as a data source: rendered once per parameters and code, then read back like any other dataset."""
+"""The demo world as a data source. It is rendered once per parameters and code, then read like any other dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one clip is: scene, camera request, event, failure with severity, picture size. Rendering is a pure function of it."""
+"""The description of one clip: scene, camera request, event, failure with severity, picture size. It decides every pixel."""
 
 from __future__ import annotations
 

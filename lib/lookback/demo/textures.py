@@ -1,7 +1,8 @@
 """Surfaces of the demo world: photographs that ship inside installed packages, patterns drawn here, and edits on both.
 
-A `Texture` is a hashable recipe (a source and edits); `image` cooks it once. Photographs: scikit-image's data folder (astronaut,
-cat, coffee, rocket, motorcycle, brick, grass), matplotlib's Grace Hopper, scikit-learn's pagoda and flower; none is downloaded.
+A `Texture` is a hashable recipe (a source and edits); `image` computes its pixels once. Photographs: scikit-image's data folder
+(astronaut, cat, coffee, rocket, motorcycle, brick, grass), matplotlib's Grace Hopper, scikit-learn's pagoda and flower. None is
+downloaded.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ OUTLINES: dict[str, list[tuple[int, int]]] = {
 # the middle between the eyes and their distance, to lay one portrait over another
 EYES: dict[str, tuple[float, float, float]] = {"astronaut": (222.0, 101.0, 45.0), "hopper": (263.0, 188.0, 83.0)}
 PORTRAIT_SIZE = (500, 480)
-_PORTRAIT_EYES = (288.0, 132.0, 64.0)  # where every portrait has its eyes
+_PORTRAIT_EYES = (288.0, 132.0, 64.0)  # the position of the eyes in every portrait
 
 SOURCES: dict[str, Callable[[], Image]] = {}
 EDITS: dict[str, Callable[..., Image]] = {}
@@ -202,7 +203,7 @@ def hue(pixels: Image, degrees: float, saturation: float = 1.0) -> Image:
 
 @texture_edit
 def mix(pixels: Image, other: Texture, weight: float) -> Image:
-    """Fade to another texture, stretched to the same size; outlines fade too, and only what is inside one lends colour."""
+    """Fade to another texture, stretched to the same size; outlines fade, too; pixels outside of them add no colour."""
     target = cv2.resize(image(other), (pixels.shape[1], pixels.shape[0]), interpolation=cv2.INTER_AREA)
     share, share_other = (1 - weight) * pixels[..., 3:], weight * target[..., 3:].astype(np.float64)
     alpha = share + share_other

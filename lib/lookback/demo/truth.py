@@ -42,7 +42,7 @@ def truth_row(planned: PlannedClip, clip: RenderedClip, record: Path) -> dict[st
 
 
 def shown_state(clip: RenderedClip) -> str:
-    """In words, how the subject is at the end of the clip."""
+    """The state of the subject at the end of the clip, in words."""
     scene = load_scene(clip.spec.scene)
     event = scene.events[clip.spec.event]
     if clip.opacity[-1] < 0.5:
@@ -55,7 +55,7 @@ def shown_state(clip: RenderedClip) -> str:
 
 
 def event_share(clip: RenderedClip) -> float | None:
-    """How much of the event is done at the end: 1 as expected, 0 as at the start; None when nothing was to happen."""
+    """How much of the event has happened at the end: 1 all, 0 nothing; None when the task has no event."""
     scene = load_scene(clip.spec.scene)
     event = scene.events[clip.spec.event]
     if clip.expected[-1] > 0:

@@ -16,7 +16,7 @@ from lookback.judging.verdicts import JudgedClip, Verdict, Verdicts
 from lookback.params import RunParams
 from lookback.registry import METRICS, MetricSpec
 from lookback.scoring.aggregate import TRIGGER_DETAIL
-from lookback.scoring.results import Item
+from lookback.scoring.contract import Item
 from lookback.scoring.variants import scored_variants
 from lookback.tables import PROVENANCE, SCHEMAS, empty_table
 

@@ -1,4 +1,4 @@
-"""The pipeline: a DAG of notebooks that hand each other Parquet."""
+"""The pipeline: a DAG of notebooks. Each reads and writes Parquet tables."""
 
 from lookback.pipeline.dag import STAGES, Stage, stage_named, upstream
 from lookback.pipeline.runner import Pipeline

@@ -25,7 +25,7 @@ class Stage:
         return [module for name in self.loads for module in ([name] if name.startswith("lookback.") else parts(name))]
 
 
-CHOSEN = ("scoring.metrics", "scoring.variant", "scoring.compare_variants")  # which scores there are, and which of them count
+CHOSEN = ("scoring.metrics", "scoring.variant", "scoring.compare_variants")  # which metrics are scored, and which variant counts
 SCORED = (*CHOSEN, "scoring.constants")
 
 STAGES = (
@@ -106,7 +106,7 @@ def stage_named(name: str) -> Stage:
 
 
 def stages_of(params: RunParams, target: Stage | None = None) -> list[Stage]:
-    """What a run goes through to bring `target` (default: everything) up to date; a run of printed tables is its report alone."""
+    """The stages needed to bring `target` (default: all) up to date. A run of printed tables has only the report."""
     if params.report.published:
         if target is not None and target.name != "report":
             raise UsageError(f"Run '{params.run}' reports printed tables and has no stage '{target.name}'; leave --stage out")
@@ -115,7 +115,7 @@ def stages_of(params: RunParams, target: Stage | None = None) -> list[Stage]:
 
 
 def upstream(stage: Stage) -> list[Stage]:
-    """The stages whose tables this one reads, directly or through others, in order. The report waits for all."""
+    """The stages whose tables this one reads, directly or through other stages, in order. The report needs all stages."""
     if stage.name == "report":
         return [other for other in STAGES if other.name != "report"]
     writers = {table: writer for writer in STAGES for table in writer.writes}

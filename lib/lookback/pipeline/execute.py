@@ -2,7 +2,7 @@
 
 Called as `python -m lookback.pipeline.execute STAGE OUTPUT RESULT RUN [key=value ...]`.
 
-The executed copy is kept whether it worked or not. RESULT gets a small JSON: empty on success, else cell title and error.
+The executed copy is kept, also after an error. RESULT is a small JSON file: empty after success, else the heading and the error.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import papermill
@@ -24,7 +23,7 @@ from lookback.paths import UNATTENDED, project_root
 from lookback.pipeline.dag import stage_named
 
 
-def execute(stage: str, output: Path, run: str, overrides: list[str]) -> dict[str, Any]:
+def execute(stage: str, output: Path, run: str, overrides: list[str]) -> dict[str, str]:
     """Execute the notebook; returns {} or the failure as {title, name, message}."""
     source = project_root() / "notebooks" / f"{stage_named(stage).notebook}.ipynb"
     os.environ[UNATTENDED] = "1"
@@ -42,7 +41,7 @@ def execute(stage: str, output: Path, run: str, overrides: list[str]) -> dict[st
 
 
 def cell_title(notebook: Path, index: int) -> str:
-    """The line of intent above a code cell."""
+    """The heading above a code cell."""
     cells = nbformat.read(notebook, as_version=4).cells
     for cell in reversed(cells[: index + 1]):
         if (
@@ -50,12 +49,12 @@ def cell_title(notebook: Path, index: int) -> str:
             and "papermill-error-cell-tag" not in cell.metadata.get("tags", [])
             and not cell.source.startswith("<span")
         ):
-            return cell.source.strip().splitlines()[-1].lstrip("# ").strip()
+            return cell.source.strip().splitlines()[0].lstrip("# ").strip()
     return f"cell {index}"
 
 
 def end_with(parent: int) -> None:
-    """A runner that was killed cannot end its stages: this process ends itself and its kernel, and lets go of the run's lock."""
+    """When the runner is killed, end this process and its kernel. That also frees the run's lock."""
     while os.getppid() == parent:
         time.sleep(0.5)
     for child in psutil.Process().children(recursive=True):

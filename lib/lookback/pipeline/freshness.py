@@ -1,7 +1,7 @@
-"""When a stage must be redone: its notebook, code, parameters or inputs changed in content. Timestamps do not count.
+"""When a stage must run again: its notebook, code, parameters or inputs changed in content. Timestamps do not count.
 
 A finished stage leaves `stages/<stage>.json` with the fingerprint it ran under and the hash of every file it wrote. It is fresh
-while the fingerprint is the same and the files are still what they were.
+while the fingerprint and the files are unchanged.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from lookback.paths import project_root, resolve
 from lookback.pipeline.dag import Stage, upstream
 from lookback.weights import cache_folder
 
-SEEING = ("curation", "extraction", "scoring", "judging", "forensics", "audit")  # stages that look at the datasets' files
-MODELLED = ("extraction", "scoring", "audit")  # stages that run models
+READ_DATASETS = ("curation", "extraction", "scoring", "judging", "forensics", "audit")  # stages that read the datasets' files
+RUN_MODELS = ("extraction", "scoring", "audit")  # stages that run models
 
 
 def fingerprint(stage: Stage, params: RunParams, hashes: HashCache) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def fingerprint(stage: Stage, params: RunParams, hashes: HashCache) -> dict[str,
 
 
 def changed(stage: Stage, params: RunParams, hashes: HashCache) -> str:
-    """Why the stage must be redone, in words; empty when it is fresh."""
+    """Why the stage must run again, in words. Empty when it is up to date."""
     path = params.paths.stages / f"{stage.name}.json"
     try:
         before = json.loads(path.read_text())
@@ -62,15 +62,15 @@ def changed(stage: Stage, params: RunParams, hashes: HashCache) -> str:
 
 
 def record(stage: Stage, params: RunParams, started: dict[str, Any], hashes: HashCache, seconds: float) -> None:
-    """Note that the stage finished under the fingerprint it started with."""
+    """Record that the stage finished, with the fingerprint it started with."""
     files = {path.relative_to(params.paths.root).as_posix(): hashes.file(path) for path in output_files(stage, params)}
     facts = {"fingerprint": started, "outputs": files, "failed": _failed_rows(stage, params), "seconds": round(seconds, 2)}
     write_json(params.paths.stages / f"{stage.name}.json", facts)
 
 
 def _failed_rows(stage: Stage, params: RunParams) -> int:
-    """Rows that another try may mend: a worker or a model broke down over them."""
-    from pyarrow import parquet  # here, as a run with nothing to do needs no table
+    """The number of rows that failed because a worker or a model broke. Another run may succeed."""
+    from pyarrow import parquet  # imported here, because a run with nothing to do does not need it
 
     own = [params.paths.tables / f"{table}.parquet" for table in stage.writes if table in ("artifacts", "items")]
     return sum(parquet.read_table(path, columns=["reason"])["reason"].to_pylist().count(Reason.BACKEND_FAILED) for path in own)
@@ -88,13 +88,13 @@ def output_files(stage: Stage, params: RunParams) -> list[Path]:
 
 
 def notebook_hash(path: Path) -> str:
-    """Hash of a notebook's cells: what they say, not their outputs or ids."""
+    """Hash of the cells' sources, without outputs and ids."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]  # nbformat takes a second to import
     return sha256_json([[cell["cell_type"], "".join(cell["source"]), sorted(cell["metadata"].get("tags", []))] for cell in cells])
 
 
 def notebook_modules(path: Path) -> tuple[str, ...]:
-    """What a notebook imports of the library, beside the stages themselves."""
+    """The modules of the library that a notebook imports, except the stages."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
     return tuple(name for name in imported(ast.parse(code)) if name.startswith("lookback.") and name != "lookback.stages")
@@ -122,19 +122,19 @@ def _external(stage: Stage, params: RunParams, hashes: HashCache) -> dict[str, s
     """Files and folders outside the run that the stage reads, by name."""
     found = {path: resolve(path) for path in _paths_read(stage, params)}
     inputs = {name: hashes.tree(path) if path.is_dir() else hashes.file(path) for name, path in found.items() if path.exists()}
-    if stage.name in MODELLED:
+    if stage.name in RUN_MODELS:
         inputs["weights at hand"] = sha256_json(sorted(path.relative_to(cache_folder()).as_posix() for path in _weight_files()))
     return inputs
 
 
 def _paths_read(stage: Stage, params: RunParams) -> list[str]:
     paths: list[str] = []
-    if stage.name in SEEING:  # the clips table names files; what they hold may change under the name
+    if stage.name in READ_DATASETS:  # the clips table names files, and their content may change
         for source in params.curation.sources:
             paths += [path for path in (source.root, source.gt_root, source.phases) if path]
         if params.curation.world is not None and params.paths.datasets.is_dir():
             paths.append(str(params.paths.datasets))
-    if stage.name in MODELLED:
+    if stage.name in RUN_MODELS:
         options = [item for values in params.extraction.options.values() for item in values.items()]
         paths += ["params/weights.lock.yaml", *(str(path) for name, path in options if name.endswith("path"))]
     if stage.name == "judging":

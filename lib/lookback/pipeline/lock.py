@@ -1,6 +1,6 @@
-"""One run at a time on one output folder. The lock is the kernel's: it is gone when its processes are, however they ended.
+"""A lock that allows one run at a time on an output folder. The kernel releases it when its processes end for any reason.
 
-A stage's process holds it too, so that one whose runner was killed does not meet the next run at its tables; it ends in moments.
+A stage's process holds it too. After its runner is killed it still needs a moment to end, and the next run must not start before.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from lookback.errors import LookbackError
 from lookback.files import writing
 from lookback.scratch import sweep
 
-PATIENCE_S = 5.0  # how long the last run's processes may take to notice that it is over
+PATIENCE_S = 5.0  # how long the processes of the last run may take to end
 
 
 @contextmanager
 def run_lock(folder: Path) -> Iterator[int]:
-    """Hold the output folder, or say who does. Yields the descriptor that a child process may hold it by.
+    """Lock the output folder, or raise an error that names the process that holds it. Yields the descriptor for child processes.
 
-    What killed runs left in the folder is removed first.
+    Temporary files of killed runs are removed first.
     """
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         handle = (folder / ".lock").open("a+")
     with handle:
-        if not _taken(handle.fileno()):
+        if not _acquire(handle.fileno()):
             handle.seek(0)
             holder = handle.read().strip() or "unknown"
             raise LookbackError(f"Another run (process {holder}) is writing to {folder}; wait for it, or use another RUN name")
@@ -42,8 +42,8 @@ def run_lock(folder: Path) -> Iterator[int]:
         yield handle.fileno()
 
 
-def _taken(descriptor: int) -> bool:
-    """Whether the lock is ours now; a holder whose runner is gone is waited for."""
+def _acquire(descriptor: int) -> bool:
+    """Try to lock, and wait a while for processes of a run that has just ended. True if this process has the lock now."""
     until = time.monotonic() + PATIENCE_S
     while True:
         try:

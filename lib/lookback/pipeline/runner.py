@@ -1,4 +1,4 @@
-"""Run the DAG: each stage's notebook in a process of its own, only what must be redone, two at a time where the DAG allows."""
+"""Run the DAG. Each stage that is not up to date runs its notebook in a process of its own, at most two at a time."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -28,11 +30,12 @@ from lookback.provenance import write_provenance
 from lookback.scratch import scratch_folder
 
 AT_ONCE = 2
+PATIENCE_S = 10.0  # seconds that the processes of a stopped stage get to end
 
 
 @dataclass
 class Running:
-    """A stage's process and where it reports."""
+    """A running stage: its process and the files it reports to."""
 
     stage: Stage
     process: subprocess.Popen[bytes]
@@ -43,8 +46,26 @@ class Running:
     started: float
 
 
+def end_family(process: subprocess.Popen[bytes]) -> None:
+    """End a stage's process with its kernel and workers, and wait until all are gone: they write into the folders of this run."""
+    try:
+        family = psutil.Process(process.pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        family = []
+    process.terminate()
+    for child in family:
+        with suppress(psutil.NoSuchProcess):
+            child.kill()
+    psutil.wait_procs(family, timeout=PATIENCE_S)
+    try:
+        process.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
 class Pipeline:
-    """One call of the DAG for one run."""
+    """One execution of the DAG for one run."""
 
     def __init__(self, params: RunParams, run: str, overrides: list[str], console: Console | None = None):
         self.params = params
@@ -58,7 +79,7 @@ class Pipeline:
         self.redone: list[str] = []
 
     def run(self, target: Stage | None = None) -> list[str]:
-        """Bring `target` (default: the whole DAG) up to date; returns the stages that had to be redone."""
+        """Bring `target` (default: the whole DAG) up to date; returns the stages that were run."""
         wanted = stages_of(self.params, target)
         self.wanted = {stage.name for stage in wanted}
         with run_lock(self.params.paths.root) as self.lock, scratch_folder() as scratch:
@@ -93,8 +114,7 @@ class Pipeline:
                         time.sleep(0.1)
             finally:
                 for job in running:
-                    job.process.terminate()
-                    job.process.wait()
+                    end_family(job.process)
 
     def _start_ready(self, waiting: list[Stage], running: list[Running], scratch: Path, bar: Progress) -> bool:
         for stage in list(waiting):
@@ -148,7 +168,7 @@ class Pipeline:
         if missing:
             raise StageError(f"Stage {job.stage.notebook} ended without its table(s) {', '.join(missing)}; see {notebook}")
         mark = job.fingerprint
-        if job.stage.name == "curation":  # it may have rendered the datasets that count as its input
+        if job.stage.name == "curation":  # curation may have rendered the datasets that count as its input
             rendered = str(self.params.paths.datasets)
             now = fingerprint(job.stage, self.params, self.hashes)["inputs"]
             mark["inputs"] |= {rendered: now[rendered]} if rendered in now else {}

@@ -31,9 +31,8 @@ from lookback.report.sheets import clip_of, failure_examples, sheet_html
 from lookback.report.stage_tables import AUDIT, ROWS, audit_reach, macro_f1_note, text_columns, whole_counts
 from lookback.report.table import PaperTable
 from lookback.scoring.aggregate import with_clip_facts
-from lookback.scoring.defects import defects_table, not_reproduced
 from lookback.scoring.figures import coverage_table, runtime_table
-from lookback.scoring.variants import only_chosen
+from lookback.scoring.variants import defects_table, not_reproduced, only_chosen
 from lookback.tables import read_csv, read_table
 
 HOW_TO_READ = """Each number is a mean over clips. Point at an empty cell to see why it is empty. Bold on green is best and

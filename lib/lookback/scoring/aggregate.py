@@ -1,11 +1,10 @@
-"""From items (one value or reason per clip and metric) to a model's row: mean, n, coverage, reasons, confidence interval, marks."""
+"""Summarise items (a value or reason per clip and metric) as one row per model: mean, n, coverage, reasons, interval."""
 
 from __future__ import annotations
 
 import json
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,7 @@ from lookback.stats.intervals import bootstrap_totals, interval_or_note
 from lookback.stats.ratings import cluster_codes
 
 GROUP = ("benchmark", "setting", "metric", "variant", "phase", "model_id")
-TRIGGER_DETAIL = "trigger judge "  # how the detail of an item begins that the trigger gate closed
+TRIGGER_DETAIL = "trigger judge "  # the detail of an item that the trigger gate removed begins with this
 CLIP_FACTS = ("scene", "subset", "condition_id", "condition_type", "camera", "event_level", "event_action")
 RESAMPLES = 2000
 CONFIDENCE = 0.95
@@ -26,7 +25,7 @@ Statistic = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 def with_clip_facts(items: pd.DataFrame, clips: pd.DataFrame, facts: Sequence[str] = CLIP_FACTS) -> pd.DataFrame:
-    """The items with the columns of their clip that rows are grouped and clustered by."""
+    """Add the clip's columns that rows are grouped and clustered by."""
     merged = items.merge(clips[[*KEYS, *facts]], on=KEYS, how="left", validate="many_to_one", indicator="_found")
     lost = merged[merged["_found"] != "both"]
     if len(lost):
@@ -70,7 +69,7 @@ def aggregate_triggered(
     return pd.DataFrame(rows, columns=[*by, *columns])
 
 
-def _group_row(key: dict[str, Any], group: pd.DataFrame, cluster: str, seed: int, resamples: int) -> dict[str, Any]:
+def _group_row(key: dict[str, object], group: pd.DataFrame, cluster: str, seed: int, resamples: int) -> dict[str, object]:
     applicable, values = _applicable(group), _values(group, key)
     terms = np.column_stack([values, np.ones(len(values))])
     row = key | {"n": len(values), "n_items": len(applicable), "reasons": _reason_counts(group)}
@@ -79,7 +78,7 @@ def _group_row(key: dict[str, Any], group: pd.DataFrame, cluster: str, seed: int
     return row | _interval(terms, _mean_of_totals, group.loc[values.index, cluster], _group_seed(seed, key), resamples)
 
 
-def _trigger_row(key: dict[str, Any], group: pd.DataFrame, cluster: str, seed: int, resamples: int) -> dict[str, Any]:
+def _trigger_row(key: dict[str, object], group: pd.DataFrame, cluster: str, seed: int, resamples: int) -> dict[str, object]:
     applicable, values = _applicable(group), _values(group, key)
     applicable = applicable[~_trigger_unread(applicable)]
     triggered = (applicable["reason"] != Reason.NOT_TRIGGERED).to_numpy(dtype=float)
@@ -102,7 +101,7 @@ def _mean_of_totals(totals: NDArray[np.float64]) -> NDArray[np.float64]:
 def _trigger_scores(totals: NDArray[np.float64]) -> NDArray[np.float64]:
     """(s_rel, c_trig, m_score) per row of (sum of values, number of values, triggered, items).
 
-    Nothing triggered scores 0; triggered and nothing measured has no score.
+    If no clip triggered, the score is 0. If clips triggered but none was measured, there is no score.
     """
     unmeasured = np.where(totals[:, 2] > 0, np.nan, 0.0)
     reliability = np.divide(totals[:, 0], totals[:, 1], out=unmeasured, where=totals[:, 1] > 0)
@@ -111,8 +110,10 @@ def _trigger_scores(totals: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack([reliability, coverage, np.where(np.isnan(reliability), np.nan, 2.0 * reliability * coverage / both)])
 
 
-def _interval(terms: NDArray[np.float64], statistic: Statistic, clusters: pd.Series, seed: int, resamples: int) -> dict[str, Any]:
-    """Bounds of the statistic of totals over resampled clusters, or the note that says why there are none."""
+def _interval(
+    terms: NDArray[np.float64], statistic: Statistic, clusters: pd.Series, seed: int, resamples: int
+) -> dict[str, object]:
+    """Interval of the statistic over resampled clusters, or a note that says why there is none."""
     if not len(terms):
         return {"ci_low": np.nan, "ci_high": np.nan, "ci_note": "no values", "n_clusters": 0}
     codes = cluster_codes(clusters.to_numpy(), len(terms))
@@ -128,12 +129,12 @@ def _applicable(group: pd.DataFrame) -> pd.DataFrame:
 
 
 def _trigger_unread(items: pd.DataFrame) -> pd.Series:
-    """Items that lost their score because nobody knows whether their clip triggered."""
+    """Items without a score because it is unknown whether their clip triggered."""
     gated = items["detail"].astype(str).str.startswith(TRIGGER_DETAIL) if "detail" in items else pd.Series(False, items.index)
     return gated & (items["reason"] != Reason.NOT_TRIGGERED)
 
 
-def _values(group: pd.DataFrame, key: Mapping[str, Any]) -> pd.Series:
+def _values(group: pd.DataFrame, key: Mapping[str, object]) -> pd.Series:
     values = group["value"].dropna().astype(float)
     if np.isinf(values).any():
         raise ContractError(f"An infinite value cannot be averaged: {', '.join(f'{name}={part}' for name, part in key.items())}.")
@@ -145,8 +146,8 @@ def _reason_counts(group: pd.DataFrame) -> str:
     return json.dumps({reason: int(counts[reason]) for reason in sorted(counts.index)})
 
 
-def _group_seed(seed: int, key: Mapping[str, Any]) -> int:
-    """A seed of its own per group, so that adding a model does not change the others' intervals."""
+def _group_seed(seed: int, key: Mapping[str, object]) -> int:
+    """A different seed for each group, so that a new model does not change the intervals of the others."""
     return zlib.crc32(json.dumps([seed, key], sort_keys=True, default=str).encode())
 
 

@@ -1,4 +1,4 @@
-"""Score one clip: advance every metric to its pixel requests, decode once, let them finish."""
+"""Score one clip: run every metric up to its pixel request, decode the video once for all of them, then let them finish."""
 
 from __future__ import annotations
 
@@ -12,18 +12,15 @@ from typing import Any
 from lookback.errors import NotScorable, Reason, not_scorable
 from lookback.paths import resolve
 from lookback.registry import MetricSpec
-from lookback.scoring.clock import Spent, clocked
-from lookback.scoring.context import ScoringClip
-from lookback.scoring.decode import serve
-from lookback.scoring.requests import PixelScoring, Request
-from lookback.scoring.results import Item, Scored
+from lookback.scoring.contract import Item, PixelScoring, Request, Scored, ScoringClip
+from lookback.scoring.decode import Spent, clocked, serve
 
 ROUNDS = 3  # a metric may ask for pixels again after its first answer; more rounds mean more decodes
 
 
 @dataclass
 class _Running:
-    """A metric under way: its generator, and the request it waits on."""
+    """A metric that has started: its generator, and the request it waits for."""
 
     number: int
     name: str  # of the metric and its variant
@@ -33,9 +30,9 @@ class _Running:
 
 
 def score_clip(metrics: Sequence[tuple[MetricSpec, ScoringClip]], spent: Spent | None = None) -> list[Scored]:
-    """Each metric's result, in order; what cannot be scored is an item with its reason.
+    """The result of each metric, in order. A metric that cannot be scored gives an item with a reason.
 
-    `spent` is told each metric's seconds (`name variant`): its own and its part of what it shares; decoding is nobody's.
+    `spent` receives the seconds of each metric (`name variant`): its own and its part of shared work, without decoding.
     """
     spent = defaultdict(float) if spent is None else spent
     results: dict[int, Scored] = {}
@@ -75,7 +72,7 @@ def missing(reason: Reason | str, detail: str) -> Scored:
 
 
 def _begin(spec: MetricSpec, context: ScoringClip) -> PixelScoring:
-    """A metric that needs no pixels is a plain function: wrap it, so that all run alike."""
+    """Start a metric. One that needs no pixels is a plain function; it is wrapped into a generator like the others."""
     result = spec.score(context)
     if isgenerator(result):
         return (yield from result)
@@ -94,6 +91,6 @@ def _advance(job: _Running, results: dict[int, Scored], running: list[_Running],
         running.append(job)
     except StopIteration as end:
         results[job.number] = end.value
-    except Exception as error:  # one metric's defect must not take the others' scores with it
+    except Exception as error:  # an error in one metric must not cost the scores of the others
         reason = not_scorable(error)
         results[job.number] = missing(reason.reason, reason.detail)

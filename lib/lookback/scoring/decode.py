@@ -1,55 +1,69 @@
-"""Serve every pixel request of a clip from one decode of the video, and one of its ground truth."""
+"""Answer every pixel request of a clip from one decode of the video and one of its ground truth, and measure the time it takes."""
 
 from __future__ import annotations
 
+import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lookback.errors import MediaError, NotScorable, Reason, not_scorable
-from lookback.media import open_video
-from lookback.scoring.clock import Spent, clocked
-from lookback.scoring.requests import Consumer, Frames, Paired, Request, Stream
+from lookback.media import VideoReader, open_video
+from lookback.scoring.contract import Consumer, Frames, Paired, Request, Stream
+
+Spent = defaultdict[str, float]  # name -> seconds
+
+
+@contextmanager
+def clocked(spent: Spent, name: str) -> Iterator[None]:
+    """Add the time of the block to `name`."""
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        spent[name] += time.perf_counter() - started
 
 
 def serve(video: Path, truth: Path | None, requests: Sequence[Request], spent: Spent) -> list[Any]:
-    """Answers in the order of the requests; a request that cannot be answered gets the NotScorable that says why.
+    """The answers in the order of the requests. A request that cannot be answered gets a NotScorable with the reason.
 
-    `spent` is told the seconds that went into each key's consumer.
+    `spent` receives the seconds of each key's consumer.
     """
-    desk = _Desk(requests, spent)
+    pending = _Requests(requests, spent)
     if not requests:
         return []
     counterpart = _Counterpart(truth, [request for request in requests if isinstance(request, Paired)])
     try:
         with open_video(video) as reader:
-            last = desk.last_wanted
-            for index, frame in _wanted(reader, desk):
-                desk.push(index, frame, counterpart)
+            last = pending.last_wanted
+            for index, frame in _wanted(reader, pending):
+                pending.push(index, frame, counterpart)
                 if last is not None and index >= last:
                     break
     except MediaError as error:
-        desk.fail(NotScorable(error.reason, str(error)))
+        pending.fail(NotScorable(error.reason, str(error)))
     finally:
         counterpart.close()
-    return [desk.answer(request) for request in requests]
+    return [pending.answer(request) for request in requests]
 
 
-def _wanted(reader: Any, desk: _Desk) -> Iterator[tuple[int, np.ndarray]]:
-    """All frames when somebody wants them all; else only the wanted ones, by seeking."""
-    if desk.everything or len(desk.wanted) > 0.5 * reader.info.n_frames:
+def _wanted(reader: VideoReader, pending: _Requests) -> Iterator[tuple[int, np.ndarray]]:
+    """All frames if one request needs all; otherwise only the requested ones, by seeking."""
+    if pending.everything or len(pending.wanted) > 0.5 * reader.info.n_frames:
         yield from reader
         return
-    inside = [index for index in sorted(desk.wanted) if index < reader.info.n_frames]
+    inside = [index for index in sorted(pending.wanted) if index < reader.info.n_frames]
     for start in range(0, len(inside), 8):
         chunk = inside[start : start + 8]
         yield from zip(chunk, reader.read(chunk), strict=True)
 
 
-class _Desk:
-    """Who wants which frame."""
+class _Requests:
+    """All requests of a clip, by the frames they need."""
 
     def __init__(self, requests: Sequence[Request], spent: Spent):
         self.spent = spent
@@ -90,7 +104,7 @@ class _Desk:
                 match = counterpart.frame(plan[index]) if needs_truth and plan is not None else None
                 with clocked(self.spent, key):
                     consumer.push(index, frame, match)
-            except Exception as error:  # one metric's defect must not take the others' scores with it
+            except Exception as error:  # an error in one metric must not cost the scores of the others
                 self.consumers[key] = not_scorable(error)
         counterpart.forget_before(index)
 
@@ -116,13 +130,13 @@ class _Desk:
 
 
 class _Counterpart:
-    """The ground truth, streamed beside the clip: frames are kept only while somebody will still ask for them."""
+    """The ground truth, decoded in step with the clip. A frame is kept only as long as it is still needed."""
 
     def __init__(self, path: Path | None, requests: Sequence[Paired]):
         self.failure: NotScorable | None = None
         self.window: dict[int, np.ndarray] = {}
-        self.needed_until: dict[int, int] = {}  # truth frame -> last clip frame that asks for it
-        self.reader: Any = None
+        self.needed_until: dict[int, int] = {}  # truth frame -> last clip frame that needs it
+        self.reader: VideoReader | None = None
         for request in requests:
             for index, match in zip(request.indices, request.truth, strict=True):
                 self.needed_until[int(match)] = max(int(index), self.needed_until.get(int(match), -1))

@@ -1,4 +1,4 @@
-"""Whether more is better, for every metric and every part of one: the one place that says so."""
+"""Whether a larger value is better, for every metric and every part of a metric."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ LESS_IS_BETTER = ("mse", "lpips")  # parts of a metric that measure a distance, 
 
 
 def more_is_better(metric: str, phase: str = "") -> bool:
-    """By the metric's declaration and, where its parts differ, by the part; a metric that is no longer known counts upwards."""
+    """From the metric's declaration or, where parts differ, from the part. For an unknown metric, more is better."""
     return phase not in LESS_IS_BETTER and (metric not in METRICS or METRICS.get(metric).higher_is_better)
 
 

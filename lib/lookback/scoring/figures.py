@@ -1,4 +1,4 @@
-"""Scores to look at: distributions, coverage with reasons, per-frame curves."""
+"""Tables and figures of scores: coverage with reasons, distributions, curves over frames."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from lookback.scoring.direction import parts_are_measures
 
 
 def coverage_table(items: pd.DataFrame) -> pd.DataFrame:
-    """Per metric and variant: scores, missing, and the reasons of what is missing; no mean without them.
+    """Per metric and variant: the number of scores, the mean, and why others are missing.
 
-    Phases of one unit stand together; parts whose units differ (mse, psnr, ...) have a row each.
+    Phases with the same unit share a row. Parts with different units (mse, psnr, ...) have their own rows.
     """
     part = items["phase"].where(items["benchmark"].map(parts_are_measures), "")
     named = items.assign(metric=(items["metric"] + " " + part).str.strip())

@@ -1,4 +1,4 @@
-"""Score all clips of a run: choose the metrics of each, reuse what the store holds, spread the rest over workers."""
+"""Score all clips of a run: choose the metrics of each clip, reuse stored scores, and spread the rest over workers."""
 
 from __future__ import annotations
 
@@ -23,22 +23,21 @@ from lookback.paths import resolve
 from lookback.progress import track
 from lookback.registry import METRICS, MetricSpec
 from lookback.scoring.clip import missing, score_clip
-from lookback.scoring.clock import Spent
-from lookback.scoring.context import ScoringClip
-from lookback.scoring.results import Item, Scored, Unit
+from lookback.scoring.contract import Item, Scored, ScoringClip, Unit
+from lookback.scoring.decode import Spent
 from lookback.scoring.variants import scored_variants
 from lookback.store import ArtifactStore, Entry, Producer
 from lookback.tables import PROVENANCE
 
 FILES = ("ground_truth", "target_poses", "actions")  # files beside the video that a metric may read
-MENDABLE = (Reason.BACKEND_FAILED, Reason.BACKEND_UNAVAILABLE)  # another try may do better: not kept
-SERVING = "lookback.scoring.clip"  # how pixels reach a metric
+MENDABLE = (Reason.BACKEND_FAILED, Reason.BACKEND_UNAVAILABLE)  # not stored, because another run may succeed
+SERVING = "lookback.scoring.clip"  # the code that brings pixels to a metric
 Results = dict[tuple[str, str], tuple[Scored, Producer, str]]
 
 
 @dataclass(frozen=True)
-class Task:
-    """All that scoring one clip needs, as plain data."""
+class ScoringTask:
+    """Everything that is needed to score one clip, as plain data."""
 
     clip: Clip
     metrics: tuple[tuple[str, str], ...]  # (name, variant)
@@ -48,8 +47,8 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Done:
-    """One clip's rows, and how long the metrics that were scored anew took (`name variant` -> seconds; "decode" is the rest)."""
+class ScoredClip:
+    """One clip's rows, and the seconds of metrics not in the store (`name variant` -> seconds; "decode" is the rest)."""
 
     units: list[dict[str, Any]]
     items: list[dict[str, Any]]
@@ -68,7 +67,7 @@ def applicable(clip: Clip, wanted: Sequence[str]) -> list[MetricSpec]:
 
 
 def check_metrics(names: Sequence[str], clips: pd.DataFrame) -> None:
-    """Unknown names, and names of which none applies to any clip, judged metrics counted too, are the user's mistake."""
+    """Raise UsageError for unknown names, and when none of the metrics (judged ones included) applies to any clip."""
     specs = [METRICS.get(name) for name in names]
     kinds = clips[["benchmark", "setting", "subset"]].drop_duplicates().itertuples(index=False, name=None)
     if specs and len(clips) and not any(spec.applies_to(*kind) for kind in kinds for spec in specs):
@@ -93,13 +92,13 @@ def score_run(
     return pd.DataFrame(units), pd.DataFrame(items), pd.DataFrame(timings, columns=[*KEYS, "part", "seconds"])
 
 
-def _tasks(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame) -> Iterator[Task]:
+def _tasks(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame) -> Iterator[ScoringTask]:
     rows_of = {name: _by_clip(frame) for name, frame in (("segments", segments), ("artifacts", artifacts))}
     for clip in clips_from_frame(clips):
         chosen = tuple(
             (spec.name, variant) for spec in applicable(clip, params.scoring.metrics) for variant in scored_variants(spec, params)
         )
-        yield Task(clip, chosen, rows_of["artifacts"].get(clip.key, ()), rows_of["segments"].get(clip.key, ()), params)
+        yield ScoringTask(clip, chosen, rows_of["artifacts"].get(clip.key, ()), rows_of["segments"].get(clip.key, ()), params)
 
 
 def _by_clip(frame: pd.DataFrame) -> dict[tuple[Any, ...], tuple[dict[str, Any], ...]]:
@@ -109,7 +108,7 @@ def _by_clip(frame: pd.DataFrame) -> dict[tuple[Any, ...], tuple[dict[str, Any],
     return {key: tuple(rows) for key, rows in found.items()}
 
 
-def score_task(task: Task) -> Done:
+def score_task(task: ScoringTask) -> ScoredClip:
     """Rows of units and items for one clip; metrics the store already holds are not scored again."""
     started = time.perf_counter()
     spent: Spent = defaultdict(float)
@@ -136,11 +135,11 @@ def score_task(task: Task) -> Done:
         results[spec.name, context.variant] = (result, producer, inputs)
     if fresh:
         spent["decode"] = time.perf_counter() - started - sum(spent.values())
-    return Done(*_rows(task, results), spent)
+    return ScoredClip(*_rows(task, results), spent)
 
 
-def _identity(spec: MetricSpec, variant: str, task: Task) -> tuple[Producer, str]:
-    """Who scores, and from what: code, variant, constants; the clip's row, its files and its artifacts."""
+def _identity(spec: MetricSpec, variant: str, task: ScoringTask) -> tuple[Producer, str]:
+    """The producer (code, variant, constants, backends) and a hash of the inputs (the clip's row, files and artifacts)."""
     tools = {role: _tool_identity(role, task.params) for role in spec.tools}
     made_by = [[role, tool.version, tool.params_hash] for role, tool in tools.items()]
     settings = sha256_json([variant, dict(task.params.scoring.constants), made_by])
@@ -156,14 +155,14 @@ def _identity(spec: MetricSpec, variant: str, task: Task) -> tuple[Producer, str
 
 
 def _tool_identity(role: str, params: RunParams) -> Producer:
-    """The backend that a metric calls itself, with its version, options and weights."""
+    """The identity of a backend that a metric calls directly: version, options and weights."""
     try:
         return producer_of(role, choose_backend(role, params), params)
     except BackendUnavailable:
         return Producer(role, "none", "")
 
 
-def _context(variant: str, task: Task, store: ArtifactStore, shared: dict[Any, Any]) -> ScoringClip:
+def _context(variant: str, task: ScoringTask, store: ArtifactStore, shared: dict[Any, Any]) -> ScoringClip:
     rows = {row["role"]: row for row in task.artifacts}
 
     def load(role: str) -> Entry:
@@ -193,7 +192,7 @@ _TOOLS: dict[tuple[str, str], Any] = {}
 
 
 def _tool(role: str, params: RunParams) -> Any:
-    """The role's backend, built once per worker and set of options."""
+    """The role's backend. It is built once per worker and set of options."""
     key = (role, repr([params.extraction.backends.get(role), backend_options(role, params)]))
     if key not in _TOOLS:
         try:
@@ -209,7 +208,7 @@ def _from_record(record: dict[str, Any]) -> Scored:
     return Scored([Item(**item) for item in record["items"]], [Unit(**unit) for unit in record["units"]])
 
 
-def _rows(task: Task, results: Results) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _rows(task: ScoringTask, results: Results) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     keys = dict(zip(KEYS, task.clip.key, strict=True))
     units, items = [], []
     for (name, variant), (result, producer, inputs) in results.items():
@@ -221,7 +220,7 @@ def _rows(task: Task, results: Results) -> tuple[list[dict[str, Any]], list[dict
     return units, items
 
 
-def _dead(task: Task, message: str) -> Done:
+def _dead(task: ScoringTask, message: str) -> ScoredClip:
     nobody = Producer("score", "", "")
     rows = _rows(task, {chosen: (missing(Reason.BACKEND_FAILED, message), nobody, "") for chosen in task.metrics})
-    return Done(*rows, {})
+    return ScoredClip(*rows, {})

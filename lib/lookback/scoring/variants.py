@@ -1,11 +1,11 @@
-"""Which variant of a metric a run uses, and which others it scores for comparison."""
+"""Variants of a metric (paper, official, corrected): which one a run uses, which it compares, and what each difference changes."""
 
 from __future__ import annotations
 
 import pandas as pd
 
 from lookback.params import RunParams
-from lookback.registry import METRICS, MetricSpec
+from lookback.registry import BENCHMARKS, METRICS, MetricSpec
 
 
 def chosen_variant(spec: MetricSpec, params: RunParams) -> str:
@@ -22,6 +22,41 @@ def scored_variants(spec: MetricSpec, params: RunParams) -> tuple[str, ...]:
 
 
 def only_chosen(items: pd.DataFrame, params: RunParams) -> pd.DataFrame:
-    """The items of the run's variants, without those scored for comparison."""
+    """Only the items of the run's own variants."""
     chosen = {name: chosen_variant(METRICS.get(name), params) for name in items["metric"].unique()}
     return items[items["variant"] == items["metric"].map(chosen)]
+
+
+def defects_table(items: pd.DataFrame, params: RunParams) -> pd.DataFrame:
+    """Per metric and other variant: what differs, the two means on the same clips, the mean change, scores lost and gained."""
+    rows = []
+    keys = ["benchmark", "setting", "model_id", "clip_id", "metric", "phase"]
+    declared = [(spec.name, variant, what) for spec in METRICS for variant, what in spec.differences.items()]
+    for metric, variant, what in declared:
+        chosen = chosen_variant(METRICS.get(metric), params)
+        own = items[(items["metric"] == metric) & (items["variant"] == chosen)]
+        other = items[(items["metric"] == metric) & (items["variant"] == variant)]
+        if own.empty or other.empty or variant == chosen:
+            continue
+        both = own.merge(other, on=keys, suffixes=("", "_other"), how="outer")
+        paired = both.dropna(subset=["value", "value_other"])
+        rows.append(
+            {
+                "metric": metric,
+                "default": chosen,
+                "variant": variant,
+                "what differs": what,
+                "scores compared": len(paired),
+                "mean (default)": paired["value"].mean(),
+                "mean (variant)": paired["value_other"].mean(),
+                "mean change": (paired["value_other"] - paired["value"]).mean(),
+                "scores lost": int((both["value"].notna() & both["value_other"].isna()).sum()),
+                "scores gained": int((both["value"].isna() & both["value_other"].notna()).sum()),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def not_reproduced() -> list[str]:
+    """Defects of released programs that no variant repeats. The report lists them."""
+    return [what for benchmark in BENCHMARKS for what in benchmark.not_reproduced]

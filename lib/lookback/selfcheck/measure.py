@@ -21,8 +21,7 @@ from lookback.paths import resolve
 from lookback.progress import track
 from lookback.registry import BACKENDS, METRICS, BackendSpec, MetricSpec, backends_of
 from lookback.scoring.clip import score_clip
-from lookback.scoring.context import ScoringClip
-from lookback.scoring.results import Item
+from lookback.scoring.contract import Item, ScoringClip
 from lookback.selfcheck.clips import FPS, Sample
 from lookback.selfcheck.judged import GEOMETRIC, WRITTEN, Verdicts, geometric_answers
 from lookback.store import Entry

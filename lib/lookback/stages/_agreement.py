@@ -1,4 +1,4 @@
-"""Stage 50: human votes against scores, under the declared plan."""
+"""Stage 50: compare human votes with scores, under the declared plan."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from lookback.judging.recording import scorer
 from lookback.params import RunParams
 from lookback.paths import resolve
 from lookback.scoring.variants import only_chosen
-from lookback.stages._outputs import clear_outputs
 from lookback.tables import check_table, read_table
 
 
 def agreement(params: RunParams) -> dict[str, pd.DataFrame]:
-    """Analyse the run's votes; without votes there is nothing to say, and the tables are empty."""
-    clear_outputs("agreement", params)
+    """Analyse the run's votes. A run without votes has no tables."""
+    params.paths.clear("agreement")
     folder = params.paths.tables
     plan = load_plan(resolve(params.agreement.plan))
     ratings = run_ratings(params)
     if ratings.empty:
         return {}
     clips, gated, judgements = (read_table(folder, name) for name in ("clips", "gated", "judgements"))
-    counted = judgements[judgements["backend"] == scorer(params)]  # judges asked for comparison do not stand for the run
+    counted = judgements[judgements["backend"] == scorer(params)]  # other judges are asked for comparison only
     scores = pd.concat([only_chosen(gated, params), judge_scores(counted)], ignore_index=True)
     tables = analyse(ratings, scores, plan, clips)
     save_tables(tables, folder / "agreement")
@@ -33,7 +32,7 @@ def agreement(params: RunParams) -> dict[str, pd.DataFrame]:
 
 
 def run_ratings(params: RunParams) -> pd.DataFrame:
-    """The votes of the run's files and, for the demo world, its simulated ones; never mixed silently."""
+    """The votes: those of the run's files, or the simulated ones of the demo world. Both together are an error."""
     ratings = read_table(params.paths.tables, "ratings")
     files = [check_table("ratings", read_ratings(resolve(path)), where=path) for path in params.agreement.ratings]
     if files and len(ratings):

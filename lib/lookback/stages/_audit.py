@@ -1,4 +1,4 @@
-"""Stage 70: the metrics on trial: failures whose severity is known, controls that break memory, nuisances that must not matter."""
+"""Stage 70: test the metrics with failures of known severity, with controls that destroy memory, and with nuisances."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from lookback.figures import save_figure
 from lookback.files import write_text
 from lookback.params import RunParams
 from lookback.scoring.variants import only_chosen
-from lookback.stages._outputs import clear_outputs
 from lookback.tables import csv_text, read_table
 
 
 def audit(params: RunParams) -> dict[str, pd.DataFrame]:
-    """Drops per injected failure (demo world), reactions to corruptions (any run), and what both say; nothing unless enabled."""
-    clear_outputs("audit", params)
+    """Drops per injected failure (demo world), reactions to corruptions (any run), and a summary. Only if `audit.enabled`."""
+    params.paths.clear("audit")
     if not params.audit.enabled:
         return {}
     folder = params.paths.tables
@@ -47,7 +46,7 @@ def audit(params: RunParams) -> dict[str, pd.DataFrame]:
 
 
 def audit_figures(tables: dict[str, pd.DataFrame]) -> dict[str, tuple[Figure, str]]:
-    """The pictures of what there is."""
+    """The figures for the tables that have rows."""
     drawn: dict[str, tuple[Figure, str]] = {}
     if len(tables["sensitivity"]):
         drawn["sensitivity"] = sensitivity_figure(tables["sensitivity"])

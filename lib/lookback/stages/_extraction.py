@@ -11,7 +11,7 @@ from lookback.tables import SCHEMAS, csv_text, empty_table, read_table, write_ta
 
 
 def extraction(params: RunParams) -> dict[str, pd.DataFrame]:
-    """Extract what the run's roles name; writes `artifacts`, and the seconds it took beside the tables."""
+    """Extract the run's roles; writes the table `artifacts`, and the time spent to `timings/extraction.csv`."""
     folder = params.paths.tables
     artifacts, timings = extract_run(params, read_table(folder, "clips"))
     complete = artifacts[list(SCHEMAS["artifacts"].columns)] if len(artifacts) else empty_table("artifacts")

@@ -21,7 +21,7 @@ READS = ("clips", "segments", "artifacts", "units", "gated", "judgements", "rati
 
 
 def forensics(params: RunParams) -> dict[str, pd.DataFrame]:
-    """Label every clip by the written rules, mine cases, draw both; writes `failures` and `tables/forensics/*.csv`."""
+    """Label every clip by the written rules, search for cases, draw both; writes `failures` and `tables/forensics/*.csv`."""
     folder = params.paths.tables
     tables = {name: read_table(folder, name) for name in READS}
     seen = collect(params, tables)
@@ -32,13 +32,18 @@ def forensics(params: RunParams) -> dict[str, pd.DataFrame]:
         "counts": counts(tables["failures"], tables["clips"]),
         "cases": cases,
     }
-    if len(tables["truth"]):
-        clips = with_truth(tables["failures"], tables["truth"])
-        written |= {"confusion": confusion(clips), "scores": label_scores(clips)}
+    written |= trial_tables(tables["failures"], tables["truth"])
+    params.paths.clear("forensics")
     for name, frame in written.items():
         write_text(folder / "forensics" / f"{name}.csv", csv_text(frame))
     draw(params, tables, seen, cases)
     return {"failures": tables["failures"], **written}
+
+
+def trial_tables(failures: pd.DataFrame, truth: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Compare the rules with the demo world's truth. Tables without rows are left out: no truth, or no injected failure."""
+    clips = with_truth(failures, truth)
+    return {name: frame for name, frame in (("confusion", confusion(clips)), ("scores", label_scores(clips))) if len(frame)}
 
 
 def _failures(seen: list[Evidence]) -> pd.DataFrame:

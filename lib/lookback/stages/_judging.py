@@ -23,7 +23,7 @@ from lookback.tables import read_table, write_table
 
 
 def judging(params: RunParams) -> dict[str, pd.DataFrame]:
-    """Ask every question the parameters want; writes `judgements` and `gated`, and what judging cost beside them."""
+    """Ask all questions of the run; writes `judgements` and `gated`, and the number and cost of the calls beside them."""
     wanted, folder = params.judging, params.paths.tables
     clips, artifacts, items = (read_table(folder, name) for name in ("clips", "artifacts", "items"))
     truth, ratings = (read_table(folder, name) if (folder / f"{name}.parquet").is_file() else None for name in ("truth", "ratings"))

@@ -8,15 +8,14 @@ from lookback.files import write_text
 from lookback.params import RunParams
 from lookback.registry import BENCHMARKS
 from lookback.scoring.run import score_run
-from lookback.stages._outputs import clear_outputs
 from lookback.tables import SCHEMAS, csv_text, empty_table, read_table, write_table
 
 
 def scoring(params: RunParams) -> dict[str, pd.DataFrame]:
-    """Score every clip with every metric that applies; writes `units` and `items`, and the seconds it took beside the tables."""
+    """Score every clip with every metric that applies; writes `units` and `items`, and the time spent to `timings/scoring.csv`."""
     folder = params.paths.tables
     clips, segments, artifacts = (read_table(folder, name) for name in ("clips", "segments", "artifacts"))
-    clear_outputs("scoring", params)
+    params.paths.clear("scoring")
     units, items, timings = score_run(params, clips, segments, artifacts)
     tables = {"timings": timings}
     for name, frame in (("units", units), ("items", items)):
@@ -32,7 +31,7 @@ def scoring(params: RunParams) -> dict[str, pd.DataFrame]:
 
 
 def _sweeps(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Every benchmark's clips scored again under the settings that its paper tries."""
+    """Score every benchmark's clips again under the other settings that its paper tries."""
     found: dict[str, pd.DataFrame] = {}
     for name, own in clips.groupby("benchmark", sort=True):
         found |= BENCHMARKS.get(str(name)).sweeps(params, own, segments, artifacts)

@@ -1,7 +1,7 @@
-"""Statistics of human agreement: from votes to a sentence one may print.
+"""Statistics of human agreement.
 
-Every function takes plain arrays or DataFrames, declares its categories, and gives a right value or raises
-`lookback.errors.NotScorable` with a typed reason; none returns a silent NaN.
+Every function takes plain arrays or DataFrames and declared categories. It returns a value or raises
+`lookback.errors.NotScorable` with a typed reason; no function returns NaN without a reason.
 """
 
 from lookback.stats.agreement import (

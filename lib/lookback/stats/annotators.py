@@ -33,7 +33,7 @@ from lookback.stats.ratings import (
     vote_counts,
 )
 
-# sums of squares and correlations this near to zero are zero
+# smaller sums of squares and correlations count as zero
 ROUNDING = 1e-12
 
 
@@ -170,7 +170,7 @@ def _confusions(votes: _Votes, posterior: Floats, m: int, q: int, smoothing: flo
     confusion = np.stack(expected, axis=1) + smoothing
     with np.errstate(invalid="ignore", divide="ignore"):
         confusion /= confusion.sum(axis=2, keepdims=True)
-    # an annotator who never met a true label has no row for it: any vote is as likely
+    # no data for this true label and annotator: all votes are equally likely
     return np.asarray(np.nan_to_num(confusion, nan=1 / q))
 
 

@@ -24,9 +24,9 @@ from lookback.stats.ratings import Codes, Flags, Floats, cluster_codes
 
 # weights kept in memory at once: about 32 MB
 CHUNK_CELLS = 4_000_000
-# a statistic undefined in more than this share of resamples has no honest interval
+# no interval when the statistic is undefined in more than this share of the resamples
 MAX_UNDEFINED = 0.05
-# two clusters have three different resamples, four have 35: percentiles of so few values are no interval
+# two clusters have only three different resamples, four have 35: too few for percentiles
 FEWEST_CLUSTERS = 5
 # an interval this narrow is rounding: the resamples do not vary
 UNVARIED = 1e-12

@@ -1,4 +1,4 @@
-"""Tables: Parquet with a declared schema, checked on the way in and on the way out."""
+"""Tables: Parquet with a declared schema, checked when read and when written."""
 
 from lookback.tables.csv_files import csv_text, read_csv
 from lookback.tables.io import check_table, empty_table, read_table, write_table

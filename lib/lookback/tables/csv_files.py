@@ -1,7 +1,7 @@
-"""CSV files that people open in spreadsheets, and that this project reads back as they were.
+"""CSV files that people open in spreadsheets, and that this project can read back unchanged.
 
-A spreadsheet runs a cell that begins with =, +, -, @ or a tab as a formula. Such text (numbers are left alone) gets an
-apostrophe before it, which `read_csv` takes away again.
+A spreadsheet runs a cell that begins with =, +, -, @ or a tab as a formula. Such text (but not numbers) gets an apostrophe
+before it. `read_csv` removes it again.
 """
 
 from __future__ import annotations
@@ -17,28 +17,30 @@ FORMULA = re.compile(r"'*[=+\-@\t\r].", re.DOTALL)
 GUARDED = re.compile(r"'+[=+\-@\t\r].", re.DOTALL)
 
 
-def guarded(value: Any) -> Any:
-    """A cell as it is written: text that a spreadsheet would run gets an apostrophe."""
+def guarded(value: object) -> object:
+    """Put an apostrophe before text that a spreadsheet would run."""
     return f"'{value}" if isinstance(value, str) and FORMULA.match(value) and not _is_number(value) else value
 
 
-def unguarded(value: Any) -> Any:
-    """What `guarded` was given."""
+def unguarded(value: object) -> object:
+    """Undo `guarded`."""
     return value[1:] if isinstance(value, str) and GUARDED.match(value) else value
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """A table as CSV: one header line, missing cells empty."""
+    """A table as CSV text, with one header line. Missing cells are empty."""
     return _changed(frame, guarded).to_csv(index=False, lineterminator="\n")
 
 
 def read_csv(path: Path, **options: Any) -> pd.DataFrame:
     """A table that `csv_text` wrote; `options` are those of pandas."""
+    if path.read_bytes() == b"\n":  # a table without columns, which pandas refuses to read
+        return pd.DataFrame()
     return _changed(pd.read_csv(path, **options), unguarded)
 
 
-def _changed(frame: pd.DataFrame, change: Callable[[Any], Any]) -> pd.DataFrame:
-    """The table with its header and every text cell changed."""
+def _changed(frame: pd.DataFrame, change: Callable[[object], object]) -> pd.DataFrame:
+    """The table with `change` applied to its header and to every text cell."""
     changed = frame.copy(deep=False)
     for place in range(frame.shape[1]):
         column = frame.iloc[:, place]

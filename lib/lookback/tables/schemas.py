@@ -1,6 +1,6 @@
 """The declared schema of every table. Checked when written and when read.
 
-Rules that hold everywhere: keys first; a score row has a value or a `reason`, never both, never neither; every row that a model or
+Rules for all tables: keys come first; a score row has either a value or a `reason`; every row that a model or
 an estimator made says which backend, version, weights, parameters and input made it.
 """
 
@@ -98,7 +98,7 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         },
         [*KEYS, "kind", "segment_id"],
     ),
-    # items that could not be read, each with its one clear line
+    # items that could not be read, each with one line that says why
     "rejected": _schema(
         {"layout": _text(), "path": _text(), "field": _text(), "reason": _reason(), "problem": _text(), "remedy": _text()},
         ["path", "field", "problem"],

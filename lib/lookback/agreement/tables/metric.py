@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lookback.agreement.claims import add_claims
 from lookback.agreement.plan import Plan
+from lookback.agreement.reading import add_claims
 from lookback.agreement.votes import packed_matrix
 from lookback.errors import NotScorable, Reason
 from lookback.stats import (

@@ -1,1 +1,1 @@
-"""Metrics on trial: what each metric says about failures whose severity is known."""
+"""The audit: how each metric reacts to failures of known severity."""

@@ -1,4 +1,4 @@
-"""What is done to a sound clip to try a metric: controls that break memory on purpose, and nuisances that must not matter.
+"""Corruptions of good clips that test a metric: controls destroy memory on purpose, nuisances should not matter.
 
 A corruption takes the clip's frames (N,H,W,3) uint8, a strength in (0, 1], a random generator and the frames of another clip, and
 returns frames of the same shape.
@@ -46,7 +46,7 @@ def reversed_time(frames: np.ndarray, strength: float, rng: np.random.Generator,
 
 
 def swapped(frames: np.ndarray, strength: float, rng: np.random.Generator, other: np.ndarray) -> np.ndarray:
-    """From the middle on, another clip: everything that returns is something else."""
+    """Show another clip from the middle on, so that nothing returns."""
     half = len(frames) // 2
     source = np.linspace(0, len(other) - 1, len(frames) - half).round().astype(int)
     height, width = frames.shape[1:3]
@@ -75,7 +75,7 @@ def resized(frames: np.ndarray, strength: float, rng: np.random.Generator, other
 
 
 def slower(frames: np.ndarray, strength: float, rng: np.random.Generator, other: np.ndarray) -> np.ndarray:
-    """Fewer different frames a second: each stands for up to `LONGEST_HOLD`."""
+    """Show fewer different frames per second: each is repeated up to `LONGEST_HOLD` times."""
     hold = 1 + round((LONGEST_HOLD - 1) * strength)
     return frames[np.arange(len(frames)) // hold * hold]
 

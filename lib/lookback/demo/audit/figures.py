@@ -1,4 +1,4 @@
-"""The audit as pictures."""
+"""Figures of the audit."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def sensitivity_figure(table: pd.DataFrame) -> tuple[Figure, str]:
 
 
 def _nothing() -> tuple[Figure, str]:
-    """Said openly where no failure can be tried."""
+    """An empty figure with a sentence, when no failure can be tested."""
     words = f"No failure has {FEWEST_CLIPS} failing clips with a score: nothing can be said about a metric's sensitivity."
     with style():
         figure, axes = plt.subplots(figsize=(7, 1.2))

@@ -1,4 +1,4 @@
-"""What the trial says in words: who catches what, and what else makes a metric fall."""
+"""The results of the audit in words: which metric notices which failure, and what else makes it fall."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _failure(failure: str, group: pd.DataFrame) -> dict[str, object]:
 
 
 def _strongest(rows: pd.DataFrame) -> pd.Series | None:
-    """The measure that follows the severity best: a seer before one that is not, of equals one meant for it."""
+    """The measure that follows the severity best. Measures that see the failure come first, then those meant for it."""
     return None if rows.empty else rows.sort_values(["seen", "rank_correlation", "meant"], kind="stable").iloc[-1]
 
 

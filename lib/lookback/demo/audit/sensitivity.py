@@ -1,4 +1,4 @@
-"""Metric x failure: how far a measure falls when a known failure is injected, and from which severity on that is more than chance.
+"""Metrics against failures: how far a measure falls when a failure is injected, and from which severity on this exceeds chance.
 
 All drops are counted in the measure's bad direction, so that positive always means "noticed".
 """
@@ -10,13 +10,38 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from lookback.clips import KEYS
-from lookback.demo.audit.targets import meant_for
 from lookback.scoring.direction import more_is_better, parts_are_measures
+
+MEANT_FOR: dict[str, tuple[str, ...]] = {
+    "camera_inactivity": ("memobench.camera_activity", "memobench.camera_controllability", "cam_align", "camera_interaction"),
+    "camera_drift": ("camera_interaction", "spatial_epipolar", "spatial_reprojection", "wrbench.cam_prec", "mind.action"),
+    "wrong_direction": ("wrbench.cam_align", "camera_interaction"),
+    "object_vanishes": ("memobench.ors", "object_texture_consistency", "object_geometry_consistency", "state_progress"),
+    "identity_drift": ("human_identity_consistency", "human_appearance_consistency", "object_texture_consistency"),
+    "texture_drift": ("object_texture_consistency", "human_appearance_consistency"),
+    "state_reset": ("vqa_continuity_of_memory", "progress_correctness", "wrbench.reobserved_state"),
+    "event_never_starts": ("wrbench.visible_state", "wrbench.reobserved_state", "state_progress"),
+    "teleport": ("wrbench.visible_spatial", "wrbench.reobserved_spatial", "vqa_continuity_of_memory", "vqa_physics_adherence"),
+    "duplicate": ("wrbench.reobserved_spatial", "wrbench.visible_spatial", "vqa_object_background"),
+    "background_hallucination": ("memobench.object_identity", "memobench.geo3d", "vqa_object_background", "spatial_reprojection"),
+    "lighting_shift": ("rendering_lighting",),
+    "style_shift": ("rendering_style",),
+    "hard_cut": ("mind.gsc", "mind.lcm", "mind.dino", "memobench.motion_smoothness"),
+    "ghosting": ("mind.gsc", "mind.lcm", "mind.dino", "mind.visual"),
+    "geometric_melt": ("object_geometry_consistency", "spatial_epipolar", "spatial_reprojection", "memobench.geo3d"),
+    "subject_dragged": ("wrbench.support", "wrbench.visible_spatial"),
+}
+
+
+def meant_for(failure: str, measure: str) -> bool:
+    """Whether a measure (a metric's name, for MIND with its part) is meant to see the failure."""
+    return any(wanted in measure for wanted in MEANT_FOR.get(failure, ()))
+
 
 TASK = ["benchmark", "setting", "clip_id"]  # the same scene, camera and event
 NOTICES = 0.5  # rank correlation of drop and severity from which a measure counts as seeing a failure
-FEWEST_CLIPS = 2  # failing clips: with one, any drop at all would be a perfect correlation
-ALONE = 0.01  # of its value, as the spread of a sound clip that has no other to be compared with
+FEWEST_CLIPS = 2  # with one failing clip, any drop would be a perfect correlation
+ALONE = 0.01  # spread of a single good clip, as a share of its value
 NO_PAIR = "no faithful clip scored"
 DROPS = [*KEYS, "measure", "failure", "severity", "faithful", "value", "drop", "reason"]
 REACTIONS = [*KEYS, "measure", "control", "kind", "strength", "sound", "value", "drop"]

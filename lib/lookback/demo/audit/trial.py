@@ -1,4 +1,4 @@
-"""Corrupt sound clips, then extract and score them like any other clip."""
+"""Corrupt good clips, then extract and score them like any other clip."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Trial:
     """One clip under one corruption."""
 
     clip: Clip
-    control: Control | None  # None: the sound clip, written the same way, to compare with
+    control: Control | None  # None: the good clip itself, encoded in the same way, for comparison
     strength: float
 
     @property
@@ -63,7 +63,7 @@ def run_trials(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, t
     renamed = [(trial.clip.model_id, clip.model_id) for trial, clip in zip(trials, written, strict=True)]
     own_segments = _segments(segments, renamed)
     needed = {role for clip in sound for spec in applicable(clip, params.scoring.metrics) for role in spec.roles}
-    trial_params = params.changed(extraction={"roles": sorted(needed)})  # no judge and no rule looks at these clips
+    trial_params = params.changed(extraction={"roles": sorted(needed)})  # these clips are not judged and not checked by rules
     artifacts, _ = extract_run(trial_params, table)
     _, items, _ = score_run(trial_params, table, own_segments, artifacts)
     facts = pd.DataFrame(
@@ -112,6 +112,6 @@ def _frames(clip: Clip) -> tuple[np.ndarray, float]:
 
 
 def _segments(segments: pd.DataFrame, renamed: list[tuple[str, str]]) -> pd.DataFrame:
-    """The caption segments of the sound clips, once for every name they go by."""
+    """The caption segments of the good clips, repeated for every corrupted copy."""
     parts = [segments[segments["model_id"] == before].assign(model_id=after) for before, after in dict.fromkeys(renamed)]
     return pd.concat(parts) if parts else segments.head(0)

@@ -1,6 +1,6 @@
-"""What a simulated world model may get wrong: in the camera, in the world, or in the picture.
+"""The base of all failures of simulated world models: in the camera, in the world, or in the picture.
 
-A failure acts where the papers see it: while the subject is out of view, so that it shows on return. Where the subject never
+A failure happens while the subject is out of view, as in the papers, so that it is visible on return. Where the subject never
 leaves, it fades in during the second half. Severity 0 changes nothing; more severity means more change.
 """
 
@@ -34,7 +34,7 @@ class World:
 
 @dataclass(frozen=True)
 class Context:
-    """What a failure may know: the task, the faithful camera, and when the subject is out of view (geometrically)."""
+    """What a failure can use: the task, the faithful camera, and when the subject is out of view."""
 
     scene: Scene
     event: Event
@@ -68,7 +68,7 @@ class Context:
 
 
 class Failure:
-    """Base: does nothing. A failure overrides the stages where it acts."""
+    """The base class changes nothing. A failure overrides the methods of the stages it changes."""
 
     name: ClassVar[str]
     title: ClassVar[str]  # what a viewer sees

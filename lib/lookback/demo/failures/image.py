@@ -32,7 +32,7 @@ def painted(frame: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 @failure
 class StyleShift(Failure):
-    """On return the film has become a comic."""
+    """On return the video looks like a comic."""
 
     name, title = "style_shift", "style change"
 

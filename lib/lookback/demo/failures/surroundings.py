@@ -1,4 +1,4 @@
-"""Failures of the surroundings: the background is made up anew, the light is another."""
+"""Failures of the surroundings: another background, another light."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lookback.benchmarks.mbench.metrics.shared import mbench_metric
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant, require_variant
-from lookback.scoring.results import Item
+from lookback.scoring.contract import Item
 
 if TYPE_CHECKING:
     from lookback.judging.verdicts import JudgedClip

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from lookback.benchmarks.wrbench.metrics.shared import wrbench_metric
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_probability
-from lookback.scoring.results import Item
+from lookback.scoring.contract import Item
 
 if TYPE_CHECKING:
     from lookback.judging.verdicts import JudgedClip

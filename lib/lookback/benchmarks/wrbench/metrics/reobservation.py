@@ -9,7 +9,7 @@ import numpy as np
 
 from lookback.benchmarks.wrbench.metrics.shared import wrbench_metric
 from lookback.errors import NotScorable, Reason
-from lookback.scoring.results import Item
+from lookback.scoring.contract import Item
 
 if TYPE_CHECKING:
     from lookback.judging.verdicts import JudgedClip
