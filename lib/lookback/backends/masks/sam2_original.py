@@ -40,7 +40,6 @@ MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # ImageNet's, as
     name="sam2-original",
     title="SAM 2.1 by its authors' video predictor, from a released .pt checkpoint; prompted as sam2",
     embedded=False,
-    version="1",
     weights=(WEIGHTS, grounding.WEIGHTS),
 )
 class OriginalSam2Masks(PromptedMasks):
