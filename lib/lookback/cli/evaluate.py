@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lookback.cli.choices import ChoosingCommand
 from lookback.errors import ContractError, UsageError, brief
 from lookback.params import RunParams
 from lookback.params.load import validate as validate_params
@@ -15,19 +16,20 @@ from lookback.paths import portable
 
 Csv = Annotated[list[str] | None, typer.Option(metavar="<names>", help="Comma-separated names. May be repeated.")]
 Source = Annotated[str, typer.Argument(help="The dataset's folder.")]
+Layout = Annotated[str, typer.Option(help="One of {layouts}; detected when left out.")]
 
 
 def register(app: typer.Typer) -> None:
-    app.command("eval")(evaluate)
-    app.command()(validate)
-    app.command()(prepare)
+    app.command("eval", cls=ChoosingCommand)(evaluate)
+    app.command(cls=ChoosingCommand)(validate)
+    app.command(cls=ChoosingCommand)(prepare)
 
 
 def evaluate(
     source: Source,
     output: Annotated[str, typer.Option(help="The run's folder.")],
     metrics: Csv = None,
-    layout: Annotated[str, typer.Option(help="mbench, memobench, wrbench, mind or folder; detected when left out.")] = "auto",
+    layout: Layout = "auto",
     gt_root: Annotated[str, typer.Option(help="Where the ground truth lies, when not below SOURCE.")] = "",
     phases: Annotated[str, typer.Option(help="MemoBench's phase sheet (CSV or XLSX).")] = "",
     pattern: Annotated[str, typer.Option(help="folder layout: e.g. '{model}/{clip}.mp4'.")] = "",
@@ -40,7 +42,9 @@ def evaluate(
     backend: Annotated[list[str] | None, typer.Option(help="role=name, e.g. pose=classical. May be repeated.")] = None,
     variant: Annotated[str, typer.Option(help="paper, official or corrected; each metric's own default when left out.")] = "",
     constant: Annotated[list[str] | None, typer.Option(help="name=number, a metric's named constant. May be repeated.")] = None,
-    vlm_judge: Annotated[str, typer.Option(help="openai-compatible, transformers, geometric or replay; none when left out.")] = "",
+    vlm_judge: Annotated[
+        str, typer.Option(help="One of {judges} (openai-compatible means openai); nobody judges when left out.")
+    ] = "",
     vlm_base_url: Annotated[str, typer.Option(envvar="MBENCH_VLM_BASE_URL")] = "",
     vlm_model: Annotated[str, typer.Option(envvar="MBENCH_VLM_MODEL")] = "",
     vlm_n_frames: int = 8,
@@ -102,7 +106,7 @@ def evaluate(
 
 def validate(
     source: Source,
-    layout: str = "auto",
+    layout: Layout = "auto",
     metrics: Csv = None,
     gt_root: str = "",
     phases: str = "",
@@ -131,9 +135,9 @@ def validate(
 
 def prepare(
     source: Source,
-    producer: Annotated[str, typer.Option(help="The role to extract: pose, masks, faces, features, ...")],
+    producer: Annotated[str, typer.Option(help="The role to extract: one of {roles}, gt_pose.")],
     output: Annotated[str, typer.Option(help="The run's folder.")],
-    layout: str = "auto",
+    layout: Layout = "auto",
     workers: int = 2,
     backend: Annotated[list[str] | None, typer.Option(help="role=name. May be repeated.")] = None,
     allow_download: Annotated[bool, typer.Option("--allow-download", help="A pinned hub model may be fetched.")] = False,
@@ -177,13 +181,13 @@ def _source(root: str, layout: str, gt_root: str, phases: str, pattern: str) -> 
 
 def _check_judge(params: RunParams) -> None:
     """Where every named metric is read from a judge's answers, a run without a judge has nothing to do."""
-    from lookback.registry import METRICS
+    from lookback.registry import JUDGES, METRICS
 
     named = params.scoring.metrics
     if named and params.judging.judge == "none" and all(METRICS.get(name).judge_tasks for name in named):
         raise UsageError(
             f"{', '.join(named)}: read from a judge's answers, and no judge is named. Name one with --vlm-judge: "
-            "openai-compatible (with --vlm-base-url and --vlm-model), transformers (with --vlm-model), geometric or replay"
+            f"{', '.join(JUDGES.names())} (openai needs --vlm-base-url and --vlm-model, transformers --vlm-model)"
         )
 
 

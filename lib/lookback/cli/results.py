@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
+from lookback.cli.choices import ChoosingCommand
 from lookback.names import one_line
 
 
 def register(app: typer.Typer) -> None:
     app.command()(agreement)
-    app.command()(export)
+    app.command(cls=ChoosingCommand)(export)
 
 
 def agreement(
@@ -37,7 +38,7 @@ def agreement(
 
 
 def export(
-    format: Annotated[str, typer.Argument(help="mbench, mind, wrbench, memobench or preferences.")],
+    format: Annotated[str, typer.Argument(help="One of {formats}.")],
     run: Annotated[str, typer.Argument(help="Run name: params/NAME.yaml, or a path to a YAML file.")],
     output: Annotated[str, typer.Option(help="File or folder to write.")],
 ) -> None:
