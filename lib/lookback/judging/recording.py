@@ -21,6 +21,7 @@ from lookback.files import sha256_json, unwritable, writing
 from lookback.judging.frames import Encoding, frame_hashes
 from lookback.judging.question import Question, Reply, Stated
 from lookback.judging.secrets import redact
+from lookback.registry import JUDGES
 
 FILE_NAME = "replies.sqlite"
 LITTLE_ROOM = 2**20  # bytes free, below which an error of the disk means that it is full
@@ -66,7 +67,7 @@ def call_key(identity: Identity, question: Question, encoding: Encoding, sample:
     """Hash of model, prompt version, question, frames with what they are called, and settings."""
     asked = [question.task, question.expects, question.prompt_version, question.system, question.text]
     parts = [part.question_id for part in question.parts]
-    by_clip = identity.simulated or identity.name == "geometric"  # these answer by clip, not by frames
+    by_clip = JUDGES.get(identity.name).measures
     clip = question.clip.key if by_clip else ()
     hashes = frame_hashes(question.video_hash, question.frames, encoding)
     frames = hashes if by_clip else list(zip(hashes, question.labels, strict=True))

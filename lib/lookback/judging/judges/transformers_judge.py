@@ -21,7 +21,7 @@ from lookback.judging.secrets import redact
 from lookback.registry import Availability, judge
 
 
-@judge(name="transformers", title="a local vision-language model", looks=True)
+@judge(name="transformers", title="a local vision-language model", looks=True, local_model=True)
 class TransformersJudge:
     """Yes/no questions by the next token's scores, everything else by generation; one call at a time."""
 
