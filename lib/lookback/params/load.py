@@ -52,7 +52,7 @@ class RunParams(Section):
 
 def load_run(run: str = "demo", overrides: list[str] | tuple[str, ...] = ()) -> RunParams:
     """The parameters of a run: a name (`demo` means params/demo.yaml) or a path to a YAML file."""
-    path = Path(run) if run.endswith((".yaml", ".yml")) else project_root() / "params" / f"{run}.yaml"
+    path = Path(run) if is_file_name(run) else project_root() / "params" / f"{run}.yaml"
     if not path.is_file():
         known = sorted(file.stem for file in (project_root() / "params").glob("*.yaml") if _is_run(file))
         near = get_close_matches(run, known, n=1)
@@ -68,6 +68,11 @@ def load_run(run: str = "demo", overrides: list[str] | tuple[str, ...] = ()) -> 
         raise ParameterError(f"{path.name}: expected a mapping of parameters, found {type(values).__name__}")
     values = {"run": path.stem, **values}
     return validate(apply_overrides(values, overrides), path.name)
+
+
+def is_file_name(run: str) -> bool:
+    """Whether a run is given as a file rather than by its name."""
+    return run.endswith((".yaml", ".yml"))
 
 
 def validate(values: dict[str, Any], where: str) -> RunParams:
