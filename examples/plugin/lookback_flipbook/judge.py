@@ -57,5 +57,8 @@ def decide(frames: list[NDArray[np.uint8]]) -> Stated:
     away = max(page_distance(frame, frames[0]) for frame in frames[1:-1])
     back = page_distance(frames[-1], frames[0])
     yes = away >= LEFT and back <= RETURNED
-    because = f"at most {away:.3f} away from the first frame (left: {LEFT:g}), {back:.3f} at the end (returned: {RETURNED:g})"
+    because = (
+        f"the farthest frame is away from the first one by {away:.3f} (left from {LEFT:g} on), "
+        f"the last one by {back:.3f} (back up to {RETURNED:g})"
+    )
     return Stated("yes" if yes else "no", float(yes), 1.0, "stated", because)
