@@ -190,5 +190,5 @@ def test_a_plugin_that_cannot_be_imported_is_named_in_one_sentence(scratch: Scra
         "lookback: The plug-in 'leaf' of the package lookback-torn cannot be loaded (OSError: the page is torn); "
         "mend it or uninstall lookback-torn\n"
     )
-    command = {"backends": ["doctor"], "judges": ["doctor"], "layouts": ["validate", str(scratch.data)]}
+    command = {"backends": ["prepare", "--help"], "judges": ["eval", "--help"], "layouts": ["validate", "--help"]}
     assert scratch.lookback(*command.get(group, ["list-metrics"]), fails=1, path=tmp_path) == sentence
