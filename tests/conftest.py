@@ -8,7 +8,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 LONG = ("run", "browser")  # folders with files that take minutes: first, so that no process is left alone with one at the end
-SLOW = ("backends", "demo", "extraction", "faults", "forensics", "fuzz", "masks", "ray", "run", "selfcheck")
+SLOW = ("backends", "demo", "extraction", "faults", "forensics", "fuzz", "masks", "plugins", "ray", "run", "selfcheck")
 
 
 def pytest_collection_modifyitems(items):

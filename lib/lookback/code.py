@@ -8,7 +8,7 @@ import pkgutil
 import sys
 from collections.abc import Iterator
 from functools import cache
-from importlib.util import find_spec
+from importlib.util import find_spec, resolve_name
 from pathlib import Path
 
 import lookback
@@ -76,22 +76,25 @@ def _outside(name: str) -> bytes:
 
 @cache
 def _file(name: str) -> Path | None:
-    if name.split(".")[0] != "lookback":
-        return _plugin_file(name)
-    base = ROOT.joinpath(*name.split(".")[1:])
-    candidates = [base / "__init__.py", base.with_suffix(".py")] if base != ROOT else [ROOT / "__init__.py"]
-    return next((path for path in candidates if path.is_file()), None)
+    """The file of a module of lookback or of a plug-in, found by its place: importing it could cost time, or fail."""
+    top, *rest = name.split(".")
+    for place in _places(top):
+        base = place.joinpath(*rest)
+        for path in (base / "__init__.py", base.with_suffix(".py")):
+            if path.is_file():
+                return path
+    return None
 
 
-def _plugin_file(name: str) -> Path | None:
-    """The file of a module of an installed plug-in."""
-    if name.split(".")[0] not in plugin_packages():
-        return None
-    try:
-        spec = find_spec(name)
-    except ModuleNotFoundError:
-        return None
-    return Path(spec.origin) if spec is not None and spec.origin and spec.origin.endswith(".py") else None
+@cache
+def _places(top: str) -> list[Path]:
+    """Where a top-level package or module lies: its folders, or its file without the suffix."""
+    if top == "lookback":
+        return [ROOT]
+    spec = find_spec(top) if top in plugin_packages() else None
+    if spec is None or (spec.origin is None and not spec.submodule_search_locations):
+        return []
+    return [Path(place) for place in spec.submodule_search_locations or [str(spec.origin).removesuffix(".py")]]
 
 
 @cache
@@ -102,15 +105,19 @@ def _imports(name: str) -> tuple[str, ...]:
     tree = ast.parse(path.read_bytes())
     if name.rpartition(".")[2] == "benchmark":
         tree = ast.Module([node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)], [])
-    return imported(tree)
+    return imported(tree, name if _is_package(name) else name.rpartition(".")[0])
 
 
-def imported(tree: ast.AST) -> tuple[str, ...]:
-    """Every module that a source names in an import, and every name it takes from one (which may be a module)."""
+def imported(tree: ast.AST, package: str = "") -> tuple[str, ...]:
+    """Every module that a source names in an import, and every name it takes from one (which may be a module).
+
+    `package` is the one that the source stands in: relative imports start there.
+    """
     found: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.ImportFrom) and (package or not node.level):
+            module = resolve_name("." * node.level + (node.module or ""), package)
+            found += [module, *(f"{module}.{alias.name}" for alias in node.names)]
     return tuple(found)

@@ -14,6 +14,7 @@ from lookback.hiding import hide_all
 from lookback.machine import one_line
 from lookback.params import RunParams
 from lookback.paths import project_root
+from lookback.registry import GROUPS, plugins
 
 # fmt: off
 PACKAGES = (
@@ -63,6 +64,7 @@ def write_provenance(params: RunParams, stages: dict[str, Any]) -> None:
             "machine": one_line(),
             "device": params.device,
             "packages": package_versions(),
+            "plugins": {point.dist.name: point.dist.version for group in GROUPS for point in plugins(group) if point.dist},
             "parameters": values,
             "parameters_hash": sha256_json(values),
             "stages": stages,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -31,12 +32,13 @@ Entry = TypeVar("Entry")
 class Registry(Generic[Entry]):
     """Named entries, filled on first use by importing the package's own modules and those of installed plug-ins."""
 
-    def __init__(self, what: str, modules: Callable[[], list[str]], group: str):
+    def __init__(self, what: str, modules: Callable[[], list[str]], group: str = ""):
         self.what = what
-        self.group = group  # of entry points
+        self.group = group  # of entry points, where plug-ins name such modules one by one
         self._own = modules
         self._entries: dict[str, Entry] = {}
         self._loaded = False
+        self._failure: LookbackError | None = None
 
     def add(self, name: str, entry: Entry) -> None:
         if name in self._entries:
@@ -65,13 +67,21 @@ class Registry(Generic[Entry]):
         return name in self._entries
 
     def _load(self) -> None:
+        if self._failure is not None:  # nobody goes on with half of the entries
+            raise self._failure
         if self._loaded:
             return
         self._loaded = True
-        for name in self._own():
-            importlib.import_module(name)
-        for point in plugins(self.group):
-            load_plugin(point)
+        try:
+            for name in self.modules():
+                with naming_the_plugin(name):
+                    importlib.import_module(name)
+        except LookbackError as error:
+            self._failure = error
+            raise
+
+
+GROUPS = tuple(f"lookback.{name}" for name in ("benchmarks", "metrics", "backends", "layouts", "judges"))
 
 
 @cache
@@ -83,20 +93,29 @@ def plugins(group: str) -> tuple[EntryPoint, ...]:
 @cache
 def plugin_packages() -> frozenset[str]:
     """The top-level packages of all installed plug-ins."""
-    groups = ("benchmarks", "metrics", "backends", "layouts", "judges")
-    return frozenset(point.value.partition(".")[0] for name in groups for point in plugins(f"lookback.{name}"))
+    return frozenset(point.value.partition(".")[0] for group in GROUPS for point in plugins(group))
 
 
-def load_plugin(point: EntryPoint) -> None:
-    """Import a plug-in's module; one that fails is named, with what to do."""
+@contextmanager
+def naming_the_plugin(module: str) -> Iterator[None]:
+    """While a plug-in's module is imported: an error names the plug-in, and says what to do."""
     try:
-        importlib.import_module(point.value)
+        yield
     except Exception as error:
+        point = _plugin_of(module)
+        if point is None:
+            raise
         package = point.dist.name if point.dist is not None else point.value.partition(".")[0]
         raise LookbackError(
             f"The plug-in '{point.name}' of the package {package} cannot be loaded ({type(error).__name__}: {error}); "
             f"mend it or uninstall {package}"
         ) from error
+
+
+def _plugin_of(module: str) -> EntryPoint | None:
+    """The entry point that names a module, or the package that it stands in."""
+    found = [point for group in GROUPS for point in plugins(group) if f"{module}.".startswith(f"{point.value}.")]
+    return max(found, key=lambda point: len(point.value), default=None)
 
 
 @cache
@@ -111,7 +130,11 @@ def benchmark_packages() -> tuple[str, ...]:
 
 def parts(name: str) -> list[str]:
     """The module or package `name` of every benchmark that has one, with everything below it."""
-    return [module for package in benchmark_packages() if _exists(f"{package}.{name}") for module in below(f"{package}.{name}")]
+    found: list[str] = []
+    for package in benchmark_packages():
+        with naming_the_plugin(package):  # looking into a package imports it
+            found += below(f"{package}.{name}") if find_spec(f"{package}.{name}") is not None else []
+    return found
 
 
 def below(name: str) -> list[str]:
@@ -119,14 +142,6 @@ def below(name: str) -> list[str]:
     spec = find_spec(name)
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
     return [name, *(module.name for module in pkgutil.walk_packages(places, prefix=f"{name}."))]
-
-
-def _exists(name: str) -> bool:
-    try:
-        return find_spec(name) is not None
-    except ModuleNotFoundError as error:
-        package = name.rpartition(".")[0]
-        raise LookbackError(f"The benchmark package {package} cannot be found ({error}); install it again") from None
 
 
 @dataclass(frozen=True)
@@ -206,11 +221,12 @@ class JudgeSpec:
     available: Callable[[], Availability]
     simulated: bool = False
     tasks: tuple[str, ...] = ()  # empty: every task
-    looks: bool = False  # it is shown the frames
-    measures: bool = False  # it knows the facts of departure and return
+    looks: bool = False  # it is a model that is shown the frames; `judging.model` says which
+    measures: bool = False  # it knows the facts of departure and return, and answers by clip rather than by frames
+    local_model: bool = False  # it loads a model, so that several copies on several machines are worth having
 
 
-BENCHMARKS: Registry[Benchmark] = Registry("benchmark", lambda: parts("benchmark"), "lookback.benchmarks")
+BENCHMARKS: Registry[Benchmark] = Registry("benchmark", lambda: parts("benchmark"))
 METRICS: Registry[MetricSpec] = Registry("metric", lambda: parts("metrics"), "lookback.metrics")
 LAYOUTS: Registry[LayoutSpec] = Registry("layout", lambda: parts("layout"), "lookback.layouts")
 BACKENDS: Registry[BackendSpec] = Registry("backend", lambda: below("lookback.backends"), "lookback.backends")

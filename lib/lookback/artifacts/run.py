@@ -35,6 +35,10 @@ class RunArtifacts:
     def row(self, clip: Clip, role: str) -> Row | None:
         return self._rows.get((*clip.key, role))
 
+    def roles(self, clip: Clip) -> list[str]:
+        """The roles that the clip has a stored artifact of."""
+        return [key[-1] for key, row in self._rows.items() if key[:-1] == clip.key and row["stored"]]
+
     def load(self, clip: Clip, kind: type[A]) -> A | None:
         """The artifact, or None when there is none; a ContractError when the entry of the store does not fit the role."""
         row = self.row(clip, kind.role)

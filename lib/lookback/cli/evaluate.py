@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from lookback.cli.choices import ChoosingCommand
 from lookback.errors import ContractError, UsageError, brief
 from lookback.params import RunParams
 from lookback.params.load import validate as validate_params
@@ -16,7 +17,7 @@ from lookback.paths import portable
 Csv = Annotated[list[str] | None, typer.Option(metavar="<names>", help="Comma-separated names. May be repeated.")]
 Source = Annotated[str, typer.Argument(help="The folder of the dataset.")]
 Output = Annotated[str, typer.Option(help="The folder of the run.")]
-Layout = Annotated[str, typer.Option(help="mbench, memobench, wrbench, mind or folder; detected when left out.")]
+Layout = Annotated[str, typer.Option(help="One of {layouts}; detected when left out.")]
 GtRoot = Annotated[str, typer.Option(help="The folder of the ground truth, if it is not below SOURCE.")]
 Phases = Annotated[str, typer.Option(help="MemoBench's phase sheet (CSV or XLSX).")]
 Pattern = Annotated[str, typer.Option(help="folder layout: e.g. '{model}/{clip}.mp4'.")]
@@ -26,9 +27,9 @@ Backend = Annotated[list[str] | None, typer.Option(help="role=name, e.g. pose=cl
 
 
 def register(app: typer.Typer) -> None:
-    app.command("eval")(evaluate)
-    app.command()(validate)
-    app.command()(prepare)
+    app.command("eval", cls=ChoosingCommand)(evaluate)
+    app.command(cls=ChoosingCommand)(validate)
+    app.command(cls=ChoosingCommand)(prepare)
 
 
 def evaluate(
@@ -48,7 +49,9 @@ def evaluate(
     backend: Backend = None,
     variant: Annotated[str, typer.Option(help="paper, official or corrected; the default of each metric when left out.")] = "",
     constant: Annotated[list[str] | None, typer.Option(help="name=number: a named constant of a metric. May be repeated.")] = None,
-    vlm_judge: Annotated[str, typer.Option(help="openai-compatible, transformers, geometric or replay; none when left out.")] = "",
+    vlm_judge: Annotated[
+        str, typer.Option(help="One of {judges} (openai-compatible means openai); nobody judges when left out.")
+    ] = "",
     vlm_base_url: Annotated[str, typer.Option(envvar="MBENCH_VLM_BASE_URL")] = "",
     vlm_model: Annotated[str, typer.Option(envvar="MBENCH_VLM_MODEL")] = "",
     vlm_n_frames: int = 8,
@@ -126,7 +129,7 @@ def validate(
 
 def prepare(
     source: Source,
-    producer: Annotated[str, typer.Option(help="The role to extract: pose, masks, faces, features, ...")],
+    producer: Annotated[str, typer.Option(help="The role to extract: one of {roles}, gt_pose.")],
     output: Output,
     layout: Layout = "auto",
     workers: Workers = 2,
@@ -180,13 +183,13 @@ def _source(root: str, layout: str, gt_root: str, phases: str, pattern: str) -> 
 
 def _check_judge(params: RunParams) -> None:
     """Refuse a run without a judge if every named metric needs one."""
-    from lookback.registry import METRICS
+    from lookback.registry import JUDGES, METRICS
 
     named = params.scoring.metrics
     if named and params.judging.judge == "none" and all(METRICS.get(name).judge_tasks for name in named):
         raise UsageError(
             f"{', '.join(named)}: computed from a judge's answers, but no judge is named. Name one with --vlm-judge: "
-            "openai-compatible (with --vlm-base-url and --vlm-model), transformers (with --vlm-model), geometric or replay"
+            f"{', '.join(JUDGES.names())} (openai needs --vlm-base-url and --vlm-model, transformers --vlm-model)"
         )
 
 

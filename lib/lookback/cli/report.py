@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from lookback.cli.choices import ChoosingCommand
 from lookback.names import one_line
 from lookback.params import load_run
 from lookback.paths import portable, project_root
@@ -15,8 +16,9 @@ Run = Annotated[str, typer.Option(help="Run name: params/NAME.yaml, or a path to
 
 
 def register(app: typer.Typer) -> None:
-    for command in (agreement, export, report, compare):
+    for command in (agreement, report, compare):
         app.command()(command)
+    app.command(cls=ChoosingCommand)(export)
 
 
 def report(
@@ -73,7 +75,7 @@ def agreement(
 
 
 def export(
-    format: Annotated[str, typer.Argument(help="mbench, mind, wrbench, memobench or preferences.")],
+    format: Annotated[str, typer.Argument(help="One of {formats}.")],
     run: Annotated[str, typer.Argument(help="Run name: params/NAME.yaml, or a path to a YAML file.")],
     output: Annotated[str, typer.Option(help="File or folder to write.")],
 ) -> None:

@@ -11,12 +11,17 @@ from lookback.params import RunParams
 from lookback.registry import BENCHMARKS
 
 
+def formats() -> dict[str, Export]:
+    """Every benchmark's formats by name."""
+    return {name: write for benchmark in BENCHMARKS for name, write in benchmark.exports().items()}
+
+
 def export(name: str, params: RunParams, output: Path) -> Path:
     """Write a run in one of the formats; returns the path that was written."""
-    formats = {known: write for benchmark in BENCHMARKS for known, write in benchmark.exports().items()}
-    if name not in formats:
-        raise UsageError(f"There is no export format '{name}'; {hint(name, formats)}")
-    return formats[name](params, output)
+    known = formats()
+    if name not in known:
+        raise UsageError(f"There is no export format '{name}'; {hint(name, known)}")
+    return known[name](params, output)
 
 
 def main_table_export(table: str, title: str) -> Export:

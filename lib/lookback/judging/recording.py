@@ -23,6 +23,7 @@ from lookback.judging.frames import Encoding, frame_hashes
 from lookback.judging.question import Question, Reply, Stated
 from lookback.params import RunParams
 from lookback.paths import resolve
+from lookback.registry import JUDGES
 
 CACHE = "judge_cache"  # the folder of a run's recording
 FILE_NAME = "replies.sqlite"
@@ -72,7 +73,7 @@ def call_key(identity: Identity, question: Question, encoding: Encoding, sample:
     """A hash of the model, the prompt version, the question, the frames with their labels, and the settings."""
     asked = [question.task, question.expects, question.prompt_version, question.system, question.text]
     parts = [part.question_id for part in question.parts]
-    by_clip = identity.simulated or identity.name == "geometric"  # these judges know the clip and look at no frames
+    by_clip = JUDGES.get(identity.name).measures  # such a judge knows the clip and looks at no frames
     clip = question.clip.key if by_clip else ()
     hashes = frame_hashes(question.video_hash, question.frames, encoding)
     frames = hashes if by_clip else list(zip(hashes, question.labels, strict=True))

@@ -25,7 +25,6 @@ from lookback.paths import project_root
 from lookback.registry import JUDGES
 from lookback.workers import WorkerDied, share_cores
 
-LOCAL_MODELS = ("transformers",)
 TRIES = 2  # if an actor dies, its question is sent to another one
 
 
@@ -106,7 +105,7 @@ def spread_panel(panel: Panel, params: RunParams, context: JudgeContext) -> Pane
     spread: dict[int, SpreadJudge] = {}
     seats: dict[str, Seat] = {}
     for role, seat in panel.seats.items():
-        if seat.judge is not None and seat.name in LOCAL_MODELS:
+        if seat.judge is not None and JUDGES.get(seat.name).local_model:
             model = (params.judging.gate_model if role == "gate" else "") or params.judging.model
             build = partial(_build, seat.name, context.params, model, context.seed, context.device, context.allow_download)
             judge = spread.setdefault(

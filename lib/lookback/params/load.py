@@ -50,7 +50,7 @@ class RunParams(Section):
 
 def load_run(run: str = "demo", overrides: list[str] | tuple[str, ...] = ()) -> RunParams:
     """The parameters of a run, given by name (`demo` means params/demo.yaml) or by the path of a YAML file."""
-    path = Path(run) if run.endswith((".yaml", ".yml")) else project_root() / "params" / f"{run}.yaml"
+    path = Path(run) if is_file_name(run) else project_root() / "params" / f"{run}.yaml"
     if not path.is_file():
         known = sorted(file.stem for file in (project_root() / "params").glob("*.yaml") if _is_run(file))
         raise ParameterError(f"There is no parameter file {path}; {hint(run, known, 'runs here')}")
@@ -64,6 +64,11 @@ def load_run(run: str = "demo", overrides: list[str] | tuple[str, ...] = ()) -> 
         raise ParameterError(f"{path.name}: expected a mapping of parameters, found {type(values).__name__}")
     values = {"run": path.stem, **values}
     return validate(apply_overrides(values, overrides), path.name)
+
+
+def is_file_name(run: str) -> bool:
+    """Whether a run is given as a file rather than by its name."""
+    return run.endswith((".yaml", ".yml"))
 
 
 def validate(values: dict[str, Any], where: str) -> RunParams:

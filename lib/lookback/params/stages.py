@@ -101,6 +101,13 @@ class Scoring(Section):
     sweeps: bool = False  # MemoBench tables S4 and S7: score again with other constants and mask prompts
     resamples: int = Field(default=1000, ge=100)
 
+    @field_validator("metrics")
+    @classmethod
+    def _metrics_exist(cls, metrics: list[str]) -> list[str]:
+        if metrics:
+            _only_known(metrics, METRICS.names(), "metric")
+        return metrics
+
     @field_validator("constants")
     @classmethod
     def _constants_exist(cls, constants: dict[str, float]) -> dict[str, float]:

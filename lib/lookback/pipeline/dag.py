@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from lookback.errors import UsageError, hint
 from lookback.params import RunParams
-from lookback.registry import parts
+from lookback.registry import BACKENDS, BENCHMARKS, JUDGES, LAYOUTS, METRICS, Registry, parts, plugins
 
 
 @dataclass(frozen=True)
@@ -18,11 +19,18 @@ class Stage:
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     sections: tuple[str, ...]  # parameters it depends on, whole sections or single ones (seed and device always count)
-    loads: tuple[str, ...] = ()  # what it loads through a registry, so that its code counts: a package, or a part of all benchmarks
+    # what it does not import by itself, so that its code counts: a registry, a package, or a part of all benchmarks
+    loads: tuple[Registry[Any] | str, ...] = ()
 
     def loaded(self) -> list[str]:
-        """The modules of `loads`."""
-        return [module for name in self.loads for module in ([name] if name.startswith("lookback.") else parts(name))]
+        """The modules of `loads`, those of plug-ins among them."""
+        return [module for load in self.loads for module in _modules(load)]
+
+
+def _modules(load: Registry[Any] | str) -> list[str]:
+    if isinstance(load, Registry):
+        return load.modules()
+    return [load, *(point.value for point in plugins(load))] if load.startswith("lookback.") else parts(load)
 
 
 CHOSEN = ("scoring.metrics", "scoring.variant", "scoring.compare_variants")  # which metrics are scored, and which variant counts
@@ -35,7 +43,7 @@ STAGES = (
         reads=(),
         writes=("clips", "segments", "rejected", "screen", "truth", "ratings"),
         sections=("curation",),
-        loads=("benchmark", "layout", "writer", "contents"),
+        loads=(BENCHMARKS, LAYOUTS, "writer", "contents"),
     ),
     Stage(
         "extraction",
@@ -43,7 +51,7 @@ STAGES = (
         ("clips",),
         ("artifacts",),
         ("extraction", "scoring.metrics"),
-        ("lookback.backends", "benchmark", "metrics"),
+        (BACKENDS, BENCHMARKS, METRICS),
     ),
     Stage(
         "scoring",
@@ -51,7 +59,7 @@ STAGES = (
         ("clips", "segments", "artifacts"),
         ("units", "items"),
         (*SCORED, "scoring.sweeps", "extraction"),
-        ("lookback.backends", "benchmark", "metrics", "sweeps"),
+        (BACKENDS, BENCHMARKS, METRICS, "sweeps"),
     ),
     Stage(
         "judging",
@@ -59,7 +67,7 @@ STAGES = (
         ("clips", "segments", "artifacts", "items", "truth", "ratings"),
         ("judgements", "gated"),
         ("judging", *CHOSEN),
-        ("lookback.judging", "lookback.demo.judge", "benchmark", "judging", "prompts", "metrics"),
+        ("lookback.judging", JUDGES, BENCHMARKS, "judging", "prompts", METRICS),
     ),
     Stage(
         "agreement",
@@ -67,7 +75,7 @@ STAGES = (
         ("clips", "gated", "judgements", "ratings"),
         (),
         ("agreement", "judging", *CHOSEN),
-        ("benchmark", "agreement"),
+        (BENCHMARKS, "agreement"),
     ),
     Stage(
         "forensics",
@@ -75,7 +83,7 @@ STAGES = (
         ("clips", "segments", "artifacts", "units", "gated", "judgements", "ratings", "truth"),
         ("failures",),
         ("forensics", *CHOSEN),
-        ("benchmark", "stories"),
+        (BENCHMARKS, "stories"),
     ),
     Stage(
         "audit",
@@ -83,7 +91,7 @@ STAGES = (
         ("clips", "segments", "truth", "gated"),
         (),
         ("audit", "extraction", *SCORED),
-        ("lookback.backends", "benchmark", "metrics"),
+        (BACKENDS, BENCHMARKS, METRICS),
     ),
     Stage(
         "report",

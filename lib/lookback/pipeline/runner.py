@@ -21,6 +21,7 @@ from lookback.files import sha256_json
 from lookback.hashcache import HashCache
 from lookback.names import one_line
 from lookback.params import RunParams
+from lookback.params.load import is_file_name
 from lookback.paths import portable, project_root
 from lookback.pipeline.dag import STAGES, Stage, stages_of, upstream
 from lookback.pipeline.freshness import changed, fingerprint, record
@@ -69,7 +70,8 @@ class Pipeline:
 
     def __init__(self, params: RunParams, run: str, overrides: list[str], console: Console | None = None):
         self.params = params
-        self.run_argument = run
+        # a file is named from where the call was made; notebooks run in the project folder
+        self.run_argument = str(Path(run).absolute()) if is_file_name(run) else run
         self.overrides = overrides
         self.console = console or Console(stderr=True, highlight=False)
         self.hashes = HashCache.of_project()

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 import pandas as pd
 
-from lookback.artifacts import Artifact, Masks, People, PoseTrack, RunArtifacts
+from lookback.artifacts import Artifact, RunArtifacts, kind_of
 from lookback.clips import Clip
 from lookback.judging.frames import Encoding, FrameSource
 from lookback.judging.question import Question, Reply
 from lookback.judging.recording import Identity
 from lookback.params.stages import Judging
-
-KINDS: tuple[type[Artifact], ...] = (PoseTrack, Masks, People)  # what a judge may use
 
 
 @dataclass(frozen=True)
@@ -62,12 +61,25 @@ class Judge(Protocol):
         return None
 
 
+class ClipArtifacts(Mapping[str, Artifact]):
+    """A clip's artifacts by role. An artifact is read from the store when a judge asks for it."""
+
+    def __init__(self, stored: RunArtifacts, clip: Clip):
+        self.stored, self.clip = stored, clip
+
+    def __getitem__(self, role: str) -> Artifact:
+        found = self.stored.load(self.clip, kind_of(role))
+        if found is None:
+            raise KeyError(role)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.stored.roles(self.clip))
+
+    def __len__(self) -> int:
+        return len(self.stored.roles(self.clip))
+
+
 def artifact_loader(root: Path, artifacts: pd.DataFrame) -> Callable[[Clip], Mapping[str, Artifact]]:
-    """A function that returns the pose, mask and people artifacts of a clip, as far as they exist."""
-    stored = RunArtifacts(root, artifacts)
-
-    def load(clip: Clip) -> Mapping[str, Artifact]:
-        found = (stored.load(clip, kind) for kind in KINDS)
-        return {artifact.role: artifact for artifact in found if artifact is not None}
-
-    return load
+    """A function from a clip to its artifacts."""
+    return partial(ClipArtifacts, RunArtifacts(root, artifacts))

@@ -21,7 +21,7 @@ from lookback.judging.recording import Identity
 from lookback.registry import Availability, judge
 
 
-@judge(name="transformers", title="a local vision-language model", looks=True)
+@judge(name="transformers", title="a local vision-language model", looks=True, local_model=True)
 class TransformersJudge(Judge):
     """Answers yes/no questions by the scores of the next token, all others by generating text; one call at a time."""
 

@@ -1,0 +1,1 @@
+"""The question in words, for judges that read."""
