@@ -8,16 +8,13 @@ from typing import ClassVar
 import cv2
 import numpy as np
 from lookback.artifacts import Artifact
-from lookback.backends.base import BackendOptions
-from lookback.backends.runtime import settings
+from lookback.backends.runtime import ConfiguredBackend
 from lookback.clips import Clip
 from lookback.media import VideoInfo
-from lookback.registry import Availability, backend
+from lookback.registry import backend
 from numpy.typing import NDArray
 
 from lookback_flipbook.colours import PageColours
-
-OPTIONS = {"cells": 4}  # along each side of the grid
 
 
 class GridJob:
@@ -40,17 +37,10 @@ class GridJob:
 
 
 @backend(role="page_colours", name="grid", title="mean colour of each cell of a grid", embedded=True)
-class Grid:
+class Grid(ConfiguredBackend):
     """Averages the pixels of each cell; needs no weights."""
 
-    requires: ClassVar[tuple[str, ...]] = ()
-
-    def __init__(self, options: BackendOptions):
-        self.cells: int = settings(options, OPTIONS)["cells"]
-
-    @staticmethod
-    def available() -> Availability:
-        return Availability(True)
+    defaults: ClassVar = {"cells": 4}  # along each side of the grid
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> GridJob:
-        return GridJob(self.cells)
+        return GridJob(self.settings["cells"])
