@@ -9,27 +9,6 @@ from lookback.demo.filming import SUBJECT, TWIN, make_context
 from lookback.demo.truth import shown_state
 from lookback.errors import UsageError
 
-# where each failure shows best: scene, event, camera
-DEMONSTRATIONS: dict[str, tuple[str, str, str]] = {
-    "camera_inactivity": ("courtyard", "none", "yaw_LR"),
-    "wrong_direction": ("courtyard", "none", "yaw_LR"),
-    "camera_drift": ("gallery", "none", "yaw_LR"),
-    "hard_cut": ("plaza", "none", "yaw_LR"),
-    "object_vanishes": ("playroom", "none", "yaw_LR"),
-    "identity_drift": ("study", "none", "yaw_LR"),
-    "texture_drift": ("garage", "none", "yaw_RL"),
-    "state_reset": ("dining", "state", "yaw_LR"),
-    "event_never_starts": ("kitchen", "state", "yaw_LR"),
-    "teleport": ("courtyard", "none", "yaw_LR"),
-    "duplicate": ("plaza", "none", "yaw_LR"),
-    "subject_dragged": ("study", "none", "yaw_LR"),
-    "background_hallucination": ("office", "none", "yaw_LR"),
-    "lighting_shift": ("gallery", "none", "yaw_LR"),
-    "style_shift": ("plaza", "none", "yaw_LR"),
-    "ghosting": ("courtyard", "none", "yaw_LR"),
-    "geometric_melt": ("gallery", "none", "yaw_LR"),
-}
-
 NAMES = [name for name in FAILURES if name != "none"]
 CAMERA = ("camera_inactivity", "wrong_direction", "camera_drift", "hard_cut")
 WHOLE_CLIP = ("camera_inactivity", "wrong_direction", "camera_drift", "event_never_starts", "subject_dragged")
