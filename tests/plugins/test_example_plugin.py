@@ -114,7 +114,7 @@ def test_its_edited_backend_makes_its_artifacts_anew_and_the_others_stay(scratch
     backend = scratch.packages / "lookback_flipbook" / "backend.py"
     source = backend.read_text()
     try:
-        backend.write_text(source.replace("GridJob(self.cells)", "GridJob(self.cells + 1)"))
+        backend.write_text(source.replace('GridJob(self.settings["cells"])', 'GridJob(self.settings["cells"] + 1)'))
         scratch.lookback("eval", str(scratch.data), "--output", str(again), "--workers", "1")
     finally:
         backend.write_text(source)

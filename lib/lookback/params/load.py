@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
-from pydantic_core import ErrorDetails
 
 from lookback.errors import ParameterError, brief, hint
 from lookback.hiding import KEY_VARIABLES, find_key, hide, is_secret
@@ -107,7 +107,7 @@ def _is_run(path: Path) -> bool:
         return False
 
 
-def _sentence(where: str, problem: ErrorDetails) -> str:
+def _sentence(where: str, problem: Mapping[str, Any]) -> str:
     value = problem.get("input")
     place = ".".join(str(part) for part in problem["loc"])
     if is_secret(place, value):
