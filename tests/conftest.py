@@ -9,10 +9,16 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 LONG = ("run", "browser")  # folders with files that take minutes: first, so that no process is left alone with one at the end
 SLOW = ("backends", "demo", "extraction", "faults", "forensics", "fuzz", "masks", "plugins", "ray", "run", "selfcheck")
+SLOW_FILES = (
+    "test_coverage", "test_few_clusters", "test_small_tables", "test_small_studies", "test_injected_failures",
+    "test_streaming_memory", "test_video_encoder", "test_quiet_ffmpeg", "test_votes", "test_odd_names", "test_eval_of_judged_metrics",
+    "test_transformers_judge", "test_hostile_server", "test_stage", "test_published_report", "test_recording", "test_corruptions",
+    "test_published_clips", "test_runner", "test_setup", "test_notebook_pictures",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.path.parent.name not in LONG)
     for item in items:
-        if item.path.parent.name in SLOW:
+        if item.path.parent.name in SLOW or item.path.stem in SLOW_FILES:
             item.add_marker(pytest.mark.slow)
