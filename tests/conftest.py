@@ -11,7 +11,8 @@ LONG = ("run", "browser")  # folders with files that take minutes: first, so tha
 SLOW = ("backends", "demo", "extraction", "faults", "forensics", "fuzz", "masks", "plugins", "ray", "run", "selfcheck")
 SLOW_FILES = (
     "test_coverage", "test_few_clusters", "test_small_tables", "test_small_studies", "test_injected_failures",
-    "test_streaming_memory", "test_video_encoder", "test_quiet_ffmpeg", "test_votes", "test_odd_names", "test_eval_of_judged_metrics",
+    "test_streaming_memory", "test_video_encoder", "test_quiet_ffmpeg", "test_votes",
+    "test_odd_names", "test_eval_of_judged_metrics",
     "test_transformers_judge", "test_hostile_server", "test_stage", "test_published_report", "test_recording", "test_corruptions",
     "test_published_clips", "test_runner", "test_setup", "test_notebook_pictures",
 )  # fmt: skip
