@@ -92,7 +92,7 @@ def run_released(
     """Run `driver` (Python source) in a child process with `folders` of the released program's checkout on PYTHONPATH.
 
     The driver finds `inputs` as a dictionary and calls `give(name, value)` for what it computed, or `attempt(name, function)`,
-    which gives the function's value and turns an error into the note of that name. None becomes NaN. What goes wrong becomes a note.
+    which gives the function's value and turns an error into the note of that name. None becomes NaN. Whatever fails becomes a note.
     """
     missing = [name for name in folders if not (peer / name).is_dir()]
     if missing:
@@ -100,7 +100,7 @@ def run_released(
     with TemporaryDirectory(prefix="lookback-parity-") as name:
         folder = Path(name)
         arrays = {key: value for key, value in (inputs or {}).items() if isinstance(value, np.ndarray)}
-        np.savez(folder / "inputs.npz", **arrays)  # type: ignore[arg-type]  # numpy's stub takes every keyword for `allow_pickle`
+        np.savez(folder / "inputs.npz", allow_pickle=False, **arrays)
         plain = {key: value for key, value in (inputs or {}).items() if key not in arrays}
         (folder / "inputs.json").write_text(json.dumps(plain), encoding="utf-8")
         (folder / "driver.py").write_text(driver, encoding="utf-8")
