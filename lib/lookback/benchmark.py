@@ -194,13 +194,13 @@ class Benchmark:
         """Writes datasets in its layout."""
         return None
 
-    def parity(self, peer: Path, clips: Path | None) -> Iterator[ParityRow] | None:
-        """Its metrics beside the released program in the folder `peer`, on the same clips; None when there is no such program."""
-        return None
-
     def selfcheck(self) -> SelfCheck | None:
         """Where the self-check scores its own clips as this benchmark's."""
         return None
+
+    def parity(self, peer: Path, clips: Path | None) -> Iterator[ParityRow]:
+        """Its metrics beside the released program in the folder `peer`, on the clips in `clips` and on made-up inputs."""
+        yield from ()
 
     def printed(self) -> PrintedPaper | None:
         """The tables that the paper prints."""

@@ -30,16 +30,16 @@ Value = str | float | bool | None | Sequence["Value"] | Mapping[str, "Value"] | 
 
 @dataclass(frozen=True)
 class ParityRow:
-    """One number of ours beside the released program's.
+    """One number of ours beside the released program's. `note` says why a side that gives None could not run.
 
-    None: that side did not run, and `note` says why. NaN: it ran and gives no number; two NaN are equal.
+    None without a note, or NaN, means that the program ran and refuses the input; two of them are equal.
     """
 
     metric: str
-    case: str
+    case: str  # the clip or the made-up input
     ours: float | None
     theirs: float | None
-    tolerance: float = 0.0
+    tolerance: float = 0.0  # the largest difference that still counts as equal
     note: str = ""
 
     @property
@@ -51,11 +51,15 @@ class ParityRow:
 
     @property
     def verdict(self) -> str:
-        if self.ours is None or self.theirs is None:
+        if self.note and (self.ours is None or self.theirs is None):
             return CANNOT_RUN
         if self.difference is None:
-            return EQUAL if np.isnan(self.ours) and np.isnan(self.theirs) else DIFFERS
+            return EQUAL if _refuses(self.ours) and _refuses(self.theirs) else DIFFERS
         return EQUAL if abs(self.difference) <= self.tolerance else DIFFERS
+
+
+def _refuses(value: float | None) -> bool:
+    return value is None or bool(np.isnan(value))
 
 
 @dataclass(frozen=True)

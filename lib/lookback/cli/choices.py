@@ -35,7 +35,8 @@ def _formats() -> Iterable[str]:
     return sorted(formats())
 
 
-def _compared() -> Iterable[str]:
+def compared() -> list[str]:
+    """The benchmarks that can be compared with their released program."""
     from lookback.benchmark import Benchmark
     from lookback.registry import BENCHMARKS
 
@@ -47,7 +48,7 @@ CHOICES: dict[str, Callable[[], Iterable[str]]] = {
     "{judges}": _judges,
     "{roles}": _roles,
     "{formats}": _formats,
-    "{compared}": _compared,
+    "{compared}": compared,
 }
 
 

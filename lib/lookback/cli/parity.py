@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lookback.cli.choices import ChoosingCommand
+from lookback.cli.choices import ChoosingCommand, compared
 from lookback.cli.inventory import Json
 from lookback.errors import UsageError
 from lookback.names import one_line
@@ -35,10 +35,10 @@ def parity(
     from lookback.parity import DIFFERS
     from lookback.registry import BENCHMARKS
 
-    found = BENCHMARKS.get(name).parity(_folder(peer, "--peer"), _folder(clips, "--clips") if clips else None)
-    if found is None:
-        raise UsageError(f"There is no released program to compare {name} with; name another benchmark")
-    rows = list(found)
+    benchmark = BENCHMARKS.get(name)
+    if name not in compared():
+        raise UsageError(f"There is no released program to compare {name} with; known: {', '.join(compared())}")
+    rows = list(benchmark.parity(_folder(peer, "--peer"), _folder(clips, "--clips") if clips else None))
     print(_as_json(rows) if json_ else _as_text(rows))
     if any(row.verdict == DIFFERS for row in rows):
         raise typer.Exit(1)
