@@ -45,6 +45,7 @@ TITLES = {
     "people": "Masks of people made elsewhere, from a file",
     "person_features": "Vectors of the people's crops from a file",
 }
+ROLES = tuple(sorted(("depth", *TITLES)))  # the roles of `Clip.files`
 NO_FILE = {"masks": Reason.NO_MASK, "people": Reason.NO_MASK, "faces": Reason.NO_FACE}
 
 
@@ -206,7 +207,7 @@ def _masks(path: Path, arrays: dict[str, np.ndarray], info: VideoInfo) -> np.nda
             f"{path}: masks have the shape {masks.shape} and hold {masks.dtype}; store (N,H,W) of whole numbers or booleans, "
             "0 outside the object"
         )
-    _check_shape(path, *masks.shape[1:], info)
+    _check_shape(path, masks.shape[1], masks.shape[2], info)
     return masks
 
 
@@ -265,9 +266,9 @@ def _read_png(path: Path, info: VideoInfo) -> np.ndarray:
         raise ContractError(str(error)) from None
     except DAMAGED as error:
         raise ContractError(f"{path}: cannot be decoded ({error}); write it again") from None
-    if values.ndim == 3:
-        values = values[..., : {2: 1, 4: 3}.get(values.shape[2])].any(-1)  # without the alpha of LA and RGBA
-    return values != 0
+    if values.ndim == 2:
+        return values != 0
+    return np.asarray(values[..., : {2: 1, 4: 3}.get(values.shape[2])].any(-1))  # without the alpha of LA and RGBA
 
 
 def _shrunk(mask: np.ndarray, size: tuple[int, int]) -> np.ndarray:

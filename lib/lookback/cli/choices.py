@@ -1,4 +1,4 @@
-"""Help texts that name what can be chosen. A text may hold {layouts}, {judges}, {roles}, {formats} or {compared}.
+"""Help texts that name what can be chosen. A text may hold one of the marks of `CHOICES`, for example {layouts}.
 
 They are filled in when somebody asks for help: reading the registries imports every module that registers something.
 """
@@ -35,6 +35,18 @@ def _formats() -> Iterable[str]:
     return sorted(formats())
 
 
+def _pose_formats() -> Iterable[str]:
+    from lookback.backends.pose.formats import FORMATS
+
+    return FORMATS
+
+
+def _file_roles() -> Iterable[str]:
+    from lookback.backends.files import ROLES
+
+    return ROLES
+
+
 def compared() -> list[str]:
     """The benchmarks that can be compared with their released program."""
     from lookback.benchmark import Benchmark
@@ -49,6 +61,8 @@ CHOICES: dict[str, Callable[[], Iterable[str]]] = {
     "{roles}": _roles,
     "{formats}": _formats,
     "{compared}": compared,
+    "{pose_formats}": _pose_formats,
+    "{file_roles}": _file_roles,
 }
 
 

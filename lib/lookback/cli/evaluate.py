@@ -21,6 +21,11 @@ Layout = Annotated[str, typer.Option(help="One of {layouts}; detected when left 
 GtRoot = Annotated[str, typer.Option(help="The folder of the ground truth, if it is not below SOURCE.")]
 Phases = Annotated[str, typer.Option(help="MemoBench's phase sheet (CSV or XLSX).")]
 Pattern = Annotated[str, typer.Option(help="folder layout: e.g. '{model}/{clip}.mp4'.")]
+Poses = Annotated[str, typer.Option(help="Pattern of pose files made elsewhere, e.g. 'poses/{model}/{clip}.npz'.")]
+PosesFormat = Annotated[str, typer.Option(help="Their format: one of {pose_formats}.")]
+Masks = Annotated[str, typer.Option(help="Pattern of mask files made elsewhere, e.g. 'masks/{model}/{clip}.npz'.")]
+Depth = Annotated[str, typer.Option(help="Pattern of depth files made elsewhere.")]
+Files = Annotated[list[str] | None, typer.Option(help="role=pattern: files of another role: one of {file_roles}. May be repeated.")]
 Limit = Annotated[int, typer.Option(help="At most this many clips; 0 means all.")]
 Workers = Annotated[int, typer.Option(help="Processes.")]
 Backend = Annotated[list[str] | None, typer.Option(help="role=name, e.g. pose=classical. May be repeated.")]
@@ -40,6 +45,11 @@ def evaluate(
     gt_root: GtRoot = "",
     phases: Phases = "",
     pattern: Pattern = "",
+    poses: Poses = "",
+    poses_format: PosesFormat = "",
+    masks: Masks = "",
+    depth: Depth = "",
+    files: Files = None,
     models: Csv = None,
     subsets: Csv = None,
     conditions: Csv = None,
@@ -79,7 +89,7 @@ def evaluate(
     if metrics and not vlm_judge:
         extraction["always"] = []  # only what the named metrics read: nobody judges, and there are no forensics here
     curation = {
-        "sources": [_source(source, layout, gt_root, phases, pattern)],
+        "sources": [_source(source, layout, gt_root, phases, pattern) | _given(poses, poses_format, masks, depth, files)],
         "filters": _filters(models, subsets, conditions, sample_ids, limit),
     }
     sections = {"curation": curation, "extraction": extraction, "scoring": scoring, "judging": judging}
@@ -106,6 +116,11 @@ def validate(
     gt_root: GtRoot = "",
     phases: Phases = "",
     pattern: Pattern = "",
+    poses: Poses = "",
+    poses_format: PosesFormat = "",
+    masks: Masks = "",
+    depth: Depth = "",
+    files: Files = None,
     models: Csv = None,
     subsets: Csv = None,
     conditions: Csv = None,
@@ -117,7 +132,7 @@ def validate(
     from lookback.curation.contract import validate as check
 
     filters = _filters(models, subsets, conditions, sample_ids, limit)
-    sources = [_source(source, layout, gt_root, phases, pattern)]
+    sources = [_source(source, layout, gt_root, phases, pattern) | _given(poses, poses_format, masks, depth, files)]
     curation = _params("validate", workers, {"curation": {"sources": sources, "filters": filters}}).curation
     violations = check(curation.sources[0], _names(metrics), curation.filters, workers)
     for violation in violations:
@@ -179,6 +194,13 @@ def _filters(
 def _source(root: str, layout: str, gt_root: str, phases: str, pattern: str) -> dict[str, object]:
     folders = {name: str(Path(path).absolute()) if path else None for name, path in (("gt_root", gt_root), ("phases", phases))}
     return {"root": str(Path(root).absolute()), "layout": layout, **folders, "pattern": pattern or None}
+
+
+def _given(poses: str, poses_format: str, masks: str, depth: str, files: list[str] | None) -> dict[str, object]:
+    """The patterns of files made elsewhere."""
+    named = {"masks": masks, "depth": depth, **dict(name_value_pairs(files, "files"))}
+    patterns = {role: pattern for role, pattern in named.items() if pattern}
+    return {"poses": poses or None, "poses_format": poses_format or None, "files": patterns}
 
 
 def _check_judge(params: RunParams) -> None:

@@ -1,9 +1,12 @@
-"""Reads and checks the camera files of a clip, and tells from them whether the camera leaves its first view and returns."""
+"""Reads and checks the camera files of a clip, and tells from them whether the camera leaves its first view and returns.
+
+Other files that were made elsewhere (masks, depth, faces ...) are checked here too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lookback.artifacts import PoseTrack
+from lookback.backends.files import read_given
 from lookback.backends.pose.formats import read_poses
 from lookback.backends.pose.loading import UNKNOWN_FOV_DEG, load_arrays, need, square
 from lookback.backends.pose.track import travelled_rotation_deg
@@ -19,7 +23,7 @@ from lookback.camera.requests import request_of, target_path
 from lookback.clips import Clip
 from lookback.curation.probing import Facts
 from lookback.curation.trajectory import UNKNOWN, Challenge, challenge_from_path, trajectory_class
-from lookback.errors import ContractError, MediaError, Reason
+from lookback.errors import ContractError, MediaError, NotScorable, Reason
 from lookback.layouts.reading import Breach, ClipRef, Findings
 from lookback.media.frames import image_size
 from lookback.paths import resolve
@@ -88,6 +92,13 @@ def _fov(track: PoseTrack, facts: Facts) -> tuple[float, float]:
     return float(2 * np.degrees(np.arctan(width / (2 * matrix[0, 0])))), float(
         2 * np.degrees(np.arctan(height / (2 * matrix[1, 1])))
     )
+
+
+def check_given_files(clip: Clip, facts: Facts, findings: Findings, item: ClipRef) -> None:
+    """Read every file of masks, depth, faces ... that was made elsewhere. A broken one is a violation."""
+    for role, path in clip.files.items():
+        with findings.guard(f"files.{role}", item), _contract(path, role), suppress(NotScorable):  # nothing found is no mistake
+            read_given(role, resolve(path), facts.info(resolve(clip.video)))
 
 
 def inspect_cameras(clip: Clip, facts: Facts, truth: Facts | None, findings: Findings, item: ClipRef) -> CameraFiles:

@@ -9,11 +9,13 @@ from lookback.curation.inspection import ClipToInspect, inspect_all
 from lookback.errors import Reason, UsageError
 from lookback.layouts.detection import read
 from lookback.layouts.filters import apply_filters, concerning
+from lookback.layouts.given import POSES, concern
 from lookback.layouts.reading import ClipRef, Violation
 from lookback.params.stages import Filters, Source
 from lookback.progress import track
 from lookback.registry import METRICS, MetricSpec
 
+ROLE_FIELDS = {"pose": POSES}  # the role whose files have a field of their own
 # What to do when a metric needs a field that the dataset does not have.
 REMEDIES = {
     "d_start": "give the phase sheet (phases in the parameters, --phases on the command line)",
@@ -41,6 +43,7 @@ def validate(source: Source, metrics: Sequence[str] = (), filters: Filters | Non
     found = concerning(found, reading.clips)
     if specs:
         fields = {field for spec in specs for need in spec.needs for field in need.split("|")}
+        fields |= {concern(ROLE_FIELDS.get(role, role)) for spec in specs for role in spec.roles}
         found = [v for v in found if not v.concerns or v.concerns in fields]
         found += _needed(specs, clips, found)
     lines = {(violation.path, violation.field, violation.problem): violation for violation in reversed(found)}

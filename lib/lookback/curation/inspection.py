@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lookback.clips import KEYS, Anchor, Clip
-from lookback.curation.camera_files import CameraFiles, inspect_cameras
+from lookback.curation.camera_files import CameraFiles, check_given_files, inspect_cameras
 from lookback.curation.probing import Cache, Facts, facts_of
 from lookback.curation.segments import segments_of
 from lookback.errors import MediaError, Reason
@@ -76,6 +76,7 @@ def _inspect(task: ClipToInspect) -> Inspection:
     clip = _checked_timing(clip, truth, findings, item)
     clip = _checked_anchor(clip, findings, item)
     cameras = inspect_cameras(clip, facts, truth, findings, item)
+    check_given_files(clip, facts, findings, item)
     _check_mirror(clip, findings, item)
     for violation in findings.violations:
         if violation.concerns and not violation.kept:

@@ -8,6 +8,7 @@ from lookback.clips import Clip
 from lookback.errors import ContractError, UsageError
 from lookback.layouts.anchors import with_anchors
 from lookback.layouts.documents import is_unicode
+from lookback.layouts.given import with_given_files
 from lookback.layouts.reading import Breach, Findings, Reading
 from lookback.names import odd_character, one_line
 from lookback.params.stages import Source
@@ -47,7 +48,8 @@ def read(source: Source) -> Reading:
     if why:
         reading.notes.insert(0, why)
     _refuse_odd_names(reading)
-    return with_anchors(reading, root.parent if root.is_file() else root)
+    folder = root.parent if root.is_file() else root
+    return with_given_files(with_anchors(reading, folder), source, folder)
 
 
 def _refuse_odd_names(reading: Reading) -> None:

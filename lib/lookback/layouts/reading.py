@@ -130,7 +130,10 @@ def without_duplicates(clips: list[Clip], findings: Findings, where: dict[int, P
 
 
 def emptied(clip: Clip, name: str) -> Clip:
-    """The clip without the value of one field (and without the format that belongs to it)."""
+    """The clip without the value of one field (and without the format that belongs to it); `files.masks` is one file."""
+    name, _, role = name.partition(".")
+    if role:
+        return clip.model_copy(update={name: {key: value for key, value in getattr(clip, name).items() if key != role}})
     blank = Clip.model_fields[name].get_default(call_default_factory=True)
     changes = {name: blank}
     if f"{name}_format" in Clip.model_fields:

@@ -43,6 +43,9 @@ class Source(Section):
     gt_root: str | None = None  # memobench, mind: the ground truth, if it is not below root
     phases: str | None = None  # memobench: the phase sheet (CSV or XLSX)
     pattern: str | None = None  # folder: e.g. "{model}/{clip}.mp4"
+    poses: str | None = None  # pattern of pose files made elsewhere, e.g. "poses/{model}/{clip}.npz"; relative to root, or absolute
+    poses_format: str | None = None  # of these files: vggt, da3, mapanything, ... (docs/artifacts.md)
+    files: dict[str, str] = {}  # role: pattern of files made elsewhere, e.g. masks: "masks/{model}/{clip}.npz"
     action_convention: Literal["auto", "readme", "code"] = "auto"  # mind: the meaning of 0/1/2 in action.json
 
     @field_validator("layout")

@@ -13,8 +13,9 @@ from lookback.benchmarks.mbench.benchmark import SUBSETS
 from lookback.benchmarks.mbench.sample import Sample, read_sample
 from lookback.clips import Clip
 from lookback.errors import Reason
-from lookback.layouts.confine import Root, existing_file, folders
+from lookback.layouts.confine import Root, folders
 from lookback.layouts.documents import Document, read_jsonl, read_yaml
+from lookback.layouts.given import Place, artifact_files
 from lookback.layouts.reading import Breach, ClipRef, Findings, Reading, without_duplicates
 from lookback.params.stages import Source
 from lookback.paths import portable
@@ -93,7 +94,7 @@ class _Reader:
             self.findings.add(problem, name, item)
         values = dict(sample.values)
         with self.findings.guard("poses", item):
-            values |= self._poses(folder, line)
+            values |= self._artifacts(folder, line, item)
         return Clip(
             benchmark="mbench",
             setting=self.setting,
@@ -135,12 +136,11 @@ class _Reader:
         below = self.root.inside(text, where, field)
         return below if below.exists() else beside
 
-    def _poses(self, folder: Path, line: Document) -> dict[str, Any]:
-        if line.get("artifacts.da3") is None:
+    def _artifacts(self, folder: Path, line: Document, item: ClipRef) -> dict[str, Any]:
+        if line.get("artifacts") is None:
             return {}
-        field = "artifacts.da3.path"
-        path = self._placed(folder, line.get(field), line.where, field)
-        return {"poses": portable(existing_file(path, line.where, field, self.root.name(path))), "poses_format": "da3"}
+        place: Place = lambda text, field: self._placed(folder, text, line.where, field)  # noqa: E731
+        return artifact_files(self.root, line.inner("artifacts"), place, self.findings, item)
 
     def _sample(self, subset: str, sample_id: str) -> Sample:
         key = (subset, sample_id)

@@ -26,6 +26,7 @@ from lookback.clips import Clip
 from lookback.errors import ContractError, Reason
 from lookback.layouts.confine import VIDEO_SUFFIXES, Root, entries, folders, walk
 from lookback.layouts.documents import Document, read_json, read_jsonl, read_rows
+from lookback.layouts.given import column_files
 from lookback.layouts.reading import Breach, ClipRef, Findings, Reading, without_duplicates
 from lookback.params.stages import Source
 from lookback.paths import portable, resolve
@@ -155,7 +156,7 @@ class _Reader:
         for name in ("condition_type", "camera"):
             with self.findings.guard(name, item):
                 values |= getattr(self, f"_{name}")(row, values)
-        values |= self._camera_files(video, item, values)
+        values |= self._camera_files(video, item, values) | column_files(self.root, row, base, self.findings, item)
         setting = row.text(row.first("setting", "dataset", "suite"), "natural25")
         clip_id = row.text(row.first("clip_id", "video_id"), "") or f"{values['sample_id']}:{values['condition_id']}"
         return Clip(benchmark="wrbench", setting=setting, model_id=model, clip_id=clip_id, video=portable(video), **values)
