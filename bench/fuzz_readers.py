@@ -13,6 +13,7 @@ import pandas as pd
 from lookback.agreement.importers import read_ratings
 from lookback.agreement.plan import load_plan
 from lookback.backends.depth import read_depth
+from lookback.backends.files import ROLES, read_given
 from lookback.backends.pose.formats import FORMATS, read_poses
 from lookback.benchmarks.memobench.vqa.bank import DIMENSIONS, EVALUATIONS, FINAL, START, read_question_files
 from lookback.camera import compile as compile_request
@@ -47,7 +48,16 @@ class Reader:
 
 def all_readers(folder: Path) -> list[Reader]:
     """Writes the valid files below `folder`."""
-    parts = (media(folder), arrays(folder), poses(folder), datasets(folder), settings(folder), votes(folder), stored(folder))
+    parts = (
+        media(folder),
+        arrays(folder),
+        given(folder),
+        poses(folder),
+        datasets(folder),
+        settings(folder),
+        votes(folder),
+        stored(folder),
+    )
     return [reader for part in parts for reader in part]
 
 
@@ -96,6 +106,31 @@ def arrays(folder: Path) -> Iterator[Reader]:
     (folder / "maps").mkdir()
     Image.fromarray(np.full((12, 16), 2000, np.uint16)).save(folder / "maps" / "0.png")
     yield Reader("png depth map", folder / "maps" / "0.png", partial(read_depth, folder / "maps", 320))
+
+
+def given(folder: Path) -> Iterator[Reader]:
+    """A file of every role whose arrays may be made elsewhere."""
+    rows = np.arange(FRAMES)
+    masks = np.zeros((FRAMES, HEIGHT, WIDTH), np.uint8)
+    masks[:, 8:24, 8:24] = 1
+    vectors = np.eye(FRAMES, 8, dtype=np.float32)
+    boxes = np.tile(np.array([8, 8, 24, 24], np.float32), (FRAMES, 1))
+    points = np.zeros((FRAMES, 5, 2), np.float32)
+    ones = np.ones(FRAMES, np.float32)
+    files = {
+        "masks": {"masks": masks, "frame_index": rows, "confidence": ones},
+        "people": {"masks": masks, "frame_index": rows, "track": rows * 0},
+        "faces": {"frame": rows, "box": boxes, "landmarks": points, "score": ones, "embedding": vectors, "track": rows * 0},
+        "depth": {"depth": np.ones((FRAMES, 12, 16), np.float32)},
+        "clip": {"frame_index": rows, "image": vectors, "segment": rows * 0, "text": vectors[:1]},
+        "object_features": {"object_frame": rows, "object": vectors},
+        "person_features": {"person_frame": rows, "person": vectors, "person_track": rows * 0},
+        "image_reward": {"frame_index": rows, "image_reward": ones},
+    }
+    for role in ROLES:
+        path = folder / f"given.{role}.npz"
+        np.savez(path, allow_pickle=False, **files[role])
+        yield Reader(f"given {role}", path, partial(read_given, role, path, info(folder)))
 
 
 def unreal_rows() -> str:

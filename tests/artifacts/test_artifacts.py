@@ -188,7 +188,8 @@ def test_among_a_clips_artifacts_the_class_finds_its_own() -> None:
 def test_nobody_else_opens_arrays_or_packs_masks() -> None:
     opened = re.compile(r"\.arrays\[|\.arrays\.|\.arrays$|packbits\(")
     own = {PACKAGE / "store.py", *(PACKAGE / "artifacts").rglob("*.py")}
-    sources = [path for path in PACKAGE.rglob("*.py") if path not in own]
+    # the arrays in `parity` come from a released program and not from the store
+    sources = [path for path in PACKAGE.rglob("*.py") if path not in own and path.name != "parity.py"]
     assert len(sources) > 100
     found = [
         f"{path.relative_to(PACKAGE)}: {line.strip()}"

@@ -37,9 +37,60 @@ Another package adds a role by declaring a class with `role` and annotated field
 """
 
 
+FILES = """\
+## Files made elsewhere
+
+Poses, masks, depth and detections that another program made are read with every layout. They replace the estimate of this project
+for the clips that have such a file, unless the run names a backend for the role. Their content is part of the artifact's key.
+
+A clip's file is named in one of four ways; the first that gives one counts.
+
+1. By a pattern: `--poses 'poses/{model}/{clip}.npz' --poses-format vggt`, `--masks PATTERN`, `--depth PATTERN`,
+   `--files faces=PATTERN`; in a parameter file `curation.sources[].poses`, `poses_format` and `files: {masks: PATTERN}`. Fields are
+   {model}, {clip}, {setting}, {subset}, {sample}, {condition}, {scene} and {video} (the video's name without suffix). A pattern
+   starts at the dataset folder, or is absolute. A pattern that fits no clip is refused; one that fits some is counted, and the
+   first clip without a file is named.
+2. By a row of `files.csv` in the dataset folder, with the columns `clip_id`, `model`, `poses_file`, `poses_format` and
+   `<role>_file`, for example `masks_file`.
+3. By the layout's own manifest: the same columns in WRBench's manifest; in MBench's `samples.jsonl` the entry
+   `artifacts.<format>.path`, `artifacts.poses` with path and format, or `artifacts.<role>.path`.
+4. By its name beside the video: `<video>.poses.<format>.npz` (or .npy, .txt, .csv), `<video>.<role>.npz` (or .npy, or a folder),
+   where `<video>` is the video's name with or without its suffix; or `images.txt` in the folder of a single video, as COLMAP.
+
+Paths in a dataset cannot leave it. Only plain arrays are read, nothing is unpickled, and a file that unpacks to more than its video
+can need is refused.
+
+| `poses_format` | file |
+|---|---|
+| `c2w` | .npy or .npz (`c2w`, `cam_c2w`, `poses`) of (N,4,4) or (N,3,4) camera-to-world; `intrinsics.npy` (N,4) beside it |
+| `colmap` | `images.txt` (world-to-camera, ordered by image name), with `cameras.txt` beside it |
+| `da3` | Depth-Anything-3's `results.npz`: `extrinsics` world-to-camera, `intrinsics` and `depth` at the processed size |
+| `kitti` | text, twelve numbers a line: the 3x4 camera-to-world matrix |
+| `mapanything` | .npz with `cam_c2w` or `camera_poses` (N,4,4), `intrinsic` |
+| `tum` | text: time tx ty tz qx qy qz qw, camera-to-world |
+| `ue5` | CSV of an Unreal Engine 5 camera: loc_x loc_y loc_z, rot_x rot_y rot_z (radians), fx fy cx cy if known |
+| `vggt` | .npy or .npz with `extrinsic` (N,3,4) world-to-camera, `intrinsic` at the network's size |
+| `vggt_omega` | `poses.npy` (camera-to-world) or `extrinsics_opencv_w2c.npy`, `intrinsics.npy` beside it at the network's size |
+| `vipe` | `pose/<name>.npz` with `data` camera-to-world and `inds`; `intrinsics/<name>.npz` beside the folder |
+
+Fewer `poses` than frames are spread evenly from the first to the last frame, and the record says so; more are refused.
+
+- `masks`: .npz with `masks` (N,H,W), 0 outside the object, at any size with the shape of the picture; `frame_index` (N) unless
+  there is one mask per frame; `confidence` (N) if known. Or an .npy of the masks alone, or a folder of PNG masks.
+- `people`: .npz with `masks` (K,H,W), `frame_index` (K) in order, `track` (K), the number of the person; `confidence` (K) if known.
+- `depth`: .npz with `depth` (N,h,w), an .npy, or a folder of .npy or 16-bit PNG maps in millimetres: the distance along the
+  camera's axis, not relative inverse depth.
+- `faces`: .npz with the arrays of the role below, and `sampled_frames`, all frames that were searched, if known.
+- `clip`, `object_features`, `person_features`, `image_reward`: .npz with the arrays of the role below.
+
+The roles `features`, `flow`, `perceptual` and `quality` are not read from files: metrics call their networks on the frames of their
+own presets.
+"""
+
+
 def page() -> str:
     """The whole page in Markdown."""
-    return "\n".join([INTRODUCTION, *(_section(kind) for kind in kinds())])
+    return "\n".join([INTRODUCTION, FILES, *(_section(kind) for kind in kinds())])
 
 
 def _section(kind: type[Artifact]) -> str:

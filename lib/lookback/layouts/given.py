@@ -56,7 +56,7 @@ def with_given_files(reading: Reading, source: Source, folder: Path) -> Reading:
     for number, clip in enumerate(reading.clips):
         item = ClipRef.of(clip)
         given = {kind: found for kind, found in beside.of(clip, findings, item).items() if not _has(clip, kind)}
-        given |= sheet.of(clip)
+        given |= sheet.of(clip, item)
         for pattern in patterns:
             with findings.guard(concern(pattern.kind), item):
                 if (found := pattern.find(clip)) is not None:
@@ -75,13 +75,19 @@ def concern(kind: str) -> str:
 
 def column_files(root: Root, row: Document, base: Path, findings: Findings, item: ClipRef) -> dict[str, Any]:
     """Fields of Clip from the columns `poses_file` with `poses_format`, `masks_file`, `depth_file` ... of a manifest's row."""
+    given = _in_columns(root, row, base, findings, item)
+    return _values({}, given) if given else {}
+
+
+def _in_columns(root: Root, row: Document, base: Path, findings: Findings, item: ClipRef) -> dict[str, Given]:
     given = {}
     for kind in KINDS:
         name = f"{kind}_file"
         if row.get(name) not in (None, ""):
             with findings.guard(concern(kind), item):
-                given[kind] = _named(root, row, name, f"{kind}_format", kind, base)
-    return _values({}, given) if given else {}
+                path = _existing(root, root.inside(row.text(name), row.where, name, base=base), row.where, name, kind)
+                given[kind] = Given(path, _format(row.get("poses_format"), row.where, "poses_format") if kind == POSES else "")
+    return given
 
 
 Place = Callable[[Any, str], Path]  # (text of a path, its field) -> the path inside the dataset
@@ -127,13 +133,6 @@ def _format(name: Any, where: Path | str, field: str) -> str:
         reason = Reason.MISSING_INPUT if name in (None, "") else Reason.INVALID_INPUT
         raise Breach(where, field, said, f"write one of {', '.join(FORMATS)}", reason)
     return str(name)
-
-
-def _named(root: Root, row: Document, name: str, format_name: str, kind: str, base: Path) -> Given:
-    """The file that a row names, below `base` and inside the dataset."""
-    path = root.inside(row.text(name), row.where, name, base=base)
-    checked = _existing(root, path, row.where, name, kind)
-    return Given(checked, _format(row.get(format_name), row.where, format_name) if kind == POSES else "")
 
 
 # -- by pattern --------------------------------------------------------------------------------------------------------------------
@@ -204,43 +203,38 @@ class _Sheet:
     """`files.csv` in the dataset folder: columns clip_id, model (if several models have the clip), and those of `column_files`."""
 
     def __init__(self, root: Root, findings: Findings):
-        self.path, self.findings = root.path / SHEET, findings
-        self.rows: dict[tuple[str, str], tuple[str, dict[str, Given]]] = {}
+        self.root, self.findings = root, findings
+        self.rows: dict[tuple[str, str], Document] = {}
         self.used: set[tuple[str, str]] = set()
-        if not self.path.exists():
+        path = root.path / SHEET
+        if not path.exists():
             return
         with findings.guard():
-            root.confirm(self.path, self.path, "path")
-            for where, cells in read_rows(self.path):
+            root.confirm(path, path, "path")
+            for where, cells in read_rows(path):
                 with findings.guard():
-                    self._add(root, Document(cells, where))
+                    self._add(Document(cells, where))
 
-    def _add(self, root: Root, row: Document) -> None:
-        key = (row.text("model", "") if row.get("model") else "", row.text("clip_id"))
+    def _add(self, row: Document) -> None:
+        key = (row.text("model") if row.get("model") else "", row.text("clip_id"))
         if key in self.rows:
             raise Breach(row.where, "clip_id", f"'{key[1]}' occurs a second time", "keep one row per model and clip")
-        self.rows[key] = (str(row.where), {})
-        for kind in KINDS:
-            name = f"{kind}_file"
-            if row.get(name):
-                with self.findings.guard(concern(kind), ClipRef(model_id=key[0])):
-                    self.rows[key][1][kind] = _named(root, row, name, f"{kind}_format", kind, root.path)
+        self.rows[key] = row
 
-    def of(self, clip: Clip) -> dict[str, Given]:
+    def of(self, clip: Clip, item: ClipRef) -> dict[str, Given]:
         key = next((key for key in ((clip.model_id, clip.clip_id), ("", clip.clip_id)) if key in self.rows), None)
         if key is None:
             return {}
         self.used.add(key)
-        return self.rows[key][1]
+        return _in_columns(self.root, self.rows[key], self.root.path, self.findings, item)
 
     def report(self) -> None:
-        for key, (where, _) in self.rows.items():
+        """A violation for every row that belongs to no clip."""
+        for key, row in self.rows.items():
             if key not in self.used:
                 name = "/".join(part for part in key if part)
                 problem = f"names '{name}', which the dataset does not have"
-                self.findings.add(
-                    Breach(where, "clip_id", problem, "write model and clip_id as in the dataset"), "files", kept=True
-                )
+                self.findings.add(Breach(row.where, "clip_id", problem, "write the names of the dataset"), "files", kept=True)
 
 
 # -- beside the video --------------------------------------------------------------------------------------------------------------
