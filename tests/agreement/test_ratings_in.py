@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pandas as pd
+import pyarrow as arrow
+import pyarrow.parquet as parquet
 import pytest
 from lookback.agreement import read_ratings
 from lookback.agreement.importers import COLUMNS
@@ -123,3 +125,12 @@ def test_label_studio_skipped_tasks_are_left_out_and_empty_ones_named(tmp_path):
     (tmp_path / "export.json").write_text(json.dumps(label_studio_task([{**CHOICE, "value": {"choices": ["1", "0"]}}])))
     with pytest.raises(ContractError, match="expected one choice"):
         read_ratings(tmp_path / "export.json")
+
+
+def test_a_parquet_file_with_damaged_metadata_is_refused_in_a_sentence(tmp_path):
+    path = tmp_path / "votes.parquet"
+    table = arrow.Table.from_pandas(pd.DataFrame({"task": ["trigger"], "label": ["yes"]}))
+    spoilt = table.schema.metadata[b"pandas"].replace(b"numpy_type", b"numpy_tyqe")
+    parquet.write_table(table.replace_schema_metadata({b"pandas": spoilt}), path)
+    with pytest.raises(ContractError, match="is not a readable Parquet file"):
+        read_ratings(path)

@@ -33,7 +33,7 @@ def read_parquet_file(source: Path) -> pd.DataFrame:
     """A Parquet file."""
     try:
         return pd.read_parquet(source)
-    except (OSError, ValueError, ArithmeticError, NotImplementedError) as error:  # pyarrow's errors are among these
+    except (OSError, ValueError, ArithmeticError, NotImplementedError, LookupError, TypeError) as error:  # also broken metadata
         problem = " ".join(str(error).split())[:200]
         raise ContractError(f"{source.name} is not a readable Parquet file: {problem}; write it again") from None
 
