@@ -125,7 +125,6 @@ def given(folder: Path) -> Iterator[Reader]:
         "clip": {"frame_index": rows, "image": vectors, "segment": rows * 0, "text": vectors[:1]},
         "object_features": {"object_frame": rows, "object": vectors},
         "person_features": {"person_frame": rows, "person": vectors, "person_track": rows * 0},
-        "image_reward": {"frame_index": rows, "image_reward": ones},
     }
     for role in ROLES:
         path = folder / f"given.{role}.npz"

@@ -81,10 +81,10 @@ Fewer `poses` than frames are spread evenly from the first to the last frame, an
 - `depth`: .npz with `depth` (N,h,w), an .npy, or a folder of .npy or 16-bit PNG maps in millimetres: the distance along the
   camera's axis, not relative inverse depth.
 - `faces`: .npz with the arrays of the role below, and `sampled_frames`, all frames that were searched, if known.
-- `clip`, `object_features`, `person_features`, `image_reward`: .npz with the arrays of the role below.
+- `clip`, `object_features`, `person_features`: .npz with the arrays of the role below.
 
-The roles `features`, `flow`, `perceptual` and `quality` are not read from files: metrics call their networks on the frames of their
-own presets.
+The roles `features`, `flow`, `perceptual`, `quality` and `image_reward` are not read from files: metrics call their networks on the
+frames of their own presets.
 """
 
 

@@ -22,9 +22,10 @@ def choose_backend(role: str, params: RunParams) -> BackendSpec:
         if not candidates:
             known = ", ".join(spec.name for spec in backends_of(role)) or "none"
             raise UsageError(f"There is no backend '{named}' for the role '{role}'; known: {known}")
-    else:  # files come last: a clip that has one is served by it before anybody asks here
+    else:  # files serve the clips that have one; here only those of depth, which give the reason, are a last resort
         embedded_first = params.extraction.prefer == "embedded"
-        candidates = sorted(candidates, key=lambda spec: (spec.name == "files", embedded_first and not spec.embedded))
+        candidates = [spec for spec in candidates if spec.name != "files" or spec.embedded]
+        candidates.sort(key=lambda spec: (spec.name == "files", embedded_first and not spec.embedded))
     refusals = []
     for spec in candidates:
         state = availability(spec)

@@ -1,7 +1,7 @@
 """The backend `files` of every role whose arrays can be made elsewhere. `docs/artifacts.md` says what each file holds.
 
-Poses and depth have readers of their own (`backends/pose`, `backends/depth`). The roles `features`, `flow`, `perceptual` and
-`quality` have none: metrics call their networks on the frames of their own presets.
+Poses and depth have readers of their own (`backends/pose`, `backends/depth`). The roles `features`, `flow`, `perceptual`,
+`quality` and `image_reward` have none: metrics call their networks on the frames of their own presets.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ BYTES_PER_PIXEL = 8  # the widest number type that masks or depth come in
 TITLES = {
     "clip": "Frame and caption vectors from a file",
     "faces": "Faces detected elsewhere, from a file",
-    "image_reward": "ImageReward computed elsewhere, from a file",
     "masks": "Masks of the object made elsewhere, from a file",
     "object_features": "Vectors of the object's crops from a file",
     "people": "Masks of people made elsewhere, from a file",
