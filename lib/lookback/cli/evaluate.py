@@ -191,16 +191,16 @@ def _filters(
     return {**{name: _names(texts) for name, texts in wanted.items()}, "limit": limit or None}
 
 
-def _source(root: str, layout: str, gt_root: str, phases: str, pattern: str) -> dict[str, object]:
-    folders = {name: str(Path(path).absolute()) if path else None for name, path in (("gt_root", gt_root), ("phases", phases))}
-    return {"root": str(Path(root).absolute()), "layout": layout, **folders, "pattern": pattern or None}
-
-
 def _given(poses: str, poses_format: str, masks: str, depth: str, files: list[str] | None) -> dict[str, object]:
     """The patterns of files made elsewhere."""
     named = {"masks": masks, "depth": depth, **dict(name_value_pairs(files, "files"))}
     patterns = {role: pattern for role, pattern in named.items() if pattern}
     return {"poses": poses or None, "poses_format": poses_format or None, "files": patterns}
+
+
+def _source(root: str, layout: str, gt_root: str, phases: str, pattern: str) -> dict[str, object]:
+    folders = {name: str(Path(path).absolute()) if path else None for name, path in (("gt_root", gt_root), ("phases", phases))}
+    return {"root": str(Path(root).absolute()), "layout": layout, **folders, "pattern": pattern or None}
 
 
 def _check_judge(params: RunParams) -> None:
