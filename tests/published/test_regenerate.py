@@ -86,8 +86,8 @@ def test_presets_that_the_metrics_do_not_share_are_each_metrics_own(declared):
 
 
 def test_what_cannot_be_made_says_why():
-    entry = Entry(id="figure-1", title="Figure 1", no="because it is a drawing")
-    row = row_of(entry, PaperTables(paper="Made up", tables=[entry]))
+    paper = read_tables("paper: Made up\ntables:\n- {id: figure-1, title: Figure 1, no: because it is a drawing}", "tables.yaml")
+    row = row_of(paper.tables[0], paper)
     assert (row.status, row.preset, row.command) == ("no, because it is a drawing", "", "")
 
 

@@ -13,7 +13,7 @@ from importlib import resources
 from importlib.util import find_spec
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from lookback.errors import ContractError
 from lookback.registry import METRICS, BackendSpec, MetricSpec, backends_of, benchmark_packages
@@ -51,6 +51,12 @@ class Entry(BaseModel):
     metrics: list[str] = []
     also: list[str] = []  # what else it is made from: human votes, ground truth, a judge
     no: str = ""  # why it cannot be made
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_is_a_word(cls, values: Any) -> Any:
+        """YAML reads the bare key `no` as false."""
+        return {"no" if name is False else name: value for name, value in values.items()} if isinstance(values, dict) else values
 
 
 class PaperTables(BaseModel):
