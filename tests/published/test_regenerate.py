@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from lookback.errors import LookbackError
 from lookback.presets import Presets
 from lookback.published.regenerate import PAGE, Entry, PaperTables, page, papers, read_tables, row_of
 from lookback.registry import METRICS, MetricSpec
+from lookback.weights.lock import read_lock
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -70,6 +72,18 @@ def test_two_presets_of_one_metric_may_need_different_models(declared):
 def test_an_estimator_that_runs_elsewhere_is_named_in_words(declared):
     camera = metric("x.camera", roles=("pose", "gt_pose"), paper={})
     assert status(declared(camera), {"pose": "ViPE (poses_format vipe)"})[0] == "needs ViPE (poses_format vipe)"
+    assert status(declared(camera))[0] == "needs the paper's model of the role `pose`"  # ours only stands in for it
+
+
+def test_only_the_named_weights_of_a_backend_are_needed(declared):
+    assert status(declared(metric("x.style", roles=("perceptual",), paper={"network": "vgg19"})))[0] == "needs `torchvision-vgg19`"
+
+
+def test_every_model_that_the_page_names_is_in_the_weights_lock():
+    named = {
+        name for line in page().splitlines() if line.startswith("| ") for name in re.findall(r"`([^`]+)`", line.split(" | ")[2])
+    }
+    assert named <= {*read_lock(), "pose"}
 
 
 def test_judges_votes_and_ground_truth_are_said(declared):

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from lookback.registry import MetricSpec
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -16,7 +20,10 @@ def register(app: typer.Typer) -> None:
     app.command()(doctor)
 
 
-def list_metrics(json_: Json = False) -> None:
+def list_metrics(
+    json_: Json = False,
+    presets: Annotated[bool, typer.Option("--presets", help="Print the settings of every variant, too.")] = False,
+) -> None:
     """List every metric with its unit, range, direction, needs, equation and variants."""
     from lookback.registry import METRICS
 
@@ -28,7 +35,18 @@ def list_metrics(json_: Json = False) -> None:
     for fields in declared:
         arrow = "higher is better" if fields["higher_is_better"] else "lower is better"
         print(f"{fields['name']:{width}}  {fields['title']} [{fields['unit'] or 'score'}, {arrow}; {fields['source']}]")
+        if presets:
+            print(*_preset_lines(METRICS.get(fields["name"])), sep="", end="")
     print(f"{len(declared)} metrics")
+
+
+def _preset_lines(spec: MetricSpec) -> Iterator[str]:
+    """One line per variant of a metric, the default first: its settings."""
+    from lookback.scoring.variants import shown_setting
+
+    for variant in spec.variants:
+        settings = ", ".join(f"{name} {shown_setting(value)}" for name, value in spec.preset(variant, {}).items())
+        yield f"    {variant}{' (default)' * (variant == spec.default_variant)}: {settings or 'no settings'}\n"
 
 
 def doctor(json_: Json = False) -> None:

@@ -1,7 +1,7 @@
 """Can a user make a paper's table again? `python -m lookback.published.regenerate > docs/regenerate.md` writes the page.
 
 Every benchmark lists the tables and figures of its paper in `published/tables.yaml`. What a table needs follows from its metrics:
-the presets say which network, the registry which backend, the weights lock whether its file comes with the project.
+the presets say which network, the registry which backend and which weights, and whether they come with the project.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from lookback.errors import ContractError
-from lookback.registry import METRICS, BackendSpec, MetricSpec, backends_of, benchmark_packages
-from lookback.weights.lock import read_lock
+from lookback.registry import METRICS, MetricSpec, backends_of, benchmark_packages
 from lookback.yaml_files import parse_yaml
 
 PAGE = "docs/regenerate.md"
@@ -30,7 +29,7 @@ INTRODUCTION = f"""\
 # Can a user make it again?
 
 Every table and numbered figure of the papers: whether this project makes it from a user's own data, and what that needs. This page
-is made from each benchmark's `published/{FILE}`, its presets and the weights lock; a test compares it with them.
+is made from each benchmark's `published/{FILE}`, its presets and the list of backends; a test compares it with them.
 `python -m lookback.published.regenerate > {PAGE}` writes it anew.
 
 - **yes**: everything comes with the project. What follows "with" is data that the user has.
@@ -133,24 +132,22 @@ def models_of(spec: MetricSpec, variant: str, words: Mapping[str, str]) -> list[
     preset = spec.preset(variant, {}) if variant in spec.variants else {}
     chosen = [str(value).lower() for name, value in preset.items() if name.endswith(NETWORK_SETTINGS) and isinstance(value, str)]
     roles = [role for role in (*spec.roles, *spec.tools) if role not in GIVEN_WITH_DATA]
-    return _together([words[role]] if role in words else _weights(_backend(role, chosen)) for role in dict.fromkeys(roles))
+    return _together([words[role]] if role in words else _model(role, chosen) for role in dict.fromkeys(roles))
 
 
-def _backend(role: str, chosen: list[str]) -> BackendSpec | None:
-    """The backend of a role that a preset names by a part of its weights' names, else the first that is a paper's model."""
+def _model(role: str, chosen: list[str]) -> list[str]:
+    """The weights of a role that must be fetched: those that a preset names by a part of their name, else the papers' first model.
+
+    What is embedded stands in for a paper's model, and counts only where a preset names it.
+    """
     specs = [spec for spec in backends_of(role) if spec.name != "files"]
-    named = [spec for spec in specs if any(value in weight for value in chosen for weight in spec.weights)]
-    for group in ([spec for spec in named if spec.embedded], named, [spec for spec in specs if not spec.embedded], specs):
-        if group:
-            return group[0]
-    return None
-
-
-def _weights(spec: BackendSpec | None) -> list[str]:
-    if spec is None:
-        return []
-    lock = read_lock()
-    return [f"`{name}`" for name in spec.weights if name not in lock or lock[name].kind != "embedded"]
+    named = {spec: found for spec in specs if (found := [name for name in spec.weights if any(value in name for value in chosen)])}
+    for spec in [*(spec for spec in named if spec.embedded), *named]:
+        return [f"`{name}`" for name in named[spec] if not spec.embedded]
+    for spec in specs:
+        if not spec.embedded:
+            return [f"`{name}`" for name in spec.weights] or [f"`{spec.key}`"]
+    return [f"the paper's model of the role `{role}`"]
 
 
 def _together(groups: Iterable[Iterable[str]]) -> list[str]:

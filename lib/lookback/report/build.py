@@ -32,7 +32,7 @@ from lookback.report.stage_tables import AUDIT, ROWS, audit_reach, macro_f1_note
 from lookback.report.table import PaperTable
 from lookback.scoring.aggregate import with_clip_facts
 from lookback.scoring.figures import coverage_table, runtime_table
-from lookback.scoring.variants import defects_table, not_reproduced, only_chosen
+from lookback.scoring.variants import defects_table, not_reproduced, only_chosen, preset_differences
 from lookback.tables import read_csv, read_table
 
 HOW_TO_READ = """Each number is a mean over clips. Point at an empty cell to see why it is empty. Bold on green is best and
@@ -169,6 +169,10 @@ class ReportBuilder(Report):
             title = "Where paper, released code and sense differ, on this run's clips"
             notes = [f"In no variant: {'; '.join(not_reproduced())}."]
             section.fragments.append(self.plain("defects", title, differences, labels, notes))
+        settings = preset_differences(self.tables["gated"]["metric"].unique())
+        if len(settings):
+            title = "Every setting in which paper, released code and our correction differ"
+            section.fragments.append(self.plain("presets", title, settings, list(settings)))
         return section
 
     def judging(self) -> Section:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pandas as pd
 
 from lookback.params import RunParams
+from lookback.presets import VARIANTS, Setting
 from lookback.registry import BENCHMARKS, METRICS, MetricSpec
 
 
@@ -55,6 +58,27 @@ def defects_table(items: pd.DataFrame, params: RunParams) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def preset_differences(metrics: Iterable[str]) -> pd.DataFrame:
+    """Every setting that is not the same in all presets of a metric: its value in each, and where it is from."""
+    rows = []
+    for spec in (METRICS.get(name) for name in sorted(metrics)):
+        if spec.presets is None:
+            continue
+        for setting, values in spec.presets.differing().items():
+            shown = {variant: shown_setting(values[variant]) if variant in values else "" for variant in VARIANTS}
+            rows.append({"metric": spec.name, "setting": setting, **shown, "source": spec.presets.sources.get(setting, "")})
+    return pd.DataFrame(rows, columns=["metric", "setting", *VARIANTS, "source"])
+
+
+def shown_setting(value: Setting) -> str:
+    """The value of a setting as tables show it."""
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    if isinstance(value, list):
+        return ", ".join(shown_setting(each) for each in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def not_reproduced() -> list[str]:
