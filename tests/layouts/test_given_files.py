@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from layout_data import BUILDERS, FRAMES, HEIGHT, WIDTH, read_lines, turn, write_csv, write_json, write_lines
 from lookback.backends.pose.formats import FORMATS, read_poses
@@ -277,6 +278,23 @@ def test_the_command_line_takes_patterns(dataset):
     assert done.exit_code == 1 and "poses/alpha/one.npz: poses: cannot be read as text" in done.output
     shown = CliRunner().invoke(app, ["eval", "--help"]).output
     assert all(name in shown for name in FORMATS) and "object_features" in shown
+
+
+def test_a_score_comes_from_the_given_poses(dataset, tmp_path: Path):
+    """The path that was asked for, given as the video's own: CamPrec is 1. Another path: it is not."""
+    root, scores = dataset("wrbench"), []
+    for clip in clips_of(root):
+        write_vggt(root / "other" / f"{Path(clip.video).stem}.npz", degrees=20.0)
+    for number, (pattern, form) in enumerate([("{model}/{video}.mp4.target_c2w.npy", "c2w"), ("other/{video}.npz", "vggt")]):
+        output = tmp_path / f"run{number}"
+        call = ["eval", str(root), "--output", str(output), "--metrics", "wrbench.cam_prec", "--limit", "1"]
+        done = CliRunner().invoke(app, [*call, "--poses", pattern, "--poses-format", form])
+        assert done.exit_code == 0, (done.output, done.exception)
+        artifacts = pd.read_parquet(output / "tables" / "artifacts.parquet")
+        assert set(artifacts["backend"]) == {"files"} and set(artifacts["reason"]) == {""}
+        scores.append(pd.read_parquet(output / "tables" / "items.parquet")["value"].mean())
+    assert scores[0] == pytest.approx(1.0, abs=1e-9)
+    assert scores[1] < 0.8
 
 
 def test_the_page_of_artifacts_names_every_format_role_and_way():
