@@ -227,7 +227,7 @@ def test_mind_joins_ground_truth_and_actions(dataset):
     assert (clip.model_id, clip.subset, clip.mark_time, clip.gt_frames, clip.prompt) == ("minecraft", "mem_test", 8, 20, "A hall.")
     assert clip.ground_truth.endswith("video.mp4") and clip.actions.endswith("action.json")
     spans = [(row["start"], row["end"], row["text"]) for row in reading.segments if row["clip_id"] == clip.clip_id]
-    assert spans == [(0, 4, "look_left"), (4, 8, "none"), (8, 12, "look_right")]
+    assert spans == [(0, 4, "look_left"), (4, 8, "no_op"), (8, 12, "look_right")]
     assert clips["1st_data/mirror_test/loop/path-1"].ground_truth is None
 
 
