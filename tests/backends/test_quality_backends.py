@@ -37,9 +37,7 @@ def test_pyiqa_scores_every_sampled_frame(tmp_path: Path, astronaut: np.ndarray,
 
     def create_metric(name: str, device: torch.device):
         built.append(name)
-        return lambda images: (
-            images.mean((1, 2, 3), keepdim=False)[:, None] * {"musiq-spaq": 100, "clipiqa+": 1}[name]
-        )
+        return lambda images: images.mean((1, 2, 3), keepdim=False)[:, None] * {"musiq-spaq": 100, "clipiqa+": 1}[name]
 
     stand_in = ModuleType("pyiqa")
     stand_in.create_metric = create_metric  # type: ignore[attr-defined]

@@ -118,6 +118,7 @@ class TestGroups:
         released, readme = {"ws": 1, "ad": 0, "ud": 0, "lr": 2}, {"ws": 0, "lr": 1}
         assert detect_convention([released]) == "code"
         assert detect_convention([readme]) == "readme"
+        assert detect_convention([{"ws": 1, "ad": 0, "ud": 0, "lr": 0}]) == "code"  # all four axes, though no 2
         assert action_name(released, "code") == action_name(readme, "readme") == "forward+look_right"
         assert action_name({"ws": 0, "ad": 0, "ud": 0, "lr": 0}, "code") == "no_op"
 

@@ -40,7 +40,7 @@ class FrameFeatures(EncoderBackend):
         return job.finish()
 
     def tokens(self, frames: np.ndarray, shaping: Shaping) -> np.ndarray:
-        """Patch tokens (n,P,D) float32 of frames (n,H,W,3), uint8 or float in [0,1]. Nothing is rounded, unlike in stored features."""
+        """Patch tokens (n,P,D) float32 of frames (n,H,W,3), uint8 or float in [0,1]. Nothing is rounded."""
         import torch
 
         scale = 1.0 if frames.dtype == np.uint8 else 255.0

@@ -2,7 +2,8 @@
 
 Every row has the axes ws, ad, ud, lr. Two conventions exist. The released code (`code`): 0 = none, 1 = forward / left / up / left,
 2 = the opposite. The README (`readme`): 0 = forward / left / up / left, 1 = the opposite, and an absent key means no motion on that
-axis. A file that contains a 2 follows `code`.
+axis. A file that contains a 2 follows `code`, and so does one whose every row has all four axes: read as the README says, its
+camera would move on all of them in every frame.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ NO_ACTION = "no_op"  # the released code's word for a resting frame
 
 
 def detect_convention(data: Sequence[Mapping[str, Any]]) -> str:
-    """`code` when any axis holds a 2, else `readme`."""
-    return "code" if any(row.get(axis) == 2 for row in data for axis in AXES) else "readme"
+    """`code` when any axis holds a 2 or no row lacks an axis, else `readme`."""
+    opposite = any(row.get(axis) == 2 for row in data for axis in AXES)
+    return "code" if opposite or all(axis in row for row in data for axis in AXES) else "readme"
 
 
 def _directions(row: Mapping[str, Any], convention: str) -> tuple[tuple[str, str], ...]:
@@ -81,7 +83,9 @@ def action_name(row: Mapping[str, Any], convention: str) -> str:
 def released_name(row: Mapping[str, Any]) -> str:
     """The label that the released code gives: every axis must be there, and only 1 and 2 mean something."""
     if missing := [axis for axis in AXES if axis not in row]:
-        raise ParameterError(f"MIND action at frame {row.get('time')} has no '{missing[0]}', without which the released code stops.")
+        raise ParameterError(
+            f"MIND action at frame {row.get('time')} has no '{missing[0]}', without which the released code stops."
+        )
     return action_name({axis: row[axis] if row[axis] in (1, 2) else 0 for axis in AXES}, "code")
 
 

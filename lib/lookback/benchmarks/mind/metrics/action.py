@@ -159,13 +159,15 @@ def score(context: ScoringClip) -> Scored:
 def posed_frames(context: ScoringClip, path: PoseTrack, truth: PoseTrack) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(generated frames, ground-truth frames) from mark_time on, as far as both camera paths reach.
 
-    `images.txt` of the released ground truth holds 97 poses from mark_time on. Beyond its end a path would stand still, and a camera
-    that keeps moving would be compared with a frozen one.
+    `images.txt` of the released ground truth holds 97 poses from mark_time on. Beyond its end a path would stand still, and a
+    camera that keeps moving would be compared with a frozen one.
     """
     frames, truth_frames = predicted_frames(context, int(context.number("max_frames")) or None)
     first, last = int(truth.frame_index[0]), int(truth.frame_index[-1])
     if first > truth_frames[0]:
-        raise NotScorable(Reason.INVALID_INPUT, f"the ground truth's poses begin at frame {first}, after mark_time {truth_frames[0]}")
+        raise NotScorable(
+            Reason.INVALID_INPUT, f"the ground truth's poses begin at frame {first}, after mark_time {truth_frames[0]}"
+        )
     count = int(((frames <= path.frame_index[-1]) & (truth_frames <= last)).sum())
     if count < 2:
         raise NotScorable(Reason.TOO_SHORT, f"{count} frames from mark_time on have a pose in both paths, a step needs 2")

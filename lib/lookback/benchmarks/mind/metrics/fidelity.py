@@ -97,7 +97,9 @@ def mirror_half(n_frames: int, work_batch: int = 0) -> int:
         raise NotScorable(Reason.INVALID_INPUT, f"a mirror video needs an even number of frames, not {n_frames}")
     half = n_frames // 2
     if work_batch and half % work_batch == 1:
-        raise NotScorable(Reason.UNDEFINED, f"official: the released code fails on halves of {half} frames (a last batch of one frame)")
+        raise NotScorable(
+            Reason.UNDEFINED, f"official: the released code fails on halves of {half} frames (a last batch of one frame)"
+        )
     return half
 
 
