@@ -10,6 +10,7 @@ import tiny_checkpoints
 import torch
 from conftest import clip, options, shifting_clip, video_info
 from lookback.backends.aesthetic import LaionAesthetic
+from lookback.benchmarks.mind.parity_inputs import write_clip
 from lookback.errors import BackendUnavailable, NotScorable, Reason
 from PIL import Image
 from torchvision.transforms import CenterCrop, Compose, InterpolationMode, Normalize, Resize, ToTensor
@@ -20,7 +21,8 @@ MEAN, STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.2757
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     place = tmp_path_factory.mktemp("aesthetic")
-    return tiny_checkpoints.clip(place / "clip"), tiny_checkpoints.aesthetic_heads(place / "heads")
+    write_clip(place / "clip", side=32, patch=8)
+    return place / "clip", tiny_checkpoints.aesthetic_heads(place / "heads")
 
 
 @pytest.fixture(scope="module")

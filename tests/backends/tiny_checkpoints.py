@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from lookback.benchmarks.mind.parity_inputs import write_heads
 
 
 def dinov2(folder: Path, registers: bool = False) -> Path:
@@ -119,23 +120,9 @@ def torchvision_classifier(path: Path, build: str) -> Path:
     return path
 
 
-def clip(folder: Path) -> Path:
-    """OpenAI's CLIP as the hub has it, both halves, with a picture of 32 pixels and features of 24 numbers."""
-    from transformers import CLIPConfig, CLIPModel
-
-    torch.manual_seed(6)
-    half = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "projection_dim": 24}
-    text = {**half, "vocab_size": 99, "max_position_embeddings": 16}
-    config = CLIPConfig(text_config=text, vision_config={**half, "image_size": 32, "patch_size": 8}, projection_dim=24)
-    CLIPModel(config).save_pretrained(folder)
-    return folder
-
-
 def aesthetic_heads(folder: Path, width: int = 24) -> Path:
     """LAION's two heads, with their file names and their names of layers."""
-    torch.manual_seed(7)
-    folder.mkdir(parents=True, exist_ok=True)
-    torch.save(torch.nn.Linear(width, 1).state_dict(), folder / "sa_0_4_vit_l_14_linear.pth")
+    write_heads(folder)
     sizes = {0: (width, 20), 2: (20, 16), 4: (16, 12), 6: (12, 8), 7: (8, 1)}  # the numbers between are dropout
     state = {
         f"layers.{number}.{name}": value
