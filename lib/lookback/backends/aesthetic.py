@@ -45,7 +45,7 @@ class LaionAesthetic(TorchBackend):
 
     defaults: ClassVar[Options] = {"path": "", "heads_path": "", "precision": "fp32"}
     weights = (CLIP, HEADS)
-    modules = ("torch", "torchvision", "transformers")
+    modules = ("torchvision", "transformers")
 
     def __init__(self, options: BackendOptions):
         super().__init__(options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +104,7 @@ def write_dino(folder: Path) -> None:
     from transformers import DINOv3ViTConfig, DINOv3ViTImageProcessor, DINOv3ViTModel
 
     torch.manual_seed(2)
-    shape = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
+    shape: dict[str, Any] = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
     DINOv3ViTModel(DINOv3ViTConfig(**shape, num_register_tokens=4, image_size=224, patch_size=16)).save_pretrained(folder)
     DINOv3ViTImageProcessor().save_pretrained(folder)
 

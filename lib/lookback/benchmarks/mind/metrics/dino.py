@@ -45,7 +45,8 @@ BATCH = 8  # pairs encoded at once
 class FrameEncoder(Protocol):
     """The backend of the role `features`."""
 
-    weights: tuple[str, ...]
+    @property
+    def weights(self) -> tuple[str, ...]: ...
 
     def tokens(self, frames: NDArray[np.float32], shaping: Shaping) -> NDArray[np.float32]: ...
 

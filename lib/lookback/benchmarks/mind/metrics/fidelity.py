@@ -157,8 +157,8 @@ class PairMeasure:
         return f"{self.height}x{self.width}-{self.data_range:g}"
 
     def __call__(self, frame: Array, truth: Array, with_lpips: bool) -> dict[str, float]:
-        pictures = (preprocess(picture, self.height, self.width) for picture in (frame, truth))
-        return frame_measures(*pictures, self.distance if with_lpips else None, self.data_range)
+        first, second = (preprocess(picture, self.height, self.width) for picture in (frame, truth))
+        return frame_measures(first, second, self.distance if with_lpips else None, self.data_range)
 
 
 class MeasuredPairs:
