@@ -21,6 +21,7 @@ ROLES = {
     "clip",
     "quality",
     "image_reward",
+    "aesthetic",
 }
 
 
@@ -33,9 +34,9 @@ def test_every_registered_backend_has_a_row_with_a_reason_and_a_remedy():
     assert (unusable["why"] != "").all() and (unusable["remedy"] != "").all()
 
 
-def test_every_role_but_clip_and_image_reward_has_an_embedded_backend(embedded_weights: None):
+def test_every_role_but_those_of_clip_and_image_reward_has_an_embedded_backend(embedded_weights: None):
     frame = doctor.report()
-    for role in ROLES - {"clip", "image_reward"}:
+    for role in ROLES - {"clip", "image_reward", "aesthetic"}:
         rows = frame[(frame["role"] == role) & frame["embedded"]]
         assert len(rows) and rows["usable"].all(), role
 

@@ -37,24 +37,32 @@ def test_pyiqa_scores_every_sampled_frame(tmp_path: Path, astronaut: np.ndarray,
 
     def create_metric(name: str, device: torch.device):
         built.append(name)
-        return lambda images: (
-            images.mean((1, 2, 3), keepdim=False)[:, None] * {"musiq-spaq": 100, "clipiqa+": 1, "laion_aes": 10}[name]
-        )
+        return lambda images: images.mean((1, 2, 3), keepdim=False)[:, None] * {"musiq-spaq": 100, "clipiqa+": 1}[name]
 
     stand_in = ModuleType("pyiqa")
     stand_in.create_metric = create_metric  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "pyiqa", stand_in)
     hub = torch.hub.get_dir()
-    quality._pyiqa_metrics.cache_clear()
+    quality._pyiqa_metric.cache_clear()
     frames = shifting_clip(astronaut, 9, 40, 60, 5)
-    entry = run_job(PyIqa(options(path=str(tmp_path))).start(clip(), video_info(frames), {}), frames)
+    backend = PyIqa(options(path=str(tmp_path)))
+    only = backend.measure(frames / np.float32(255), ("musiq",))
+    assert built == ["musiq-spaq"] and list(only) == ["musiq"]  # what nobody asks for is not loaded
+    entry = run_job(backend.start(clip(), video_info(frames), {}), frames)
     assert torch.hub.get_dir() == str(tmp_path)
     torch.hub.set_dir(hub)
-    quality._pyiqa_metrics.cache_clear()
-    assert sorted(built) == ["clipiqa+", "laion_aes", "musiq-spaq"]
+    quality._pyiqa_metric.cache_clear()
+    assert sorted(built) == ["clipiqa+", "musiq-spaq"]
     expected = frames[entry.frame_index].mean((1, 2, 3)) / 255
-    for name, scale in {"musiq": 100, "clipiqa": 1, "aesthetic": 10}.items():
+    assert only["musiq"] == pytest.approx(frames.mean((1, 2, 3)) / 2.55, rel=1e-4)
+    for name, scale in {"musiq": 100, "clipiqa": 1}.items():
         assert getattr(entry, name) == pytest.approx(expected * scale, rel=1e-4)
+
+
+def test_sharpness_stands_in_for_no_other_measure(astronaut: np.ndarray):
+    with pytest.raises(NotScorable, match="musiq need the pyiqa extra") as raised:
+        Sharpness(options()).measure(astronaut[None], ("musiq",))
+    assert raised.value.reason is Reason.BACKEND_UNAVAILABLE
 
 
 def test_image_reward_scores_frames_for_the_prompt(tmp_path: Path, astronaut: np.ndarray, monkeypatch: pytest.MonkeyPatch):

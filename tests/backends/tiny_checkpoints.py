@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from lookback.benchmarks.mind.parity_inputs import write_heads
 
 
 def dinov2(folder: Path, registers: bool = False) -> Path:
@@ -117,3 +118,16 @@ def torchvision_classifier(path: Path, build: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     torch.save(state, path)
     return path
+
+
+def aesthetic_heads(folder: Path, width: int = 24) -> Path:
+    """LAION's two heads, with their file names and their names of layers."""
+    write_heads(folder)
+    sizes = {0: (width, 20), 2: (20, 16), 4: (16, 12), 6: (12, 8), 7: (8, 1)}  # the numbers between are dropout
+    state = {
+        f"layers.{number}.{name}": value
+        for number, shape in sizes.items()
+        for name, value in torch.nn.Linear(*shape).state_dict().items()
+    }
+    torch.save(state, folder / "sac+logos+ava1-l14-linearMSE.pth")
+    return folder

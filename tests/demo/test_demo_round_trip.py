@@ -140,7 +140,8 @@ def test_mind_marks_actions_and_poses_come_back(demo):
     task = planned(demo, "mind", "1st_data", "mem_test").task
     assert (clip.mark_time, clip.gt_frames) == (task.mark_time, task.camera.frames)
     track = read_poses(resolve(clip.gt_poses), clip.gt_poses_format, probe(resolve(clip.ground_truth)))
-    np.testing.assert_allclose(track.c2w[clip.mark_time :], record_of(demo, clip)["c2w"], atol=1e-6)
+    assert track.frame_index.tolist() == list(range(clip.mark_time, clip.gt_frames))
+    np.testing.assert_allclose(track.c2w, record_of(demo, clip)["c2w"], atol=1e-6)
     segments = demo[3].segments
     rows = segments[
         (segments["clip_id"] == clip.clip_id) & (segments["model_id"] == clip.model_id) & (segments["kind"] == "action")

@@ -1,5 +1,6 @@
 """Each layout reads to exactly the clips that were written, whatever the spelling."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import numpy as np
 import openpyxl
 import pytest
 from layout_data import FRAMES, SEGMENTS, action_json, frame_folder, mbench, read_lines, video, write_csv, write_json, write_lines
+from lookback.benchmarks.mind.writer import colmap_images
 from lookback.benchmarks.wrbench.natural25 import read_natural25
 from lookback.benchmarks.wrbench.sidecar import to_sidecar
 from lookback.camera import compile as compile_request
@@ -227,8 +229,30 @@ def test_mind_joins_ground_truth_and_actions(dataset):
     assert (clip.model_id, clip.subset, clip.mark_time, clip.gt_frames, clip.prompt) == ("minecraft", "mem_test", 8, 20, "A hall.")
     assert clip.ground_truth.endswith("video.mp4") and clip.actions.endswith("action.json")
     spans = [(row["start"], row["end"], row["text"]) for row in reading.segments if row["clip_id"] == clip.clip_id]
-    assert spans == [(0, 4, "look_left"), (4, 8, "none"), (8, 12, "look_right")]
+    assert spans == [(0, 4, "look_left"), (4, 8, "no_op"), (8, 12, "look_right")]
     assert clips["1st_data/mirror_test/loop/path-1"].ground_truth is None
+
+
+@pytest.mark.parametrize("caption", ["", "   ", None])
+def test_mind_takes_an_empty_caption(dataset, caption):
+    """Some released files have none. The rest of the file counts: mark_time, frames and actions are there."""
+    root = dataset("mind")
+    path = root / "gt_root/1st_data/test/mem_test/hall/action.json"
+    write_json(path, {**json.loads(path.read_text()), "caption": caption})
+    reading = read(Source(root=str(root)))
+    clip = next(clip for clip in reading.clips if clip.clip_id == "1st_data/mem_test/hall")
+    assert (clip.mark_time, clip.gt_frames, clip.prompt) == (8, 20, "") and not reading.violations
+
+
+def test_mind_poses_begin_at_mark_time(dataset):
+    root = dataset("mind")
+    folder = root / "gt_root/1st_data/test/mem_test/hall"
+    (folder / "images.txt").write_text(colmap_images(np.tile(np.eye(4), (12, 1, 1))))
+    clips = {clip.clip_id: clip for clip in read(Source(root=str(root))).clips}
+    assert clips["1st_data/mem_test/hall"].gt_poses_format == "colmap@8"
+    (folder / "action.json").unlink()  # without mark_time nobody knows which frames the poses belong to
+    clips = {clip.clip_id: clip for clip in read(Source(root=str(root))).clips}
+    assert clips["1st_data/mem_test/hall"].gt_poses is None
 
 
 def test_mind_both_action_conventions_mean_the_same(dataset):

@@ -7,11 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from lookback.artifacts import Features
 from lookback.benchmarks.memobench.metrics import fidelity
 from lookback.benchmarks.memobench.metrics.fidelity import frame_psnr
-from lookback.benchmarks.mind.metrics import dino
-from lookback.benchmarks.mind.metrics import fidelity as mind_fidelity
 from lookback.clips import Clip
 from lookback.media import encode
 from lookback.registry import METRICS
@@ -31,20 +28,6 @@ class Perceptual:
         self.shapes.append(a.shape)
         time.sleep(0.05)
         return np.abs(a.astype(float) - b).mean(axis=(1, 2, 3)) / 255
-
-
-class Patches:
-    """Stands in for DINO: the pixels themselves are the features."""
-
-    def encode(self, frames):
-        patches = frames.reshape(len(frames), -1, 3).astype(np.float16)
-        count, places = patches.shape[:2]
-        facts = {
-            "cls": patches.mean(axis=1, dtype=np.float32),
-            "valid": np.ones((count, places), bool),
-            "grid": np.array([1, places]),
-        }
-        return Features(frame_index=np.arange(count), patches=patches, **facts)
 
 
 def noisy_clip(folder: Path, width: int) -> Clip:
@@ -91,28 +74,6 @@ def test_a_metric_that_breaks_over_its_frames_costs_only_itself(clip):
     assert {item.reason for item in broken.items} == {"backend_failed"}
     assert "out of memory" in broken.items[0].detail
     assert all(item.value is not None for item in sound.items)
-
-
-@pytest.mark.parametrize("name", ["mind.lcm", "mind.dino"])
-def test_variants_that_share_their_pairs_keep_their_own_frames(tmp_path, monkeypatch, name):
-    """130 frames: corrected scores all of them, official the first 100, also when both are scored at once."""
-    monkeypatch.setattr(mind_fidelity, "preprocess", lambda frame: frame.astype(np.float32) / 255)
-    monkeypatch.setattr(dino, "preprocess", lambda frame: frame.astype(np.float32) / 255)
-    video = np.random.default_rng(0).integers(0, 255, (130, 32, 48, 3), np.uint8)
-    encode(tmp_path / "video.mp4", video, 16)
-    encode(tmp_path / "truth.mp4", np.roll(video, 3, axis=2), 16)
-    names = {"benchmark": "mind", "setting": "1st_data", "model_id": "m", "clip_id": "c", "content_hash": "0" * 64}
-    facts = {"n_frames": 130, "fps": 16.0, "width": 48, "height": 32, "gt_frames": 130, "mark_time": 0, "subset": "mem_test"}
-    clip = Clip(**names, **facts, video=str(tmp_path / "video.mp4"), ground_truth=str(tmp_path / "truth.mp4"))
-    metrics = [
-        (METRICS.get(name), ScoringClip(clip, variant, {"lpips": 0}, pd.DataFrame(), lambda role: None, lambda role: Patches()))
-        for variant in ("corrected", "official")
-    ]
-    together, alone = score_clip(metrics), [score_clip([metric])[0] for metric in metrics]
-    assert together == alone
-    counted = [{unit.frame for unit in result.units} for result in together]
-    assert counted == [set(range(130)), set(range(100))]
-    assert together[0].items[0].value != together[1].items[0].value
 
 
 @pytest.mark.parametrize(("width", "times"), [(WIDTH, 1), (656, 2)])

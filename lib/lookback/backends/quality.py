@@ -1,7 +1,7 @@
 """The roles `quality` (the quality of single frames, without a reference) and `image_reward` (how well frames fit the prompt).
 
-- `quality=pyiqa`: MUSIQ, CLIP-IQA+ and the LAION aesthetic score, through the optional package `pyiqa` and checkpoints on disk.
-  `pyiqa` brings another build of OpenCV, so it needs an environment of its own.
+- `quality=pyiqa`: MUSIQ and CLIP-IQA+, through the optional package `pyiqa` and checkpoints on disk. `pyiqa` brings another build
+  of OpenCV, so it needs an environment of its own. (LAION's aesthetic scores are the role `aesthetic`.)
 - `quality=sharpness`: variance of the Laplacian, embedded. It does not replace any score of a paper.
 - `image_reward=image-reward`: ImageReward (Xu et al. 2023), MemoBench's prompt fidelity, through the optional package
   `image-reward` and local files.
@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,7 +24,7 @@ from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo
 from lookback.registry import backend
 
-PYIQA_METRICS = {"musiq": "musiq-spaq", "clipiqa": "clipiqa+", "aesthetic": "laion_aes"}  # array name: name in pyiqa
+PYIQA_METRICS = {"musiq": "musiq-spaq", "clipiqa": "clipiqa+"}  # array name: name in pyiqa
 Measure = Callable[[np.ndarray], dict[str, np.ndarray]]
 
 
@@ -59,34 +59,50 @@ def sharpness(frame: np.ndarray) -> float:
     return float(cv2.Laplacian(cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY), cv2.CV_64F).var())
 
 
+class MeasuresFrames:
+    """A backend of the role `quality`. Metrics with frames of their own call `measure` with the names that they need."""
+
+    offers: ClassVar[tuple[str, ...]]
+
+    def require(self, *names: str) -> None:
+        """NotScorable when this backend lacks one of the measures. Sharpness does not replace the others."""
+        if missing := [name for name in names if name not in self.offers]:
+            raise NotScorable(Reason.BACKEND_UNAVAILABLE, f"{' and '.join(missing)} need the pyiqa extra; see lookback doctor")
+
+
 @backend(
     role="quality",
     name="sharpness",
     title="Laplacian sharpness (no stand-in for MUSIQ, CLIP-IQA+ or LAION)",
     embedded=True,
 )
-class Sharpness(ConfiguredBackend):
+class Sharpness(MeasuresFrames, ConfiguredBackend):
     """One value per sampled frame: `sharpness`."""
 
     defaults = SAMPLING
+    offers = ("sharpness",)
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> QualityJob:
         wants, sampling = sampled_frames(clip, info, self.settings)
         return QualityJob(self.measure, self.options.batch_size, wants, {"sampling": sampling})
 
-    def measure(self, frames: np.ndarray) -> dict[str, np.ndarray]:
+    def measure(self, frames: np.ndarray, names: Sequence[str] = offers) -> dict[str, np.ndarray]:
+        """Values (n,) by name of frames uint8 (n,H,W,3)."""
+        self.require(*names)
         return {"sharpness": np.array([sharpness(frame) for frame in frames])}
 
 
 @backend(
     role="quality",
     name="pyiqa",
-    title="MUSIQ-SPAQ, CLIP-IQA+ and LAION aesthetic (pyiqa)",
+    title="MUSIQ-SPAQ and CLIP-IQA+ (pyiqa)",
     embedded=False,
     weights=("pyiqa",),
 )
-class PyIqa(TorchBackend):
-    """Per sampled frame: `musiq` (about 0 to 100), `clipiqa` (0 to 1) and `aesthetic` (about 1 to 10)."""
+class PyIqa(MeasuresFrames, TorchBackend):
+    """Per sampled frame: `musiq` (about 0 to 100) and `clipiqa` (0 to 1)."""
+
+    offers = tuple(PYIQA_METRICS)
 
     defaults: ClassVar[Options] = {**SAMPLING, "path": ""}
     weights = ("pyiqa",)
@@ -97,24 +113,27 @@ class PyIqa(TorchBackend):
         wants, sampling = sampled_frames(clip, info, self.settings)
         return QualityJob(self.measure, self.options.batch_size, wants, {"sampling": sampling, "metrics": PYIQA_METRICS})
 
-    def measure(self, frames: np.ndarray) -> dict[str, np.ndarray]:
+    def measure(self, frames: np.ndarray, names: Sequence[str] = offers) -> dict[str, np.ndarray]:
+        """Values (n,) by name of frames (n,H,W,3), uint8 or float in [0,1]."""
         import torch
 
-        images = torch.from_numpy(np.ascontiguousarray(frames)).to(self.device).permute(0, 3, 1, 2).float().div(255)
+        self.require(*names)
+        images = torch.from_numpy(np.ascontiguousarray(frames)).to(self.device).permute(0, 3, 1, 2).float()
+        images = images.div_(255) if frames.dtype == np.uint8 else images
         with torch.inference_mode():
-            found = {name: metric(images) for name, metric in _pyiqa_metrics(self.path, self.device).items()}
+            found = {name: _pyiqa_metric(PYIQA_METRICS[name], self.path, self.device)(images) for name in names}
         return {name: values.float().cpu().numpy().reshape(-1) for name, values in found.items()}
 
 
-@lru_cache(maxsize=1)
-def _pyiqa_metrics(path: Path, device: str) -> dict[str, Any]:
-    """The metrics of pyiqa. It looks for checkpoints in torch's hub folder and downloads missing ones; here all are on disk."""
+@lru_cache(maxsize=4)
+def _pyiqa_metric(known: str, path: Path, device: str) -> Any:
+    """A metric of pyiqa. It looks for checkpoints in torch's hub folder and downloads missing ones; here all are on disk."""
     import torch
 
     torch.hub.set_dir(str(path))
     import pyiqa
 
-    return {name: pyiqa.create_metric(known, device=torch.device(device)) for name, known in PYIQA_METRICS.items()}
+    return pyiqa.create_metric(known, device=torch.device(device))
 
 
 @backend(role="image_reward", name="image-reward", title="ImageReward-v1.0", embedded=False, weights=("image-reward",))

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from evo.core import metrics
 from evo.core.trajectory import PosePath3D
-from lookback.benchmarks.mind.actions import action_name, detect_convention
+from lookback.benchmarks.mind.actions import action_name, detect_convention, released_name
 from lookback.camera.poses import from_yaw_pitch_roll
+from lookback.errors import NotScorable, ParameterError, Reason
 from lookback.metrics.functional import action_rpe, rpe
 from scipy.spatial.transform import Rotation
 
@@ -82,14 +83,14 @@ def test_half_turns_are_outliers() -> None:
 
 
 class TestGroups:
-    ACTIONS = ("forward",) * 5 + ("look_right",) * 4 + ("forward+look_right",) * 3 + ("none",) * 2
+    ACTIONS = ("forward",) * 5 + ("look_right",) * 4 + ("forward+look_right",) * 3 + ("no_op",) * 2
 
     def test_groups_hold_their_transitions(self, rng: np.random.Generator) -> None:
         truth = wandering(rng, 14)
         groups = action_rpe(truth, similarity_copy(truth, rng, 1.5), self.ACTIONS)
         counts = {name: stats["count"] for name, stats in groups.items()}
         expected = {"__overall__": 13, "translation": 5, "rotation": 4, "other": 3, "act:forward": 5, "act:look_right": 4}
-        assert counts == expected | {"act:forward+look_right": 3, "act:none": 1}
+        assert counts == expected | {"act:forward+look_right": 3, "act:no_op": 1}
         assert set(groups["translation"]) == {
             "count",
             "rpe_trans_mean",
@@ -102,7 +103,7 @@ class TestGroups:
         truth = wandering(rng, 14)
         groups = action_rpe(truth, truth, self.ACTIONS, variant="official")
         assert "rotation" not in groups
-        assert groups["other"]["count"] == 7
+        assert groups["other"]["count"] == 8  # 4 looks, 3 combinations and a rest
 
     def test_errors_land_in_the_group_of_their_action(self, rng: np.random.Generator) -> None:
         truth = wandering(rng, 14)
@@ -117,4 +118,20 @@ class TestGroups:
         released, readme = {"ws": 1, "ad": 0, "ud": 0, "lr": 2}, {"ws": 0, "lr": 1}
         assert detect_convention([released]) == "code"
         assert detect_convention([readme]) == "readme"
+        assert detect_convention([{"ws": 1, "ad": 0, "ud": 0, "lr": 0}]) == "code"  # all four axes, though no 2
         assert action_name(released, "code") == action_name(readme, "readme") == "forward+look_right"
+        assert action_name({"ws": 0, "ad": 0, "ud": 0, "lr": 0}, "code") == "no_op"
+
+    def test_the_released_code_takes_every_file_for_its_own_convention(self) -> None:
+        assert released_name({"ws": 0, "ad": 1, "ud": 0, "lr": 2}) == "left+look_right"
+        with pytest.raises(ParameterError, match="has no 'ad'"):
+            released_name({"ws": 0, "time": 3})
+
+
+def test_fewer_than_eight_steps_have_no_score(rng: np.random.Generator) -> None:
+    truth = wandering(rng, 8)
+    with pytest.raises(NotScorable) as caught:
+        action_rpe(truth, truth, ["forward"] * 8, variant="official")
+    assert caught.value.reason is Reason.TOO_FEW_VALUES
+    nine = wandering(rng, 9)
+    assert action_rpe(nine, nine, ["forward"] * 9, variant="official")["__overall__"]["count"] == 8

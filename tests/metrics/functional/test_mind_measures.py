@@ -11,8 +11,10 @@ import torch
 from lookback.benchmarks.mind.metrics.fidelity import frame_measures
 from lookback.benchmarks.mind.metrics.shared import lcm_length, scored_length
 from lookback.errors import NotScorable, Reason
+from lookback.measures.checks import Variant
 from lookback.metrics.functional import dino_mse, gsc, lcm, preprocess, visual
 from torchmetrics.functional.image import peak_signal_noise_ratio, structural_similarity_index_measure
+from torchvision.transforms.functional import center_crop
 
 
 def tensor(frame: np.ndarray) -> torch.Tensor:
@@ -36,10 +38,26 @@ class TestLcm:
                 peak_signal_noise_ratio(tensor(p), tensor(t), data_range=1.0).item(), abs=1e-4
             )
             assert result["ssim"][index] == pytest.approx(
-                structural_similarity_index_measure(tensor(p), tensor(t)).item(), abs=1e-5
+                structural_similarity_index_measure(tensor(p), tensor(t), data_range=1.0).item(), abs=1e-5
             )
         assert result["avg_ssim"] == pytest.approx(result["ssim"].mean())
         assert result["length"] == 3
+
+    def test_the_range_of_ssim_is_1_also_for_pale_frames(self, videos: tuple[np.ndarray, np.ndarray]) -> None:
+        """The released code passes data_range=1.0. The range of the pair itself would call pale frames far more different."""
+        pale = [0.4 + 0.1 * video for video in videos]
+        found = lcm(*pale)["ssim"]
+        whole, own = (
+            [structural_similarity_index_measure(tensor(p), tensor(t), data_range=known).item() for p, t in zip(*pale, strict=True)]
+            for known in (1.0, None)
+        )
+        assert found == pytest.approx(whole, abs=1e-5)
+        assert min(np.subtract(whole, own)) > 0.02
+
+    def test_two_different_plain_frames_have_a_similarity(self) -> None:
+        a, b = np.full((1, 24, 32, 3), 0.25, np.float32), np.full((1, 24, 32, 3), 0.75, np.float32)
+        expected = structural_similarity_index_measure(tensor(a[0]), tensor(b[0]), data_range=1.0).item()
+        assert lcm(a, b)["avg_ssim"] == pytest.approx(expected, abs=1e-6)
 
     def test_uint8_frames_score_as_their_floats(self, videos: tuple[np.ndarray, np.ndarray]) -> None:
         whole = [np.round(video * 255).astype(np.uint8) for video in videos]
@@ -64,15 +82,12 @@ class TestLcm:
 
 
 class TestOfficialBatches:
-    @pytest.mark.parametrize(("frames", "scored"), [(81, 0), (100, 0), (162, 100), (200, 100), (250, 200), (302, 300)])
-    def test_the_last_batch_is_dropped(self, frames: int, scored: int) -> None:
-        assert scored_length(frames, variant="official") == scored
+    @pytest.mark.parametrize(
+        ("frames", "scored"), [(1, 0), (81, 0), (100, 0), (101, 100), (162, 100), (200, 100), (201, 200), (250, 200)]
+    )
+    def test_the_batch_that_ends_the_clip_is_not_scored(self, frames: int, scored: int) -> None:
+        assert scored_length(frames, 100) == scored
         assert scored_length(frames) == frames
-
-    def test_a_last_batch_of_one_frame_crashes(self) -> None:
-        with pytest.raises(NotScorable) as caught:
-            scored_length(101, variant="official")
-        assert caught.value.reason is Reason.UNDEFINED
 
     def test_81_frames_have_a_score_only_when_corrected(self, rng: np.random.Generator) -> None:
         video = rng.random((81, 12, 12, 3)).astype(np.float32)
@@ -96,16 +111,35 @@ class TestGsc:
         for name in ("mse", "psnr", "ssim"):
             assert result[name] == pytest.approx(expected[name])
 
+    def test_official_scores_mirror_videos_whole(self, rng: np.random.Generator) -> None:
+        video = rng.random((60, 12, 12, 3)).astype(np.float32)
+        assert gsc(video, variant="official")["length"] == 30
+
+    @pytest.mark.parametrize("half", [1, 11, 81])
+    def test_official_fails_on_a_last_batch_of_one_frame(self, half: int) -> None:
+        video = np.zeros((2 * half, 12, 12, 3), np.float32)
+        assert gsc(video)["length"] == half
+        with pytest.raises(NotScorable) as caught:
+            gsc(video, variant="official")
+        assert caught.value.reason is Reason.UNDEFINED
+
+    @pytest.mark.parametrize("variant", ["corrected", "official"])
+    def test_an_odd_number_of_frames_has_no_halves(self, variant: Variant) -> None:
+        with pytest.raises(NotScorable) as caught:
+            gsc(np.zeros((81, 12, 12, 3), np.float32), variant=variant)
+        assert caught.value.reason is Reason.INVALID_INPUT and "81" in caught.value.detail
+
 
 class TestPreprocess:
-    @pytest.mark.parametrize(("height", "width"), [(1080, 1920), (480, 832), (576, 1024), (1000, 1000), (720, 1280)])
+    @pytest.mark.parametrize(
+        ("height", "width"), [(1080, 1920), (480, 832), (576, 1024), (1000, 1000), (720, 1280), (720, 1283), (360, 641)]
+    )
     def test_equals_torch_s_bilinear_without_antialias(self, height: int, width: int, rng: np.random.Generator) -> None:
         frame = rng.integers(0, 256, (height, width, 3), dtype=np.uint8)
         scale = max(720 / height, 1280 / width)
         size = (round(height * scale), round(width * scale))
         scaled = torch.nn.functional.interpolate(tensor(frame), size=size, mode="bilinear", align_corners=False, antialias=False)[0]
-        top, left = (size[0] - 720) // 2, (size[1] - 1280) // 2
-        expected = scaled[:, top : top + 720, left : left + 1280].permute(1, 2, 0).numpy() / 255.0
+        expected = center_crop(scaled, [720, 1280]).permute(1, 2, 0).numpy() / 255.0
         np.testing.assert_allclose(preprocess(frame), expected, atol=2e-4)
 
 
@@ -143,7 +177,7 @@ def test_at_least_eight_times_faster_than_torchmetrics(photo: np.ndarray) -> Non
     def theirs() -> float:
         torch.nn.functional.mse_loss(x, y)
         peak_signal_noise_ratio(x, y, data_range=1.0)
-        return structural_similarity_index_measure(x, y).item()
+        return structural_similarity_index_measure(x, y, data_range=1.0).item()
 
     def cpu_seconds(work: object, repeats: int) -> float:
         best = np.inf

@@ -39,6 +39,18 @@ class FrameFeatures(EncoderBackend):
         job.push(job.wants, frames)
         return job.finish()
 
+    def tokens(self, frames: np.ndarray, shaping: Shaping) -> np.ndarray:
+        """Patch tokens (n,P,D) float32 of frames (n,H,W,3), uint8 or float in [0,1]. Nothing is rounded."""
+        import torch
+
+        scale = 1.0 if frames.dtype == np.uint8 else 255.0
+        pixels = torch.from_numpy(frames.astype(np.float32) * np.float32(scale)).to(self.device)
+        model = self.encoder
+        with torch.inference_mode():
+            images, cells = shaping.shape(pixels, model.patch, model.normalisation)
+            valid = torch.from_numpy(cells).to(self.device).expand(len(frames), -1, -1)
+            return model(images, valid)[1].float().cpu().numpy()
+
 
 class FeatureJob:
     """Computes the features of the wanted frames of one clip."""

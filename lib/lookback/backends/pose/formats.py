@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -179,11 +180,27 @@ FORMATS: dict[str, Callable[[Path, VideoInfo], PoseTrack]] = {
 
 
 def read_poses(path: Path, format: str, info: VideoInfo) -> PoseTrack:
-    """Read the camera path from a file of one of `FORMATS`; a ContractError says what is wrong with the file."""
-    if format not in FORMATS:
+    """Read the camera path from a file of one of `FORMATS`; a ContractError says what is wrong with the file.
+
+    `colmap@48` means: the first pose is that of frame 48, and the others follow frame by frame.
+    """
+    name, _, start = format.partition("@")
+    if name not in FORMATS or not (start.isdecimal() or format == name):
         raise ContractError(f"{path}: pose format '{format}' is not known; use one of {', '.join(FORMATS)}")
     try:
-        return FORMATS[format](path, info)
+        found = FORMATS[name](path, info)
+        return _from_frame(found, int(start), path, info) if start else found
     except (ValueError, TypeError, IndexError, ArithmeticError) as error:  # arrays with a shape or type that no estimator writes
         message = " ".join(str(error).split())[:200]
         raise ContractError(f"{path}: does not hold poses as {format} writes them ({message}); estimate them again") from None
+
+
+def _from_frame(found: PoseTrack, start: int, path: Path, info: VideoInfo) -> PoseTrack:
+    """The same poses, the first of which belongs to frame `start`."""
+    index = start + np.arange(len(found.c2w))
+    if index[-1] >= info.n_frames:
+        raise ContractError(
+            f"{path}: has {len(index)} poses, but only {max(0, info.n_frames - start)} frames follow frame {start}, where they "
+            f"begin; write the pose of frame {start} first"
+        )
+    return replace(found, frame_index=index, notes=(f"the first pose is that of frame {start}",))

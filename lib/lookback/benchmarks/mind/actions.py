@@ -2,7 +2,8 @@
 
 Every row has the axes ws, ad, ud, lr. Two conventions exist. The released code (`code`): 0 = none, 1 = forward / left / up / left,
 2 = the opposite. The README (`readme`): 0 = forward / left / up / left, 1 = the opposite, and an absent key means no motion on that
-axis. A file that contains a 2 follows `code`.
+axis. A file that contains a 2 follows `code`, and so does one whose every row has all four axes: read as the README says, its
+camera would move on all of them in every frame.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ AXES: dict[str, tuple[str, str, str]] = {
     "lr": ("yaw", "left", "right"),
 }
 CONVENTIONS = ("code", "readme")
+NO_ACTION = "no_op"  # the released code's word for a resting frame
 
 
 def detect_convention(data: Sequence[Mapping[str, Any]]) -> str:
-    """`code` when any axis holds a 2, else `readme`."""
-    return "code" if any(row.get(axis) == 2 for row in data for axis in AXES) else "readme"
+    """`code` when any axis holds a 2 or no row lacks an axis, else `readme`."""
+    opposite = any(row.get(axis) == 2 for row in data for axis in AXES)
+    return "code" if opposite or all(axis in row for row in data for axis in AXES) else "readme"
 
 
 def _directions(row: Mapping[str, Any], convention: str) -> tuple[tuple[str, str], ...]:
@@ -70,11 +73,20 @@ def _axis_value(item: Motion, axis_of: Mapping[str, tuple[str, list[str]]], offs
 
 
 def action_name(row: Mapping[str, Any], convention: str) -> str:
-    """MIND's group name of a row: `forward`, `look_right`, combined `forward+look_right`, or `none`."""
+    """MIND's label of a row: `forward`, `look_right`, combined `forward+look_right`, or `no_op`."""
     names = {"yaw": "look_", "pitch": "look_"}
     words = {"back": "backward"}
     parts = [names.get(kind, "") + words.get(direction, direction) for kind, direction in _directions(row, convention)]
-    return "+".join(parts) or "none"
+    return "+".join(parts) or NO_ACTION
+
+
+def released_name(row: Mapping[str, Any]) -> str:
+    """The label that the released code gives: every axis must be there, and only 1 and 2 mean something."""
+    if missing := [axis for axis in AXES if axis not in row]:
+        raise ParameterError(
+            f"MIND action at frame {row.get('time')} has no '{missing[0]}', without which the released code stops."
+        )
+    return action_name({axis: row[axis] if row[axis] in (1, 2) else 0 for axis in AXES}, "code")
 
 
 POSITIONS = ("actor_pos", "actor_rpy", "camera_pos", "camera_rpy")
@@ -132,7 +144,13 @@ def read_actions(path: Path, convention: str) -> Actions:
             path, "data", "holds the value 2, which the README's convention does not have", "set action_convention to code"
         )
     names = tuple(action_name(row, spoken) for row in rows)
-    return Actions(path, mark, total, document.text("caption", ""), names, spoken)
+    return Actions(path, mark, total, _caption(document), names, spoken)
+
+
+def _caption(document: Document) -> str:
+    """The caption. It may be absent or empty: only metrics that need a prompt miss it."""
+    value = document.get("caption")
+    return "" if value is None or (isinstance(value, str) and not value.strip()) else document.text("caption")
 
 
 def _check_row(path: Path, row: Any, index: int) -> None:

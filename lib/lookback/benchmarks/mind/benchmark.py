@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lookback.benchmark import Benchmark, Export, SelfCheck
@@ -9,6 +11,7 @@ from lookback.registry import benchmark
 
 if TYPE_CHECKING:
     from lookback.layouts.writing import Writer
+    from lookback.parity import ParityRow
     from lookback.published.printed import PrintedPaper
     from lookback.report.paper import PaperData
     from lookback.report.table import PaperTable
@@ -25,7 +28,7 @@ class Mind(Benchmark):
     parts_are_measures = True
     not_reproduced = (
         "MIND: a task whose action.json does not load repeats the row before it (here: a reason)",
-        "MIND: PSNR of identical frames is Infinity in the JSON (here: null and a note)",
+        "MIND: PSNR of identical frames is Infinity in the JSON (here: null and a note; the official mean is undefined)",
         "MIND: the pose cache is keyed on the path, so that a replaced video keeps its old poses (here: on the content)",
     )
     profiled = ("mind-mem_test", "mind-mirror_test")
@@ -49,6 +52,11 @@ class Mind(Benchmark):
         from lookback.benchmarks.mind.selfcheck import PLACES
 
         return SelfCheck(PLACES)
+
+    def parity(self, peer: Path, clips: Path | None) -> Iterator[ParityRow]:
+        from lookback.benchmarks.mind.parity import parity
+
+        return parity(peer, clips)
 
     def printed(self) -> PrintedPaper:
         from lookback.benchmarks.mind.printed import PAPER

@@ -2,7 +2,7 @@
 
 Source: MIND's README, "How to order your test files" and "Dataset Format". Ground truth lies in `{perspective}/test/{test_type}`,
 generated videos in `{perspective}/{test_type}`; mirror_test has no ground truth and one video per action path. `images.txt` beside
-the ground truth is COLMAP's camera path.
+the ground truth is COLMAP's camera path; its first pose is that of frame mark_time, and the released files hold 97.
 """
 
 from __future__ import annotations
@@ -148,10 +148,10 @@ class _Reader:
             truth.confirm(folder / "action.json", folder / "action.json", "actions")
             actions = self._actions(folder / "action.json")
             values |= {"actions": portable(actions.path), **actions.values()}
-        if (folder / "images.txt").exists():
+        if actions is not None and (folder / "images.txt").exists():  # without mark_time its poses belong to no frame
             with self.findings.guard("gt_poses", item):
                 path = truth.file("images.txt", folder / "images.txt", "gt_poses", base=folder)
-                values |= {"gt_poses": portable(path), "gt_poses_format": "colmap"}
+                values |= {"gt_poses": portable(path), "gt_poses_format": f"colmap@{actions.mark_time}"}
         return values, actions
 
     def _actions(self, path: Path) -> Actions:

@@ -16,6 +16,7 @@ from lookback.layouts.writing import Delivery, Film, Request, write_json, write_
 
 folders: tuple[str, ...] = ("mind",)
 TRUTH, GENERATED = "MIND-Data", "test_root"
+POSES = 97  # the most poses in a released images.txt, from mark_time on
 
 
 def folder(request: Request) -> str:
@@ -29,7 +30,8 @@ def write_truth(root: Path, request: Request, truth: Film) -> None:
     place = root / TRUTH / request.setting / "test" / request.subset / request.sample_id
     write_video(place / "video.mp4", truth.frames, request.fps)
     write_json(place / "action.json", _actions(request, truth))
-    (place / "images.txt").write_text(colmap_images(truth.c2w), encoding="utf-8")
+    predicted = truth.c2w[request.mark_time :][:POSES]
+    (place / "images.txt").write_text(colmap_images(predicted), encoding="utf-8")
 
 
 def write_clip(root: Path, delivery: Delivery, film: Film) -> None:

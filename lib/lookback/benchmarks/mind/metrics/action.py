@@ -10,22 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookback.artifacts import PoseTrack, TruePoseTrack
-from lookback.benchmarks.mind.actions import action_name, detect_convention
-from lookback.benchmarks.mind.metrics.shared import mind_metric, predicted_frames, variant_of
+from lookback.benchmarks.mind.actions import NO_ACTION, action_name, detect_convention, released_name
+from lookback.benchmarks.mind.metrics.shared import mind_metric, predicted_frames, preset
 from lookback.camera.alignment import apply_similarity, umeyama
 from lookback.camera.poses import inverse, rotation_angle_deg
-from lookback.errors import NotScorable, Reason
-from lookback.measures.checks import Variant, require_equal_length, require_poses, require_variant
+from lookback.errors import NotScorable, ParameterError, Reason
+from lookback.measures.checks import Variant, require_equal_length, require_poses
 from lookback.paths import resolve
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
-MAX_ROTATION_DEG = 179.0
-MAX_TRANSLATION = 1e9
-MIN_VALID = 8
-NO_ACTION = "none"
 TRANSLATIONS = frozenset({"forward", "backward", "left", "right"})
-ROTATIONS = frozenset({"cam_left", "cam_right", "cam_up", "cam_down"})
+ROTATIONS = frozenset({"cam_left", "cam_right", "cam_up", "cam_down", "yaw_left", "yaw_right", "pitch_up", "pitch_down"})
 LOOKS = frozenset({"look_left", "look_right", "look_up", "look_down"})
+APART = "apart"  # the group of labels that count in `__overall__` and under their own name only
 
 
 class RelativeErrors(NamedTuple):
@@ -36,10 +33,21 @@ class RelativeErrors(NamedTuple):
     valid: NDArray[np.bool_]
 
 
-def relative_pose_errors(gt_c2w: ArrayLike, c2w: ArrayLike) -> RelativeErrors:
+class Limits(NamedTuple):
+    """Larger errors are failures of the pose estimator and are left out; fewer steps than `min_steps` give no result."""
+
+    max_rotation_deg: float = 179.0
+    max_translation: float = 1e9
+    min_steps: int = 8
+
+
+RELEASED = Limits()
+
+
+def relative_pose_errors(gt_c2w: ArrayLike, c2w: ArrayLike, limits: Limits = RELEASED) -> RelativeErrors:
     """E_i = (Q_i^-1 Q_{i+1})^-1 (P_i^-1 P_{i+1}), Q the truth and P the generated path after Umeyama Sim(3) of positions onto Q.
 
-    Errors above 179 deg or 1e9 are outliers. A camera that never translates has scale 0: its steps are then 0 long.
+    A camera that never translates has scale 0: its steps are then 0 long.
     """
     truth, generated = require_poses(gt_c2w, "gt_c2w", at_least=2), require_poses(c2w, "c2w", at_least=2)
     require_equal_length(truth, generated, "gt_c2w and c2w")
@@ -47,16 +55,16 @@ def relative_pose_errors(gt_c2w: ArrayLike, c2w: ArrayLike) -> RelativeErrors:
     error = inverse(inverse(truth[:-1]) @ truth[1:]) @ (inverse(aligned[:-1]) @ aligned[1:])
     translation = np.linalg.norm(error[:, :3, 3], axis=1)
     rotation = rotation_angle_deg(np.eye(3), error)
-    return RelativeErrors(translation, rotation, (rotation <= MAX_ROTATION_DEG) & (translation <= MAX_TRANSLATION))
+    return RelativeErrors(translation, rotation, (rotation <= limits.max_rotation_deg) & (translation <= limits.max_translation))
 
 
 def rpe(gt_c2w: ArrayLike, c2w: ArrayLike) -> dict[str, float]:
     """Relative pose error with delta 1 after Sim(3) alignment: count, rpe_trans_mean/median, rpe_rot_mean_deg/median_deg.
 
-    Fewer than 8 valid transitions give no result.
+    Fewer than 8 valid steps give no result.
     """
     errors = relative_pose_errors(gt_c2w, c2w)
-    return _statistics(errors, errors.valid, minimum=MIN_VALID)
+    return _statistics(errors, errors.valid, minimum=RELEASED.min_steps)
 
 
 def action_rpe(
@@ -65,36 +73,43 @@ def action_rpe(
     """The statistics of `rpe` overall and by action group: __overall__, translation, rotation, other, act:<name>.
 
     `actions[i]` is the label at frame i (`lookback.benchmarks.mind.actions.action_name`), the action of the step from i to i+1.
-    Combined actions ("forward+look_right") are `other`. Official knows rotations only as cam_*, so that look_* lands in `other`.
+    Combined actions ("forward+look_right") are `other`. Official knows rotations only as cam_*, yaw_* and pitch_*, so that look_*
+    lands in `other`, as does resting (`no_op`).
     """
-    require_variant(variant, ("corrected", "official"))
-    errors = relative_pose_errors(gt_c2w, c2w)
+    groups = preset("action", variant)
+    return grouped(relative_pose_errors(gt_c2w, c2w), actions, groups["looks"], groups["rest"])
+
+
+def grouped(
+    errors: RelativeErrors, actions: Sequence[str], looks: str, rest: str, min_steps: int = RELEASED.min_steps
+) -> dict[str, dict[str, float]]:
+    """The statistics of each group of steps. `looks` and `rest` name the group of look_* and of resting steps."""
     if len(actions) < len(errors.valid):
-        raise NotScorable(Reason.LENGTH_MISMATCH, f"{len(actions)} actions for {len(errors.valid)} transitions")
+        raise NotScorable(Reason.LENGTH_MISMATCH, f"{len(actions)} actions for {len(errors.valid)} steps")
     labels = np.array(actions[: len(errors.valid)], dtype=object)
-    groups = {"__overall__": _statistics(errors, errors.valid, minimum=MIN_VALID)}
-    kinds = np.array([action_group(label, variant=variant) for label in labels], dtype=object)
+    found = {"__overall__": _statistics(errors, errors.valid, minimum=min_steps)}
+    kinds = np.array([action_group(label, looks, rest) for label in labels], dtype=object)
     members = [(name, kinds == name) for name in ("translation", "rotation", "other")]
     members += [(f"act:{name}", labels == name) for name in sorted(set(labels))]
     for name, chosen in members:
         if (chosen & errors.valid).any():
-            groups[name] = _statistics(errors, chosen & errors.valid)
-    return groups
+            found[name] = _statistics(errors, chosen & errors.valid)
+    return found
 
 
-def action_group(label: str, *, variant: Variant = "corrected") -> str:
-    """translation, rotation or other; standing still belongs to no group but the overall one."""
+def action_group(label: str, looks: str = "rotation", rest: str = APART) -> str:
+    """translation, rotation or other. `looks` and `rest` say where look_* and resting belong."""
     if label in TRANSLATIONS:
         return "translation"
-    if label in ROTATIONS or (variant == "corrected" and label in LOOKS):
+    if label in ROTATIONS:
         return "rotation"
-    return NO_ACTION if label == NO_ACTION else "other"
+    return looks if label in LOOKS else rest if label == NO_ACTION else "other"
 
 
 def _statistics(errors: RelativeErrors, chosen: NDArray[np.bool_], minimum: int = 1) -> dict[str, float]:
     count = int(chosen.sum())
     if count < minimum:
-        raise NotScorable(Reason.TOO_FEW_VALUES, f"{count} valid transitions, at least {minimum} are needed")
+        raise NotScorable(Reason.TOO_FEW_VALUES, f"{count} valid steps, at least {minimum} are needed")
     translation, rotation = errors.translation[chosen], errors.rotation_deg[chosen]
     return {
         "count": count,
@@ -116,23 +131,24 @@ def _statistics(errors: RelativeErrors, chosen: NDArray[np.bool_], minimum: int 
     subsets=("mem_test", "action_space_test"),
     equation="relative pose error with delta 1 after Umeyama Sim(3), by action group",
     source="MIND, action",
-    differences={"official": "look_* actions land in `other`, never in `rotation`"},
 )
 def score(context: ScoringClip) -> Scored:
-    """Items `<group>:trans` and `<group>:rot`; each transition's rotation error is a unit."""
-    frames, truth_frames = predicted_frames(context)
-    generated, expected = context.artifact(PoseTrack).at(frames), context.artifact(TruePoseTrack).at(truth_frames)
-    done = frame_actions(context)
-    if len(done) <= truth_frames[-1]:
-        raise NotScorable(Reason.LENGTH_MISMATCH, f"{len(done)} actions for {truth_frames[-1] + 1} frames of the ground truth")
-    labels = [done[frame] for frame in truth_frames]
-    groups = action_rpe(expected, generated, labels, variant=variant_of(context))
+    """Items `<group>:trans` and `<group>:rot`; each step's rotation error is a unit."""
+    path, truth = context.artifact(PoseTrack), context.artifact(TruePoseTrack)
+    frames, truth_frames = posed_frames(context, path, truth)
+    labels = frame_actions(context)[truth_frames[0] : truth_frames[-1] + 1]
+    if len(labels) + 1 < len(frames):
+        raise NotScorable(Reason.LENGTH_MISMATCH, f"{len(labels)} actions for {len(frames) - 1} steps from mark_time on")
+    limits = Limits(
+        context.number("max_rotation_deg"), context.number("max_translation"), min_steps=int(context.number("min_steps"))
+    )
+    errors = relative_pose_errors(truth.at(truth_frames), path.at(frames), limits)
+    groups = grouped(errors, labels, str(context.setting("looks")), str(context.setting("rest")), limits.min_steps)
     items = []
     for name, values in groups.items():
         count = int(values["count"])
         items.append(Item(values["rpe_trans_mean"], values["rpe_trans_median"], f"{name}:trans", n_units=count))
         items.append(Item(values["rpe_rot_mean_deg"], values["rpe_rot_median_deg"], f"{name}:rot", n_units=count))
-    errors = relative_pose_errors(expected, generated)
     units = [
         Unit(f"f{int(frame)}", "frame", float(rotation), float(translation), int(frame), detail=label)
         for frame, rotation, translation, label in zip(frames[1:], errors.rotation_deg, errors.translation, labels, strict=False)
@@ -140,12 +156,35 @@ def score(context: ScoringClip) -> Scored:
     return Scored(items, units)
 
 
+def posed_frames(context: ScoringClip, path: PoseTrack, truth: PoseTrack) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(generated frames, ground-truth frames) from mark_time on, as far as both camera paths reach.
+
+    `images.txt` of the released ground truth holds 97 poses from mark_time on. Beyond its end a path would stand still, and a
+    camera that keeps moving would be compared with a frozen one.
+    """
+    frames, truth_frames = predicted_frames(context, int(context.number("max_frames")) or None)
+    first, last = int(truth.frame_index[0]), int(truth.frame_index[-1])
+    if first > truth_frames[0]:
+        raise NotScorable(
+            Reason.INVALID_INPUT, f"the ground truth's poses begin at frame {first}, after mark_time {truth_frames[0]}"
+        )
+    count = int(((frames <= path.frame_index[-1]) & (truth_frames <= last)).sum())
+    if count < 2:
+        raise NotScorable(Reason.TOO_SHORT, f"{count} frames from mark_time on have a pose in both paths, a step needs 2")
+    return frames[:count], truth_frames[:count]
+
+
 def frame_actions(context: ScoringClip) -> list[str]:
-    """The action at each ground-truth frame. The convention of action.json is detected unless the run names it."""
+    """The action at each ground-truth frame. Officially 1 and 2 always mean the released code's directions."""
     path = resolve(context.need("actions"))
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))["data"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise NotScorable(Reason.INVALID_INPUT, f"{path.name} does not load: {error}") from None
-    convention = context.clip.extras.get("action_convention") or detect_convention(rows)
-    return [action_name(row, convention) for row in rows]
+    try:
+        if context.setting("convention") == "code":
+            return [released_name(row) for row in rows]
+        convention = context.clip.extras.get("action_convention") or detect_convention(rows)
+        return [action_name(row, convention) for row in rows]
+    except ParameterError as error:
+        raise NotScorable(Reason.INVALID_INPUT, str(error)) from None

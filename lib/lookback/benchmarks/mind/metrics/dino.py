@@ -7,16 +7,15 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.artifacts import Features
+from lookback.backends.features.geometry import ResizeCrop, Shaping
 from lookback.benchmarks.mind.metrics.shared import (
+    frame_size,
     mind_metric,
     predicted_frames,
     preprocess,
-    scored_length,
-    variant_of,
+    scored_frames,
     video_max_time,
 )
-from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Array, require_equal_size, require_finite
 from lookback.scoring import Item, Paired, PixelScoring, Scored, ScoringClip, Unit
 
@@ -46,20 +45,23 @@ BATCH = 8  # pairs encoded at once
 class FrameEncoder(Protocol):
     """The backend of the role `features`."""
 
-    def encode(self, frames: NDArray[np.uint8]) -> Features: ...
+    @property
+    def weights(self) -> tuple[str, ...]: ...
+
+    def tokens(self, frames: NDArray[np.float32], shaping: Shaping) -> NDArray[np.float32]: ...
 
 
 class FeatureErrors:
     """Feature error of each pair of frames, encoded in small batches."""
 
-    def __init__(self, encoder: FrameEncoder):
-        self.encoder = encoder
-        self.waiting: list[tuple[int, NDArray[np.uint8], NDArray[np.uint8]]] = []
+    def __init__(self, encoder: FrameEncoder, size: tuple[int, int], shaping: Shaping):
+        self.encoder, self.size, self.shaping = encoder, size, shaping
+        self.waiting: list[tuple[int, NDArray[np.float32], NDArray[np.float32]]] = []
         self.found: dict[int, float] = {}
 
     def push(self, index: int, frame: Array, truth: Array | None) -> None:
         assert truth is not None
-        self.waiting.append((index, _picture(frame), _picture(truth)))
+        self.waiting.append((index, preprocess(frame, *self.size), preprocess(truth, *self.size)))
         if len(self.waiting) == BATCH:
             self._encode()
 
@@ -70,16 +72,21 @@ class FeatureErrors:
 
     def _encode(self) -> None:
         indices, frames, truths = zip(*self.waiting, strict=True)
-        made = self.encoder.encode(np.stack([*frames, *truths]))
-        patches = made.picture_patches().astype(np.float64)
-        errors = dino_mse(patches[: len(frames)], patches[len(frames) :])
+        tokens = self.encoder.tokens(np.stack([*frames, *truths]), self.shaping)
+        errors = dino_mse(tokens[: len(frames)], tokens[len(frames) :])
         self.found |= dict(zip(indices, map(float, errors), strict=True))
         self.waiting = []
 
 
-def _picture(frame: Array) -> NDArray[np.uint8]:
-    picture: NDArray[np.uint8] = np.rint(preprocess(frame) * 255.0).astype(np.uint8)
-    return picture
+def shaping_of(context: ScoringClip) -> ResizeCrop:
+    """How the network's processor prepares a frame: squeezed to a square, without a crop."""
+    return ResizeCrop(
+        resize=0,
+        crop=int(context.number("side")),
+        interpolation=str(context.setting("interpolation")),
+        antialias=bool(context.setting("antialias")),
+        rescale_twice=bool(context.setting("rescale_twice")),
+    )
 
 
 @mind_metric(
@@ -94,19 +101,23 @@ def _picture(frame: Array) -> NDArray[np.uint8]:
     subsets=("mem_test", "action_space_test"),
     equation="mean squared error of L2-normalised patch tokens",
     source="MIND, dino",
-    constants=("dino_every", "video_max_time"),
-    differences={"official": "the loop drops its last batch of 100 frames"},
     pixels=True,
 )
 def score(context: ScoringClip) -> PixelScoring:
     """The prediction's patch features against the truth's; `dino_every` takes fewer frames, and the item says so."""
     frames, truth = predicted_frames(context, video_max_time(context))
-    length, every = scored_length(len(frames), variant=variant_of(context)), int(context.constant("dino_every", 1))
-    if length == 0:
-        raise NotScorable(Reason.TOO_SHORT, f"{len(frames)} frames leave none to score ({context.variant})")
-    encoder = context.backend("features")
-    every_pair = yield Paired(f"dino-{every}", lambda: FeatureErrors(encoder), frames[::every], truth[::every])
-    found = {frame: error for frame, error in every_pair.items() if frame < length}  # both variants share the pairs
+    length, every = scored_frames(context, len(frames)), int(context.number("dino_every"))
+    encoder, size, shaping = context.backend("features"), frame_size(context), shaping_of(context)
+    key = f"dino-{every}-{size}-{shaping}"
+    every_pair = yield Paired(key, lambda: FeatureErrors(encoder, size, shaping), frames[::every], truth[::every])
+    found = {frame: error for frame, error in every_pair.items() if frame < length}
     units = [Unit(f"f{frame}", "frame", error, error, frame) for frame, error in found.items()]
     mean = float(np.mean(list(found.values())))
-    return Scored([Item(mean, mean, detail=f"every {every}th frame" if every > 1 else "", n_units=len(units))], units)
+    return Scored([Item(mean, mean, detail=_departures(encoder, context, every), n_units=len(units))], units)
+
+
+def _departures(encoder: FrameEncoder, context: ScoringClip, every: int) -> str:
+    """What keeps the number from being the preset's own: frames left out, another network."""
+    network = str(context.setting("network"))
+    named = "" if network in encoder.weights else f"{encoder.weights[0]} in place of {network}"
+    return "; ".join(filter(None, [f"every {every}th frame" if every > 1 else "", named]))

@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lookback.benchmarks.mind.metrics.shared import (
+    HEIGHT,
+    WIDTH,
+    frame_size,
     lcm_length,
     mind_metric,
     predicted_frames,
     preprocess,
+    preset,
+    scored_frames,
     scored_length,
-    variant_of,
     video_max_time,
 )
 from lookback.errors import NotScorable, Reason
@@ -34,26 +40,14 @@ _POOL = ComparisonPool()
 
 
 # -- two frames -----------------------------------------------------------------------------------------------------------------
-def frame_measures(a: Array, b: Array, lpips: Distance | None = None) -> dict[str, float]:
-    """mse, psnr (peak 1), ssim (RGB, torchmetrics' defaults) and lpips of two frames (H,W,3) in [0,1].
-
-    torchmetrics' default data range is that of the pair: max(max a - min a, max b - min b). It is 0 for constant frames: identical
-    ones get an SSIM of 1, different ones have none.
-    """
+def frame_measures(a: Array, b: Array, lpips: Distance | None = None, data_range: float = 1.0) -> dict[str, float]:
+    """mse, psnr, ssim (RGB, torchmetrics' defaults but for the given data range) and lpips of two frames (H,W,3) in [0,1]."""
     first, second = unit_float(a), unit_float(b)
     comparison = _POOL.get(first.shape)
     comparison.load(first, second)
     mse = comparison.squared_error()
-    data_range = max(float(np.ptp(first)), float(np.ptp(second)))
-    similarity = comparison.ssim(data_range) if data_range > 0.0 else _constant_similarity(mse)
-    measures = {"mse": mse, "psnr": psnr_from_mse(mse), "ssim": similarity}
+    measures = {"mse": mse, "psnr": psnr_from_mse(mse, data_range), "ssim": comparison.ssim(data_range)}
     return measures if lpips is None else {**measures, "lpips": float(lpips(first, second))}
-
-
-def _constant_similarity(mse: float) -> float:
-    if mse > 0.0:
-        raise NotScorable(Reason.UNDEFINED, "two different constant frames have no data range for SSIM")
-    return 1.0
 
 
 # -- functional twins -----------------------------------------------------------------------------------------------------------
@@ -68,10 +62,12 @@ def lcm(
 ) -> dict[str, Any]:
     """Per-frame mse, psnr, ssim (and lpips, given a distance) of two videos (N,H,W,3) at one size, with their means `avg_*`.
 
-    `truth` starts at its frame `mark_time`; the comparison runs over the frames both have. Official drops the last batch of 100.
+    `truth` starts at its frame `mark_time`; the comparison runs over the frames both have. Official leaves out the batch of 100
+    that ends the clip.
     """
     predicted, expected = require_images(prediction, "prediction"), require_images(truth, "truth")
-    length = scored_length(lcm_length(len(expected), mark_time, len(predicted), video_max_time), variant=variant)
+    limit = lcm_length(len(expected), mark_time, len(predicted), video_max_time)
+    length = scored_length(limit, preset("lcm", variant)["read_batch"])
     if length == 0:
         raise NotScorable(
             Reason.TOO_SHORT, f"{len(predicted)} predicted and {len(expected)} true frames leave none to score ({variant})"
@@ -82,19 +78,29 @@ def lcm(
 
 
 def gsc(video: ArrayLike, *, lpips: Distance | None = None, variant: Variant = "corrected") -> dict[str, Any]:
-    """The measures of lcm between frame i and frame N-1-i of one video (N,H,W,3), i < N/2."""
+    """The measures of lcm between frame i and frame N-1-i of one video (N,H,W,3), i < N/2.
+
+    Official works in batches of 10 and fails on a batch of one frame.
+    """
     frames = require_images(video, "video")
-    length = scored_length(mirror_half(len(frames)), variant=variant)
-    if length == 0:
-        raise NotScorable(Reason.TOO_SHORT, f"{len(frames)} frames leave none to score ({variant})")
+    length = mirror_half(len(frames), preset("gsc", variant)["work_batch"])
     return measure_pairs(zip(frames[:length], frames[::-1][:length], strict=True), lpips)
 
 
-def mirror_half(n_frames: int) -> int:
-    """The length of each half; a mirror path has an even number of frames."""
+def mirror_half(n_frames: int, work_batch: int = 0) -> int:
+    """The length of each half; a mirror path has an even number of frames.
+
+    The released code measures `work_batch` pairs at a time. torchmetrics turns the result of a single pair into a plain number, and
+    the code then stops: halves of 1, 11, 21, ..., 81 frames have no official score.
+    """
     if n_frames == 0 or n_frames % 2:
         raise NotScorable(Reason.INVALID_INPUT, f"a mirror video needs an even number of frames, not {n_frames}")
-    return n_frames // 2
+    half = n_frames // 2
+    if work_batch and half % work_batch == 1:
+        raise NotScorable(
+            Reason.UNDEFINED, f"official: the released code fails on halves of {half} frames (a last batch of one frame)"
+        )
+    return half
 
 
 def measure_pairs(pairs: Iterable[tuple[Array, Array]], lpips: Distance | None = None) -> dict[str, Any]:
@@ -123,42 +129,51 @@ def measure_pairs(pairs: Iterable[tuple[Array, Array]], lpips: Distance | None =
     subsets=("mem_test", "action_space_test"),
     equation="mean over frames from mark_time of mse, psnr, ssim, lpips at 720x1280",
     source="MIND, lcm",
-    constants=("lpips", "lpips_every", "video_max_time"),
-    differences={"official": "the loop drops its last batch of 100 frames: 81 frames give no score at all"},
     pixels=True,
 )
 def score_lcm(context: ScoringClip) -> PixelScoring:
     """The prediction against the ground truth, frame by frame."""
     frames, truth = predicted_frames(context, video_max_time(context))
-    length = scored_length(len(frames), variant=variant_of(context))
-    if length == 0:
-        raise NotScorable(Reason.TOO_SHORT, f"{len(frames)} frames leave none to score ({context.variant})")
-    distance, missing = lpips_or_reason(context)
-    every = int(context.constant("lpips_every", 1))
-    found = yield Paired(f"lcm-{every}", lambda: MeasuredPairs(distance, every), frames, truth)  # both variants share the pairs
-    return scored_measures({int(frame): found[int(frame)] for frame in frames[:length]}, missing)
+    length = scored_frames(context, len(frames))
+    measure, missing = measure_or_reason(context)
+    every = int(context.number("lpips_every"))
+    key = f"lcm-{every}-{measure.key}"  # both variants share the pairs
+    found = yield Paired(key, lambda: MeasuredPairs(measure, every), frames, truth)
+    chosen = {int(frame): found[int(frame)] for frame in frames[:length]}
+    return scored_measures(chosen, missing, context.setting("identical") == "left_out")
+
+
+@dataclass(frozen=True)
+class PairMeasure:
+    """Brings both frames of a pair to MIND's size and measures them."""
+
+    height: int = HEIGHT
+    width: int = WIDTH
+    data_range: float = 1.0
+    distance: Distance | None = None
+
+    @property
+    def key(self) -> str:
+        return f"{self.height}x{self.width}-{self.data_range:g}"
+
+    def __call__(self, frame: Array, truth: Array, with_lpips: bool) -> dict[str, float]:
+        first, second = (preprocess(picture, self.height, self.width) for picture in (frame, truth))
+        return frame_measures(first, second, self.distance if with_lpips else None, self.data_range)
 
 
 class MeasuredPairs:
-    """Brings both frames of a pair to MIND's size and measures them, with LPIPS for every `every`th pair."""
+    """Measures pairs of frames on several threads, with LPIPS for every `every`th pair."""
 
-    def __init__(self, distance: Distance | None, every: int):
-        self.distance, self.every = distance, every
+    def __init__(self, measure: PairMeasure, every: int):
+        self.measure, self.every = measure, every
         self.queue: PairQueue[dict[str, float]] = PairQueue()
 
     def push(self, index: int, frame: Array, truth: Array | None) -> None:
         assert truth is not None
-        self.queue.push(index, self._with_lpips if index % self.every == 0 else _measured, frame, truth)
+        self.queue.push(index, partial(self.measure, with_lpips=index % self.every == 0), frame, truth)
 
     def finish(self) -> dict[int, dict[str, float]]:
         return self.queue.finish()
-
-    def _with_lpips(self, frame: Array, truth: Array) -> dict[str, float]:
-        return _measured(frame, truth, self.distance)
-
-
-def _measured(frame: Array, truth: Array, lpips: Distance | None = None) -> dict[str, float]:
-    return frame_measures(preprocess(frame), preprocess(truth), lpips)
 
 
 @mind_metric(
@@ -173,40 +188,44 @@ def _measured(frame: Array, truth: Array, lpips: Distance | None = None) -> dict
     subsets=("mirror_test",),
     equation="the measures of lcm between frame i and frame N-1-i",
     source="MIND, gsc",
-    constants=("lpips_every", "video_max_time"),
-    differences={"official": "the loop drops its last batch of 100 frames"},
     pixels=True,
 )
 def score_gsc(context: ScoringClip) -> PixelScoring:
     """The way out against the way back, in reversed order."""
     count = context.need("n_frames")
-    half = mirror_half(count)
-    length = scored_length(min(half, video_max_time(context) or half), variant=variant_of(context))
-    if length == 0:
-        raise NotScorable(Reason.TOO_SHORT, f"{count} frames leave none to score ({context.variant})")
-    distance, missing = lpips_or_reason(context)
-    every = int(context.constant("lpips_every", 1))
+    half = mirror_half(count, int(context.number("work_batch")))
+    length = half if context.setting("whole_video") else min(half, video_max_time(context) or half)
+    measure, missing = measure_or_reason(context)
+    every = int(context.number("lpips_every"))
     images = yield Frames(np.concatenate([np.arange(length), np.arange(count - length, count)]))
-    found = {
-        index: _measured(images[index], images[count - 1 - index], distance if index % every == 0 else None)
-        for index in range(length)
-    }
-    return scored_measures(found, missing)
+    found = {index: measure(images[index], images[count - 1 - index], index % every == 0) for index in range(length)}
+    return scored_measures(found, missing, context.setting("identical") == "left_out")
+
+
+def measure_or_reason(context: ScoringClip) -> tuple[PairMeasure, dict[str, NotScorable]]:
+    """How a pair is measured. Where LPIPS cannot be, the reason stands beside it: the other three measures do not need it."""
+    distance, missing = lpips_or_reason(context)
+    return PairMeasure(*frame_size(context), context.number("data_range"), distance), missing
 
 
 def lpips_or_reason(context: ScoringClip) -> tuple[Distance | None, dict[str, NotScorable]]:
-    """The distance of AlexNet LPIPS, or None and the reason. The other three measures do not need it."""
-    if not context.constant("lpips", 1):
+    """The distance of LPIPS, or None and the reason."""
+    if not context.number("lpips"):
         return None, {"lpips": NotScorable(Reason.NOT_APPLICABLE, "switched off by the constant lpips: 0")}
+    network = context.setting("network")
     try:
         perceptual = context.backend("perceptual")
     except NotScorable as reason:
         return None, {"lpips": reason}
-    return lambda a, b: float(perceptual.distance(a[None], b[None], "alex")[0]), {}
+    return lambda a, b: float(perceptual.distance(a[None], b[None], network)[0]), {}
 
 
-def scored_measures(per_frame: dict[int, dict[str, float]], missing: dict[str, NotScorable]) -> Scored:
-    """One item per measure and one unit per frame and measure. An infinite PSNR (identical frames) is left out and counted."""
+def scored_measures(per_frame: dict[int, dict[str, float]], missing: dict[str, NotScorable], identical_left_out: bool) -> Scored:
+    """One item per measure and one unit per frame and measure.
+
+    Identical frames have an infinite PSNR. They are left out of the mean and counted; officially they make the mean infinite, which
+    no table can hold.
+    """
     items, units = [], []
     for measure in MEASURES:
         if measure in missing:
@@ -214,7 +233,7 @@ def scored_measures(per_frame: dict[int, dict[str, float]], missing: dict[str, N
             continue
         values = {frame: row[measure] for frame, row in per_frame.items() if measure in row}
         units += [_unit(measure, frame, value) for frame, value in values.items()]
-        items.append(_item(measure, list(values.values())))
+        items.append(_item(measure, list(values.values()), identical_left_out))
     return Scored(items, units)
 
 
@@ -224,10 +243,12 @@ def _unit(measure: str, frame: int, value: float) -> Unit:
     return Unit(f"{measure}_f{frame}", "frame", value, value, frame, phase=measure)
 
 
-def _item(measure: str, values: list[float]) -> Item:
+def _item(measure: str, values: list[float], identical_left_out: bool) -> Item:
     finite = [value for value in values if not math.isinf(value)]
+    left_out = len(values) - len(finite)
     if not finite:
         return Item(phase=measure, reason=Reason.UNDEFINED, detail="every frame is identical to its counterpart: PSNR is infinite")
-    left_out = len(values) - len(finite)
+    if left_out and not identical_left_out:
+        return Item(phase=measure, reason=Reason.UNDEFINED, detail=f"{left_out} identical frames: the official mean is infinite")
     mean = float(np.mean(finite))
     return Item(mean, mean, measure, detail=f"{left_out} identical frames left out" if left_out else "", n_units=len(finite))

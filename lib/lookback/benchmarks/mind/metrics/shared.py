@@ -11,30 +11,34 @@ from numpy.typing import NDArray
 
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Array, Variant, require_variant
+from lookback.presets import presets_of
 from lookback.registry import metric
 from lookback.scoring import ScoringClip
 
+PACKAGE = "lookback.benchmarks.mind"
 HEIGHT, WIDTH = 720, 1280  # the size at which MIND compares all frames
-BATCH = 100  # frames the released code loads at once
 
 
 def mind_metric(name: str, **declaration: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register under `mind.<name>`. A metric of several measures gives one item per measure, named in the column `phase`.
-
-    The default variant is `corrected`; `official` repeats the defects of the released code.
-    """
-    return metric(
-        name=f"mind.{name}", benchmark="mind", variants=("corrected", "official"), default_variant="corrected", **declaration
-    )
+    """Register under `mind.<name>`. A metric of several measures gives one item per measure, named in the column `phase`."""
+    return metric(name=f"mind.{name}", benchmark="mind", presets=presets_of(PACKAGE, name), **declaration)
 
 
-def variant_of(context: ScoringClip) -> Variant:
-    return "official" if context.variant == "official" else "corrected"
+def preset(name: str, variant: Variant) -> dict[str, Any]:
+    """The settings of a metric's variant, for the functions that are called without a run."""
+    known = presets_of(PACKAGE, name).settings
+    require_variant(variant, tuple(known))
+    return dict(known[variant])
+
+
+def frame_size(context: ScoringClip) -> tuple[int, int]:
+    """(height, width) to which every frame is brought first."""
+    return int(context.number("height")), int(context.number("width"))
 
 
 def video_max_time(context: ScoringClip) -> int | None:
-    """The most frames of a video that are compared, where the run sets a limit. Action accuracy uses all frames."""
-    return int(context.constant("video_max_time", 0)) or None
+    """The most frames of a video that are compared, where the run sets a limit. Action accuracy has a limit of its own."""
+    return int(context.number("video_max_time")) or None
 
 
 def lcm_length(total_frames: int, mark_time: int, sample_frames: int, video_max_time: int | None = None) -> int:
@@ -52,17 +56,20 @@ def predicted_frames(context: ScoringClip, limit: int | None = None) -> tuple[ND
     return np.arange(count), mark + np.arange(count)
 
 
-def scored_length(n_frames: int, *, variant: Variant = "corrected") -> int:
-    """How many of `n_frames` are scored: all, or (official) all but the last batch of 100, which the released loop drops.
+def scored_length(n_frames: int, read_batch: int = 0) -> int:
+    """How many of `n_frames` are scored: all, or all but the batch that ends the clip, which the released loop never scores.
 
-    81 -> 0, 162 -> 100, 250 -> 200. A last batch of a single frame stops the released code with an error.
+    With its batches of 100: 81 -> 0, 100 -> 0, 101 -> 100, 162 -> 100, 250 -> 200.
     """
-    require_variant(variant, ("corrected", "official"))
-    if variant == "corrected":
-        return n_frames
-    if n_frames % BATCH == 1:
-        raise NotScorable(Reason.UNDEFINED, f"official: the released code crashes on a last batch of one frame ({n_frames} frames)")
-    return max(0, (n_frames - 1) // BATCH) * BATCH
+    return (n_frames - 1) // read_batch * read_batch if read_batch and n_frames else n_frames
+
+
+def scored_frames(context: ScoringClip, n_frames: int) -> int:
+    """`scored_length` of the metric's preset; NotScorable when nothing is left."""
+    length = scored_length(n_frames, int(context.number("read_batch")))
+    if length == 0:
+        raise NotScorable(Reason.TOO_SHORT, f"{n_frames} frames leave none to score ({context.variant})")
+    return length
 
 
 def preprocess(frame: Array, height: int = HEIGHT, width: int = WIDTH) -> NDArray[np.float32]:
@@ -73,7 +80,7 @@ def preprocess(frame: Array, height: int = HEIGHT, width: int = WIDTH) -> NDArra
     picture: Array = frame.astype(np.float32)
     if scaled != (source_width, source_height):
         picture = cv2.resize(picture, scaled, interpolation=cv2.INTER_LINEAR)
-    top, left = (scaled[1] - height) // 2, (scaled[0] - width) // 2
+    top, left = round((scaled[1] - height) / 2), round((scaled[0] - width) / 2)  # half to even, as torchvision's centre crop
     picture = np.ascontiguousarray(picture[top : top + height, left : left + width])
     if frame.dtype == np.uint8:
         picture *= np.float32(1.0 / 255.0)

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.artifacts import Quality
-from lookback.benchmarks.mind.metrics.shared import mind_metric, video_max_time
-from lookback.measures.checks import require_finite
-from lookback.scoring import Item, Scored, ScoringClip, Unit
+from lookback.benchmarks.mind.metrics.shared import (
+    frame_size,
+    mind_metric,
+    predicted_frames,
+    preprocess,
+    scored_frames,
+    video_max_time,
+)
+from lookback.errors import NotScorable
+from lookback.measures.checks import Array, require_finite
+from lookback.scoring import Item, PixelScoring, Scored, ScoringClip, Stream, Unit
 
 IMAGING_SCALE = 100.0
 AESTHETIC_SCALE = 10.0
+BATCH = 4  # frames scored at once
+Judge = Callable[[NDArray[np.float32]], NDArray[np.float32]]  # frames (n,H,W,3) in [0,1] -> scores (n,)
 
 
 def visual(musiq: ArrayLike, aesthetic: ArrayLike) -> dict[str, NDArray[np.float64] | float]:
@@ -21,6 +32,33 @@ def visual(musiq: ArrayLike, aesthetic: ArrayLike) -> dict[str, NDArray[np.float
     return {"imaging": imaging, "avg_imaging": float(imaging.mean()), "aesthetic": looks, "avg_aesthetic": float(looks.mean())}
 
 
+class FrameScores:
+    """The scores of each frame, in small batches."""
+
+    def __init__(self, judges: dict[str, Judge], size: tuple[int, int]):
+        self.judges, self.size = judges, size
+        self.waiting: list[NDArray[np.float32]] = []
+        self.frames: list[int] = []
+        self.found: dict[str, list[float]] = {name: [] for name in judges}
+
+    def push(self, index: int, frame: Array, truth: Array | None) -> None:
+        self.frames.append(index)
+        self.waiting.append(preprocess(frame, *self.size))
+        if len(self.waiting) == BATCH:
+            self._score()
+
+    def finish(self) -> tuple[list[int], dict[str, list[float]]]:
+        if self.waiting:
+            self._score()
+        return self.frames, self.found
+
+    def _score(self) -> None:
+        pictures = np.stack(self.waiting)
+        for name, judge in self.judges.items():
+            self.found[name] += [float(score) for score in judge(pictures)]
+        self.waiting = []
+
+
 @mind_metric(
     "visual",
     title="Visual quality (imaging, aesthetic)",
@@ -28,28 +66,64 @@ def visual(musiq: ArrayLike, aesthetic: ArrayLike) -> dict[str, NDArray[np.float
     range=(0.0, 1.0),
     higher_is_better=True,
     needs=("video",),
-    roles=("quality",),
+    roles=(),
+    tools=("quality", "aesthetic"),
     subsets=("mem_test", "action_space_test"),
-    equation="MUSIQ-SPAQ / 100; LAION aesthetic / 10",
+    equation="MUSIQ-SPAQ / 100; LAION aesthetic (linear head) / 10",
     source="MIND, visual",
-    constants=("video_max_time",),
-    differences={"official": "as corrected; listed for completeness"},
+    pixels=True,
 )
-def score(context: ScoringClip) -> Scored:
-    """The stored MUSIQ and aesthetic scores of the sampled frames; a sharpness stand-in cannot replace them."""
-    found = context.artifact(Quality)
-    musiq, aesthetic = found.measures("musiq", "aesthetic")
-    limit = video_max_time(context)
-    seen = found.frame_index < limit if limit else np.ones(len(found.frame_index), dtype=bool)
-    values, frames = visual(musiq[seen], aesthetic[seen]), found.frame_index[seen]
-    detail = f"{len(frames)} of {context.need('n_frames')} frames"
-    items, units = [], []
-    for name in ("imaging", "aesthetic"):
-        per_frame = np.asarray(values[name])
-        mean = float(per_frame.mean())
-        items.append(Item(mean, mean, name, detail=detail, n_units=len(per_frame)))
+def score(context: ScoringClip) -> PixelScoring:
+    """MUSIQ and the aesthetic score of every frame; where one model is missing, the other is still measured."""
+    count, every = _count(context), int(context.number("visual_every"))
+    judges, missing = _judges(context)
+    items = [Item(phase=name, reason=reason.reason, detail=reason.detail) for name, reason in missing.items()]
+    if not judges:
+        return Scored(items)
+    size = frame_size(context)
+    key = f"visual-{every}-{count}-{size}-{sorted(judges)}"
+    frames, found = yield Stream(key, lambda: FrameScores(judges, size), np.arange(0, count, every))
+    units: list[Unit] = []
+    for name, values in found.items():
+        mean = float(np.mean(values))
+        detail = f"{len(values)} of {context.need('n_frames')} frames"
+        items.append(Item(mean, mean, name, detail=detail, n_units=len(values)))
         units += [
-            Unit(f"{name}_f{int(frame)}", "frame", float(value), float(value), int(frame), phase=name)
-            for frame, value in zip(frames, per_frame, strict=True)
+            Unit(f"{name}_f{frame}", "frame", value, value, frame, phase=name) for frame, value in zip(frames, values, strict=True)
         ]
     return Scored(items, units)
+
+
+def _count(context: ScoringClip) -> int:
+    """How many frames are scored, from the first on."""
+    limit = video_max_time(context)
+    if context.setting("frames") == "with_ground_truth":
+        count = len(predicted_frames(context, limit)[0])
+    else:
+        count = min(context.need("n_frames"), limit or context.need("n_frames"))
+    return scored_frames(context, count)
+
+
+def _judges(context: ScoringClip) -> tuple[dict[str, Judge], dict[str, NotScorable]]:
+    """The two models as functions of frames, and the reason of each that cannot be had."""
+    makers = {"imaging": _imaging, "aesthetic": _aesthetic}
+    judges: dict[str, Judge] = {}
+    missing: dict[str, NotScorable] = {}
+    for name, make in makers.items():
+        try:
+            judges[name] = make(context)
+        except NotScorable as reason:
+            missing[name] = reason
+    return judges, missing
+
+
+def _imaging(context: ScoringClip) -> Judge:
+    backend, name, scale = context.backend("quality"), str(context.setting("imaging")), context.number("imaging_scale")
+    backend.require(name)
+    return lambda frames: backend.measure(frames, (name,))[name] / scale
+
+
+def _aesthetic(context: ScoringClip) -> Judge:
+    backend, scale = context.backend("aesthetic"), context.number("aesthetic_scale")
+    head, antialias = str(context.setting("head")), bool(context.setting("antialias"))
+    return lambda frames: backend.scores(frames, head=head, antialias=antialias) / scale
