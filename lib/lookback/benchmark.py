@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lookback.agreement.analyse import Analysis
+    from lookback.camera.intent import Rule
     from lookback.judging.run import Session
     from lookback.layouts.writing import Writer
     from lookback.params import RunParams
@@ -87,6 +88,7 @@ class Benchmark:
     one_task_list: ClassVar[bool] = False  # all its settings together are one list of tasks, and every model gets all of them
     length_field: ClassVar[str] = "n_frames"  # the field of its files that holds the ground truth's length
     anchor_field: ClassVar[str] = "anchors.csv"  # the field of its files that holds the subject's box
+    camera_rule: ClassVar[Rule] = "heading"  # how its camera requests become paths (lookback.camera.intent)
     # scoring: the column `phase` holds measures of different units (mse, psnr, ...) rather than parts of a video
     parts_are_measures: ClassVar[bool] = False
     not_reproduced: ClassVar[tuple[str, ...]] = ()  # defects of its released program that no variant repeats

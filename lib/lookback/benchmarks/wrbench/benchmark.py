@@ -42,6 +42,7 @@ class WRBench(Benchmark):
     name = "wrbench"
     title = "WRBench"
     profiled = ("wrbench-2",)
+    camera_rule = "released"
 
     def contents(self, clips: pd.DataFrame, screen: pd.DataFrame) -> list[ContentTable]:
         from lookback.benchmarks.wrbench.contents import event_factor_coverage
