@@ -8,7 +8,7 @@ default for a benchmark that does not define it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lookback.judging.run import Session
     from lookback.layouts.writing import Writer
     from lookback.params import RunParams
+    from lookback.parity import ParityRow
     from lookback.published.printed import PrintedPaper
     from lookback.registry import MetricSpec
     from lookback.report.figures.drawn import DrawnFigure
@@ -204,6 +205,10 @@ class Benchmark:
     def selfcheck(self) -> SelfCheck | None:
         """Where the self-check scores its own clips as this benchmark's."""
         return None
+
+    def parity(self, peer: Path, clips: Path | None) -> Iterator[ParityRow]:
+        """Its metrics beside the released program in the folder `peer`, on the clips in `clips` and on made-up inputs."""
+        yield from ()
 
     def printed(self) -> PrintedPaper | None:
         """The tables that the paper prints."""

@@ -22,6 +22,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from lookback.errors import LookbackError, UsageError, hint
+from lookback.presets import Presets, Setting
 
 if TYPE_CHECKING:
     from lookback.benchmark import Benchmark
@@ -168,6 +169,12 @@ class MetricSpec:
     pixels: bool = False  # it looks at decoded frames itself
     constants: tuple[str, ...] = ()  # the named constants it reads; `scoring.constants` may override them
     differences: Mapping[str, str] = field(default_factory=dict)  # another variant -> what it does differently
+    presets: Presets | None = None  # every setting per variant; variants, constants and differences follow from it
+
+    def preset(self, variant: str, overrides: Mapping[str, float]) -> dict[str, Setting]:
+        """The settings of a variant, with the numbers that a run overrides."""
+        preset = dict(self.presets.settings[variant]) if self.presets else {}
+        return preset | {name: value for name, value in overrides.items() if name in self.constants}
 
     def applies_to(self, benchmark: str, setting: str, subset: str) -> bool:
         """Whether clips of this benchmark, setting and subset are scored with it."""
@@ -241,8 +248,16 @@ def benchmark(cls: type[Benchmark]) -> type[Benchmark]:
     return cls
 
 
-def metric(**declaration: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def metric(*, presets: Presets | None = None, **declaration: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a scoring function as a metric."""
+    if presets is not None:
+        declaration |= {
+            "presets": presets,
+            "variants": tuple(presets.settings),
+            "default_variant": presets.default,
+            "constants": presets.numbers,
+            "differences": presets.why,
+        }
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         METRICS.add(declaration["name"], MetricSpec(score=function, **declaration))

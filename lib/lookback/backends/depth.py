@@ -63,6 +63,13 @@ class DepthAnythingV2(TorchBackend):
         with torch.inference_mode(), self.autocast():
             return model(pixel_values=pixels.to(self.device)).predicted_depth.float()
 
+    def maps(self, frames: np.ndarray) -> np.ndarray:
+        """Inverse depth (n,h,w) float32 at the network's resolution, of frames uint8 (n,H,W,3)."""
+        batches = FrameBatches(self.device, self.options.batch_size, len(frames), lambda batch: (self.predict(batch),))
+        batches.push(np.arange(len(frames)), frames)
+        (depth,) = batches.finish()[1]
+        return depth
+
 
 class _NetworkJob:
     """Predicts the maps of the sampled frames of one clip."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from lookback.artifacts import Artifact
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.paths import resolve
+from lookback.presets import Setting, is_number
 from lookback.store import Entry
 
 
@@ -129,6 +130,7 @@ class ScoringClip:
     tool: Callable[[str], Any]  # a role's backend as a function library (LPIPS distance, optical flow)
     shared: dict[Any, Any] = field(default_factory=dict)  # results that several metrics of one clip share
     used: set[str] = field(default_factory=set)
+    settings: Mapping[str, Setting] = field(default_factory=dict)  # the preset of the variant, with what the run overrides
 
     def artifact(self, kind: type[A]) -> A:
         """The artifact of this kind, or NotScorable with the reason it is missing."""
@@ -139,6 +141,17 @@ class ScoringClip:
         """The role's backend itself, or NotScorable(backend_unavailable)."""
         self.used.add(role)
         return self.tool(role)
+
+    def setting(self, name: str) -> Setting:
+        """A setting of the metric's preset (presets.yaml)."""
+        return self.settings[name]
+
+    def number(self, name: str) -> float:
+        """A setting that is a number."""
+        value = self.settings[name]
+        if not is_number(value):
+            raise TypeError(f"the setting '{name}' of this preset is {value!r}, not a number")
+        return float(cast(float, value))
 
     def constant(self, name: str, default: float) -> float:
         return float(self.constants.get(name, default))

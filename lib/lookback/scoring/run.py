@@ -123,7 +123,7 @@ def score_task(task: ScoringTask) -> ScoredClip:
         if record is not None:
             results[name, variant] = (_from_record(record), producer, inputs)
         else:
-            fresh.append((spec, _context(variant, task, store, shared), producer, inputs))
+            fresh.append((spec, _context(spec, variant, task, store, shared), producer, inputs))
     changed = changed_since_curation(task.clip) if fresh else ""
     if changed:
         scored = [missing(Reason.INVALID_INPUT, changed) for _ in fresh]
@@ -141,8 +141,9 @@ def score_task(task: ScoringTask) -> ScoredClip:
 def _identity(spec: MetricSpec, variant: str, task: ScoringTask) -> tuple[Producer, str]:
     """The producer (code, variant, constants, backends) and a hash of the inputs (the clip's row, files and artifacts)."""
     tools = {role: _tool_identity(role, task.params) for role in spec.tools}
+    constants = task.params.scoring.constants
     made_by = [[role, tool.version, tool.params_hash] for role, tool in tools.items()]
-    settings = sha256_json([variant, dict(task.params.scoring.constants), made_by])
+    settings = sha256_json([variant, spec.preset(variant, constants), dict(constants), made_by])
     rows = {row["role"]: row for row in task.artifacts if row["role"] in spec.roles}
     named = {role: tool.backend for role, tool in tools.items()} | {role: row["backend"] or "none" for role, row in rows.items()}
     backends = ",".join(f"{role}={name}" for role, name in sorted(named.items()))
@@ -162,7 +163,7 @@ def _tool_identity(role: str, params: RunParams) -> Producer:
         return Producer(role, "none", "")
 
 
-def _context(variant: str, task: ScoringTask, store: ArtifactStore, shared: dict[Any, Any]) -> ScoringClip:
+def _context(spec: MetricSpec, variant: str, task: ScoringTask, store: ArtifactStore, shared: dict[Any, Any]) -> ScoringClip:
     rows = {row["role"]: row for row in task.artifacts}
 
     def load(role: str) -> Entry:
@@ -185,6 +186,7 @@ def _context(variant: str, task: ScoringTask, store: ArtifactStore, shared: dict
         load,
         lambda role: _tool(role, task.params),
         shared,
+        settings=spec.preset(variant, task.params.scoring.constants),
     )
 
 

@@ -166,7 +166,10 @@ def _metric_rows(
         wanted = [spec for spec in specs if roles is None or roles & {*spec.roles, *spec.tools}]
         shared: dict[object, object] = {}
         tasks = [
-            (spec, ScoringClip(clip, variant, CONSTANTS, pd.DataFrame(), load, tool, shared))
+            (
+                spec,
+                ScoringClip(clip, variant, CONSTANTS, pd.DataFrame(), load, tool, shared, settings=spec.preset(variant, CONSTANTS)),
+            )
             for spec in wanted
             if not spec.judge_tasks
             for variant in spec.variants

@@ -1,4 +1,4 @@
-"""The role `features`: one vector per sampled frame and one per patch. Frames are scaled and padded, never cropped."""
+"""The role `features`: one vector per sampled frame and one per patch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from lookback.backends.features.encoders import DINOV2, DINOV3, LITE, EncoderBackend
-from lookback.backends.features.geometry import Grid, on_grid
+from lookback.backends.features.geometry import Pad, Shaping
 from lookback.backends.runtime import SAMPLING, FrameBatches, Options, sampled_frames
 from lookback.registry import backend
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from lookback.clips import Clip
     from lookback.media import VideoInfo
 
-# `square: True` pads to a square as WRBench's visual integrity does; False pads only to whole patches, which is cheaper.
 OPTIONS: Options = {**SAMPLING, "path": "", "precision": "fp32", "max_side": 448, "square": True}
 
 
@@ -30,11 +29,13 @@ class FrameFeatures(EncoderBackend):
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> FeatureJob:
         wants, sampling = sampled_frames(clip, info, self.settings)
-        return FeatureJob(self, wants, {"sampling": sampling})
+        facts = {name: self.settings[name] for name in ("max_side", "square")}
+        return FeatureJob(self, wants, {"sampling": sampling, **facts}, Pad(**facts))
 
-    def encode(self, frames: np.ndarray) -> Features:
-        """The features of any number of frames uint8 (n,H,W,3)."""
-        job = FeatureJob(self, np.arange(len(frames)), {})
+    def encode(self, frames: np.ndarray, shaping: Shaping | None = None) -> Features:
+        """The features of any number of frames uint8 (n,H,W,3), prepared as `shaping` says (default: the options of the run)."""
+        shaping = shaping or Pad(self.settings["max_side"], self.settings["square"])
+        job = FeatureJob(self, np.arange(len(frames)), {}, shaping)
         job.push(job.wants, frames)
         return job.finish()
 
@@ -42,17 +43,13 @@ class FrameFeatures(EncoderBackend):
 class FeatureJob:
     """Computes the features of the wanted frames of one clip."""
 
-    def __init__(self, backend: FrameFeatures, wants: np.ndarray, record: dict[str, Any]):
-        self.backend, self.wants, self.record = backend, wants, record
-        self.grid: Grid | None = None
+    def __init__(self, backend: FrameFeatures, wants: np.ndarray, record: dict[str, Any], shaping: Shaping):
+        self.backend, self.wants, self.record, self.shaping = backend, wants, record, shaping
+        self.cells: np.ndarray | None = None  # (rows, columns): False where a patch is padding only
         self.valid: torch.Tensor | None = None
         self.batches = FrameBatches(backend.device, backend.options.batch_size, len(wants), self._compute)
 
     def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
-        if self.grid is None:
-            height, width = frames.shape[1:3]
-            wanted = self.backend.settings
-            self.grid = Grid.of(height, width, self.backend.encoder.patch, wanted["max_side"], wanted["square"])
         self.batches.push(indices, frames)
 
     def finish(self) -> Features:
@@ -60,26 +57,30 @@ class FeatureJob:
             Features,  # imported here because the speed script runs this file where only torch is installed
         )
 
-        assert self.grid is not None
         indices, (cls, patches) = self.batches.finish()
-        facts = {name: self.backend.settings[name] for name in ("max_side", "square", "precision")}
+        assert self.cells is not None
         return Features(
             frame_index=indices,
             cls=cls,
             patches=patches,
-            valid=np.broadcast_to(self.grid.valid.ravel(), patches.shape[:2]).copy(),
-            grid=np.array([self.grid.rows, self.grid.columns]),
-            facts={**self.record, **facts, "patch": self.backend.encoder.patch, "n_frames": len(indices)},
+            valid=np.broadcast_to(self.cells.ravel(), patches.shape[:2]).copy(),
+            grid=np.array(self.cells.shape),
+            facts={
+                **self.record,
+                "precision": self.backend.settings["precision"],
+                "patch": self.backend.encoder.patch,
+                "n_frames": len(indices),
+            },
         )
 
     def _compute(self, frames: torch.Tensor) -> tuple[torch.Tensor, ...]:
         import torch
 
-        assert self.grid is not None
         model = self.backend.encoder
+        images, self.cells = self.shaping.shape(frames, model.patch, model.normalisation)
         if self.valid is None:  # copied once per clip: each copy to the device waits for earlier work
-            self.valid = torch.from_numpy(self.grid.valid).to(frames.device)
-        cls, patches = model(on_grid(frames, self.grid, model.normalisation), self.valid.expand(len(frames), -1, -1))
+            self.valid = torch.from_numpy(self.cells).to(frames.device)
+        cls, patches = model(images, self.valid.expand(len(frames), -1, -1))
         return cls, patches.to(torch.float16)
 
 

@@ -24,6 +24,61 @@ IMAGENET = Normalisation((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 
 
 @dataclass(frozen=True)
+class Pad:
+    """Keep the whole frame: scale its longer side to `max_side`, pad on the right and below.
+
+    `square` pads to a square, as WRBench's paper does; otherwise only to whole patches, which is cheaper.
+    """
+
+    max_side: int = 448
+    square: bool = True
+
+    def shape(self, frames: torch.Tensor, patch: int, normalisation: Normalisation) -> tuple[torch.Tensor, np.ndarray]:
+        height, width = frames.shape[1:3]
+        grid = Grid.of(height, width, patch, self.max_side, self.square)
+        return on_grid(frames, grid, normalisation), grid.valid
+
+
+@dataclass(frozen=True)
+class ResizeCrop:
+    """The usual preparation of ImageNet networks: the shorter side to `resize`, then the centre square of `crop` pixels.
+
+    `crop` must hold whole patches. `resize: 0` scales straight to crop x crop, as DINOv3's processor does. `rescale_twice` divides
+    by 255 twice, which is what a processor does that is given pixels in [0,1] and told nothing.
+    """
+
+    resize: int = 256
+    crop: int = 224
+    interpolation: str = "bicubic"
+    antialias: bool = True
+    rescale_twice: bool = False
+
+    def shape(self, frames: torch.Tensor, patch: int, normalisation: Normalisation) -> tuple[torch.Tensor, np.ndarray]:
+        from torch.nn.functional import interpolate
+
+        images = frames.permute(0, 3, 1, 2).float().div_(255)
+        height, width = images.shape[2:]
+        size = self._size(height, width)
+        if size != (height, width):
+            images = interpolate(images, size=size, mode=self.interpolation, align_corners=False, antialias=self.antialias)
+            images = images.clamp_(0, 1)
+        top, left = round((size[0] - self.crop) / 2), round((size[1] - self.crop) / 2)
+        images = images[:, :, top : top + self.crop, left : left + self.crop]
+        mean, std = _on_device(normalisation, images.device)
+        cells = self.crop // patch
+        return (images / 255 if self.rescale_twice else images).sub(mean) / std, np.ones((cells, cells), bool)
+
+    def _size(self, height: int, width: int) -> tuple[int, int]:
+        if not self.resize:
+            return self.crop, self.crop
+        shorter = min(height, width)
+        return int(self.resize * height / shorter), int(self.resize * width / shorter)
+
+
+Shaping = Pad | ResizeCrop
+
+
+@dataclass(frozen=True)
 class Grid:
     """The place of a frame on the patch grid: scaled to height x width, then padded with zeros on the right and below."""
 
