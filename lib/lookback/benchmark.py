@@ -135,6 +135,14 @@ class Benchmark:
     def ask_later(self, session: Session, clips: Sequence[Clip], tasks: frozenset[str]) -> None:
         """Ask the questions that depend on earlier answers. `tasks` are the names of the run's tasks."""
 
+    def prompt_packs(self) -> dict[str, tuple[str, ...]]:
+        """What `judging.prompts` may name -> the prompts and catalogues of the package that such a file may reword."""
+        return {}
+
+    def read_prompt_pack(self, pack: str, path: Path) -> Mapping[str, str] | None:
+        """The questions (id -> text) in a file of its released program; None where the form of the file is unknown."""
+        return None
+
     def polarity(self, task: str, question_id: str) -> str:
         """positive or negative for a question with a right answer; empty when it has none or belongs to another benchmark."""
         return ""
