@@ -139,8 +139,11 @@ class Benchmark:
         """What `judging.prompts` may name -> the prompts and catalogues of the package that such a file may reword."""
         return {}
 
-    def read_prompt_pack(self, pack: str, path: Path) -> Mapping[str, str] | None:
-        """The questions (id -> text) in a file of its released program; None where the form of the file is unknown."""
+    def read_prompt_pack(self, pack: str, path: Path) -> Mapping[str, object] | None:
+        """The words in a file of its released program, as the fields of a YAML pack (`questions`, `prompts`, ...).
+
+        None where the form of the file is unknown.
+        """
         return None
 
     def polarity(self, task: str, question_id: str) -> str:

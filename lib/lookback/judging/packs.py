@@ -13,7 +13,7 @@ from typing import Any
 from lookback.benchmark import Benchmark
 from lookback.errors import ContractError, UsageError, hint
 from lookback.files import sha256_file
-from lookback.judging.prompting import PLACEHOLDER, Pack, is_catalogue, own_catalogue, own_prompt
+from lookback.judging.prompting import ALWAYS, PLACEHOLDER, Pack, is_catalogue, own_catalogue, own_prompt
 from lookback.paths import resolve
 from lookback.registry import BENCHMARKS
 from lookback.yaml_files import MAX_CHARACTERS, parse_yaml
@@ -57,10 +57,10 @@ def read_pack(owner: Benchmark, name: str, path: Path) -> Pack:
 def _values(owner: Benchmark, name: str, path: Path) -> dict[str, Any]:
     """The fields of the file in the form of a YAML pack."""
     if path.suffix not in (".yaml", ".yml", ".md"):
-        questions = owner.read_prompt_pack(name, path)
-        if questions is None:
+        released = owner.read_prompt_pack(name, path)
+        if released is None:
             raise ValueError("the form of this file is unknown; a pack is a .yaml, .yml or .md file")
-        return {"questions": dict(questions)}
+        return dict(released)
     with path.open(encoding="utf-8") as handle:
         text = handle.read(MAX_CHARACTERS + 1)
     values = _markdown(text) if path.suffix == ".md" else parse_yaml(text)
@@ -104,7 +104,7 @@ def _checked(values: dict[str, Any], reworded: tuple[str, ...], content: str) ->
         own |= {part: _text(text, f"prompts.{name}.{part}") for part, text in _mapping({name: words}, name).items()}
         _known(own, MESSAGES, "part of a prompt")
     for prompt, parts in prompts.items():
-        _known(PLACEHOLDER.findall("".join(parts.values())), sorted(own_prompt(prompt).takes), f"placeholder of {prompt}")
+        _known(PLACEHOLDER.findall("".join(parts.values())), sorted(own_prompt(prompt).takes | ALWAYS), f"placeholder of {prompt}")
     texts = {
         field: {name: _text(text, f"{field}.{name}") for name, text in _mapping(values, field).items()} for field in TEXTS.values()
     }
@@ -130,6 +130,8 @@ def _mapping(values: Mapping[str, Any], field: str) -> dict[str, Any]:
 
 
 def _text(value: object, field: str) -> str:
+    if value == "" and field.rpartition(".")[2] == "system":  # a released program may send no system message
+        return ""
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"'{field}' must be a text")
     return value.strip()

@@ -129,7 +129,15 @@ def _per_second(question: Question, text: str) -> list[Answer]:
         if second is not None and judgeable is not None:
             said.setdefault(int(second), set()).add(judgeable)
             notes[int(second)] = str(row.get("note", ""))
-    return [_plain(part, said.get(second, set()), notes.get(second) or text) for second, part in enumerate(question.parts)]
+    gate = value.get("gate") if isinstance(value, dict) else None
+    flags = {str(name): as_yes_no(flag) for name, flag in gate.items()} if isinstance(gate, dict) else {}
+    answers = []
+    for second, part in enumerate(question.parts):
+        if part.question_id in flags:  # a flag about the whole clip, behind the seconds
+            answers.append(_plain(part, {flags[part.question_id]} - {None}, text))
+        else:
+            answers.append(_plain(part, said.get(second, set()), notes.get(second) or text))
+    return answers
 
 
 def _table(question: Question, text: str) -> list[Answer]:

@@ -23,6 +23,7 @@ from lookback.registry import benchmark_packages
 from lookback.yaml_files import parse_yaml
 
 PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+ALWAYS = frozenset({"clip"})  # values that every question gives; a pack may use them in any prompt
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Prompt:
 
     def render(self, **values: str) -> tuple[str, str]:
         """The filled-in system and user message. The values must be exactly those that the prompt takes."""
-        if self.takes != set(values):
+        if self.takes - ALWAYS != set(values) - ALWAYS:
             raise ContractError(f"Prompt {self.name} takes {sorted(self.takes)}, not {sorted(values)}")
         return self._fill(self.system, values), self._fill(self.user, values)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -58,13 +59,20 @@ class WRBench(Benchmark):
     def prompt_packs(self) -> dict[str, tuple[str, ...]]:
         return {
             "wrbench_probes": ("wrbench_probe.v1", "wrbench_probes.v1"),
-            "wrbench_judgeability": ("wrbench_judgeability.v1",),
+            "wrbench_judgeability": ("wrbench_judgeability.v1", "wrbench_rescue.v1"),
         }
 
-    def ask_later(self, session: Session, clips: Sequence[Clip], tasks: frozenset[str]) -> None:
-        """The probes of the re-observed dimensions, for the clips whose gate is open."""
-        from lookback.benchmarks.wrbench.judging import ask_reobserved
+    def read_prompt_pack(self, pack: str, path: Path) -> Mapping[str, object] | None:
+        from lookback.benchmarks.wrbench.prompt_pack import read_released_pack
 
+        return read_released_pack(pack, path)
+
+    def ask_later(self, session: Session, clips: Sequence[Clip], tasks: frozenset[str]) -> None:
+        """The gate once more where the run names that task, then the probes of re-observed dimensions whose gate is open."""
+        from lookback.benchmarks.wrbench.judging import RESCUE, ask_again, ask_reobserved
+
+        if RESCUE in session.params.tasks:
+            ask_again(session, clips)
         if "probe" in tasks:
             ask_reobserved(session, clips)
 
@@ -76,9 +84,9 @@ class WRBench(Benchmark):
         return next((probe.polarity for probe in probes() if probe.id == question_id), "")
 
     def decisions(self, task: str, answers: Mapping[str, str]) -> dict[str, bool]:
-        from lookback.benchmarks.wrbench.judging import support
+        from lookback.benchmarks.wrbench.judging import GATE, support
 
-        if task != "judgeability":
+        if task != GATE:
             return {}
         try:
             return {"support": support({name: (answer, None) for name, answer in answers.items()})[0]}

@@ -126,7 +126,9 @@ class OpenAIJudge(Judge):
 
     def _messages(self, question: Question) -> list[dict[str, object]]:
         content: list[dict[str, object]] = [{"type": "text", "text": question.text}]
-        messages: list[dict[str, object]] = [{"role": "system", "content": question.system}, {"role": "user", "content": content}]
+        messages: list[dict[str, object]] = [{"role": "user", "content": content}]
+        if question.system:
+            messages.insert(0, {"role": "system", "content": question.system})
         if self._is_video(question):
             mp4 = self.frames.mp4(question.video, question.frames)
             content.append({"type": "video_url", "video_url": {"url": data_url(mp4, "video/mp4")}})

@@ -81,7 +81,7 @@ class TransformersJudge(Judge):
         return torch_device(BackendOptions(device=usable_device(self.context.device)))
 
     def _inputs(self, processor: Any, question: Question) -> Any:
-        content: list[dict[str, str]] = [{"type": "text", "text": f"{question.system}\n\n{question.text}"}]
+        content: list[dict[str, str]] = [{"type": "text", "text": f"{question.system}\n\n{question.text}".strip()}]
         shown = self._video(content, question) if self.params.video and question.is_timed else self._images(content, question)
         chat = [{"role": "user", "content": content}]
         prompt = processor.apply_chat_template(chat, add_generation_prompt=True, **self.params.chat_template_kwargs)
