@@ -98,6 +98,11 @@ def arrays(folder: Path) -> Iterator[Reader]:
     yield Reader("png depth map", folder / "maps" / "0.png", partial(read_depth, folder / "maps", 320))
 
 
+def unreal_rows() -> str:
+    rows = [f"{i},0,1,0,0,{i / 10},50,50,32,24" for i in range(FRAMES)]
+    return "\n".join(["loc_x,loc_y,loc_z,rot_x,rot_y,rot_z,fx,fy,cx,cy", *rows])
+
+
 def poses(folder: Path) -> Iterator[Reader]:
     c2w, facts = camera_path(), info(folder)
     intrinsics = np.tile(np.array([[50.0, 0, 32], [0, 50, 24], [0, 0, 1]]), (FRAMES, 1, 1))
@@ -109,6 +114,8 @@ def poses(folder: Path) -> Iterator[Reader]:
         "vipe": ("vipe.npz", lambda path: np.savez(path, data=c2w, inds=np.arange(FRAMES))),
         "mapanything": ("mapanything.npz", lambda path: np.savez(path, cam_c2w=c2w, intrinsic=intrinsics)),
         "c2w": ("c2w.npy", lambda path: np.save(path, c2w)),
+        "vggt_omega": ("poses.npy", lambda path: np.save(path, c2w)),
+        "ue5": ("camera_full1.csv", lambda path: path.write_text(unreal_rows())),
         "kitti": ("kitti.txt", lambda path: np.savetxt(path, c2w[:, :3].reshape(FRAMES, 12))),
         "tum": (
             "tum.txt",

@@ -15,15 +15,19 @@ MAX_BYTES = 4 << 30  # unpacked; the depth of 1,000 frames at 640x480 is 1.2 GB
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Arrays of an .npz, or of an .npy under the name "array"; nothing is unpickled, and false headers are refused."""
+def read_arrays(path: Path, most: int | None = None) -> dict[str, np.ndarray]:
+    """Arrays of an .npz, or of an .npy under the name "array"; nothing is unpickled, and false headers are refused.
+
+    `most` is the largest number of unpacked bytes that such a file can need.
+    """
+    limit = MAX_BYTES if most is None else min(most, MAX_BYTES)
     try:
         with path.open("rb") as handle:
             if zipfile.is_zipfile(handle):
-                _check_archive(handle)
+                _check_archive(handle, limit)
             else:
                 handle.seek(0)
-                _check_header(handle, path.stat().st_size)
+                _check_header(handle, path.stat().st_size, limit)
             handle.seek(0)
             loaded = np.load(handle, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
@@ -45,19 +49,19 @@ def array_names(path: Path) -> set[str]:
         return set()
 
 
-def _check_archive(handle: IO[bytes]) -> None:
+def _check_archive(handle: IO[bytes], limit: int) -> None:
     with zipfile.ZipFile(handle) as archive:
         members = archive.infolist()
         unpacked = sum(member.file_size for member in members)
-        if unpacked > MAX_BYTES:
+        if unpacked > limit:
             raise ValueError(f"it unpacks to {unpacked >> 20} MB")
         for member in members:
             if member.filename.endswith(".npy"):
                 with archive.open(member) as inner:
-                    _check_header(inner, member.file_size)
+                    _check_header(inner, member.file_size, limit)
 
 
-def _check_header(handle: IO[bytes], size: int) -> None:
+def _check_header(handle: IO[bytes], size: int, limit: int) -> None:
     """Raise ValueError when the header declares more bytes than the file holds: numpy would allocate them."""
     version = np.lib.format.read_magic(handle)
     if version not in _HEADERS:
@@ -66,5 +70,7 @@ def _check_header(handle: IO[bytes], size: int) -> None:
     if dtype.hasobject:
         raise ValueError("it holds pickled objects")
     declared = math.prod(shape) * dtype.itemsize
-    if min(shape, default=0) < 0 or declared > min(size, MAX_BYTES):
+    if min(shape, default=0) < 0 or declared > size:
         raise ValueError(f"its header declares {declared} bytes in a file of {size}")
+    if declared > limit:
+        raise ValueError(f"it holds {declared >> 20} MB, more than such a file can need")

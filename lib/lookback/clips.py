@@ -46,7 +46,8 @@ class Clip(BaseModel):
     video: str
     ground_truth: str | None = None  # video or frame folder
     poses: str | None = None  # estimated camera path of the generated video, with its own format
-    poses_format: str | None = None  # da3, mapanything, colmap, vggt, tum, kitti, c2w
+    poses_format: str | None = None  # one of lookback.backends.pose.FORMATS
+    files: dict[str, str] = Field(default_factory=dict)  # role -> file or folder with its arrays, made elsewhere (masks, depth ...)
     gt_poses: str | None = None
     gt_poses_format: str | None = None
     gt_intrinsics: str | None = None
@@ -88,7 +89,7 @@ class Clip(BaseModel):
         return "/".join(part for part in self.key if part)
 
 
-JSON_FIELDS = ["caption_segments", "object_anchor", "extras"]
+JSON_FIELDS = ["files", "caption_segments", "object_anchor", "extras"]
 INT_FIELDS = ["n_frames", "width", "height", "d_start", "r_start", "gt_frames", "mark_time"]
 FLOAT_FIELDS = ["fps", "fov_deg"]
 

@@ -32,14 +32,14 @@ def test_depth_anything_3_depth_is_spread_over_the_video(tmp_path: Path):
 def test_large_maps_are_thinned_without_averaging(tmp_path: Path):
     depth = np.where(np.arange(640) < 320, 1.0, 9.0) * np.ones((9, 360, 1))
     np.save(tmp_path / "depth.npy", depth)
-    entry = read(extras={"depth": str(tmp_path / "depth.npy")})
+    entry = read(files={"depth": str(tmp_path / "depth.npy")})
     assert entry.depth.shape == (9, 180, 320) and set(np.unique(entry.depth)) == {1.0, 9.0}
 
 
 def test_a_folder_of_16_bit_maps_is_millimetres(tmp_path: Path):
     for index in range(9):
         cv2.imwrite(str(tmp_path / f"d.{index:04d}.png"), np.full((18, 32), 1500 + index, np.uint16))
-    entry = read(extras={"depth": str(tmp_path)})
+    entry = read(files={"depth": str(tmp_path)})
     assert np.allclose(entry.depth[:, 0, 0], 1.5 + np.arange(9) / 1000, atol=1e-3)
 
 
@@ -63,7 +63,7 @@ def test_a_broken_depth_file_is_a_typed_reason(tmp_path: Path, write, says: str)
     path = tmp_path / "depth.npy"
     write(path)
     with pytest.raises(NotScorable, match=says) as raised:
-        read(extras={"depth": str(path)})
+        read(files={"depth": str(path)})
     assert raised.value.reason is Reason.INVALID_INPUT
 
 

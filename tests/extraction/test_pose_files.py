@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from lookback.backends.pose import read_poses
 from lookback.camera import from_yaw_pitch_roll, inverse
 from lookback.errors import ContractError
 from lookback.media import VideoInfo
+from lookback.parity import run_released
 from scipy.spatial.transform import Rotation
 
 N = 9
@@ -81,6 +83,22 @@ def write_kitti(file: Path, c2w: np.ndarray) -> None:
     np.savetxt(file, c2w[:, :3].reshape(len(c2w), 12))
 
 
+def write_ue5(file: Path, c2w: np.ndarray) -> None:
+    """The inverse of the released reading: the camera's axes flipped back, left-handed angles about z, y and x."""
+    engine = c2w @ np.diag([1.0, -1.0, -1.0, 1.0])
+    angles = -Rotation.from_matrix(engine[:, :3, :3]).as_euler("ZYX")[:, ::-1]
+    rows = np.concatenate([engine[:, :3, 3], angles, np.tile([250.0, 250.0, 160.0, 96.0], (len(c2w), 1))], axis=1)
+    header = "loc_x,loc_y,loc_z,rot_x,rot_y,rot_z,fx,fy,cx,cy"
+    np.savetxt(file, rows, delimiter=",", header=header, comments="")
+
+
+def write_vggt_omega(file: Path, c2w: np.ndarray) -> None:
+    quarter = K.copy()
+    quarter[:2] /= 4
+    np.save(file, c2w.astype(np.float32))
+    np.save(file.with_name("intrinsics.npy"), np.repeat(quarter[None], len(c2w), 0).astype(np.float32))
+
+
 WRITERS: dict[str, tuple[str, Callable[[Path, np.ndarray], None]]] = {
     "da3": ("results.npz", write_da3),
     "mapanything": ("001_mapanything.npz", write_mapanything),
@@ -90,6 +108,8 @@ WRITERS: dict[str, tuple[str, Callable[[Path, np.ndarray], None]]] = {
     "c2w": ("poses.npy", write_c2w),
     "tum": ("poses.tum", write_tum),
     "kitti": ("poses.txt", write_kitti),
+    "ue5": ("camera_full7.csv", write_ue5),
+    "vggt_omega": ("poses.npy", write_vggt_omega),
 }
 
 
@@ -202,3 +222,62 @@ def test_absent_file_unknown_format_and_too_many_poses(path: np.ndarray, tmp_pat
     write_kitti(tmp_path / "poses.txt", path)
     with pytest.raises(ContractError, match="9 poses and the video only 5 frames"):
         read_poses(tmp_path / "poses.txt", "kitti", video(5))
+
+
+PEERS = Path(__file__).resolve().parents[2].parent / "shared" / "peers"
+
+
+@pytest.mark.skipif(not PEERS.is_dir(), reason=f"the released programs are not at {PEERS}")
+def test_a_ue5_camera_file_is_read_as_the_released_program_reads_it(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    rows = np.concatenate([rng.normal(size=(N, 3)) * 100, rng.uniform(-3, 3, (N, 3))], axis=1)
+    file = tmp_path / "camera_full7.csv"
+    np.savetxt(file, rows, delimiter=",", header="loc_x,loc_y,loc_z,rot_x,rot_y,rot_z", comments="")
+    driver = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("camera", inputs["module"])
+camera = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(camera)
+give("c2w", camera._csv_to_c2w(inputs["file"]))
+"""
+    module = PEERS / "memobench/evaluation/automated/metrics/camera_controllability.py"
+    released = run_released(PEERS / "memobench", driver, {"module": str(module), "file": str(file)})
+    assert released.note("c2w") == ""
+    np.testing.assert_allclose(read_poses(file, "ue5", video()).c2w, released.arrays["c2w"], atol=1e-9)
+
+
+@pytest.mark.skipif(not PEERS.is_dir(), reason=f"the released programs are not at {PEERS}")
+@pytest.mark.parametrize("name", ["poses.npy", "extrinsics_opencv_w2c.npy"])
+def test_what_the_released_vggt_omega_runner_writes_is_read(name: str, path: np.ndarray, tmp_path: Path) -> None:
+    driver = """
+import importlib.util
+spec = importlib.util.spec_from_file_location("runner", inputs["module"])
+runner = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(runner)
+runner.write_pose_outputs(inputs["w2c"], output_dir=inputs["folder"], intrinsics=inputs["intrinsics"])
+give("done", 1)
+"""
+    quarter = np.repeat((K / np.array([[4], [4], [1]]))[None, None], N, 1)
+    inputs = {"w2c": inverse(path)[None, :, :3], "folder": str(tmp_path), "intrinsics": quarter}
+    module = PEERS / "wrbench/src/wrbench/eval/d1/run_vggt_omega_pose.py"
+    released = run_released(PEERS / "wrbench", driver, {**inputs, "module": str(module)}, folders=("src",))
+    assert released.note("done") == ""
+    track = read_poses(tmp_path / name, "vggt_omega", video())
+    assert np.allclose(track.c2w, path, atol=2e-6) and np.allclose(track.intrinsics, K, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("loc_x,loc_y,loc_z,rot_x,rot_y\n0,0,0,0,0\n", "has no column 'rot_z'"),
+        ("loc_x,loc_y,loc_z,rot_x,rot_y,rot_z\n0,0,0,0,0\n", "line 2: expected a number in column 6, found ''"),
+        ("loc_x,loc_y,loc_z,rot_x,rot_y,rot_z\n0,0,oops,0,0,0\n", "line 2: expected a number in column 3, found 'oops'"),
+        ("loc_x,loc_y,loc_z,rot_x,rot_y,rot_z\n0,0,nan,0,0,0\n0,0,0,0,0,0\n", "frame 0 has a pose that is not finite"),
+        ("loc_x,loc_y,loc_z,rot_x,rot_y,rot_z\n", "holds no pose"),
+        ("", "has no column 'loc_x'"),
+    ],
+)
+def test_a_broken_ue5_camera_file_is_refused_in_a_sentence(content: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "camera.csv").write_text(content)
+    with pytest.raises(ContractError, match=re.escape(says)):
+        read_poses(tmp_path / "camera.csv", "ue5", video())

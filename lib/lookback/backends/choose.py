@@ -22,8 +22,9 @@ def choose_backend(role: str, params: RunParams) -> BackendSpec:
         if not candidates:
             known = ", ".join(spec.name for spec in backends_of(role)) or "none"
             raise UsageError(f"There is no backend '{named}' for the role '{role}'; known: {known}")
-    elif params.extraction.prefer == "embedded":
-        candidates = sorted(candidates, key=lambda spec: not spec.embedded)
+    else:  # files come last: a clip that has one is served by it before anybody asks here
+        embedded_first = params.extraction.prefer == "embedded"
+        candidates = sorted(candidates, key=lambda spec: (spec.name == "files", embedded_first and not spec.embedded))
     refusals = []
     for spec in candidates:
         state = availability(spec)

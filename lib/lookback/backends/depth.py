@@ -109,7 +109,7 @@ def _model(path: Path, device: str) -> tuple[Any, Any]:
 
 @backend(role="depth", name="files", title="Depth from Depth-Anything-3 results, arrays or map folders", embedded=True)
 class DepthFiles(ConfiguredBackend):
-    """Reads the clip's `extras.depth`, or the file of its Depth-Anything-3 poses, or `gt_depth` if the clip is the ground truth."""
+    """Reads the clip's `files.depth`, or the file of its Depth-Anything-3 poses, or `gt_depth` if the clip is the ground truth."""
 
     defaults: ClassVar[Options] = {"max_side": 320}
 
@@ -143,8 +143,8 @@ class _FileJob:
 
 def depth_source(clip: Clip) -> Path | None:
     """The file or folder with the depth of this clip; None when there is none."""
-    if given := clip.extras.get("depth"):
-        return resolve(str(given))
+    if given := clip.files.get("depth"):
+        return resolve(given)
     if clip.poses is not None and clip.poses_format == "da3":
         path = resolve(clip.poses)
         return path if "depth" in array_names(path) else None

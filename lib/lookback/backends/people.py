@@ -45,6 +45,35 @@ def found_faces(artifacts: Mapping[str, Artifact]) -> FaceTracks:
     return faces
 
 
+def people_of(
+    masks: np.ndarray, frame: np.ndarray, track: np.ndarray, confidence: np.ndarray, info: VideoInfo, facts: dict[str, Any]
+) -> People:
+    """The artifact of masks (K,h,w) at the working size; NO_MASK when all of them are empty."""
+    height, width = masks.shape[1:]
+    scale = np.array([info.width / width, info.height / height])
+    boxes = np.full((len(masks), 4), np.nan, np.float32)
+    border = np.zeros(len(masks), bool)
+    for row, mask in enumerate(masks):
+        around = bounds(mask)
+        if around is not None:
+            boxes[row] = np.array(around) * np.tile(scale, 2)
+            border[row] = around[0] == 0 or around[1] == 0 or around[2] == width or around[3] == height
+    found = ~np.isnan(boxes[:, 0])
+    if not found.any():
+        raise NotScorable(Reason.NO_MASK, "no person could be cut out under any face")
+    return People(
+        frame_index=frame,
+        packed=pack_masks(masks),
+        boxes=boxes,
+        area=masks.mean((1, 2)).astype(np.float32),
+        state=np.where(found, np.where(border, LEAVING, IN_VIEW), OUT).astype(np.int8),
+        confidence=confidence,
+        track=track,
+        shape=masks.shape,
+        facts={**facts, "n_people": int(found.sum())},
+    )
+
+
 class PeopleJob:
     """Masks of people in the frames with faces: one row per face, in the order of the faces. A subclass makes the masks."""
 
@@ -64,29 +93,8 @@ class PeopleJob:
         raise NotImplementedError
 
     def finish(self) -> People:
-        height, width = self.size
-        scale = np.array([self.info.width / width, self.info.height / height])
-        boxes = np.full((len(self.masks), 4), np.nan, np.float32)
-        border = np.zeros(len(self.masks), bool)
-        for row, mask in enumerate(self.masks):
-            around = bounds(mask)
-            if around is not None:
-                boxes[row] = np.array(around) * np.tile(scale, 2)
-                border[row] = around[0] == 0 or around[1] == 0 or around[2] == width or around[3] == height
-        found = ~np.isnan(boxes[:, 0])
-        if not found.any():
-            raise NotScorable(Reason.NO_MASK, "no person could be cut out under any face")
-        return People(
-            frame_index=self.faces.frame,
-            packed=pack_masks(self.masks),
-            boxes=boxes,
-            area=self.masks.mean((1, 2)).astype(np.float32),
-            state=np.where(found, np.where(border, LEAVING, IN_VIEW), OUT).astype(np.int8),
-            confidence=self.faces.score,
-            track=self.faces.track,
-            shape=self.masks.shape,
-            facts={**self.facts, "n_people": int(found.sum())},
-        )
+        faces = self.faces
+        return people_of(self.masks, faces.frame, faces.track, faces.score, self.info, self.facts)
 
 
 @backend(

@@ -37,14 +37,15 @@ def producer_of(role: str, spec: BackendSpec, params: RunParams) -> Producer:
     return Producer(role, spec.name, version, settings[:16], ",".join(filter(None, [weights, *others])))
 
 
-def input_hash(clip: Clip, upstream: Mapping[str, str]) -> str:
+def input_hash(clip: Clip, upstream: Mapping[str, str], role: str = "") -> str:
     """Hash of the content of the video, of every field and file of the clip that a backend may read, and of required artifacts.
 
-    `upstream` gives the key of each required role: other masks lead to other features of the masked object.
+    `upstream` gives the key of each required role: other masks lead to other features of the masked object. A file that was made
+    elsewhere for another role does not count.
     """
     fields = {name: getattr(clip, name) for name in FIELDS}
     fields["object_anchor"] = clip.object_anchor.model_dump() if clip.object_anchor else None
-    named = {name: path for name in FILES if (path := getattr(clip, name))} | {"depth": clip.extras.get("depth")}
+    named = {name: path for name in FILES if (path := getattr(clip, name))} | {"given": clip.files.get(role)}
     files = {name: file_hash(resolve(str(path))) for name, path in named.items() if path}
     files |= {beside.name: content for beside in _beside(clip.poses) if (content := file_hash(beside)) != "absent"}
     return sha256_json([clip.content_hash, fields, files, dict(upstream)])
@@ -65,6 +66,7 @@ def truth_as_clip(clip: Clip) -> Clip:
             "video": clip.ground_truth or clip.video,
             "poses": clip.gt_poses,
             "poses_format": clip.gt_poses_format,
+            "files": {},
             "content_hash": _content_hash(clip.ground_truth) if clip.ground_truth else clip.content_hash,
             "n_frames": clip.gt_frames,
             "object_anchor": None,

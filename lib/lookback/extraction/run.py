@@ -12,7 +12,8 @@ import pandas as pd
 
 from lookback.artifacts import Artifact, kind_of
 from lookback.backends.base import Backend
-from lookback.backends.choose import availability, backend_options, choose_backend
+from lookback.backends.choose import backend_options, choose_backend
+from lookback.backends.files import given_file
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.errors import BackendUnavailable, ContractError, Reason, UsageError, hint
 from lookback.executors import WorkerDied, executor_of
@@ -22,8 +23,6 @@ from lookback.params import RunParams
 from lookback.progress import track
 from lookback.registry import BACKENDS, METRICS, BackendSpec, backends_of
 from lookback.store import ArtifactStore, Entry, Producer
-
-FROM_FILES = {"pose": "poses", "depth": "poses"}  # role: the field of a clip with its file, which is preferred to an estimate
 
 
 @dataclass(frozen=True)
@@ -166,7 +165,7 @@ def _look_up(clip: Clip, roles: Sequence[str], params: RunParams) -> _Found:
     needs = {role: tuple(spec.build.requires) for role, spec in specs.items()}  # type: ignore[attr-defined]
     for role in (role for rank in rounds(needs) for role in rank):
         producer = producer_of(role, specs[role], params)
-        inputs = input_hash(clip, {need: keys.get(need, "absent") for need in needs[role]})
+        inputs = input_hash(clip, {need: keys.get(need, "absent") for need in needs[role]}, role)
         keys[role] = producer.key(inputs)
         entry = store.load(producer, inputs)
         made = None if entry is None else _stored(role, entry)
@@ -218,17 +217,9 @@ def _make(clip: Clip, roles: Sequence[str], found: _Found, params: RunParams) ->
 def backend_for(role: str, clip: Clip, params: RunParams) -> BackendSpec:
     """The backend of a role for this clip. A file beside the clip is preferred unless the run names a backend."""
     served = GT_ROLES.get(role, role)
-    field = FROM_FILES.get(served)
-    if field and getattr(clip, field) and served not in params.extraction.backends:
-        for spec in backends_of(served):
-            if spec.name == "files" and availability(spec).usable:
-                return spec
-    spec = choose_backend(served, params)
-    if spec.name == "files" and not (field and getattr(clip, field)):
-        others = [other for other in backends_of(served) if other.name != "files" and availability(other).usable]
-        if others and served not in params.extraction.backends:
-            return others[-1]
-    return spec
+    if served not in params.extraction.backends and given_file(served, clip) is not None:
+        return BACKENDS.get(f"{served}=files")
+    return choose_backend(served, params)
 
 
 _BACKENDS: dict[tuple[str, str], Backend] = {}

@@ -109,7 +109,7 @@ def _room(folder: Path, spoilt: bool, noise: Noise) -> Sample:
         **{"prompt": "A box in a room. The camera turns right and comes back.", "object_name": "box", "camera": "yaw_RL"},
         "caption_segments": ["A box in a room.", "The camera turns right.", "The box is in view again."],
         "object_anchor": Anchor(centre_x=127.5, centre_y=108, width=88, height=72),
-        "extras": {"depth": files["depth"]},
+        "files": {"depth": files["depth"]},
     }
     labels = _labels("room", lambda check: check.places)
     return Sample("room", tuple(Clip.model_validate({**label, **base}) for label in labels), ROOM_ROLES, written_answers(spoilt))

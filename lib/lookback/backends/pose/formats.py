@@ -10,11 +10,13 @@ import numpy as np
 from lookback.artifacts import PoseTrack
 from lookback.backends.pose.colmap import read_colmap
 from lookback.backends.pose.loading import load_arrays, load_rows, need, quaternions, rescaled, square, track
+from lookback.backends.pose.ue5 import read_ue5
 from lookback.camera.poses import inverse, validate_poses
 from lookback.errors import ContractError
 from lookback.media import VideoInfo
 
-INTRINSICS_FILE = "intrinsics.npy"  # MemoBench: fx fy cx cy of every frame, beside poses.npy
+INTRINSICS_FILE = "intrinsics.npy"  # beside poses.npy; MemoBench: fx fy cx cy of every frame, VGGT-Omega: 3x3 matrices
+OMEGA_W2C = "extrinsics_opencv_w2c.npy"
 
 
 def read_da3(path: Path, info: VideoInfo) -> PoseTrack:
@@ -85,11 +87,27 @@ def read_vggt(path: Path, info: VideoInfo) -> PoseTrack:
     arrays = load_arrays(path)
     w2c = validate_poses(square(need(arrays, ("extrinsic", "extrinsics", "array"), path), path), str(path))
     intrinsic = arrays.get("intrinsic", arrays.get("intrinsics"))
-    if intrinsic is None:
-        return track(inverse(w2c), path, info)
-    matrices = intrinsic.reshape(-1, 3, 3)
+    return track(inverse(w2c), path, info, None if intrinsic is None else _centred(intrinsic, info, path))
+
+
+def read_vggt_omega(path: Path, info: VideoInfo) -> PoseTrack:
+    """VGGT-Omega as WRBench's runner writes it: `poses.npy` (N,4,4) camera-to-world, or `extrinsics_opencv_w2c.npy`.
+
+    `intrinsics.npy` (N,3,3) beside the file is at the network's resolution, centred on the principal point.
+    """
+    poses = validate_poses(square(need(load_arrays(path), ("array",), path), path), str(path))
+    c2w = inverse(poses) if path.name == OMEGA_W2C else poses
+    beside = path.with_name(INTRINSICS_FILE)
+    if not beside.is_file():
+        return track(c2w, path, info)
+    return track(c2w, path, info, _centred(need(load_arrays(beside), ("array",), beside), info, beside))
+
+
+def _centred(intrinsics: np.ndarray, info: VideoInfo, path: Path) -> np.ndarray:
+    """Intrinsics of a picture that is twice as large as its principal point, as (N,3,3) at the video's resolution."""
+    matrices = intrinsics.reshape(-1, 3, 3)
     size = (2 * float(matrices[:, 0, 2].mean()), 2 * float(matrices[:, 1, 2].mean()))
-    return track(inverse(w2c), path, info, rescaled(matrices, size, info, path))
+    return rescaled(matrices, size, info, path)
 
 
 def read_vipe(path: Path, info: VideoInfo) -> PoseTrack:
@@ -153,7 +171,9 @@ FORMATS: dict[str, Callable[[Path, VideoInfo], PoseTrack]] = {
     "kitti": read_kitti,
     "mapanything": read_mapanything,
     "tum": read_tum,
+    "ue5": read_ue5,
     "vggt": read_vggt,
+    "vggt_omega": read_vggt_omega,
     "vipe": read_vipe,
 }
 
