@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lookback.agreement.analyse import Analysis
     from lookback.judging.run import Session
     from lookback.layouts.writing import Writer
+    from lookback.parity import ParityRow
     from lookback.published.printed import PrintedPaper
     from lookback.report.figures.drawn import DrawnFigure
     from lookback.report.paper import PaperData
@@ -148,6 +149,11 @@ class WRBench(Benchmark):
         from lookback.benchmarks.wrbench.selfcheck import PLACES, answers
 
         return SelfCheck(PLACES, still=PLACES, answers=answers)
+
+    def parity(self, peer: Path, clips: Path | None) -> Iterator[ParityRow]:
+        from lookback.benchmarks.wrbench.parity import parity
+
+        return parity(peer, clips)
 
     def printed(self) -> PrintedPaper:
         from lookback.benchmarks.wrbench.printed import PAPER

@@ -89,7 +89,8 @@ def _view(context: ScoringClip) -> Shaping:
     if context.setting("view") == "padded":
         return Pad(int(context.number("integrity_side")), bool(context.setting("square")))
     resize, crop = int(context.number("integrity_resize")), int(context.number("integrity_crop"))
-    return ResizeCrop(resize, crop, str(context.setting("interpolation")), bool(context.setting("antialias")))
+    interpolation, antialias = str(context.setting("interpolation")), bool(context.setting("antialias"))
+    return ResizeCrop(resize, crop, interpolation, antialias, margin=str(context.setting("margin")))
 
 
 @wrbench_metric(
