@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -120,8 +121,9 @@ def test_a_spoilt_checkout_is_refused_in_one_sentence_and_nothing_runs(tmp_path,
 
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory):
-    """What WRBench's generation script writes in a dry run started in `folder`, with videos where a model would put them."""
+    """What WRBench's generation script writes in a dry run, with videos where a model would put them."""
 
+    @cache
     def make(out: str, *cameras: str) -> Path:
         folder = tmp_path_factory.mktemp("generated")
         place = str(folder / "out") if out == "absolute" else "out"
@@ -141,8 +143,8 @@ def generated(tmp_path_factory):
 @pytest.mark.parametrize("moved", ["in place", "copied", "one model", "without the manifest"])
 def test_the_folder_of_the_generation_script_is_read(generated, tmp_path, out, moved):
     root = generated(out, "--cameras", "yaw_LR", "static", "pan_RL")
-    if moved != "in place":
-        root = Path(shutil.move(root, tmp_path / "copy"))
+    if moved != "in place":  # the first folder stays, and nothing may be read there
+        root = shutil.copytree(root, tmp_path / "copy")
     if moved == "one model":
         root = root / "wan22-fun-5b-cam"
     if moved == "without the manifest":
@@ -167,8 +169,8 @@ def test_turns_of_other_sizes_are_told_apart_and_stay_out_of_the_main_table(gene
     assert main_profile_faults(turns["yaw30_LR"].extras)[0] == "control_profile is 'diagnostic_30deg'"
 
 
-def test_of_several_tries_the_last_one_counts(generated):
-    root = generated("relative", "--cameras", "yaw_LR", "static", "pan_RL")
+def test_of_several_tries_the_last_one_counts(generated, tmp_path):
+    root = shutil.copytree(generated("relative", "--cameras", "yaw_LR", "static", "pan_RL"), tmp_path / "out")
     manifest = next(root.rglob("manifest.*"))
     rows = [json.loads(line) for line in manifest.read_text().splitlines()]
     failed = [{**row, "status": "failed", "error": "out of memory"} for row in rows]
@@ -184,8 +186,8 @@ def test_of_several_tries_the_last_one_counts(generated):
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../outside.mp4", "/elsewhere/run/videos/absent.mp4", "C:/run/absent.mp4"])
-def test_what_leads_out_of_the_dataset_is_refused(generated, path):
-    root = generated("relative", "--cameras", "static")
+def test_what_leads_out_of_the_dataset_is_refused(generated, tmp_path, path):
+    root = shutil.copytree(generated("relative", "--cameras", "yaw_LR", "static", "pan_RL"), tmp_path / "out")
     manifest = next(root.rglob("manifest.*"))
     (root.parent / "outside.mp4").write_bytes(b"x")
     row = json.loads(manifest.read_text().splitlines()[0])
