@@ -115,14 +115,18 @@ class WRBench(Benchmark):
         add_tables(analysis)
 
     def paper_tables(self, data: PaperData) -> list[PaperTable]:
+        from lookback.benchmarks.wrbench.frontiers import reading_tables
         from lookback.benchmarks.wrbench.report import paper_tables
 
-        return paper_tables(data)
+        further = reading_tables(data.items, data.condition_types(self.name), data.params.report.series)
+        return [*paper_tables(data), *further]
 
     def paper_figures(self, data: PaperData) -> list[DrawnFigure | None]:
         from lookback.benchmarks.wrbench.figures import camera_access, series_diagnostics
+        from lookback.benchmarks.wrbench.frontiers import frontier_figure
 
-        return [camera_access(data.items), series_diagnostics(data.items, data.params.report.series)]
+        frontier = frontier_figure(data.items, data.condition_types(self.name))
+        return [frontier, camera_access(data.items), series_diagnostics(data.items, data.params.report.series)]
 
     def findings(self, items: pd.DataFrame) -> list[tuple[str, str]]:
         from lookback.benchmarks.wrbench.report import returns_finding
