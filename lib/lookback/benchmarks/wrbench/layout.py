@@ -239,7 +239,7 @@ def _condition(row: Document) -> str:
 
 @cache
 def _condition_types() -> dict[str, str]:
-    text = resources.files("lookback.benchmarks.wrbench").joinpath("published/released_models.csv").read_text(encoding="utf-8")
+    text = resources.files("lookback.benchmarks.wrbench").joinpath("released_models.csv").read_text(encoding="utf-8")
     return {row["key"]: row["condition_type"] for row in csv.DictReader(io.StringIO(text))}
 
 
