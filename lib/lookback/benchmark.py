@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lookback.agreement.analyse import Analysis
+    from lookback.camera.intent import Rule
     from lookback.judging.run import Session
     from lookback.layouts.writing import Writer
     from lookback.params import RunParams
@@ -87,6 +88,7 @@ class Benchmark:
     one_task_list: ClassVar[bool] = False  # all its settings together are one list of tasks, and every model gets all of them
     length_field: ClassVar[str] = "n_frames"  # the field of its files that holds the ground truth's length
     anchor_field: ClassVar[str] = "anchors.csv"  # the field of its files that holds the subject's box
+    camera_rule: ClassVar[Rule] = "heading"  # how its camera requests become paths (lookback.camera.intent)
     # scoring: the column `phase` holds measures of different units (mse, psnr, ...) rather than parts of a video
     parts_are_measures: ClassVar[bool] = False
     not_reproduced: ClassVar[tuple[str, ...]] = ()  # defects of its released program that no variant repeats
@@ -132,6 +134,17 @@ class Benchmark:
     # -- judging ----------------------------------------------------------------------------------------------------------------
     def ask_later(self, session: Session, clips: Sequence[Clip], tasks: frozenset[str]) -> None:
         """Ask the questions that depend on earlier answers. `tasks` are the names of the run's tasks."""
+
+    def prompt_packs(self) -> dict[str, tuple[str, ...]]:
+        """What `judging.prompts` may name -> the prompts and catalogues of the package that such a file may reword."""
+        return {}
+
+    def read_prompt_pack(self, pack: str, path: Path) -> Mapping[str, object] | None:
+        """The words in a file of its released program, as the fields of a YAML pack (`questions`, `prompts`, ...).
+
+        None where the form of the file is unknown.
+        """
+        return None
 
     def polarity(self, task: str, question_id: str) -> str:
         """positive or negative for a question with a right answer; empty when it has none or belongs to another benchmark."""

@@ -92,9 +92,8 @@ def test_yaw_and_dolly_at_once_draw_an_arc():
         ("yaw:left:sixty@40", "'sixty'"),
         ("yaw:left:60@4x", "'4x' frames"),
         ("yaw:left:60", "'yaw:left:60'.*valid kinds"),
-        ("yaw:left:-60@40", "amount above 0"),
-        ("yaw:left:60@1", "too short"),
-        ("yaw:left:1+yaw:right:1@9", "'yaw' twice"),
+        ("yaw:left:inf@40", "'yaw:left' needs a number"),
+        ("yaw:left:60@0", "'0' frames"),
         ("yaw:left@40", "'yaw:left' is not kind:direction:value"),
         ("", "empty"),
     ],
@@ -106,7 +105,22 @@ def test_parse_errors_name_the_bad_token(script, words):
 
 def test_unknown_preset_lists_the_valid_ones():
     with pytest.raises(ParameterError, match="static, yaw_LR"):
-        ci.preset("orbit")
+        ci.preset("spiral")
+    with pytest.raises(ParameterError, match="too short"):
+        ci.preset("orbit", 1)
+
+
+def test_the_released_rule_composes_turns_as_written_and_travels_along_the_first_frames_axes():
+    """Read off the released program: roll left is +z, a turn acts in the camera's own frame, a dolly ignores the yaw."""
+    z_turn = ci.compile(ci.parse("roll:left:90@2"), "released")[-1, :3, :3]
+    np.testing.assert_allclose(z_turn, [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-12)
+    path = ci.compile(ci.parse("pitch:up:90@2,yaw:right:90+dolly:forward:2@3"), "released")
+    np.testing.assert_allclose(path[-1, :3, :3], [[0, 0, 1], [1, 0, 0], [0, 1, 0]], atol=1e-12)
+    np.testing.assert_allclose(path[-1, :3, 3], [0, 0, 2], atol=1e-12)
+    assert ci.to_grammar(ci.preset("orbit", 5)) == "yaw:left:60+pan:right:0.5@2,yaw:right:60+pan:left:0.5@3"
+    assert ci.to_grammar(ci.preset("arc_RL", 4)) == "yaw:right:60+dolly:forward:1@2,yaw:left:60+dolly:back:1@2"
+    one = ci.compile(ci.parse("yaw:left:30@1"), "released")
+    assert poses.yaw_deg(np.concatenate([np.eye(4)[None], one]))[-1] == pytest.approx(-30.0)  # at its full amount at once
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,8 @@ def clip(benchmark: str, **facts) -> Clip:
 
 def scored(name: str, clip: Clip, artifacts: Sequence[Artifact] = (), variant: str = "paper", **constants):
     entries = {artifact.role: artifact.pack() for artifact in artifacts}
-    context = ScoringClip(clip, variant, constants, pd.DataFrame(), entries.__getitem__, lambda role: None, {})
+    settings = METRICS.get(name).preset(variant, constants)
+    context = ScoringClip(clip, variant, constants, pd.DataFrame(), entries.__getitem__, lambda role: None, {}, settings=settings)
     return score_clip([(METRICS.get(name), context)])[0]
 
 

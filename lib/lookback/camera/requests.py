@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from lookback.camera.intent import PRESETS, CameraIntent, parse, preset, to_grammar
+from lookback.camera.intent import PRESETS, CameraIntent, Rule, parse, preset, to_grammar
 from lookback.camera.intent import compile as compile_request
 from lookback.camera.poses import Poses
 from lookback.camera.text import parse_action, parse_action_sequence
 from lookback.clips import Clip
 from lookback.errors import ParameterError
+from lookback.registry import BENCHMARKS
 
 
 def request_of(clip: Clip) -> CameraIntent | None:
@@ -19,10 +20,15 @@ def request_of(clip: Clip) -> CameraIntent | None:
     return _parsed(clip.camera, clip.n_frames, clip.extras.get("camera_degrees"))
 
 
-@lru_cache(maxsize=1024)
-def target_path(request: CameraIntent) -> Poses:
-    """The poses a request asks for; cached, because thousands of clips share a few requests. Do not write to the array."""
-    path = compile_request(request)
+def target_path(clip: Clip) -> Poses | None:
+    """The poses that the clip's request asks for, by its benchmark's rule. Do not write to the array."""
+    request = request_of(clip)
+    return None if request is None else _path(request, BENCHMARKS.get(clip.benchmark).camera_rule)
+
+
+@lru_cache(maxsize=1024)  # thousands of clips share a few requests
+def _path(request: CameraIntent, rule: Rule) -> Poses:
+    path = compile_request(request, rule)
     path.flags.writeable = False
     return path
 

@@ -19,7 +19,7 @@ from lookback.backends.pose.formats import read_poses
 from lookback.backends.pose.loading import UNKNOWN_FOV_DEG, load_arrays, need, square
 from lookback.backends.pose.track import travelled_rotation_deg
 from lookback.camera.poses import Poses, signed_peak, total_rotation_deg, turned_yaw_deg, validate_poses
-from lookback.camera.requests import request_of, target_path
+from lookback.camera.requests import target_path
 from lookback.clips import Clip
 from lookback.curation.probing import Facts
 from lookback.curation.trajectory import UNKNOWN, Challenge, challenge_from_path, trajectory_class
@@ -61,8 +61,8 @@ class CameraFiles:
             return "gt_poses", self.truth.c2w
         if self.target is not None:
             return "target_poses", self.target
-        if (request := request_of(clip)) is not None:
-            return "camera", target_path(request)
+        if (path := target_path(clip)) is not None:
+            return "camera", path
         return ("poses", self.own.c2w) if self.own is not None else ("", None)
 
     def _challenge(self, clip: Clip, facts: Facts, name: str, path: Poses | None) -> tuple[Challenge, str]:

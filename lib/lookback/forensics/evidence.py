@@ -17,6 +17,7 @@ from lookback.camera.text import parse_captions
 from lookback.clips import Clip
 from lookback.errors import LookbackError
 from lookback.measures.requested import compile_request
+from lookback.registry import BENCHMARKS
 
 JUMP_DEG = 8.0  # a smaller turn between neighbouring frames is normal motion
 JUMP_RATIO = 4.0  # a jump is this many times the fourth largest turn
@@ -155,7 +156,7 @@ def requested_path(clip: Clip, truth_pose: TruePoseTrack | None) -> Path | None:
         return None
     try:
         if clip.camera:
-            poses = compile_request(clip.camera, clip.n_frames)
+            poses = compile_request(clip.camera, clip.n_frames, BENCHMARKS.get(clip.benchmark).camera_rule)
         elif clip.caption_segments:
             poses = compile(parse_captions(clip.caption_segments, clip.n_frames))
         else:

@@ -124,7 +124,7 @@ def compose(
     **values: str,
 ) -> Question:
     """A question from a prompt, the values of its placeholders, and the frames to show."""
-    system, text = prompt.render(**values)
+    system, text = prompt.render(**{"clip": clip.clip_id, **values})
     labels = shown.labels(frames)
     return Question(clip, task, expects, system, text, prompt.version, parts, shown.video, shown.content, frames, labels)
 

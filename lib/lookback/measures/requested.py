@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lookback.array_files import read_arrays
-from lookback.camera.intent import PRESETS, compile, parse, preset
+from lookback.camera.intent import PRESETS, Rule, compile, parse, preset
 from lookback.camera.poses import Poses, validate_poses
 from lookback.camera.resample import resample_poses
 from lookback.camera.text import parse_action
 from lookback.errors import ContractError, LookbackError, NotScorable, Reason
 from lookback.paths import resolve
+from lookback.registry import BENCHMARKS
 
 if TYPE_CHECKING:
     from lookback.scoring import ScoringClip
@@ -38,7 +39,7 @@ def requested_poses(context: ScoringClip, n_frames: int) -> Poses:
         poses = given_poses(context)
         return poses if len(poses) == n_frames else resample_poses(poses, n_frames)
     try:
-        return compile_request(context.need("camera"), n_frames)
+        return compile_request(context.need("camera"), n_frames, BENCHMARKS.get(context.clip.benchmark).camera_rule)
     except LookbackError as error:
         raise NotScorable(Reason.INVALID_INPUT, str(error)) from error
 
@@ -52,10 +53,10 @@ def given_poses(context: ScoringClip) -> Poses:
         raise NotScorable(Reason.INVALID_INPUT, str(error)) from error
 
 
-def compile_request(request: str, n_frames: int) -> Poses:
+def compile_request(request: str, n_frames: int, rule: Rule = "heading") -> Poses:
     """A preset, WRBench's grammar, or an MBench action condition, as target poses of `n_frames` frames."""
     if request in PRESETS:
-        return compile(preset(request, n_frames))
+        return compile(preset(request, n_frames), rule)
     intent = parse(request) if ":" in request or "@" in request else parse_action(request, n_frames)
-    poses = compile(intent)
+    poses = compile(intent, rule)
     return poses if len(poses) == n_frames else resample_poses(poses, n_frames)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -44,7 +45,8 @@ class ResizeCrop:
     """The usual preparation of ImageNet networks: the shorter side to `resize`, then the centre square of `crop` pixels.
 
     `crop` must hold whole patches. `resize: 0` scales straight to crop x crop, as DINOv3's processor does. `rescale_twice` divides
-    by 255 twice, which is what a processor does that is given pixels in [0,1] and told nothing.
+    by 255 twice, which is what a processor does that is given pixels in [0,1] and told nothing. Of an odd margin, `margin: floor`
+    leaves the smaller half on the left and above, as transformers does; torchvision rounds half to even.
     """
 
     resize: int = 256
@@ -52,6 +54,7 @@ class ResizeCrop:
     interpolation: str = "bicubic"
     antialias: bool = True
     rescale_twice: bool = False
+    margin: str = "round"
 
     def shape(self, frames: torch.Tensor, patch: int, normalisation: Normalisation) -> tuple[torch.Tensor, np.ndarray]:
         from torch.nn.functional import interpolate
@@ -62,7 +65,8 @@ class ResizeCrop:
         if size != (height, width):
             images = interpolate(images, size=size, mode=self.interpolation, align_corners=False, antialias=self.antialias)
             images = images.clamp_(0, 1)
-        top, left = round((size[0] - self.crop) / 2), round((size[1] - self.crop) / 2)
+        halve = math.floor if self.margin == "floor" else round
+        top, left = (halve((side - self.crop) / 2) for side in size)
         images = images[:, :, top : top + self.crop, left : left + self.crop]
         mean, std = _on_device(normalisation, images.device)
         cells = self.crop // patch

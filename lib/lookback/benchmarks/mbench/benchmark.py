@@ -66,6 +66,10 @@ class MBench(Benchmark):
         """MBench-T looks for faces in every caption segment (appendix B.3)."""
         return clip.setting == "T"
 
+    def prompt_packs(self) -> dict[str, tuple[str, ...]]:
+        triggers = tuple(f"mbench_trigger_{subset}.v1" for subset in SUBSETS)
+        return {"mbench_trigger": triggers, "mbench_ratings": ("mbench_state_progress.v1", "mbench_progress_correctness.v1")}
+
     def decisions(self, task: str, answers: Mapping[str, str]) -> dict[str, bool]:
         return {"trigger": answers["trigger"] == "yes"} if task == "trigger" and "trigger" in answers else {}
 

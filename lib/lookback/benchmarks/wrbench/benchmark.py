@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from lookback.agreement.analyse import Analysis
     from lookback.judging.run import Session
     from lookback.layouts.writing import Writer
+    from lookback.parity import ParityRow
     from lookback.published.printed import PrintedPaper
     from lookback.report.figures.drawn import DrawnFigure
     from lookback.report.paper import PaperData
@@ -42,6 +44,7 @@ class WRBench(Benchmark):
     name = "wrbench"
     title = "WRBench"
     profiled = ("wrbench-2",)
+    camera_rule = "released"
 
     def contents(self, clips: pd.DataFrame, screen: pd.DataFrame) -> list[ContentTable]:
         from lookback.benchmarks.wrbench.contents import event_factor_coverage
@@ -54,10 +57,23 @@ class WRBench(Benchmark):
 
         return [event_coverage_figure(clips)]
 
-    def ask_later(self, session: Session, clips: Sequence[Clip], tasks: frozenset[str]) -> None:
-        """The probes of the re-observed dimensions, for the clips whose gate is open."""
-        from lookback.benchmarks.wrbench.judging import ask_reobserved
+    def prompt_packs(self) -> dict[str, tuple[str, ...]]:
+        return {
+            "wrbench_probes": ("wrbench_probe.v1", "wrbench_probes.v1"),
+            "wrbench_judgeability": ("wrbench_judgeability.v1", "wrbench_rescue.v1"),
+        }
 
+    def read_prompt_pack(self, pack: str, path: Path) -> Mapping[str, object] | None:
+        from lookback.benchmarks.wrbench.prompt_pack import read_released_pack
+
+        return read_released_pack(pack, path)
+
+    def ask_later(self, session: Session, clips: Sequence[Clip], tasks: frozenset[str]) -> None:
+        """The gate once more where the run names that task, then the probes of re-observed dimensions whose gate is open."""
+        from lookback.benchmarks.wrbench.judging import RESCUE, ask_again, ask_reobserved
+
+        if RESCUE in session.params.tasks:
+            ask_again(session, clips)
         if "probe" in tasks:
             ask_reobserved(session, clips)
 
@@ -69,9 +85,9 @@ class WRBench(Benchmark):
         return next((probe.polarity for probe in probes() if probe.id == question_id), "")
 
     def decisions(self, task: str, answers: Mapping[str, str]) -> dict[str, bool]:
-        from lookback.benchmarks.wrbench.judging import support
+        from lookback.benchmarks.wrbench.judging import GATE, support
 
-        if task != "judgeability":
+        if task != GATE:
             return {}
         try:
             return {"support": support({name: (answer, None) for name, answer in answers.items()})[0]}
@@ -99,14 +115,18 @@ class WRBench(Benchmark):
         add_tables(analysis)
 
     def paper_tables(self, data: PaperData) -> list[PaperTable]:
+        from lookback.benchmarks.wrbench.frontiers import reading_tables
         from lookback.benchmarks.wrbench.report import paper_tables
 
-        return paper_tables(data)
+        further = reading_tables(data.items, data.condition_types(self.name), data.params.report.series)
+        return [*paper_tables(data), *further]
 
     def paper_figures(self, data: PaperData) -> list[DrawnFigure | None]:
         from lookback.benchmarks.wrbench.figures import camera_access, series_diagnostics
+        from lookback.benchmarks.wrbench.frontiers import frontier_figure
 
-        return [camera_access(data.items), series_diagnostics(data.items, data.params.report.series)]
+        frontier = frontier_figure(data.items, data.condition_types(self.name))
+        return [frontier, camera_access(data.items), series_diagnostics(data.items, data.params.report.series)]
 
     def findings(self, items: pd.DataFrame) -> list[tuple[str, str]]:
         from lookback.benchmarks.wrbench.report import returns_finding
@@ -133,6 +153,11 @@ class WRBench(Benchmark):
         from lookback.benchmarks.wrbench.selfcheck import PLACES, answers
 
         return SelfCheck(PLACES, still=PLACES, answers=answers)
+
+    def parity(self, peer: Path, clips: Path | None) -> Iterator[ParityRow]:
+        from lookback.benchmarks.wrbench.parity import parity
+
+        return parity(peer, clips)
 
     def printed(self) -> PrintedPaper:
         from lookback.benchmarks.wrbench.printed import PAPER

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Literal
 
 from lookback.benchmarks.wrbench.metrics.reobservation import reobservation_pattern
+from lookback.benchmarks.wrbench.metrics.shared import Settings, settings_of
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
-from lookback.judging.prompting import load_catalogue, load_prompt
+from lookback.judging.prompting import PLACEHOLDER, load_catalogue, load_prompt
 from lookback.judging.question import SECOND, Part, Question, Unasked
 from lookback.judging.run import Session, judgements_frame
 from lookback.judging.tasks import Sampling, Task, compose, footage, register, subject
@@ -24,6 +24,12 @@ Role = Literal["score", "hidden", "returned", "unidentifiable"]
 VISIBLE = ("visible_spatial", "visible_state")
 REOBSERVED = ("reobserved_spatial", "reobserved_state")
 ASKED = "Is the main subject judgeable in this second?"
+GATE, RESCUE = "judgeability", "rescue"  # tasks: the gate, and the gate asked again (only in runs whose `judging.tasks` name it)
+FLAGS = {  # of the gate asked again: id -> dimension
+    "d5_applicable": "reobserved_spatial",
+    "d6_applicable": "reobserved_state",
+}
+Gate = Mapping[str, tuple[str, Reason | None]]  # question -> (answer, reason)
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,6 @@ class Probe:
     text: str
 
 
-@cache
 def probes() -> tuple[Probe, ...]:
     """All sixteen: ten that score, six that decide whether a re-observed dimension applies (H, U, J)."""
     return tuple(Probe(**entry) for entry in load_catalogue("wrbench_probes.v1")["questions"])
@@ -67,8 +72,17 @@ def probe_questions(clip: Clip, sampling: Sampling, task: str, chosen: tuple[Pro
     for probe in chosen:
         values = {**context, "rubric": catalogue["rubrics"][probe.dimension], "question": probe.text}
         question = compose(clip, task, prompt, "yes_no", (parts[probe.id],), shown, frames, **values)
+        if blanks := set(PLACEHOLDER.findall(probe.text)):  # the words of the released program: a whole prompt
+            whole = {"task": task_text(clip), "sampling": f"frames sampled at {sampling.fps:g} fps"}
+            text = PLACEHOLDER.sub(lambda blank, known=whole: known.get(blank.group(1), blank.group(0)), probe.text)
+            question = replace(question, system="", text=text) if blanks <= set(whole) else question
         asked.append(replace(question, prompt_version=version))
     return asked
+
+
+def task_text(clip: Clip) -> str:
+    """What the released program tells a judge about the task: the world-state prompt, else the prompt."""
+    return str(clip.extras.get("world_state_prompt") or clip.prompt or "(no prompt)")
 
 
 def visible_questions(clip: Clip, sampling: Sampling) -> list[Question | Unasked]:
@@ -94,8 +108,14 @@ def _regime(clip: Clip) -> str:
 
 def gate_questions(clip: Clip, sampling: Sampling) -> list[Question | Unasked]:
     """One question for all seconds, and the six predicates of the two re-observed dimensions."""
-    prompt = load_prompt("wrbench_judgeability.v1")
-    asked: list[Question | Unasked] = []
+    gate = tuple(probe for probe in probes() if probe.role != "score")
+    return [second_question(clip, sampling, GATE, "wrbench_judgeability.v1"), *probe_questions(clip, sampling, GATE, gate)]
+
+
+def second_question(clip: Clip, sampling: Sampling, task: str, name: str, flags: Sequence[str] = ()) -> Question | Unasked:
+    """One question about all seconds, with flags about the whole clip where the prompt asks for them."""
+    prompt = load_prompt(name)
+    asked_flags = tuple(Part(flag, f"Can {FLAGS[flag].replace('_', ' ')} be judged after the return?") for flag in flags)
     try:
         shown = footage(clip)
         fps = shown.fps or 1.0
@@ -107,18 +127,15 @@ def gate_questions(clip: Clip, sampling: Sampling) -> list[Question | Unasked]:
             )
             for second in range(shown.n_seconds)
         )
-        values = {"prompt": clip.prompt or "(no prompt)", "subject": subject(clip), "camera": clip.camera or "(not named)"}
-        last = str(len(parts) - 1)
-        frames = shown.timed(sampling)
-        asked.append(compose(clip, "judgeability", prompt, "per_second", parts, shown, frames, last_second=last, **values))
+        values = {"prompt": task_text(clip), "subject": subject(clip), "camera": clip.camera or "(not named)"}
+        values["last_second"] = str(len(parts) - 1)
+        return compose(clip, task, prompt, "per_second", (*parts, *asked_flags), shown, shown.timed(sampling), **values)
     except NotScorable as error:
-        parts = (Part(f"{SECOND}000", ASKED),)
-        asked.append(Unasked(clip, "judgeability", prompt.version, parts, error.reason, error.detail))
-    gate = tuple(probe for probe in probes() if probe.role != "score")
-    return asked + probe_questions(clip, sampling, "judgeability", gate)
+        parts = (Part(f"{SECOND}000", ASKED), *asked_flags)
+        return Unasked(clip, task, prompt.version, parts, error.reason, error.detail)
 
 
-def support(answers: Mapping[str, tuple[str, Reason | None]]) -> tuple[bool, Reason | None]:
+def support(answers: Gate) -> tuple[bool, Reason | None]:
     """Whether judgeable -> not judgeable -> judgeable occurs in the seconds, or why not. NotScorable if a second has no answer."""
     seconds = {name: answer for name, answer in answers.items() if name.startswith(SECOND)}
     for name in sorted(seconds):
@@ -129,14 +146,50 @@ def support(answers: Mapping[str, tuple[str, Reason | None]]) -> tuple[bool, Rea
     return reobservation_pattern([seconds[name][0] for name in sorted(seconds)])
 
 
-def applicable(dimension: str, answers: Mapping[str, tuple[str, Reason | None]]) -> tuple[bool, Reason | None, str]:
-    """R_a = H and U and J_a for one re-observed dimension, with the reason when it does not hold (eq. 7).
+def reobservable(judged: JudgedClip, dimension: str, context: Settings) -> tuple[bool, Reason | None, str]:
+    """Whether the gate of one re-observed dimension is open, with the reason when it is not (eq. 7).
 
-    The per-second pattern and the dimension's own predicates must hold. D5 and D6 are decided separately.
+    The per-second pattern must hold. Where the variant says so: the dimension's own predicates, too; a task without a planned gap
+    never applies; and the answers of the gate asked again count where the first ones show no return.
     """
-    supported, why = support(answers)
+    if vetoed(judged, context):
+        return False, Reason.NO_OOV, "the task plans no gap (oov_gap is none)"
+    try:
+        supported, why = support(judged.gate())
+    except NotScorable:
+        if context.setting("missing_evidence") == "missing" and not _asked_again(judged, context):
+            raise
+        supported, why = False, Reason.JUDGE_UNPARSED
+    if not supported and _asked_again(judged, context):
+        return _rescued(judged, dimension)
     if not supported:
         return False, why, "the per-second pattern judgeable, hidden, judgeable does not occur"
+    return _predicates(dimension, judged.gate()) if context.setting("predicates") else (True, None, "")
+
+
+def vetoed(judged: JudgedClip, context: Settings) -> bool:
+    return bool(context.setting("manifest_veto")) and judged.clip.extras.get("oov_gap") == "none"
+
+
+def _asked_again(judged: JudgedClip, context: Settings) -> bool:
+    return bool(context.setting("rescue")) and RESCUE in judged.tasks
+
+
+def _rescued(judged: JudgedClip, dimension: str) -> tuple[bool, Reason | None, str]:
+    """The gate asked again: the same pattern over its seconds, and its flag of the dimension."""
+    answers = {name: (verdict.answer, verdict.reason) for name, verdict in judged.verdicts(RESCUE).items()}
+    supported, why = support(answers)
+    if not supported:
+        return False, why, "asked again, the pattern judgeable, hidden, judgeable does not occur"
+    flag = next(name for name, known in FLAGS.items() if known == dimension)
+    answer, reason = answers.get(flag, ("", Reason.PROBE_MISSING))
+    if reason is not None:
+        raise NotScorable(reason, f"{flag} has no answer")
+    return (True, None, "") if answer == "yes" else (False, Reason.NO_RETURN, "asked again, the return cannot be judged")
+
+
+def _predicates(dimension: str, answers: Gate) -> tuple[bool, Reason | None, str]:
+    """R_a = H and U and J_a for one re-observed dimension. D5 and D6 are decided separately."""
     verdicts = {}
     for probe in (probe for probe in probes() if probe.dimension == dimension and probe.role != "score"):
         answer, reason = answers.get(probe.id, ("", Reason.PROBE_MISSING))
@@ -152,23 +205,47 @@ def applicable(dimension: str, answers: Mapping[str, tuple[str, Reason | None]])
     return True, None, ""
 
 
-def ask_reobserved(session: Session, clips: Sequence[Clip]) -> None:
-    """The probes of D5 and D6, each for the clips whose own gate is open."""
-    scorer = session.panel.judge("scorer")
-    if scorer is None or "judgeability" not in session.counted:
-        return
+def _judged(session: Session, clips: Sequence[Clip]) -> list[JudgedClip]:
     verdicts = clip_verdicts(judgements_frame(session.rows), session.counted)
+    return [JudgedClip(clip, "paper", verdicts.get(clip.key, {})) for clip in clips]
+
+
+def ask_again(session: Session, clips: Sequence[Clip]) -> None:
+    """The gate once more, as the released program does, for the clips in which it found no return that can be judged."""
+    gate = session.panel.judge("gate")
+    if gate is None or GATE not in session.counted:
+        return
+    questions = []
+    for judged in _judged(session, clips):
+        try:
+            supported = support(judged.gate())[0]
+        except NotScorable:
+            supported = False
+        if not supported:
+            questions.append(second_question(judged.clip, session.sampling, RESCUE, "wrbench_rescue.v1", tuple(FLAGS)))
+    session.ask(gate, questions)
+
+
+def ask_reobserved(session: Session, clips: Sequence[Clip]) -> None:
+    """The probes of D5 and D6, each for the clips whose gate is open in the paper's variant or in the released program."""
+    scorer = session.panel.judge("scorer")
+    if scorer is None or GATE not in session.counted:
+        return
     questions: list[Question | Unasked] = []
-    for clip in clips:
-        judged = JudgedClip(clip, "paper", verdicts.get(clip.key, {}))
+    for judged in _judged(session, clips):
         for dimension in REOBSERVED:
-            try:
-                is_open = applicable(dimension, judged.gate())[0]
-            except NotScorable:
-                continue
-            questions += reobserved_questions(clip, session.sampling, dimension) if is_open else []
+            if any(_open(judged, dimension, variant) for variant in ("paper", "official")):
+                questions += reobserved_questions(judged.clip, session.sampling, dimension)
     session.ask(scorer, questions)
 
 
+def _open(judged: JudgedClip, dimension: str, variant: str) -> bool:
+    try:
+        return reobservable(judged, dimension, settings_of(dimension, variant))[0]
+    except NotScorable:
+        return False
+
+
 register(Task("probe", "WRBench probes, visible and re-observed", "scorer", applies, visible_questions))
-register(Task("judgeability", "WRBench re-observation gate", "gate", applies, gate_questions))
+register(Task(GATE, "WRBench re-observation gate", "gate", applies, gate_questions))
+register(Task(RESCUE, "WRBench re-observation gate asked again", "gate", applies, lambda clip, sampling: []))

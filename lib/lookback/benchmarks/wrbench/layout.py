@@ -1,18 +1,26 @@
 """WRBench: a manifest of generated videos (JSON, JSON lines or CSV) with camera sidecars, joined with the Natural-25 suite.
 
 A manifest row names `path` (or `video_path`), `model`, `video_id`, `variant_id`, `family_id`, `camera_type`, and further fields of
-WRBench's generation script. Paths are relative to the manifest's folder.
+WRBench's generation script. Paths are found as `places.py` says, so that the script's own output is read wherever it lies now. The
+script appends a row for every try; of the rows with a `status` about one video the last counts, filled up from those before.
 
 Without a manifest, every video with a `<video>.camera.json` beside it is read, and its folder is the model's name.
 """
 
 from __future__ import annotations
 
+import csv
+import io
+import re
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from lookback.benchmarks.wrbench.natural25 import FACTORS, Natural25, action_of, find_natural25, read_natural25
+from lookback.benchmarks.wrbench.places import in_dataset
 from lookback.benchmarks.wrbench.sidecar import (
+    CONTROL_FIELDS,
     SIDECAR,
     camera_request,
     read_sidecar,
@@ -36,7 +44,10 @@ CONDITION_TYPES = ("source-video", "geometry-cache", "model-inferred", "prompt-o
 PATH_FIELDS = ("eval_video_path", "path", "video_path", "video")
 MANIFEST_SUFFIXES = (".json", ".jsonl", ".csv")
 MODEL_SUBFOLDERS = ("videos", "outputs")  # between a model's folder and its videos
-EXTRA_FIELDS = ("world_state_prompt", "reasoning_tier", "divergence_id", "variant_id", "display_name", "model_input", "input_kind")
+EXTRA_FIELDS = (
+    "world_state_prompt", "reasoning_tier", "divergence_id", "variant_id", "display_name", "model_input", "input_kind", "oov_gap",
+    *CONTROL_FIELDS,
+)  # fmt: skip
 
 
 @layout(
@@ -121,7 +132,7 @@ class _Reader:
                         if isinstance(value, Breach):
                             raise value
                         rows.append((path.parent, Document(value, where)))
-        return rows if self.files else self._rows_from_sidecars()
+        return _last_tries(rows) if self.files else self._rows_from_sidecars()
 
     def _rows_from_sidecars(self) -> list[tuple[Path, Document]]:
         rows = []
@@ -149,7 +160,7 @@ class _Reader:
             values = self._task(row)
             item = ClipRef(model, "", values["condition_id"], values["sample_id"])
             field = row.first("path", *PATH_FIELDS)
-            video = self.root.video(self.root.inside(row.text(field), row.where, field, base=base), row.where, field)
+            video = self.root.video(in_dataset(self.root, row.text(field), row.where, field, base), row.where, field)
         except Breach as breach:
             self.findings.add(breach, item=item)
             return None
@@ -175,7 +186,7 @@ class _Reader:
         suite_family = self.suite.families.get(family) if self.suite else None
         return {
             "sample_id": merged.text("variant_id", "") or family or merged.text(merged.first("clip_id", "video_id")),
-            "condition_id": merged.text(merged.first("camera_type", "camera", "oov_gap"), ""),
+            "condition_id": _condition(merged),
             "scene": family,
             "prompt": merged.text(merged.first("prompt", "ti2v_prompt"), ""),
             "object_name": merged.text("object_name", "") or (suite_family.primary_object if suite_family else ""),
@@ -195,13 +206,13 @@ class _Reader:
     def _condition_type(self, row: Document, values: dict[str, Any]) -> dict[str, Any]:
         field = row.first("condition_type", "viewpoint_condition_type")
         text = row.text(field, "").replace("_", "-").replace(" ", "-").lower()
+        text = text or condition_type_of(row.text(row.first("model", "model_id")))
         if text and text not in CONDITION_TYPES:
             raise Breach(row.where, field, f"is '{text}'", f"write one of {', '.join(CONDITION_TYPES)}")
         return {"condition_type": text}
 
     def _camera(self, row: Document, values: dict[str, Any]) -> dict[str, Any]:
-        field = row.first("camera_type", "camera", "oov_gap")
-        camera, extras = camera_request(values["condition_id"], row.where, field)
+        camera, extras = camera_request(values["condition_id"], row.where, row.first("camera_type", "camera", "oov_gap"))
         return {"camera": camera, "extras": {**values["extras"], **extras}}
 
     def _camera_files(self, video: Path, item: ClipRef, values: dict[str, Any]) -> dict[str, Any]:
@@ -219,6 +230,41 @@ class _Reader:
                     found |= sidecar_facts(sidecar)
             found |= target_poses(self.root, video, sidecar)
         return found
+
+
+def _condition(row: Document) -> str:
+    """The camera's name. Turns of several sizes have one camera type; their label (yaw30_LR) tells them apart."""
+    name = row.text(row.first("camera_type", "camera", "oov_gap"), "")
+    return row.text("camera", name) if row.get("stress_yaw_deg") is not None else name
+
+
+@cache
+def _condition_types() -> dict[str, str]:
+    text = resources.files("lookback.benchmarks.wrbench").joinpath("released_models.csv").read_text(encoding="utf-8")
+    return {row["key"]: row["condition_type"] for row in csv.DictReader(io.StringIO(text))}
+
+
+def condition_type_of(model: str) -> str:
+    """The viewpoint condition type of a model that WRBench names, by the key of its registry; empty for other models."""
+    return _condition_types().get(re.sub(r"[_.]", "-", model.lower()), "")
+
+
+def _last_tries(rows: list[tuple[Path, Document]]) -> list[tuple[Path, Document]]:
+    """The rows with one row per video that the generation script tried several times."""
+    tried: dict[tuple[str, str], int] = {}
+    kept: list[tuple[Path, Document]] = []
+    for base, row in rows:
+        video = (str(row.get("model")), str(row.get("video_id")))
+        if row.get("status") and row.get("video_id") and video in tried:
+            before = kept[tried[video]][1].value
+            again = {name: value for name, value in row.value.items() if value not in (None, "") or name not in before}
+            again["error"] = row.get("error")
+            kept[tried[video]] = (base, Document({**before, **again}, row.where))
+            continue
+        if row.get("status"):
+            tried[video] = len(kept)
+        kept.append((base, row))
+    return kept
 
 
 def _manifest_rows(path: Path) -> list[tuple[Path | str, Any]]:

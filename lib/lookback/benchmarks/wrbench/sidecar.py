@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from lookback.benchmarks.wrbench.places import in_dataset
 from lookback.camera.intent import PRESETS, CameraIntent, compile, parse, to_grammar
 from lookback.camera.poses import Poses, turned_yaw_deg
 from lookback.errors import ParameterError, Reason
-from lookback.layouts.confine import Root
+from lookback.layouts.confine import Root, existing_file
 from lookback.layouts.documents import Document, read_json
 from lookback.layouts.reading import Breach
 from lookback.paths import portable
@@ -19,6 +21,7 @@ from lookback.paths import portable
 CONVENTION = "opencv_c2w"
 CUSTOM = "custom"  # the name of a path that is not a preset; its frame_action_script describes it
 _FAMILIES = {"yaw": "rotation", "pan": "translation", "static": "static"}
+MAIN_REQUESTS = ("static", "yaw_LR", "yaw_RL", "pan_LR", "pan_RL")
 
 
 def control_profile(intent: CameraIntent, peak_deg: float) -> tuple[str, str]:
@@ -100,11 +103,7 @@ def target_poses(root: Root, video: Path, sidecar: Document | None) -> dict[str,
     """The camera path the model was asked to follow: the file the sidecar names, else `<video>.target_c2w.npy` when it is there."""
     beside = video.with_name(video.name + TARGET)
     if sidecar is None:
-        return (
-            {"target_poses": portable(root.file(beside.name, beside, "target_poses", base=beside.parent))}
-            if beside.exists()
-            else {}
-        )
+        return {"target_poses": _file(root, beside.name, beside, "target_poses", video)} if beside.exists() else {}
     name = sidecar.first("target_coordinate_convention", "coordinate_convention")
     convention = sidecar.text(name)
     if not is_opencv_c2w(convention):
@@ -115,7 +114,13 @@ def target_poses(root: Root, video: Path, sidecar: Document | None) -> dict[str,
     if named is None and not beside.exists():
         return {}
     text = named if named is not None else beside.name
-    return {"target_poses": portable(root.file(text, sidecar.where, field, base=video.parent))}
+    return {"target_poses": _file(root, text, sidecar.where, field, video)}
+
+
+def _file(root: Root, text: object, where: Path | str, field: str, video: Path) -> str:
+    """A file that lies in the dataset, as the clip names it."""
+    path = in_dataset(root, text, where, field, video.parent)
+    return portable(existing_file(path, where, field, root.name(path)))
 
 
 def sidecar_facts(sidecar: Document) -> dict[str, Any]:
@@ -127,8 +132,47 @@ def sidecar_facts(sidecar: Document) -> dict[str, Any]:
 
 
 def sidecar_extras(sidecar: Document) -> dict[str, Any]:
-    names = ("control_profile", "control_direction", "frame_action_script", "num_frames", "fps", "image_size", "yaw_peak_deg")
-    return {name: sidecar.get(name) for name in names if sidecar.get(name) is not None}
+    """What the file says about the requested control; the manifest's rows of the generation script repeat it."""
+    return {name: sidecar.get(name) for name in CONTROL_FIELDS if sidecar.get(name) is not None}
+
+
+# what the main table wants to know about a target (eval/d1/d1_sidecar_contract.py of the release)
+REQUIRED = ("num_frames", "fps", "image_size", "fov", "trajectory_sampling_rule")
+CONTROL_FIELDS = (
+    "target_role", "evidence_level", "adapter_provenance", "control_family", "control_direction", "control_profile",
+    "canonical_profile", "frame_action_script", "yaw_peak_deg", "target_yaw_peak_deg", *REQUIRED,
+)  # fmt: skip
+ROLES = ("benchmark_intended_control", "canonical_intended_control")
+EVIDENCE = ("benchmark_intent", "payload_audited")
+PROVENANCE = ("exact_model_payload_exported", "deterministic_adapter", "uncertified_estimate")
+PROFILES = {
+    "rotation": ("canonical_60deg",),
+    "translation": ("canonical_pan", "canonical_translation"),
+    "static": ("canonical_static",),
+}
+
+
+def main_profile_faults(control: Mapping[str, Any]) -> list[str]:
+    """Why the released program keeps a target out of its main table; empty for one that it takes. `control`: CONTROL_FIELDS."""
+    direction = str(control.get("control_direction") or "")
+    named = _FAMILIES.get(direction.split("_")[0]) if direction in MAIN_REQUESTS else None
+    family = control.get("control_family") or named
+    profile = control.get("control_profile")
+    if profile is None and control.get("canonical_profile") == "yaw_go_return_60deg":
+        profile = "canonical_60deg"
+    provenance = control.get("adapter_provenance")
+    peak = control.get("yaw_peak_deg", control.get("target_yaw_peak_deg"))
+    checks = {
+        "target_role": control.get("target_role") in ROLES,
+        "control_direction": named is not None,
+        "control_family": family == named,
+        "control_profile": profile in PROFILES.get(str(family), ()),
+        "evidence_level": control.get("evidence_level") in EVIDENCE,
+        "yaw_peak_deg": family != "rotation" or (isinstance(peak, int | float) and abs(abs(peak) - 60.0) <= 1e-6),
+        "adapter_provenance": provenance is None or provenance in PROVENANCE,
+        **{name: control.get(name) not in (None, "") for name in REQUIRED},
+    }
+    return [f"{name} is {control.get(name)!r}" for name, right in checks.items() if not right]
 
 
 def sidecar_request(sidecar: Document) -> tuple[str, Path | str, str]:

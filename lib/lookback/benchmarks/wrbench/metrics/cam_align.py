@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lookback.artifacts import PoseTrack
 from lookback.benchmarks.wrbench.metrics.shared import (
-    WEAK_YAW_DEG,
     Request,
+    Settings,
+    angle_deg,
     clip_request,
     require_request,
+    settings_of,
     wrbench_metric,
 )
-from lookback.camera.poses import Poses, relative_to_first, rotation_angle_deg, signed_peak, yaw_deg
+from lookback.camera.poses import Poses, relative_to_first, signed_peak, yaw_deg
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_poses
 from lookback.measures.scores import clip01
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
-FULL_YAW_DEG = 30.0  # a peak from which the score is 1
-STATIC_ROTATION_DEG = 5.0
-STATIC_TRANSLATION = 0.10
+Status = Literal["ok", "weak_motion", "direction_mismatch", "motion_detected"]  # the released program's words
 
 
 def cam_align(c2w: ArrayLike, request: Request) -> float:
@@ -30,24 +32,49 @@ def cam_align(c2w: ArrayLike, request: Request) -> float:
     A positive peak is right-to-left ("RL"). Static hold is clip(1 - max(rot / 5 deg, |t| / 0.10)). A pan has no yaw and is
     not applicable: WRBench does not score it.
     """
-    require_request(request)
-    poses = require_poses(c2w, at_least=2)
-    if request == "static":
-        return static_hold(poses)
-    if request.startswith("pan"):
-        raise NotScorable(Reason.NOT_APPLICABLE, f"CamAlign scores yaw and static requests, not {request}")
-    peak = signed_peak(yaw_deg(poses))
-    if abs(peak) < WEAK_YAW_DEG or (peak > 0.0) != (request == "yaw_RL"):
-        return 0.0
-    return clip01((abs(peak) - WEAK_YAW_DEG) / (FULL_YAW_DEG - WEAK_YAW_DEG))
+    return alignment(c2w, request, settings_of("cam_align", "paper"))[0]
 
 
 def static_hold(poses: Poses) -> float:
     """clip(1 - max(max rotation / 5 deg, max |t| / 0.10)), both relative to the first frame."""
+    return alignment(poses, "static", settings_of("static_hold", "paper"))[0]
+
+
+def alignment(c2w: ArrayLike, request: Request, context: Settings) -> tuple[float, Status]:
+    """The score with its status; the released mean takes only rows whose status is `ok`."""
+    require_request(request)
+    poses = require_poses(c2w, at_least=2)
+    if request == "static":
+        held = _held(poses, context)
+        return held, "ok" if held >= 1.0 else "motion_detected"
+    if request.startswith("pan"):
+        raise NotScorable(Reason.NOT_APPLICABLE, f"CamAlign scores yaw and static requests, not {request}")
+    peak, weak = signed_peak(yaw_deg(poses)), context.number("weak_yaw_deg")
+    if abs(peak) < weak:
+        return 0.0, "weak_motion"
+    if (peak > 0.0) != (request == "yaw_RL"):
+        return 0.0, "direction_mismatch"
+    return clip01((abs(peak) - weak) / (context.number("full_yaw_deg") - weak)), "ok"
+
+
+def _held(poses: Poses, context: Settings) -> float:
     relative = relative_to_first(poses)
-    turned = float(rotation_angle_deg(np.eye(3), relative).max())
+    turned = float(angle_deg(np.eye(3), relative, context).max())
     moved = float(np.linalg.norm(relative[:, :3, 3], axis=1).max())
-    return clip01(1.0 - max(turned / STATIC_ROTATION_DEG, moved / STATIC_TRANSLATION))
+    return clip01(1.0 - max(turned / context.number("hold_rotation_deg"), moved / context.number("hold_translation")))
+
+
+def _require_interface(context: ScoringClip) -> None:
+    if context.setting("interfaces") == "prompt_only" and context.clip.condition_type != "prompt-only":
+        raise NotScorable(Reason.NOT_APPLICABLE, "the released table has this column for prompt-only models only")
+
+
+def _item(value: float, status: Status, raw: float, detail: str, n_units: int, context: ScoringClip) -> Item:
+    """The clip's item; where the released mean drops the row, the item keeps its raw value and says why."""
+    if status != "ok" and context.setting("denominator") == "status_ok":
+        dropped = f"{detail}; scored {value:g} with status {status}, which the released mean drops"
+        return Item(None, raw, reason=str(Reason.NOT_APPLICABLE), detail=dropped)
+    return Item(value, raw, detail=detail, n_units=n_units)
 
 
 @wrbench_metric(
@@ -59,18 +86,22 @@ def static_hold(poses: Poses) -> float:
     source="WRBench dimension (ii)",
 )
 def score(context: ScoringClip) -> Scored:
-    """The yaw that the prompt asked for. Static requests are scored by `wrbench.static_hold`."""
+    """The yaw that the prompt asked for. In the paper's variant static requests are scored by `wrbench.static_hold`."""
     request = clip_request(context)
+    _require_interface(context)
     if request == "static":
-        raise NotScorable(Reason.NOT_APPLICABLE, "a static request is scored by wrbench.static_hold")
+        if context.setting("static_requests") == "separate":
+            raise NotScorable(Reason.NOT_APPLICABLE, "a static request is scored by wrbench.static_hold")
+        return _static(context)
     path = context.artifact(PoseTrack)
     yaw = yaw_deg(path.c2w)
-    value, peak = cam_align(path.c2w, request), signed_peak(yaw)
+    value, status = alignment(path.c2w, request, context)
+    peak, full = signed_peak(yaw), context.number("full_yaw_deg")
     units = [
-        Unit(f"f{int(frame)}", "frame", clip01(abs(float(angle)) / FULL_YAW_DEG), float(angle), int(frame))
+        Unit(f"f{int(frame)}", "frame", clip01(abs(float(angle)) / full), float(angle), int(frame))
         for frame, angle in zip(path.frame_index, yaw, strict=True)
     ]
-    return Scored([Item(value, peak, detail=f"{request}: peak yaw {peak:.2f} deg", n_units=len(units))], units)
+    return Scored([_item(value, status, peak, f"{request}: peak yaw {peak:.2f} deg", len(units), context)], units)
 
 
 @wrbench_metric(
@@ -85,5 +116,10 @@ def score_static(context: ScoringClip) -> Scored:
     """Does a camera that was asked to stand still do so?"""
     if clip_request(context) != "static":
         raise NotScorable(Reason.NOT_APPLICABLE, "the request is not static")
-    value = cam_align(context.artifact(PoseTrack).c2w, "static")
-    return Scored([Item(value, value, n_units=1)])
+    _require_interface(context)
+    return _static(context)
+
+
+def _static(context: ScoringClip) -> Scored:
+    value, status = alignment(context.artifact(PoseTrack).c2w, "static", context)
+    return Scored([_item(value, status, value, "static", 1, context)])

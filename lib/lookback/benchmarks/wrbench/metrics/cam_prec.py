@@ -9,24 +9,22 @@ from numpy.typing import ArrayLike
 
 from lookback.artifacts import PoseTrack
 from lookback.benchmarks.wrbench.metrics.shared import (
-    WEAK_YAW_DEG,
     Request,
+    Settings,
+    angle_deg,
     clip_request,
     require_request,
+    settings_of,
     wrbench_metric,
 )
-from lookback.camera.poses import Poses, align_first_frame, relative_to_first, rotation_angle_deg, signed_peak, yaw_deg
+from lookback.benchmarks.wrbench.sidecar import main_profile_faults
+from lookback.camera.poses import Poses, align_first_frame, relative_to_first, signed_peak, yaw_deg
 from lookback.errors import NotScorable, Reason
-from lookback.measures.checks import Variant, require_equal_length, require_poses, require_variant
+from lookback.measures.checks import Variant, require_equal_length, require_poses
 from lookback.measures.requested import given_poses
 from lookback.measures.scores import clip01
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
-ROTATION_SCALE_DEG = 45.0
-TRANSLATION_SCALE = 1.0
-WEAK_PAN = 1e-4  # world units; a smaller peak is no pan
-STATIC_ROTATION_DEG = 2.0
-STATIC_TRANSLATION = 0.05
 EPSILON = 1e-8
 
 
@@ -42,28 +40,34 @@ def cam_prec(target_c2w: ArrayLike, c2w: ArrayLike, request: Request, *, variant
 
 def camera_precision(target_c2w: ArrayLike, c2w: ArrayLike, request: Request, *, variant: Variant = "paper") -> dict[str, float]:
     """The CamPrec score with what it is made of: rotation and translation error, the signed peaks of both paths."""
-    require_variant(variant, ("paper", "official", "corrected"))
+    return precision_parts(target_c2w, c2w, request, settings_of("cam_prec", variant))
+
+
+def precision_parts(target_c2w: ArrayLike, c2w: ArrayLike, request: Request, context: Settings) -> dict[str, float]:
+    """The same with the settings of a run."""
     require_request(request)
     target, estimate = require_poses(target_c2w, "target_c2w", at_least=2), require_poses(c2w, "c2w", at_least=2)
     require_equal_length(target, estimate, "target_c2w and c2w")
-    rotation = float(rotation_angle_deg(target, align_first_frame(target, estimate)).mean())
-    translation = _translation_error(target, estimate, variant)
-    peaks = _peaks(target, estimate, request)
+    aligned = align_first_frame(target, estimate)
+    rotation = float(angle_deg(target, aligned, context).mean())
+    translation = _translation_error(target, estimate, context)
+    peaks = _peaks(target, aligned, request, context)
     if request == "static":
-        score = float(_holds_still(estimate))
-    elif _same_direction(*peaks, WEAK_PAN if request.startswith("pan") else WEAK_YAW_DEG):
-        score = clip01(math.exp(-(rotation / ROTATION_SCALE_DEG + translation / TRANSLATION_SCALE)))
+        score = float(_holds_still(estimate, context))
+    elif _same_direction(*peaks, context.number("weak_pan" if request.startswith("pan") else "weak_yaw_deg")):
+        scaled = rotation / context.number("rotation_scale_deg") + translation / context.number("translation_scale")
+        score = clip01(math.exp(-scaled))
     else:
         score = 0.0
     return {"score": score, "rotation_deg": rotation, "translation": translation, "target_peak": peaks[0], "peak": peaks[1]}
 
 
-def _translation_error(target: Poses, estimate: Poses, variant: Variant) -> float:
+def _translation_error(target: Poses, estimate: Poses, context: Settings) -> float:
     wanted, made = (relative_to_first(poses)[:, :3, 3] for poses in (target, estimate))
     made_squared, wanted_rms = float((made**2).sum()), _rms(wanted)
-    if variant == "corrected" and wanted_rms < EPSILON:
+    if context.setting("drift") == "counts" and wanted_rms < EPSILON:
         return _rms(made)
-    scale = max(float((wanted * made).sum()) / made_squared, 0.0) if made_squared > 0.0 else 0.0
+    scale = max(float((wanted * made).sum()) / made_squared, 0.0) if made_squared > context.number("unscaled_below") else 1.0
     return _rms(wanted - scale * made) / (wanted_rms + EPSILON)
 
 
@@ -72,20 +76,24 @@ def _rms(vectors: np.ndarray) -> float:
     return float(np.sqrt((vectors**2).sum(axis=1).mean()))
 
 
-def _peaks(target: Poses, estimate: Poses, request: Request) -> tuple[float, float]:
-    if request.startswith("pan"):
-        return signed_peak(relative_to_first(target)[:, 0, 3]), signed_peak(relative_to_first(estimate)[:, 0, 3])
-    return signed_peak(yaw_deg(target)), signed_peak(yaw_deg(estimate))
+def _peaks(target: Poses, aligned: Poses, request: Request, context: Settings) -> tuple[float, float]:
+    """The largest yaw of both paths, or for a pan the largest way to the side: of the first camera, or of the target's world."""
+    if not request.startswith("pan"):
+        return signed_peak(yaw_deg(target)), signed_peak(yaw_deg(aligned))
+    if context.setting("pan_axis") == "world":
+        return signed_peak((target - target[0])[:, 0, 3]), signed_peak((aligned - aligned[0])[:, 0, 3])
+    return signed_peak(relative_to_first(target)[:, 0, 3]), signed_peak(relative_to_first(aligned)[:, 0, 3])
 
 
 def _same_direction(wanted: float, made: float, weak: float) -> bool:
     return abs(wanted) >= weak and abs(made) >= weak and (wanted > 0.0) == (made > 0.0)
 
 
-def _holds_still(poses: Poses) -> bool:
+def _holds_still(poses: Poses, context: Settings) -> bool:
     relative = relative_to_first(poses)
-    turned = rotation_angle_deg(np.eye(3), relative).max()
-    return bool(turned <= STATIC_ROTATION_DEG and np.linalg.norm(relative[:, :3, 3], axis=1).max() <= STATIC_TRANSLATION)
+    turned = angle_deg(np.eye(3), relative, context).max()
+    moved = np.linalg.norm(relative[:, :3, 3], axis=1).max()
+    return bool(turned <= context.number("still_rotation_deg") and moved <= context.number("still_translation"))
 
 
 @wrbench_metric(
@@ -95,23 +103,24 @@ def _holds_still(poses: Poses) -> bool:
     roles=("pose",),
     equation="exp(-(rot / 45 deg + trans / 1)), 0 for the wrong direction or no motion",
     source="WRBench dimension (i)",
-    differences={"corrected": "a pure-yaw target leaves translation drift unpunished; here the drift counts"},
-    variants=("paper", "corrected"),
 )
 def score(context: ScoringClip) -> Scored:
     """The estimated path against the trajectory the model was given; prompt-only models were given none."""
     if context.clip.condition_type == "prompt-only":
         raise NotScorable(Reason.NOT_APPLICABLE, "a prompt-only model was given no trajectory")
+    request = clip_request(context)
+    if context.setting("profile") == "main" and (faults := main_profile_faults(context.clip.extras)):
+        raise NotScorable(Reason.NOT_APPLICABLE, f"not a target of the main table: {'; '.join(faults)}")
     given, count = given_poses(context), context.need("n_frames")
     if len(given) != count:
         raise NotScorable(Reason.LENGTH_MISMATCH, f"the trajectory has {len(given)} poses, the video {count} frames")
     path = context.artifact(PoseTrack)
     target = given[path.frame_index]
-    variant: Variant = "corrected" if context.variant == "corrected" else "paper"
-    found = camera_precision(target, path.c2w, clip_request(context), variant=variant)
-    angles = rotation_angle_deg(target, align_first_frame(target, path.c2w))
+    found = precision_parts(target, path.c2w, request, context)
+    angles = angle_deg(target, align_first_frame(target, path.c2w), context)
+    scale = context.number("rotation_scale_deg")
     units = [
-        Unit(f"f{int(frame)}", "frame", math.exp(-float(angle) / ROTATION_SCALE_DEG), float(angle), int(frame))
+        Unit(f"f{int(frame)}", "frame", math.exp(-float(angle) / scale), float(angle), int(frame))
         for frame, angle in zip(path.frame_index, angles, strict=True)
     ]
     detail = f"rotation {found['rotation_deg']:.2f} deg, translation {found['translation']:.3f}, peak {found['peak']:.2f}"

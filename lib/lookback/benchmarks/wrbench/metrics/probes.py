@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lookback.benchmarks.wrbench.metrics.shared import wrbench_metric
+from lookback.benchmarks.wrbench.metrics.shared import settings_of, wrbench_metric
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_probability
 from lookback.scoring.contract import Item
@@ -56,9 +56,9 @@ def probe_dimension(judged: JudgedClip, dimension: str) -> Item:
 
 def gated_dimension(judged: JudgedClip, dimension: str) -> Item:
     """The same behind the dimension's own gate R_a; without support the value is missing with the gate's reason (eq. 8)."""
-    from lookback.benchmarks.wrbench.judging import applicable
+    from lookback.benchmarks.wrbench.judging import reobservable
 
-    is_open, reason, detail = applicable(dimension, judged.gate())
+    is_open, reason, detail = reobservable(judged, dimension, settings_of(dimension, judged.variant))
     if not is_open:
         raise NotScorable(reason or Reason.NOT_APPLICABLE, detail)
     return probe_dimension(judged, dimension)

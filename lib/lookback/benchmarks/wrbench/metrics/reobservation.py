@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lookback.benchmarks.wrbench.metrics.shared import wrbench_metric
+from lookback.benchmarks.wrbench.metrics.shared import settings_of, wrbench_metric
 from lookback.errors import NotScorable, Reason
 from lookback.scoring.contract import Item
 
@@ -77,11 +77,15 @@ def _flag(value: bool | str) -> bool:
     judge_tasks=("judgeability",),
 )
 def score(judged: JudgedClip) -> Item:
-    """The per-second pattern of the gate judge."""
-    from lookback.benchmarks.wrbench.judging import support
+    """The per-second pattern of the gate judge; `official` counts a clip where both re-observed dimensions apply."""
+    from lookback.benchmarks.wrbench.judging import REOBSERVED, reobservable, support
     from lookback.judging.question import SECOND
 
-    answers = judged.gate()
-    supported, why = support(answers)
+    context, answers = settings_of("support", judged.variant), judged.gate()
     seconds = sum(name.startswith(SECOND) for name in answers)
-    return Item(float(supported), detail="" if why is None else str(why), n_units=seconds)
+    if context.setting("counts") == "pattern":
+        supported, why = support(answers)
+        return Item(float(supported), detail="" if why is None else str(why), n_units=seconds)
+    gates = [reobservable(judged, dimension, settings_of(dimension, judged.variant)) for dimension in REOBSERVED]
+    reasons = ", ".join(dict.fromkeys(str(reason) for _, reason, _ in gates if reason is not None))
+    return Item(float(all(is_open for is_open, _, _ in gates)), detail=reasons, n_units=seconds)

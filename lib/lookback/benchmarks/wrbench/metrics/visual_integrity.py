@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.artifacts import Features
-from lookback.benchmarks.wrbench.metrics.shared import wrbench_metric
+from lookback.backends.features.geometry import Pad, ResizeCrop, Shaping
+from lookback.benchmarks.wrbench.metrics.shared import Settings, settings_of, wrbench_metric
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
 from lookback.measures.features import unit_vectors
 from lookback.measures.scores import clip01
-from lookback.scoring import Item, Scored, ScoringClip, Unit
-
-PERCENTILE = 20.0
+from lookback.media import sample_fps
+from lookback.scoring import Frames, Item, PixelScoring, Scored, ScoringClip, Unit
 
 
 def visual_integrity(cls: ArrayLike, patches: ArrayLike, valid: ArrayLike | None = None) -> float:
@@ -25,15 +24,18 @@ def visual_integrity(cls: ArrayLike, patches: ArrayLike, valid: ArrayLike | None
     return integrity_parts(cls, patches, valid)["score"]
 
 
-def integrity_parts(cls: ArrayLike, patches: ArrayLike, valid: ArrayLike | None = None) -> dict[str, float]:
+def integrity_parts(
+    cls: ArrayLike, patches: ArrayLike, valid: ArrayLike | None = None, percentile: float | None = None
+) -> dict[str, float]:
     """The score, its two terms, and the valid-patch-mean global term that the paper reports as a diagnostic."""
+    percentile = settings_of("visual_integrity", "paper").number("integrity_percentile") if percentile is None else percentile
     tokens = require_finite(cls, "cls", ndim=2)
     if len(tokens) < 2:
         raise NotScorable(Reason.TOO_SHORT, f"{len(tokens)} sampled frames, at least 2 are needed")
     frames, kept = _normalised_patches(patches, valid, len(tokens))
     unit = unit_vectors(tokens, "cls")
     s_global = clip01(float(unit[0] @ unit[-1]))
-    s_local = float(np.percentile(adjacent_scores(frames, kept), PERCENTILE))
+    s_local = float(np.percentile(adjacent_scores(frames, kept, percentile), percentile))
     ends = unit_vectors(np.stack([frames[index][kept[index]].mean(axis=0) for index in (0, -1)]), "mean patch")
     return {
         "score": min(s_global, s_local),
@@ -43,13 +45,13 @@ def integrity_parts(cls: ArrayLike, patches: ArrayLike, valid: ArrayLike | None 
     }
 
 
-def adjacent_scores(patches: NDArray[np.float64], valid: NDArray[np.bool_]) -> NDArray[np.float64]:
+def adjacent_scores(patches: NDArray[np.float64], valid: NDArray[np.bool_], percentile: float) -> NDArray[np.float64]:
     """P20 of the best-match set of each adjacent pair (WRBench eq. 12): unit patches (T,P,D), valid (T,P) -> (T-1,)."""
     scores = []
     for index in range(len(patches) - 1):
         similarity = np.clip(patches[index][valid[index]] @ patches[index + 1][valid[index + 1]].T, 0.0, 1.0)
         best = np.concatenate([similarity.max(axis=1), similarity.max(axis=0)])
-        scores.append(np.percentile(best, PERCENTILE))
+        scores.append(np.percentile(best, percentile))
     return np.array(scores)
 
 
@@ -70,24 +72,49 @@ def _normalised_patches(
     return unit, flags
 
 
+def integrity_frames(n_frames: int, fps: float | None, context: Settings) -> NDArray[np.int64]:
+    """Which frames are looked at: every fps / integrity_fps-th, with the first and the last, within the limits of the variant."""
+    fewest = int(min(context.number("integrity_min_frames"), n_frames))
+    most = int(min(context.number("integrity_max_frames"), n_frames))
+    if fps is None and context.setting("without_fps") == "even":
+        return np.linspace(0, n_frames - 1, most, dtype=np.int64)
+    sampled = sample_fps(n_frames, fps, context.number("integrity_fps"))
+    if len(sampled) < fewest:
+        sampled = np.unique(np.concatenate([sampled, np.linspace(0, n_frames - 1, fewest, dtype=np.int64)]))
+    return sampled if len(sampled) <= most else sampled[np.linspace(0, len(sampled) - 1, most, dtype=np.int64)]
+
+
+def _view(context: ScoringClip) -> Shaping:
+    """How frames are brought to the encoder: the whole view padded to the patch grid, or a resized centre crop."""
+    if context.setting("view") == "padded":
+        return Pad(int(context.number("integrity_side")), bool(context.setting("square")))
+    resize, crop = int(context.number("integrity_resize")), int(context.number("integrity_crop"))
+    interpolation, antialias = str(context.setting("interpolation")), bool(context.setting("antialias"))
+    return ResizeCrop(resize, crop, interpolation, antialias, margin=str(context.setting("margin")))
+
+
 @wrbench_metric(
     "visual_integrity",
     title="Visual integrity",
     needs=("video",),
-    roles=("features",),
+    roles=(),
+    tools=("features",),
+    pixels=True,
     equation="min(cos(CLS_first, CLS_last), P20 over adjacent frames of P20 of best-match patch cosines)",
     source="WRBench dimension (iii), eq. 3 and 11-13",
 )
-def score(context: ScoringClip) -> Scored:
+def score(context: ScoringClip) -> PixelScoring:
     """Both terms and the valid-patch-mean diagnostic are in the item's detail; each adjacent pair is a unit."""
-    found = context.artifact(Features)
-    patches = found.patches.astype(np.float64)
-    parts = integrity_parts(found.cls, patches, found.valid)
-    unit, kept = _normalised_patches(patches, found.valid, len(found.cls))
-    frames = found.frame_index
+    frames = integrity_frames(context.need("n_frames"), context.clip.fps, context)
+    images = yield Frames(frames)
+    found = context.backend("features").encode(np.stack([images[int(frame)] for frame in frames]), _view(context))
+    patches, percentile = found.patches.astype(np.float64), context.number("integrity_percentile")
+    valid = found.valid if context.setting("mask") else None
+    parts = integrity_parts(found.cls, patches, valid, percentile)
+    unit, kept = _normalised_patches(patches, valid, len(found.cls))
     units = [
         Unit(f"f{int(a)}_f{int(b)}", "pair", float(value), float(value), int(b), int(a))
-        for value, a, b in zip(adjacent_scores(unit, kept), frames[:-1], frames[1:], strict=True)
+        for value, a, b in zip(adjacent_scores(unit, kept, percentile), frames[:-1], frames[1:], strict=True)
     ]
     detail = ", ".join(f"{name} {parts[name]:.4f}" for name in ("s_global", "s_local", "s_global_patch_mean"))
     return Scored([Item(parts["score"], parts["score"], detail=detail, n_units=len(units))], units)

@@ -1,0 +1,197 @@
+"""WRBench beside its released program: numbers, camera paths, prompts, and the folder that its generation script writes."""
+
+import json
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lookback.benchmarks.wrbench import parity, prompt_pack
+from lookback.benchmarks.wrbench.metrics.shared import settings_of
+from lookback.benchmarks.wrbench.sidecar import main_profile_faults
+from lookback.camera.intent import compile, preset
+from lookback.errors import ContractError
+from lookback.layouts import read
+from lookback.media.encode import encode
+from lookback.params.stages import Source
+from lookback.parity import run_released
+
+SHARED = Path(__file__).resolve().parents[3] / "shared"
+PEER, CLIPS = SHARED / "peers" / "wrbench", SHARED / "clips" / "wrbench"
+SCORING = PEER / "src" / "wrbench" / "eval" / "scoring"
+pytestmark = pytest.mark.skipif(not PEER.is_dir(), reason="the released program (../shared/peers/wrbench) is not here")
+ROWS = {"path": 25, "precision": 45, "alignment": 46, "sampler": 9, "probe": 18, "gate": 3}
+
+
+@pytest.mark.parametrize("part", ROWS)
+def test_ours_equals_the_released_program(part):
+    rows = list(getattr(parity, f"{part}_rows")(PEER))
+    assert len(rows) == ROWS[part]
+    assert [(row.case, row.ours, row.theirs, row.note) for row in rows if row.verdict != "equal"] == []
+
+
+def test_other_settings_than_the_released_ones_show(monkeypatch):
+    """The comparison is not blind: the paper's CamPrec does not punish a path for numerical noise."""
+    monkeypatch.setattr(parity, "settings_of", lambda name, variant: settings_of(name, "paper"))
+    differing = {row.case for row in parity.precision_rows(PEER) if row.verdict == "differs"}
+    assert differing >= {"yaw_LR, tiny drift", "yaw_RL, tiny drift"}
+
+
+@pytest.mark.slow
+@pytest.mark.clips
+def test_visual_integrity_of_real_clips_equals_the_released_program(monkeypatch):
+    monkeypatch.setattr(parity, "CLIPS", 1)
+    rows = list(parity.integrity_rows(PEER, CLIPS))
+    assert len(rows) == (2 if CLIPS.is_dir() else 1)
+    assert [row for row in rows if row.verdict != "equal"] == []
+
+
+PROMPTS = """
+import json
+from pathlib import Path
+from wrbench.eval.scoring import run_qwen35_p25_d3d4_slot_parse_overlay as p25
+p25.install_p25_overlay(Path(inputs["peer"]))
+from wrbench.eval.scoring import prompts_v2_probe as prompts
+from wrbench.eval.scoring import run_local_qwen3vl_video_evidence as evidence
+mode, words = p25.P25_PROMPT_MODE, {}
+for probe in prompts.active_probe_catalog(mode):
+    whole = prompts.build_runtime_v2_probe_prompt(
+        world_state_prompt="A cat sits.", video_id="v", probe=probe, task_context=None, fps="2", prompt_mode=mode)
+    words[probe.probe_id] = whole if probe.role == "score" else prompts.question_for_probe(probe, mode)
+for schema in ("subject_judgeability_v1", "guarded_teacher_gate_v3"):
+    words[schema] = evidence.build_judgeability_prompt(world_state_prompt="A cat sits.", video_id="v", prompt_schema=schema)
+give("words", np.frombuffer(json.dumps(words).encode(), np.uint8))
+"""
+
+
+def test_the_released_prompts_are_read_as_the_program_writes_them():
+    released = run_released(PEER, PROMPTS, {"peer": str(PEER)}, folders=("src",))
+    words = json.loads(released.arrays["words"].tobytes())
+    ours = prompt_pack.read_released_probes(SCORING / "prompts_v2_probe.py")
+    assert len(ours) == 16
+    for name, own in prompt_pack.PROBES.items():
+        text = ours[own].replace("{{task}}", "A cat sits.").replace("{{sampling}}", "frames sampled at 2 fps")
+        assert text == words[name], name
+    gate = prompt_pack.read_released_gate(SCORING / "run_local_qwen3vl_video_evidence.py")
+    for name, schema in (("wrbench_judgeability", "subject_judgeability_v1"), ("wrbench_rescue", "guarded_teacher_gate_v3")):
+        assert gate[name]["user"].replace("{{prompt}}", "A cat sits.").replace("{{clip}}", "v") == words[schema]
+
+
+def test_a_run_asks_the_released_prompts(tmp_path):
+    """The whole way: `judging.prompts` names the released files, and the questions carry their words and their hash."""
+    from lookback.benchmarks.wrbench.judging import RESCUE, gate_questions, second_question, visible_questions
+    from lookback.clips import Clip
+    from lookback.judging.packs import read_packs
+    from lookback.judging.prompting import using
+    from lookback.judging.tasks import Sampling
+
+    named = {"wrbench_probes": "prompts_v2_probe.py", "wrbench_judgeability": "run_local_qwen3vl_video_evidence.py"}
+    facts = {"n_frames": 32, "fps": 16.0, "content_hash": "0" * 64, "extras": {"world_state_prompt": "A cat sits."}}
+    clip = Clip(benchmark="wrbench", setting="s", model_id="m", clip_id="the-clip", scene="s", video="v.mp4", **facts)
+    with using(read_packs({pack: str(SCORING / file) for pack, file in named.items()})):
+        probe, gate = visible_questions(clip, Sampling())[0], gate_questions(clip, Sampling())[0]
+        again = second_question(clip, Sampling(), RESCUE, "wrbench_rescue.v1", ("d5_applicable", "d6_applicable"))
+    for question in (probe, gate, again):
+        assert question.system == "" and "A cat sits." in question.text and ";pack+" in question.prompt_version
+        assert "{{" not in question.text
+    assert "frames sampled at 2 fps" in probe.text and "Video id:\nthe-clip" in gate.text
+    assert [part.question_id for part in again.parts] == ["second_000", "second_001", "d5_applicable", "d6_applicable"]
+
+
+@pytest.mark.parametrize("spoil", ["missing overlay", "no literal", "code", "not python"])
+def test_a_spoilt_checkout_is_refused_in_one_sentence_and_nothing_runs(tmp_path, spoil):
+    for name in (prompt_pack.CATALOGUE, prompt_pack.VISIBLE, prompt_pack.RETURNED):
+        shutil.copy(SCORING / name, tmp_path / name)
+    catalogue = tmp_path / prompt_pack.CATALOGUE
+    if spoil == "missing overlay":
+        (tmp_path / prompt_pack.VISIBLE).unlink()
+    elif spoil == "no literal":
+        catalogue.write_text(catalogue.read_text().replace("P6_QUESTION_OVERRIDES: dict[str, str] = {", "P6: dict[str, str] = {"))
+    elif spoil == "code":
+        catalogue.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    else:
+        catalogue.write_text("def (")
+    with pytest.raises(ContractError, match="WRBench's release"):
+        prompt_pack.read_released_probes(catalogue)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory):
+    """What WRBench's generation script writes in a dry run, with videos where a model would put them."""
+
+    @cache
+    def make(out: str, *cameras: str) -> Path:
+        folder = tmp_path_factory.mktemp("generated")
+        place = str(folder / "out") if out == "absolute" else "out"
+        options = ["--model", "wan22-fun-5b-cam", "--out-dir", place, "--prompt-profile", "ti2v_active", *cameras]
+        options += ["--dry-run", "--overwrite-existing", "--continue-on-error", "--limit", "3"]
+        script = [sys.executable, "-B", str(PEER / "scripts" / "run_natural25_generation.py"), *options]
+        subprocess.run([*script, "--shard-index", "0", "--num-shards", "1"], cwd=folder, check=True, capture_output=True)
+        for sidecar in (folder / "out").rglob("*.camera.json"):
+            frames = np.random.default_rng(0).integers(0, 255, (81, 32, 48, 3), np.uint8)
+            encode(Path(str(sidecar).removesuffix(".camera.json")), frames, 16)
+        return folder / "out"
+
+    return make
+
+
+@pytest.mark.parametrize("out", ["absolute", "relative"])
+@pytest.mark.parametrize("moved", ["in place", "copied", "one model", "without the manifest"])
+def test_the_folder_of_the_generation_script_is_read(generated, tmp_path, out, moved):
+    root = generated(out, "--cameras", "yaw_LR", "static", "pan_RL")
+    if moved != "in place":  # the first folder stays, and nothing may be read there
+        root = shutil.copytree(root, tmp_path / "copy")
+    if moved == "one model":
+        root = root / "wan22-fun-5b-cam"
+    if moved == "without the manifest":
+        next(root.rglob("manifest.*")).unlink()
+    reading = read(Source(root=str(root), layout="wrbench"))
+    assert [violation.problem for violation in reading.violations] == []
+    clips = {clip.camera: clip for clip in reading.clips}
+    assert set(clips) == {"yaw_LR", "static", "pan_RL"}
+    for name, clip in clips.items():
+        assert Path(clip.target_poses).is_relative_to(root) and Path(clip.video).is_relative_to(root)
+        if name != "pan_RL":  # this model's adapter scales pans
+            np.testing.assert_allclose(np.load(clip.target_poses), compile(preset(name), "released"), atol=2e-6)
+        assert clip.condition_type == "model-inferred" and main_profile_faults(clip.extras) == []
+
+
+def test_turns_of_other_sizes_are_told_apart_and_stay_out_of_the_main_table(generated):
+    scope = PEER / "src/wrbench/data/natural25/camera_scopes/t2v_rotation_stress_30_60.json"
+    clips = read(Source(root=str(generated("absolute", "--camera-scope", str(scope))), layout="wrbench")).clips
+    turns = {clip.condition_id: clip for clip in clips if clip.camera != "static"}
+    assert set(turns) == {"yaw30_LR", "yaw30_RL"}
+    assert turns["yaw30_LR"].camera == "yaw_LR" and turns["yaw30_LR"].extras["camera_degrees"] == 30.0
+    assert main_profile_faults(turns["yaw30_LR"].extras)[0] == "control_profile is 'diagnostic_30deg'"
+
+
+def test_of_several_tries_the_last_one_counts(generated, tmp_path):
+    root = shutil.copytree(generated("relative", "--cameras", "yaw_LR", "static", "pan_RL"), tmp_path / "out")
+    manifest = next(root.rglob("manifest.*"))
+    rows = [json.loads(line) for line in manifest.read_text().splitlines()]
+    failed = [{**row, "status": "failed", "error": "out of memory"} for row in rows]
+    kept = ("model", "video_id", "path", "camera_type")
+    again = [{**{name: row[name] for name in kept}, "status": "skipped_existing"} for row in rows]
+    manifest.write_text("".join(json.dumps(row) + "\n" for row in [*failed, *rows, *again]))
+    reading = read(Source(root=str(root), layout="wrbench"))
+    assert len(reading.clips) == 3 and not reading.violations
+    assert {clip.event_level for clip in reading.clips} == {"none"}
+    manifest.write_text("".join(json.dumps(row) + "\n" for row in [*rows, *failed]))
+    problems = [violation.problem for violation in read(Source(root=str(root), layout="wrbench")).violations]
+    assert ["out of memory" in problem for problem in problems] == [True] * 3
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../outside.mp4", "/elsewhere/run/videos/absent.mp4", "C:/run/absent.mp4"])
+def test_what_leads_out_of_the_dataset_is_refused(generated, tmp_path, path):
+    root = shutil.copytree(generated("relative", "--cameras", "yaw_LR", "static", "pan_RL"), tmp_path / "out")
+    manifest = next(root.rglob("manifest.*"))
+    (root.parent / "outside.mp4").write_bytes(b"x")
+    row = json.loads(manifest.read_text().splitlines()[0])
+    manifest.write_text(json.dumps({**row, "path": path}) + "\n")
+    reading = read(Source(root=str(root), layout="wrbench"))
+    assert reading.clips == []
+    assert "dataset" in reading.violations[0].problem
