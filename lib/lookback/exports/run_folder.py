@@ -25,7 +25,7 @@ from lookback.tables import read_table
 SUMMED = ["score", "score_raw", "triggered", "trigger_score", "model_id", "phase", "reason"]
 
 
-def write_run_folder(params: RunParams, output: Path) -> Path:
+def write_run_folder(params: RunParams, output: Path, log_file: bool = True) -> Path:
     """Write the folder with every metric of the run; metrics of other benchmarks fit into the same layout."""
     folder = params.paths.tables
     clips = read_table(folder, "clips")
@@ -45,7 +45,8 @@ def write_run_folder(params: RunParams, output: Path) -> Path:
         _write_lines(target / "units.jsonl", [_unit(row, triggers) for row in units[units["metric"] == metric].to_dict("records")])
         write_json(target / "summary.json", {"metric": metric, "groups": _summary(str(metric), rows)})
         log += [_log_line(str(metric), row) for row in rows]
-    write_text(output / "eval.log", "".join(f"{line}\n" for line in log))
+    if log_file:
+        write_text(output / "eval.log", "".join(f"{line}\n" for line in log))
     return output
 
 
