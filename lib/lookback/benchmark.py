@@ -117,6 +117,10 @@ class Benchmark:
         """Whether sampled frames are spread inside each caption segment instead of over the whole clip."""
         return False
 
+    def prompts_with_a_point(self, clip: Clip) -> bool:
+        """Whether the segmenter is shown the middle of the object's box instead of the box."""
+        return False
+
     def takes(self, spec: MetricSpec, setting: str, subset: str) -> bool:
         """Whether its clips of this setting and subset are scored with a metric."""
         return (
@@ -165,6 +169,10 @@ class Benchmark:
     def judging_files(self, session: Session) -> dict[str, str]:
         """Files to keep beside the judging tables: name -> content."""
         return {}
+
+    def blind_spot(self, metric: str, failure: str) -> str:
+        """Why the formula of one of its metrics cannot see a failure, in a sentence; empty where it can."""
+        return ""
 
     # -- people -----------------------------------------------------------------------------------------------------------------
     def yes_no_question(self, clip: Clip) -> YesNoQuestion | None:

@@ -47,9 +47,7 @@ def read_pack(owner: Benchmark, name: str, path: Path) -> Pack:
     try:
         return _checked(_values(owner, name, path), owner.prompt_packs()[name], sha256_file(path)[:16])
     except (OSError, UnicodeDecodeError):
-        raise ContractError(
-            f"judging.prompts.{name}: {path} is no text file that can be read; name a YAML or Markdown file"
-        ) from None
+        raise ContractError(f"judging.prompts.{name}: {path} cannot be read as text; name a YAML or Markdown file") from None
     except ValueError as error:
         raise ContractError(f"judging.prompts.{name}: {path}: {error}; docs/judges.md shows the format") from None
 

@@ -66,7 +66,7 @@ class Pack:
         """The prompt in the pack's words."""
         words = {"system": own.system, "user": own.user, **self.prompts.get(own.name, {})}
         version = f"{_version(own.name, [words['system'], words['user']])};pack+{self.hash}"
-        return replace(own, version=version, source=self.source or own.source, **words)
+        return replace(own, version=version, source=self.source or own.source, system=words["system"], user=words["user"])
 
     def catalogue(self, name: str, own: dict[str, Any]) -> dict[str, Any]:
         """The catalogue with the pack's texts."""

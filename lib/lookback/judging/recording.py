@@ -180,7 +180,12 @@ def _row(call: Call) -> tuple[object, ...]:
         reason, body, usage = str(outcome.reason), json.dumps(outcome.detail), {}
     else:
         stated = None if outcome.stated is None else {name: asdict(said) for name, said in outcome.stated.items()}
-        content = {"text": outcome.text, "logprobs": outcome.logprobs, "stated": stated, "refused": dict(outcome.refused)}
+        content: dict[str, Any] = {
+            "text": outcome.text,
+            "logprobs": outcome.logprobs,
+            "stated": stated,
+            "refused": dict(outcome.refused),
+        }
         content |= {"truncated": True} if outcome.truncated else {}
         reason, body, usage = "", json.dumps(content, ensure_ascii=False, sort_keys=True), dict(outcome.usage)
     ids = json.dumps([part.question_id for part in question.parts])

@@ -114,14 +114,14 @@ class OpenAIJudge(Judge):
         except (openai.OpenAIError, ValueError, RuntimeError) as error:
             raise failure(error) from None
         reply = read_completion(response.text, want_logprobs="logprobs" in body)
-        if "logprobs" in body and reply.logprobs is None and not reply.usage.get("has_logprobs"):
-            self._no_logprobs = True
-        settings: dict[str, object] = {name: body[name] for name in ("seed", "temperature") if name in body}
         if reply.truncated and reply.logprobs is None and reply.usage["thought"] and self._is_short(question):
             self._thinks = True
             cut = JudgeError(Reason.JUDGE_TRUNCATED, "the model was cut off while it thought")
             cut.changed, cut.spent = True, reply.usage
             raise cut
+        if "logprobs" in body and reply.logprobs is None and not reply.usage.get("has_logprobs"):
+            self._no_logprobs = True
+        settings: dict[str, object] = {name: body[name] for name in ("seed", "temperature") if name in body}
         return replace(reply, usage={**reply.usage, **settings})
 
     def _messages(self, question: Question) -> list[dict[str, object]]:

@@ -31,8 +31,8 @@ class TransformersJudge(Judge):
         if not context.model:
             raise BackendUnavailable("The transformers judge needs judging.model", "Name a folder or a hub model that is on disk")
         self.params, self.context = context.params, context
-        settings = {"temperature": self.params.temperature, "seed": context.seed, "max_tokens": self.params.max_tokens}
-        settings |= chosen_settings(self.params, "video", "chat_template_kwargs")
+        settings: dict[str, object] = {"temperature": self.params.temperature, "seed": context.seed}
+        settings |= {"max_tokens": self.params.max_tokens, **chosen_settings(self.params, "video", "chat_template_kwargs")}
         # the name of the folder, not its path: the same checkpoint gives the same answers in any place
         name = Path(context.model).name if Path(context.model).is_dir() else context.model
         self.identity = Identity("transformers", f"transformers/{name}", name, settings=settings)
