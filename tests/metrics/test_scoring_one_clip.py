@@ -61,12 +61,15 @@ def clip(tmp_path_factory) -> Clip:
     return noisy_clip(tmp_path_factory.mktemp("clip"), WIDTH)
 
 
+def asked(name: str, clip: Clip, variant: str, constants, tool):
+    """A metric, and the clip as it sees it."""
+    spec = METRICS.get(name)
+    given = (clip, variant, constants, pd.DataFrame(), lambda role: None, lambda role: tool)
+    return spec, ScoringClip(*given, settings=spec.preset(variant, constants))
+
+
 def scored(clip: Clip, names, constants, perceptual, spent=None):
-    metrics = [
-        (METRICS.get(name), ScoringClip(clip, "paper", constants, pd.DataFrame(), lambda role: None, lambda role: perceptual))
-        for name in names
-    ]
-    return score_clip(metrics, spent)
+    return score_clip([asked(name, clip, "paper", constants, perceptual) for name in names], spent)
 
 
 def test_lpips_sees_few_and_small_frames_when_asked_and_says_so(clip):
@@ -104,10 +107,7 @@ def test_variants_that_share_their_pairs_keep_their_own_frames(tmp_path, monkeyp
     names = {"benchmark": "mind", "setting": "1st_data", "model_id": "m", "clip_id": "c", "content_hash": "0" * 64}
     facts = {"n_frames": 130, "fps": 16.0, "width": 48, "height": 32, "gt_frames": 130, "mark_time": 0, "subset": "mem_test"}
     clip = Clip(**names, **facts, video=str(tmp_path / "video.mp4"), ground_truth=str(tmp_path / "truth.mp4"))
-    metrics = [
-        (METRICS.get(name), ScoringClip(clip, variant, {"lpips": 0}, pd.DataFrame(), lambda role: None, lambda role: Patches()))
-        for variant in ("corrected", "official")
-    ]
+    metrics = [asked(name, clip, variant, {"lpips": 0}, Patches()) for variant in ("corrected", "official")]
     together, alone = score_clip(metrics), [score_clip([metric])[0] for metric in metrics]
     assert together == alone
     counted = [{unit.frame for unit in result.units} for result in together]
@@ -121,9 +121,7 @@ def test_variants_share_a_pair_of_frames_that_both_see_at_one_size(tmp_path, mon
     clip, measured = noisy_clip(tmp_path, width), []
     monkeypatch.setattr(fidelity, "frame_psnr", lambda a, b: measured.append(a.shape) or frame_psnr(a, b))
     metrics = [
-        (METRICS.get(name), ScoringClip(clip, variant, {}, pd.DataFrame(), lambda role: None, lambda role: None))
-        for name in ("memobench.psnr", "memobench.ssim")
-        for variant in ("paper", "official")
+        asked(name, clip, variant, {}, None) for name in ("memobench.psnr", "memobench.ssim") for variant in ("paper", "official")
     ]
     together = score_clip(metrics)
     assert len(measured) == times * FRAMES

@@ -7,7 +7,7 @@ import made_artifacts
 import numpy as np
 import pandas as pd
 import pytest
-from lookback.artifacts import Artifact, PoseTrack, Quality, Rewards, TruePoseTrack
+from lookback.artifacts import Artifact, PoseTrack, Quality, TruePoseTrack
 from lookback.artifacts.poses import MAPPED
 from lookback.benchmarks.mbench.metrics.shared import paired_frames
 from lookback.camera import compile, preset
@@ -26,8 +26,9 @@ def clip(benchmark: str, **facts) -> Clip:
 
 def scored(name: str, clip: Clip, artifacts: Sequence[Artifact] = (), variant: str = "paper", **constants):
     entries = {artifact.role: artifact.pack() for artifact in artifacts}
-    context = ScoringClip(clip, variant, constants, pd.DataFrame(), entries.__getitem__, lambda role: None, {})
-    return score_clip([(METRICS.get(name), context)])[0]
+    spec = METRICS.get(name)
+    given = (clip, variant, constants, pd.DataFrame(), entries.__getitem__, lambda role: None, {})
+    return score_clip([(spec, ScoringClip(*given, settings=spec.preset(variant, constants)))])[0]
 
 
 def path_of(frames: int) -> PoseTrack:
@@ -85,14 +86,6 @@ def test_video_max_time_limits_every_metric_but_action_accuracy(mind, tmp_path):
     mirror = clip("mind", setting="1st_data", subset="mirror_test", n_frames=20, video=str(tmp_path / "video.mp4"))
     pairs = scored("mind.gsc", mirror, [], "corrected", video_max_time=4, lpips=0).units
     assert {unit.frame for unit in pairs} == {0, 1, 2, 3}
-
-
-def test_official_image_reward_looks_at_five_frames():
-    artifacts = [Rewards(frame_index=np.arange(24), image_reward=np.linspace(-2, 2, 24))]
-    known = clip("memobench", n_frames=24, prompt="a cup")
-    paper, official = (scored("memobench.image_reward", known, artifacts, variant) for variant in ("paper", "official"))
-    assert [unit.frame for unit in official.units] == [0, 6, 12, 17, 23]
-    assert len(paper.units) == 24
 
 
 def test_units_say_where_poses_stand_for_fewer_frames():

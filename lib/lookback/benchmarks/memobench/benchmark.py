@@ -67,7 +67,7 @@ class MemoBench(Benchmark):
         from lookback.benchmarks.memobench.vqa.bank import from_part_id
 
         question = from_part_id(question_id) if task.startswith("vqa") else None
-        return question.polarity if question is not None else ""
+        return question.side if question is not None else ""
 
     def quality_tables(self, session: Session) -> dict[str, pd.DataFrame]:
         """How well the question banks detect a known failure."""
