@@ -106,7 +106,7 @@ def score(context: ScoringClip) -> PixelScoring:
         found, seen = _followed(context, frames)
         told = ""
     units, confidences = [], []
-    low, high, fallback = (context.number(name) for name in ("ors_low", "ors_high", "ors_fallback"))
+    low, high, fallback = context.number("ors_low"), context.number("ors_high"), context.number("ors_fallback")
     for frame in seen:
         masks = found.get(int(frame), FoundMasks(np.empty(0), np.empty(0)))
         row = best_mask(masks, ((low, high), (low, max(high, fallback))))

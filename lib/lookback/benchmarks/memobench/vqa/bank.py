@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from lookback.benchmarks.memobench.dataset_files import plain_name
 from lookback.benchmarks.memobench.metrics.vqa import DIMENSIONS, polarity_in
 from lookback.errors import ContractError, NotScorable, Reason
 from lookback.judging.parsing import as_yes_no, identifier, parse_json
@@ -124,11 +125,6 @@ def read_question_files(folder: Path) -> dict[tuple[str, int], QuestionFile]:
     if not files:
         raise ContractError(f"{folder} holds no *-questions.csv file; judging.vqa_questions names the wrong folder")
     return {file.key: file for file in files}
-
-
-def plain_name(scene: str) -> str:
-    """A scene's name without capitals and separators: question files say Zen_Garden, clips ZenGarden."""
-    return re.sub(r"[\W_]+", "", scene.lower())
 
 
 def clip_number(scene: str, clip_id: str) -> tuple[str, int] | None:
