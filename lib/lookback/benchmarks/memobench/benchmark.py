@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from lookback.judging.run import Session
     from lookback.layouts.writing import Writer
     from lookback.params import RunParams
+    from lookback.parity import ParityRow
     from lookback.published.printed import PrintedPaper
     from lookback.report.figures.drawn import DrawnFigure
     from lookback.report.paper import PaperData
@@ -125,6 +127,11 @@ class MemoBench(Benchmark):
         from lookback.benchmarks.memobench.selfcheck import PLACES, answers
 
         return SelfCheck(PLACES, answers=answers)
+
+    def parity(self, peer: Path, clips: Path | None) -> Iterator[ParityRow]:
+        from lookback.benchmarks.memobench.parity import parity
+
+        return parity(peer, clips)
 
     def printed(self) -> PrintedPaper:
         from lookback.benchmarks.memobench.printed import PAPER

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from lookback.judging.verdicts import JudgedClip
 
 DIMENSIONS = ("Instruction Following", "Object and Background", "Continuity of Memory", "Physics Adherence")
-ANSWER_KEYS = ("Answer", "Answer (Yes/No)")
 PRESETS = presets_of(PACKAGE, "vqa")
 
 
@@ -35,7 +34,9 @@ def vqa_pass_rate(
     unstated, only_returned = str(settings["unstated_polarity"]), settings["answers_counted"] == "returned"
     if not questions:
         raise NotScorable(Reason.MISSING_INPUT, "no question was asked")
-    given = {_identity(record): _yes_or_no(record) for record in answers}
+    keys, digits = settings["answer_keys"], settings["raw_digits"]
+    assert isinstance(keys, list)
+    given = {_identity(record): _yes_or_no(record, keys) for record in answers}
     asked: dict[str, int] = {}
     passed: dict[str, int] = {}
     for question in questions:
@@ -49,7 +50,8 @@ def vqa_pass_rate(
         passed[dimension] = passed.get(dimension, 0) + (answer == _passing_answer(question, unstated))
     if not asked:
         raise NotScorable(Reason.JUDGE_UNPARSED, "no question came back with an answer")
-    return {dimension: passed[dimension] / count for dimension, count in asked.items()}
+    rates = {dimension: passed[dimension] / count for dimension, count in asked.items()}
+    return {dimension: round(rate, digits) if isinstance(digits, int) else rate for dimension, rate in rates.items()}
 
 
 def _identity(record: Mapping[str, Any]) -> str:
@@ -60,8 +62,8 @@ def _identity(record: Mapping[str, Any]) -> str:
     return text[:-2] if text.endswith(".0") else text
 
 
-def _yes_or_no(record: Mapping[str, Any]) -> str | None:
-    for key in ANSWER_KEYS:
+def _yes_or_no(record: Mapping[str, Any], keys: Sequence[str]) -> str | None:
+    for key in keys:
         word = str(record.get(key) or "").strip().strip(".").lower()
         if word in {"yes", "no"}:
             return word
