@@ -34,6 +34,11 @@ class MemoBench(Benchmark):
     title = "MemoBench"
     one_task_list = True
     profiled = ("memobench-2", "memobench-3")
+    not_reproduced = (
+        "MemoBench: where CLIP-IQA+ cannot be loaded, the program silently takes MUSIQ / 100, or a formula of the Laplacian; here "
+        "the score is missing, with its reason.",
+        "MemoBench: a VQA call that fails once, or whose answer cannot be read, leaves the clip out without a trace.",
+    )
 
     def observer_walks(self, clip: Clip) -> bool:
         """The camera of a synthetic clip is carried past the subject."""
@@ -110,8 +115,9 @@ class MemoBench(Benchmark):
 
     def paper_figures(self, data: PaperData) -> list[DrawnFigure | None]:
         from lookback.benchmarks.memobench.figures import phase_fidelity
+        from lookback.benchmarks.memobench.strata import strata_figure
 
-        return [phase_fidelity(data.items)]
+        return [phase_fidelity(data.items), strata_figure(data)]
 
     def exports(self) -> dict[str, Export]:
         from lookback.exports import main_table_export

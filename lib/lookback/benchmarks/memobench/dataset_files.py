@@ -184,6 +184,7 @@ def _column(sheet: Path, columns: set[str], names: tuple[str, ...]) -> str:
 
 
 SYNTHETIC, REAL = "Synthetic_processed", "Real_Raw"
+OBJECT_MASK = "object_mask"  # the clip's extra: the mask of the object in the first true frame, as an image
 
 
 def ground_truth_root(root: Path) -> Path | None:
@@ -200,6 +201,9 @@ def truth_of(root: Root, name: ClipName, findings: Findings, item: ClipRef) -> d
         with findings.guard(field, item):
             checked = root.video(path, path, field) if field == "ground_truth" else _confirmed(root, path, field)
             found[field] = portable(checked)
+    if (mask := _object_mask(root.path, name)).exists():
+        with findings.guard("extras", item):
+            found["extras"] = {OBJECT_MASK: portable(_confirmed(root, mask, OBJECT_MASK))}
     if "gt_poses" in found:
         camera_table = found["gt_poses"].endswith(".csv")
         found["gt_poses_format"] = "mapanything" if name.setting == "real" else "ue5" if camera_table else "c2w"
@@ -227,6 +231,16 @@ def _places(root: Path, name: ClipName) -> dict[str, Path]:
         "gt_depth": folder / "depth",
         "gt_poses": folder / "raw" / f"{folder.name}_mapanything.npz",
     }
+
+
+def _object_mask(root: Path, name: ClipName) -> Path:
+    """The mask of the object in the first true frame, which the dataset may have (appendix A.7.1 sorts clips by its size)."""
+    folder = root / "sam3_output" / name.setting
+    return (
+        folder / f"{name.number:03d}/frame_mask.png"
+        if name.setting == "real"
+        else folder / name.scene / f"video{name.number}_mask.png"
+    )
 
 
 def _first_of(paths: tuple[Path, ...]) -> Path:
