@@ -10,7 +10,7 @@ from lookback.presets import _presets
 from lookback.registry import BENCHMARKS, METRICS
 
 PACKAGE = Path(lookback.__file__).parent / "benchmarks"
-READ = re.compile(r'context\.(?:setting|number)\(\s*"(\w+)"')
+READ = re.compile(r'(?:context\.(?:setting|number)\(|settings\[)\s*"(\w+)"')
 
 
 def test_variants_share_what_they_share_and_the_default_comes_first():

@@ -44,12 +44,15 @@ def clip(tmp_path_factory) -> Clip:
     return noisy_clip(tmp_path_factory.mktemp("clip"), WIDTH)
 
 
+def asked(name: str, clip: Clip, variant: str, constants, tool):
+    """A metric, and the clip as it sees it."""
+    spec = METRICS.get(name)
+    given = (clip, variant, constants, pd.DataFrame(), lambda role: None, lambda role: tool)
+    return spec, ScoringClip(*given, settings=spec.preset(variant, constants))
+
+
 def scored(clip: Clip, names, constants, perceptual, spent=None):
-    metrics = [
-        (METRICS.get(name), ScoringClip(clip, "paper", constants, pd.DataFrame(), lambda role: None, lambda role: perceptual))
-        for name in names
-    ]
-    return score_clip(metrics, spent)
+    return score_clip([asked(name, clip, "paper", constants, perceptual) for name in names], spent)
 
 
 def test_lpips_sees_few_and_small_frames_when_asked_and_says_so(clip):
@@ -82,9 +85,7 @@ def test_variants_share_a_pair_of_frames_that_both_see_at_one_size(tmp_path, mon
     clip, measured = noisy_clip(tmp_path, width), []
     monkeypatch.setattr(fidelity, "frame_psnr", lambda a, b: measured.append(a.shape) or frame_psnr(a, b))
     metrics = [
-        (METRICS.get(name), ScoringClip(clip, variant, {}, pd.DataFrame(), lambda role: None, lambda role: None))
-        for name in ("memobench.psnr", "memobench.ssim")
-        for variant in ("paper", "official")
+        asked(name, clip, variant, {}, None) for name in ("memobench.psnr", "memobench.ssim") for variant in ("paper", "official")
     ]
     together = score_clip(metrics)
     assert len(measured) == times * FRAMES

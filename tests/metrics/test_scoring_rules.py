@@ -6,7 +6,7 @@ import made_artifacts
 import numpy as np
 import pandas as pd
 import pytest
-from lookback.artifacts import Artifact, PoseTrack, Rewards
+from lookback.artifacts import Artifact, PoseTrack
 from lookback.artifacts.poses import MAPPED
 from lookback.benchmarks.mbench.metrics.shared import paired_frames
 from lookback.camera import compile, preset
@@ -40,14 +40,6 @@ def test_cam_prec_refuses_a_trajectory_of_another_length(tmp_path):
     assert (short.value, short.reason) == (None, Reason.LENGTH_MISMATCH)
     (equal,) = scored("wrbench.cam_prec", clip("wrbench", n_frames=81, **facts), [path_of(81)]).items
     assert equal.value == pytest.approx(1.0)
-
-
-def test_official_image_reward_looks_at_five_frames():
-    artifacts = [Rewards(frame_index=np.arange(24), image_reward=np.linspace(-2, 2, 24))]
-    known = clip("memobench", n_frames=24, prompt="a cup")
-    paper, official = (scored("memobench.image_reward", known, artifacts, variant) for variant in ("paper", "official"))
-    assert [unit.frame for unit in official.units] == [0, 6, 12, 17, 23]
-    assert len(paper.units) == 24
 
 
 def test_units_say_where_poses_stand_for_fewer_frames():

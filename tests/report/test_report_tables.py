@@ -189,14 +189,20 @@ def test_every_label_has_its_row_of_failures():
 
 
 def test_coverage_ranges_are_by_model_over_its_clips():
-    rows = [{**ROW, "model_id": m, "clip_id": c, "metric": "memobench.ors", "reason": "", "value": v, "raw": 0.1}
-            for m, c, v in (("a", "1", 1.0), ("a", "2", 0.5), ("b", "1", 0.2))]  # fmt: skip
+    unit = {**ROW, "metric": "memobench.ors", "variant": "paper", "reason": "", "frame": 3}
+    rows = [{**unit, "model_id": m, "clip_id": c, "kind": kind, "value": v, "raw": raw}
+            for m, c, kind, v, raw in (("a", "1", "frame", 1.0, 0.1), ("a", "2", "frame", 0.5, 0.1), ("b", "1", "frame", 0.2, 0.1),
+                                       ("a", "2", "mask", 0.9, 0.0002), ("b", "1", "mask", 0.8, 0.35))]  # fmt: skip
+    rows.append({**rows[2], "variant": "official", "value": 0.0})
     items = pd.DataFrame([{"metric": "memobench.ors", "variant": "paper", "backend": "masks=classical"}])
     table = coverage_sweep(pd.DataFrame(rows), items)[0]
     assert "Backends: masks=classical." in table.notes
     frame = table.frame.set_index("model")
     assert frame["n"].to_dict() == {"a": 2, "b": 1}
     assert frame.loc["a", "0.05-50 % sd"] > 0 and np.isnan(frame.loc["b", "0.05-50 % sd"])
+    # a tiny mask counts in the first range alone, a large one from the second on
+    assert frame.filter(like="mean").loc["a"].tolist() == pytest.approx([0.95, *[0.75] * 7])
+    assert frame.filter(like="mean").loc["b"].tolist() == pytest.approx([0.2, *[0.8] * 7])
 
 
 def test_parts_with_other_units_are_not_averaged_together():

@@ -23,7 +23,7 @@ from lookback.backends.pose.loading import frame_rows, load_arrays
 from lookback.backends.runtime import SAMPLING, ConfiguredBackend, FrameBatches, Options, TorchBackend, sampled_frames
 from lookback.clips import Clip
 from lookback.errors import BackendUnavailable, ContractError, MediaError, NotScorable, Reason
-from lookback.media import VideoInfo
+from lookback.media import VideoInfo, open_video
 from lookback.media.frames import image_size
 from lookback.paths import resolve
 from lookback.registry import backend
@@ -63,8 +63,8 @@ class DepthAnythingV2(TorchBackend):
         with torch.inference_mode(), self.autocast():
             return model(pixel_values=pixels.to(self.device)).predicted_depth.float()
 
-    def maps(self, frames: np.ndarray) -> np.ndarray:
-        """Inverse depth (n,h,w) float32 at the network's resolution, of frames uint8 (n,H,W,3)."""
+    def maps(self, frames: np.ndarray, *, clip: Clip | None = None, indices: np.ndarray | None = None) -> np.ndarray:
+        """Inverse depth (n,h,w) float32 at the network's resolution, of frames uint8 (n,H,W,3). It looks at the frames alone."""
         batches = FrameBatches(self.device, self.options.batch_size, len(frames), lambda batch: (self.predict(batch),))
         batches.push(np.arange(len(frames)), frames)
         (depth,) = batches.finish()[1]
@@ -115,6 +115,13 @@ class DepthFiles(ConfiguredBackend):
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> _FileJob:
         return _FileJob(clip, info, self.settings["max_side"])
+
+    def maps(self, frames: np.ndarray, *, clip: Clip, indices: np.ndarray) -> np.ndarray:
+        """The stored maps (n,h,w) float32 of the clip's frames `indices`, or the nearest ones. Depth without an end becomes 0."""
+        with open_video(resolve(clip.video)) as reader:
+            found = self.start(clip, reader.info, {}).finish()
+        rows = [found.row_near(int(frame)) for frame in indices]
+        return np.nan_to_num(found.depth[rows].astype(np.float32), posinf=0.0)
 
 
 class _FileJob:

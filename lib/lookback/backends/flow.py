@@ -31,9 +31,12 @@ RAFT_STEP, RAFT_MIN_SIDE = 8, 128  # RAFT needs sides that are multiples of 8 an
 
 
 class FlowBackend(Protocol):
-    """`flow(a, b)` is (H,W,2): pixel (x, y) of a is found at (x + u, y + v) of b."""
+    """`flow(a, b)` is (H,W,2): pixel (x, y) of a is found at (x + u, y + v) of b.
 
-    def flow(self, a: np.ndarray, b: np.ndarray) -> np.ndarray: ...
+    `inputs` is the range that a network is given: `signed` [-1,1], as RAFT was trained, or `unit` [0,1], as some programs do.
+    """
+
+    def flow(self, a: np.ndarray, b: np.ndarray, inputs: str = "signed") -> np.ndarray: ...
 
 
 class FlowJob:
@@ -85,8 +88,8 @@ class DisFlow(ConfiguredBackend):
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> FlowJob:
         return FlowJob(self, self.settings["max_side"])
 
-    def flow(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Flow (H,W,2) float32 from a to b, both uint8 (H,W,3)."""
+    def flow(self, a: np.ndarray, b: np.ndarray, inputs: str = "signed") -> np.ndarray:
+        """Flow (H,W,2) float32 from a to b, both uint8 (H,W,3). It compares grey levels, so `inputs` changes nothing."""
         return self.dis.calc(cv2.cvtColor(a, cv2.COLOR_RGB2GRAY), cv2.cvtColor(b, cv2.COLOR_RGB2GRAY), None)  # type: ignore[call-overload]
 
 
@@ -99,23 +102,24 @@ class Raft(TorchBackend):
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> FlowJob:
         return FlowJob(self, self.settings["max_side"])
 
-    def flow(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def flow(self, a: np.ndarray, b: np.ndarray, inputs: str = "signed") -> np.ndarray:
         """Flow (H,W,2) float32 from a to b, both uint8 (H,W,3): the last of the network's updates."""
         import torch
 
         network = _raft_network(self.path, self.weights[0], self.device)
         height, width = a.shape[:2]
-        first, second = self._tensor(a), self._tensor(b)
+        first, second = self._tensor(a, inputs), self._tensor(b, inputs)
         with torch.inference_mode(), self.autocast():
             flow = network(first, second, num_flow_updates=self.settings["updates"])[-1]
         return flow[0, :, :height, :width].permute(1, 2, 0).float().cpu().numpy()
 
-    def _tensor(self, image: np.ndarray) -> torch.Tensor:
-        """(1,3,h,w) in [-1,1]. The border is repeated to the right and below, up to the size that RAFT needs."""
+    def _tensor(self, image: np.ndarray, inputs: str) -> torch.Tensor:
+        """(1,3,h,w) in the range of `inputs`. The border is repeated to the right and below, up to the size that RAFT needs."""
         import torch
         from torch.nn.functional import pad
 
-        tensor = torch.from_numpy(np.ascontiguousarray(image)).to(self.device).permute(2, 0, 1)[None].float().div(127.5).sub(1)
+        tensor = torch.from_numpy(np.ascontiguousarray(image)).to(self.device).permute(2, 0, 1)[None].float()
+        tensor = tensor.div(255) if inputs == "unit" else tensor.div(127.5).sub(1)
         missing = [max(-(-side // RAFT_STEP) * RAFT_STEP, RAFT_MIN_SIDE) - side for side in tensor.shape[2:]]
         return pad(tensor, (0, missing[1], 0, missing[0]), mode="replicate")
 

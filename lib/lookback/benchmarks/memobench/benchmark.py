@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from lookback.judging.run import Session
     from lookback.layouts.writing import Writer
     from lookback.params import RunParams
+    from lookback.parity import ParityRow
     from lookback.published.printed import PrintedPaper
     from lookback.report.figures.drawn import DrawnFigure
     from lookback.report.paper import PaperData
@@ -32,6 +34,11 @@ class MemoBench(Benchmark):
     title = "MemoBench"
     one_task_list = True
     profiled = ("memobench-2", "memobench-3")
+    not_reproduced = (
+        "MemoBench: where CLIP-IQA+ cannot be loaded, the program silently takes MUSIQ / 100, or a formula of the Laplacian; here "
+        "the score is missing, with its reason.",
+        "MemoBench: a VQA call that fails once, or whose answer cannot be read, leaves the clip out without a trace.",
+    )
 
     def observer_walks(self, clip: Clip) -> bool:
         """The camera of a synthetic clip is carried past the subject."""
@@ -70,7 +77,7 @@ class MemoBench(Benchmark):
         from lookback.benchmarks.memobench.vqa.bank import from_part_id
 
         question = from_part_id(question_id) if task.startswith("vqa") else None
-        return question.polarity if question is not None else ""
+        return question.side if question is not None else ""
 
     def quality_tables(self, session: Session) -> dict[str, pd.DataFrame]:
         """How well the question banks detect a known failure."""
@@ -111,8 +118,9 @@ class MemoBench(Benchmark):
 
     def paper_figures(self, data: PaperData) -> list[DrawnFigure | None]:
         from lookback.benchmarks.memobench.figures import phase_fidelity
+        from lookback.benchmarks.memobench.strata import strata_figure
 
-        return [phase_fidelity(data.items)]
+        return [phase_fidelity(data.items), strata_figure(data)]
 
     def exports(self) -> dict[str, Export]:
         from lookback.exports import main_table_export
@@ -128,6 +136,11 @@ class MemoBench(Benchmark):
         from lookback.benchmarks.memobench.selfcheck import PLACES, answers
 
         return SelfCheck(PLACES, answers=answers)
+
+    def parity(self, peer: Path, clips: Path | None) -> Iterator[ParityRow]:
+        from lookback.benchmarks.memobench.parity import parity
+
+        return parity(peer, clips)
 
     def printed(self) -> PrintedPaper:
         from lookback.benchmarks.memobench.printed import PAPER

@@ -28,6 +28,11 @@ class ClipName(NamedTuple):
     number: int
 
 
+def plain_name(text: str) -> str:
+    """A name without capitals and separators. The benchmark's own files spell scenes differently: Zen_Garden, ZenGarden."""
+    return re.sub(r"[\W_]+", "", text.lower())
+
+
 def clip_name(text: str) -> ClipName | None:
     """The clip a file or folder name means, or None."""
     if match := _REAL.match(text):
@@ -45,6 +50,8 @@ CLIP_COLUMNS = ("clip", "clip_id", "video_folder", "name", "id", "video_id")
 D_COLUMNS = ("d_start", "exits", "exit")
 R_COLUMNS = ("r_start", "re-enter", "reenter", "re_enter")
 FRAME_COLUMNS = ("n_frames", "gt_frames", "frames")
+# which real clips count: the release's sheet, as it is and as it can be read here
+SELECTIONS = tuple(f"{place}Real_Selected{suffix}" for place in ("", "data/") for suffix in (".xlsx", ".csv", ".xls"))
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ class Phases:
 
 
 def read_metadata(places: list[Path], findings: Findings) -> dict[str, dict[str, str]]:
-    """clip_id -> subject and prompt, from the first place that has each table."""
+    """Plain name of the clip -> subject and prompt, from the first place that has each table."""
     found: dict[str, dict[str, str]] = {}
     for setting, file in METADATA.items():
         candidates = [place / inner / file for place in places for inner in METADATA_PLACES]
@@ -79,7 +86,7 @@ def _metadata_clip(setting: str, row: dict[str, str], where: str) -> str:
     name = clip_name(f"{row.get('scene', '')}_{number}" if setting == "synthetic" else number)
     if name is None or name.setting != setting or (setting == "synthetic" and not row.get("scene")):
         raise Breach(where, "video_id", f"is '{number}', which names no {setting} clip", "write scene and number as in the dataset")
-    return name.clip_id
+    return plain_name(name.clip_id)
 
 
 def find_sheets(given: str | None, places: list[Path]) -> list[Path]:
@@ -99,9 +106,10 @@ def find_sheets(given: str | None, places: list[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def read_phases(sheets: list[Path], findings: Findings) -> dict[str, Phases]:
-    """clip_id -> phases. Every bad row is a violation."""
+def read_phases(sheets: list[Path], findings: Findings) -> tuple[dict[str, Phases], set[str]]:
+    """Plain name of the clip -> phases, and the clips whose rows say skip = yes. Every bad row is a violation."""
     found: dict[str, Phases] = {}
+    skipped: set[str] = set()
     for sheet in sheets:
         with findings.guard("d_start"):
             rows = read_rows(sheet)
@@ -109,10 +117,11 @@ def read_phases(sheets: list[Path], findings: Findings) -> dict[str, Phases]:
             d_column, r_column = _column(sheet, columns, D_COLUMNS), _column(sheet, columns, R_COLUMNS)
             clip_column = _column(sheet, columns, CLIP_COLUMNS)
             for where, row in rows:
-                if row.get("skip", "").lower() == "yes":
-                    continue
                 said = row.get(clip_column, "")
                 name = clip_name(f"{row['scene']}_{said}" if row.get("scene") and said.isdigit() else said)
+                if row.get("skip", "").lower() == "yes":
+                    skipped |= {plain_name(name.clip_id)} if name else set()
+                    continue
                 with findings.guard("d_start", ClipRef(sample_id=name.clip_id if name else "")):
                     if name is None:
                         raise Breach(
@@ -121,10 +130,26 @@ def read_phases(sheets: list[Path], findings: Findings) -> dict[str, Phases]:
                             f"'{said}' is no clip name",
                             "write {Scene}_{NNN} or the real clip's number",
                         )
-                    if name.clip_id in found:
+                    if plain_name(name.clip_id) in found:
                         raise Breach(where, clip_column, f"'{name.clip_id}' occurs a second time", "keep one row per clip")
-                    found[name.clip_id] = _phases(where, row, d_column, r_column)
-    return found
+                    found[plain_name(name.clip_id)] = _phases(where, row, d_column, r_column)
+    return found, skipped
+
+
+def read_selection(places: list[Path], findings: Findings) -> set[str] | None:
+    """Plain names of the real clips that the selection sheet marks Availability = yes; None without a sheet: all count."""
+    sheet = next((place / name for place in places for name in SELECTIONS if (place / name).is_file()), None)
+    if sheet is None:
+        return None
+    with findings.guard("video"):
+        if sheet.suffix == ".xls":
+            raise Breach(sheet, "document", "is an XLS file, which cannot be read here", "save it as Real_Selected.xlsx or .csv")
+        rows = read_rows(sheet)
+        columns = {name for _, row in rows for name in row}
+        number, available = _column(sheet, columns, ("id",)), _column(sheet, columns, ("availability",))
+        chosen = [clip_name(row.get(number, "").removesuffix(".0")) for _, row in rows if row.get(available, "").lower() == "yes"]
+        return {plain_name(name.clip_id) for name in chosen if name is not None}
+    return None
 
 
 def _phases(where: str, row: dict[str, str], d_column: str, r_column: str) -> Phases:
@@ -159,6 +184,7 @@ def _column(sheet: Path, columns: set[str], names: tuple[str, ...]) -> str:
 
 
 SYNTHETIC, REAL = "Synthetic_processed", "Real_Raw"
+OBJECT_MASK = "object_mask"  # the clip's extra: the mask of the object in the first true frame, as an image
 
 
 def ground_truth_root(root: Path) -> Path | None:
@@ -175,8 +201,12 @@ def truth_of(root: Root, name: ClipName, findings: Findings, item: ClipRef) -> d
         with findings.guard(field, item):
             checked = root.video(path, path, field) if field == "ground_truth" else _confirmed(root, path, field)
             found[field] = portable(checked)
+    if (mask := _object_mask(root.path, name)).exists():
+        with findings.guard("extras", item):
+            found["extras"] = {OBJECT_MASK: portable(_confirmed(root, mask, OBJECT_MASK))}
     if "gt_poses" in found:
-        found["gt_poses_format"] = "c2w" if name.setting == "synthetic" else "mapanything"
+        camera_table = found["gt_poses"].endswith(".csv")
+        found["gt_poses_format"] = "mapanything" if name.setting == "real" else "ue5" if camera_table else "c2w"
     if "ground_truth" in found and (first := _first_frame(root.path, name)) is not None:
         found["reference_image"] = portable(first)
     return found
@@ -184,12 +214,15 @@ def truth_of(root: Root, name: ClipName, findings: Findings, item: ClipRef) -> d
 
 def _places(root: Path, name: ClipName) -> dict[str, Path]:
     if name.setting == "synthetic":
-        folder, number = root / SYNTHETIC / name.scene / name.clip_id, str(name.number)
+        folder, number = _scene_folder(root, name.scene) / name.clip_id, str(name.number)
+        # as in the release: the poses of the dataset, else the camera table of the renderer
+        poses = (folder / number / "poses.npy", folder / "poses.npy", folder / f"camera_full{number}.csv")
+        intrinsics = (folder / number / "intrinsics.npy", folder / "intrinsics.npy")
         return {
             "ground_truth": folder / f"RGB{number}",
             "gt_depth": folder / f"Depth{number}",
-            "gt_poses": folder / number / "poses.npy",
-            "gt_intrinsics": folder / number / "intrinsics.npy",
+            "gt_poses": _first_of(poses),
+            "gt_intrinsics": _first_of(intrinsics),
         }
     folder = _real_folder(root, name)
     video = folder / f"{folder.name}.mp4"
@@ -198,6 +231,28 @@ def _places(root: Path, name: ClipName) -> dict[str, Path]:
         "gt_depth": folder / "depth",
         "gt_poses": folder / "raw" / f"{folder.name}_mapanything.npz",
     }
+
+
+def _object_mask(root: Path, name: ClipName) -> Path:
+    """The mask of the object in the first true frame, which the dataset may have (appendix A.7.1 sorts clips by its size)."""
+    folder = root / "sam3_output" / name.setting
+    return (
+        folder / f"{name.number:03d}/frame_mask.png"
+        if name.setting == "real"
+        else folder / name.scene / f"video{name.number}_mask.png"
+    )
+
+
+def _first_of(paths: tuple[Path, ...]) -> Path:
+    return next((path for path in paths if path.exists() or path.is_symlink()), paths[0])
+
+
+def _scene_folder(root: Path, scene: str) -> Path:
+    """The scene's folder of the ground truth, in whichever spelling it has there."""
+    exact = root / SYNTHETIC / scene
+    if exact.is_dir():
+        return exact
+    return next((path for path in entries(root / SYNTHETIC) if plain_name(path.name) == plain_name(scene)), exact)
 
 
 def _real_folder(root: Path, name: ClipName) -> Path:

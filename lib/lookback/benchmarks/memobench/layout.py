@@ -22,8 +22,10 @@ from lookback.benchmarks.memobench.dataset_files import (
     clip_name,
     find_sheets,
     ground_truth_root,
+    plain_name,
     read_metadata,
     read_phases,
+    read_selection,
     truth_of,
 )
 from lookback.clips import Clip
@@ -81,7 +83,9 @@ class _Reader:
         self.places = list(dict.fromkeys([given, *([found] if found else []), self.root.path]))
         self.sheets = find_sheets(source.phases, self.places)
         self.metadata = read_metadata(self.places, self.findings)
-        self.phases = read_phases(self.sheets, self.findings)
+        self.phases, self.skipped = read_phases(self.sheets, self.findings)
+        self.selected = read_selection(self.places, self.findings)
+        self.left_out = 0
 
     def read(self) -> Reading:
         flat = _is_flat(self.root.path)
@@ -90,6 +94,11 @@ class _Reader:
         reading.clips = without_duplicates(clips, self.findings, {})
         models = {clip.model_id for clip in reading.clips}
         sheets = ", ".join(sheet.name for sheet in self.sheets) or "none (give phases)"
+        if self.left_out:
+            reading.notes.append(
+                f"MemoBench: {self.left_out} clips left out: the phase sheet says skip = yes, or the selection sheet does not mark "
+                "them as available"
+            )
         reading.notes.append(f"MemoBench: {len(reading.clips)} clips of {len(models)} models, phase sheet: {sheets}")
         return reading
 
@@ -147,13 +156,16 @@ class _Reader:
         return clips
 
     def _clip(self, model: str, name: ClipName, entry: Path, flat_truth: Path | None = None) -> Clip | None:
+        if self._not_in_the_benchmark(name):
+            self.left_out += 1
+            return None
         item = ClipRef(model, name.setting, "", name.clip_id)
         try:
             video = self.root.video(_video_in(entry), entry, "video")
         except Breach as breach:
             self.findings.add(breach, item=item)
             return None
-        values: dict[str, Any] = {**self.metadata.get(name.clip_id, {}), **self._timing(name)}
+        values: dict[str, Any] = {**self.metadata.get(plain_name(name.clip_id), {}), **self._timing(name)}
         if flat_truth is not None:
             with self.findings.guard("ground_truth", item):
                 values["ground_truth"] = portable(self.root.video(flat_truth, flat_truth, "ground_truth"))
@@ -182,8 +194,13 @@ class _Reader:
             **values,
         )
 
+    def _not_in_the_benchmark(self, name: ClipName) -> bool:
+        """Whether the benchmark's own sheets leave the clip out: a row with skip = yes, or a real clip that is not available."""
+        plain = plain_name(name.clip_id)
+        return plain in self.skipped or (name.setting == "real" and self.selected is not None and plain not in self.selected)
+
     def _timing(self, name: ClipName) -> dict[str, Any]:
-        phases = self.phases.get(name.clip_id)
+        phases = self.phases.get(plain_name(name.clip_id))
         return {} if phases is None else {"d_start": phases.d_start, "r_start": phases.r_start, "gt_frames": phases.gt_frames}
 
 

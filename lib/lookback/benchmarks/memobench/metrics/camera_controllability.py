@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.ndimage import gaussian_filter1d
+from scipy.spatial.transform import Rotation
 
-from lookback.artifacts import PoseTrack
-from lookback.benchmarks.memobench.metrics.shared import matched_paths, memobench_metric
-from lookback.camera.poses import align_first_frame, net_rotation_deg, rotation_angle_deg, total_rotation_deg
+from lookback.artifacts import PoseTrack, TruePoseTrack
+from lookback.benchmarks.memobench.metrics.shared import memobench_metric, percent
+from lookback.camera.poses import Poses, align_first_frame, net_rotation_deg, rotation_angle_deg, total_rotation_deg
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_equal_length, require_poses
 from lookback.measures.scores import clip01
@@ -54,6 +58,32 @@ def passes_motion_gate(gt_c2w: ArrayLike, *, min_rotation_deg: float = MOTION_GA
     return total_rotation_deg(require_poses(gt_c2w, "gt_c2w", at_least=2)) >= min_rotation_deg
 
 
+def smoothed(c2w: Poses, sigma: float) -> Poses:
+    """The path with its rotations averaged over neighbouring frames by a Gaussian of `sigma` frames (as unit quaternions)."""
+    quaternions = Rotation.from_matrix(c2w[:, :3, :3]).as_quat()
+    turns = np.sign((quaternions[1:] * quaternions[:-1]).sum(axis=1))  # q and -q are the same rotation: neighbours must agree
+    quaternions[1:] *= np.cumprod(np.where(turns < 0, -1.0, 1.0))[:, None]
+    path = c2w.copy()
+    path[:, :3, :3] = Rotation.from_quat(gaussian_filter1d(quaternions, sigma, axis=0, mode="nearest")).as_matrix()
+    return path
+
+
+def matched_paths(context: ScoringClip) -> tuple[Poses, Poses]:
+    """(ground truth, generated) camera paths with one pose per generated pose.
+
+    The truth is taken at the same relative times: between two true poses, or at the nearest. The paper smooths the paths of real
+    clips, which are estimated; `smooth_real_truth` is the width of that Gaussian in frames, 0 for none.
+    """
+    generated, truth = context.artifact(PoseTrack), context.artifact(TruePoseTrack)
+    count, true_count = context.need("n_frames"), context.clip.gt_frames or int(truth.frame_index.max()) + 1
+    times, sigma = generated.frame_index / max(1, count - 1), context.number("smooth_real_truth")
+    if sigma > 0 and context.clip.setting == "real":
+        truth = replace(truth, c2w=smoothed(truth.c2w, sigma))
+    if context.setting("truth_frames") == "nearest":
+        return truth.c2w[np.rint(times * (len(truth.c2w) - 1)).astype(int)], generated.c2w
+    return truth.at(times * (true_count - 1)), generated.c2w
+
+
 @memobench_metric(
     "camera_controllability",
     title="Camera controllability",
@@ -61,21 +91,22 @@ def passes_motion_gate(gt_c2w: ArrayLike, *, min_rotation_deg: float = MOTION_GA
     roles=("pose", "gt_pose"),
     equation="clip(1 - E_rot / max(Theta_gt, 10 deg))",
     source="MemoBench section 3.4, eq. 7",
-    constants=("theta_0_deg",),
 )
 def score(context: ScoringClip) -> Scored:
     """Rotation error against the ground-truth path; each frame's angle is a unit."""
     truth, generated = matched_paths(context)
-    found = camera_errors(truth, generated, theta_0=context.constant("theta_0_deg", THETA_0_DEG))
+    theta_0 = context.number("theta_0_deg")
+    found = camera_errors(truth, generated, theta_0=theta_0)
     angles = rotation_angle_deg(truth, align_first_frame(truth, generated))
     frames = context.artifact(PoseTrack).frame_index
-    scale = max(found["theta_gt_deg"], context.constant("theta_0_deg", THETA_0_DEG))
+    scale = max(found["theta_gt_deg"], theta_0)
     units = [
         Unit(f"f{int(frame)}", "frame", clip01(1.0 - float(angle) / scale), float(angle), int(frame))
         for frame, angle in zip(frames, angles, strict=True)
     ]
     detail = f"E_rot {found['e_rot_deg']:.2f} deg, net rotation of the truth {found['theta_gt_deg']:.2f} deg"
-    return Scored([Item(found["score"], found["e_rot_deg"], detail=detail, n_units=len(units))], units)
+    value = percent(context, found["score"]) / 100.0
+    return Scored([Item(value, found["e_rot_deg"], detail=detail, n_units=len(units))], units)
 
 
 @memobench_metric(
@@ -90,6 +121,6 @@ def score(context: ScoringClip) -> Scored:
 )
 def score_activity(context: ScoringClip) -> Scored:
     """Shows static cameras, which keep every consistency score high."""
-    gate = inactivity_gate(*matched_paths(context))
+    gate = inactivity_gate(*matched_paths(context), active_share=context.number("active_share"))
     detail = f"turned {gate['rotation_deg']:.1f} of {gate['gt_rotation_deg']:.1f} deg: {'active' if gate['active'] else 'inactive'}"
     return Scored([Item(gate["share"], gate["rotation_deg"], detail=detail, n_units=1)])

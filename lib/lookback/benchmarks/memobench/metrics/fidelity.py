@@ -17,20 +17,19 @@ import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.benchmarks.memobench.metrics.shared import BOTH, memobench_metric, variant_of
+from lookback.benchmarks.memobench.metrics.shared import BOTH, memobench_metric, phase_rule, raw_rounded, setting_of
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Array, Variant, require_equal_size, require_images, require_variant
 from lookback.measures.frames import PHASES, ground_truth_index, ground_truth_pairs
 from lookback.measures.images import MARGIN, ComparisonPool, PairQueue, mean_inside, peak_value, psnr_from_mse
 from lookback.media import shrink
+from lookback.presets import Setting
 from lookback.scoring import Item, Paired, PixelScoring, Scored, ScoringClip, Unit, mean_item
 
 NEEDS = ("video", "ground_truth")
 CEILING_DB = 99.0  # PSNR of identical frames
 IDENTICAL_MSE = 1e-10  # on the 0..255 scale
-OFFICIAL_MAX_SIDE = 640
-MARGINS: dict[Variant, int] = {"paper": MARGIN, "official": 0}  # border pixels that the mean of the SSIM map leaves out
-BACKBONES: dict[Variant, str] = {"paper": "vgg", "official": "alex"}  # the network behind LPIPS
+MARGINS: dict[Setting, int] = {"left_out": MARGIN, "reflected": 0}  # border pixels that the mean of the SSIM map leaves out
 
 Measure = Callable[[Array, Array], dict[str, float]]
 FrameIndices = NDArray[np.int64]
@@ -40,23 +39,14 @@ _POOL = ComparisonPool()
 
 
 # -- two frames -----------------------------------------------------------------------------------------------------------------
-def to_generated_size(generated: Array, truth: Array, *, variant: Variant = "paper") -> tuple[Array, Array]:
-    """Both frames at one size: the truth is resized (area) to the generated frame. Official first limits that to 640 px a side."""
-    require_variant(variant, BOTH)
-    if variant == "official":
-        generated = _limit_side(generated, OFFICIAL_MAX_SIDE)
+def to_generated_size(generated: Array, truth: Array, max_side: int = 0) -> tuple[Array, Array]:
+    """Both frames at one size: the truth is resized (area) to the generated frame, which `max_side` limits first (0: not)."""
+    if max_side:
+        generated = shrink(generated, max_side)
     height, width = generated.shape[:2]
     if truth.shape[:2] != (height, width):
         truth = cv2.resize(truth, (width, height), interpolation=cv2.INTER_AREA)
     return generated, truth
-
-
-def _limit_side(frame: Array, side: int) -> Array:
-    height, width = frame.shape[:2]
-    if max(height, width) <= side:
-        return frame
-    scale = side / max(height, width)
-    return cv2.resize(frame, (round(width * scale), round(height * scale)), interpolation=cv2.INTER_AREA)
 
 
 def frame_psnr(a: Array, b: Array) -> float:
@@ -76,23 +66,23 @@ def frame_ssim(a: Array, b: Array, *, variant: Variant = "paper") -> float:
     At the 5 border pixels the window leaves the picture. Paper (Wang et al.) leaves them out of the mean, official reflects them.
     """
     require_variant(variant, BOTH)
-    return frame_ssims(a, b)[variant]
+    return frame_ssims(a, b)[setting_of("ssim", variant, "border")]
 
 
-def frame_ssims(a: Array, b: Array) -> dict[Variant, float]:
-    """The SSIM of two frames in both variants. They take different means of the same map."""
+def frame_ssims(a: Array, b: Array) -> dict[str, float]:
+    """The SSIM of two frames by the treatment of the border: different means of the same map."""
     grey_a, grey_b = (
         cv2.cvtColor(frame if frame.dtype == np.uint8 else frame.astype(np.float32), cv2.COLOR_RGB2GRAY) for frame in (a, b)
     )
     comparison = _POOL.get(grey_a.shape)
     comparison.load(grey_a, grey_b)
     ssim_map = comparison.ssim_map(peak_value(a))
-    return {variant: mean_inside(ssim_map, margin) for variant, margin in MARGINS.items()}
+    return {str(border): mean_inside(ssim_map, margin) for border, margin in MARGINS.items()}
 
 
 def pixel_measures(a: Array, b: Array) -> dict[str, float]:
-    """PSNR and each variant's SSIM of one pair of frames."""
-    return {"psnr": frame_psnr(a, b)} | {f"ssim {variant}": value for variant, value in frame_ssims(a, b).items()}
+    """PSNR of one pair of frames, and its SSIM with either border."""
+    return {"psnr": frame_psnr(a, b)} | {f"ssim {border}": value for border, value in frame_ssims(a, b).items()}
 
 
 # -- functional twins -----------------------------------------------------------------------------------------------------------
@@ -126,9 +116,10 @@ def mean_over_frames(measure: Callable[[Array, Array], float], a: ArrayLike, b: 
         first, second = (frames / np.float32(255.0) if frames.dtype == np.uint8 else frames for frames in (first, second))
     if first.ndim == 3:
         first, second = first[None], second[None]
-    if variant == "paper" or len(first) != len(second):
+    side = setting_of("psnr", variant, "max_side")
+    if not side or len(first) != len(second):
         require_equal_size(first, second, "frames")
-    pairs = (to_generated_size(x, y, variant=variant) for x, y in zip(first, second, strict=True))
+    pairs = (to_generated_size(x, y, side) for x, y in zip(first, second, strict=True))
     return float(np.mean([measure(x, y) for x, y in pairs]))
 
 
@@ -142,8 +133,6 @@ def mean_over_frames(measure: Callable[[Array, Array], float], a: ArrayLike, b: 
     roles=(),
     equation="10 log10(255^2 / mse), identical frames 99 dB",
     source="MemoBench section 3.4",
-    differences={"official": "frames limited to 640 px; phase ends count twice"},
-    variants=BOTH,
     pixels=True,
 )
 def score_psnr(context: ScoringClip) -> PixelScoring:
@@ -159,13 +148,12 @@ def score_psnr(context: ScoringClip) -> PixelScoring:
     roles=(),
     equation="mean SSIM of the luma, Gaussian 11x11, sigma 1.5",
     source="MemoBench section 3.4",
-    differences={"official": "frames limited to 640 px, borders reflected; phase ends count twice"},
-    variants=BOTH,
     pixels=True,
 )
 def score_ssim(context: ScoringClip) -> PixelScoring:
     """Frame by frame against the ground truth."""
-    return (yield from score_fidelity(context, f"ssim {variant_of(context)}", "pixels", pixel_measures))
+    border = context.setting("border")
+    return (yield from score_fidelity(context, f"ssim {border}", "pixels", pixel_measures))
 
 
 @memobench_metric(
@@ -179,17 +167,13 @@ def score_ssim(context: ScoringClip) -> PixelScoring:
     tools=("perceptual",),
     equation="LPIPS(generated, ground truth); VGG (paper), AlexNet (official)",
     source="MemoBench section 3.4",
-    constants=("lpips_every", "lpips_side"),
-    differences={"official": "AlexNet instead of VGG"},
-    variants=BOTH,
     pixels=True,
 )
 def score_lpips(context: ScoringClip) -> PixelScoring:
     """Frame by frame against the ground truth. `lpips_every` and `lpips_side` take fewer and smaller frames; the item says so."""
     perceptual = context.backend("perceptual")
-    net = BACKBONES[variant_of(context)]
-    every = int(context.constant("lpips_every", 1))
-    side = int(context.constant("lpips_side", 0))
+    net = str(context.setting("network"))
+    every, side = int(context.number("lpips_every")), int(context.number("lpips_side"))
     words = [f"every {every}th frame"] * (every > 1) + [f"frames of at most {side} px"] * (side > 0)
 
     def measure(a: Array, b: Array) -> dict[str, float]:
@@ -203,8 +187,8 @@ def score_lpips(context: ScoringClip) -> PixelScoring:
 class MeasuredPairs:
     """Brings each pair of frames to one size and measures it. The result is {frame: measures}."""
 
-    def __init__(self, variant: Variant, measure: Measure):
-        self.variant, self.measure = variant, measure
+    def __init__(self, max_side: int, measure: Measure):
+        self.max_side, self.measure = max_side, measure
         self.queue: PairQueue[dict[str, float]] = PairQueue()
 
     def push(self, index: int, frame: Array, truth: Array | None) -> None:
@@ -215,7 +199,7 @@ class MeasuredPairs:
         return self.queue.finish()
 
     def _measured(self, frame: Array, truth: Array) -> dict[str, float]:
-        return self.measure(*to_generated_size(frame, truth, variant=self.variant))
+        return self.measure(*to_generated_size(frame, truth, self.max_side))
 
 
 def score_fidelity(
@@ -225,15 +209,15 @@ def score_fidelity(
 
     Without a phase sheet only the whole clip is scored, and the items of the phases carry the reason.
     """
-    variant = variant_of(context)
-    matched, no_phases = _matched_frames(context, variant)
+    matched, no_phases = _matched_frames(context)
     sampled = _thinned(matched, every)
     own = _own_pairs(sampled)
-    sizes = {phase: "" if phase == "" and _one_size(context) else variant for phase in sampled}
+    side, rule = _side(context), phase_rule(context)
+    rules = {phase: "" if phase == "" else rule for phase in sampled}  # the whole clip is the same under every rule
     answers = yield [
         Paired(
-            f"{measure_key}-{sizes[phase]}-{phase}-{every}",
-            lambda: MeasuredPairs(variant, measure),
+            f"{measure_key}-{side}-{rules[phase]}-{phase}-{every}",
+            lambda: MeasuredPairs(side, measure),
             frames[own[phase]],
             truth[own[phase]],
         )
@@ -249,13 +233,22 @@ def score_fidelity(
             continue
         values = found[""] | found[phase]
         rows = [_unit(phase, int(frame), values.get(int(frame)), name) for frame in frames]
-        items.append(replace(mean_item(rows, detail=detail), phase=phase))
+        items.append(_item(context, rows, phase, detail))
         units += rows
     items += [Item(phase=phase, reason=no_phases.reason, detail=no_phases.detail) for phase in PHASES if no_phases]
     return Scored(items, units)
 
 
-def _matched_frames(context: ScoringClip, variant: Variant) -> tuple[MatchedFrames, NotScorable | None]:
+def _item(context: ScoringClip, rows: list[Unit], phase: str, detail: str) -> Item:
+    """The mean over the frames. Where a preset refuses them, a frame that cannot be compared costs the whole score."""
+    broken = next((row for row in rows if row.reason), None)
+    if broken is not None and context.setting("missing_frames") == "refuse":
+        return Item(phase=phase, reason=broken.reason, detail=f"frame {broken.frame}: {broken.detail}")
+    item = mean_item(rows, detail=detail)
+    return replace(item, phase=phase, value=None if item.value is None else raw_rounded(context, item.value))
+
+
+def _matched_frames(context: ScoringClip) -> tuple[MatchedFrames, NotScorable | None]:
     """Which true frame each generated frame is compared with; and why there are no phases, where there are none."""
     clip = context.clip
     context.need("ground_truth")
@@ -264,18 +257,20 @@ def _matched_frames(context: ScoringClip, variant: Variant) -> tuple[MatchedFram
     count = context.need("n_frames")
     if clip.d_start is not None and clip.r_start is not None:
         try:
-            return ground_truth_pairs(clip.d_start, clip.r_start, clip.gt_frames, count, variant=variant), None
+            return ground_truth_pairs(clip.d_start, clip.r_start, clip.gt_frames, count, variant=phase_rule(context)), None
         except NotScorable as reason:
             no_phases = reason
     else:
         no_phases = NotScorable(Reason.NO_PHASES, "the phase sheet has no d_start and r_start for this clip")
+    if context.setting("without_phases") == "refuse":
+        raise no_phases
     return {"": (np.arange(count), ground_truth_index(count, 0, clip.gt_frames - 1))}, no_phases
 
 
-def _one_size(context: ScoringClip) -> bool:
-    """Whether both variants compare the same frames of the whole clip: official shrinks only large ones."""
-    width, height = context.clip.width, context.clip.height
-    return width is not None and height is not None and max(width, height) <= OFFICIAL_MAX_SIDE
+def _side(context: ScoringClip) -> int:
+    """The preset's `max_side`; 0 for a clip that is no larger, so that presets with different limits share its pairs."""
+    side, width, height = int(context.number("max_side")), context.clip.width, context.clip.height
+    return 0 if width is not None and height is not None and max(width, height) <= side else side
 
 
 def _thinned(matched: MatchedFrames, every: int) -> MatchedFrames:

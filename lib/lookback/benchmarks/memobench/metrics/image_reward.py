@@ -6,12 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from lookback.artifacts import Rewards
-from lookback.benchmarks.memobench.metrics.shared import memobench_metric
+from lookback.benchmarks.memobench.metrics.shared import limited, memobench_metric, percent, spread
 from lookback.measures.checks import require_finite
-from lookback.scoring import Item, Scored, ScoringClip, Unit
-
-OFFICIAL_FRAMES = 5
+from lookback.scoring import Frames, Item, PixelScoring, Scored, ScoringClip, Unit
 
 
 def image_reward(raw: ArrayLike) -> float:
@@ -23,22 +20,20 @@ def image_reward(raw: ArrayLike) -> float:
     "image_reward",
     title="ImageReward",
     needs=("video", "prompt"),
-    roles=("image_reward",),
-    equation="mean sigmoid(ImageReward(frame, prompt))",
+    roles=(),
+    tools=("image_reward",),
+    equation="mean sigmoid(ImageReward(frame, prompt)) over five frames",
     source="MemoBench section 3.4",
-    differences={"official": "five sampled frames"},
-    variants=("paper", "official"),
+    pixels=True,
 )
-def score(context: ScoringClip) -> Scored:
-    """The stored raw rewards of the sampled frames; official looks at five of them, evenly spaced."""
-    found = context.artifact(Rewards)
-    count = len(found.frame_index)
-    chosen = (
-        np.unique(np.linspace(0, count - 1, OFFICIAL_FRAMES).round().astype(int)) if context.variant == "official" else slice(None)
-    )
-    frames, rewards = found.frame_index[chosen], found.image_reward[chosen]
+def score(context: ScoringClip) -> PixelScoring:
+    """The reward of five frames, evenly spread from the first to the last."""
+    prompt, network = context.need("prompt"), context.backend("image_reward")
+    chosen = spread(0, context.need("n_frames") - 1, int(context.number("reward_samples")))
+    images = yield Frames(np.unique(chosen))
+    rewards = network.rewards(prompt, np.stack([limited(context, images[int(frame)]) for frame in chosen]))
     units = [
-        Unit(f"f{int(frame)}", "frame", float(expit(raw)), float(raw), int(frame))
-        for frame, raw in zip(frames, rewards, strict=True)
+        Unit(f"s{number}_f{int(frame)}", "frame", float(expit(raw)), float(raw), int(frame))
+        for number, (frame, raw) in enumerate(zip(chosen, rewards, strict=True))
     ]
-    return Scored([Item(image_reward(rewards), float(rewards.mean()), n_units=len(units))], units)
+    return Scored([Item(percent(context, image_reward(rewards)) / 100.0, float(np.mean(rewards)), n_units=len(units))], units)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
-import cv2
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.benchmarks.memobench.metrics.shared import BOTH, memobench_metric, phase_of, phases, variant_of
+from lookback.benchmarks.memobench.metrics.shared import limited, memobench_metric, percent, phases
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant, require_finite, require_images, require_variant, unit_float
+from lookback.measures.frames import Phase
 from lookback.measures.geometry import flow_warp
 from lookback.measures.scores import exp_decay
+from lookback.presets import Setting
 from lookback.scoring import Item, PixelScoring, Scored, ScoringClip, Stream, Unit
 
 TAU = 0.15
@@ -50,29 +51,29 @@ def motion_smoothness(frames: ArrayLike, flows: ArrayLike, *, tau: float = TAU, 
     return smoothness(warp_errors(frames, flows, variant=variant), tau=tau)
 
 
-MAX_SIDE = 512  # frames are scaled down to this side for the flow (ours)
+WARPS: dict[Setting, Variant] = {"next_to_this": "paper", "this_by_forward_flow": "official"}
+PARTS: tuple[Phase, ...] = ("V", "R")  # D is left out, as the paper does
 
 
 class ConsecutiveErrors:
-    """The warp error of every frame to the next, within V and within R; only one frame is kept."""
+    """The warp error of every sampled frame to the next one of the same phase; only one frame is kept."""
 
-    def __init__(self, flow: Callable[[np.ndarray, np.ndarray], np.ndarray], groups: dict[int, str], variant: Variant):
-        self.flow, self.groups, self.variant = flow, groups, variant
+    def __init__(self, context: ScoringClip, phase_of: dict[int, Phase]):
+        self.context, self.phase_of = context, phase_of
+        self.flow, self.inputs = context.backend("flow").flow, str(context.setting("flow_inputs"))
+        self.warp = WARPS[context.setting("warp")]
         self.before: tuple[int, np.ndarray] | None = None
-        self.found: dict[int, tuple[str, float]] = {}
+        self.found: dict[int, tuple[int, float]] = {}  # frame -> the sampled frame before it, the error between them
 
     def push(self, index: int, frame: np.ndarray, truth: np.ndarray | None) -> None:
-        scale = min(1.0, MAX_SIDE / max(frame.shape[:2]))
-        if scale < 1.0:
-            size = (round(frame.shape[1] * scale), round(frame.shape[0] * scale))
-            frame = cv2.resize(frame, size, interpolation=cv2.INTER_AREA)
-        if self.before is not None and self.before[0] == index - 1 and self.groups.get(index) == self.groups.get(index - 1):
-            flow = self.flow(self.before[1], frame)
-            error = warp_errors(np.stack([self.before[1], frame]), flow[None], variant=self.variant)[0]
-            self.found[index] = (self.groups[index], float(error))
+        frame = limited(self.context, frame)
+        if self.before is not None and self.phase_of[self.before[0]] == self.phase_of[index]:
+            flow = self.flow(self.before[1], frame, inputs=self.inputs)
+            error = warp_errors(np.stack([self.before[1], frame]), flow[None], variant=self.warp)[0]
+            self.found[index] = (self.before[0], float(error))
         self.before = (index, frame)
 
-    def finish(self) -> dict[int, tuple[str, float]]:
+    def finish(self) -> dict[int, tuple[int, float]]:
         return self.found
 
 
@@ -82,24 +83,41 @@ class ConsecutiveErrors:
     needs=("video", "d_start", "r_start"),
     roles=(),
     tools=("flow",),
-    equation="exp(-e / 0.15), e the mean L1 error after warping by the flow, in V and R",
+    equation="exp(-e / 0.15), e the mean L1 error between sampled frames after warping by the flow, in V and R",
     source="MemoBench section 3.4, eq. 3",
-    constants=("smoothness_tau",),
-    differences={"official": "the released code warps the wrong way: exact flow is charged twice the motion"},
-    variants=BOTH,
     pixels=True,
 )
 def score(context: ScoringClip) -> PixelScoring:
-    """Each frame against its flow-warped neighbour; D is left out, as the paper does."""
-    frames, tau = phases(context), context.constant("smoothness_tau", TAU)
-    groups = {int(frame): phase for phase in ("V", "R") for frame in frames[phase]}
-    flow, variant = context.backend("flow").flow, variant_of(context)
-    found = yield Stream(f"smoothness-{variant}", lambda: ConsecutiveErrors(flow, groups, variant), np.array(sorted(groups)))
+    """Each sampled frame against its flow-warped neighbour."""
+    frames, every = phases(context), int(context.number("flow_every"))
+    samples = {phase: frames[phase][::every] for phase in PARTS}
+    phase_of: dict[int, Phase] = {int(frame): phase for phase, own in samples.items() for frame in own}
+    context.backend("flow")  # a missing backend costs no decoding
+    found = yield Stream(f"smoothness-{context.variant}", lambda: ConsecutiveErrors(context, phase_of), np.array(sorted(phase_of)))
+    tau = context.number("smoothness_tau")
     units = [
-        Unit(f"f{frame}", "frame", exp_decay(error, tau), error, frame, frame - 1, phase_of(frame, frames))
-        for frame, (_, error) in found.items()
+        Unit(f"f{frame}", "frame", exp_decay(error, tau), error, frame, before, phase_of[frame])
+        for frame, (before, error) in found.items()
     ]
-    if not units:
-        raise NotScorable(Reason.TOO_SHORT, "V and R hold no two consecutive frames")
-    errors = np.array([unit.raw for unit in units])
-    return Scored([Item(smoothness(errors, tau=tau), float(errors.mean()), n_units=len(units))], units)
+    errors = {phase: np.array([unit.raw for unit in units if unit.phase == phase]) for phase in PARTS}
+    value = percent(context, _joined(context, errors, frames, samples, tau)) / 100.0
+    raw = float(np.concatenate(list(errors.values())).mean()) if units else None
+    return Scored([Item(value, raw, n_units=len(units))], units)
+
+
+def _joined(
+    context: ScoringClip,
+    errors: Mapping[Phase, NDArray[np.float64]],
+    frames: Mapping[Phase, NDArray[np.int64]],
+    samples: Mapping[Phase, NDArray[np.int64]],
+    tau: float,
+) -> float:
+    """One score of all pairs, or the mean of the phases' scores. A phase of few samples is left out, or counts as 0."""
+    long_enough = [phase for phase in PARTS if len(frames[phase]) > context.number("fewest_steps")]
+    enough = [phase for phase in long_enough if len(samples[phase]) >= context.number("fewest_samples")]
+    counted = long_enough if context.setting("short_phase") == "zero" else enough
+    if not counted:
+        raise NotScorable(Reason.TOO_SHORT, "V and R hold no two sampled frames")
+    if context.setting("pool") == "pairs":
+        return smoothness(np.concatenate([errors[phase] for phase in counted]), tau=tau)
+    return float(np.mean([smoothness(errors[phase], tau=tau) if phase in enough else 0.0 for phase in counted]))

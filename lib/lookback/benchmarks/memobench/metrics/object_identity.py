@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lookback.artifacts import Features
-from lookback.benchmarks.memobench.metrics.shared import BOTH, memobench_metric, phases
+from lookback.backends.features.geometry import Pad, ResizeCrop, Shaping
+from lookback.benchmarks.memobench.metrics.shared import limited, memobench_metric, percent, phases, share, spread
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
 from lookback.measures.features import unit_vectors
@@ -41,42 +41,30 @@ def object_identity(patches: ArrayLike, patches_0: ArrayLike, *, top_fraction: f
     "object_identity",
     title="Object identity consistency",
     needs=("video", "d_start", "r_start"),
-    roles=("features",),
+    roles=(),
     tools=("features",),
-    equation="0.7 mean + 0.3 min of the top 40 % patch cosines of R frames to frame 0",
+    equation="0.7 mean + 0.3 min of the top 40 % patch cosines of nine R frames to frame 0",
     source="MemoBench section 3.4, eq. 4",
-    constants=("alpha", "top_fraction"),
-    differences={"official": "a centre crop drops half of a 16:9 frame"},
-    variants=BOTH,
     pixels=True,
 )
 def score(context: ScoringClip) -> PixelScoring:
-    """Patch features of the sampled R frames against those of frame 0; official looks at the centre square only."""
-    found, frames = context.artifact(Features), phases(context)
-    rows = found.rows_in(frames["R"])
-    if not len(rows):
-        raise NotScorable(Reason.TOO_SHORT, "no sampled frame lies in R")
-    chosen = found.frame_index[rows]
-    if context.variant == "official":
-        images = yield Frames(np.unique([0, *chosen]))
-        encoder = context.backend("features")
-        square = encoder.encode(np.stack([centre_square(images[int(frame)]) for frame in (0, *chosen)]))
-        patches = square.picture_patches().astype(np.float64)
-    else:
-        patches = found.picture_patches()[[int(found.rows_at(0)[0]), *rows]].astype(np.float64)
-    options = {"top_fraction": context.constant("top_fraction", TOP_FRACTION)}
-    top = top_patch_similarities(patches[1:], patches[0], **options)
+    """Patch features of nine R frames against those of frame 0."""
+    reappear, encoder = phases(context)["R"], context.backend("features")
+    chosen = spread(int(reappear[0]), int(reappear[-1]), int(context.number("identity_samples")))
+    images = yield Frames(np.unique([0, *chosen]))
+    shown = np.stack([limited(context, images[int(frame)]) for frame in (0, *chosen)])
+    patches = encoder.encode(shown, _shaping(context)).picture_patches().astype(np.float64)
+    top = top_patch_similarities(patches[1:], patches[0], top_fraction=context.number("top_fraction"))
     units = [
-        Unit(f"f{int(frame)}", "frame", float(row.mean()), float(row.min()), int(frame), phase="R")
-        for frame, row in zip(chosen, top, strict=True)
+        Unit(f"s{number}_f{int(frame)}", "frame", float(row.mean()), float(row.min()), int(frame), phase="R")
+        for number, (frame, row) in enumerate(zip(chosen, top, strict=True))
     ]
-    value = object_identity(patches[1:], patches[0], alpha=context.constant("alpha", ALPHA), **options)
-    return Scored([Item(value, value, n_units=len(units))], units)
+    alpha = context.number("alpha")
+    value = share(context, alpha * percent(context, float(top.mean())) + (1.0 - alpha) * percent(context, float(top.min())))
+    return Scored([Item(value, float(top.mean()), n_units=len(units))], units)
 
 
-def centre_square(frame: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The largest centred square: what is left of a 16:9 frame is 9/16 of it."""
-    height, width = frame.shape[:2]
-    side = min(height, width)
-    top, left = (height - side) // 2, (width - side) // 2
-    return frame[top : top + side, left : left + side]
+def _shaping(context: ScoringClip) -> Shaping:
+    """How a frame becomes the network's input: the whole frame, or the centre square of the shrunk frame."""
+    side = int(context.number("resize"))
+    return ResizeCrop(side, int(context.number("crop"))) if context.setting("shaping") == "centre_crop" else Pad(side, square=False)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lookback.benchmarks.memobench.metrics.shared import memobench_metric
+from lookback.benchmarks.memobench.metrics.shared import PACKAGE, memobench_metric
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant, require_variant
+from lookback.presets import presets_of
 from lookback.scoring.contract import Item
 
 if TYPE_CHECKING:
     from lookback.judging.verdicts import JudgedClip
 
 DIMENSIONS = ("Instruction Following", "Object and Background", "Continuity of Memory", "Physics Adherence")
-ANSWER_KEYS = ("Answer", "Answer (Yes/No)")
+PRESETS = presets_of(PACKAGE, "vqa")
 
 
 def vqa_pass_rate(
@@ -24,26 +26,32 @@ def vqa_pass_rate(
 
     Records as the benchmark writes them: questions with ID, Dimension, Dimension Polarity; answers with ID and Answer (or "Answer
     (Yes/No)"); ids as numbers or text. A question without a readable answer is not passed. Official divides by the questions that
-    came back, so that a dropped answer raises the score.
+    came back, so that a dropped answer raises the score, and takes a question without a polarity for positive. Corrected takes it
+    from the dimension's name, where the released question maker writes it: "Physics Adherence (Negative Polarity)".
     """
-    require_variant(variant, ("paper", "official"))
+    require_variant(variant, tuple(PRESETS.settings))
+    settings = PRESETS.settings[variant]
+    unstated, only_returned = str(settings["unstated_polarity"]), settings["answers_counted"] == "returned"
     if not questions:
         raise NotScorable(Reason.MISSING_INPUT, "no question was asked")
-    given = {_identity(record): _yes_or_no(record) for record in answers}
+    keys, digits = settings["answer_keys"], settings["raw_digits"]
+    assert isinstance(keys, list)
+    given = {_identity(record): _yes_or_no(record, keys) for record in answers}
     asked: dict[str, int] = {}
     passed: dict[str, int] = {}
     for question in questions:
         answer = given.get(_identity(question))
-        if variant == "official" and _identity(question) not in given:
+        if only_returned and _identity(question) not in given:
             continue
         if "Dimension" not in question:
             raise NotScorable(Reason.INVALID_INPUT, f"question {_identity(question)} names no Dimension")
-        dimension = str(question["Dimension"])
+        dimension = str(question["Dimension"]).partition("(")[0].strip()  # without the polarity that its name may state
         asked[dimension] = asked.get(dimension, 0) + 1
-        passed[dimension] = passed.get(dimension, 0) + (answer == _passing_answer(question))
+        passed[dimension] = passed.get(dimension, 0) + (answer == _passing_answer(question, unstated))
     if not asked:
         raise NotScorable(Reason.JUDGE_UNPARSED, "no question came back with an answer")
-    return {dimension: passed[dimension] / count for dimension, count in asked.items()}
+    rates = {dimension: passed[dimension] / count for dimension, count in asked.items()}
+    return {dimension: round(rate, digits) if isinstance(digits, int) else rate for dimension, rate in rates.items()}
 
 
 def _identity(record: Mapping[str, Any]) -> str:
@@ -54,16 +62,24 @@ def _identity(record: Mapping[str, Any]) -> str:
     return text[:-2] if text.endswith(".0") else text
 
 
-def _yes_or_no(record: Mapping[str, Any]) -> str | None:
-    for key in ANSWER_KEYS:
+def _yes_or_no(record: Mapping[str, Any], keys: Sequence[str]) -> str | None:
+    for key in keys:
         word = str(record.get(key) or "").strip().strip(".").lower()
         if word in {"yes", "no"}:
             return word
     return None
 
 
-def _passing_answer(question: Mapping[str, Any]) -> str:
+def polarity_in(dimension: str) -> str:
+    """The polarity that a dimension's name states in brackets; empty when it states none."""
+    found = re.search(r"\((positive|negative)( polarity)?\)", dimension.lower())
+    return found.group(1) if found else ""
+
+
+def _passing_answer(question: Mapping[str, Any], unstated: str) -> str:
     polarity = str(question.get("Dimension Polarity", "")).strip().lower()
+    if not polarity and unstated != "refuse":
+        polarity = polarity_in(str(question["Dimension"])) if unstated == "from_dimension" else unstated
     if polarity not in {"positive", "negative"}:
         raise NotScorable(
             Reason.INVALID_INPUT, f"question {question.get('ID')}: polarity must be Positive or Negative, not '{polarity}'"
@@ -101,9 +117,8 @@ def _register(dimension: str) -> Callable[[JudgedClip], Item]:
         roles=(),
         equation="(positive & yes + negative & no) / asked",
         source="MemoBench section 3.5",
-        variants=("paper", "official"),
         judge_tasks=("vqa",),
-        differences={"official": "divides by the questions that came back, not by those asked"},
+        preset="vqa",
     )
     def score(judged: JudgedClip) -> Item:
         return vqa_dimension(judged, dimension)

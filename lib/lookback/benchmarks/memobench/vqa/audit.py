@@ -36,7 +36,7 @@ def _rows(key: tuple[str, str], bank: Sequence[BankQuestion], on_failure: Mappin
     for question in bank:
         answer = on_failure.get(question.id, "")
         passes = question.passes(answer) if answer else None
-        rows.append((*key, question.id, question.dimension, question.polarity, answer, passes, question.text))
+        rows.append((*key, question.id, question.dimension, question.side, answer, passes, question.text))
     return rows
 
 

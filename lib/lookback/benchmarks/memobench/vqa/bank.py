@@ -9,16 +9,21 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from lookback.benchmarks.memobench.dataset_files import plain_name
+from lookback.benchmarks.memobench.metrics.vqa import DIMENSIONS, polarity_in
 from lookback.errors import ContractError, NotScorable, Reason
 from lookback.judging.parsing import as_yes_no, identifier, parse_json
 
-DIMENSIONS = ("Instruction Following", "Object and Background", "Continuity of Memory", "Physics Adherence")
 PER_DIMENSION = 6
 START, FINAL = "Start Questions", "Final questions"
 EVALUATIONS = ("Evaluation on ground truth", "Evaluation on failure", "Revised Evaluation on failure")
 STAGES = (START, *EVALUATIONS, FINAL)
+
+
+# a polarity in its own column, or only in the name of the dimension (as the released question maker leaves it), or nowhere
+Polarity = Literal["positive", "negative", "named_positive", "named_negative", "unstated"]
 
 
 @dataclass(frozen=True)
@@ -27,20 +32,27 @@ class BankQuestion:
 
     id: str
     dimension: str
-    polarity: Literal["positive", "negative"]
+    polarity: Polarity
     text: str
 
     def record(self) -> dict[str, str]:
         """The benchmark's own form."""
-        return {"ID": self.id, "Dimension": self.dimension, "Dimension Polarity": self.polarity.capitalize(), "Question": self.text}
+        named = f" ({self.side.capitalize()} Polarity)" if self.polarity.startswith("named_") else ""
+        stated = {"Dimension Polarity": self.polarity.capitalize()} if self.polarity in ("positive", "negative") else {}
+        return {"ID": self.id, "Dimension": f"{self.dimension}{named}", **stated, "Question": self.text}
 
     @property
     def part_id(self) -> str:
         """The id in the judgements table, which says dimension and polarity: instruction_following.negative.4."""
         return f"{slug(self.dimension)}.{self.polarity}.{self.id}"
 
+    @property
+    def side(self) -> str:
+        """positive or negative; empty when the question states it nowhere."""
+        return "" if self.polarity == "unstated" else self.polarity.removeprefix("named_")
+
     def passes(self, answer: str) -> bool:
-        return answer == ("yes" if self.polarity == "positive" else "no")
+        return bool(self.side) and answer == ("yes" if self.side == "positive" else "no")
 
 
 @dataclass(frozen=True)
@@ -57,7 +69,7 @@ class QuestionFile:
 
     @property
     def key(self) -> tuple[str, int]:
-        return (self.scene.lower(), int(self.video_id))
+        return (plain_name(self.scene), int(self.video_id))
 
     @property
     def on_failure(self) -> dict[str, str]:
@@ -76,7 +88,7 @@ def parse_bank(text: str, complete: bool = True) -> tuple[BankQuestion, ...]:
         raise NotScorable(Reason.JUDGE_UNPARSED, "two generated questions carry the same ID")
     if complete:
         counts = Counter(question.dimension for question in bank)
-        sides = {(question.dimension, question.polarity) for question in bank}
+        sides = {(question.dimension, question.side) for question in bank}
         if any(counts[name] != PER_DIMENSION for name in DIMENSIONS) or len(sides) != 2 * len(DIMENSIONS):
             found = ", ".join(f"{counts[name]} {name}" for name in DIMENSIONS)
             raise NotScorable(
@@ -104,7 +116,7 @@ def read_question_file(path: Path) -> QuestionFile:
 
 
 def read_question_files(folder: Path) -> dict[tuple[str, int], QuestionFile]:
-    """Every question file of a folder by (scene in lower case, clip number)."""
+    """Every question file of a folder by (plain name of the scene, clip number)."""
     if not folder.is_dir():
         raise ContractError(
             f"There is no folder {folder}; judging.vqa_questions names the folder of <Scene>-<n>-questions.csv files"
@@ -116,10 +128,10 @@ def read_question_files(folder: Path) -> dict[tuple[str, int], QuestionFile]:
 
 
 def clip_number(scene: str, clip_id: str) -> tuple[str, int] | None:
-    """(scene, number) of a clip id such as Barnyard_001 or 007; None when it ends in no number."""
+    """(plain scene name, number) of a clip id such as Barnyard_001 or 007; None when it ends in no number."""
     match = re.search(r"(\d+)$", clip_id)
-    name = scene or clip_id[: match.start()].rstrip("_-") if match else scene
-    return (name.lower(), int(match.group(1))) if match else None
+    name = scene or clip_id[: match.start()] if match else scene
+    return (plain_name(name), int(match.group(1))) if match else None
 
 
 def answers_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -138,17 +150,20 @@ def from_part_id(part_id: str, text: str = "") -> BankQuestion | None:
     name, _, rest = part_id.partition(".")
     polarity, _, number = rest.partition(".")
     dimension = next((known for known in DIMENSIONS if slug(known) == name), None)
-    if dimension is None or polarity not in ("positive", "negative") or not number:
+    if dimension is None or polarity not in get_args(Polarity) or not number:
         return None
     return BankQuestion(number, dimension, polarity, text)  # type: ignore[arg-type]
 
 
 def _question(row: Any) -> BankQuestion:
     fields = {str(key).strip().lower(): value for key, value in row.items()} if isinstance(row, dict) else {}
-    name = str(fields.get("dimension", "")).replace("&", "and").strip().lower()
+    said = str(fields.get("dimension", "")).replace("&", "and")
+    name = said.partition("(")[0].strip().lower()
     dimension = next((known for known in DIMENSIONS if known.lower() in (name, name.replace(" consistency", ""))), None)
-    polarity = str(fields.get("dimension polarity", fields.get("polarity", ""))).strip().lower()
+    stated = str(fields.get("dimension polarity", fields.get("polarity", ""))).strip().lower()
+    named = polarity_in(said)
+    polarity = stated or (f"named_{named}" if named else "unstated")
     text = str(fields.get("question", "")).strip()
-    if dimension is None or polarity not in ("positive", "negative") or not text or fields.get("id") in (None, ""):
+    if dimension is None or polarity not in get_args(Polarity) or not text or fields.get("id") in (None, ""):
         raise NotScorable(Reason.JUDGE_UNPARSED, f"a question lacks its ID, dimension, polarity or text: {str(row)[:200]}")
     return BankQuestion(identifier(fields["id"]), dimension, polarity, text)  # type: ignore[arg-type]

@@ -40,7 +40,11 @@ def listing(bank: Sequence[BankQuestion]) -> str:
 
 
 def parts(bank: Sequence[BankQuestion]) -> tuple[Part, ...]:
-    return tuple(Part(entry.part_id, entry.text, None, entry.dimension, entry.polarity) for entry in bank)
+    return tuple(Part(entry.part_id, entry.text, None, entry.dimension, _side(entry)) for entry in bank)
+
+
+def _side(entry: BankQuestion) -> Literal["positive", "negative"]:
+    return "negative" if entry.side == "negative" else "positive"
 
 
 def ground_truth_filter(bank: Sequence[BankQuestion], answers: Mapping[str, str]) -> tuple[BankQuestion, ...]:
@@ -111,7 +115,8 @@ def read_banks(clips: Sequence[Clip], files: Mapping[tuple[str, int], QuestionFi
     """Each task's published bank; a task without a file is missing its input."""
     banks = {}
     for clip in clips:
-        file = files.get(clip_number(clip.scene, clip.clip_id) or ("", -1))
+        named = (clip_number("", clip.clip_id), clip_number(clip.scene, clip.clip_id))  # a real clip's scene is its object
+        file = next((files[key] for key in named if key in files), None)
         if file is None:
             bank = Bank(reason=Reason.MISSING_INPUT, detail=f"no question file for {clip.clip_id}")
         else:

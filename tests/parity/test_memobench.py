@@ -1,0 +1,62 @@
+"""MemoBench's released programs in a child process beside our official variants: the same clips, the same small networks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from lookback.benchmarks.memobench import parity as compared
+from lookback.parity import ParityRow, Released
+from lookback.registry import BENCHMARKS
+
+SHARED = Path(__file__).resolve().parents[3] / "shared"
+PEER, CLIPS = SHARED / "peers" / "memobench", SHARED / "clips" / "memobench"
+ONE_SCENE = ("Real_007_gt.mp4", "Real_007_opensora.mp4", "phases.csv", "synthetic_metadata.csv", "vqa_questions")
+needs_peer = pytest.mark.skipif(not PEER.is_dir(), reason=f"the released program is not at {PEER}")
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> list[ParityRow]:
+    """One run of both programs on the made-up clips and, where the published clips lie, on the smallest of one scene."""
+    folder = tmp_path_factory.mktemp("clips")
+    for name in ONE_SCENE if CLIPS.is_dir() else ():
+        (folder / name).symlink_to(CLIPS / name)
+    return list(BENCHMARKS.get("memobench").parity(PEER, folder if CLIPS.is_dir() else None))
+
+
+@needs_peer
+@pytest.mark.slow
+def test_the_official_variants_print_what_the_released_program_prints(rows: list[ParityRow]):
+    assert [(row.metric, row.case, row.ours, row.theirs, row.note) for row in rows if row.verdict != "equal"] == []
+
+
+@needs_peer
+@pytest.mark.slow
+def test_every_metric_of_the_release_is_compared_on_every_clip(rows: list[ParityRow]):
+    counts = Counter(row.metric.partition(" ")[0] for row in rows if row.theirs is not None)
+    clips = 3 if CLIPS.is_dir() else 2
+    for name in ("visual_quality", "motion_smoothness", "object_identity", "geo3d", "image_reward", "camera_controllability"):
+        assert counts[f"memobench.{name}"] == clips, name
+    for name in ("psnr", "ssim", "lpips"):
+        assert counts[f"memobench.{name}"] == 4 * clips, name
+    assert counts["memobench.ors"] == 2 and counts["memobench.vqa_continuity_of_memory"] >= 2
+
+
+@needs_peer
+@pytest.mark.slow
+def test_one_decoder_gives_the_same_digits(rows: list[ParityRow]):
+    """On frames that are stored as pictures nothing is decoded: PSNR, SSIM and LPIPS agree to the last of their four digits."""
+    fidelity = [row for row in rows if row.metric.split()[0].endswith(("psnr", "ssim", "lpips"))]
+    apart = [row.difference for row in fidelity if row.case.startswith("made-up frames")]
+    assert len(apart) == 12 and all(difference is not None and abs(difference) <= 1.01e-4 for difference in apart)
+
+
+def test_what_the_released_program_cannot_compute_is_stated_and_never_equal():
+    absent = Released(notes={"": "ModuleNotFoundError: No module named 'torchvision'"})
+    rows = [
+        *compared._mark_rows(absent),
+        *compared._object_rows(absent),
+        *compared._phrase_rows(absent, [["sees a(subject)", "a"]]),
+    ]
+    assert {row.verdict for row in rows} == {"cannot run"} and all("torchvision" in row.note for row in rows)
