@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lookback.agreement.analyse import Analysis
+    from lookback.conditions.records import RecordFiles
     from lookback.judging.run import Session
     from lookback.layouts.writing import Writer
     from lookback.params import RunParams
@@ -189,6 +190,10 @@ class Benchmark:
     def exports(self) -> dict[str, Export]:
         """Formats that its users' scripts read, by name."""
         return {}
+
+    def records(self) -> RecordFiles | None:
+        """How its tasks are read before a model has done them, and where the videos belong."""
+        return None
 
     def writer(self) -> Writer | None:
         """Writes datasets in its layout."""

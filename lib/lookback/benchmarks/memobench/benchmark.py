@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lookback.agreement.analyse import Analysis
+    from lookback.conditions.records import RecordFiles
     from lookback.judging.run import Session
     from lookback.layouts.writing import Writer
     from lookback.params import RunParams
@@ -115,6 +116,11 @@ class MemoBench(Benchmark):
         from lookback.exports import main_table_export
 
         return {"memobench": main_table_export("memobench-2", self.title)}
+
+    def records(self) -> RecordFiles:
+        from lookback.benchmarks.memobench import records
+
+        return records
 
     def writer(self) -> Writer:
         from lookback.benchmarks.memobench import writer

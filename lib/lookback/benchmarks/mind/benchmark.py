@@ -8,6 +8,7 @@ from lookback.benchmark import Benchmark, Export, SelfCheck
 from lookback.registry import benchmark
 
 if TYPE_CHECKING:
+    from lookback.conditions.records import RecordFiles
     from lookback.layouts.writing import Writer
     from lookback.published.printed import PrintedPaper
     from lookback.report.paper import PaperData
@@ -39,6 +40,11 @@ class Mind(Benchmark):
         from lookback.benchmarks.mind.export import export_mind
 
         return {"mind": export_mind}
+
+    def records(self) -> RecordFiles:
+        from lookback.benchmarks.mind import records
+
+        return records
 
     def writer(self) -> Writer:
         from lookback.benchmarks.mind import writer
