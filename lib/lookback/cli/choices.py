@@ -1,4 +1,4 @@
-"""Help texts that name what can be chosen. A text may hold {layouts}, {judges}, {roles} or {formats}.
+"""Help texts that name what can be chosen. A text may hold {layouts}, {judges}, {roles}, {formats} or {compared}.
 
 They are filled in when somebody asks for help: reading the registries imports every module that registers something.
 """
@@ -35,11 +35,20 @@ def _formats() -> Iterable[str]:
     return sorted(formats())
 
 
+def compared() -> list[str]:
+    """The benchmarks that can be compared with their released program."""
+    from lookback.benchmark import Benchmark
+    from lookback.registry import BENCHMARKS
+
+    return sorted(entry.name for entry in BENCHMARKS if type(entry).parity is not Benchmark.parity)
+
+
 CHOICES: dict[str, Callable[[], Iterable[str]]] = {
     "{layouts}": _layouts,
     "{judges}": _judges,
     "{roles}": _roles,
     "{formats}": _formats,
+    "{compared}": compared,
 }
 
 
