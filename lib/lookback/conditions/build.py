@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from lookback.camera.intent import to_grammar
+from lookback.camera.requests import target_path
 from lookback.camera.text import to_text
-from lookback.conditions.interface import CONTINUOUS, Interface, target_path
+from lookback.conditions.interface import CONTINUOUS, Interface
 from lookback.conditions.records import Record, RecordFiles
 from lookback.errors import ContractError, ParameterError, UsageError, hint
 from lookback.files import sha256_json

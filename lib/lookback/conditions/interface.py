@@ -10,7 +10,6 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lookback.camera.intent import SIGNS, CameraIntent, Motion, Segment
-from lookback.camera.intent import compile as compile_intent
 from lookback.camera.poses import Poses, inverse
 from lookback.errors import ParameterError, UsageError, hint
 from lookback.yaml_files import parse_yaml
@@ -100,11 +99,6 @@ class Interface(BaseModel):
                 steps[start + 1 : start + part.frames, columns[each.kind]] = each.signed_amount / (part.frames - 1)
             start += part.frames
         return steps
-
-
-def target_path(intent: CameraIntent) -> Poses:
-    """The requested path: OpenCV camera-to-world, frame 0 is the identity."""
-    return compile_intent(intent)
 
 
 def examples() -> list[str]:

@@ -7,8 +7,10 @@ are put into words by `lookback.camera.text`.
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +19,13 @@ import numpy as np
 from lookback.benchmarks.wrbench.natural25 import FACTORS, FILES, Natural25, Variant, find_natural25, read_natural25
 from lookback.benchmarks.wrbench.sidecar import NO_CAMERA, to_sidecar, to_trajectory
 from lookback.camera.intent import CameraIntent
+from lookback.camera.requests import target_path
 from lookback.camera.text import to_text
 from lookback.conditions.build import prompt_for
-from lookback.conditions.interface import Interface, target_path
+from lookback.conditions.interface import Interface
 from lookback.conditions.records import Record, intent_of
 from lookback.errors import ParameterError
+from lookback.files import write_text
 from lookback.layouts.documents import Document, read_json, read_jsonl, read_rows
 from lookback.layouts.reading import Breach
 from lookback.layouts.writing import write_array, write_json, write_jsonl
@@ -161,7 +165,6 @@ def beside(out: Path, record: Record, interface: Interface) -> None:
     if record.camera is None:
         return
     place, (width, height) = out / video(record, interface.model), interface.size
-    target = target_path(record.camera)
     sidecar = to_sidecar(record.camera, place.name, interface.fps, width, height, interface.fov_deg)
     told = {
         "takes": interface.takes,
@@ -172,11 +175,20 @@ def beside(out: Path, record: Record, interface: Interface) -> None:
         "translation_gain": interface.translation_gain,
     }
     write_json(place.with_name(f"{place.name}.camera.json"), {**sidecar, "delivered_condition": told})
-    write_array(place.with_name(f"{place.name}.target_c2w.npy"), target)
-    focal = 0.5 * width / np.tan(np.radians(interface.fov_deg) / 2)
-    camera = np.array([[focal, 0.0, width / 2], [0.0, focal, height / 2], [0.0, 0.0, 1.0]])
-    trajectory = to_trajectory(record.camera, target, camera, interface.fps)
-    write_json(place.with_name(f"{place.name}.camera_trajectory.json"), trajectory)
+    write_array(place.with_name(f"{place.name}.target_c2w.npy"), target_path(record.camera))
+    write_text(
+        place.with_name(f"{place.name}.camera_trajectory.json"),
+        _trajectory(record.camera, interface.size, interface.fov_deg, interface.fps),
+    )
+
+
+@lru_cache(maxsize=64)
+def _trajectory(camera: CameraIntent, size: tuple[int, int], fov_deg: float, fps: float) -> str:
+    """The trajectory file of a request; hundreds of records share a few requests."""
+    width, height = size
+    focal = 0.5 * width / np.tan(np.radians(fov_deg) / 2)
+    matrix = np.array([[focal, 0.0, width / 2], [0.0, focal, height / 2], [0.0, 0.0, 1.0]])
+    return json.dumps(to_trajectory(camera, target_path(camera), matrix, fps))
 
 
 def finish(out: Path, source: Path, conditions: Sequence[Mapping[str, Any]]) -> None:
