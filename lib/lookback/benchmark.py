@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, ClassVar
 import pandas as pd
 
 from lookback.clips import Clip
+from lookback.errors import UsageError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lookback.agreement.analyse import Analysis
+    from lookback.conditions.plans import Scene
     from lookback.conditions.records import RecordFiles
     from lookback.judging.run import Session
     from lookback.layouts.writing import Writer
@@ -194,6 +196,10 @@ class Benchmark:
     def records(self) -> RecordFiles | None:
         """How its tasks are read before a model has done them, and where the videos belong."""
         return None
+
+    def write_scene(self, scene: Scene, video: Path | None, out: Path) -> str:
+        """Write a planned scene of a user's own in its layout; a line that says what was written."""
+        raise UsageError(f"{self.title} has no files for planned scenes")
 
     def writer(self) -> Writer | None:
         """Writes datasets in its layout."""

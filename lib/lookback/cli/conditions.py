@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
     conditions = typer.Typer(
         help="From records to a model's input, and what came back.", no_args_is_help=True, rich_markup_mode=None
     )
-    for command in (make, check, interfaces):
+    for command in (make, check, interfaces, plan, phases):
         conditions.command()(command)
     app.add_typer(conditions, name="conditions")
     app.command()(prompts)
@@ -83,6 +83,37 @@ def check(folder: Folder, model: Model = "") -> None:
     found = check_delivery(Path(folder), model)
     print(f"{found.there} of {found.asked} videos are there")
     _report(found.problems, "problem(s)")
+
+
+def plan(
+    plan: Annotated[
+        str, typer.Argument(help="A plan (YAML) of your own scenes: where the camera goes, when the subject is hidden.")
+    ],
+    output: Annotated[str, typer.Option(help="The folder to write.")],
+) -> None:
+    """Write a plan of your own scenes as the benchmark's files: MIND's actions and mirrored paths, MemoBench's paths and phases."""
+    from lookback.conditions.plans import read_plan, write_plan
+
+    written, refused = write_plan(read_plan(Path(plan)), Path(plan).parent, Path(output))
+    for line in written:
+        print(line)
+    print(f"{len(written)} scenes written to {portable(Path(output))}")
+    _report(refused, "scene(s) cannot be written")
+
+
+def phases(
+    video: Annotated[str, typer.Argument(help="The ground-truth video.")],
+    box: Annotated[str, typer.Option(help="The subject in frame 0: centre x, centre y, width, height, in pixels.")],
+    output: Annotated[str, typer.Option(help="The phase sheet (CSV) to write or to add a row to.")],
+    clip: Annotated[str, typer.Option(help="The clip's name in the sheet; the video's own when left out.")] = "",
+    backend: Annotated[str, typer.Option(help="The backend of the role masks.")] = "",
+) -> None:
+    """Find when the subject leaves and returns in a video, and write frames around both moments to confirm by eye."""
+    from lookback.conditions.phase_sheet import find_phases
+
+    found = find_phases(Path(video), box, Path(output), clip or Path(video).stem, backend)
+    print(f"{found.clip}: leaves at frame {found.d_start}, returns at frame {found.r_start} of {found.n_frames}")
+    print(f"look at {portable(found.picture)} before you use {portable(Path(output))}")
 
 
 def interfaces() -> None:

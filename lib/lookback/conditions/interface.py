@@ -123,10 +123,11 @@ def read_interface(name: str) -> Interface:
     try:
         return Interface.model_validate(parse_yaml(text) or {})
     except ValueError as error:
-        raise ParameterError(f"{name}: {_first_problem(error)}") from None
+        raise ParameterError(f"{name}: {first_problem(error)}") from None
 
 
-def _first_problem(error: ValueError) -> str:
+def first_problem(error: ValueError) -> str:
+    """The first thing that is wrong with a document, in one sentence."""
     if not isinstance(error, ValidationError):
         return str(error)
     first = error.errors()[0]

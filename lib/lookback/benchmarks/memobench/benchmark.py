@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lookback.agreement.analyse import Analysis
+    from lookback.conditions.plans import Scene
     from lookback.conditions.records import RecordFiles
     from lookback.judging.run import Session
     from lookback.layouts.writing import Writer
@@ -121,6 +123,11 @@ class MemoBench(Benchmark):
         from lookback.benchmarks.memobench import records
 
         return records
+
+    def write_scene(self, scene: Scene, video: Path | None, out: Path) -> str:
+        from lookback.benchmarks.memobench.plan import write_scene
+
+        return write_scene(scene, video, out)
 
     def writer(self) -> Writer:
         from lookback.benchmarks.memobench import writer

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lookback.benchmark import Benchmark, Export, SelfCheck
 from lookback.registry import benchmark
 
 if TYPE_CHECKING:
+    from lookback.conditions.plans import Scene
     from lookback.conditions.records import RecordFiles
     from lookback.layouts.writing import Writer
     from lookback.published.printed import PrintedPaper
@@ -45,6 +47,11 @@ class Mind(Benchmark):
         from lookback.benchmarks.mind import records
 
         return records
+
+    def write_scene(self, scene: Scene, video: Path | None, out: Path) -> str:
+        from lookback.benchmarks.mind.plan import write_scene
+
+        return write_scene(scene, video, out)
 
     def writer(self) -> Writer:
         from lookback.benchmarks.mind import writer

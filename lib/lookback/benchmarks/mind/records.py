@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from lookback.benchmarks.mind.actions import Actions, read_actions
 from lookback.benchmarks.mind.layout import PERSPECTIVES, ground_truth_folder
+from lookback.benchmarks.mind.plan import MIRROR
 from lookback.camera.intent import SIGNS, CameraIntent, Motion, Segment
 from lookback.camera.text import to_text
 from lookback.conditions.interface import Interface
@@ -38,6 +40,12 @@ def read(root: Path, interface: Interface, cameras: Sequence[str]) -> Iterator[R
                     yield _record(perspective, kind, folder, read_actions(folder / "action.json", "auto"), interface)
                 except Breach as breach:
                     yield breach
+        for folder in folders(truth / perspective / "test" / MIRROR):
+            for file in sorted(folder.glob("path-*.json"), key=lambda path: (len(path.name), path.name)):
+                try:
+                    yield _mirrored(perspective, folder, file, interface)
+                except Breach as breach:
+                    yield breach
 
 
 def _record(perspective: str, kind: str, folder: Path, actions: Actions, interface: Interface) -> Record:
@@ -58,6 +66,16 @@ def _record(perspective: str, kind: str, folder: Path, actions: Actions, interfa
     )
 
 
+def _mirrored(perspective: str, folder: Path, file: Path, interface: Interface) -> Record:
+    """A path there and back. Its frames are the file's own: cut or held, the second half would not mirror the first."""
+    actions = read_actions(file, "code")
+    if actions.total_time != interface.frames:
+        problem = f"has {actions.total_time} frames, the model makes {interface.frames}"
+        raise Breach(file, "total_time", problem, "plan the path for the model's frames, or change `frames` of the interface")
+    record = _record(perspective, MIRROR, folder, replace(actions, mark_time=0), interface)
+    return replace(record, clip_id=f"{record.clip_id}/{file.stem}", condition_id=file.stem, facts={})
+
+
 def _motions(name: str) -> tuple[Motion, ...]:
     """`forward+look_right` as motions; how far is not known."""
     found = []
@@ -70,6 +88,8 @@ def _motions(name: str) -> tuple[Motion, ...]:
 
 
 def video(record: Record, model: str) -> str:
+    if record.subset == MIRROR:
+        return f"test_root/{model}/{record.setting}/{MIRROR}/{record.sample_id}/{record.condition_id}.mp4"
     return f"test_root/{model}/{record.setting}/{record.subset}/{record.sample_id}/video.mp4"
 
 
