@@ -118,6 +118,10 @@ class Benchmark:
         """Whether sampled frames are spread inside each caption segment instead of over the whole clip."""
         return False
 
+    def prompts_with_a_point(self, clip: Clip) -> bool:
+        """Whether the segmenter is shown the middle of the object's box instead of the box."""
+        return False
+
     def takes(self, spec: MetricSpec, setting: str, subset: str) -> bool:
         """Whether its clips of this setting and subset are scored with a metric."""
         return (
@@ -135,6 +139,14 @@ class Benchmark:
     # -- judging ----------------------------------------------------------------------------------------------------------------
     def ask_later(self, session: Session, clips: Sequence[Clip], tasks: frozenset[str]) -> None:
         """Ask the questions that depend on earlier answers. `tasks` are the names of the run's tasks."""
+
+    def prompt_packs(self) -> dict[str, tuple[str, ...]]:
+        """What `judging.prompts` may name -> the prompts and catalogues of the package that such a file may reword."""
+        return {}
+
+    def read_prompt_pack(self, pack: str, path: Path) -> Mapping[str, str] | None:
+        """The questions (id -> text) in a file of its released program; None where the form of the file is unknown."""
+        return None
 
     def polarity(self, task: str, question_id: str) -> str:
         """positive or negative for a question with a right answer; empty when it has none or belongs to another benchmark."""
@@ -155,6 +167,10 @@ class Benchmark:
     def judging_files(self, session: Session) -> dict[str, str]:
         """Files to keep beside the judging tables: name -> content."""
         return {}
+
+    def blind_spot(self, metric: str, failure: str) -> str:
+        """Why the formula of one of its metrics cannot see a failure, in a sentence; empty where it can."""
+        return ""
 
     # -- people -----------------------------------------------------------------------------------------------------------------
     def yes_no_question(self, clip: Clip) -> YesNoQuestion | None:

@@ -42,6 +42,7 @@ class Reason(StrEnum):
     NO_INITIAL_JUDGEABLE = "no_initial_judgeable"  # it could not be judged before it left
     PROBE_MISSING = "probe_missing"  # one probe of a dimension has no answer
     JUDGE_UNPARSED = "judge_unparsed"  # the judge's answer could not be read
+    JUDGE_TRUNCATED = "judge_truncated"  # the judge's answer was cut off at its token limit
     JUDGE_FAILED = "judge_failed"  # the judge could not be reached or refused
     BUDGET_SPENT = "budget_spent"  # the call or cost budget ended before this question
     BACKEND_UNAVAILABLE = "backend_unavailable"  # the model this needs is not installed here

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 HIDDEN = "[hidden]"
@@ -55,6 +57,23 @@ def find_key(value: object, place: str = "") -> str | None:
 def judge_key() -> str:
     """The judge's key: the first of the key variables that is set; empty when none is."""
     return next((os.environ[name] for name in KEY_VARIABLES if os.environ.get(name)), "")
+
+
+@contextmanager
+def using_judge_key(key: str) -> Iterator[None]:
+    """While this lasts, `key` is the judge's key; nothing changes where it is empty.
+
+    It stands in the environment, where worker processes find it and `redact` knows it.
+    """
+    name, before = KEY_VARIABLES[0], os.environ.get(KEY_VARIABLES[0])
+    if key:
+        os.environ[name] = key
+    try:
+        yield
+    finally:
+        if key:
+            os.environ.pop(name)
+            os.environ.update({} if before is None else {name: before})
 
 
 def redact(text: str) -> str:

@@ -17,6 +17,7 @@ from lookback.paths import UNATTENDED
 
 T = TypeVar("T")
 PROGRESS_FILE = "LOOKBACK_PROGRESS_FILE"
+NO_BAR = "LOOKBACK_NO_PROGRESS_BAR"  # set: draw no bar
 
 
 def track(
@@ -28,9 +29,9 @@ def track(
     """
     total = total if total is not None else (len(items) if hasattr(items, "__len__") else None)  # type: ignore[arg-type]
     what = one_line(what)
-    unattended = bool(os.environ.get(UNATTENDED))
+    unattended, hidden = bool(os.environ.get(UNATTENDED)), bool(os.environ.get(NO_BAR))
     started, reported, done = time.monotonic(), 0.0, 0
-    with tqdm(items, desc=what, total=total, unit=unit, mininterval=0.5, dynamic_ncols=True, disable=unattended) as bar:
+    with tqdm(items, desc=what, total=total, unit=unit, mininterval=0.5, dynamic_ncols=True, disable=unattended or hidden) as bar:
         for done, item in enumerate(bar, start=1):
             yield item
             if time.monotonic() - reported > 0.5:

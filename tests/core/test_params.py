@@ -70,7 +70,9 @@ def test_overrides_do_not_touch_the_values_they_start_from():
 def test_the_constants_of_a_run_are_those_that_metrics_read():
     """Compare what the metrics declare with the calls in the code."""
     package = Path(lookback.__file__).parent
-    read = {name for file in package.rglob("*.py") for name in re.findall(r'context\.(?:constant|number)\("(\w+)"', file.read_text())}
+    read = {
+        name for file in package.rglob("*.py") for name in re.findall(r'context\.(?:constant|number)\("(\w+)"', file.read_text())
+    }
     assert read == {name for spec in METRICS for name in spec.constants}
 
 

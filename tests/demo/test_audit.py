@@ -115,6 +115,18 @@ def test_readings_say_who_catches_what_and_who_does_not():
     assert words.loc[STYLE, "worst_nuisance"] == "not tried"
 
 
+def test_a_metric_whose_formula_cannot_see_a_failure_is_named_with_the_reason():
+    """Identity of the demo world's swap: 0.976 faithful, 0.887 half, 0.977 wholly another person (a track of its own)."""
+    name = "mbencht.entity.human_identity_consistency"
+    values = {"faithful": (0.973, 0.0), "half": (0.887, 0.5), "full": (0.977, 1.0)}
+    items = pd.DataFrame([item(model, name, value) for model, (value, _) in values.items()])
+    keys = {"benchmark": "mbench", "setting": "A", "clip_id": "c", "failure": "identity_drift"}
+    truth = pd.DataFrame([{**keys, "model_id": model, "severity": severity} for model, (_, severity) in values.items()])
+    (told,) = failure_readings(sensitivity(paired_drops(items, truth), {})).to_dict("records")
+    assert told["verdict"] == "missed by its metrics"
+    assert f"{name}: eq. 6 compares each track with its own centroid" in told["reading"]
+
+
 def test_one_failing_clip_is_no_evidence():
     """Padded with one zero, any drop at all would correlate perfectly with severity."""
     items, truth = trial_of_two()

@@ -11,7 +11,7 @@ from lookback.judging.gate import gate_items, trigger_verdicts
 from lookback.judging.verdicts import clip_verdicts
 from lookback.metrics.functional import m_score
 from lookback.params import RunParams
-from lookback.params.stages import Judging
+from lookback.params.stages import Judging, Scoring
 from lookback.tables import write_table
 
 METRIC = "mbencht.environment.rendering_style"
@@ -25,14 +25,15 @@ def exported(tmp_path, monkeypatch):
     (tmp_path / "params").mkdir()
     (tmp_path / "notebooks").mkdir()
 
-    def run(clips, ignore_trigger=False):
-        params, rows, asked, units = RunParams(run="trial", judging=Judging(judge="openai")), [], [], []
+    def run(clips, ignore_trigger=False, variant="paper"):
+        rows, asked, units = [], [], []
+        params = RunParams(run="trial", judging=Judging(judge="openai"), scoring=Scoring(variant=variant))
         known = [
             Clip(benchmark="mbench", setting="T", model_id="m", clip_id=name, scene=name, video=f"{name}.mp4") for name in clips
         ]
         for clip, (score, answer) in zip(known, clips.values(), strict=True):
             keys = dict(zip(KEYS, clip.key, strict=True))
-            base = keys | {"metric": METRIC, "variant": "paper", "phase": "", "value": score, "raw": score}
+            base = keys | {"metric": METRIC, "variant": variant, "phase": "", "value": score, "raw": score}
             base |= {"reason": "" if score is not None else "low_texture", "detail": ""}
             rows.append({**base, "n_units": 1, **PROVENANCE})
             units.append({**base, "unit_id": "u", "kind": "pair", "frame": 1, "frame_other": 2})
@@ -84,3 +85,13 @@ def test_what_the_trigger_said_stands_beside_items_and_units_even_when_it_is_ign
 def test_nothing_measured_has_no_m_score(exported):
     summary, _ = exported({"a": (None, "yes"), "b": (None, "no")})
     assert summary["m_score"] is None
+
+
+def test_a_clip_without_detail_is_left_out_or_counts_as_zero_and_both_means_stand_there(exported):
+    summary, _ = exported({"a": (0.8, "yes"), "b": (None, "yes"), "d": (0.6, "yes")})
+    assert (summary["missing"], summary["score"]) == ("leave_out", pytest.approx(0.7))
+    assert summary["score_missing_zero"] == pytest.approx(1.4 / 3) and summary["score_missing_left_out"] == pytest.approx(0.7)
+    assert (summary["n"], summary["n_items"]) == (2, 3)
+    official, _ = exported({"a": (0.8, "yes"), "b": (None, "yes"), "d": (0.6, "yes")}, variant="official")
+    assert (official["missing"], official["score"], official["n"]) == ("zero", pytest.approx(1.4 / 3), 2)
+    assert official["m_score"] == pytest.approx(2 * (1.4 / 3) / (1.4 / 3 + 1))

@@ -36,8 +36,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_tiny_vlm(tmp_path_factory.mktemp("vlm") / "tiny")
 
 
-def make(model: Path, folder: Path) -> Asker:
-    params = Judging(judge="transformers", max_tokens=4)
+def make(model: Path, folder: Path, **settings) -> Asker:
+    params = Judging(judge="transformers", **{"max_tokens": 4, **settings})
     encoding = Encoding(64, 80)
     judge = TransformersJudge(JudgeContext(params, str(model), 7, frames=FrameSource(encoding)))
     return Asker(judge, Recording(folder), Budget(), Patience(7, 1), encoding=encoding, concurrency=2)
@@ -75,6 +75,42 @@ def test_other_questions_are_answered_by_generation_and_kept_verbatim(model, tmp
     answer = asked[0].answers[0]
     assert answer.reason == Reason.JUDGE_UNPARSED  # the tiny model answers with one word where JSON is expected
     assert answer.verbatim.lower() in ("yes", "no")
+
+
+def shown_to(asker: Asker, question) -> tuple[str, dict]:
+    """The prompt and the arrays that reach the model."""
+    processor, _ = asker.judge._load()
+    inputs = asker.judge._inputs(processor, question)
+    return processor.tokenizer.decode(inputs["input_ids"][0]), dict(inputs)
+
+
+def test_template_arguments_reach_the_chat_template(model, tmp_path, yes_no):
+    question = yes_no(frames=(0, 15))
+    plain, _ = shown_to(make(model, tmp_path / "a"), question)
+    quiet = make(model, tmp_path / "b", chat_template_kwargs={"enable_thinking": False})
+    assert shown_to(quiet, question)[0] == plain + "<think>\n\n</think>\n\n"
+    assert quiet.judge.identity.settings["chat_template_kwargs"] == {"enable_thinking": False}
+    assert quiet.ask_all([question])[0].answers[0].value_from == "logprobs"
+
+
+def test_a_timed_question_is_shown_as_a_video_with_every_chosen_frame(model, tmp_path, yes_no, make_clip):
+    """The processor of Qwen2-VL joins two frames to one step in time: 4 frames are 2 steps, and none is left out."""
+    asker = make(model, tmp_path, video=True)
+    question = yes_no(frames=(0, 4, 8, 12))
+    prompt, arrays = shown_to(asker, question)
+    assert arrays["video_grid_thw"][0, 0] == 2 and "pixel_values" not in arrays
+    assert "<|video_pad|>" in prompt and "<|image_pad|>" not in prompt
+    answer = asker.ask_all([question])[0].answers[0]
+    assert (answer.reason, answer.value_from) == (None, "logprobs")
+    assert answer.value != make(model, tmp_path / "frames").ask_all([question])[0].answers[0].value
+    clip = make_clip(benchmark="mbench", setting="T", subset="human", caption_segments=["A man leaves.", "He is back."])
+    assert "<|image_pad|>" in shown_to(asker, trigger_questions(clip, Sampling(n_frames=2))[0])[0]
+
+
+def test_a_generation_that_ends_at_its_limit_is_truncated(model, tmp_path, make_clip):
+    clip = make_clip(benchmark="mbench", setting="T", subset="human", caption_segments=["A man leaves.", "He is back."])
+    (short,) = make(model, tmp_path, max_tokens=1).ask_all(trigger_questions(clip, Sampling(n_frames=2)))
+    assert short.answers[0].reason == Reason.JUDGE_TRUNCATED
 
 
 def test_a_model_that_is_not_there_is_a_sentence(tmp_path, yes_no):

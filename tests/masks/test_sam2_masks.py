@@ -78,6 +78,23 @@ def test_box_and_pixels_reach_the_model_as_published(filmed: Filmed, segmenter: 
     np.testing.assert_allclose(seen[0].mean((1, 2)).numpy(), (100 / 255 - MEAN) / STD, atol=1e-4)
 
 
+@pytest.mark.parametrize(("setting", "point"), [("T", True), ("A", False)])
+def test_mbench_t_prompts_with_the_middle_of_the_box(filmed: Filmed, segmenter: Path, setting: str, point: bool) -> None:
+    """Appendix B.3: "The resulting bounding box serves as a point prompt for SAM 2"; a foreground point has the label 1."""
+    clip = filmed.clip.model_copy(update={"benchmark": "mbench", "setting": setting})
+    job = _backend(segmenter).start(clip, filmed.info, {})
+    job.push(np.arange(1), filmed.frames[:1])
+    given = job.session.point_inputs_per_obj[0][0]
+    x0, y0, x1, y1 = filmed.box
+    height, width = filmed.frames.shape[1:3]
+    wanted = np.array([(x0 + x1) / 2, (y0 + y1) / 2] if point else filmed.box) * tiny_models.SIDE
+    np.testing.assert_allclose(
+        given["point_coords"].numpy().reshape(-1), wanted / np.resize([width, height], len(wanted)), rtol=1e-5
+    )
+    assert given["point_labels"].reshape(-1).tolist() == ([1] if point else [2, 3])
+    assert ("point prompt" in job.record["method"]) is point
+
+
 def _spy(forward: object, seen: list[torch.Tensor]) -> object:
     def wrapper(self: object, *args: object, **kwargs: object) -> object:
         seen.append(kwargs["frame"])  # type: ignore[arg-type]

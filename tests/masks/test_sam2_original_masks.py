@@ -80,6 +80,15 @@ def test_the_box_is_scaled_from_the_videos_pixels(released: Path) -> None:
     assert points == pytest.approx(np.array([10 / 640, 30 / 300, 50 / 640, 70 / 300]) * tiny_models.SIDE, rel=1e-5)
 
 
+def test_mbench_t_prompts_with_the_middle_of_the_box(released: Path) -> None:
+    frames, clip, info = moving_square(2, 300, 640)
+    job = backend_of(released).start(clip.model_copy(update={"benchmark": "mbench", "setting": "T"}), info, {})
+    job.push(np.arange(1), frames[:1])
+    given = job.state["point_inputs_per_obj"][0][0]
+    assert given["point_coords"].reshape(-1).numpy() == pytest.approx(np.array([30 / 640, 50 / 300]) * tiny_models.SIDE, rel=1e-5)
+    assert given["point_labels"].reshape(-1).tolist() == [1] and "point prompt" in job.record["method"]
+
+
 def test_memory_does_not_grow_with_the_clip(released: Path) -> None:
     frames, clip, info = moving_square(24)
     job = backend_of(released).start(clip, info, {})

@@ -26,8 +26,9 @@ def clip(benchmark: str, **facts) -> Clip:
 
 def scored(name: str, clip: Clip, artifacts: Sequence[Artifact] = (), variant: str = "paper", **constants):
     entries = {artifact.role: artifact.pack() for artifact in artifacts}
-    context = ScoringClip(clip, variant, constants, pd.DataFrame(), entries.__getitem__, lambda role: None, {})
-    return score_clip([(METRICS.get(name), context)])[0]
+    spec = METRICS.get(name)
+    given = (clip, variant, constants, pd.DataFrame(), entries.__getitem__, lambda role: None, {})
+    return score_clip([(spec, ScoringClip(*given, settings=spec.preset(variant, constants)))])[0]
 
 
 def path_of(frames: int) -> PoseTrack:
@@ -99,5 +100,6 @@ def test_units_say_where_poses_stand_for_fewer_frames():
     poses = compile(preset("yaw_LR", 21))
     notes = (f"21 poses for 81 frames: {MAPPED} from the first to the last frame", "focal length assumed")
     entry = made_artifacts.poses(poses, frame_index=np.arange(0, 81, 4), notes=notes).pack()
-    context = ScoringClip(clip("mbench", setting="A"), "paper", {}, pd.DataFrame(), lambda role: entry, lambda role: None, {})
+    given = (clip("mbench", setting="A"), "paper", {}, pd.DataFrame(), lambda role: entry, lambda role: None, {})
+    context = ScoringClip(*given, settings=METRICS.get("mbencha.environment.spatial_epipolar").preset("paper", {}))
     assert paired_frames(context).note.endswith("21 poses for 81 frames: mapped linearly from the first to the last frame")

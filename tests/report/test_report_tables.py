@@ -261,6 +261,19 @@ def test_minds_tests_stand_apart_and_parts_that_nobody_could_score_say_why():
     assert tables["mind-mirror_test"].frame.loc[0, "gsc psnr"] == 5.0
 
 
+def test_failed_clips_stand_in_table_2_both_ways_and_every_cell_says_how_many_were_measured():
+    name = "mbencha.entity.human_identity_consistency"
+    rows = [scored("mbench", "A", "human", name, "", 0.9, clip_id="0", variant="paper")]
+    rows += [scored("mbench", "A", "human", name, "", None, clip_id=str(n), variant="paper", reason="no_face") for n in (1, 2)]
+    (table,) = mbench_tables(paper_data(pd.DataFrame(rows)))
+    assert table.frame.loc[0, "Human identity"] == pytest.approx(90)
+    assert table.frame.loc[0, "Human identity, failed clips as 0"] == pytest.approx(30)
+    assert table.suffixes is not None and table.suffixes.loc[0, "Human identity"] == " (1 of 3)"
+    (official,) = mbench_tables(paper_data(pd.DataFrame(rows).assign(variant="official")))
+    assert official.frame.loc[0, ["Human identity", "Human identity, failed clips left out"]].tolist() == pytest.approx([30, 90])
+    assert any("may lead" in note for note in official.notes)
+
+
 def test_without_a_trigger_there_is_no_m_score():
     """Four clips at 0.5: the reliability is 50; an M-Score of them would read 66.67."""
     name = "mbencht.environment.rendering_style"

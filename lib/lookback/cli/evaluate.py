@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,6 @@ import typer
 from lookback.cli.choices import ChoosingCommand
 from lookback.errors import ContractError, UsageError, brief
 from lookback.params import RunParams
-from lookback.params.load import validate as validate_params
 from lookback.paths import portable
 
 Csv = Annotated[list[str] | None, typer.Option(metavar="<names>", help="Comma-separated names. May be repeated.")]
@@ -53,26 +51,38 @@ def evaluate(
         str, typer.Option(help="One of {judges} (openai-compatible means openai); nobody judges when left out.")
     ] = "",
     vlm_base_url: Annotated[str, typer.Option(envvar="MBENCH_VLM_BASE_URL")] = "",
+    vlm_api_key: Annotated[
+        str,
+        typer.Option(
+            envvar="MBENCH_VLM_API_KEY",
+            show_default=False,
+            help="The judge's key, for this run only; never stored or shown. In the environment, other users cannot see it.",
+        ),
+    ] = "",
     vlm_model: Annotated[str, typer.Option(envvar="MBENCH_VLM_MODEL")] = "",
     vlm_n_frames: int = 8,
     vlm_max_retries: int = 3,
     ignore_trigger: Annotated[bool, typer.Option("--ignore-trigger", help="Score clips that did not trigger too.")] = False,
+    prompts: Annotated[
+        list[str] | None, typer.Option(help="pack=file: words of your own for a judge (docs/judges.md). May be repeated.")
+    ] = None,
+    progress_bar: Annotated[bool, typer.Option("--progress-bar/--no-progress-bar", help="Show how far the work is.")] = True,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    log_file: Annotated[bool, typer.Option("--log-file/--no-log-file", help="Write eval.log, one line per item.")] = True,
 ) -> None:
     """Score a dataset and write tables and MBench's run layout. Bad items are skipped with a reason."""
-    from lookback import stages
-    from lookback.exports.run_folder import write_run_folder
-    from lookback.judging.panel import check_scorer
-    from lookback.pipeline.lock import run_lock
+    from lookback import api
+    from lookback.hiding import using_judge_key
     from lookback.scoring.figures import coverage_table
-    from lookback.scoring.run import check_metrics
 
-    judging = {
-        "judge": _judge(vlm_judge),
+    judging: dict[str, object] = {
+        "judge": api.judge_name(vlm_judge),
         "model": vlm_model,
         "base_url": vlm_base_url,
         "ignore_trigger": ignore_trigger,
         "n_frames": vlm_n_frames,
         "max_retries": vlm_max_retries,
+        "prompts": {name: str(Path(path).absolute()) for name, path in name_value_pairs(prompts, "prompts")},
     }
     scoring = {"metrics": _names(metrics), "constants": dict(name_value_pairs(constant, "constant")), "variant": variant or None}
     extraction: dict[str, object] = {"backends": dict(name_value_pairs(backend, "backend"))}
@@ -84,19 +94,12 @@ def evaluate(
     }
     sections = {"curation": curation, "extraction": extraction, "scoring": scoring, "judging": judging}
     params = _params(output, workers, sections)
-    _check_judge(params)
-    check_scorer(params.judging)
-    with run_lock(params.paths.root):
-        for name in ("curation", "extraction", "scoring", "judging"):
-            tables = getattr(stages, name)(params)
-            if name == "curation":
-                check_metrics(params.scoring.metrics, tables["clips"])
-                if len(tables["rejected"]):
-                    print(f"{len(tables['rejected'])} rejected; see {portable(params.paths.tables / 'rejected.parquet')}")
-        write_run_folder(params, params.paths.root)
-    summary = coverage_table(tables["gated"])[["metric", "variant", "scored", "items", "mean", "missing because"]]
-    print(summary.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
-    print(f"written to {portable(params.paths.root)}")
+    with using_judge_key(vlm_api_key):
+        tables = api.evaluate(params, progress_bar=progress_bar, quiet=quiet, log_file=log_file)
+    if not quiet:
+        summary = coverage_table(tables["gated"])[["metric", "variant", "scored", "items", "mean", "missing because"]]
+        print(summary.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
+        print(f"written to {portable(params.paths.root)}")
 
 
 def validate(
@@ -160,9 +163,9 @@ def prepare(
 
 
 def _params(output: str, workers: int, sections: dict[str, object]) -> RunParams:
-    folder = Path(output).absolute()
-    run = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.name).strip("-.") or "run"
-    return validate_params({"run": run, "output": str(folder), "workers": workers, **sections}, "command line")
+    from lookback.api import run_params
+
+    return run_params(output, workers, sections)
 
 
 def run_params(
@@ -205,22 +208,6 @@ def _filters(
 def _source(root: str, layout: str, gt_root: str, phases: str, pattern: str) -> dict[str, object]:
     folders = {name: str(Path(path).absolute()) if path else None for name, path in (("gt_root", gt_root), ("phases", phases))}
     return {"root": str(Path(root).absolute()), "layout": layout, **folders, "pattern": pattern or None}
-
-
-def _check_judge(params: RunParams) -> None:
-    """Refuse a run without a judge if every named metric needs one."""
-    from lookback.registry import JUDGES, METRICS
-
-    named = params.scoring.metrics
-    if named and params.judging.judge == "none" and all(METRICS.get(name).judge_tasks for name in named):
-        raise UsageError(
-            f"{', '.join(named)}: computed from a judge's answers, but no judge is named. Name one with --vlm-judge: "
-            f"{', '.join(JUDGES.names())} (openai needs --vlm-base-url and --vlm-model, transformers --vlm-model)"
-        )
-
-
-def _judge(name: str) -> str:
-    return {"": "none", "openai-compatible": "openai"}.get(name, name)
 
 
 def _names(given: list[str] | None) -> list[str]:

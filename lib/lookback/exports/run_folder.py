@@ -18,11 +18,14 @@ from lookback.judging.recording import scorer
 from lookback.judging.verdicts import Verdict, clip_verdicts
 from lookback.measures.scores import m_score
 from lookback.params import RunParams
+from lookback.scoring.aggregate import UNMEASURABLE, missing_rule
 from lookback.scoring.variants import only_chosen
 from lookback.tables import read_table
 
+SUMMED = ["score", "score_raw", "triggered", "trigger_score", "model_id", "phase", "reason"]
 
-def write_run_folder(params: RunParams, output: Path) -> Path:
+
+def write_run_folder(params: RunParams, output: Path, log_file: bool = True) -> Path:
     """Write the folder with every metric of the run; metrics of other benchmarks fit into the same layout."""
     folder = params.paths.tables
     clips = read_table(folder, "clips")
@@ -40,9 +43,10 @@ def write_run_folder(params: RunParams, output: Path) -> Path:
         rows = [_item(row, triggers) for row in own.to_dict("records")]
         _write_lines(target / "items.jsonl", rows)
         _write_lines(target / "units.jsonl", [_unit(row, triggers) for row in units[units["metric"] == metric].to_dict("records")])
-        write_json(target / "summary.json", {"metric": metric, "groups": _summary(rows)})
+        write_json(target / "summary.json", {"metric": metric, "groups": _summary(str(metric), rows)})
         log += [_log_line(str(metric), row) for row in rows]
-    write_text(output / "eval.log", "".join(f"{line}\n" for line in log))
+    if log_file:
+        write_text(output / "eval.log", "".join(f"{line}\n" for line in log))
     return output
 
 
@@ -90,22 +94,38 @@ def _unit(row: dict[str, Any], triggers: dict[tuple[str, ...], Verdict]) -> dict
     return {**record, "scores": _scores(row) | _triggered(row, triggers), "metadata": {"raw_scores": raw}}
 
 
-def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Means per model (and phase) with n; with triggers also the trigger coverage and the M-Score."""
+def _summary(metric: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Means per model (and phase) with n; with triggers also the trigger coverage and the M-Score.
+
+    A clip that the video makes unmeasurable is left out of `score` or counts as 0 there, as the preset says. Where a group has such
+    clips, both means stand beside it.
+    """
     groups: dict[str, Any] = {}
-    frame = pd.DataFrame([{**row["scores"], "model_id": row["model_id"], "phase": row.get("phase", "")} for row in rows])
+    frame = pd.DataFrame([_summed(row) for row in rows]).reindex(columns=SUMMED)
+    frame["score"] = frame["score"].astype(float)
+    failed = frame["reason"].isin([str(reason) for reason in UNMEASURABLE])
+    rule = missing_rule(metric, rows[0]["metadata"]["variant"] if rows else "")
+    zeroed = frame["score"].mask(failed, 0.0)
+    frame = frame.assign(left_out=frame["score"], zeroed=zeroed, score=zeroed if rule == "zero" else frame["score"], failed=failed)
     for (model, phase), own in frame.groupby(["model_id", "phase"], sort=True):
         name = f"{model}:{phase}" if phase else str(model)
         group: dict[str, Any] = {
             key: float(own[key].mean()) for key in ("score", "score_raw", "triggered", "trigger_score") if _has(own, key)
         }
-        group |= {"n": int(own["score"].notna().sum()) if "score" in own else 0, "n_items": len(own)}
+        group |= {"n": int(own["left_out"].notna().sum()), "n_items": len(own)}
+        if own["failed"].any():
+            group |= {"missing": rule, "score_missing_zero": float(own["zeroed"].mean())}
+            group |= {"score_missing_left_out": float(own["left_out"].mean())} if _has(own, "left_out") else {}
         if _has(own, "triggered"):
             known = own[own["triggered"].notna()]
             scores, fired = known.reindex(columns=["score"])["score"].to_numpy(float), known["triggered"].to_numpy() > 0
             group |= {"trigger_coverage": float(fired.mean()), "m_score": _m_score(scores, fired)}
         groups[name] = group
     return groups
+
+
+def _summed(row: dict[str, Any]) -> dict[str, Any]:
+    return {**row["scores"], "model_id": row["model_id"], "phase": row.get("phase", ""), "reason": row.get("reason", "")}
 
 
 def _m_score(scores: np.ndarray, fired: np.ndarray) -> float | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -192,6 +192,9 @@ class Asker:
         try:
             reply = await self.judge.ask(question, sample, repeat)
             return self._charged(reply, time.monotonic() - started, posts)
+        except JudgeError as error:
+            self._charge(error.spent)
+            raise
         finally:
             self.budget.ended()
 
@@ -202,9 +205,11 @@ class Asker:
 
     def _charged(self, reply: Reply, seconds: float, attempts: int) -> Reply:
         usage: dict[str, Any] = dict(reply.usage)
-        price = self.budget.charge(int(usage.get("input_tokens", 0)), int(usage.get("output_tokens", 0)))
-        price += self.budget.price_per_call * (attempts - 1)
+        price = self._charge(usage) + self.budget.price_per_call * (attempts - 1)
         return replace(reply, usage={**usage, "latency_s": round(seconds, 4), "attempts": attempts, "cost": price})
+
+    def _charge(self, usage: Mapping[str, Any]) -> float:
+        return self.budget.charge(int(usage.get("input_tokens", 0)), int(usage.get("output_tokens", 0)))
 
 
 def _in_thread(work: Coroutine[Any, Any, list[Asked]]) -> list[Asked]:

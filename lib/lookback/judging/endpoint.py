@@ -18,7 +18,7 @@ import httpx2  # the HTTP library the openai package itself uses
 
 from lookback.errors import Reason
 from lookback.hiding import redact
-from lookback.judging.parsing import NO_TOKENS, YES_TOKENS, p_yes, whole_characters
+from lookback.judging.parsing import NO_TOKENS, THINK, THOUGHT, YES_TOKENS, p_yes, whole_characters
 from lookback.judging.question import JudgeError, Reply
 
 if TYPE_CHECKING:
@@ -124,6 +124,7 @@ def read_completion(body: str, want_logprobs: bool) -> Reply:
         completion = json.loads(body)
         message = completion["choices"][0]
         text = message["message"]["content"] or ""
+        thought = message["message"].get("reasoning_content") or message["message"].get("reasoning") or THINK in text
         usage = completion.get("usage") or {}
         used = {"input_tokens": _count(usage.get("prompt_tokens")), "output_tokens": _count(usage.get("completion_tokens"))}
         said, model, ended = (
@@ -133,8 +134,9 @@ def read_completion(body: str, want_logprobs: bool) -> Reply:
         raise JudgeError(Reason.JUDGE_UNPARSED, f"not a chat completion: {redact(body)[:LONGEST_TEXT]}") from None
     tokens = (message.get("logprobs") or {}).get("content") if isinstance(message.get("logprobs"), dict) else None
     logprobs = _answer_token(tokens) if want_logprobs and isinstance(tokens, list) else None
-    served = {"served_model": model[:SHOWN], "finish_reason": ended[:SHOWN]}
-    return Reply(said[:LONGEST_TEXT], logprobs, usage={**used, **served, "has_logprobs": tokens is not None})
+    served = {"served_model": model[:SHOWN], "finish_reason": ended[:SHOWN], "thought": bool(thought)}
+    usage = {**used, **served, "has_logprobs": tokens is not None}
+    return Reply(said[:LONGEST_TEXT], logprobs, truncated=ended == "length", usage=usage)
 
 
 def _count(tokens: Any) -> int:
@@ -148,8 +150,11 @@ def _count(tokens: Any) -> int:
 def _answer_token(tokens: list[Any]) -> tuple[tuple[str, float], ...] | None:
     """The candidates of the answer token: an allowed token with only white space, quotes or markdown before it.
 
-    A "no" inside a sentence is not an answer, and neither is a token that is only the start of a longer word.
+    A "no" inside a sentence is not an answer, and neither is a token that is only the start of a longer word. What a model thinks
+    before its answer is left out.
     """
+    thought = [place for place, token in enumerate(tokens) if isinstance(token, dict) and token.get("token") == THOUGHT]
+    tokens = tokens[thought[-1] + 1 :] if thought else tokens
     for place, token in enumerate(tokens):
         try:
             said = str(token["token"])

@@ -70,7 +70,8 @@ def judged_items(
     for clip in clips:
         for spec in judged_metrics(clip, params.scoring.metrics):
             for variant in scored_variants(spec, params):
-                judged = JudgedClip(clip, variant, verdicts.get(clip.key, {}), why_not)
+                settings = spec.preset(variant, params.scoring.constants)
+                judged = JudgedClip(clip, variant, verdicts.get(clip.key, {}), why_not, settings)
                 try:
                     item = spec.score(judged)
                 except NotScorable as missing:

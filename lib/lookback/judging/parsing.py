@@ -12,6 +12,7 @@ import math
 import re
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from lookback.errors import Reason
@@ -38,6 +39,7 @@ NAMED = re.compile(
 )
 RATING = re.compile(r"""\b(?:score|rating)["'*`]*+(?:\s*+(?:is|of|:|=))?\s*+["'*`]*+(\d+(?:\.\d+)?)\b""", re.IGNORECASE)
 OUT_OF_FIVE = re.compile(r"\b(\d+(?:\.\d+)?)\s*(?:/|out of)\s*5\b", re.IGNORECASE)
+THINK, THOUGHT = "<think>", "</think>"  # around what a model writes before its answer
 MOST_BLOCKS = 20  # fenced blocks of a reply that are tried
 LONGEST = 200_000  # characters that are read; no useful reply is longer
 
@@ -48,9 +50,16 @@ def interpret(question: Question, replies: Sequence[Reply]) -> list[Answer]:
     if first.stated is not None:
         return [_stated(part, first) for part in question.parts]
     if question.expects == "yes_no":
-        return [_probability(question.parts[0], replies)]
+        return [_cut_off(_probability(question.parts[0], replies), replies)]
     reader = {"decision": _decision, "rating": _rating, "per_second": _per_second, "table": _table, "questions": _questions}
-    return reader[question.expects](question, first.text)
+    return [_cut_off(answer, replies) for answer in reader[question.expects](question, first.text)]
+
+
+def _cut_off(answer: Answer, replies: Sequence[Reply]) -> Answer:
+    """An answer that could not be read because its reply ended at the token limit has that as its reason."""
+    if answer.reason != Reason.JUDGE_UNPARSED or not any(reply.truncated for reply in replies):
+        return answer
+    return replace(answer, reason=Reason.JUDGE_TRUNCATED)
 
 
 def unanswered(question: Question, reason: Reason, detail: str) -> list[Answer]:
@@ -220,11 +229,19 @@ def _writable(value: Any) -> Any:
 
 
 def _without_thinking(text: str) -> str:
-    """The reply without its <think>...</think> passages and the white space around it."""
+    """The reply without its <think>...</think> passages and the white space around it.
+
+    Some chat templates write <think> themselves, so that a reply has only the closing mark. A passage that was never closed was
+    cut off: nothing in it is an answer.
+    """
     text, said, place = text[:LONGEST], [], 0
-    while (start := text.find("<think>", place)) >= 0 and (end := text.find("</think>", start)) >= 0:
+    first_end = text.find(THOUGHT)
+    if first_end >= 0 and not 0 <= text.find(THINK) < first_end:
+        place = first_end + len(THOUGHT)
+    while (start := text.find(THINK, place)) >= 0:
         said.append(text[place:start])
-        place = end + len("</think>")
+        end = text.find(THOUGHT, start)
+        place = len(text) if end < 0 else end + len(THOUGHT)
     return "".join([*said, text[place:]]).strip()
 
 

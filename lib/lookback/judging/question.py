@@ -41,6 +41,11 @@ class Question:
     frames: tuple[int, ...]
     labels: tuple[str, ...]  # one per frame: its time, or its number where there is no frame rate
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether its frames are a video at a fixed rate (probes, judgeability, VQA) rather than a few single pictures."""
+        return self.expects in ("yes_no", "per_second", "table") and len(self.frames) > 1
+
 
 @dataclass(frozen=True)
 class Unasked:
@@ -73,6 +78,7 @@ class Reply:
     logprobs: tuple[tuple[str, float], ...] | None = None  # candidates for the answer's first token
     stated: Mapping[str, Stated] | None = None  # by question_id, from a judge that writes no text
     refused: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # question_id -> (reason, detail) where it cannot judge
+    truncated: bool = False  # it ended at the token limit
     usage: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -99,4 +105,5 @@ class JudgeError(Exception):
         self.retry = retry
         self.wait_s = wait_s
         self.fatal = fatal  # no other question can succeed (the key was refused): ask nothing more
-        self.changed = False  # the judge left out a refused field: ask again at once, as a new call
+        self.changed = False  # the judge will send something else: ask again at once, as a new call
+        self.spent: Mapping[str, Any] = {}  # tokens of a reply that is thrown away

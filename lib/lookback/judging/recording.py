@@ -181,6 +181,7 @@ def _row(call: Call) -> tuple[object, ...]:
     else:
         stated = None if outcome.stated is None else {name: asdict(said) for name, said in outcome.stated.items()}
         content = {"text": outcome.text, "logprobs": outcome.logprobs, "stated": stated, "refused": dict(outcome.refused)}
+        content |= {"truncated": True} if outcome.truncated else {}
         reason, body, usage = "", json.dumps(content, ensure_ascii=False, sort_keys=True), dict(outcome.usage)
     ids = json.dumps([part.question_id for part in question.parts])
     who = (key, identity.label, question.clip.label, question.task, ids, question.prompt_version, sample, repeat)
@@ -191,7 +192,7 @@ def _reply(body: dict[str, Any]) -> Reply:
     stated = None if body["stated"] is None else {name: Stated(**said) for name, said in body["stated"].items()}
     logprobs = None if body["logprobs"] is None else tuple((token, score) for token, score in body["logprobs"])
     refused = {name: (reason, detail) for name, (reason, detail) in body["refused"].items()}
-    return Reply(body["text"], logprobs, stated, refused)
+    return Reply(body["text"], logprobs, stated, refused, truncated=body.get("truncated", False))
 
 
 def recordings_folder(params: RunParams) -> Path:

@@ -16,8 +16,10 @@ from lookback.errors import Reason
 from lookback.judging.asking import Asked, Asker, Budget, Patience
 from lookback.judging.frames import Encoding
 from lookback.judging.judges.base import Judge
+from lookback.judging.packs import read_packs
 from lookback.judging.panel import Panel, Seat
 from lookback.judging.parsing import unanswered
+from lookback.judging.prompting import using
 from lookback.judging.question import Answer, Question, Unasked
 from lookback.judging.recording import Identity, Recording
 from lookback.judging.tasks import TASKS, Sampling, Task
@@ -54,10 +56,11 @@ class Session:
         """Ask the questions of all tasks about all clips; returns the `judgements` table."""
         tasks = self.tasks()
         if self.panel.seats:
-            self._first_phase(tasks, clips)
-            names = frozenset(task.name for task in tasks)
-            for benchmark in BENCHMARKS:
-                benchmark.ask_later(self, [clip for clip in clips if clip.benchmark == benchmark.name], names)
+            with using(read_packs(self.params.prompts)):
+                self._first_phase(tasks, clips)
+                names = frozenset(task.name for task in tasks)
+                for benchmark in BENCHMARKS:
+                    benchmark.ask_later(self, [clip for clip in clips if clip.benchmark == benchmark.name], names)
         return judgements_frame(self.rows)
 
     def why_not(self) -> dict[str, tuple[Reason, str]]:

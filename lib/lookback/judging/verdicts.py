@@ -12,6 +12,7 @@ import pandas as pd
 
 from lookback.clips import KEYS, Clip
 from lookback.errors import NotScorable, Reason
+from lookback.presets import Setting
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,11 @@ class JudgedClip:
     variant: str
     tasks: Mapping[str, Mapping[str, Verdict]] = field(default_factory=dict)
     why_not: Mapping[str, tuple[Reason, str]] = field(default_factory=dict)  # task -> why nobody answered it
+    settings: Mapping[str, Setting] = field(default_factory=dict)  # the preset of the variant, with what the run overrides
+
+    def setting(self, name: str) -> Setting:
+        """A setting of the metric's preset (presets.yaml)."""
+        return self.settings[name]
 
     def verdicts(self, task: str) -> Mapping[str, Verdict]:
         """All answers of a task; NotScorable when it was not asked."""

@@ -6,7 +6,7 @@ Poses are (N,4,4) camera-to-world in OpenCV axes; images uint8 or float in [0,1]
 from __future__ import annotations
 
 from lookback.benchmarks.mbench.metrics.camera_interaction import camera_interaction, camera_interaction_cosine, twist_cosines
-from lookback.benchmarks.mbench.metrics.human_consistency import tracks_consistency
+from lookback.benchmarks.mbench.metrics.human_consistency import returning_cosines, tracks_consistency
 from lookback.benchmarks.mbench.metrics.object_geometry_consistency import masked_ssim_warp
 from lookback.benchmarks.mbench.metrics.object_texture_consistency import centroid_consistency
 from lookback.benchmarks.mbench.metrics.prompt_interaction import segment_cosines, text_interaction
@@ -99,6 +99,7 @@ __all__ = [
     "reobservation_pattern",
     "reprojection_error",
     "reprojection_score",
+    "returning_cosines",
     "rpe",
     "segment_cosines",
     "ssim",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from lookback.errors import hint
 from lookback.registry import BENCHMARKS, JUDGES, LAYOUTS, METRICS
@@ -129,14 +129,18 @@ class Judging(Section):
     also: list[str] = ["geometric"]  # judges that are asked the same questions for comparison; their answers never count
     tasks: list[str] = []  # empty: every task that applies
     ignore_trigger: bool = False
+    prompts: dict[str, str] = {}  # a pack's name -> a file with words of your own (docs/judges.md), e.g. mbench_trigger: my.md
     # what is sent
     n_frames: int = Field(default=8, ge=1)  # evenly spread frames for triggers and ratings
     fps: float = Field(default=2.0, gt=0)  # frames per second for probes, judgeability and VQA
     max_frames: int = Field(default=32, ge=2)
+    video: bool = False  # send the frames of probes, judgeability and VQA as one video of `fps` frames per second
     image_side: int = Field(default=512, ge=64, le=4096)  # longer side of a sent frame, in pixels
     jpeg_quality: int = Field(default=85, ge=30, le=100)
     temperature: float = Field(default=0.0, ge=0)
-    max_tokens: int = Field(default=4096, ge=1)
+    max_tokens: int = Field(default=4096, ge=1)  # a model that thinks first needs room for that, too
+    chat_template_kwargs: dict[str, JsonValue] = {}  # of the model's chat template, e.g. enable_thinking: false
+    extra_body: dict[str, JsonValue] = {}  # openai: further fields of every request, e.g. top_k: 1
     samples: int = Field(default=5, ge=1)  # calls per yes/no question where the server gives no log-probabilities
     sampling_temperature: float = Field(default=0.7, gt=0)
     repeats: int = Field(default=1, ge=1)
@@ -156,6 +160,21 @@ class Judging(Section):
     vqa_questions: str = ""  # folder of <Scene>-<n>-questions.csv; empty: questions are generated
     vqa_failures: str = ""  # CSV with clip_id,model_id,hint: clips with known failures, for the failure filter
     vqa_filter: Literal["paper", "official"] = "paper"
+
+    @field_validator("prompts")
+    @classmethod
+    def _packs_exist(cls, prompts: dict[str, str]) -> dict[str, str]:
+        if prompts:
+            _only_known(prompts, sorted(name for benchmark in BENCHMARKS for name in benchmark.prompt_packs()), "prompt pack")
+        return prompts
+
+    @field_validator("extra_body")
+    @classmethod
+    def _fields_are_free(cls, fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        """What the judge itself sends must not be replaced behind its back."""
+        if taken := sorted({"model", "messages", "stream", "n", "chat_template_kwargs"} & set(fields)):
+            raise ValueError(f"'{taken[0]}' cannot be sent this way; the judge sets it itself")
+        return fields
 
     @field_validator("judge", "gate_judge", "also")
     @classmethod

@@ -139,7 +139,8 @@ def _paths_read(stage: Stage, params: RunParams) -> list[str]:
         paths += ["params/weights.lock.yaml", *(str(path) for name, path in options if name.endswith("path"))]
     if stage.name == "judging":
         judging = params.judging
-        paths += [path for path in (judging.recordings, judging.vqa_questions, judging.vqa_failures) if path]
+        named = (judging.recordings, judging.vqa_questions, judging.vqa_failures, *judging.prompts.values())
+        paths += [path for path in named if path]
     if stage.name == "agreement":
         paths += [params.agreement.plan, *params.agreement.ratings]
     if stage.name == "forensics":

@@ -122,6 +122,13 @@ def count(tables: Tables, table: str, where: Where = None, present: str = "") ->
 
 
 @recomputation()
+def rows_above(tables: Tables, table: str, column: str, other: str, where: Where = None) -> int:
+    """The number of rows in which one column is larger than another."""
+    frame = chosen(tables, table, where)
+    return int((frame[column] > frame[other]).sum())
+
+
+@recomputation()
 def number_columns(tables: Tables, table: str) -> int:
     """The number of columns that hold numbers."""
     return len(tables[table].select_dtypes("number").columns)

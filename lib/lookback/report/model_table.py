@@ -25,6 +25,7 @@ class Column:
     phase: str = ""
     scale: float = 1.0
     digits: int = 2
+    value: str = ""  # another column of the summary than the table's
 
 
 def model_table(
@@ -36,7 +37,10 @@ def model_table(
     group: Mapping[str, str] | None = None,
     intervals: bool = False,
 ) -> PaperTable:
-    """Rows are models (in their group), cells the aggregated `value`. The notes give n, coverage, variants and missing reasons."""
+    """Rows are models (in their group), cells the aggregated `value`, with "(n of N)" where some clips have none.
+
+    The notes give n, coverage, variants and missing reasons.
+    """
     models = sorted(summary["model_id"].unique(), key=lambda model: ((group or {}).get(model, ""), model))
     frame = pd.DataFrame({"model": models})
     labels = ["model"]
@@ -46,16 +50,16 @@ def model_table(
     missing = pd.DataFrame("", index=frame.index, columns=[column.header for column in columns])
     suffixes = missing.copy()
     for column in columns:
-        rows = _rows(summary, column).set_index("model_id")
-        frame[column.header] = [rows[value].get(model, float("nan")) * column.scale for model in models]
+        rows, shown = _rows(summary, column).set_index("model_id"), column.value or value
+        frame[column.header] = [rows[shown].get(model, float("nan")) * column.scale for model in models]
         for index, model in enumerate(models):
             if model not in rows.index:
                 missing.loc[index, column.header] = NO_CLIPS
-            elif pd.isna(rows.loc[model, value]):
+            elif pd.isna(rows.loc[model, shown]):
                 missing.loc[index, column.header] = reasons_text(rows.loc[model, "reasons"])
-            elif intervals and pd.notna(rows.loc[model, "ci_low"]):
-                low, high = (rows.loc[model, name] * column.scale for name in ("ci_low", "ci_high"))
-                suffixes.loc[index, column.header] = f" [{low:.{column.digits}f}, {high:.{column.digits}f}]"
+            else:
+                interval = _interval(rows.loc[model], column) if intervals and not column.value else ""
+                suffixes.loc[index, column.header] = interval + _coverage(rows.loc[model])
     numbers = [column.header for column in columns]
     better = {column.header: more_is_better(column.metric, column.phase) for column in columns}
     digits = {column.header: column.digits for column in columns}
@@ -65,6 +69,19 @@ def model_table(
     absent = int((missing == NO_CLIPS).to_numpy().sum())
     written = notes(summary, columns) + ([f"{absent} cells are empty because the model has no such clips."] if absent else [])
     return PaperTable(table_id, title, frame, labels, digits, marks, missing, suffixes, links, written, better=better)
+
+
+def _interval(row: pd.Series, column: Column) -> str:
+    if pd.isna(row["ci_low"]):
+        return ""
+    low, high = (row[name] * column.scale for name in ("ci_low", "ci_high"))
+    return f" [{low:.{column.digits}f}, {high:.{column.digits}f}]"
+
+
+def _coverage(row: pd.Series) -> str:
+    """How many of the clips were measured, where not all of them; of the triggered ones, where a trigger decided."""
+    total = int(row.get("n_triggered", row["n_items"]))
+    return f" ({int(row['n'])} of {total})" if row["n"] < total else ""
 
 
 def _rows(summary: pd.DataFrame, column: Column) -> pd.DataFrame:

@@ -1,10 +1,16 @@
-"""Summarise items (a value or reason per clip and metric) as one row per model: mean, n, coverage, reasons, interval."""
+"""Summarise items (a value or reason per clip and metric) as one row per model: mean, n, coverage, reasons, interval.
+
+A clip that cannot be measured because of what the video shows (no face, no object, nothing to match) is either left out of the mean
+or counts as 0. The metric's preset decides (`missing: leave_out | zero`); both means stand in the row. Left out, a model that
+destroys what it should keep loses its worst clips and may win, so every row also has its coverage.
+"""
 
 from __future__ import annotations
 
 import json
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -12,6 +18,7 @@ from numpy.typing import NDArray
 
 from lookback.clips import KEYS
 from lookback.errors import ContractError, Reason
+from lookback.registry import METRICS
 from lookback.stats.intervals import bootstrap_totals, interval_or_note
 from lookback.stats.ratings import cluster_codes
 
@@ -21,6 +28,9 @@ CLIP_FACTS = ("scene", "subset", "condition_id", "condition_type", "camera", "ev
 RESAMPLES = 2000
 CONFIDENCE = 0.95
 INTERVAL = ("ci_low", "ci_high", "ci_note", "n_clusters")
+# the video itself lacks what the metric looks for; other reasons (no backend, no file, no judge) are not the model's fault
+UNMEASURABLE = (Reason.NO_FACE, Reason.NO_MASK, Reason.TOO_FEW_MATCHES, Reason.LOW_TEXTURE, Reason.CUT)
+Missing = Literal["leave_out", "zero"]
 Statistic = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
@@ -35,21 +45,30 @@ def with_clip_facts(items: pd.DataFrame, clips: pd.DataFrame, facts: Sequence[st
     return merged.drop(columns="_found")
 
 
+def missing_rule(metric: object, variant: object) -> Missing:
+    """What the preset of a metric's variant says about clips that the video makes unmeasurable."""
+    presets = METRICS.get(str(metric)).presets if metric in METRICS else None
+    return "zero" if presets is not None and presets.settings.get(str(variant), {}).get("missing") == "zero" else "leave_out"
+
+
 def aggregate(
     items: pd.DataFrame, *, by: Sequence[str] = GROUP, cluster: str = "scene", seed: int = 0, resamples: int = RESAMPLES
 ) -> pd.DataFrame:
     """One row per group: mean, sd, n, n_items, coverage, reasons (JSON counts), and the interval with its note.
 
-    n counts the values; n_items the clips the metric applies to, so coverage = n / n_items. The interval is a percentile bootstrap
-    that draws whole scenes (`cluster`), because clips of one scene are not independent, and is widened for few scenes; with fewer
-    than two there is none, and the note says so.
+    n counts the values; n_items the clips the metric applies to, so coverage = n / n_items. `mean_left_out` is the mean of the
+    values, `mean_zero` that with a 0 for each unmeasurable clip; `mean` is the one that the preset names (`missing`).
+
+    The interval is a percentile bootstrap that draws whole scenes (`cluster`), because clips of one scene are not independent, and
+    is widened for few scenes; with fewer than two there is none, and the note says so.
     """
     _require_columns(items, [*by, cluster, "value", "reason"])
     rows = [
         _group_row(dict(zip(by, key, strict=True)), group, cluster, seed, resamples)
         for key, group in items.groupby(list(by), sort=True)
     ]
-    return pd.DataFrame(rows, columns=[*by, "mean", "sd", "n", "n_items", "coverage", "reasons", *INTERVAL])
+    columns = ["mean", "sd", "n", "n_items", "coverage", "missing", "mean_left_out", "mean_zero", "n_zero", "reasons"]
+    return pd.DataFrame(rows, columns=[*by, *columns, *INTERVAL])
 
 
 def aggregate_triggered(
@@ -58,36 +77,58 @@ def aggregate_triggered(
     """MBench's trigger-conditioned row: s_rel, c_trig and m_score (eq. 1-3) with the interval of m_score.
 
     An item whose reason is `not_triggered` counts against coverage; one that triggered and could not be measured counts as
-    triggered; one whose trigger has no readable answer is left out (`reasons` counts it).
+    triggered; one whose trigger has no readable answer is left out (`reasons` counts it). `m_score_left_out` and `m_score_zero` are
+    the two ways to count unmeasurable clips, `m_score` is the one that the preset names.
     """
     _require_columns(items, [*by, cluster, "value", "reason"])
     rows = [
         _trigger_row(dict(zip(by, key, strict=True)), group, cluster, seed, resamples)
         for key, group in items.groupby(list(by), sort=True)
     ]
-    columns = ["s_rel", "c_trig", "m_score", "n", "n_triggered", "n_items", "reasons", *INTERVAL]
-    return pd.DataFrame(rows, columns=[*by, *columns])
+    columns = ["s_rel", "c_trig", "m_score", "n", "n_triggered", "n_items", "missing", "m_score_left_out", "m_score_zero", "n_zero"]
+    return pd.DataFrame(rows, columns=[*by, *columns, "reasons", *INTERVAL])
 
 
 def _group_row(key: dict[str, object], group: pd.DataFrame, cluster: str, seed: int, resamples: int) -> dict[str, object]:
-    applicable, values = _applicable(group), _values(group, key)
+    applicable, measured = _applicable(group), _values(group, key)
+    filled, rule = _with_zeros(applicable, measured), missing_rule(key.get("metric"), key.get("variant"))
+    values = filled if rule == "zero" else measured
     terms = np.column_stack([values, np.ones(len(values))])
-    row = key | {"n": len(values), "n_items": len(applicable), "reasons": _reason_counts(group)}
-    row |= {"coverage": len(values) / len(applicable) if len(applicable) else np.nan}
-    row |= {"mean": values.mean() if len(values) else np.nan, "sd": values.std(ddof=1) if len(values) > 1 else np.nan}
+    row = key | {"n": len(measured), "n_items": len(applicable), "reasons": _reason_counts(group)}
+    row |= {"coverage": len(measured) / len(applicable) if len(applicable) else np.nan, "missing": rule}
+    row |= {"mean_left_out": measured.mean(), "mean_zero": filled.mean(), "n_zero": len(filled) - len(measured)}
+    row |= {"mean": values.mean(), "sd": values.std(ddof=1) if len(values) > 1 else np.nan}
     return row | _interval(terms, _mean_of_totals, group.loc[values.index, cluster], _group_seed(seed, key), resamples)
 
 
 def _trigger_row(key: dict[str, object], group: pd.DataFrame, cluster: str, seed: int, resamples: int) -> dict[str, object]:
-    applicable, values = _applicable(group), _values(group, key)
+    applicable, measured = _applicable(group), _values(group, key)
     applicable = applicable[~_trigger_unread(applicable)]
+    filled, rule = _with_zeros(applicable, measured), missing_rule(key.get("metric"), key.get("variant"))
     triggered = (applicable["reason"] != Reason.NOT_TRIGGERED).to_numpy(dtype=float)
-    measured = applicable.index.isin(values.index).astype(float)
-    terms = np.column_stack([values.reindex(applicable.index, fill_value=0.0), measured, triggered, np.ones(len(applicable))])
-    scores = _trigger_scores(terms.sum(axis=0, keepdims=True))[0] if len(terms) else np.full(3, np.nan)
-    row = key | dict(zip(("s_rel", "c_trig", "m_score"), scores, strict=True))
-    row |= {"n": len(values), "n_triggered": int(triggered.sum()), "n_items": len(applicable), "reasons": _reason_counts(group)}
+    left_out, zeroed = (_trigger_terms(applicable, values, triggered) for values in (measured, filled))
+    terms = zeroed if rule == "zero" else left_out
+    row = key | dict(zip(("s_rel", "c_trig", "m_score"), _trigger_totals(terms), strict=True))
+    row |= {"n": len(measured), "n_triggered": int(triggered.sum()), "n_items": len(applicable), "reasons": _reason_counts(group)}
+    row |= {"m_score_left_out": _trigger_totals(left_out)[2], "m_score_zero": _trigger_totals(zeroed)[2]}
+    row |= {"n_zero": len(filled) - len(measured), "missing": rule}
     return row | _interval(terms, _m_score_of_totals, applicable[cluster], _group_seed(seed, key), resamples)
+
+
+def _with_zeros(applicable: pd.DataFrame, measured: pd.Series) -> pd.Series:
+    """The values, and a 0 for each clip that the video makes unmeasurable, in the order of the items."""
+    failed = applicable.index[applicable["reason"].isin([str(reason) for reason in UNMEASURABLE])]
+    return pd.concat([measured, pd.Series(0.0, failed)]).loc[lambda both: applicable.index[applicable.index.isin(both.index)]]
+
+
+def _trigger_terms(applicable: pd.DataFrame, values: pd.Series, triggered: NDArray[np.float64]) -> NDArray[np.float64]:
+    counted = applicable.index.isin(values.index).astype(float)
+    return np.column_stack([values.reindex(applicable.index, fill_value=0.0), counted, triggered, np.ones(len(applicable))])
+
+
+def _trigger_totals(terms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(s_rel, c_trig, m_score) of all items."""
+    return _trigger_scores(terms.sum(axis=0, keepdims=True))[0] if len(terms) else np.full(3, np.nan)
 
 
 def _m_score_of_totals(totals: NDArray[np.float64]) -> NDArray[np.float64]:

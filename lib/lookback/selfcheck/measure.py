@@ -190,7 +190,7 @@ def _judged_rows(specs: Sequence[MetricSpec], name: str, clip: Clip, answers: Ve
     for spec in specs:
         for variant in spec.variants:
             try:
-                item = spec.score(JudgedClip(clip, variant, answers))
+                item = spec.score(JudgedClip(clip, variant, answers, settings=spec.preset(variant, CONSTANTS)))
             except NotScorable as missing:
                 item = Item(reason=str(missing.reason), detail=missing.detail)
             yield from _from_item(spec, name, variant, item, judge)

@@ -144,7 +144,7 @@ def test_what_cannot_be_scored_says_why(name: str, arguments: tuple[Any, ...], r
         ("cam_prec", (PATH, PATH, "zoom"), {}),
         ("psnr", (PICTURE, PICTURE), {"variant": "corrected"}),
         ("lcm", (PICTURE, PICTURE), {"variant": "paper"}),
-        ("epipolar_score", (1.0,), {"variant": "best"}),
+        ("state_progress", (3.0,), {"scale": "best"}),
     ],
 )
 def test_a_wrong_call_is_a_usage_error_that_lists_what_exists(

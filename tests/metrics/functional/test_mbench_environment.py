@@ -78,7 +78,7 @@ class TestEpipolar:
 
     def test_score_of_the_readme_s_example(self) -> None:
         """MBench's README: score_raw 2.964 has score 0.5523, which exp(-E/5) gives and the paper's exp(-E) does not."""
-        assert epipolar_score(2.964, variant="official") == pytest.approx(0.5523, abs=1e-3)
+        assert epipolar_score(2.964, tau=5) == pytest.approx(0.5523, abs=1e-3)
         assert epipolar_score(2.964) == pytest.approx(np.exp(-2.964))
 
 

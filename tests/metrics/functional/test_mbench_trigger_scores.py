@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lookback.errors import UsageError
 from lookback.metrics.functional import m_score, progress_correctness, state_progress, trigger_scores
 
 
@@ -52,10 +53,18 @@ def test_lies_between_reliability_and_coverage(samples: list[tuple[float, bool]]
 def test_ratings(raw: float, paper: float, official: float) -> None:
     """Official: the README's example has score 0.74 for score_raw 3.7."""
     assert state_progress(raw) == pytest.approx(paper)
-    assert state_progress(raw, variant="official") == pytest.approx(official)
+    assert state_progress(raw, scale="of_five") == pytest.approx(official)
 
 
 def test_correctness_is_gated_by_progress() -> None:
     assert progress_correctness(1, 5) == 0.0
     assert progress_correctness(5, 4) == pytest.approx(0.75)
     assert progress_correctness(3, 3) == pytest.approx(0.25)
+
+
+def test_without_the_gate_correctness_may_exceed_the_state_as_in_table_2() -> None:
+    """README: 0.74 for a raw 3.7. No product of g and s exceeds g, but 11 of 14 rows of table 2 have correctness above state."""
+    assert progress_correctness(1, 3.7, scale="of_five", gated=False) == pytest.approx(0.74)
+    assert progress_correctness(2, 4, scale="of_five") < state_progress(2, scale="of_five")
+    with pytest.raises(UsageError, match="of_five"):
+        state_progress(3, scale="of_six")  # type: ignore[arg-type]

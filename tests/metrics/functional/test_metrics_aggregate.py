@@ -122,3 +122,45 @@ def test_items_get_the_facts_of_their_clip_and_strangers_are_refused() -> None:
     assert with_clip_facts(items, clips, ["scene"])["scene"].tolist() == ["kitchen"]
     with pytest.raises(ContractError, match="belong to no clip"):
         with_clip_facts(items.assign(clip_id="d"), clips, ["scene"])
+
+
+IDENTITY = "mbencha.entity.human_identity_consistency"
+
+
+def destroyed(variant: str) -> pd.DataFrame:
+    """Two models, four clips each: `keeps` scores 0.8 throughout, `destroys` 0.9 once and has no face in the other three."""
+    kept = [("keeps", 0.8, "")] * 4
+    lost = [("destroys", 0.9, ""), *[("destroys", np.nan, "no_face")] * 2, ("destroys", np.nan, "backend_unavailable")]
+    rows = [{"model_id": m, "value": v, "reason": r, "scene": f"s{n}", "detail": ""} for n, (m, v, r) in enumerate(kept + lost)]
+    return pd.DataFrame(rows).assign(metric=IDENTITY, variant=variant)
+
+
+@pytest.mark.parametrize(
+    ("variant", "best", "mean"), [("paper", "destroys", 0.9), ("official", "keeps", 0.3), ("corrected", "keeps", 0.3)]
+)
+def test_a_model_that_destroys_the_person_wins_only_where_failed_clips_are_left_out(variant, best, mean):
+    """By hand: 0.9 alone, or (0.9 + 0 + 0) / 3. That a backend is not there is nobody's failure and never counts."""
+    summary = aggregate(destroyed(variant), by=["metric", "variant", "model_id"]).set_index("model_id")
+    assert summary["mean"].idxmax() == best
+    row = summary.loc["destroys"]
+    assert row["mean"] == pytest.approx(mean)
+    assert (row["mean_left_out"], row["mean_zero"]) == (pytest.approx(0.9), pytest.approx(0.3))
+    assert (row["n"], row["n_items"], row["n_zero"], row["coverage"]) == (1, 4, 2, 0.25)
+
+
+def test_failed_clips_count_as_zero_in_the_m_score_too():
+    """By hand, official: S = (0.9 + 0 + 0) / 3, C = 1 (the clip without a backend triggered, too); paper: S = 0.9."""
+    by = ["metric", "variant", "model_id"]
+    for variant, reliability in (("official", 0.3), ("paper", 0.9)):
+        row = aggregate_triggered(destroyed(variant), by=by).set_index("model_id").loc["destroys"]
+        assert row["s_rel"] == pytest.approx(reliability)
+        assert row["m_score"] == pytest.approx(2 * reliability / (reliability + 1))
+        assert (row["m_score_zero"], row["m_score_left_out"]) == (pytest.approx(0.6 / 1.3), pytest.approx(1.8 / 1.9))
+
+
+def test_a_model_without_a_single_measured_clip_has_the_score_zero_or_none():
+    lost = destroyed("official").query("reason == 'no_face'")
+    by = ["metric", "variant", "model_id"]
+    assert aggregate(lost, by=by).iloc[0]["mean"] == 0.0
+    assert aggregate_triggered(lost, by=by).iloc[0]["m_score"] == 0.0
+    assert np.isnan(aggregate(lost.assign(variant="paper"), by=by).iloc[0]["mean"])

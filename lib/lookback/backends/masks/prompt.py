@@ -1,6 +1,7 @@
 """Which object the mask backends follow: the clip's anchor in the first frame, or the object's name.
 
-GroundingDINO (Liu et al. 2023, through `transformers`) finds a named object in the first frame of a clip without an anchor.
+GroundingDINO (Liu et al. 2023, through `transformers`) finds a named object in the first frame of a clip without an anchor. The
+segmenter is shown the object's box, or the middle of the box where the benchmark prompts with a point.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from lookback.backends.runtime import Options, TorchBackend, checkpoint
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo
+from lookback.registry import BENCHMARKS
 
 MIN_SIDE = 4  # pixels of the video
 DETECTOR_WEIGHTS = "grounding-dino-base"
@@ -42,6 +44,15 @@ def anchor_box(clip: Clip, info: VideoInfo) -> np.ndarray | None:
     return box
 
 
+@dataclass(frozen=True)
+class Prompt:
+    """What the segmenter is shown in the first frame: the box, or the name of an object whose box is looked for."""
+
+    box: np.ndarray | None
+    name: str = ""
+    point: bool = False  # only the middle of the box
+
+
 class PromptedMasks(TorchBackend):
     """A segmenter that follows the object in a box of the first frame.
 
@@ -54,16 +65,17 @@ class PromptedMasks(TorchBackend):
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> Job:
         phrase = self.settings["phrase"]
         box = None if phrase else anchor_box(clip, info)
+        point = BENCHMARKS.get(clip.benchmark).prompts_with_a_point(clip)
         if box is not None:
-            return self.job(info, box, "")
+            return self.job(info, Prompt(box, point=point))
         if not clip.object_name:
             missing = "no object_name" if phrase else "neither an object_anchor nor an object_name"
             raise NotScorable(Reason.MISSING_INPUT, f"the clip has {missing} to prompt with")
         checkpoint(self.options, DETECTOR_WEIGHTS, self.settings["detector_path"])
         words = (phrase or "{subject}").replace("{subject}", clip.object_name).replace("{first}", clip.object_name.split()[0])
-        return self.job(info, None, words)
+        return self.job(info, Prompt(None, words, point))
 
-    def job(self, info: VideoInfo, box: np.ndarray | None, name: str) -> Job:
+    def job(self, info: VideoInfo, prompt: Prompt) -> Job:
         raise NotImplementedError
 
     def find(self, frame: np.ndarray, name: str) -> Detection:
@@ -77,11 +89,12 @@ class PromptedJob:
 
     wants: np.ndarray | None = None
 
-    def __init__(self, backend: PromptedMasks, info: VideoInfo, box: np.ndarray | None, name: str, method: str):
-        self.info, self.box, self.name = info, box, name
+    def __init__(self, backend: PromptedMasks, info: VideoInfo, prompt: Prompt, method: str):
+        self.info, self.box, self.name, self.point = info, prompt.box, prompt.name, prompt.point
         self.find = backend.find
         self.rows = MaskRows(info)
-        self.record: dict[str, Any] = {"prompt": "object anchor", "method": method}
+        how = f"{method}, {'point' if prompt.point else 'box'} prompt in the first frame"
+        self.record: dict[str, Any] = {"prompt": "object anchor", "method": how}
 
     def prompt_box(self, frame: np.ndarray) -> np.ndarray:
         """The box in the first frame. It is written into the record."""
@@ -91,6 +104,11 @@ class PromptedJob:
             self.record |= {"prompt": f"GroundingDINO: {self.name}", "prompt_score": found.score}
         self.record["prompt_box"] = [float(value) for value in self.box]
         return self.box
+
+    def prompt_point(self, frame: np.ndarray) -> np.ndarray:
+        """The middle (x, y) of that box."""
+        box = self.prompt_box(frame)
+        return (box[:2] + box[2:]) / 2
 
     def finish(self) -> Masks:
         return self.rows.finish(self.record)

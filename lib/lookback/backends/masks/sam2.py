@@ -1,4 +1,4 @@
-"""The masks of the papers: SAM 2 (Ravi et al. 2024) in `transformers`. A box in the first frame prompts it; frames are streamed."""
+"""The masks of the papers: SAM 2 (Ravi et al. 2024) in `transformers`. A box or point in the first frame prompts it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from lookback.backends.masks.prompt import DETECTOR_WEIGHTS, PromptedJob, PromptedMasks
+from lookback.backends.masks.prompt import DETECTOR_WEIGHTS, Prompt, PromptedJob, PromptedMasks
 from lookback.media import VideoInfo
 from lookback.registry import backend
 
@@ -29,13 +29,13 @@ class Sam2Masks(PromptedMasks):
 
     weights = (WEIGHTS,)
 
-    def job(self, info: VideoInfo, box: np.ndarray | None, name: str) -> _Sam2Job:
-        return _Sam2Job(self, info, box, name)
+    def job(self, info: VideoInfo, prompt: Prompt) -> _Sam2Job:
+        return _Sam2Job(self, info, prompt)
 
 
 class _Sam2Job(PromptedJob):
-    def __init__(self, backend: Sam2Masks, info: VideoInfo, box: np.ndarray | None, name: str):
-        super().__init__(backend, info, box, name, "SAM 2 video, box prompt in the first frame")
+    def __init__(self, backend: Sam2Masks, info: VideoInfo, prompt: Prompt):
+        super().__init__(backend, info, prompt, "SAM 2 video")
         self.backend = backend
         self.session: Any = None
 
@@ -57,11 +57,12 @@ class _Sam2Job(PromptedJob):
             _forget(self.session, number, max(model.config.num_maskmem, model.config.max_object_pointers_in_encoder))
 
     def _prompt(self, processor: Any, frame: np.ndarray) -> None:
-        box = self.prompt_box(frame)
+        if self.point:
+            shown = {"input_points": [[[self.prompt_point(frame).tolist()]]], "input_labels": [[[1]]]}
+        else:
+            shown = {"input_boxes": [[self.prompt_box(frame).tolist()]]}
         self.session = processor.init_video_session(inference_device=self.backend.device)
-        processor.add_inputs_to_inference_session(
-            self.session, frame_idx=0, obj_ids=OBJECT, input_boxes=[[box.tolist()]], original_size=frame.shape[:2]
-        )
+        processor.add_inputs_to_inference_session(self.session, frame_idx=0, obj_ids=OBJECT, original_size=frame.shape[:2], **shown)
 
 
 def _forget(session: Any, frame: int, keep: int) -> None:

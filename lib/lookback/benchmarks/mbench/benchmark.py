@@ -67,8 +67,25 @@ class MBench(Benchmark):
         """MBench-T looks for faces in every caption segment (appendix B.3)."""
         return clip.setting == "T"
 
+    def prompts_with_a_point(self, clip: Clip) -> bool:
+        """In MBench-T the detected box serves as a point prompt; MBench-A prompts with the anchor's box (appendix B.3)."""
+        return clip.setting == "T"
+
+    def prompt_packs(self) -> dict[str, tuple[str, ...]]:
+        triggers = tuple(f"mbench_trigger_{subset}.v1" for subset in SUBSETS)
+        return {"mbench_trigger": triggers, "mbench_ratings": ("mbench_state_progress.v1", "mbench_progress_correctness.v1")}
+
     def decisions(self, task: str, answers: Mapping[str, str]) -> dict[str, bool]:
         return {"trigger": answers["trigger"] == "yes"} if task == "trigger" and "trigger" in answers else {}
+
+    def blind_spot(self, metric: str, failure: str) -> str:
+        """Eq. 6 measures each track against its own centroid."""
+        if failure in ("identity_drift", "object_vanishes") and ".human_" in metric:
+            return (
+                "eq. 6 compares each track with its own centroid, so a person who comes back as another (a new track) or never "
+                "comes back loses nothing; the corrected variant looks for the people of the beginning at the end"
+            )
+        return ""
 
     def yes_no_question(self, clip: Clip) -> YesNoQuestion | None:
         """Whether a text-conditioned clip entered its challenge."""

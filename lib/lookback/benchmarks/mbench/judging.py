@@ -26,7 +26,7 @@ def asks_trigger(clip: Clip) -> bool:
 def trigger_questions(clip: Clip, sampling: Sampling) -> list[Question | Unasked]:
     """One binary question over uniformly sampled frames and the caption segments."""
     prompt = load_prompt(f"mbench_trigger_{clip.subset}.v1")
-    part = Part(QUESTION_ID, next(line for line in prompt.user.splitlines() if line.startswith("Does the video actually create")))
+    part = Part(QUESTION_ID, prompt.question)
     try:
         shown = footage(clip)
     except NotScorable as error:

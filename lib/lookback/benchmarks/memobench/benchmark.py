@@ -59,6 +59,9 @@ class MemoBench(Benchmark):
 
         return {"sweeps": constant_sweeps(params, clips, segments, artifacts), "prompts": prompt_sweep(params, clips, segments)}
 
+    def prompt_packs(self) -> dict[str, tuple[str, ...]]:
+        return {"memobench_vqa": tuple(f"memobench_{step}.v1" for step in ("generate", "filter", "filter_hint", "judge"))}
+
     def ask_later(self, session: Session, clips: Sequence[Clip], tasks: frozenset[str]) -> None:
         """The questions of each clip's bank, once the banks are read or made."""
         from lookback.benchmarks.memobench.judging import ask_banks

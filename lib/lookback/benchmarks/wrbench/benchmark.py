@@ -55,6 +55,12 @@ class WRBench(Benchmark):
 
         return [event_coverage_figure(clips)]
 
+    def prompt_packs(self) -> dict[str, tuple[str, ...]]:
+        return {
+            "wrbench_probes": ("wrbench_probe.v1", "wrbench_probes.v1"),
+            "wrbench_judgeability": ("wrbench_judgeability.v1",),
+        }
+
     def ask_later(self, session: Session, clips: Sequence[Clip], tasks: frozenset[str]) -> None:
         """The probes of the re-observed dimensions, for the clips whose gate is open."""
         from lookback.benchmarks.wrbench.judging import ask_reobserved

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Literal
 
 from lookback.benchmarks.wrbench.metrics.reobservation import reobservation_pattern
@@ -37,7 +36,6 @@ class Probe:
     text: str
 
 
-@cache
 def probes() -> tuple[Probe, ...]:
     """All sixteen: ten that score, six that decide whether a re-observed dimension applies (H, U, J)."""
     return tuple(Probe(**entry) for entry in load_catalogue("wrbench_probes.v1")["questions"])

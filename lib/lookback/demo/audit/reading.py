@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from lookback.demo.audit.sensitivity import FEWEST_CLIPS
+from lookback.registry import BENCHMARKS, METRICS
 
 COLUMNS = ["failure", "verdict", "n", "detected_from", "meant_and_best", "meant_correlation", "strongest", "correlation", "reading"]
-METRICS = ["measure", "sees", "misses", "also_reacts_to", "worst_nuisance"]
+METRIC_COLUMNS = ["measure", "sees", "misses", "also_reacts_to", "worst_nuisance"]
 CAUGHT, SEEN, MISSED, UNMEASURED = "caught by its metric", "seen by its metric", "missed by its metrics", "not measured"
 
 
@@ -36,7 +37,20 @@ def _failure(failure: str, group: pd.DataFrame) -> dict[str, object]:
         return row | {"verdict": f"{UNMEASURED}: {why}", "reading": f"{name.capitalize()} is not measured: {why}.{reacts}"}
     strongest = own["rank_correlation"] >= best["rank_correlation"] - 1e-9
     verdict = MISSED if not own["seen"] else CAUGHT if strongest else SEEN
-    return row | {"verdict": verdict, "reading": _sentence(name.capitalize(), best, own, strongest)}
+    reading = _sentence(name.capitalize(), best, own, strongest) + _blind_spots(failure, measured)
+    return row | {"verdict": verdict, "reading": reading}
+
+
+def _blind_spots(failure: str, measured: pd.DataFrame) -> str:
+    """Which metrics miss the failure because their own formula cannot see it."""
+    missed: dict[str, list[str]] = {}
+    for measure in measured.loc[~measured["seen"].astype(bool), "measure"]:
+        name = str(measure).split(" ")[0]
+        owner = METRICS.get(name).benchmark if name in METRICS else ""
+        why = BENCHMARKS.get(owner).blind_spot(name, failure) if owner else ""
+        if why:
+            missed.setdefault(why, []).append(str(measure))
+    return "".join(f" {', '.join(names)}: {why}." for why, names in missed.items())
 
 
 def _strongest(rows: pd.DataFrame) -> pd.Series | None:
@@ -85,7 +99,7 @@ def metric_readings(table: pd.DataFrame, invariances: pd.DataFrame) -> pd.DataFr
                 else f"{worst['control']} ({worst['mean_drop']:+.3g}, n {worst['n']})",
             }
         )
-    return pd.DataFrame(rows, columns=METRICS)
+    return pd.DataFrame(rows, columns=METRIC_COLUMNS)
 
 
 def _listed(rows: pd.DataFrame) -> str:

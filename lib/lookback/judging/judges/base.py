@@ -32,6 +32,11 @@ class JudgeContext:
     frames: FrameSource = field(default_factory=lambda: FrameSource(Encoding()))
 
 
+def chosen_settings(params: Judging, *names: str) -> dict[str, object]:
+    """Those of the named parameters that a run has set. One left at its default is left out, so that old recordings stay valid."""
+    return {name: getattr(params, name) for name in names if getattr(params, name)}
+
+
 class Judge(Protocol):
     """Answers questions, one call at a time. Subclasses define `identity` and `ask`; the other methods have defaults."""
 

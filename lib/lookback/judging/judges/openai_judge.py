@@ -1,4 +1,4 @@
-"""Any OpenAI-compatible endpoint. Frames are sent as data URLs. The key comes from the environment and is sent nowhere else."""
+"""Any OpenAI-compatible endpoint. Frames, or a short video, are sent as data URLs. The key is sent nowhere else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lookback.errors import BackendUnavailable, Reason
 from lookback.hiding import judge_key
 from lookback.judging.endpoint import bounded_client, failure, read_completion
 from lookback.judging.frames import data_url
-from lookback.judging.judges.base import Judge, JudgeContext
+from lookback.judging.judges.base import Judge, JudgeContext, chosen_settings
 from lookback.judging.question import JudgeError, Question, Reply
 from lookback.judging.recording import Identity
 from lookback.registry import Availability, judge
@@ -49,11 +49,13 @@ class OpenAIJudge(Judge):
             "samples": params.samples,
             "seed": context.seed,
             "max_tokens": params.max_tokens,
+            **chosen_settings(params, "video", "chat_template_kwargs", "extra_body"),
         }
         self.identity = Identity("openai", f"openai/{model}", model, settings=settings)
         self.model = model
         self.dropped: set[str] = set()
         self._no_logprobs = False
+        self._thinks = False  # it thinks before it answers Yes or No, so that a short limit would cut the answer off
         self._client: AsyncOpenAI | None = None
 
     @staticmethod
@@ -75,7 +77,10 @@ class OpenAIJudge(Judge):
         try:
             return await self._post(messages, body, question)
         except JudgeError as error:
-            error.changed = self._drop_refused(body, error)
+            error.changed = error.changed or self._drop_refused(body, error)
+            if not error.changed and self._is_video(question) and error.reason == Reason.JUDGE_FAILED and "video" in error.detail:
+                error.fatal = True
+                error.detail += "; if the server takes no video, set judging.video to false"
             raise
 
     def _drop_refused(self, body: dict[str, object], error: JudgeError) -> bool:
@@ -109,6 +114,11 @@ class OpenAIJudge(Judge):
         except (openai.OpenAIError, ValueError, RuntimeError) as error:
             raise failure(error) from None
         reply = read_completion(response.text, want_logprobs="logprobs" in body)
+        if reply.truncated and reply.logprobs is None and reply.usage["thought"] and self._is_short(question):
+            self._thinks = True
+            cut = JudgeError(Reason.JUDGE_TRUNCATED, "the model was cut off while it thought")
+            cut.changed, cut.spent = True, reply.usage
+            raise cut
         if "logprobs" in body and reply.logprobs is None and not reply.usage.get("has_logprobs"):
             self._no_logprobs = True
         settings: dict[str, object] = {name: body[name] for name in ("seed", "temperature") if name in body}
@@ -116,20 +126,34 @@ class OpenAIJudge(Judge):
 
     def _messages(self, question: Question) -> list[dict[str, object]]:
         content: list[dict[str, object]] = [{"type": "text", "text": question.text}]
+        messages: list[dict[str, object]] = [{"role": "system", "content": question.system}, {"role": "user", "content": content}]
+        if self._is_video(question):
+            mp4 = self.frames.mp4(question.video, question.frames)
+            content.append({"type": "video_url", "video_url": {"url": data_url(mp4, "video/mp4")}})
+            return messages
         jpegs = self.frames.jpegs(question.video, question.frames)
         for label, jpeg in zip(question.labels, jpegs, strict=True):
             content.append({"type": "text", "text": f"{label}:"})
             content.append({"type": "image_url", "image_url": {"url": data_url(jpeg)}})
-        return [{"role": "system", "content": question.system}, {"role": "user", "content": content}]
+        return messages
+
+    def _is_video(self, question: Question) -> bool:
+        return self.params.video and question.is_timed
+
+    def _is_short(self, question: Question) -> bool:
+        """Whether a few tokens are enough for the answer."""
+        return question.expects == "yes_no" and not self._thinks and self.params.max_tokens > YES_NO_TOKENS
 
     def _body(self, question: Question, sample: int, repeat: int) -> dict[str, object]:
-        short = question.expects == "yes_no"
+        template = {"chat_template_kwargs": self.params.chat_template_kwargs} if self.params.chat_template_kwargs else {}
         body: dict[str, object] = {
             "temperature": self.params.sampling_temperature if sample else self.params.temperature,
             "seed": self.seed + 1000 * repeat + sample,
-            "max_tokens": YES_NO_TOKENS if short else self.params.max_tokens,
+            "max_tokens": YES_NO_TOKENS if self._is_short(question) else self.params.max_tokens,
+            **template,
+            **self.params.extra_body,
         }
-        if short and sample == 0:
+        if question.expects == "yes_no" and sample == 0:
             body |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
         for name in self.dropped & set(body):
             value, instead = body.pop(name), OPTIONAL_FIELDS[name]

@@ -14,7 +14,7 @@ from lookback.backends.runtime import torch_device
 from lookback.errors import BackendUnavailable, Reason
 from lookback.files import sha256_json
 from lookback.hiding import redact
-from lookback.judging.judges.base import Judge, JudgeContext
+from lookback.judging.judges.base import Judge, JudgeContext, chosen_settings
 from lookback.judging.parsing import NO_TOKENS, YES_TOKENS
 from lookback.judging.question import JudgeError, Question, Reply
 from lookback.judging.recording import Identity
@@ -32,6 +32,7 @@ class TransformersJudge(Judge):
             raise BackendUnavailable("The transformers judge needs judging.model", "Name a folder or a hub model that is on disk")
         self.params, self.context = context.params, context
         settings = {"temperature": self.params.temperature, "seed": context.seed, "max_tokens": self.params.max_tokens}
+        settings |= chosen_settings(self.params, "video", "chat_template_kwargs")
         # the name of the folder, not its path: the same checkpoint gives the same answers in any place
         name = Path(context.model).name if Path(context.model).is_dir() else context.model
         self.identity = Identity("transformers", f"transformers/{name}", name, settings=settings)
@@ -80,14 +81,28 @@ class TransformersJudge(Judge):
         return torch_device(BackendOptions(device=usable_device(self.context.device)))
 
     def _inputs(self, processor: Any, question: Question) -> Any:
+        content: list[dict[str, str]] = [{"type": "text", "text": f"{question.system}\n\n{question.text}"}]
+        shown = self._video(content, question) if self.params.video and question.is_timed else self._images(content, question)
+        chat = [{"role": "user", "content": content}]
+        prompt = processor.apply_chat_template(chat, add_generation_prompt=True, **self.params.chat_template_kwargs)
+        return processor(text=[prompt], return_tensors="pt", **shown)
+
+    def _images(self, content: list[dict[str, str]], question: Question) -> dict[str, object]:
         from PIL import Image
 
-        images = [Image.open(io.BytesIO(jpeg)) for jpeg in self.context.frames.jpegs(question.video, question.frames)]
-        content: list[dict[str, str]] = [{"type": "text", "text": f"{question.system}\n\n{question.text}"}]
         for label in question.labels:
             content += [{"type": "text", "text": f"{label}:"}, {"type": "image"}]
-        prompt = processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
-        return processor(text=[prompt], images=images or None, return_tensors="pt")
+        jpegs = self.context.frames.jpegs(question.video, question.frames)
+        return {"images": [Image.open(io.BytesIO(jpeg)) for jpeg in jpegs] or None}
+
+    def _video(self, content: list[dict[str, str]], question: Question) -> dict[str, object]:
+        """All chosen frames as one video; the processor chooses no frames of its own."""
+        content.append({"type": "video"})
+        video = self.context.frames.small_video(question.video, question.frames)
+        count, (height, width) = len(video.frames), video.frames.shape[1:3]
+        facts = {"fps": video.fps, "total_num_frames": count, "duration": count / video.fps, "frames_indices": list(range(count))}
+        metadata = {**facts, "height": height, "width": width}
+        return {"videos": [video.frames], "videos_kwargs": {"do_sample_frames": False, "video_metadata": [[metadata]]}}
 
     def _scores(self, processor: Any, model: Any, inputs: Any) -> Reply:
         """The log-probabilities of the allowed yes and no tokens as the next token, where they are one token for this model."""
@@ -107,5 +122,9 @@ class TransformersJudge(Judge):
         warm = {"temperature": self.params.temperature} if self.params.temperature > 0 else {}
         output = model.generate(**inputs, max_new_tokens=self.params.max_tokens, do_sample=bool(warm), **warm)
         start = inputs["input_ids"].shape[1]
-        text = processor.tokenizer.decode(output[0, start:], skip_special_tokens=True)
-        return Reply(text, usage={"input_tokens": int(start), "output_tokens": int(output.shape[1] - start)})
+        said = output[0, start:]
+        text = processor.tokenizer.decode(said, skip_special_tokens=True)
+        ends = model.generation_config.eos_token_id
+        ended = int(said[-1]) in (ends if isinstance(ends, list) else [ends])
+        usage = {"input_tokens": int(start), "output_tokens": len(said)}
+        return Reply(text, truncated=len(said) >= self.params.max_tokens and not ended, usage=usage)

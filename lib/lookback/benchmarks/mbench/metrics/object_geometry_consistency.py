@@ -46,7 +46,6 @@ def masked_ssim_warp(image_i: ArrayLike, image_j_warped: ArrayLike, mask_i: Arra
     subsets=("object",),
     equation="SSIM(I_i * M_i, warp_j->i(I_j) * M_i)",
     source="MBench section 4.2.1, eq. 4",
-    constants=("fold_pairs", "segment_pairs"),
     pixels=True,
 )
 def score(context: ScoringClip) -> PixelScoring:

@@ -30,9 +30,6 @@ def lighting_score(deviation: float, *, tau: float = TAU) -> float:
     return exp_decay(deviation, tau)
 
 
-SEGMENTS = 4  # the pairs are grouped by time into this many segment pairs (ours: the paper gives no number)
-
-
 @mbench_metric(
     "environment.rendering_lighting",
     title="Rendering, lighting",
@@ -42,16 +39,19 @@ SEGMENTS = 4  # the pairs are grouped by time into this many segment pairs (ours
     subsets=("environment",),
     equation="exp(-D/tau), D = mean of alpha |A_i - A_j| + (1 - alpha) |c_i - c_j|",
     source="MBench section 4.3.2, eq. 9-12",
-    constants=("lighting_alpha", "lighting_tau"),
     pixels=True,
 )
 def score(context: ScoringClip) -> PixelScoring:
-    """Segments of the way out against the matching segments of the way back. Each pair of segments is a unit."""
+    """Segments of the way out against the matching segments of the way back. Each pair of segments is a unit.
+
+    The pairs are grouped by time into `lighting_segments` pairs of segments.
+    """
     pairs = paired_frames(context)
     images = yield Frames(np.unique(pairs.frames))
-    alpha, tau = context.constant("lighting_alpha", ALPHA), context.constant("lighting_tau", TAU)
+    alpha, tau = context.number("lighting_alpha"), context.number("lighting_tau")
+    segments = int(context.number("lighting_segments"))
     units, deviations = [], []
-    for number, group in enumerate(np.array_split(pairs.frames, min(SEGMENTS, len(pairs.frames)))):
+    for number, group in enumerate(np.array_split(pairs.frames, min(segments, len(pairs.frames)))):
         sides = [np.stack([images[int(frame)] for frame in group[:, side]]) for side in (0, 1)]
         deviation = lighting_deviation(sides[0], sides[1], alpha)
         deviations.append(deviation)

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from lookback.artifacts import PoseTrack
 from lookback.artifacts.poses import MAPPED
 from lookback.errors import NotScorable, Reason
-from lookback.measures.frames import MAX_FOLD_PAIRS, MAX_SEGMENT_PAIRS, FramePairs, caption_segment_pairs, fold_pairs
+from lookback.measures.frames import FramePairs, caption_segment_pairs, fold_pairs
 from lookback.measures.geometry import match_sift
 from lookback.media import sample_segments
+from lookback.presets import presets_of
 from lookback.registry import metric
 from lookback.scoring import ScoringClip
 
@@ -24,19 +25,18 @@ SETTINGS = {"A": "mbencha", "T": "mbencht"}
 def mbench_metric(dimension: str, settings: str = "AT", **declaration: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register one scoring function for settings A and T (camera interaction exists in A only)."""
 
+    declaration |= {"presets": presets_of("lookback.benchmarks.mbench", dimension), "range": (0.0, 1.0), "higher_is_better": True}
+
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for setting in settings:
             name = f"{SETTINGS[setting]}.{dimension}"
-            metric(name=name, benchmark="mbench", settings=(setting,), range=(0.0, 1.0), higher_is_better=True, **declaration)(
-                function
-            )
+            metric(name=name, benchmark="mbench", settings=(setting,), **declaration)(function)
         return function
 
     return register
 
 
 Matches = tuple[NDArray[np.float64], NDArray[np.float64]]  # matched pixels (N,2) of two frames
-FRAMES_PER_SEGMENT = 8  # frames of each caption segment that may be paired in T (ours)
 
 
 @dataclass(frozen=True)
@@ -58,31 +58,32 @@ class PairedFrames:
 
 def paired_frames(context: ScoringClip) -> PairedFrames:
     """Fold pairs (A) or caption-segment pairs (T) of the clip, chosen once for all its metrics."""
-    if "paired_frames" not in context.shared:
+    fold, chosen = int(context.number("fold_pairs")), int(context.number("segment_pairs"))
+    key = ("paired_frames", fold, chosen, int(context.number("frames_per_segment")))
+    if key not in context.shared:
         path = context.artifact(PoseTrack)
-        found = _choose(context, path)
+        found = fold_pairs(path.c2w, max_pairs=fold) if context.clip.setting == "A" else _segment_pairs(context, path, chosen)
         mapped = [note for note in path.notes if MAPPED in note]
         note = "; ".join(filter(None, [found.note, *mapped]))
-        context.shared["paired_frames"] = PairedFrames(path, found.pairs, path.frame_index[found.pairs], note)
+        context.shared[key] = PairedFrames(path, found.pairs, path.frame_index[found.pairs], note)
     context.used.add("pose")
-    pairs: PairedFrames = context.shared["paired_frames"]
+    pairs: PairedFrames = context.shared[key]
     return pairs
 
 
-def _choose(context: ScoringClip, path: PoseTrack) -> FramePairs:
-    if context.clip.setting == "A":
-        return fold_pairs(path.c2w, max_pairs=int(context.constant("fold_pairs", MAX_FOLD_PAIRS)))
+def _segment_pairs(context: ScoringClip, path: PoseTrack, most: int) -> FramePairs:
     count = len(context.clip.caption_segments)
     if count < 2:
         raise NotScorable(Reason.MISSING_INPUT, f"{count} caption segments, a return needs at least 2")
-    segments = sample_segments(len(path.frame_index), count, FRAMES_PER_SEGMENT)
-    return caption_segment_pairs(path.c2w, segments, max_pairs=int(context.constant("segment_pairs", MAX_SEGMENT_PAIRS)))
+    segments = sample_segments(len(path.frame_index), count, int(context.number("frames_per_segment")))
+    return caption_segment_pairs(path.c2w, segments, max_pairs=most)
 
 
 def matches(context: ScoringClip, images: dict[int, NDArray[np.uint8]], first: int, second: int) -> Matches:
     """SIFT matches of two frames, computed once for all metrics of the clip."""
-    key = ("matches", first, second)
+    ratio = context.number("match_ratio")
+    key = ("matches", first, second, ratio)
     if key not in context.shared:
-        context.shared[key] = match_sift(images[first], images[second])
+        context.shared[key] = match_sift(images[first], images[second], ratio=ratio)
     found: Matches = context.shared[key]
     return found

@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike
 
 from lookback.benchmarks.mbench.metrics.shared import matches, mbench_metric, paired_frames
 from lookback.errors import NotScorable, Reason
-from lookback.measures.checks import Variant, require_variant
 from lookback.measures.geometry import (
     MIN_MATCHES,
     epipolar_distances,
@@ -17,8 +16,6 @@ from lookback.measures.geometry import (
 )
 from lookback.measures.scores import exp_decay
 from lookback.scoring import Frames, PixelScoring, Scored, ScoringClip, Unit, mean_item
-
-OFFICIAL_SCALE = 5.0  # the README's example (raw 2.964 -> 0.5523) fits exp(-E/5); the paper says exp(-E)
 
 
 def epipolar_error(points_i: ArrayLike, points_j: ArrayLike, fundamental: ArrayLike, *, min_matches: int = MIN_MATCHES) -> float:
@@ -31,10 +28,9 @@ def epipolar_error(points_i: ArrayLike, points_j: ArrayLike, fundamental: ArrayL
     return float((in_i + in_j).mean() / 2.0)
 
 
-def epipolar_score(error: float, *, variant: Variant = "paper") -> float:
-    """exp(-E) (paper), exp(-E/5) (official: fitted to the README's example)."""
-    require_variant(variant, ("paper", "official"))
-    return exp_decay(error, OFFICIAL_SCALE if variant == "official" else 1.0)
+def epipolar_score(error: float, *, tau: float = 1.0) -> float:
+    """exp(-E / tau): the paper has tau 1, the README's example fits 5."""
+    return exp_decay(error, tau)
 
 
 @mbench_metric(
@@ -46,19 +42,13 @@ def epipolar_score(error: float, *, variant: Variant = "paper") -> float:
     subsets=("environment",),
     equation="exp(-E), E = 1/2N sum d(p, F^T p') + d(p', F p)",
     source="MBench section 4.3.1, eq. 7",
-    constants=("fold_pairs", "segment_pairs"),
-    differences={
-        "official": "the README's example fits exp(-E/5), the paper says exp(-E)",
-        "corrected": "pairs from one place have no epipolar line: distance to the point itself",
-    },
-    variants=("paper", "official", "corrected"),
     pixels=True,
 )
 def score(context: ScoringClip) -> PixelScoring:
     """Symmetric epipolar distance over the pairs.
 
-    Two frames taken from one place have no epipolar line. Paper leaves such pairs out (`no_parallax`). For `corrected` the camera
-    only turned, so each point has one expected position, and the distance to it counts.
+    Two frames taken from one place have no epipolar line. The paper leaves such pairs out. Under `no_parallax: by_rotation` the
+    camera only turned, so each point has one expected position, and the distance to it counts.
     """
     pairs = paired_frames(context)
     images = yield Frames(np.unique(pairs.frames))
@@ -67,18 +57,18 @@ def score(context: ScoringClip) -> PixelScoring:
     for row_i, row_j, first, second in pairs:
         name, note = pairs.unit_id(first, second), pairs.note
         try:
-            points_i, points_j = require_matches(*matches(context, images, first, second))
+            points_i, points_j = require_matches(*matches(context, images, first, second), int(context.number("min_matches")))
             try:
                 F = fundamental_from_poses(K[row_i], K[row_j], c2w[row_i], c2w[row_j])
-                error = epipolar_error(points_i, points_j, F)
+                error = epipolar_error(points_i, points_j, F, min_matches=int(context.number("min_matches")))
             except NotScorable as reason:
-                if reason.reason != Reason.NO_PARALLAX or context.variant != "corrected":
+                if reason.reason != Reason.NO_PARALLAX or context.setting("no_parallax") != "by_rotation":
                     raise
                 error, note = (
                     rotation_transfer_error(points_i, points_j, K[row_i], K[row_j], c2w[row_i], c2w[row_j]),
                     "camera only turned",
                 )
-            value = epipolar_score(error, variant="official" if context.variant == "official" else "paper")
+            value = epipolar_score(error, tau=context.number("epipolar_tau"))
             units.append(
                 Unit(name, "pair", value, error, first, second, detail=f"{len(points_i)} matches" + (f"; {note}" if note else ""))
             )

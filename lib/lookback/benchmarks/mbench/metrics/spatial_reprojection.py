@@ -31,9 +31,9 @@ def reprojection_error(
     return float((error_i.mean() + error_j.mean()) / 2.0)
 
 
-def reprojection_score(error: float) -> float:
-    """exp(-E)."""
-    return exp_decay(error)
+def reprojection_score(error: float, *, tau: float = 1.0) -> float:
+    """exp(-E / tau), in the paper with tau 1."""
+    return exp_decay(error, tau)
 
 
 @mbench_metric(
@@ -45,7 +45,6 @@ def reprojection_score(error: float) -> float:
     subsets=("environment",),
     equation="exp(-E), E = 1/N sum |p - K[R|t]X|",
     source="MBench section 4.3.1, eq. 8",
-    constants=("fold_pairs", "segment_pairs"),
     pixels=True,
 )
 def score(context: ScoringClip) -> PixelScoring:
@@ -53,14 +52,15 @@ def score(context: ScoringClip) -> PixelScoring:
     pairs = paired_frames(context)
     images = yield Frames(np.unique(pairs.frames))
     K, c2w = pairs.path.intrinsics, pairs.path.c2w
+    tau, fewest = context.number("reprojection_tau"), int(context.number("min_matches"))
     units = []
     for row_i, row_j, first, second in pairs:
         name = pairs.unit_id(first, second)
         try:
             points_i, points_j = matches(context, images, first, second)
-            error = reprojection_error(points_i, points_j, K[[row_i, row_j]], c2w[row_i], c2w[row_j])
+            error = reprojection_error(points_i, points_j, K[[row_i, row_j]], c2w[row_i], c2w[row_j], min_matches=fewest)
             note = f"{len(points_i)} matches" + (f"; {pairs.note}" if pairs.note else "")
-            units.append(Unit(name, "pair", reprojection_score(error), error, first, second, detail=note))
+            units.append(Unit(name, "pair", reprojection_score(error, tau=tau), error, first, second, detail=note))
         except NotScorable as reason:
             units.append(Unit(name, "pair", None, None, first, second, reason=reason.reason, detail=reason.detail))
     return Scored([mean_item(units)], units)

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, cast
 
 from lookback.benchmarks.mbench.metrics.shared import mbench_metric
-from lookback.errors import NotScorable, Reason
-from lookback.measures.checks import Variant, require_variant
+from lookback.errors import NotScorable, Reason, UsageError
 from lookback.scoring.contract import Item
 
 if TYPE_CHECKING:
     from lookback.judging.verdicts import JudgedClip
 
 LOWEST, HIGHEST = 1, 5
+Scale = Literal["from_one", "of_five"]
 
 
-def rating_score(raw: float, *, variant: Variant = "paper") -> float:
-    """(raw - 1) / 4 (paper), raw / 5 (official: the README's examples fit it) of a rating from 1 to 5."""
-    require_variant(variant, ("paper", "official"))
+def state_progress(raw: float, *, scale: Scale = "from_one") -> float:
+    """A rating from 1 to 5 in [0,1]: (raw - 1) / 4 as the paper says, or raw / 5 (`of_five`), which the README's example fits.
+
+    Of the progress it is the gating weight g: 0 when nothing happened, 1 when the process is fully realised.
+    """
+    if scale not in ("from_one", "of_five"):
+        raise UsageError(f"A rating scores from_one or of_five, not {scale!r}")
     if not LOWEST <= raw <= HIGHEST:
         raise NotScorable(Reason.JUDGE_UNPARSED, f"a rating must lie between {LOWEST} and {HIGHEST}, not {raw}")
-    return raw / HIGHEST if variant == "official" else (raw - LOWEST) / (HIGHEST - LOWEST)
+    return raw / HIGHEST if scale == "of_five" else (raw - LOWEST) / (HIGHEST - LOWEST)
 
 
-def state_progress(raw: float, *, variant: Variant = "paper") -> float:
-    """The gating weight g in [0,1]: 0 when nothing happened, 1 when the process is fully realised."""
-    return rating_score(raw, variant=variant)
+def progress_correctness(raw_progress: float, raw_correctness: float, *, scale: Scale = "from_one", gated: bool = True) -> float:
+    """g * s, with g the normalised progress and s the normalised correctness rating (MBench eq. 14); s alone without the gate."""
+    correctness = state_progress(raw_correctness, scale=scale)
+    return state_progress(raw_progress, scale=scale) * correctness if gated else correctness
 
 
 @mbench_metric(
@@ -36,20 +41,13 @@ def state_progress(raw: float, *, variant: Variant = "paper") -> float:
     roles=(),
     equation="g = (raw - 1) / 4",
     source="MBench section 4.4.1",
-    variants=("paper", "official"),
     subsets=("causal",),
     judge_tasks=("state_progress",),
-    differences={"official": "the README's examples fit raw/5, the paper says (raw - 1)/4"},
 )
-def score_progress(judged: JudgedClip) -> Item:
+def score_progress(context: JudgedClip) -> Item:
     """The rating on [0,1]."""
-    raw = judged.value("state_progress", "state_progress")
-    return Item(state_progress(raw, variant=judged.variant), raw, n_units=1)  # type: ignore[arg-type]
-
-
-def progress_correctness(raw_progress: float, raw_correctness: float, *, variant: Variant = "paper") -> float:
-    """g * s, with g the normalised progress and s the normalised correctness rating (MBench eq. 14)."""
-    return rating_score(raw_progress, variant=variant) * rating_score(raw_correctness, variant=variant)
+    raw = context.value("state_progress", "state_progress")
+    return Item(state_progress(raw, scale=cast(Scale, context.setting("scale"))), raw, n_units=1)
 
 
 @mbench_metric(
@@ -60,14 +58,13 @@ def progress_correctness(raw_progress: float, raw_correctness: float, *, variant
     roles=(),
     equation="g s with g, s = (raw - 1) / 4 of progress and correctness",
     source="MBench eq. 14",
-    variants=("paper", "official"),
     subsets=("causal",),
     judge_tasks=("state_progress", "progress_correctness"),
-    differences={"official": "both factors as raw/5 instead of (raw - 1)/4"},
 )
-def score_correctness(judged: JudgedClip) -> Item:
-    """The gated correctness; `raw` is the rating before the gate."""
-    progress = judged.value("state_progress", "state_progress")
-    raw = judged.value("progress_correctness", "progress_correctness")
-    value = progress_correctness(progress, raw, variant=judged.variant)  # type: ignore[arg-type]
-    return Item(value, raw, n_units=2)
+def score_correctness(context: JudgedClip) -> Item:
+    """The correctness, gated by the progress where the preset says so; `raw` is the rating before the gate."""
+    gated = context.setting("gate") == "by_progress"
+    raw = context.value("progress_correctness", "progress_correctness")
+    progress = context.value("state_progress", "state_progress") if gated else raw
+    value = progress_correctness(progress, raw, scale=cast(Scale, context.setting("scale")), gated=gated)
+    return Item(value, raw, n_units=2 if gated else 1)
