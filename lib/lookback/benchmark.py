@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lookback.agreement.analyse import Analysis
+    from lookback.conditions.construction import Constructor
     from lookback.conditions.plans import Scene
     from lookback.conditions.records import RecordFiles
     from lookback.judging.run import Session
@@ -211,6 +212,10 @@ class Benchmark:
 
     def records(self) -> RecordFiles | None:
         """How its tasks are read before a model has done them, and where the videos belong."""
+        return None
+
+    def constructor(self) -> Constructor | None:
+        """How a set of its samples is built from source videos."""
         return None
 
     def write_scene(self, scene: Scene, video: Path | None, out: Path) -> str:
