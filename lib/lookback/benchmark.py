@@ -16,12 +16,16 @@ from typing import TYPE_CHECKING, ClassVar
 import pandas as pd
 
 from lookback.clips import Clip
+from lookback.errors import UsageError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lookback.agreement.analyse import Analysis
     from lookback.camera.intent import Rule
+    from lookback.conditions.construction import Constructor
+    from lookback.conditions.plans import Scene
+    from lookback.conditions.records import RecordFiles
     from lookback.judging.run import Session
     from lookback.layouts.writing import Writer
     from lookback.params import RunParams
@@ -210,6 +214,18 @@ class Benchmark:
     def exports(self) -> dict[str, Export]:
         """Formats that its users' scripts read, by name."""
         return {}
+
+    def records(self) -> RecordFiles | None:
+        """How its tasks are read before a model has done them, and where the videos belong."""
+        return None
+
+    def constructor(self) -> Constructor | None:
+        """How a set of its samples is built from source videos."""
+        return None
+
+    def write_scene(self, scene: Scene, video: Path | None, out: Path) -> str:
+        """Write a planned scene of a user's own in its layout; a line that says what was written."""
+        raise UsageError(f"{self.title} has no files for planned scenes")
 
     def writer(self) -> Writer | None:
         """Writes datasets in its layout."""

@@ -183,6 +183,32 @@ def _params(output: str, workers: int, sections: dict[str, object]) -> RunParams
     return run_params(output, workers, sections)
 
 
+def run_params(
+    output: str,
+    workers: int,
+    source: str,
+    layout: str,
+    gt_root: str,
+    phases: str,
+    pattern: str,
+    metrics: list[str] | None,
+    backend: list[str] | None,
+) -> RunParams:
+    """The parameters of a run over one dataset without a judge."""
+    extraction: dict[str, object] = {"backends": dict(name_value_pairs(backend, "backend"))}
+    if metrics:
+        extraction["always"] = []
+    return _params(
+        output,
+        workers,
+        {
+            "curation": {"sources": [_source(source, layout, gt_root, phases, pattern)]},
+            "extraction": extraction,
+            "scoring": {"metrics": _names(metrics)},
+        },
+    )
+
+
 def _filters(
     models: list[str] | None,
     subsets: list[str] | None,

@@ -14,6 +14,8 @@ from lookback.registry import benchmark
 
 if TYPE_CHECKING:
     from lookback.agreement.analyse import Analysis
+    from lookback.conditions.construction import Constructor
+    from lookback.conditions.records import RecordFiles
     from lookback.layouts.writing import Writer
     from lookback.published.printed import PrintedPaper
     from lookback.report.paper import PaperData
@@ -111,6 +113,16 @@ class MBench(Benchmark):
         from lookback.exports.run_folder import write_run_folder
 
         return {"mbench": write_run_folder}
+
+    def constructor(self) -> Constructor:
+        from lookback.benchmarks.mbench import construct
+
+        return construct
+
+    def records(self) -> RecordFiles:
+        from lookback.benchmarks.mbench import records
+
+        return records
 
     def writer(self) -> Writer:
         from lookback.benchmarks.mbench import writer

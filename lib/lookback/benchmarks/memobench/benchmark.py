@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lookback.agreement.analyse import Analysis
+    from lookback.conditions.plans import Scene
+    from lookback.conditions.records import RecordFiles
     from lookback.judging.run import Session
     from lookback.layouts.writing import Writer
     from lookback.params import RunParams
@@ -126,6 +128,16 @@ class MemoBench(Benchmark):
         from lookback.exports import main_table_export
 
         return {"memobench": main_table_export("memobench-2", self.title)}
+
+    def records(self) -> RecordFiles:
+        from lookback.benchmarks.memobench import records
+
+        return records
+
+    def write_scene(self, scene: Scene, video: Path | None, out: Path) -> str:
+        from lookback.benchmarks.memobench.plan import write_scene
+
+        return write_scene(scene, video, out)
 
     def writer(self) -> Writer:
         from lookback.benchmarks.memobench import writer

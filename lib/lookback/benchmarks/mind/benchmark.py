@@ -10,6 +10,8 @@ from lookback.benchmark import Benchmark, Export, SelfCheck
 from lookback.registry import benchmark
 
 if TYPE_CHECKING:
+    from lookback.conditions.plans import Scene
+    from lookback.conditions.records import RecordFiles
     from lookback.layouts.writing import Writer
     from lookback.parity import ParityRow
     from lookback.published.printed import PrintedPaper
@@ -42,6 +44,16 @@ class Mind(Benchmark):
         from lookback.benchmarks.mind.export import export_mind
 
         return {"mind": export_mind}
+
+    def records(self) -> RecordFiles:
+        from lookback.benchmarks.mind import records
+
+        return records
+
+    def write_scene(self, scene: Scene, video: Path | None, out: Path) -> str:
+        from lookback.benchmarks.mind.plan import write_scene
+
+        return write_scene(scene, video, out)
 
     def writer(self) -> Writer:
         from lookback.benchmarks.mind import writer

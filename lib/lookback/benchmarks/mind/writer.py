@@ -29,7 +29,7 @@ def write_truth(root: Path, request: Request, truth: Film) -> None:
         return
     place = root / TRUTH / request.setting / "test" / request.subset / request.sample_id
     write_video(place / "video.mp4", truth.frames, request.fps)
-    write_json(place / "action.json", _actions(request, truth))
+    write_json(place / "action.json", action_document(request, truth))
     predicted = truth.c2w[request.mark_time :][:POSES]
     (place / "images.txt").write_text(colmap_images(predicted), encoding="utf-8")
 
@@ -69,7 +69,8 @@ def _angles(c2w: NDArray[np.float64]) -> dict[str, float]:
     return {"x": 0.0, "y": round(float(pitch), 6), "z": round(float(yaw), 6)}
 
 
-def _actions(request: Request, truth: Film) -> dict[str, Any]:
+def action_document(request: Request, truth: Film) -> dict[str, Any]:
+    """The content of action.json: the action of every frame, and where camera and actor are."""
     rows = []
     for index, (row, pose) in enumerate(zip(to_mind(request.camera, "code"), truth.c2w, strict=True)):
         camera = {"camera_pos": _place(pose[:3, 3]), "camera_rpy": _angles(pose)}

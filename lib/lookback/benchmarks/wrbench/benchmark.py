@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lookback.agreement.analyse import Analysis
+    from lookback.conditions.records import RecordFiles
     from lookback.judging.run import Session
     from lookback.layouts.writing import Writer
     from lookback.parity import ParityRow
@@ -143,6 +144,11 @@ class WRBench(Benchmark):
         from lookback.exports import main_table_export
 
         return {"wrbench": main_table_export("wrbench-2", self.title), "preferences": export_preferences}
+
+    def records(self) -> RecordFiles:
+        from lookback.benchmarks.wrbench import records
+
+        return records
 
     def writer(self) -> Writer:
         from lookback.benchmarks.wrbench import writer

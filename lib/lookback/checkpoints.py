@@ -1,0 +1,165 @@
+"""Score the clips of a model's checkpoints while it trains, and keep a curve per metric.
+
+Every folder below the watched one is a checkpoint: a dataset in any layout, or plain videos. A number in its name is its step. It
+is scored once its files have not changed for a while (or a file `DONE` lies in it), and again when they change. A training loop can
+call `score_checkpoint` itself instead of having the folder watched.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lookback import stages
+from lookback.errors import LookbackError
+from lookback.figures import save_figure, style
+from lookback.files import sha256_json, write_json, write_text
+from lookback.names import one_line
+from lookback.params import RunParams
+from lookback.pipeline.lock import run_lock
+from lookback.registry import METRICS
+from lookback.scoring.aggregate import aggregate, with_clip_facts
+from lookback.tables import csv_text, read_table
+
+STATE, CURVE, RUNS = "checkpoints.json", "curve.csv", "checkpoints"
+DONE = "DONE"
+BY = ("benchmark", "metric", "variant", "phase")
+COLUMNS = ["checkpoint", "step", *BY, "mean", "ci_low", "ci_high", "n", "n_items", "n_clusters", "ci_note", "reasons"]
+STAGES = ("curation", "extraction", "scoring", "judging")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One folder of clips, and a hash of the names, sizes and times of its files."""
+
+    folder: Path
+    state: str
+    settled: bool
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def step(self) -> int | None:
+        """The last number in the name."""
+        numbers = re.findall(r"\d+", self.name)
+        return int(numbers[-1]) if numbers else None
+
+
+def checkpoints(folder: Path, settle_s: float) -> list[Checkpoint]:
+    """The checkpoints of a folder in the order of their steps."""
+    if not folder.is_dir():
+        raise LookbackError(f"{folder}: there is no such folder to watch")
+    found = [_checkpoint(each, settle_s) for each in sorted(folder.iterdir()) if each.is_dir() and not each.name.startswith(".")]
+    return sorted((each for each in found if each is not None), key=lambda each: (each.step is None, each.step or 0, each.name))
+
+
+def _checkpoint(folder: Path, settle_s: float) -> Checkpoint | None:
+    files = [(str(path.relative_to(folder)), path.stat()) for path in sorted(folder.rglob("*")) if path.is_file()]
+    if not files:
+        return None
+    newest = max(facts.st_mtime for _, facts in files)
+    settled = (folder / DONE).is_file() or time.time() - newest >= settle_s
+    return Checkpoint(folder, sha256_json([[name, facts.st_size, facts.st_mtime_ns] for name, facts in files])[:16], settled)
+
+
+def watch(folder: Path, params: RunParams, settle_s: float, every_s: float, once: bool) -> Iterator[str]:
+    """Score new and changed checkpoints as they settle; one line each. Goes on until it is interrupted, or once over."""
+    while True:
+        scored = _scored(params.paths.root)
+        for checkpoint in checkpoints(folder, settle_s):
+            if checkpoint.settled and scored.get(checkpoint.name, {}).get("state") != checkpoint.state:
+                yield _line(checkpoint, score_checkpoint(checkpoint, params))
+        if once:
+            return
+        time.sleep(every_s)
+
+
+def score_checkpoint(checkpoint: Checkpoint, params: RunParams) -> dict[str, Any]:
+    """Score one checkpoint, add it to the curve, and draw the curve again. If it cannot be scored, the reason is recorded."""
+    root = params.paths.root
+    source = params.curation.sources[0].model_copy(update={"root": str(checkpoint.folder.absolute())})
+    own = params.changed(curation={"sources": [source]}).model_copy(update={"output": str(root / RUNS / checkpoint.name)})
+    problem, rows = "", pd.DataFrame(columns=COLUMNS)
+    started = time.monotonic()
+    try:
+        with run_lock(own.paths.root):
+            for name in STAGES:
+                tables = getattr(stages, name)(own)
+        rows = _rows(checkpoint, tables["gated"], read_table(own.paths.tables, "clips"), params.seed, params.scoring.resamples)
+    except LookbackError as error:
+        problem = one_line(str(error))
+    record = {
+        "step": checkpoint.step,
+        "state": checkpoint.state,
+        "seconds": round(time.monotonic() - started, 1),
+        "problem": problem,
+    }
+    write_json(root / STATE, {**_scored(root), checkpoint.name: record})
+    curve = pd.concat([each for each in (_others(root, checkpoint.name), rows) if len(each)] or [rows], ignore_index=True)
+    curve = curve.sort_values([*BY, "step", "checkpoint"], ignore_index=True)
+    write_text(root / CURVE, csv_text(curve))
+    draw_curve(curve, root)
+    return {**record, "rows": len(rows), "scored": int(rows["mean"].notna().sum())}
+
+
+def _rows(checkpoint: Checkpoint, items: pd.DataFrame, clips: pd.DataFrame, seed: int, resamples: int) -> pd.DataFrame:
+    found = aggregate(with_clip_facts(items, clips), by=BY, seed=seed, resamples=resamples)
+    return found.assign(checkpoint=checkpoint.name, step=checkpoint.step)[COLUMNS]
+
+
+def _scored(root: Path) -> dict[str, dict[str, Any]]:
+    try:
+        known: dict[str, dict[str, Any]] = json.loads((root / STATE).read_text(encoding="utf-8"))
+        return known
+    except (OSError, ValueError):
+        return {}
+
+
+def _others(root: Path, name: str) -> pd.DataFrame:
+    """The curve without one checkpoint."""
+    if not (root / CURVE).is_file():
+        return pd.DataFrame(columns=COLUMNS)
+    known = pd.read_csv(root / CURVE, keep_default_na=True, dtype={"checkpoint": str, "phase": str})
+    known["phase"] = known["phase"].fillna("")
+    return known[known["checkpoint"] != name]
+
+
+def _line(checkpoint: Checkpoint, done: dict[str, Any]) -> str:
+    if done["problem"]:
+        return f"{one_line(checkpoint.name)}: not scored, {done['problem']}"
+    return f"{one_line(checkpoint.name)}: {done['scored']} of {done['rows']} metrics have values, {done['seconds']:.0f} s"
+
+
+def draw_curve(curve: pd.DataFrame, root: Path) -> None:
+    """One panel per metric and phase: the mean over steps with its interval. Checkpoints without a number stand in order."""
+    import matplotlib.pyplot as plt
+
+    drawn = curve[curve["mean"].notna()]
+    groups = list(drawn.groupby(["metric", "phase"], sort=True))
+    if not groups:
+        return
+    columns = min(3, len(groups))
+    with style():
+        rows = -(-len(groups) // columns)
+        figure, axes = plt.subplots(rows, columns, figsize=(3.2 * columns, 2.4 * rows), squeeze=False, layout="constrained")
+        for panel, ((metric, phase), part) in zip(axes.flat, groups, strict=False):
+            steps = part["step"].where(part["step"].notna(), pd.Series(range(len(part)), index=part.index)).astype(float)
+            panel.plot(steps, part["mean"], marker="o", markersize=3)
+            panel.fill_between(steps, part["ci_low"].astype(float), part["ci_high"].astype(float), alpha=0.2)
+            direction = "higher is better" if METRICS.get(str(metric)).higher_is_better else "lower is better"
+            panel.set_title(f"{metric} {phase}".strip(), fontsize=8)
+            panel.set_xlabel(f"step ({direction})", fontsize=7)
+        for panel in list(axes.flat)[len(groups) :]:
+            panel.set_axis_off()
+        caption = "Mean score per checkpoint with its 95 % interval over scenes; no band where too few scenes allow one."
+        save_figure(figure, root / "figures", "checkpoint_curve", caption)
+        plt.close(figure)

@@ -1,0 +1,54 @@
+"""`lookback construct`: build a benchmark set from source videos with a vision-language model and human review."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lookback.cli.choices import ChoosingCommand
+from lookback.names import one_line
+from lookback.paths import portable
+
+
+def register(app: typer.Typer) -> None:
+    app.command(cls=ChoosingCommand)(construct)
+
+
+def construct(
+    videos: Annotated[str, typer.Argument(help="The folder of source videos.")],
+    output: Annotated[str, typer.Option(help="The folder for the set: mbench_a, mbench_t, review.csv and the recorded answers.")],
+    vlm_judge: Annotated[str, typer.Option(help="One of {judges}; it must look at frames.")] = "openai",
+    vlm_model: Annotated[str, typer.Option(envvar="MBENCH_VLM_MODEL")] = "",
+    vlm_base_url: Annotated[str, typer.Option(envvar="MBENCH_VLM_BASE_URL")] = "",
+    n_frames: Annotated[int, typer.Option(help="Frames shown per video.")] = 8,
+    max_calls: Annotated[int, typer.Option(help="Stop after this many calls; 0 means no limit.")] = 0,
+    review: Annotated[
+        bool, typer.Option("--review", help="Ask nobody: apply review.csv and remove what people do not keep.")
+    ] = False,
+) -> None:
+    """Build a benchmark set from source videos: select, describe, divide. Answers are recorded and never asked twice."""
+    from lookback.judging.session import asking
+    from lookback.registry import BENCHMARKS
+
+    builder = next(found for each in BENCHMARKS if (found := each.constructor()) is not None)
+    if review:
+        kept, removed, waiting = builder.apply_review(Path(output))
+        print(f"{len(kept)} kept, {len(removed)} removed, {len(waiting)} not reviewed yet")
+        return
+    judging: dict[str, object] = {
+        "judge": vlm_judge,
+        "model": vlm_model,
+        "base_url": vlm_base_url,
+        "max_calls": max_calls or None,
+        "also": [],
+    }
+    with asking(judging, Path(output) / "recordings") as ask:
+        drafts = builder.construct(Path(videos), Path(output), ask, n_frames)
+    for draft in drafts:
+        print(one_line(f"{draft.sample_id}: {draft.problem or f'{draft.subset}, {draft.action}'}"))
+    written = sum(not draft.problem for draft in drafts)
+    print(
+        f"{written} of {len(drafts)} videos are drafts in {portable(Path(output))}; write yes or no into review.csv, then --review"
+    )

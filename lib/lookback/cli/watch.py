@@ -1,0 +1,41 @@
+"""`lookback watch`: score the clips of new checkpoints as they appear."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lookback.cli.choices import ChoosingCommand
+from lookback.cli.evaluate import Backend, Csv, GtRoot, Layout, Pattern, Phases, Workers, run_params
+from lookback.paths import RunPaths, portable
+
+
+def register(app: typer.Typer) -> None:
+    app.command(cls=ChoosingCommand)(watch)
+
+
+def watch(
+    folder: Annotated[str, typer.Argument(help="The folder in which every checkpoint has a folder of clips.")],
+    run: Annotated[str, typer.Option(help="The name of the run (outputs/NAME), or a folder.")],
+    metrics: Csv = None,
+    layout: Layout = "auto",
+    gt_root: GtRoot = "",
+    phases: Phases = "",
+    pattern: Pattern = "",
+    workers: Workers = 2,
+    backend: Backend = None,
+    settle_s: Annotated[float, typer.Option(help="Seconds without a change until a checkpoint counts as complete.")] = 30.0,
+    every_s: Annotated[float, typer.Option(help="Seconds between looks at the folder.")] = 30.0,
+    once: Annotated[bool, typer.Option("--once", help="Score what is there and end.")] = False,
+) -> None:
+    """Score new checkpoints as they appear and keep a curve per metric with intervals. Ctrl-C ends it; nothing is lost."""
+    from lookback.checkpoints import CURVE
+    from lookback.checkpoints import watch as look
+
+    output = Path(run) if "/" in run else RunPaths.of(run).root
+    params = run_params(str(output), workers, folder, layout, gt_root, phases, pattern, metrics, backend)
+    for line in look(Path(folder), params, settle_s, every_s, once):
+        print(line, flush=True)
+    print(f"the curve is {portable(output / CURVE)}")

@@ -1,0 +1,241 @@
+"""Write conditions: for every record, the prompt and the files that one model takes, and a line in `conditions.jsonl`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lookback.camera.intent import to_grammar
+from lookback.camera.requests import target_path
+from lookback.camera.text import to_text
+from lookback.conditions.interface import CONTINUOUS, Interface
+from lookback.conditions.records import Record, RecordFiles
+from lookback.errors import ContractError, ParameterError, UsageError, hint
+from lookback.files import sha256_json
+from lookback.layouts.documents import Document, read_jsonl
+from lookback.layouts.reading import Breach
+from lookback.layouts.writing import write_array, write_json, write_jsonl
+from lookback.names import one_line
+from lookback.paths import portable
+from lookback.progress import track
+from lookback.registry import BENCHMARKS
+
+LIST = "conditions.jsonl"
+FOLDER = "conditions"  # of the files that the lines name
+
+
+@dataclass(frozen=True)
+class Built:
+    """How many conditions were written, and one line for every record that could not be used."""
+
+    folder: Path
+    written: int
+    refused: list[str]
+
+
+def record_files(benchmark: str) -> RecordFiles:
+    """How a benchmark reads and delivers its records; a UsageError for one that has none."""
+    having = [each.name for each in BENCHMARKS if each.records() is not None]
+    files = BENCHMARKS.get(benchmark).records()
+    if files is None:
+        raise UsageError(f"The benchmark '{benchmark}' has no records to make conditions from; {hint(benchmark, having)}")
+    return files
+
+
+def build_conditions(
+    benchmark: str, source: Path, interface: Interface, out: Path, cameras: Sequence[str] = (), limit: int = 0, seed: int = 0
+) -> Built:
+    """Write the conditions of every record below `out`. Nothing that is there already is lost: other models keep their lines."""
+    files = record_files(benchmark)
+    refused: list[str] = []
+    rows: list[dict[str, Any]] = []
+    for number, record in enumerate(track(files.read(source, interface, cameras), "conditions", unit="record")):
+        if limit and len(rows) >= limit:
+            break
+        if isinstance(record, Breach):
+            refused.append(one_line(str(record)))
+            continue
+        try:
+            rows.append(_condition(files, record, interface, out, source, seed + number))
+        except ParameterError as error:
+            refused.append(one_line(f"{record.clip_id}: {error}"))
+    if not rows and not refused:
+        raise ContractError(f"{portable(source)} holds no records of {benchmark}")
+    clips = [row["clip_id"] for row in rows]
+    if twice := next((clip for clip in clips if clips.count(clip) > 1), None):
+        raise ContractError(f"{portable(source)}: the record '{twice}' occurs twice; give every record a name of its own")
+    others = [row for row in _lines(out) if row["model"] != interface.model]
+    write_jsonl(out / LIST, [*others, *rows])
+    return Built(out, len(rows), refused)
+
+
+def read_conditions(folder: Path) -> list[dict[str, Any]]:
+    """The lines of a folder that `lookback conditions make` wrote, or a ContractError."""
+    if not (folder / LIST).is_file():
+        raise UsageError(f"{portable(folder)} has no {LIST}; write it with `lookback conditions make`")
+    return _lines(folder)
+
+
+def _lines(folder: Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    if not (folder / LIST).is_file():
+        return rows
+    for where, value in read_jsonl(folder / LIST):
+        try:
+            if isinstance(value, Breach):
+                raise value
+            line = Document(value, where)
+            for name in ("clip_id", "model", "benchmark", "output", "hash"):
+                line.text(name)
+            rows.append(dict(line.value))
+        except Breach as breach:
+            raise ContractError(str(breach)) from None
+    return rows
+
+
+def _condition(files: RecordFiles, record: Record, interface: Interface, out: Path, source: Path, seed: int) -> dict[str, Any]:
+    """Write the files of one condition; its line for the list."""
+    if interface.wants_image and record.image is None:
+        raise ParameterError(f"the model takes a first frame, and {record.clip_id} has none")
+    place = f"{FOLDER}/{interface.model}/{file_name(record.setting, record.clip_id)}"
+    row = {
+        "benchmark": record.benchmark,
+        "model": interface.model,
+        "setting": record.setting,
+        "clip_id": record.clip_id,
+        "sample_id": record.sample_id,
+        "condition_id": record.condition_id,
+        "scene": record.scene,
+        "prompt": prompt_for(record, interface),
+        "segments": list(record.segments),
+        "image": str(record.image.absolute()) if record.image and interface.wants_image else "",
+        "camera": to_grammar(record.camera) if record.camera else "",
+        "takes": interface.takes,
+        **_control_files(record, interface, out, place),
+        "output": files.video(record, interface.model),
+        "frames": interface.frames,
+        "fps": interface.fps,
+        "width": interface.size[0],
+        "height": interface.size[1],
+        "seed": seed,
+        "source": str(source.absolute()),
+    }
+    files.beside(out, record, interface)
+    line = {**row, "hash": sha256_json([row, interface.model_dump(mode="json")])[:16]}
+    write_json(out / f"{place}.json", {**line, "interface": interface.model_dump(mode="json"), "facts": dict(record.facts)})
+    return line
+
+
+def file_name(setting: str, clip_id: str) -> str:
+    """A file name for a record."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join(filter(None, [setting, clip_id]))).strip("-.")
+
+
+def prompt_for(record: Record, interface: Interface) -> str:
+    """The text that the model gets: with the camera in words exactly when it has no other input for the camera."""
+    if interface.takes == "text" and record.text_only:
+        said = record.spoken.removeprefix(record.prompt).strip()
+        return " ".join(filter(None, [record.text_only, said or (to_text(record.camera) if record.camera else "")]))
+    return record.spoken if interface.says_camera else record.prompt
+
+
+def _control_files(record: Record, interface: Interface, out: Path, place: str) -> dict[str, str]:
+    """The camera path or the actions, in the form that the model takes; `path` and `actions` are relative to the folder."""
+    none = {"path": "", "actions": ""}
+    if interface.says_camera or (record.camera is None and record.path is None):
+        return none
+    if interface.takes == "camera-path":
+        return {**none, "path": _write_path(record, interface, out, place)}
+    if record.camera is None:
+        raise ParameterError(f"the model takes actions, and {record.clip_id} has a camera path only")
+    told = interface.delivered(record.camera)
+    if interface.takes == "discrete-actions":
+        name = f"{place}.actions.json"
+        write_json(out / name, {"actions": interface.tokens(told), "fps": interface.fps})
+    else:
+        name = f"{place}.actions.npy"
+        write_array(out / name, interface.steps(told))
+        write_json(out / f"{place}.actions.columns.json", list(CONTINUOUS))
+    return {**none, "actions": name}
+
+
+def _write_path(record: Record, interface: Interface, out: Path, place: str) -> str:
+    c2w = record.path if record.path is not None else target_path(interface.delivered(record.camera))  # type: ignore[arg-type]
+    width, height = interface.size
+    focal = 0.5 / np.tan(np.radians(interface.fov_deg) / 2)  # in picture widths
+    if interface.file == "cameractrl":
+        w2c = np.linalg.inv(c2w)
+        rows = [
+            f"{index} {focal:.9g} {focal * width / height:.9g} 0.5 0.5 0 0 "
+            + " ".join(f"{value:.9g}" for value in pose[:3].ravel())
+            for index, pose in enumerate(w2c)
+        ]
+        name = f"{place}.path.txt"
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_text("\n".join(rows) + "\n", encoding="utf-8")
+        return name
+    poses = interface.converted(c2w)
+    if interface.file == "npy":
+        name = f"{place}.path.npy"
+        write_array(out / name, poses)
+        return name
+    name = f"{place}.path.json"
+    facts: Mapping[str, Any] = {
+        "axes": interface.axes,
+        "matrix": interface.matrix,
+        "fps": interface.fps,
+        "fov_deg": interface.fov_deg,
+    }
+    write_json(out / name, {**facts, "poses": poses.tolist()})
+    return name
+
+
+def read_condition(folder: Path, row: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of the list with the `interface` it was made for and the `facts` of its record."""
+    found: dict[str, Any] = json.loads(_record_path(folder, row).read_text(encoding="utf-8"))
+    return found
+
+
+def _record_path(folder: Path, row: Mapping[str, Any]) -> Path:
+    return folder / FOLDER / row["model"] / f"{file_name(row['setting'], row['clip_id'])}.json"
+
+
+def command_values(folder: Path, row: Mapping[str, Any], output: Path) -> dict[str, str]:
+    """What the placeholders of a generator command stand for."""
+    files = {name: str((folder / row[name]).absolute()) if row[name] else "" for name in ("path", "actions")}
+    plain = {name: str(row[name]) for name in ("prompt", "image", "camera", "frames", "fps", "width", "height", "seed", "clip_id")}
+    return {**plain, **files, "record": str(_record_path(folder, row).absolute()), "output": str(output)}
+
+
+PLACEHOLDERS = (
+    "prompt",
+    "image",
+    "camera",
+    "frames",
+    "fps",
+    "width",
+    "height",
+    "seed",
+    "clip_id",
+    "path",
+    "actions",
+    "record",
+    "output",
+)
+
+
+def filled(template: Sequence[str], values: Mapping[str, str]) -> list[str]:
+    """The command with its placeholders filled in; an unknown placeholder is a UsageError."""
+    command = []
+    for part in template:
+        for name in re.findall(r"\{(\w*)\}", part):
+            if name not in values:
+                raise UsageError(f"The command has the placeholder '{{{name}}}'; {hint(name, PLACEHOLDERS, 'placeholders')}")
+        command.append(re.sub(r"\{(\w+)\}", lambda found: values[found[1]], part))
+    return command

@@ -1,0 +1,164 @@
+"""Run a user's command for every condition: several at a time, with a time limit, and again only where the video is missing.
+
+The command writes the video to a temporary place. It is moved to its own only after it was decoded, so a command that fails, hangs
+or writes a broken file leaves nothing behind that looks like a result. `generation.jsonl` gets one line per attempt.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from lookback.conditions.build import command_values, filled, read_condition, read_conditions, record_files
+from lookback.errors import MediaError, UsageError
+from lookback.files import sha256_json
+from lookback.media import open_video
+from lookback.names import one_line
+from lookback.progress import track
+
+LOG = "generation.jsonl"
+LAST = 2000  # characters of a command's output that are kept
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One try to make one video."""
+
+    model: str
+    clip_id: str
+    hash: str  # of the condition and the command
+    ok: bool
+    seconds: float
+    problem: str = ""
+    at: str = ""
+
+
+def generate(
+    folder: Path, command: str, model: str = "", workers: int = 1, timeout_s: float = 3600.0, limit: int = 0
+) -> list[Attempt]:
+    """Make the videos that are missing or were made under another condition. The attempts of this call, failed ones too."""
+    template = shlex.split(command)
+    if not template or not any("{output}" in part for part in template):
+        raise UsageError("The command must name {output}, the video to write; for example: python make.py {prompt} {output}")
+    rows = [row for row in read_conditions(folder) if not model or row["model"] == model]
+    if not rows:
+        raise UsageError(f"{folder} has no conditions for the model '{model}'")
+    filled(template, command_values(folder, rows[0], folder))  # an unknown placeholder is refused before any work
+    made = finished(folder)
+    waiting = [row for row in rows if not _is_done(folder, row, command, made)][: limit or None]
+    attempts = list(_run(folder, template, command, waiting, workers, timeout_s))
+    write_documents(folder, rows)
+    return attempts
+
+
+def finished(folder: Path) -> dict[tuple[str, str], str]:
+    """(model, clip) -> the hash of the condition and command of its last good video."""
+    found: dict[tuple[str, str], str] = {}
+    log = folder / LOG
+    for line in log.read_text(encoding="utf-8").splitlines() if log.is_file() else []:
+        with suppress(ValueError, KeyError, TypeError):  # a line that a killed run cut short
+            attempt = json.loads(line)
+            if attempt["ok"]:
+                found[attempt["model"], attempt["clip_id"]] = attempt["hash"]
+    return found
+
+
+def _is_done(folder: Path, row: Mapping[str, Any], command: str, made: Mapping[tuple[str, str], str]) -> bool:
+    return made.get((row["model"], row["clip_id"])) == _identity(row, command) and (folder / row["output"]).is_file()
+
+
+def _identity(row: Mapping[str, Any], command: str) -> str:
+    return sha256_json([row["hash"], command])[:16]
+
+
+def _run(
+    folder: Path, template: Sequence[str], command: str, rows: Sequence[Mapping[str, Any]], workers: int, timeout_s: float
+) -> Iterator[Attempt]:
+    with ThreadPoolExecutor(max_workers=max(1, workers)) as pool, (folder / LOG).open("a", encoding="utf-8") as log:
+        jobs = [pool.submit(_attempt, folder, template, command, row, timeout_s) for row in rows]
+        try:
+            for job in track(as_completed(jobs), "generating", total=len(jobs), unit="video"):
+                attempt = job.result()
+                log.write(json.dumps(asdict(attempt), ensure_ascii=False) + "\n")
+                log.flush()
+                yield attempt
+        except BaseException:
+            for job in jobs:
+                job.cancel()
+            raise
+
+
+def _attempt(folder: Path, template: Sequence[str], command: str, row: Mapping[str, Any], timeout_s: float) -> Attempt:
+    started = time.monotonic()
+    target = folder / row["output"]
+    part = target.with_name(f".part-{target.name}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    problem = _call(filled(template, command_values(folder, row, part.absolute())), timeout_s) or _readable(part)
+    if problem:
+        part.unlink(missing_ok=True)
+    else:
+        part.replace(target)
+    took = round(time.monotonic() - started, 3)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Attempt(row["model"], row["clip_id"], _identity(row, command), not problem, took, one_line(problem), now)
+
+
+def _call(command: Sequence[str], timeout_s: float) -> str:
+    """What went wrong with the command, in one sentence; empty when it ended well. It and its children end with the time limit."""
+    try:
+        child = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+        )
+    except OSError as error:
+        return f"the command '{command[0]}' cannot be started ({error.strerror or error})"
+    try:
+        output, _ = child.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        _end(child)
+        return f"the command ran longer than {timeout_s:g} s and was ended"
+    except BaseException:
+        _end(child)
+        raise
+    if child.returncode == 0:
+        return ""
+    said = output[-LAST:].decode("utf-8", "replace").strip().splitlines()
+    return f"the command ended with {child.returncode}{f': {said[-1]}' if said else ''}"
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+
+
+def _readable(video: Path) -> str:
+    """What is wrong with the written video; empty when its first and last frame can be decoded."""
+    if not video.is_file() or not video.stat().st_size:
+        return "the command ended well but wrote no video"
+    try:
+        with open_video(video) as reader:
+            reader.read([0, reader.info.n_frames - 1])
+    except MediaError as error:
+        return f"the video cannot be read: {str(error).replace(str(video), video.name)}"
+    return ""
+
+
+def write_documents(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """The dataset's documents over the videos that exist, per benchmark and model."""
+    groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if (folder / row["output"]).is_file():
+            groups.setdefault((row["benchmark"], row["model"], row["source"]), []).append(read_condition(folder, row))
+    for (benchmark, _, source), done in groups.items():
+        record_files(benchmark).finish(folder, Path(source), done)

@@ -1,0 +1,134 @@
+"""What a model takes, declared in YAML: text, a first frame, a camera path or actions, with frame count, rate, size and axes."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from lookback.camera.intent import SIGNS, CameraIntent, Motion, Segment
+from lookback.camera.poses import Poses, inverse
+from lookback.errors import ParameterError, UsageError, hint
+from lookback.yaml_files import parse_yaml
+
+# rows: the axes of the convention in OpenCV's (x right, y down, z forward)
+AXES = {
+    "opencv": np.diag([1.0, 1.0, 1.0]),
+    "opengl": np.diag([1.0, -1.0, -1.0]),  # x right, y up, z backward
+    "unreal": np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, -1.0, 0.0]]),  # x forward, y right, z up (left-handed)
+}
+HOLD = "hold"
+WORDS = (*(f"{kind}_{direction}" for kind, directions in SIGNS.items() for direction in directions), HOLD)
+CONTINUOUS = ("yaw_deg", "pitch_deg", "roll_deg", "right", "down", "forward")  # per frame, since the frame before
+
+
+class Interface(BaseModel):
+    """One model's interface. A field that the model does not use keeps its default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    takes: Literal["text", "text+image", "camera-path", "discrete-actions", "continuous-actions"]
+    image: bool = True  # of path and action models: whether they get the first frame, too
+    frames: int = Field(default=81, ge=2, le=100_000)
+    fps: float = Field(default=16.0, gt=0)
+    size: tuple[Annotated[int, Field(ge=16)], Annotated[int, Field(ge=16)]] = (832, 480)  # width, height
+    fov_deg: float = Field(default=60.0, gt=0, lt=180)  # horizontal
+    axes: Literal["opencv", "opengl", "unreal"] = "opencv"
+    matrix: Literal["c2w", "w2c"] = "c2w"
+    file: Literal["npy", "json", "cameractrl"] = "npy"  # of a camera path
+    rotation_gain: float = Field(default=1.0, gt=0)  # what the model needs to be told to turn by the angle that is asked
+    translation_gain: float = Field(default=1.0, gt=0)
+    actions: dict[str, str] = {}  # of discrete actions: our word -> the model's token; empty: our words
+    condition_type: str = ""  # the viewpoint condition type of result tables; empty: prompt-only or model-inferred
+
+    @property
+    def wants_image(self) -> bool:
+        return self.takes == "text+image" or (self.takes not in ("text", "text+image") and self.image)
+
+    @property
+    def says_camera(self) -> bool:
+        """Whether the camera is described in the prompt, because the model has no other input for it."""
+        return self.takes in ("text", "text+image")
+
+    @property
+    def viewpoint(self) -> str:
+        return self.condition_type or ("prompt-only" if self.says_camera else "model-inferred")
+
+    def delivered(self, intent: CameraIntent) -> CameraIntent:
+        """The motions as the model must be told them."""
+        gains = {kind: self.rotation_gain if kind in ("yaw", "pitch", "roll") else self.translation_gain for kind in SIGNS}
+        return CameraIntent(
+            tuple(
+                Segment(
+                    tuple(Motion(each.kind, each.direction, each.amount * gains[each.kind]) for each in part.motions), part.frames
+                )
+                for part in intent.segments
+            ),
+            intent.name,
+        )
+
+    def converted(self, c2w: Poses) -> Poses:
+        """OpenCV camera-to-world poses in the model's axes; the first pose stays the identity if it is one."""
+        change = np.eye(4)
+        change[:3, :3] = AXES[self.axes]
+        poses: Poses = change @ np.asarray(c2w, np.float64) @ np.linalg.inv(change)
+        return inverse(poses) if self.matrix == "w2c" else poses
+
+    def tokens(self, intent: CameraIntent) -> list[str]:
+        """One token per frame; motions at once are joined by `+`. A motion without a token is a ParameterError."""
+        tokens: list[str] = []
+        for part in intent.segments:
+            words = [f"{each.kind}_{each.direction}" for each in part.motions] or [HOLD]
+            for word in words:
+                if self.actions and word not in self.actions:
+                    raise ParameterError(f"the model has no action for '{word}'; it has {', '.join(self.actions)}")
+            tokens += ["+".join(self.actions.get(word, word) for word in words)] * part.frames
+        return tokens
+
+    def steps(self, intent: CameraIntent) -> np.ndarray:
+        """Continuous actions (frames, 6): the change of every channel since the frame before; the first row is zero."""
+        columns = {"yaw": 0, "pitch": 1, "roll": 2, "pan": 3, "crane": 4, "dolly": 5}
+        steps = np.zeros((intent.frames, len(CONTINUOUS)))
+        start = 0
+        for part in intent.segments:
+            for each in part.motions:
+                steps[start + 1 : start + part.frames, columns[each.kind]] = each.signed_amount / (part.frames - 1)
+            start += part.frames
+        return steps
+
+
+def examples() -> list[str]:
+    """The names of the interfaces that come with the package."""
+    folder = resources.files("lookback.conditions") / "interfaces"
+    return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+
+
+def read_interface(name: str) -> Interface:
+    """An interface from a YAML file, or one that comes with the package, by name."""
+    path = Path(name).expanduser()
+    if path.suffix.lower() in (".yaml", ".yml"):
+        if not path.is_file():
+            raise UsageError(
+                f"{path}: there is no such interface file; `lookback conditions interfaces` lists those of the package"
+            )
+        text = path.read_text(encoding="utf-8", errors="replace")
+    elif name in examples():
+        text = (resources.files("lookback.conditions") / "interfaces" / f"{name}.yaml").read_text(encoding="utf-8")
+    else:
+        raise UsageError(f"There is no interface '{name}'; {hint(name, examples())} or name a YAML file")
+    try:
+        return Interface.model_validate(parse_yaml(text) or {})
+    except ValueError as error:
+        raise ParameterError(f"{name}: {first_problem(error)}") from None
+
+
+def first_problem(error: ValueError) -> str:
+    """The first thing that is wrong with a document, in one sentence."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors()[0]
+    return f"'{'.'.join(map(str, first['loc'])) or 'the file'}': {first['msg'].lower()}"

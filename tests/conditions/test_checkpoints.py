@@ -1,0 +1,78 @@
+"""Checkpoints of a training run: which are scored, when, and what the curve holds."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from lookback.checkpoints import DONE, checkpoints
+from lookback.cli.app import app
+from lookback.media import encode
+from typer.testing import CliRunner
+
+METRIC = "wrbench.visual_integrity"
+SCORED = re.compile(r"(step-\d+): \d+ of \d+ metrics have values")
+
+
+def write_checkpoint(folder, scenes, wrong):
+    """WRBench clips of a pattern; a share `wrong` of its cells is another one in every frame."""
+    folder.mkdir(parents=True)
+    for scene in range(scenes):
+        random = np.random.default_rng(scene)
+        cells = random.integers(0, 255, (6, 9, 16, 3))
+        frames = np.where(random.random((6, 9, 16, 1)) < wrong, cells, cells[:1]).repeat(8, 1).repeat(8, 2).astype(np.uint8)
+        encode(folder / f"scene{scene}.mp4", frames, 8.0)
+    rows = [{"path": f"scene{n}.mp4", "model": "m", "video_id": f"v{n}", "family_id": f"scene{n}"} for n in range(scenes)]
+    (folder / "manifest.json").write_text(json.dumps({"videos": rows}))
+
+
+def watch(folder, tmp_path, *more):
+    call = ["watch", str(folder), "--run", str(tmp_path / "out"), "--metrics", METRIC, "--once", "--workers", "1", *more]
+    return CliRunner().invoke(app, call, catch_exceptions=False)
+
+
+def test_new_and_changed_checkpoints_are_scored_once_and_the_curve_rises_as_they_get_better(tmp_path):
+    for step, wrong in ((100, 0.8), (2000, 0.1)):
+        write_checkpoint(tmp_path / "train" / f"step-{step}", 5, wrong)
+    first = watch(tmp_path / "train", tmp_path, "--settle-s", "0")
+    assert first.exit_code == 0, first.output
+    assert SCORED.findall(first.output) == ["step-100", "step-2000"]
+    curve = pd.read_csv(tmp_path / "out" / "curve.csv")
+    scores = curve.set_index("step")
+    assert list(scores.index) == [100, 2000] and scores["mean"][100] < scores["mean"][2000] and (scores["n"] == 5).all()
+    assert (scores["ci_low"] <= scores["mean"]).all() and (scores["mean"] <= scores["ci_high"]).all()
+    assert (tmp_path / "out" / "figures" / "checkpoint_curve.png").stat().st_size > 5000
+    assert not SCORED.findall(watch(tmp_path / "train", tmp_path, "--settle-s", "0").output)
+    write_checkpoint(tmp_path / "train" / "step-3000", 1, 0)
+    again = watch(tmp_path / "train", tmp_path, "--settle-s", "0").output
+    assert SCORED.findall(again) == ["step-3000"]
+    assert sorted(pd.read_csv(tmp_path / "out" / "curve.csv")["step"].unique()) == [100, 2000, 3000]
+
+
+def test_a_checkpoint_that_is_still_written_waits_and_a_broken_one_is_one_line(tmp_path):
+    write_checkpoint(tmp_path / "train" / "step-1", 1, 0)
+    (tmp_path / "train" / "step-2").mkdir()
+    (tmp_path / "train" / "step-2" / "notes.txt").write_text("no clip")
+    (tmp_path / "train" / "empty").mkdir()
+    found = {each.name: each.settled for each in checkpoints(tmp_path / "train", settle_s=3600)}
+    assert found == {"step-1": False, "step-2": False}
+    (tmp_path / "train" / "step-1" / DONE).touch()
+    assert checkpoints(tmp_path / "train", settle_s=3600)[0].settled
+    output = watch(tmp_path / "train", tmp_path, "--settle-s", "0", "--layout", "wrbench").output
+    assert "step-1: " in output and "step-2: not scored" in output and "Traceback" not in output
+    state = json.loads((tmp_path / "out" / "checkpoints.json").read_text())
+    assert state["step-1"]["problem"] == "" and state["step-2"]["problem"] and state["step-1"]["step"] == 1
+
+
+def test_steps_are_sorted_as_numbers(tmp_path):
+    for name in ("ckpt_9", "ckpt_10", "final"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text(name)
+    assert [each.name for each in checkpoints(tmp_path, 0)] == ["ckpt_9", "ckpt_10", "final"]
+
+
+@pytest.mark.parametrize("name", ["nothing"])
+def test_a_folder_that_is_not_there_is_one_sentence(tmp_path, name):
+    result = CliRunner().invoke(app, ["watch", str(tmp_path / name), "--run", str(tmp_path / "out"), "--once"])
+    assert result.exit_code == 1 and "there is no such folder" in str(result.exception)

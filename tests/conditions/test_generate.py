@@ -1,0 +1,154 @@
+"""A user's command per condition: what it makes, what it breaks, and what a second call does again."""
+
+import json
+import shlex
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from lookback.cli.app import app
+from lookback.conditions import build_conditions, read_conditions
+from lookback.conditions.check import check_delivery
+from lookback.conditions.generate import LOG, generate
+from lookback.conditions.interface import Interface
+from lookback.demo.datasets import write_datasets
+from lookback.demo.plan import demo_plan
+from lookback.errors import UsageError
+from typer.testing import CliRunner
+
+PROMPT = 'A cup\'s "x".'
+PYTHON = shlex.quote(sys.executable)
+# a model in a file: it fails, hangs or writes rubbish where the seed says so, and counts its calls
+MODEL = """
+import sys, time
+from pathlib import Path
+import numpy as np
+from lookback.media import encode
+seed, frames, output = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
+with (Path(__file__).parent / "calls").open("a") as calls: calls.write(f"{seed}\\n")
+if seed == 1: sys.exit("CUDA out of memory")
+if seed == 2: time.sleep(600)
+if seed == 3: output.write_bytes(b"no video")
+elif seed != 4: encode(output, np.full((frames, 32, 48, 3), seed, np.uint8), 8.0)
+"""
+GOOD = MODEL.replace("seed == ", "seed == -").replace("seed != ", "seed != -")  # nothing fails any more
+
+
+@pytest.fixture
+def conditions(tmp_path):
+    suite, out = tmp_path / "suite", tmp_path / "out"
+    suite.mkdir()
+    (suite / "families.jsonl").write_text(
+        json.dumps({"family_id": "f", "scene": "a room", "primary_object": {"name": "a cup"}}) + "\n"
+    )
+    rows = [
+        {
+            "variant_id": f"f__T{n}__yaw_LR",
+            "family_id": "f",
+            "oov_gap": "yaw_LR",
+            "event_delta": "none",
+            "ti2v_prompt": 'A cup\'s "x".',
+        }
+        for n in range(6)
+    ]
+    (suite / "variants.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    interface = Interface(model="m", takes="camera-path", image=False, frames=9, fps=8, size=(48, 32))
+    build_conditions("wrbench", suite, interface, out)
+    (tmp_path / "model.py").write_text(MODEL)
+    return out
+
+
+def command(tmp_path, rest="{seed} {frames} {output}"):
+    return f"{PYTHON} {shlex.quote(str(tmp_path / 'model.py'))} {rest}"
+
+
+def test_every_bad_video_is_one_line_and_the_rest_goes_on(conditions, tmp_path):
+    attempts = generate(conditions, command(tmp_path), workers=3, timeout_s=6)
+    problems = {each.clip_id: each.problem for each in attempts}
+    assert [not problems[f"f__T{n}__yaw_LR"] for n in range(6)] == [True, False, False, False, False, True]
+    assert problems["f__T1__yaw_LR"] == "the command ended with 1: CUDA out of memory"
+    assert problems["f__T2__yaw_LR"] == "the command ran longer than 6 s and was ended"
+    assert problems["f__T3__yaw_LR"].startswith("the video cannot be read")
+    assert problems["f__T4__yaw_LR"] == "the command ended well but wrote no video"
+    assert sorted(path.name for path in (conditions / "m" / "videos").glob("*.mp4")) == ["f__T0__yaw_LR.mp4", "f__T5__yaw_LR.mp4"]
+    assert not list(conditions.rglob("*.part*")) and not list(conditions.rglob(".part*"))
+    assert len((conditions / LOG).read_text().splitlines()) == 6 and all(each.seconds >= 0 for each in attempts)
+    manifest = json.loads((conditions / "manifest.json").read_text())
+    assert [row["video_id"] for row in manifest["videos"]] == ["f__T0__yaw_LR", "f__T5__yaw_LR"]
+
+
+def test_a_second_call_makes_only_what_is_missing_or_changed(conditions, tmp_path):
+    generate(conditions, command(tmp_path), timeout_s=6, limit=1)
+    (tmp_path / "model.py").write_text(GOOD)
+    assert len(generate(conditions, command(tmp_path))) == 5
+    assert generate(conditions, command(tmp_path)) == []
+    (conditions / "m" / "videos" / "f__T3__yaw_LR.mp4").unlink()
+    assert [each.clip_id for each in generate(conditions, command(tmp_path))] == ["f__T3__yaw_LR"]
+    assert len(generate(conditions, command(tmp_path, "{seed} {frames} {output} other"))) == 6  # another command, other videos
+    with (conditions / LOG).open("a") as log:
+        log.write('{"model": "m", "clip_')  # a run that was killed while it wrote
+    assert generate(conditions, command(tmp_path, "{seed} {frames} {output} other")) == []
+
+
+def test_prompts_reach_the_command_whole_and_no_shell_reads_them(conditions, tmp_path):
+    (tmp_path / "say.py").write_text("import sys; open(sys.argv[2] + '.said', 'w').write(sys.argv[1])")
+    generate(conditions, f"{PYTHON} {shlex.quote(str(tmp_path / 'say.py'))} {{prompt}} {{output}}", limit=1)
+    assert next((conditions / "m" / "videos").glob("*.said")).read_text() == 'A cup\'s "x".'
+
+
+@pytest.mark.parametrize(("rest", "problem"), [("{seed}", "{output}"), ("{promt} {output}", "'{promt}'")])
+def test_a_wrong_command_is_refused_before_any_work(conditions, tmp_path, rest, problem):
+    with pytest.raises(UsageError) as caught:
+        generate(conditions, command(tmp_path, rest))
+    assert problem in str(caught.value) and not (conditions / LOG).exists()
+
+
+def test_a_program_that_does_not_exist_is_one_line(conditions):
+    (attempt,) = generate(conditions, "no-such-program {output}", limit=1)
+    assert attempt.problem.startswith("the command 'no-such-program' cannot be started")
+
+
+def test_check_says_what_differs_from_what_was_asked(conditions, tmp_path):
+    (tmp_path / "model.py").write_text(GOOD.replace("(frames, 32, 48, 3)", "(frames - seed, 32, 48, 3)"))
+    generate(conditions, command(tmp_path), limit=2)
+    found = check_delivery(conditions)
+    assert (found.asked, found.there) == (6, 2)
+    assert found.problems[0] == "m/f__T1__yaw_LR: has 8 frames, 9 were asked for"
+    result = CliRunner().invoke(app, ["conditions", "check", str(conditions)])
+    assert result.exit_code == 1 and "2 of 6 videos are there" in result.output
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "subset", "metric"),
+    [("wrbench", "", "wrbench.visual_integrity"), ("mbench", "environment", "mbencha.environment.rendering_style")],
+)
+def test_the_demo_world_as_a_model_gives_the_clips_and_scores_that_it_writes_itself(benchmark, subset, metric, tmp_path):
+    """Records of a demo dataset -> generate -> eval, beside eval of the dataset that the demo world wrote."""
+    planned = [clip for clip in demo_plan(96, 64) if clip.task.benchmark == benchmark and subset in ("", clip.task.subset)]
+    planned = [clip for clip in planned if clip.task == planned[0].task][:2]
+    write_datasets(planned, tmp_path / "own", workers=1)
+    task = planned[0].task
+    written = next(path for path in (tmp_path / "own").iterdir() if path.name != "truth")
+    out = tmp_path / "generated"
+    frames = task.camera.frames
+    for clip in planned:
+        model = Interface(model=clip.model_id, takes="camera-path", image=False, frames=frames, fps=16, size=(96, 64))
+        build_conditions(benchmark, written, model, out)
+        wanted = [row for row in read_conditions(out) if row["clip_id"] == task.clip_id]
+        assert wanted, [row["clip_id"] for row in read_conditions(out)][:5]
+        (out / "conditions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in wanted))
+        call = f"{PYTHON} -m lookback.demo.model --record {{record}} --output {{output}} --failure {clip.spec.failure}"
+        attempts = generate(out, f"{call} --severity {clip.spec.severity}", model=clip.model_id)
+        assert [each.problem for each in attempts] == [""]
+    scores = []
+    for number, dataset in enumerate((written, out)):
+        result = CliRunner().invoke(
+            app, ["eval", str(dataset), "--output", str(tmp_path / f"run{number}"), "--metrics", metric, "--workers", "1"],
+            catch_exceptions=False,
+        )  # fmt: skip
+        assert result.exit_code == 0, result.output
+        items = pd.read_parquet(tmp_path / f"run{number}" / "tables" / "items.parquet")
+        scores.append(items.sort_values("model_id").set_index(["model_id", "clip_id"])["value"])
+    assert len(scores[0]) == len(planned) and np.isfinite(scores[0]).all()
+    pd.testing.assert_series_equal(scores[0], scores[1])
