@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from lookback.cli import evaluate, inventory, pages, report, selfcheck
+from lookback.cli import evaluate, inventory, pages, report, selfcheck, study
 
 app = typer.Typer(
     help="Measure the memory of video world models.",
@@ -13,5 +13,5 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for commands in (inventory, evaluate, report, pages, selfcheck):
+for commands in (inventory, evaluate, report, study, pages, selfcheck):
     commands.register(app)
