@@ -159,7 +159,7 @@ def test_few_scenes_are_named_in_the_ranking_and_its_reading(study, plan):
     known = ranking[ranking["rho"].notna()]
     assert known["rho_low"].isna().all()
     assert known["note"].str.contains("4 clusters only").all()
-    assert "4 clusters only: resampling needs 5" in ranking.attrs["reading"]
+    assert "4 clusters only: an interval needs 5" in ranking.attrs["reading"]
 
 
 def test_the_design_effect_is_per_dimension(study, plan):

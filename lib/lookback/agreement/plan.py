@@ -103,6 +103,13 @@ class Family(Section):
     threshold: float = Field(default=0.5, ge=0, le=1)  # a judge's value at or above it is a yes
     dimensions: dict[str, Dimension]
 
+    @property
+    def pairs(self) -> bool | None:
+        """Whether a vote is about two clips. None: it may be about one or two."""
+        if self.kind == "rating":
+            return self.judged == "pair"
+        return {"preference": True, "judgeability": None}.get(self.kind, False)
+
     def tau_of(self, dimension: str) -> float:
         own = self.dimensions[dimension].tau
         return self.tau if own is None else own
@@ -231,7 +238,7 @@ class Plan(Section):
             return preference_sign(scale.categories).tolist()
         if declared.kind == "rating":
             middle = (max(scale.values) + min(scale.values)) / 2 if declared.judged == "pair" else 0.0
-            return [value - middle for value in scale.values]
+            return [int(v) if v.is_integer() else v for v in (value - middle for value in scale.values)]
         return list(scale.categories)
 
 
