@@ -15,7 +15,7 @@ from lookback.agreement.frozen import Standing
 from lookback.agreement.joins import check_joins, excluded_words, exclusion_table, join_table, read_joins
 from lookback.agreement.plan import Plan
 from lookback.agreement.scores import attach_scores, check_scores
-from lookback.agreement.tables import design, human, metric, models, ratings
+from lookback.agreement.tables import design, human, metric, models, ratings, study
 from lookback.agreement.validation import check_ratings
 from lookback.agreement.votes import analysis_units, judgeable_votes
 from lookback.errors import ContractError
@@ -59,13 +59,26 @@ def analyse(
     standing: Standing | None = None,
     same_run: bool = False,
 ) -> Tables:
-    """Tables by name; see the module's description. `clips` adds the check for unknown clips and the event-factor tables.
+    """The tables of `analysed`, by name."""
+    return analysed(votes, scores, plan, clips, standing, same_run).tables
+
+
+def analysed(
+    votes: pd.DataFrame,
+    scores: pd.DataFrame | None,
+    plan: Plan,
+    clips: pd.DataFrame | None = None,
+    standing: Standing | None = None,
+    same_run: bool = False,
+) -> Analysis:
+    """The whole analysis; see the module's description. `clips` adds the check for unknown clips and the event-factor tables.
 
     `votes` are tidy votes (`read_ratings`), `scores` the tidy items table; without scores only people are analysed. `standing` is
     what is known about the plan (`frozen.standing`). Votes that find no score are an error, as the plan says; with `same_run` the
-    votes and scores are known to be of the same clips, and they are only counted. Names: exclusions, joins, agreement, reliability,
-    annotators, strengths, power, ranking, win_ratios, bridge, rating_models, rating_metric, disagreements, trigger, judgeability,
-    vqa, correlations, event_cells, event_factors, mixed_model, and the tables of each benchmark's paper.
+    votes and scores are known to be of the same clips, and they are only counted. Tables: exclusions, joins, agreement,
+    reliability, rating_models, annotators, strengths, power, ranking, win_ratios, bridge, rating_metric, disagreements, trigger,
+    judgeability, vqa, correlations, event_cells, event_factors, mixed_model, those of each benchmark's paper, main, sensitivity,
+    distributions, consensus.
     """
     checked, refused = judgeable_votes(check_ratings(votes, plan, clips), plan)
     if checked.empty:
@@ -89,12 +102,14 @@ def analyse(
             _design(result, known, clips)
     for benchmark in BENCHMARKS:
         benchmark.agreement_tables(result)
+    _for_the_journal(result, known)
     rows = [
         {"table": name, **{k: t.attrs[k] for k in ("title", "unit", "reading", "footnote")}} for name, t in result.tables.items()
     ]
     readings = pd.DataFrame(rows, columns=["table", "title", "unit", "reading", "footnote"])
     readings.attrs = {"title": "Readings", "unit": "table", "reading": "", "footnote": result.footnote, "plan_hash": plan.hash}
-    return {**result.tables, "readings": readings}
+    result.tables["readings"] = readings
+    return result
 
 
 def _people(result: Analysis) -> None:
@@ -161,6 +176,20 @@ def _judges(result: Analysis) -> None:
         answers = metric.vqa_table(units, plan)
         title = "VQA answers against the majority"
         result.add("vqa", title, "question", answers, lambda: reading.read_vqa(answers) + result.left_out("vqa"))
+
+
+def _for_the_journal(result: Analysis, scores: pd.DataFrame | None) -> None:
+    votes, plan = result.votes, result.plan
+    if "agreement" in result.tables:
+        main = study.main_table(result.tables, result.units, plan)
+        result.add("main", "Main table", "item", main, lambda: study.read_main(main) + result.left_out())
+    if scores is not None:
+        rules = study.sensitivity_table(votes, scores, plan)
+        result.add("sensitivity", "Sensitivity to the rules", "item", rules, lambda: study.read_sensitivity(rules))
+    answers = study.distribution_table(votes, plan)
+    result.add("distributions", "Distribution of the votes", "vote", answers, lambda: study.read_distribution(answers))
+    labels = study.consensus_table(votes, plan)
+    result.add("consensus", "Consensus label of every item", "item", labels, lambda: study.read_consensus(labels))
 
 
 def _design(result: Analysis, scores: pd.DataFrame, clips: pd.DataFrame | None) -> None:

@@ -29,6 +29,8 @@ def read_scores(path: str | Path) -> pd.DataFrame:
     if not source.is_file():
         raise UsageError(f"There is no scores file {source}")
     table = _read(source)
+    if table.empty:
+        raise ContractError(f"{source.name} holds no scores; leave --scores out to analyse the people alone")
     return table.assign(value=_numbers(table["value"], source.name)) if "value" in table else table
 
 
