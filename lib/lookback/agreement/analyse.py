@@ -92,7 +92,7 @@ def analysed(
         if not same_run:
             check_joins(joins, plan)
     result = Analysis(checked, units, exclusion_table(units, checked, refused), plan, standing)
-    result.add("exclusions", "Items that do not enter, and why", "item", result.exclusions, result.left_out)
+    result.add("exclusions", "Items that do not enter, and why", "item", result.exclusions, lambda: result.left_out().strip())
     result.add("joins", "Scores that the votes ask for", "score", joins, lambda: read_joins(joins))
     _people(result)
     if known is not None:

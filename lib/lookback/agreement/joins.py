@@ -140,5 +140,5 @@ def excluded_words(table: pd.DataFrame, plan: Plan) -> str:
     if total["split_as_tie"]:
         text += f" {int(total['split_as_tie'])} split votes count as ties."
     if total["one_rater"]:
-        text += f" {int(total['one_rater'])} items have one rater and enter no agreement among people."
+        text += f" Items with one rater, which enter no agreement among people: {int(total['one_rater'])}."
     return text

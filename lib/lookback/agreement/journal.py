@@ -65,13 +65,9 @@ def _rule(plan: Plan, kinds: set[str]) -> str:
             parts.append("Every vote was compared by itself.")
         else:
             rule = "more than half of its votes" if plan.majority.rule == "majority" else "more votes than any other label"
-            split = "were left out" if plan.majority.split == "exclude" else "counted as ties"
-            parts.append(
-                f"An item's label is the one with {rule}; items without one {split}, items under {plan.majority.min_votes} votes too."
-                if split == "were left out"
-                else f"An item's label is the one with {rule}; preferences without one {split}, items under "
-                f"{plan.majority.min_votes} votes were left out."
-            )
+            split = "were left out" if plan.majority.split == "exclude" else "counted as ties (preferences) or were left out"
+            parts.append(f"An item's label is the one with {rule}; items without one {split}.")
+            parts.append(f"Items under {plan.majority.min_votes} votes were left out.")
     if "rating" in kinds:
         parts.append(f"An item's rating is the mean of its votes; items under {plan.majority.min_votes} votes were left out.")
     if "preference" in kinds:
@@ -84,9 +80,9 @@ def _rule(plan: Plan, kinds: set[str]) -> str:
 def _statistics(plan: Plan, kinds: set[str], study: Analysis) -> str:
     unit = plan.clusters.agreement
     parts = [
-        f"Agreement among people is Gwet's AC1, with Krippendorff's alpha beside it; {plan.confidence:.0%} intervals of AC1 use its "
-        f"linearised variance over {unit}s, those of alpha a percentile bootstrap of {unit}s ({plan.resamples} resamples, widened for "
-        f"few clusters)."
+        f"Agreement among people is Gwet's AC1, with Krippendorff's alpha beside it; {plan.confidence:.0%} intervals of AC1 use",
+        f"its linearised variance over {unit}s, those of alpha a percentile bootstrap of {unit}s ({plan.resamples} resamples,",
+        "widened for few clusters).",
     ]
     if "rating" in kinds:
         parts.append("Ratings: ICC(2,1) and ICC(2,k), two-way random effects, absolute agreement; AC2 with ordinal weights.")
@@ -134,7 +130,7 @@ def checklist(study: Analysis) -> dict[str, str]:
         "Scales, with all answers declared:": listing([f"{n} ({', '.join(s.categories)})" for n, s in plan.scales.items()]) + ".",
         "Votes per item:": f"{span(shared.min(), shared.max())}{', the same number for every item' if crossed else ''}.",
         "Missing, split and left-out items:": study.left_out().strip(),
-        "Which coefficient, and why this one:": "AC1, which stays stable when one answer dominates; alpha and kappa stand beside it.",
+        "Which coefficient, and why this one:": "AC1, stable when one answer dominates; alpha and kappa stand beside it.",
         "Unit of the intervals:": f"{plan.clusters.agreement}s for agreement, {plan.clusters.metric}s for the metric.",
         "Several tests:": f"{plan.multiplicity} at level {plan.alpha:g}.",
         "Plan fixed before the votes:": standing.words if standing else "not known.",

@@ -38,7 +38,7 @@ NAMES = {
 # columns whose bounds are plainly called low and high
 PLAIN = ("value", "mean", "agreement", "win_ratio", "log_strength", "r", "estimate", "difference", "share", "rho")
 # columns that name a row; one that is the same in every row is left out
-LABELS = ("family", "role", "benchmark", "setting", "dimension", "metric", "measure", "question")
+LABELS = ("family", "kind", "role", "benchmark", "setting", "dimension", "metric", "measure", "question")
 HIDDEN = re.compile(r"(^|_)(low|high|se|p|reason|note|method|hint)(_|$)")
 
 
@@ -63,7 +63,7 @@ def _tells(table: pd.DataFrame, column: str) -> bool:
     if values.isna().all() or (values.astype(str) == "").all():
         return False
     if column in LABELS:
-        return values.nunique() > 1
+        return column == "dimension" or values.nunique() > 1
     return column not in ("not_judgeable", "too_few_votes", "split", "one_rater", "no_score") or bool((values != 0).any())
 
 

@@ -81,11 +81,9 @@ def read_agreement(table: pd.DataFrame, plan: Plan) -> str:
     if known.empty:
         return "No dimension has items with two votes, so agreement among people cannot be observed."
     best, worst = known.loc[known["ac1"].idxmax()], known.loc[known["ac1"].idxmin()]
-    ends = [f"{number(r['ac1'])} ({r['dimension']}, {interval(r['ac1_low'], r['ac1_high'])})" for r in (worst, best)]
+    ends = dict.fromkeys(f"{number(r['ac1'])} ({r['dimension']}, {interval(r['ac1_low'], r['ac1_high'])})" for r in (worst, best))
     sample = "scenes" if plan.clusters.agreement == "scene" else "items"
-    text = (
-        f"People agree beyond chance by AC1 {ends[0]} to {ends[1]} over {len(known)} rows; intervals treat {sample} as the sample"
-    )
+    text = f"People agree beyond chance by AC1 {' to '.join(ends)}; rows: {len(known)}; intervals treat {sample} as the sample"
     text += " and the annotators as given."
     open_rows = known[known["ac1_low"].isna()]
     if len(open_rows):
@@ -231,7 +229,8 @@ def read_power(table: pd.DataFrame) -> str:
     parts = []
     for (family, setting), own in table.groupby(["family", "setting"], sort=True):
         row = own.iloc[(own["win_ratio"] - 0.6).abs().argmin()]
-        text = f"{family} {setting}: {int(row['votes'])} pairs for one planned comparison at a win ratio of {row['win_ratio']:.2f}"
+        text = f"{f'{family} {setting}'.strip()}: {int(row['votes'])} pairs for one planned comparison at a win ratio of "
+        text += f"{row['win_ratio']:.2f}"
         if row["comparisons"] > 1:
             text += f", {int(row['votes_corrected'])} when all {int(row['comparisons'])} pairs of models are tested"
         parts.append(text + f"; the median pair of models has {int(row['pairs_now'])} per dimension now")

@@ -87,7 +87,7 @@ def _scales(plan: Plan, votes: pd.DataFrame) -> pd.DataFrame:
 
 
 def clear_earlier(folder: Path) -> list[str]:
-    """Remove the files that an earlier analysis wrote here and nobody changed since; returns the names of changed ones, which stay."""
+    """Remove the files that an earlier analysis wrote here. Files that were changed since stay; their names are returned."""
     manifest = folder / MANIFEST
     if not manifest.is_file():
         return []

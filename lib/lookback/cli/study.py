@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -55,12 +56,12 @@ def agreement(
 ) -> None:
     """Analyse human votes, and how well scores agree with them, according to a plan.
 
-    A file of votes has one row per vote, with the columns task, benchmark, dimension, clip_a, model_a, annotator and label. Optional:
-    setting, clip_b and model_b (of a pair), scene, time (seconds since 1970), simulated. A pair's label is about A: 1 or A is better,
-    0 or tie, -1 or B is better.
+    A file of votes has one row per vote, with the columns task, benchmark, dimension, clip_a, model_a, annotator and label.
+    Optional: setting, clip_b and model_b (of a pair), scene, time (seconds since 1970), simulated. A pair's label is about A: 1 if
+    A is better, 0 for a tie, -1 if B is better; other spellings are declared in the plan.
 
-    A file of scores has the columns benchmark, setting, model_id, clip_id, metric, value, reason: a value, or the reason why there is
-    none. It joins the votes by benchmark, setting, model and clip; names must be equal.
+    A file of scores has the columns benchmark, setting, model_id, clip_id, metric, value, reason: a value, or the reason why there
+    is none. It joins the votes by benchmark, setting, model and clip; names must be equal.
 
     \b
     Try it out:
@@ -73,13 +74,17 @@ def agreement(
     docs/studies.md explains every kind of vote and every key of the plan.
     """
     if template:
-        from lookback.agreement.examples import example
-
         sys.stdout.write(example(template, part))
         return
     if not plan or not output:
         raise UsageError("lookback agreement needs --plan FILE and --output FOLDER (or --template KIND for an example)")
     _analyse(Path(plan), [Path(path) for path in ratings or []], Path(scores) if scores else None, Path(output))
+
+
+def example(kind: Template, part: Part) -> str:
+    """The text of a file of an example study. The folder is read without its package, which takes long to import."""
+    suffix = "yaml" if part == "plan" else "csv"
+    return (files("lookback") / "agreement" / "templates" / kind / f"{part}.{suffix}").read_text(encoding="utf-8")
 
 
 def _analyse(source: Path, named_votes: list[Path], named_scores: Path | None, folder: Path) -> None:

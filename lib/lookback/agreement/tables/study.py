@@ -61,7 +61,8 @@ def _judged(row: Any, units: pd.DataFrame, plan: Plan) -> dict[str, object]:
 
 
 def read_main(table: pd.DataFrame) -> str:
-    people = f"People agree by AC1 {number(table['ac1'].min())} to {number(table['ac1'].max())} over {len(table)} rows."
+    ends = dict.fromkeys([number(table["ac1"].min()), number(table["ac1"].max())])
+    people = f"People agree by AC1 {' to '.join(ends)} ({len(table)} dimension{'s' if len(table) > 1 else ''})."
     known = table[table["value"].notna()]
     if known.empty:
         return people + " There is no score to compare them with."
@@ -132,6 +133,8 @@ def read_sensitivity(table: pd.DataFrame) -> str:
         return "The main measure is undefined under these rules, so its sensitivity is unknown."
     row, rule = change.stack().idxmax()
     named = listing([rule.replace("_", " ") for rule in rules])
+    if change.loc[row, rule] < 0.005:
+        return f"One rule for ties or majorities changed at a time ({named}): the main measure stays the same to two digits."
     before, after = number(table.loc[row, "as_planned"]), number(table.loc[row, rule])
     return (
         f"One rule for ties or majorities changed at a time ({named}). The largest change is {change.loc[row, rule]:.2f}: "
