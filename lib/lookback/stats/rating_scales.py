@@ -80,8 +80,8 @@ def _votes_per_item(table: Floats) -> float:
     return float(stats.hmean(np.isfinite(table).sum(axis=1)))
 
 
-def _both_forms(table: Floats) -> tuple[float, float]:
-    item, rater, error = _variances(table)
+def _both_forms(table: Floats, start: Floats | None = None) -> tuple[float, float]:
+    item, rater, error = _variances(table, start)
     k = _votes_per_item(table)
     parts = [item + rater + error, item + (rater + error) / k]
     if min(parts) < ZERO:
@@ -89,14 +89,14 @@ def _both_forms(table: Floats) -> tuple[float, float]:
     return item / parts[0], item / parts[1]
 
 
-def _variances(table: Floats) -> tuple[float, float, float]:
-    """(item, rater, error) variances."""
+def _variances(table: Floats, start: Floats | None = None) -> tuple[float, float, float]:
+    """(item, rater, error) variances; `start` is where the likelihood is searched from."""
     rated = np.isfinite(table)
     if table.shape[0] < 2 or table.shape[1] < 2 or not (rated.sum(axis=1) >= 2).any():
         raise NotScorable(Reason.TOO_FEW_VALUES, "an ICC needs two items, two raters, and an item with two votes")
     if np.nanmax(table) - np.nanmin(table) < ZERO:
         raise NotScorable(Reason.UNDEFINED, "the ICC is 0/0: all ratings are alike")
-    return _mean_squares(table) if rated.all() else _likelihood(table)
+    return _mean_squares(table) if rated.all() else _likelihood(table, start)
 
 
 def _mean_squares(table: Floats) -> tuple[float, float, float]:
@@ -108,15 +108,18 @@ def _mean_squares(table: Floats) -> tuple[float, float, float]:
     return (rows - error) / k, (columns - error) / n, error
 
 
-def _likelihood(table: Floats) -> tuple[float, float, float]:
+def _likelihood(table: Floats, start: Floats | None = None) -> tuple[float, float, float]:
     """Restricted maximum likelihood; a variance at the lower bound counts as zero."""
     row, column = np.nonzero(np.isfinite(table))
     model = _CrossedEffects(row, column, table[row, column])
-    start = np.zeros(2)
-    found = optimize.minimize(lambda logs: model.deviance(np.exp(logs))[0], start, method="L-BFGS-B", bounds=[LOG_RATIOS] * 2)
+    if start is None:
+        rough = optimize.minimize(
+            lambda logs: model.deviance(np.exp(logs))[0], np.zeros(2), method="L-BFGS-B", bounds=[LOG_RATIOS] * 2
+        )
+        start = np.asarray(rough.x, dtype=float)
     found = optimize.minimize(
         lambda logs: model.deviance(np.exp(logs))[0],
-        found.x,
+        start,
         method="Nelder-Mead",
         bounds=[LOG_RATIOS] * 2,
         options={"xatol": 1e-8, "fatol": 1e-11, "maxiter": 2000},
@@ -164,17 +167,19 @@ def _jackknife(table: Floats, groups: Codes, value: tuple[float, float], confide
     none: Bounds = (None, None)
     if note := too_few_clusters(len(names)):
         return none, none, note
+    item, rater, error = _variances(table)
+    start = np.log(np.clip(np.array([item, rater]) / max(error, ZERO), 1e-4, 1e4))
     try:
-        left = np.array([_both_forms(_occupied(table[groups != name])) for name in names])
+        left = np.array([_both_forms(_occupied(table[groups != name]), start) for name in names])
     except NotScorable as missing:
         return none, none, f"without one cluster there is no ICC ({missing.detail}), no interval"
     z = np.arctanh(np.clip(np.vstack([value, left]), -1 + ZERO, 1 - ZERO))
     count = len(names)
     pseudo = count * z[0] - (count - 1) * z[1:]
-    error = np.sqrt(pseudo.var(axis=0, ddof=1) / count)
-    if (error < ZERO).any():
+    spread = np.sqrt(pseudo.var(axis=0, ddof=1) / count)
+    if (spread < ZERO).any():
         return none, none, "the clusters do not vary, so the variance is zero and no interval is given"
-    half = float(stats.t.ppf(0.5 + confidence / 2, count - 1)) * error
+    half = float(stats.t.ppf(0.5 + confidence / 2, count - 1)) * spread
     low, high = np.tanh(z[0] - half), np.tanh(z[0] + half)
     return (float(low[0]), float(low[1])), (float(high[0]), float(high[1])), ""
 
