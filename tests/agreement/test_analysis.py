@@ -194,7 +194,7 @@ def test_too_few_models_cannot_support_a_claim(study, plan):
 def test_votes_without_scores_still_give_agreement_and_say_what_is_missing(study, plan):
     ratings, scores, _ = study
     own = ratings[(ratings["benchmark"] == "wrbench") & (ratings["task"] == "pairwise")]
-    tables = analyse(own, scores[scores["benchmark"] == "mbench"], plan.model_copy(update={"resamples": 100}))
+    tables = analyse(own, scores[scores["benchmark"] == "mbench"], plan.model_copy(update={"resamples": 100}), same_run=True)
     assert tables["agreement"]["ac1"].notna().all()
     assert tables["ranking"]["rho"].isna().all()
     assert tables["ranking"]["n_excluded"].str.contains("missing_input").all()
@@ -225,7 +225,7 @@ def test_scores_must_be_typed_and_unique(study, plan):
 def test_two_runs_give_the_same_bytes_whatever_the_order_of_the_rows(study, plan, tmp_path):
     ratings, scores, clips = study
     own = ratings[(ratings["benchmark"] == "wrbench") & ratings["dimension"].isin(["visible_state", "reobserved_spatial"])]
-    scores = scores[scores["metric"].isin(["wrbench.visible_state", "wrbench.reobserved_spatial"])]
+    scores = scores[scores["metric"].isin(["wrbench.visible_state", "wrbench.reobserved_spatial", "wrbench.support"])]
     quick = plan.model_copy(update={"resamples": 100})
     one = analyse(own, scores, quick, clips)
     save_tables(one, tmp_path / "one")

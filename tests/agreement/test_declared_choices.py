@@ -147,7 +147,7 @@ def test_one_scene_gives_strengths_without_errors_and_the_reading_says_so(study,
     assert table["log_strength"].notna().all()
     assert table["se"].isna().all()
     assert (table["reason"] != "").all()
-    assert "No standard errors (one cluster only) for visible_state" in table.attrs["reading"]
+    assert "No standard errors (fewer than 5 clusters) for visible_state" in table.attrs["reading"]
 
 
 def test_few_scenes_are_named_in_the_ranking_and_its_reading(study, plan):
@@ -159,7 +159,7 @@ def test_few_scenes_are_named_in_the_ranking_and_its_reading(study, plan):
     known = ranking[ranking["rho"].notna()]
     assert known["rho_low"].isna().all()
     assert known["note"].str.contains("4 clusters only").all()
-    assert "4 clusters only: resampling needs 5" in ranking.attrs["reading"]
+    assert "4 clusters only: an interval needs 5" in ranking.attrs["reading"]
 
 
 def test_the_design_effect_is_per_dimension(study, plan):
@@ -213,7 +213,10 @@ def test_answers_of_another_judge_than_the_plans_leave_a_sentence_and_no_number(
     ratings, scores, _ = study
     other = scores.assign(metric=scores["metric"].str.replace("judge.vqa_ground_truth", "judge.vqa"))
     quick = plan.model_copy(update={"resamples": 100, "estimands": ("vqa",)})
-    table = analyse(ratings[ratings["task"] == "vqa"], other, quick)["vqa"]
+    own = ratings[ratings["task"] == "vqa"]
+    with pytest.raises(ContractError, match=r"0 of 96 scores that the votes ask for.*no score has this name"):
+        analyse(own, other, quick)
+    table = analyse(own, other, quick, same_run=True)["vqa"]
     assert table.attrs["reading"].startswith("No question has both")
 
 

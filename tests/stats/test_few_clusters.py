@@ -7,11 +7,16 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 from lookback.stats import (
+    bootstrap_ci,
     bradley_terry,
     bridge,
     cohen_kappa,
+    fleiss_kappa,
+    gwet_ac1,
     judgeability_agreement,
+    krippendorff_alpha,
     model_ceiling,
+    percent_agreement,
     rank_agreement_pairs,
     spearman,
     trigger_validation,
@@ -43,7 +48,7 @@ def test_strengths_of_one_scene_have_no_standard_errors_and_say_why():
     assert result.table["log_strength"].notna().all()
     assert result.table[["se", "low", "high"]].isna().all(axis=None)
     assert result.covariance.isna().all(axis=None)
-    assert "one scene" in result.note
+    assert result.note == "no standard errors by scene: one cluster only: nothing to resample, no interval"
 
 
 def test_clustered_strengths_equal_statsmodels_and_use_t():
@@ -66,9 +71,36 @@ def test_clustered_strengths_equal_statsmodels_and_use_t():
 
 
 def test_strengths_with_no_more_clusters_than_parameters_are_called_rough():
-    result = bradley_terry(compared(2), cluster="scene")
-    assert "rough: 2 clusters (scene) for 2 free parameters" in result.note
+    result = bradley_terry(compared(5, models=6), cluster="scene")
+    assert "rough: 5 clusters (scene) for 5 free parameters" in result.note
     assert result.table["se"].notna().all()
+
+
+@pytest.mark.parametrize("clusters", [1, 2, 4])
+def test_fewer_than_five_clusters_have_no_interval_whatever_its_formula(clusters):
+    rng = np.random.default_rng(clusters)
+    scene = np.arange(40) % clusters
+    votes, judge = rng.integers(0, 2, (40, 3)), rng.integers(0, 2, 40)
+    common = {"clusters": scene}
+    estimates = [
+        percent_agreement(votes, [0, 1], **common),
+        gwet_ac1(votes, [0, 1], **common),
+        fleiss_kappa(votes, [0, 1], **common),
+        krippendorff_alpha(votes, [0, 1], **common),
+        cohen_kappa(votes[:, 0], judge, [0, 1], **common),
+        share("x", judge == 1, scene),
+        spearman(rng.normal(size=40), judge, **common),
+        bootstrap_ci(rng.normal(size=40), **common),
+    ]
+    for estimate in estimates:
+        assert (estimate.low, estimate.high, estimate.p) == (None, None, None), estimate
+        assert "cluster" in estimate.note
+    strengths = bradley_terry(compared(clusters, per_pair=30), cluster="scene").table
+    assert strengths[["se", "low", "high"]].isna().all(axis=None)
+    ratios = win_ratios(compared(clusters), cluster="scene")
+    assert ratios[["low", "high"]].isna().all(axis=None)
+    pair = gwet_ac1(votes[:clusters], [0, 1])
+    assert (pair.low, pair.p) == (None, None)
 
 
 @pytest.mark.parametrize(("scenes", "words"), [(1, "nothing to resample"), (4, "4 clusters only")])
@@ -98,8 +130,8 @@ def test_noise_of_few_scenes_leaves_no_direction_free_of_noise():
 
 
 def test_a_share_of_one_has_wilsons_interval_over_the_clusters():
-    result = share("recall", [True] * 12, ["a"] * 3 + ["b"] * 3 + ["c"] * 3 + ["d"] * 3)
-    assert (result.low, result.high) == pytest.approx(proportion_confint(4, 4, method="wilson"))
+    result = share("recall", [True] * 15, np.repeat(np.arange(5), 3))
+    assert (result.low, result.high) == pytest.approx(proportion_confint(5, 5, method="wilson"))
 
 
 def test_a_share_of_clusters_of_one_case_is_wilsons():
@@ -134,16 +166,19 @@ def test_clustered_shares_cover_and_independent_ones_do_not():
 def test_one_cluster_has_no_bounds_and_the_row_says_so():
     rows = trigger_validation(["yes", "no", "yes"], ["yes", "no", "no"], clusters=["s", "s", "s"])
     assert rows[["low", "high"]].isna().all(axis=None)
-    assert rows["reason"].str.contains("one cluster only").all()
+    counts = rows["measure"].str.startswith(("true_", "false_"))
+    assert rows.loc[counts, "value"].tolist() == [1, 0, 1, 1]
+    assert rows.loc[~counts, "reason"].str.contains("one cluster only").all()
 
 
 def test_a_judge_that_is_always_right_has_no_zero_width_interval():
     human = ["yes", "no"] * 8
     for rows in (trigger_validation(human, human, clusters=np.repeat(np.arange(8), 2)), judgeability_agreement(human, human)):
+        rows = rows[~rows["measure"].str.startswith(("true_", "false_"))]
         bounded = rows[rows["low"].notna()]
-        assert len(bounded) == 3
+        assert len(bounded) >= 3
         assert (bounded["high"] - bounded["low"] > 0.15).all()
-        assert rows.loc[rows["low"].isna(), "reason"].str.contains("same value").all()
+        assert rows.loc[rows["low"].isna(), "reason"].str.contains("same value|do not vary").all()
 
 
 def test_a_model_that_wins_everything_has_a_win_ratio_with_width():

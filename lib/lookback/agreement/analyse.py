@@ -11,69 +11,118 @@ from collections.abc import Callable
 import pandas as pd
 
 from lookback.agreement import reading
+from lookback.agreement.frozen import Standing
+from lookback.agreement.joins import check_joins, excluded_words, exclusion_table, join_table, read_joins
 from lookback.agreement.plan import Plan
 from lookback.agreement.scores import attach_scores, check_scores
-from lookback.agreement.tables import design, human, metric, models
+from lookback.agreement.tables import design, human, metric, models, ratings, study
 from lookback.agreement.validation import check_ratings
-from lookback.agreement.votes import analysis_units
+from lookback.agreement.votes import analysis_units, judgeable_votes
+from lookback.errors import ContractError
 from lookback.registry import BENCHMARKS
 
 Tables = dict[str, pd.DataFrame]
 
 
 class Analysis:
-    """Collects the tables that have rows."""
+    """Collects the tables that have rows. `units` are the labels that are compared, with their scores where there are any."""
 
-    def __init__(self, votes: pd.DataFrame, plan: Plan):
-        self.votes, self.plan = votes, plan
+    def __init__(self, votes: pd.DataFrame, units: pd.DataFrame, exclusions: pd.DataFrame, plan: Plan, standing: Standing | None):
+        self.votes, self.units, self.exclusions, self.plan, self.standing = votes, units, exclusions, plan, standing
+        self.footnote = plan.footnote + (f"; {standing.footnote}" if standing else "")
         self.tables: Tables = {}
 
     def add(self, name: str, title: str, unit: str, table: pd.DataFrame, read: Callable[[], str]) -> None:
         if table.empty:
             return
-        sentence = read() + reading.simulated_note(self.votes)
+        sentence = f"{read()}{reading.simulated_note(self.votes)}"
         declared = {"plan_hash": self.plan.hash, "confidence": self.plan.confidence, "alpha": self.plan.alpha}
-        table.attrs = {"title": title, "unit": unit, "reading": sentence, "footnote": self.plan.footnote, **declared}
+        table.attrs = {"title": title, "unit": unit, "reading": sentence, "footnote": self.footnote, **declared}
         self.tables[name] = table
+
+    def left_out(self, *kinds: str) -> str:
+        """The sentence about the items of these kinds (all kinds without any) that do not enter."""
+        own = self.exclusions
+        own = own[own["kind"].isin(kinds)] if kinds else own
+        return f" {excluded_words(own, self.plan)}" if len(own) else ""
 
     def has(self, benchmark: str, kind: str | None = None) -> bool:
         own = self.votes[self.votes["benchmark"] == benchmark]
         return len(own) > 0 if kind is None else bool((own["kind"] == kind).any())
 
 
-def analyse(ratings: pd.DataFrame, scores: pd.DataFrame | None, plan: Plan, clips: pd.DataFrame | None = None) -> Tables:
-    """Tables by name; see the module's description. `clips` adds the check for unknown clips and the event-factor tables.
+def analyse(
+    votes: pd.DataFrame,
+    scores: pd.DataFrame | None,
+    plan: Plan,
+    clips: pd.DataFrame | None = None,
+    standing: Standing | None = None,
+    same_run: bool = False,
+) -> Tables:
+    """The tables of `analysed`, by name."""
+    return analysed(votes, scores, plan, clips, standing, same_run).tables
 
-    `ratings` are tidy votes (`read_ratings`), `scores` the tidy items table; without scores only people are analysed. Names:
-    agreement, annotators, strengths, power, ranking, win_ratios, bridge, disagreements, trigger, judgeability, vqa, correlations,
-    event_cells, event_factors, mixed_model, and the tables of each benchmark's paper.
+
+def analysed(
+    votes: pd.DataFrame,
+    scores: pd.DataFrame | None,
+    plan: Plan,
+    clips: pd.DataFrame | None = None,
+    standing: Standing | None = None,
+    same_run: bool = False,
+) -> Analysis:
+    """The whole analysis; see the module's description. `clips` adds the check for unknown clips and the event-factor tables.
+
+    `votes` are tidy votes (`read_ratings`), `scores` the tidy items table; without scores only people are analysed. `standing` is
+    what is known about the plan (`frozen.standing`). Votes that find no score are an error, as the plan says; with `same_run` the
+    votes and scores are known to be of the same clips, and they are only counted. Tables: exclusions, joins, agreement,
+    reliability, rating_models, annotators, strengths, power, ranking, win_ratios, bridge, rating_metric, disagreements, trigger,
+    judgeability, vqa, correlations, event_cells, event_factors, mixed_model, those of each benchmark's paper, main, sensitivity,
+    distributions, consensus.
     """
-    votes = check_ratings(ratings, plan, clips)
-    checked = None if scores is None or scores.empty else check_scores(scores)
-    units = analysis_units(votes, plan)
-    result = Analysis(votes, plan)
-    _people(result, units)
-    if checked is not None:
-        scored = attach_scores(units, checked, plan)
-        _metrics(result, scored)
-        _judges(result, scored)
+    checked, refused = judgeable_votes(check_ratings(votes, plan, clips), plan)
+    if checked.empty:
+        raise ContractError("no vote is left: people called every item not judgeable; check the plan's judgeable keys")
+    units = analysis_units(checked, plan)
+    known = None if scores is None or scores.empty else check_scores(scores)
+    joins = pd.DataFrame()
+    if known is not None:
+        units = attach_scores(units, known, plan)
+        joins = join_table(units, known)
+        if not same_run:
+            check_joins(joins, plan)
+    result = Analysis(checked, units, exclusion_table(units, checked, refused), plan, standing)
+    result.add("exclusions", "Items that do not enter, and why", "item", result.exclusions, lambda: result.left_out().strip())
+    result.add("joins", "Scores that the votes ask for", "score", joins, lambda: read_joins(joins))
+    _people(result)
+    if known is not None:
+        _metrics(result)
+        _judges(result)
         if "design" in plan.estimands:
-            _design(result, checked, clips)
+            _design(result, known, clips)
     for benchmark in BENCHMARKS:
         benchmark.agreement_tables(result)
+    _for_the_journal(result, known)
     rows = [
         {"table": name, **{k: t.attrs[k] for k in ("title", "unit", "reading", "footnote")}} for name, t in result.tables.items()
     ]
     readings = pd.DataFrame(rows, columns=["table", "title", "unit", "reading", "footnote"])
-    readings.attrs = {"title": "Readings", "unit": "table", "reading": "", "footnote": plan.footnote, "plan_hash": plan.hash}
-    return {**result.tables, "readings": readings}
+    readings.attrs = {"title": "Readings", "unit": "table", "reading": "", "footnote": result.footnote, "plan_hash": plan.hash}
+    result.tables["readings"] = readings
+    return result
 
 
-def _people(result: Analysis, units: pd.DataFrame) -> None:
-    votes, plan = result.votes, result.plan
+def _people(result: Analysis) -> None:
+    votes, units, plan = result.votes, result.units, result.plan
     if "agreement" in plan.estimands:
         table = human.agreement_table(votes, plan)
-        result.add("agreement", "Agreement among annotators", "item", table, lambda: reading.read_agreement(table, plan))
+        read = lambda: reading.read_agreement(table, plan) + result.left_out()  # noqa: E731
+        result.add("agreement", "Agreement among annotators", "item", table, read)
+    if "rating" in plan.estimands and (votes["kind"] == "rating").any():
+        reliable = ratings.reliability_table(votes, plan)
+        result.add("reliability", "Reliability of ratings (ICC)", "item", reliable, lambda: ratings.read_reliability(reliable))
+        means = ratings.rating_models_table(units, plan)
+        result.add("rating_models", "Mean ratings of the models", "model", means, lambda: ratings.read_rating_models(means))
     if "annotators" in plan.estimands:
         quality = human.annotators_table(votes, plan)
         result.add("annotators", "Quality of the annotators", "annotator", quality, lambda: reading.read_annotators(quality))
@@ -87,35 +136,60 @@ def _people(result: Analysis, units: pd.DataFrame) -> None:
         result.add("power", "Pairs needed to tell two models apart", "pair", needed, lambda: reading.read_power(needed))
 
 
-def _metrics(result: Analysis, units: pd.DataFrame) -> None:
-    votes, plan = result.votes, result.plan
+def _metrics(result: Analysis) -> None:
+    votes, units, plan = result.votes, result.units, result.plan
     if "ranking" in plan.estimands:
         table = metric.ranking_table(units, votes, plan)
-        result.add(
-            "ranking", "Model-level rank agreement of metric and people", "model", table, lambda: reading.read_ranking(table, plan)
-        )
+        title = "Model-level rank agreement of metric and people"
+        result.add("ranking", title, "model", table, lambda: reading.read_ranking(table, plan) + result.left_out("preference"))
         ratios = models.win_ratio_table(units, plan)
         result.add("win_ratios", "Win ratios of people and metric", "model", ratios, lambda: reading.read_win_ratios(ratios))
     if "bridge" in plan.estimands:
         pairs = metric.bridge_table(units, plan)
-        result.add("bridge", "Pair-level bridge of metric and people", "pair", pairs, lambda: reading.read_bridge(pairs, plan))
-    wrong = models.disagreements_table(units)
+        title = "Pair-level bridge of metric and people"
+        result.add("bridge", title, "pair", pairs, lambda: reading.read_bridge(pairs, plan) + result.left_out("preference"))
+    if "rating" in plan.estimands:
+        rated = ratings.rating_metric_table(units, plan)
+        title = "Metric against mean ratings"
+        result.add(
+            "rating_metric", title, "item", rated, lambda: ratings.read_rating_metric(rated, plan) + result.left_out("rating")
+        )
+    wrong = models.disagreements_table(units[units["kind"] != "rating"])
     result.add(
         "disagreements", "Where people and the automatic answer differ", "item", wrong, lambda: reading.read_disagreements(wrong)
     )
 
 
-def _judges(result: Analysis, units: pd.DataFrame) -> None:
-    plan = result.plan
+def _judges(result: Analysis) -> None:
+    units, plan = result.units, result.plan
     if "trigger" in plan.estimands:
         trigger = metric.trigger_table(units, plan)
-        result.add("trigger", "Trigger judge against the majority", "clip", trigger, lambda: reading.read_trigger(trigger))
+        title = "Trigger judge against the majority"
+        result.add("trigger", title, "clip", trigger, lambda: reading.read_trigger(trigger) + result.left_out("trigger"))
     if "judgeability" in plan.estimands:
         evidence = metric.judgeability_table(units, plan)
-        result.add("judgeability", "Judgeability of returns", "item", evidence, lambda: reading.read_judgeability(evidence))
+        title = "Judgeability of returns"
+        result.add(
+            "judgeability", title, "item", evidence, lambda: reading.read_judgeability(evidence) + result.left_out("judgeability")
+        )
     if "vqa" in plan.estimands:
         answers = metric.vqa_table(units, plan)
-        result.add("vqa", "VQA answers against the majority", "question", answers, lambda: reading.read_vqa(answers))
+        title = "VQA answers against the majority"
+        result.add("vqa", title, "question", answers, lambda: reading.read_vqa(answers) + result.left_out("vqa"))
+
+
+def _for_the_journal(result: Analysis, scores: pd.DataFrame | None) -> None:
+    votes, plan = result.votes, result.plan
+    if "agreement" in result.tables:
+        main = study.main_table(result.tables, result.units, plan)
+        result.add("main", "Main table", "item", main, lambda: study.read_main(main) + result.left_out())
+    if scores is not None:
+        rules = study.sensitivity_table(votes, scores, plan)
+        result.add("sensitivity", "Sensitivity to the rules", "item", rules, lambda: study.read_sensitivity(rules))
+    answers = study.distribution_table(votes, plan)
+    result.add("distributions", "Distribution of the votes", "vote", answers, lambda: study.read_distribution(answers))
+    labels = study.consensus_table(votes, plan)
+    result.add("consensus", "Consensus label of every item", "item", labels, lambda: study.read_consensus(labels))
 
 
 def _design(result: Analysis, scores: pd.DataFrame, clips: pd.DataFrame | None) -> None:

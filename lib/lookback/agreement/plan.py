@@ -18,8 +18,8 @@ from lookback.params.stages import Section
 from lookback.stats import preference_sign
 from lookback.yaml_files import parse_yaml
 
-Kind = Literal["preference", "trigger", "judgeability", "vqa"]
-Estimand = Literal["agreement", "ranking", "bridge", "trigger", "judgeability", "vqa", "annotators", "power", "design"]
+Kind = Literal["preference", "rating", "trigger", "judgeability", "vqa"]
+Estimand = Literal["agreement", "ranking", "bridge", "rating", "trigger", "judgeability", "vqa", "annotators", "power", "design"]
 
 GROUND_TRUTH = "ground_truth"  # the `model_a` of a vote on a clip's ground-truth video
 
@@ -30,20 +30,50 @@ def _label(value: object) -> str:
     return str(value)
 
 
+def _several(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
 Label = Annotated[str, BeforeValidator(_label)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_several)]
 
 
 class Scale(Section):
-    """The answers an annotator could give, in order. All are declared, also those that nobody used."""
+    """The answers an annotator could give, in order. All are declared, also those that nobody used.
+
+    `labels` declares other spellings: {A: 1, B: -1} reads "A" as the category 1. Upper and lower case are read alike.
+    """
 
     categories: tuple[Label, ...] = Field(min_length=2)
     level: Literal["nominal", "ordinal", "interval"] = "nominal"
+    labels: dict[Label, Label] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _distinct(self) -> Scale:
-        if len(set(self.categories)) != len(self.categories):
-            raise ValueError(f"categories repeat: {', '.join(self.categories)}")
+    def _unambiguous(self) -> Scale:
+        known = ", ".join(self.categories)
+        if len({category.lower() for category in self.categories}) != len(self.categories):
+            raise ValueError(f"categories repeat (upper and lower case are read alike): {known}")
+        meanings = self.spellings
+        for spelling, category in self.labels.items():
+            if category not in self.categories:
+                raise ValueError(f"labels: {spelling!r} stands for {category!r}, which is no category ({known})")
+            if meanings[spelling.lower()] != category:
+                raise ValueError(f"labels: {spelling!r} stands for two categories, {meanings[spelling.lower()]!r} and {category!r}")
         return self
+
+    @property
+    def spellings(self) -> dict[str, str]:
+        """Every declared spelling in lower case, with its category."""
+        own = {category.lower(): category for category in self.categories}
+        return {spelling.lower(): category for spelling, category in self.labels.items()} | own
+
+    @property
+    def values(self) -> list[float]:
+        """The categories as numbers: themselves where all are numbers, else their places from 1."""
+        try:
+            return [float(category) for category in self.categories]
+        except ValueError:
+            return [float(place) for place in range(1, len(self.categories) + 1)]
 
 
 class Dimension(Section):
@@ -52,6 +82,7 @@ class Dimension(Section):
     metric: str | dict[str, str] | None = None  # one name, or a name per setting; none: agreement among people only
     higher_is_better: bool = True
     tau: float | None = Field(default=None, ge=0)  # |difference| <= tau is a tie; none: the family's tau
+    judgeable: str | None = None  # a judgeability family: items that its majority calls not judgeable are left out
 
     def metric_of(self, setting: str) -> str | None:
         return self.metric.get(setting) if isinstance(self.metric, dict) else self.metric
@@ -64,12 +95,20 @@ class Family(Section):
     task: str  # the `task` column of the ratings
     kind: Kind
     scale: str
+    judged: Literal["clip", "pair"] = "clip"  # what a rating is about; a pair's scale runs from "B much better" to "A much better"
     role: Literal["main", "supplementary"] = "main"
     use: str = ""
     tau: float = Field(default=0.0, ge=0)
     judge: str | None = None  # the score that answers the same yes/no question (trigger, judgeability, vqa)
     threshold: float = Field(default=0.5, ge=0, le=1)  # a judge's value at or above it is a yes
     dimensions: dict[str, Dimension]
+
+    @property
+    def pairs(self) -> bool | None:
+        """Whether a vote is about two clips. None: it may be about one or two."""
+        if self.kind == "rating":
+            return self.judged == "pair"
+        return {"preference": True, "judgeability": None}.get(self.kind, False)
 
     def tau_of(self, dimension: str) -> float:
         own = self.dimensions[dimension].tau
@@ -98,12 +137,23 @@ class Holdout(Section):
         return int.from_bytes(digest[:8], "big") / 2**64 < self.fraction
 
 
+class Files(Section):
+    """The files of the study, relative to the plan. Freezing the plan records which of them exist already."""
+
+    votes: Names = ()
+    scores: Names = ()
+
+
 class Plan(Section):
     title: str = "Agreement of metrics with people"
+    files: Files = Files()
+    sample_size: str = ""  # why this many items, annotators and votes; printed in the methods
+    preregistration: str = ""  # where the plan is registered, if it is
     estimands: tuple[Estimand, ...] = (
         "agreement",
         "ranking",
         "bridge",
+        "rating",
         "trigger",
         "judgeability",
         "vqa",
@@ -129,27 +179,22 @@ class Plan(Section):
     contradictions: Literal["error", "drop"] = "error"
     simulated: Literal["allow", "refuse"] = "allow"
 
+    unmatched: Literal["error", "report"] = "error"  # votes whose clip has no score: an error, or counted in the readings
+
     @model_validator(mode="after")
     def _consistent(self) -> Plan:
         seen: dict[tuple[str, str, str], str] = {}
         for name, family in self.families.items():
             if family.scale not in self.scales:
                 raise ValueError(f"family {name}: there is no scale {family.scale!r}; declared: {', '.join(self.scales)}")
-            categories = self.scales[family.scale].categories
-            if family.kind == "preference":
-                try:
-                    preference_sign(categories)
-                except ContractError as error:
-                    raise ValueError(f"family {name}: {error}") from None
-            elif set(categories) != {"yes", "no"}:
-                raise ValueError(
-                    f"family {name}: a {family.kind} question is answered yes or no, the scale has {', '.join(categories)}"
-                )
-            for dimension in family.dimensions:
+            _check_scale(name, family, self.scales[family.scale])
+            for dimension, axis in family.dimensions.items():
                 key = (family.benchmark, family.task, dimension)
                 if key in seen:
                     raise ValueError(f"families {seen[key]} and {name} both claim {' / '.join(key)}")
                 seen[key] = name
+                if axis.judgeable and getattr(self.families.get(axis.judgeable), "kind", "") != "judgeability":
+                    raise ValueError(f"family {name}, {dimension}: {axis.judgeable!r} is no family of kind judgeability")
         if self.clusters.metric == "annotator" and self.aggregate == "majority":
             raise ValueError("clusters.metric: annotator needs aggregate: votes, since a majority belongs to no single annotator")
         return self
@@ -183,10 +228,41 @@ class Plan(Section):
         return named
 
     def categories(self, family: str) -> list[Any]:
-        """The family's declared categories as the analysis uses them: signs for preferences, words otherwise."""
+        """The family's declared categories as the analysis uses them: signs for preferences, numbers for ratings, else words.
+
+        Ratings of pairs are centred, so that 0 is "no difference" and turning a pair's sides changes the sign.
+        """
         declared = self.families[family]
-        labels = self.scales[declared.scale].categories
-        return preference_sign(labels).tolist() if declared.kind == "preference" else list(labels)
+        scale = self.scales[declared.scale]
+        if declared.kind == "preference":
+            return preference_sign(scale.categories).tolist()
+        if declared.kind == "rating":
+            middle = (max(scale.values) + min(scale.values)) / 2 if declared.judged == "pair" else 0.0
+            return [int(v) if v.is_integer() else v for v in (value - middle for value in scale.values)]
+        return list(scale.categories)
+
+
+def _check_scale(name: str, family: Family, scale: Scale) -> None:
+    """A family's scale must fit its kind."""
+    if family.judged == "pair" and family.kind != "rating":
+        raise ValueError(f"family {name}: judged: pair belongs to kind rating; a {family.kind} needs no such key")
+    if family.kind == "preference":
+        try:
+            preference_sign(scale.categories)
+        except ContractError as error:
+            raise ValueError(f"family {name}: {error}; a scale of more steps is kind: rating, judged: pair") from None
+    elif family.kind == "rating":
+        values, found = scale.values, ", ".join(scale.categories)
+        if scale.level == "nominal":
+            raise ValueError(f"family {name}: a rating needs a scale with level: ordinal or level: interval")
+        if sorted(values) != values:
+            raise ValueError(f"family {name}: write the categories in rising order, got {found}")
+        sums = [low + high for low, high in zip(values, values[::-1], strict=True)]
+        if family.judged == "pair" and max(sums) - min(sums) > 1e-9:
+            raise ValueError(f"family {name}: a scale for pairs is the same on both sides of its middle, got {found}")
+    elif set(scale.categories) != {"yes", "no"}:
+        found = ", ".join(scale.categories)
+        raise ValueError(f"family {name}: a {family.kind} question is answered yes or no, the scale has {found}; declare labels")
 
 
 def load_plan(path: str | Path) -> Plan:

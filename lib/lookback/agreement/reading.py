@@ -9,12 +9,16 @@ import pandas as pd
 
 from lookback.agreement.plan import Plan
 from lookback.stats import holm
+from lookback.stats.intervals import FEWEST_CLUSTERS
 
 SUPPORTED, NOT_SUPPORTED, IMPOSSIBLE, UNTESTED = "supported", "not supported", "cannot be supported by this sample", "not tested"
+FEW = f"not tested: fewer than {FEWEST_CLUSTERS} clusters"
 
 
 def add_claims(table: pd.DataFrame, plan: Plan, p: str) -> pd.DataFrame:
     """Adds n_tests, p_corrected, smallest_corrected_p (where `smallest_p` is known) and claim; corrected by family and setting.
+
+    Nothing is supported by fewer clusters (`n_clusters`) than an interval needs.
 
     Every dimension that the plan declares with a metric counts as a test, even without votes or without a p. So leaving a dimension
     out never helps the others.
@@ -35,6 +39,8 @@ def add_claims(table: pd.DataFrame, plan: Plan, p: str) -> pd.DataFrame:
         result["smallest_corrected_p"] = np.minimum(1.0, result["smallest_p"] * sizes)
         hopeless = tested & (result["smallest_corrected_p"] >= plan.alpha) & (result["claim"] != SUPPORTED)
         result.loc[hopeless, "claim"] = IMPOSSIBLE
+    if "n_clusters" in result:
+        result.loc[tested & (result["n_clusters"] < FEWEST_CLUSTERS), "claim"] = FEW
     return result
 
 
@@ -75,15 +81,14 @@ def read_agreement(table: pd.DataFrame, plan: Plan) -> str:
     if known.empty:
         return "No dimension has items with two votes, so agreement among people cannot be observed."
     best, worst = known.loc[known["ac1"].idxmax()], known.loc[known["ac1"].idxmin()]
-    ends = [f"{number(r['ac1'])} ({r['dimension']}, {interval(r['ac1_low'], r['ac1_high'])})" for r in (worst, best)]
+    ends = dict.fromkeys(f"{number(r['ac1'])} ({r['dimension']}, {interval(r['ac1_low'], r['ac1_high'])})" for r in (worst, best))
     sample = "scenes" if plan.clusters.agreement == "scene" else "items"
-    text = (
-        f"People agree beyond chance by AC1 {ends[0]} to {ends[1]} over {len(known)} rows; intervals treat {sample} as the sample"
-    )
+    text = f"People agree beyond chance by AC1 {' to '.join(ends)}; rows: {len(known)}; intervals treat {sample} as the sample"
     text += " and the annotators as given."
     open_rows = known[known["ac1_low"].isna()]
     if len(open_rows):
-        text += f" {len(open_rows)} of them have no interval (one scene, or votes that do not vary) and carry no claim."
+        text += f" {len(open_rows)} of them have no interval (fewer than {FEWEST_CLUSTERS} {sample}, or votes that do not vary)"
+        text += " and carry no claim."
     skewed = known[(known["ac1"] - known["kappa"] > 0.3)]
     if len(skewed):
         names = listing(skewed["dimension"].tolist())
@@ -94,7 +99,7 @@ def read_agreement(table: pd.DataFrame, plan: Plan) -> str:
     return text
 
 
-def _claims(table: pd.DataFrame, describe: Callable[[pd.Series], str]) -> str:
+def claimed(table: pd.DataFrame, describe: Callable[[pd.Series], str]) -> str:
     parts = []
     for claim, lead in ((SUPPORTED, "Supported for"), (NOT_SUPPORTED, "Not supported for")):
         rows = table[table["claim"] == claim]
@@ -118,7 +123,7 @@ def read_ranking(table: pd.DataFrame, plan: Plan) -> str:
         if tested.empty:
             parts.append(f"{name}: no dimension could be tested ({listing(own['reason'].unique().tolist(), 2)}).")
             continue
-        described = _claims(tested, lambda r: f"{r['dimension']} (rho {number(r['rho'])}, {interval(r['rho_low'], r['rho_high'])})")
+        described = claimed(tested, lambda r: f"{r['dimension']} (rho {number(r['rho'])}, {interval(r['rho_low'], r['rho_high'])})")
         models = int(tested["n_models"].max())
         smallest = float(tested["smallest_p"].min())
         tests = int(tested["n_tests"].max())
@@ -150,7 +155,7 @@ def read_bridge(table: pd.DataFrame, plan: Plan) -> str:
     if known["setting"].nunique() > 1:
         named = named + " in " + known["setting"].replace(SETTINGS)
     known = known.assign(name=named)
-    described = _claims(
+    described = claimed(
         known, lambda r: f"{r['name']} (rho {number(r['rho'])} of at most {number(r['rho_ceiling'])}, n {int(r['n'])})"
     )
     reversals = ", ".join(f"{r['name']} {int(r['reversals'])}/{int(r['n'])}" for _, r in known.iterrows())
@@ -224,7 +229,8 @@ def read_power(table: pd.DataFrame) -> str:
     parts = []
     for (family, setting), own in table.groupby(["family", "setting"], sort=True):
         row = own.iloc[(own["win_ratio"] - 0.6).abs().argmin()]
-        text = f"{family} {setting}: {int(row['votes'])} pairs for one planned comparison at a win ratio of {row['win_ratio']:.2f}"
+        text = f"{f'{family} {setting}'.strip()}: {int(row['votes'])} pairs for one planned comparison at a win ratio of "
+        text += f"{row['win_ratio']:.2f}"
         if row["comparisons"] > 1:
             text += f", {int(row['votes_corrected'])} when all {int(row['comparisons'])} pairs of models are tested"
         parts.append(text + f"; the median pair of models has {int(row['pairs_now'])} per dimension now")
@@ -244,7 +250,7 @@ def read_strengths(table: pd.DataFrame, plan: Plan) -> str:
     rough = ~failed & ~bare & (table["reason"] != "")
     for lead, rows in (
         ("No strengths for", failed),
-        ("No standard errors (one cluster only) for", bare),
+        (f"No standard errors (fewer than {FEWEST_CLUSTERS} clusters) for", bare),
         ("Standard errors are rough (no more clusters than parameters) for", rough),
     ):
         if rows.any():

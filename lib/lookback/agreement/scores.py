@@ -29,6 +29,8 @@ def read_scores(path: str | Path) -> pd.DataFrame:
     if not source.is_file():
         raise UsageError(f"There is no scores file {source}")
     table = _read(source)
+    if table.empty:
+        raise ContractError(f"{source.name} holds no scores; leave --scores out to analyse the people alone")
     return table.assign(value=_numbers(table["value"], source.name)) if "value" in table else table
 
 
@@ -108,19 +110,24 @@ def _decided(verdict: Verdict) -> dict[str, object]:
 def attach_scores(units: pd.DataFrame, scores: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Units with metric, tau, value_a, value_b, delta (positive: A better), decision and missing (why there is no decision).
 
-    The decision is the metric's sign outside the tie band (preferences) or the judge's yes/no (of a pair: yes to both clips).
+    The decision is the metric's sign outside the tie band (preferences), the judge's yes/no (of a pair: yes to both clips), or,
+    for ratings, the number compared with them: the score, or the difference of a pair's scores, turned so that more is better.
     """
     units = units.merge(_declared(units, plan), on=["family", "dimension", "setting"], how="left", validate="many_to_one")
     first, second = _looked_up(units, scores, "a"), _looked_up(units, scores, "b")
     paired = (units["clip_b"] != "").to_numpy()
-    preference = (units["kind"] == "preference").to_numpy()
+    preference, rating = ((units["kind"] == kind).to_numpy() for kind in ("preference", "rating"))
+    direction = units["direction"].to_numpy(dtype=float)
     value_a, value_b = first["value"].to_numpy(dtype=float), second["value"].where(paired).to_numpy(dtype=float)
-    delta = np.where(preference, (value_a - value_b) * units["direction"].to_numpy(dtype=float), np.nan)
+    delta = np.where(preference | (rating & paired), (value_a - value_b) * direction, np.nan)
     answer = np.where(paired, np.minimum(value_a, value_b), value_a)
     missing = np.where((first["reason"] == "") & paired, second["reason"], first["reason"])
     missing = np.where(units["metric"] == "", str(Reason.NOT_APPLICABLE), missing)
     decision = np.full(len(units), None, dtype=object)
-    signed, judged = preference & np.isfinite(delta), ~preference & np.isfinite(answer)
+    signed, judged = preference & np.isfinite(delta), ~preference & ~rating & np.isfinite(answer)
+    compared = np.where(paired, delta, value_a * direction)
+    scored = rating & np.isfinite(compared)
+    decision[scored] = compared[scored]
     band = units["tau"].to_numpy(dtype=float)
     decision[signed] = threshold_decision(delta[signed], band[signed])
     decision[judged] = np.where(answer[judged] >= units["threshold"].to_numpy(dtype=float)[judged], "yes", "no")
@@ -135,7 +142,7 @@ def _declared(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     for row in table.itertuples():
         family = plan.families[str(row.family)]
         axis = family.dimensions[str(row.dimension)]
-        preference = family.kind == "preference"
+        preference = family.kind in ("preference", "rating")
         metric = axis.metric_of(str(row.setting)) if preference else family.judge
         tau = family.tau_of(str(row.dimension)) if preference else np.nan
         direction = 1 if axis.higher_is_better else -1
@@ -143,12 +150,16 @@ def _declared(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return pd.concat([table, pd.DataFrame(rows, index=table.index)], axis=1)
 
 
-def _looked_up(units: pd.DataFrame, scores: pd.DataFrame, side: str) -> pd.DataFrame:
-    """Value and reason of one side's clip, in the units' order."""
+def wanted_scores(units: pd.DataFrame, side: str) -> pd.DataFrame:
+    """The keys of the scores that units ask for on one side, in the units' order."""
     questions = ("#" + units["question"]).where(units["question"] != "", "")
-    wanted = units[["benchmark", "setting"]].assign(
+    return units[["benchmark", "setting"]].assign(
         model_id=units[f"model_{side}"], clip_id=units[f"clip_{side}"], metric=units["metric"] + questions
     )
-    found = wanted.merge(scores, on=KEY, how="left", validate="many_to_one")
+
+
+def _looked_up(units: pd.DataFrame, scores: pd.DataFrame, side: str) -> pd.DataFrame:
+    """Value and reason of one side's clip, in the units' order."""
+    found = wanted_scores(units, side).merge(scores, on=KEY, how="left", validate="many_to_one")
     found["reason"] = found["reason"].fillna(str(Reason.MISSING_INPUT))
     return found

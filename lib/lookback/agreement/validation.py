@@ -11,13 +11,12 @@ import pandas as pd
 from lookback.agreement.importers import tidy
 from lookback.agreement.plan import GROUND_TRUTH, Plan
 from lookback.errors import ContractError
-from lookback.stats.ratings import SIGNS
 
 ITEM = ["family", "benchmark", "setting", "dimension", "question", "model_a", "clip_a", "model_b", "clip_b"]
 
 
 def check_ratings(ratings: pd.DataFrame, plan: Plan, clips: pd.DataFrame | None = None) -> pd.DataFrame:
-    """The votes the plan analyses, one row each: pairs in one canonical order, labels as signs (preferences) or words.
+    """The votes the plan analyses, one row each: pairs in one canonical order, labels as `Plan.categories` has them.
 
     Adds family, kind, role, question and item. `clips` (benchmark, setting, model_id, clip_id) makes unknown clips an error.
     Raises ContractError with every problem on its own line.
@@ -33,7 +32,7 @@ def check_ratings(ratings: pd.DataFrame, plan: Plan, clips: pd.DataFrame | None 
         raise ContractError("\n".join(problems))
     votes["kind"] = votes["family"].map({name: f.kind for name, f in plan.families.items()})
     votes["role"] = votes["family"].map({name: f.role for name, f in plan.families.items()})
-    votes = _canonical(votes)
+    votes = _canonical(votes.assign(label=_labels(votes, plan)), plan)
     votes, problems = _repeats(votes, plan)
     if problems:
         raise ContractError("\n".join(problems))
@@ -64,8 +63,8 @@ def _problems(votes: pd.DataFrame, plan: Plan, clips: pd.DataFrame | None) -> li
         problems.append(f"{_rows(undeclared)}: the plan declares no family for {named}; add it to the plan or remove the votes")
     problems += _label_problems(votes, plan)
     paired = votes["clip_b"] != ""
-    preference = votes["family"].map(lambda name: name != "" and plan.families[name].kind == "preference")
-    single = votes["family"].map(lambda name: name != "" and plan.families[name].kind in ("trigger", "vqa"))
+    preference = votes["family"].map(lambda name: name != "" and plan.families[name].pairs is True)
+    single = votes["family"].map(lambda name: name != "" and plan.families[name].pairs is False)
     if (preference & ~paired).any():
         problems.append(f"{_rows(preference & ~paired)}: a preference needs clip_b; fill it or use a single-clip task")
     if (single & paired).any():
@@ -92,15 +91,26 @@ def _problems(votes: pd.DataFrame, plan: Plan, clips: pd.DataFrame | None) -> li
 def _label_problems(votes: pd.DataFrame, plan: Plan) -> list[str]:
     problems = []
     for name, family in plan.families.items():
-        declared = plan.scales[family.scale].categories
-        bad = (votes["family"] == name) & ~votes["label"].isin(declared)
+        scale = plan.scales[family.scale]
+        bad = (votes["family"] == name) & ~votes["label"].str.lower().isin(scale.spellings)
         if bad.any():
             found = ", ".join(repr(v) for v in votes.loc[bad, "label"].unique()[:3])
-            scale = ", ".join(declared)
+            declared = ", ".join([*scale.categories, *scale.labels])
             problems.append(
-                f"{_rows(bad)}: label {found} is outside the scale of {name} ({scale}); correct it or declare the scale used"
+                f"{_rows(bad)}: label {found} is outside the scale of {name} ({declared}); "
+                f"correct it, or declare the spelling under scales: {family.scale}: labels"
             )
     return problems
+
+
+def _labels(votes: pd.DataFrame, plan: Plan) -> pd.Series:
+    """Every spelling as the category that the analysis uses."""
+    labels = votes["label"].astype(object)
+    for name, family in plan.families.items():
+        scale, own = plan.scales[family.scale], votes["family"] == name
+        used = dict(zip(scale.categories, plan.categories(name), strict=True))
+        labels[own] = votes.loc[own, "label"].map(lambda label, scale=scale, used=used: used[scale.spellings[label.lower()]])
+    return labels
 
 
 def _unknown_clips(votes: pd.DataFrame, clips: pd.DataFrame) -> list[str]:
@@ -120,19 +130,17 @@ def _unknown_clips(votes: pd.DataFrame, clips: pd.DataFrame) -> list[str]:
     return problems
 
 
-def _canonical(votes: pd.DataFrame) -> pd.DataFrame:
-    """Preferences as signs, every pair in the order in which it was first voted on."""
+def _canonical(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Every pair in the order in which it was first voted on; its label turned with it."""
     votes = votes.copy()
     first = votes["model_a"] + "\0" + votes["clip_a"]
     second = votes["model_b"] + "\0" + votes["clip_b"]
-    preference = votes["kind"] == "preference"
     pair = first.where(first < second, second) + "\0" + second.where(first < second, first)
     keys = [votes[c] for c in ("family", "benchmark", "setting", "dimension", "question")]
     votes["swapped"] = (votes["clip_b"] != "") & (first != first.groupby([*keys, pair]).transform("first"))
-    labels = votes["label"].astype(object)
-    signs = labels[preference].map(lambda label: SIGNS[label.lower()])
-    labels[preference] = signs.where(~votes.loc[preference, "swapped"], -signs).astype(object)
-    votes["label"] = labels
+    signed = votes["family"].map({name: family.pairs is True for name, family in plan.families.items()}).astype(bool)
+    turned = votes["swapped"] & signed
+    votes.loc[turned, "label"] = 0 - votes.loc[turned, "label"]
     for a, b in (("model_a", "model_b"), ("clip_a", "clip_b")):
         votes[a], votes[b] = votes[a].where(~votes["swapped"], votes[b]), votes[b].where(~votes["swapped"], votes[a])
     return votes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from lookback.cli import conditions, construct, evaluate, inventory, pages, parity, report, selfcheck, watch
+from lookback.cli import conditions, construct, evaluate, inventory, pages, parity, report, selfcheck, study, watch
 
 app = typer.Typer(
     help="Measure the memory of video world models.",
@@ -13,5 +13,5 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for commands in (inventory, evaluate, watch, conditions, construct, report, pages, selfcheck, parity):
+for commands in (inventory, evaluate, watch, conditions, construct, report, study, pages, selfcheck, parity):
     commands.register(app)

@@ -1,4 +1,4 @@
-"""`lookback report`, `compare`, `agreement` and `export`: run the stages, and use the results."""
+"""`lookback report`, `compare` and `export`: run the stages, and use the results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Run = Annotated[str, typer.Option(help="Run name: params/NAME.yaml, or a path to
 
 
 def register(app: typer.Typer) -> None:
-    for command in (agreement, report, compare):
+    for command in (report, compare):
         app.command()(command)
     app.command(cls=ChoosingCommand)(export)
 
@@ -51,27 +51,6 @@ def compare(
     for table in compare_runs(before, after, folder):
         print(one_line(f"{table.title}: {len(table.frame)} rows. {table.conclusion}".strip()))
     print(f"written to {folder / 'report.html'}")
-
-
-def agreement(
-    ratings: Annotated[str, typer.Argument(help="Votes: CSV, JSONL, Parquet or a Label Studio export.")],
-    plan: Annotated[str, typer.Option(help="The plan of the analysis (YAML).")],
-    output: Annotated[str, typer.Option(help="Folder for the tables and figures.")],
-    scores: Annotated[str, typer.Option(help="Items of a run (Parquet or CSV); without it only the people are compared.")] = "",
-) -> None:
-    """Analyse human votes, and how well scores agree with them, according to a plan."""
-    from lookback.agreement import analyse, load_plan, read_ratings, read_scores, save_tables
-    from lookback.agreement.figures.draw import draw_figures
-
-    declared = load_plan(Path(plan))
-    votes = read_ratings(Path(ratings))
-    tables = analyse(votes, read_scores(Path(scores)) if scores else None, declared)
-    save_tables(tables, Path(output))
-    draw_figures(tables, Path(output) / "figures")
-    for name, table in tables.items():
-        if name != "readings":
-            print(one_line(f"{table.attrs['title']}: {table.attrs['reading']}"))
-    print(f"written to {output}; plan {declared.hash[:12]}")
 
 
 def export(

@@ -6,6 +6,7 @@ import pandas as pd
 
 from lookback.agreement import analyse, judge_scores, load_plan, read_ratings, save_tables
 from lookback.agreement.figures.draw import draw_figures
+from lookback.agreement.frozen import Standing, standing
 from lookback.errors import UsageError
 from lookback.judging.recording import scorer
 from lookback.params import RunParams
@@ -25,10 +26,16 @@ def agreement(params: RunParams) -> dict[str, pd.DataFrame]:
     clips, gated, judgements = (read_table(folder, name) for name in ("clips", "gated", "judgements"))
     counted = judgements[judgements["backend"] == scorer(params)]  # other judges are asked for comparison only
     scores = pd.concat([only_chosen(gated, params), judge_scores(counted)], ignore_index=True)
-    tables = analyse(ratings, scores, plan, clips)
+    tables = analyse(ratings, scores, plan, clips, standing=known_standing(params), same_run=True)
     save_tables(tables, folder / "agreement")
     draw_figures(tables, params.paths.figures / "agreement")
     return tables
+
+
+def known_standing(params: RunParams) -> Standing | None:
+    """What the frozen plan shows about the run's files of votes; nothing for simulated votes, which come after any plan."""
+    files = [resolve(path) for path in params.agreement.ratings]
+    return standing(resolve(params.agreement.plan), files) if files else None
 
 
 def run_ratings(params: RunParams) -> pd.DataFrame:

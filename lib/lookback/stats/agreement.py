@@ -26,7 +26,7 @@ from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from lookback.errors import NotScorable, Reason, UsageError
-from lookback.stats.intervals import Estimate, bootstrap_totals, method_text, varying_interval
+from lookback.stats.intervals import Estimate, bootstrap_totals, method_text, too_few_clusters, varying_interval
 from lookback.stats.ratings import (
     MISSING,
     Codes,
@@ -153,8 +153,8 @@ def t_interval(
     groups = len(sums)
     what = "items" if groups == n else "clusters"
     method = f"linearised variance, t with {groups - 1} df over {groups} {what}"
-    if groups < 2:
-        return Estimate(name, value, n, confidence=confidence, method=method, note=f"one of {what}: no variance, no interval")
+    if note := too_few_clusters(groups, what.removesuffix("s")):
+        return Estimate(name, value, n, confidence=confidence, method=method, note=note)
     se = float(np.sqrt(groups / (groups - 1) * (sums**2).sum()) / n)
     if se < ZERO:
         note = "the items do not vary, so the variance is zero and no interval is given"
@@ -242,6 +242,8 @@ def cohen_kappa(
     if len(np.unique(groups)) < n:
         cells = np.eye(len(declared) ** 2)[a[both] * len(declared) + b[both]]
         return resampled_kappa(name, cells, credit, np.unique(groups, return_inverse=True)[1], resamples, confidence, seed)
+    if note := too_few_clusters(n, "item"):
+        return Estimate(name, _kappa_value(table, credit, expected), n, confidence=confidence, note=note)
     # statsmodels divides by zero where a marginal is empty in every cell; the value itself stays defined
     with np.errstate(invalid="ignore", divide="ignore"):
         result = cohens_kappa(table, weights=None if weights == "nominal" else (1 - credit))
@@ -254,6 +256,10 @@ def cohen_kappa(
     half = float(stats.norm.ppf(0.5 + confidence / 2)) * se
     p = float(2 * stats.norm.sf(abs(value) / np.sqrt(null_variance))) if null_variance > ZERO else None
     return Estimate(name, value, n, max(-1.0, value - half), min(1.0, value + half), se, p, confidence, method)
+
+
+def _kappa_value(table: Codes, credit: Floats, expected: float) -> float:
+    return (float((table * credit).sum()) / float(table.sum()) - expected) / (1 - expected)
 
 
 def resampled_kappa(

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from lookback.errors import ContractError, NotScorable, Reason, UsageError
-from lookback.stats.agreement import WeightKind, agreement_weights, resampled_kappa
+from lookback.stats.agreement import WeightKind, agreement_weights, cohen_kappa, gwet_ac1, resampled_kappa
 from lookback.stats.correlations import spearman, tie_ceiling
 from lookback.stats.intervals import Estimate, bootstrap_totals, measure_row, number, share, varying_interval
 from lookback.stats.ratings import Flags, Floats, cluster_codes, confusion_counts, preference_sign, threshold_decision
@@ -25,6 +25,7 @@ Found = TypeVar("Found")
 SIGN_ORDER = (-1, 0, 1)
 ESTIMATES = ("rho", "exact", "strict", "tie", "decision_kappa", "weighted_kappa", "reversal_rate")
 TP, FP, FN, TN = range(4)
+BOTH = (0.0, 1.0)  # no, yes
 # 1 and 0 are keys too: they equal and hash as True and False
 TRUTHS = {True: True, False: False, "yes": True, "no": False}
 
@@ -216,10 +217,11 @@ def trigger_validation(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Tidy rows (subset, measure, value, low, high, n, reason) of accuracy, precision, recall and F1, per subset and "overall".
+    """Tidy rows (subset, measure, value, low, high, n, reason) of a judge's measures, per subset and "overall".
 
-    accuracy = (TP+TN)/n, precision = TP/(TP+FP), recall = TP/(TP+FN) with Wilson intervals (over effective cases when `clusters`
-    is given), F1 = 2TP/(2TP+FP+FN) with a bootstrap interval. A judge that never says yes has no precision: its row says so.
+    accuracy = (TP+TN)/n, precision = TP/(TP+FP), recall = TP/(TP+FN), specificity = TN/(TN+FP) with Wilson intervals (over
+    effective cases when `clusters` is given), F1 = 2TP/(2TP+FP+FN) with a bootstrap interval, Cohen's kappa and AC1 of judge and
+    people, and the counts TP, FP, FN, TN. A judge that never says yes has no precision: its row says so.
     """
     cells = outcome_cells(human, judge)
     if len(cells) == 0:
@@ -240,11 +242,21 @@ def _measures(cells: Floats, clusters: ArrayLike | None, resamples: int, confide
     def share(name: str, hits: tuple[int, ...], among: tuple[int, ...]) -> dict[str, object]:
         return measure_row(lambda: share_measure(name, cells, hits, among, clusters, confidence), name)
 
+    people, judge = (cells[:, [TP, other]].sum(axis=1) for other in (FN, FP))
+    common: dict[str, Any] = {"clusters": clusters, "confidence": confidence}
+    counts = zip(("true_yes", "false_yes", "false_no", "true_no"), cells.sum(axis=0).tolist(), strict=True)
     return [
         share("accuracy", (TP, TN), (TP, FP, FN, TN)),
         share("precision", (TP,), (TP, FP)),
         share("recall", (TP,), (TP, FN)),
         measure_row(lambda: ratio_measure("F1", cells, _f1, clusters, resamples, confidence, seed), "f1"),
+        share("specificity", (TN,), (TN, FP)),
+        measure_row(lambda: cohen_kappa(people, judge, BOTH, **common, resamples=resamples, seed=seed), "kappa"),
+        measure_row(lambda: gwet_ac1(np.column_stack([people, judge]), BOTH, **common), "ac1"),
+        *(
+            {"measure": name, "value": count, "low": np.nan, "high": np.nan, "n": len(cells), "reason": ""}
+            for name, count in counts
+        ),
     ]
 
 

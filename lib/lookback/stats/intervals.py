@@ -26,7 +26,8 @@ from lookback.stats.ratings import Codes, Flags, Floats, cluster_codes
 CHUNK_CELLS = 4_000_000
 # no interval when the statistic is undefined in more than this share of the resamples
 MAX_UNDEFINED = 0.05
-# two clusters have only three different resamples, four have 35: too few for percentiles
+# the floor of every interval over clusters, resampled or from a formula: four clusters have only 35 different resamples, and a
+# variance of so few sums can be near zero by chance
 FEWEST_CLUSTERS = 5
 # an interval this narrow is rounding: the resamples do not vary
 UNVARIED = 1e-12
@@ -118,10 +119,17 @@ def percentile_interval(draws: Floats, confidence: float = 0.95, n_clusters: int
     return float(low), float(high)
 
 
+def too_few_clusters(n_clusters: int, unit: str = "cluster") -> str:
+    """Why so few clusters have no interval and support no claim; empty where they are enough."""
+    if n_clusters < 2:
+        return f"one {unit} only: nothing to resample, no interval"
+    return f"{n_clusters} {unit}s only: an interval needs {FEWEST_CLUSTERS}" if n_clusters < FEWEST_CLUSTERS else ""
+
+
 def interval_or_note(draws: Floats, n_clusters: int, confidence: float) -> tuple[float | None, float | None, str]:
     """(low, high, note): the expanded percentile interval, or no bounds and the sentence that says why."""
-    if n_clusters < 2:
-        return None, None, "one cluster only: nothing to resample, no interval"
+    if note := too_few_clusters(n_clusters):
+        return None, None, note
     try:
         low, high = percentile_interval(draws, confidence, n_clusters)
     except NotScorable as missing:
@@ -130,12 +138,10 @@ def interval_or_note(draws: Floats, n_clusters: int, confidence: float) -> tuple
 
 
 def varying_interval(draws: Floats, n_clusters: int, confidence: float) -> tuple[float | None, float | None, str]:
-    """As `interval_or_note`, but without bounds where they would mislead: too few clusters, or resamples that are all alike."""
+    """As `interval_or_note`, but without bounds where all resamples are alike: they would mislead."""
     low, high, note = interval_or_note(draws, n_clusters, confidence)
     if low is None or high is None:
         return low, high, note
-    if n_clusters < FEWEST_CLUSTERS:
-        return None, None, f"{n_clusters} clusters only: resampling needs {FEWEST_CLUSTERS}, no interval"
     if high - low <= UNVARIED:
         return None, None, "every resample gives the same value: its spread is unknown, no interval"
     return low, high, note
@@ -159,9 +165,9 @@ def bootstrap_ci(
 
     "mean" is vectorised; any other statistic is a function of the resampled rows ("median" is provided).
 
-    >>> result = bootstrap_ci([1.0, 2.0, 3.0, 4.0], seed=1)
-    >>> result.value, result.low < 2.5 < result.high
-    (2.5, True)
+    >>> result = bootstrap_ci([1.0, 2.0, 3.0, 4.0, 5.0], seed=1)
+    >>> result.value, result.low < 3.0 < result.high
+    (3.0, True)
     """
     data = np.asarray(values, dtype=float)
     if data.size == 0:
@@ -219,11 +225,11 @@ def share(name: str, hits: ArrayLike, clusters: ArrayLike | None = None, *, conf
         raise NotScorable(Reason.UNDEFINED, f"{name} is 0/0: no case to count")
     groups = cluster_codes(clusters, n)
     n_groups = int(groups.max()) + 1
-    if clusters is None or n_groups == n > 1:
-        return proportion(name, int(cases.sum()), n, confidence)
     value = float(cases.mean())
-    if n_groups < 2:
-        return Estimate(name, value, n, confidence=confidence, note="one cluster only: nothing to resample, no interval")
+    if clusters is not None and (note := too_few_clusters(n_groups)):
+        return Estimate(name, value, n, confidence=confidence, note=note)
+    if n_groups == n:
+        return proportion(name, int(cases.sum()), n, confidence)
     effective = _effective_cases(cases, groups, n_groups, confidence)
     low, high = wilson(value, effective, confidence)
     method = f"Wilson score interval, {n} cases in {n_groups} clusters count as {effective:.1f}"

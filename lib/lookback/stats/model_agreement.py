@@ -25,7 +25,7 @@ from sklearn.covariance import ledoit_wolf
 
 from lookback.errors import NotScorable, UsageError
 from lookback.stats.correlations import kendall_rows, permutation_tests, spearman_rows
-from lookback.stats.intervals import FEWEST_CLUSTERS, bootstrap_totals, cluster_totals, percentile_interval
+from lookback.stats.intervals import bootstrap_totals, cluster_totals, percentile_interval, too_few_clusters
 from lookback.stats.rankings import Ties, pair_codes, win_terms
 from lookback.stats.ratings import Codes, Floats, preference_sign
 
@@ -139,8 +139,8 @@ def rank_agreement_pairs(
     observed = totals[: 2 * m] / totals[2 * m :]
     result = rank_agreement(observed[:m], observed[m:], confidence=confidence, seed=seed)
     result = replace(result, n_pairs=len(pairs), n_clusters=codes.n_clusters)
-    if codes.n_clusters < FEWEST_CLUSTERS:
-        return _without_interval(result, _too_few(codes.n_clusters, cluster or "pair"))
+    if note := too_few_clusters(codes.n_clusters, "cluster" if cluster else "pair"):
+        return _without_interval(result, note)
     draws = bootstrap_totals(terms, lambda t: t[:, : 2 * m] / t[:, 2 * m :], codes.clusters, resamples, seed)
     complete = draws[np.isfinite(draws).all(axis=1)]
     try:
@@ -161,13 +161,6 @@ def rank_agreement_pairs(
         bootstrap_low=low,
         bootstrap_high=high,
     )
-
-
-def _too_few(groups: int, unit: str) -> str:
-    """Why so few clusters have no interval."""
-    if groups < 2:
-        return f"one {unit} only: nothing to resample, no interval"
-    return f"{groups} clusters only: resampling needs {FEWEST_CLUSTERS}, no interval"
 
 
 def _without_interval(result: RankAgreement, why: str) -> RankAgreement:

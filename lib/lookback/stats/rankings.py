@@ -29,6 +29,7 @@ from lookback.stats.intervals import (
     method_text,
     number,
     share_interval,
+    too_few_clusters,
     varying_interval,
 )
 from lookback.stats.ratings import Codes, Floats, cluster_codes, preference_sign
@@ -204,7 +205,7 @@ def bradley_terry(
 ) -> Strengths:
     """Maximum-likelihood strengths of pairs (model_a, model_b, label); with `cluster` the standard errors are cluster-robust.
 
-    Intervals then use t with (clusters - 1) degrees of freedom; one cluster alone gives strengths without standard errors.
+    Intervals then use t with (clusters - 1) degrees of freedom; fewer than five clusters give strengths without standard errors.
     Where the fit does not exist, NotScorable says which models never met the others or are separated from them.
     """
     if ties not in ("davidson", "drop"):
@@ -235,16 +236,16 @@ def bradley_terry(
 
 
 def _clustered(inverse: Floats, scores: Floats, codes: PairCodes) -> Floats:
-    """The sandwich covariance; a single cluster's scores sum to zero at the fit, so it says nothing about spread: NaN."""
-    if codes.n_clusters < 2:
+    """The sandwich covariance; NaN with too few clusters (a single cluster's scores even sum to zero at the fit)."""
+    if too_few_clusters(codes.n_clusters):
         return np.full_like(inverse, np.nan)
     sums = cluster_totals(scores, codes.clusters)
     return np.asarray(inverse @ (sums.T @ sums) @ inverse * codes.n_clusters / (codes.n_clusters - 1))
 
 
 def _few_clusters(groups: int, free: int, cluster: str) -> str:
-    if groups < 2:
-        return f"all votes belong to one {cluster}: nothing varies between clusters, no standard errors"
+    if note := too_few_clusters(groups):
+        return f"no standard errors by {cluster}: {note}"
     if groups <= free:
         return f"standard errors are rough: {groups} clusters ({cluster}) for {free} free parameters"
     return ""

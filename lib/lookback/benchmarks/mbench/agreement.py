@@ -10,6 +10,7 @@ from lookback.agreement.analyse import Analysis
 from lookback.agreement.plan import Plan
 
 SETTINGS = {"T": "text", "A": "action"}
+COUNTS = ["true_yes", "false_yes", "false_no", "true_no"]
 
 
 def add_tables(analysis: Analysis) -> None:
@@ -18,14 +19,21 @@ def add_tables(analysis: Analysis) -> None:
     if "ranking" in tables and analysis.has("mbench", "preference"):
         ranking = tables["ranking"][tables["ranking"]["benchmark"] == "mbench"]
         title = "MBench table 3: metric-human correlation"
-        analysis.add("mbench_3", title, "model", mbench_3(ranking, plan), lambda: reading.read_ranking(ranking, plan))
+        table = mbench_3(ranking, plan)
+        analysis.add(
+            "mbench_3", title, "model", table, lambda: reading.read_ranking(ranking, plan) + analysis.left_out("preference")
+        )
     if analysis.has("mbench"):
         counts = mbench_5(votes)
         analysis.add("mbench_5", "MBench table 5: annotation statistics", "vote", counts, lambda: reading.read_counts(counts))
     if "trigger" in tables and analysis.has("mbench", "trigger"):
         trigger = tables["trigger"]
         title = "MBench table 6: trigger judge against people"
-        analysis.add("mbench_6", title, "clip", mbench_6(trigger), lambda: reading.read_trigger(trigger))
+        left_out = analysis.left_out("trigger")
+        analysis.add("mbench_6", title, "clip", mbench_6(trigger), lambda: reading.read_trigger(trigger) + left_out)
+        beside = mbench_6_judge(trigger)
+        title = "Beside MBench table 6: counts, specificity and agreement beyond chance"
+        analysis.add("mbench_6_judge", title, "clip", beside, lambda: read_judge(beside) + left_out)
 
 
 def mbench_3(ranking: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -68,6 +76,35 @@ def _counts(votes: pd.DataFrame) -> dict[str, int]:
 
 def mbench_6(trigger: pd.DataFrame) -> pd.DataFrame:
     """Rows: subsets and overall; accuracy, precision, recall, F1, each with its interval."""
+    return _by_subset(trigger, ("accuracy", "precision", "recall", "f1"))
+
+
+def mbench_6_judge(trigger: pd.DataFrame) -> pd.DataFrame:
+    """Rows: subsets and overall; what the paper does not print: the four counts, specificity, Cohen's kappa and AC1."""
+    table = _by_subset(trigger, ("specificity", "kappa", "ac1"))
+    for count in COUNTS:
+        values = trigger[trigger["measure"] == count].set_index("subset")["value"]
+        table.insert(2 + COUNTS.index(count), count, table["subset"].map(values).astype("Int64"))
+    return table
+
+
+def read_judge(table: pd.DataFrame) -> str:
+    """Where the judge says yes and people no, and its agreement with them beyond chance."""
+    row = table.set_index("subset").loc["overall"]
+    if pd.isna(row["true_yes"]):
+        return f"The judge's answers cannot be counted: {row['reason']}."
+    text = f"Of {row['n']} clips the judge wrongly says yes to {row['false_yes']} and wrongly no to {row['false_no']}."
+    named = {"specificity": "Specificity", "kappa": "Cohen's kappa", "ac1": "AC1"}
+    parts = [
+        f"{words} {reading.number(row[m])} ({reading.interval(row[f'{m}_low'], row[f'{m}_high'])})" for m, words in named.items()
+    ]
+    return (
+        f"{text} {', '.join(parts)}. Accuracy can be high by chance where most clips are triggered; kappa and AC1 correct for it."
+    )
+
+
+def _by_subset(trigger: pd.DataFrame, measures: tuple[str, ...]) -> pd.DataFrame:
+    """Rows: subsets in the paper's order and overall; the measures with their intervals, and why one is missing."""
     order = ["human", "object", "environment", "causal"]
     found = trigger["subset"].unique()
     subsets = [*[s for s in order if s in found], *sorted(set(found) - set(order) - {"overall"}), "overall"]
@@ -75,10 +112,11 @@ def mbench_6(trigger: pd.DataFrame) -> pd.DataFrame:
     for subset in subsets:
         own = trigger[trigger["subset"] == subset].set_index("measure")
         row: dict[str, object] = {"subset": subset, "n": int(own["n"].max())}
-        for measure in ("accuracy", "precision", "recall", "f1"):
+        for measure in measures:
             parts = own.loc[measure] if measure in own.index else dict.fromkeys(("value", "low", "high"), np.nan)
             row |= {measure: parts["value"], f"{measure}_low": parts["low"], f"{measure}_high": parts["high"]}
-        rows.append({**row, "reason": _reasons(own[own["reason"] != ""].reset_index())})
+        reasons = own[own.index.isin([*measures, "all"]) & (own["reason"] != "")]
+        rows.append({**row, "reason": _reasons(reasons.reset_index())})
     return pd.DataFrame(rows)
 
 

@@ -14,7 +14,7 @@ def add_tables(analysis: Analysis) -> None:
         answers = analysis.tables["vqa"]
         title = "MemoBench figure 4: agreement of answers with people"
         table = memobench_agreement(answers)
-        analysis.add("memobench_agreement", title, "question", table, lambda: reading.read_vqa(answers))
+        analysis.add("memobench_agreement", title, "question", table, lambda: reading.read_vqa(answers) + analysis.left_out("vqa"))
 
 
 def memobench_agreement(vqa: pd.DataFrame) -> pd.DataFrame:

@@ -30,19 +30,20 @@ def _calibration(analysis: Analysis) -> None:
     bridges = bridges[bridges["benchmark"] == "wrbench"]
     people, main, bridges = (_in_plan_order(table, plan) for table in (people, main, bridges))
     snapshot, coefficients = wrbench_5(main, bridges), wrbench_15(people)
+    left_out = analysis.left_out("preference")
 
     def both() -> str:
-        return f"{reading.read_agreement(main, plan)} {reading.read_bridge(bridges, plan)}"
+        return f"{reading.read_agreement(main, plan)} {reading.read_bridge(bridges, plan)}{left_out}"
 
     analysis.add("wrbench_5", "WRBench table 5: human calibration snapshot", "pair", snapshot, both)
     title = "WRBench table 15: human agreement by dimension"
-    analysis.add("wrbench_15", title, "pair", coefficients, lambda: reading.read_agreement(people, plan))
+    analysis.add("wrbench_15", title, "pair", coefficients, lambda: reading.read_agreement(people, plan) + left_out)
     if not bridges.empty:
         evidence = tables.get("judgeability", pd.DataFrame())
         table = wrbench_16(bridges, evidence)
         tail = "" if evidence.empty else " " + reading.read_judgeability(evidence)
         title = "WRBench table 16: world-state evaluator-human bridge"
-        analysis.add("wrbench_16", title, "pair", table, lambda: reading.read_bridge(bridges, plan) + tail)
+        analysis.add("wrbench_16", title, "pair", table, lambda: reading.read_bridge(bridges, plan) + tail + left_out)
 
 
 def _in_plan_order(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:

@@ -1,0 +1,170 @@
+"""Freeze a plan, log its amendments, and say what is known about the order of plan and votes.
+
+`<plan>.frozen.json` lies beside the plan. It holds the plan's content and hash, the time of this machine's clock, the hashes of the
+study's files that existed already, and every later amendment. The tool cannot know what people saw elsewhere, so it says only what
+these hashes show.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+import lookback
+from lookback.agreement.plan import Plan, load_plan
+from lookback.errors import ContractError, UsageError, brief
+from lookback.files import sha256_file, write_json
+from lookback.names import one_line
+
+Record = dict[str, Any]
+ABSENT = "nothing"  # in place of the value of a key that is not there
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is known about a plan: `words` for the readings, `amendments` for the line under every table."""
+
+    words: str
+    frozen_at: str = ""
+    amendments: tuple[str, ...] = ()
+
+    @property
+    def footnote(self) -> str:
+        """The part of every table's footnote that tells when the plan was frozen and how it changed since."""
+        if not self.frozen_at:
+            return "plan not frozen"
+        log = "; ".join(self.amendments) if self.amendments else "no amendment"
+        return f"plan frozen {self.frozen_at}; {log}"
+
+
+def frozen_file(plan: Path) -> Path:
+    return plan.with_name(f"{plan.stem}.frozen.json")
+
+
+def freeze(path: Path, because: str = "") -> str:
+    """Freeze the plan, or record an amendment when the frozen plan differs. Returns a sentence about what was written."""
+    plan, target = load_plan(path), frozen_file(path)
+    present = _present(plan, path.parent)
+    if not target.exists():
+        entry = _entry(plan, present)
+        write_json(target, {"lookback": lookback.__version__, "plan_file": path.name, **entry, "amendments": []})
+        return f"frozen {entry['time']} as {target.name}, plan {plan.hash[:16]}. {_seen(present, plan)}"
+    record = read_frozen(target)
+    changes = differences(_newest(record)["plan"], plan)
+    if not changes:
+        return f"{target.name} holds this plan already, frozen {record['time']}; nothing was written"
+    if not because.strip():
+        raise UsageError(
+            f"{path.name} differs from the plan that was frozen {record['time']}: {_listed(changes)}; "
+            'record the change with --because "the reason", or restore the plan'
+        )
+    entry = _entry(plan, present) | {"because": one_line(because.strip()), "changes": changes}
+    write_json(target, {**record, "amendments": [*record["amendments"], entry]})
+    return f"amendment {len(record['amendments']) + 1} recorded in {target.name}: {_listed(changes)}. {_seen(present, plan)}"
+
+
+def standing(path: Path, votes: Sequence[Path]) -> Standing:
+    """What the frozen record of this plan shows about these files of votes. A change without an amendment is an error."""
+    target = frozen_file(path)
+    if not target.exists():
+        return Standing("The plan was not frozen before this analysis, so nothing shows that it came before the votes.")
+    record, plan = read_frozen(target), load_plan(path)
+    changes = differences(_newest(record)["plan"], plan)
+    if changes:
+        raise ContractError(
+            f"{path.name} differs from the plan frozen {record['time']} ({target.name}): {_listed(changes)}; restore it, or "
+            f'record the change: lookback study freeze {path.name} --because "the reason"'
+        )
+    log = tuple(
+        f"amendment {number} ({entry['time']}): {_listed(entry['changes'])}, because {entry['because']}"
+        for number, entry in enumerate(record["amendments"], start=1)
+    )
+    words = " ".join(_about_votes(entry, what, votes) for what, entry in _steps(record))
+    return Standing(f"{words} More than this the tool cannot know.", record["time"], log)
+
+
+def read_frozen(path: Path) -> Record:
+    """The frozen record; one that was edited by hand or cut off is an error."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        for _, entry in _steps(record):
+            if Plan.model_validate(entry["plan"]).hash != entry["plan_hash"] and record["lookback"] == lookback.__version__:
+                raise ContractError(
+                    f"{path.name}: a plan in it does not have the hash beside it: it was changed by hand; restore it"
+                )
+            if not isinstance(entry["time"], str) or not isinstance(entry["present"], dict):
+                raise TypeError("time or present")
+        return dict(record)
+    except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
+        problem = f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
+        raise ContractError(f"{path.name} is not a readable frozen plan ({problem}); restore it from a copy") from None
+
+
+def differences(before: Record, plan: Plan) -> dict[str, list[str]]:
+    """The keys in which a recorded plan differs from this one, with both values; defaults are compared too."""
+    old = _flat(Plan.model_validate(before).model_dump(mode="json"))
+    new = _flat(plan.model_dump(mode="json"))
+    changed = [key for key in sorted({*old, *new}) if old.get(key, ABSENT) != new.get(key, ABSENT)]
+    return {key: [brief(old.get(key, ABSENT)), brief(new.get(key, ABSENT))] for key in changed}
+
+
+def _flat(value: object, place: str = "") -> dict[str, object]:
+    if isinstance(value, dict) and value:
+        return {k: v for name, inner in value.items() for k, v in _flat(inner, f"{place}.{name}" if place else str(name)).items()}
+    return {place: value}
+
+
+def _listed(changes: dict[str, list[str]]) -> str:
+    shown = [f"{key} from {old} to {new}" for key, (old, new) in list(changes.items())[:5]]
+    return ", ".join(shown) + (f" and {len(changes) - 5} more" if len(changes) > 5 else "")
+
+
+def _entry(plan: Plan, present: dict[str, str]) -> Record:
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {"time": now, "plan_hash": plan.hash, "plan": plan.model_dump(mode="json"), "present": present}
+
+
+def _present(plan: Plan, folder: Path) -> dict[str, str]:
+    """The study's files that exist, with their hashes."""
+    named = (*plan.files.votes, *plan.files.scores)
+    return {name: sha256_file(folder / name) for name in named if (folder / name).is_file()}
+
+
+def _seen(present: dict[str, str], plan: Plan) -> str:
+    if not plan.files.votes:
+        return "The plan names no file of votes (files: votes: ...), so an analysis cannot say whether votes were there before it."
+    return f"Already there: {', '.join(present)}." if present else "None of the study's files was there."
+
+
+def _newest(record: Record) -> Record:
+    return list(_steps(record))[-1][1]
+
+
+def _steps(record: Record) -> Iterator[tuple[str, Record]]:
+    yield "the plan was frozen", record
+    for number, entry in enumerate(record["amendments"], start=1):
+        yield f"amendment {number} was recorded", entry
+
+
+def _about_votes(entry: Record, what: str, votes: Sequence[Path]) -> str:
+    """What the hashes of one step show about the files of votes."""
+    when = f"When {what} ({entry['time']}, this machine's clock)"
+    named, present = entry["plan"]["files"]["votes"], entry["present"]
+    if not named:
+        return f"{when}, it named no file of votes, so it is not known whether votes were there."
+    same = [path.name for path in votes if sha256_file(path) in present.values()]
+    if same:
+        return f"{when}, {', '.join(same)} was already there with the same content: the plan did not come before these votes."
+    other = [name for name in named if name in present]
+    if other:
+        return f"{when}, {', '.join(other)} was there with other content: some votes may have been seen before it."
+    unnamed = [path.name for path in votes if path.name not in {Path(name).name for name in named}]
+    if unnamed:
+        return f"{when}, it did not name {', '.join(unnamed)}, so it is not known whether these votes were there."
+    return f"{when}, {', '.join(named)} was not there."

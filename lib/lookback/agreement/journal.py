@@ -1,0 +1,140 @@
+"""Text that a journal asks for: how the study was done, why it has this size, and a checklist with what the tool cannot know."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+import lookback
+from lookback.agreement.analyse import Analysis
+from lookback.agreement.frozen import Standing
+from lookback.agreement.plan import Plan
+from lookback.agreement.reading import listing, span
+
+ASKED = {
+    "preference": "said which of two clips is better",
+    "rating": "rated clips on a scale",
+    "trigger": "answered whether the challenge happened",
+    "judgeability": "answered whether there is something to judge",
+    "vqa": "answered yes-or-no questions",
+}
+AUTHORS = "**to be stated by the authors**"
+
+
+def journal_page(study: Analysis) -> str:
+    """Methods, sample size and checklist as Markdown."""
+    standing = study.standing or Standing("It is not known whether the plan was frozen before the votes.")
+    parts = ["# For the paper", "", "## Methods", "", methods(study), "", standing.words, ""]
+    parts += ["## Sample size", "", sample_size(study), "", "## Checklist", ""]
+    parts += [f"- {question} {answer}" for question, answer in checklist(study).items()]
+    if standing.amendments:
+        parts += ["", "## Amendments to the plan", "", *(f"- {line}" for line in standing.amendments)]
+    return "\n".join([*parts, "", f"*{study.footnote}*", ""])
+
+
+def methods(study: Analysis) -> str:
+    """The methods paragraph: votes, rules, statistics, software. It states what the data and the plan show, nothing else."""
+    plan, votes = study.plan, study.votes
+    parts = [_asked(study, name) for name in plan.families if (votes["family"] == name).any()]
+    parts += [_rule(plan, set(votes["kind"])), study.left_out().strip(), _statistics(plan, set(votes["kind"]), study)]
+    parts.append(f"Analysed with lookback {lookback.__version__}, plan {plan.hash[:16]}, seed {plan.seed}.")
+    return " ".join(parts)
+
+
+def _asked(study: Analysis, name: str) -> str:
+    own, family = study.votes[study.votes["family"] == name], study.plan.families[name]
+    scale = study.plan.scales[family.scale]
+    per_item = own.groupby("item").size()
+    models = set(own["model_a"]) | set(own["model_b"]) - {""}
+    what = "pairs of clips" if family.pairs else "items"
+    text = f"{name}: {own['annotator'].nunique()} annotators {ASKED[family.kind]}"
+    if family.kind == "rating" and family.pairs:
+        text = f"{name}: {own['annotator'].nunique()} annotators compared two clips on a scale"
+    text += f" ({', '.join(scale.categories)}; {scale.level}). {len(own)} votes on {len(per_item)} {what} of {len(models)} models "
+    text += (
+        f"in {own['scene'].nunique()} scenes, {span(per_item.min(), per_item.max())} votes per item, median {per_item.median():g}."
+    )
+    simulated = int(own["simulated"].sum())
+    return text + (f" {simulated} of these votes are simulated." if simulated else "")
+
+
+def _rule(plan: Plan, kinds: set[str]) -> str:
+    parts = []
+    if kinds - {"rating"}:
+        if plan.aggregate == "votes":
+            parts.append("Every vote was compared by itself.")
+        else:
+            rule = "more than half of its votes" if plan.majority.rule == "majority" else "more votes than any other label"
+            split = "were left out" if plan.majority.split == "exclude" else "counted as ties (preferences) or were left out"
+            parts.append(f"An item's label is the one with {rule}; items without one {split}.")
+            parts.append(f"Items under {plan.majority.min_votes} votes were left out.")
+    if "rating" in kinds:
+        parts.append(f"An item's rating is the mean of its votes; items under {plan.majority.min_votes} votes were left out.")
+    if "preference" in kinds:
+        ties = "a tie counts as half a win for both models" if plan.win_ratio_ties == "half" else "ties are left out of win ratios"
+        sides = "every pair enters in both orders" if plan.orientation == "symmetric" else "sides enter as the votes name them"
+        parts.append(f"Of preferences, {ties}, and {sides}.")
+    return " ".join(parts)
+
+
+def _statistics(plan: Plan, kinds: set[str], study: Analysis) -> str:
+    unit = plan.clusters.agreement
+    parts = [
+        f"Agreement among people is Gwet's AC1, with Krippendorff's alpha beside it; {plan.confidence:.0%} intervals of AC1 use",
+        f"its linearised variance over {unit}s, those of alpha a percentile bootstrap of {unit}s ({plan.resamples} resamples,",
+        "widened for few clusters).",
+    ]
+    if "rating" in kinds:
+        parts.append("Ratings: ICC(2,1) and ICC(2,k), two-way random effects, absolute agreement; AC2 with ordinal weights.")
+    if "ranking" in study.tables:
+        parts.append("The metric's ranking of the models is compared by Spearman's rho of win ratios, with a permutation test.")
+    if "rating_metric" in study.tables:
+        parts.append(
+            f"The metric is compared with mean ratings by Spearman's rho and Kendall's tau-b, resampled by {plan.clusters.metric}."
+        )
+    if "trigger" in study.tables:
+        parts.append("The judge is compared with the majority by accuracy, precision, recall, specificity, Cohen's kappa and AC1.")
+    correction = (
+        "Holm's correction over the declared dimensions" if plan.multiplicity == "holm" else "no correction for several tests"
+    )
+    parts.append(f"Level {plan.alpha:g}, {correction}. With fewer than five {unit}s no interval is given and no claim is made.")
+    return " ".join(parts)
+
+
+def sample_size(study: Analysis) -> str:
+    """Numbers of everything, the reason the plan gives, and the precision that was reached."""
+    votes, plan = study.votes, study.plan
+    text = f"{len(votes)} votes of {votes['annotator'].nunique()} annotators on {votes['item'].nunique()} items in "
+    text += f"{votes['scene'].nunique()} scenes. "
+    text += (
+        f"Reason given in the plan: {plan.sample_size}" if plan.sample_size else f"Why this size: {AUTHORS} (plan: sample_size)."
+    )
+    agreement = study.tables.get("agreement", pd.DataFrame({"ac1_low": [np.nan], "ac1_high": [np.nan]}))
+    half = (agreement["ac1_high"] - agreement["ac1_low"]).median() / 2
+    if np.isfinite(half):
+        text += f" Precision reached: the intervals of AC1 are plus or minus {half:.2f} in the median."
+    return text
+
+
+def checklist(study: Analysis) -> dict[str, str]:
+    """What readers of a study of agreement need (after GRRAS, Kottner et al. 2011, J. Clin. Epidemiol. 64:96-106)."""
+    votes, plan, standing = study.votes, study.plan, study.standing
+    shared = votes.groupby("item").size()
+    crossed = votes.groupby(["family", "item"]).size().groupby("family").nunique().eq(1).all()
+    return {
+        "Who are the annotators, how were they recruited, trained and paid?": AUTHORS,
+        "Which instructions did they see?": AUTHORS,
+        "Did they vote independently and without knowing the models?": AUTHORS,
+        "How were clips and pairs chosen, and the sides of a pair assigned?": AUTHORS,
+        "Ethics approval and consent:": AUTHORS,
+        "Scales, with all answers declared:": listing([f"{n} ({', '.join(s.categories)})" for n, s in plan.scales.items()]) + ".",
+        "Votes per item:": f"{span(shared.min(), shared.max())}{', the same number for every item' if crossed else ''}.",
+        "Missing, split and left-out items:": study.left_out().strip(),
+        "Which coefficient, and why this one:": "AC1, stable when one answer dominates; alpha and kappa stand beside it.",
+        "Unit of the intervals:": f"{plan.clusters.agreement}s for agreement, {plan.clusters.metric}s for the metric.",
+        "Several tests:": f"{plan.multiplicity} at level {plan.alpha:g}.",
+        "Plan fixed before the votes:": standing.words if standing else "not known.",
+        "Registered at:": plan.preregistration or AUTHORS + " (or not registered)",
+        "Sensitivity to the rules:": "table `sensitivity`." if "sensitivity" in study.tables else "no scores, so no such table.",
+        "Data and code:": "the exported votes, `recompute.R` and this folder's manifest; where they are published: " + AUTHORS,
+    }

@@ -1,0 +1,102 @@
+"""Tables as people read them: at most eight columns, an estimate and its interval in one cell. The CSV files hold everything."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+
+MOST_COLUMNS = 8
+# the columns that matter most, per table; other tables show their first ones
+SHOWN: dict[str, tuple[str, ...]] = {
+    "main": ("family", "setting", "dimension", "n_items", "ac1", "alpha", "measure", "value"),
+    "exclusions": ("family", "setting", "dimension", "items", "not_judgeable", "too_few_votes", "split", "one_rater", "no_score"),
+    "joins": ("family", "metric", "asked", "found", "first_without_score", "scores", "used", "first_unused_score"),
+    "agreement": ("family", "setting", "dimension", "n_items", "percent", "ac1", "ac2", "alpha", "kappa"),
+    "reliability": ("family", "setting", "dimension", "n_items", "n_annotators", "icc_1", "icc_k", "k"),
+    "annotators": ("family", "annotator", "n_votes", "n_compared", "agreement", "ac1_change", "dawid_skene", "circular_triads"),
+    "strengths": ("family", "setting", "dimension", "model", "log_strength", "win_probability", "rank", "reason"),
+    "power": ("family", "setting", "win_ratio", "votes", "votes_corrected", "comparisons", "design_effect", "pairs_now"),
+    "ranking": ("family", "setting", "dimension", "n_models", "n_pairs", "rho", "tau", "p_corrected", "claim"),
+    "win_ratios": ("family", "setting", "dimension", "model", "n", "win_ratio_human", "win_ratio_metric"),
+    "bridge": ("family", "setting", "dimension", "n", "rho", "exact", "decision_kappa", "reversals", "claim"),
+    "rating_metric": ("family", "setting", "dimension", "n", "rho", "tau", "p_corrected", "claim", "model_rho"),
+    "rating_models": ("family", "setting", "dimension", "model", "n", "mean"),
+    "disagreements": ("family", "dimension", "scene", "model_a", "model_b", "label", "decision", "delta"),
+    "consensus": ("family", "dimension", "scene", "model_a", "model_b", "label", "n_votes", "status"),
+}
+NAMES = {
+    "ac1": "AC1",
+    "ac2": "AC2",
+    "icc_1": "ICC(2,1)",
+    "icc_k": "ICC(2,k)",
+    "f1": "F1",
+    "p_corrected": "p",
+    "percent": "agreement",
+}
+# columns whose bounds are plainly called low and high
+PLAIN = ("value", "mean", "agreement", "win_ratio", "log_strength", "r", "estimate", "difference", "share", "rho")
+# columns that name a row; one that is the same in every row is left out
+LABELS = ("family", "kind", "role", "benchmark", "setting", "dimension", "metric", "measure", "question")
+HIDDEN = re.compile(r"(^|_)(low|high|se|p|reason|note|method|hint)(_|$)")
+
+
+def printed(name: str, table: pd.DataFrame) -> pd.DataFrame:
+    """The table with at most eight columns of texts. Columns that say nothing (empty, one label throughout) are left out."""
+    wanted = [c for c in table.attrs.get("shown", SHOWN.get(name, ())) if c in table]
+    columns = wanted or [c for c in table if not HIDDEN.search(str(c))]
+    telling = [c for c in columns if _tells(table, str(c))]
+    kept = (telling or columns)[:MOST_COLUMNS]
+    cells = {NAMES.get(str(c), str(c).removeprefix("n_").replace("_", " ")): _column(table, str(c)) for c in kept}
+    return pd.DataFrame(cells, index=table.index)
+
+
+def hidden_columns(name: str, table: pd.DataFrame) -> int:
+    """How many columns only the CSV shows (bounds that stand in their estimate's cell are shown)."""
+    bounds = {bound for column in table for bound in _bounds(str(column), table)}
+    return sum(column not in bounds for column in table) - printed(name, table).shape[1]
+
+
+def _tells(table: pd.DataFrame, column: str) -> bool:
+    values = table[column]
+    if values.isna().all() or (values.astype(str) == "").all():
+        return False
+    if column in LABELS:
+        return column == "dimension" or values.nunique() > 1
+    return column not in ("not_judgeable", "too_few_votes", "split", "one_rater", "no_score") or bool((values != 0).any())
+
+
+def _bounds(column: str, table: pd.DataFrame) -> tuple[str, ...]:
+    """The names of the columns with the bounds of an estimate."""
+    candidates = [f"{column}_low", column.replace("win_ratio", "low"), re.sub(r"_rho$", "_low", column)]
+    candidates += ["low"] if column in PLAIN else []
+    for low in candidates:
+        high = low.replace("low", "high")
+        if low != column and low in table and high in table:
+            return low, high
+    return ()
+
+
+def _column(table: pd.DataFrame, column: str) -> list[str]:
+    texts = [cell_text(value) for value in table[column]]
+    bounds = _bounds(column, table)
+    if not bounds:
+        return texts
+    ends = zip(table[bounds[0]], table[bounds[1]], strict=True)
+    return [
+        text if pd.isna(low) or pd.isna(high) else f"{text} ({cell_text(float(low))} to {cell_text(float(high))})"
+        for text, (low, high) in zip(texts, ends, strict=True)
+    ]
+
+
+def cell_text(value: object) -> str:
+    """A cell as it is printed: two or three digits, and a dash where there is no value."""
+    if value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value)):
+        return "-"
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        if number.is_integer() and abs(number) >= 1000:
+            return f"{number:.0f}"
+        return f"{number:.3g}" if abs(number) < 0.01 or abs(number) >= 100 else f"{number:.2f}"
+    return str(value)

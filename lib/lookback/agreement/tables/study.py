@@ -1,0 +1,176 @@
+"""What a journal asks for beside the results: the main table, consensus labels, vote distributions, sensitivity to the rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lookback.agreement.plan import Plan
+from lookback.agreement.reading import listing, number
+from lookback.agreement.scores import attach_scores
+from lookback.agreement.votes import ITEM_COLUMNS, SIDE_COLUMNS, analysis_units, consensus
+from lookback.stats.correlations import spearman_rows
+from lookback.stats.intervals import measure_row, share
+from lookback.stats.rankings import Ties, pair_codes, win_terms
+from lookback.stats.ratings import Floats
+
+GROUP = ["family", "kind", "setting", "dimension"]
+KEYS = ["family", "setting", "dimension"]
+MEASURES = {"preference": "rho of models", "rating": "rho of items"}
+AGREES = "agreement with the judge"
+Tables = dict[str, pd.DataFrame]
+
+
+def main_table(tables: Tables, units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Per family, setting and dimension: agreement of people (AC1, alpha) and of the metric or judge with them."""
+    people = tables["agreement"][[*KEYS, "n_items", "n_votes", "n_annotators", "ac1", "ac1_low", "ac1_high", "alpha"]]
+    kinds = units[GROUP].drop_duplicates()
+    table = people.merge(kinds, on=KEYS, how="left")
+    found = [_result(row, tables, units, plan) for row in table.itertuples()]
+    return pd.concat([table, pd.DataFrame(found, index=table.index)], axis=1)
+
+
+def _result(row: Any, tables: Tables, units: pd.DataFrame, plan: Plan) -> dict[str, object]:
+    """measure, value, low, high, n of the metric or judge; empty where there is none."""
+    empty = {"measure": "", "value": np.nan, "low": np.nan, "high": np.nan, "n": 0}
+    source = {"preference": ("ranking", "rho", "n_pairs"), "rating": ("rating_metric", "rho", "n")}.get(row.kind)
+    if source is None:
+        return {**empty, **_judged(row, units, plan)}
+    name, value, n = source
+    if name not in tables:
+        return empty
+    own = tables[name]
+    own = own[(own[KEYS] == pd.Series({key: getattr(row, key) for key in KEYS})).all(axis=1)]
+    if own.empty:
+        return empty
+    first = own.iloc[0]
+    bounds = {"low": first[f"{value}_low"], "high": first[f"{value}_high"]}
+    return {"measure": MEASURES[row.kind], "value": first[value], **bounds, "n": int(first[n])}
+
+
+def _judged(row: Any, units: pd.DataFrame, plan: Plan) -> dict[str, object]:
+    if "decision" not in units:
+        return {}
+    own = units[(units[KEYS] == pd.Series({key: getattr(row, key) for key in KEYS})).all(axis=1)]
+    own = own[own["label"].notna() & own["decision"].notna()]
+    same = own["label"] == own["decision"]
+    found = measure_row(lambda: share(AGREES, same, own["cluster"], confidence=plan.confidence), AGREES)
+    return {name: found[name] for name in ("measure", "value", "low", "high", "n")}
+
+
+def read_main(table: pd.DataFrame) -> str:
+    ends = dict.fromkeys([number(table["ac1"].min()), number(table["ac1"].max())])
+    people = f"People agree by AC1 {' to '.join(ends)} ({len(table)} dimension{'s' if len(table) > 1 else ''})."
+    known = table[table["value"].notna()]
+    if known.empty:
+        return people + " There is no score to compare them with."
+    shown = [f"{r['dimension']} {number(r['value'])} (n {r['n']})" for _, r in known.iterrows()]
+    return f"{people} Metric or judge against people: {listing(shown)}. The table's script recomputes it from the exported votes."
+
+
+def point_measure(units: pd.DataFrame, kind: str, ties: Ties) -> float:
+    """The main measure of labelled and scored units, without an interval; NaN where it is undefined."""
+    if units.empty:
+        return np.nan
+    if kind == "rating":
+        return float(_rho(units["label"], units["decision"]))
+    if kind == "preference":
+        codes = pair_codes(units, None)
+        ratios = [_ratio(*win_terms(codes, units[column].to_numpy(dtype=np.int64), ties)) for column in ("label", "decision")]
+        return float(_rho(*ratios))
+    return float((units["label"] == units["decision"]).mean())
+
+
+def _ratio(won: Floats, played: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(won.sum(axis=0) / played.sum(axis=0))
+
+
+def _rho(first: Any, second: Any) -> float:
+    x, y = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    both = np.isfinite(x) & np.isfinite(y)
+    return float(spearman_rows(x[both][None], y[both][None])[0]) if both.sum() > 1 else np.nan
+
+
+def sensitivity_table(votes: pd.DataFrame, scores: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """The main measure under the plan and under each other rule for ties and majorities, one rule changed at a time."""
+    columns = {}
+    for name, variant in variants(plan).items():
+        units = attach_scores(analysis_units(votes, variant), scores, variant)
+        known = units[units["label"].notna() & units["decision"].notna()]
+        groups = known.groupby(GROUP, sort=True)
+        columns[name] = pd.Series(
+            {key: point_measure(own, str(key[1]), variant.win_ratio_ties) for key, own in groups}, dtype=float
+        )
+    table = pd.DataFrame(columns).rename_axis(index=GROUP)
+    return table.reset_index() if len(table) else pd.DataFrame()
+
+
+def variants(plan: Plan) -> dict[str, Plan]:
+    """The plan and its neighbours: each changes one rule."""
+    majority = plan.majority
+    other_rule = "plurality" if majority.rule == "majority" else "majority"
+    other_split = "tie" if majority.split == "exclude" else "exclude"
+    other_ties = "drop" if plan.win_ratio_ties == "half" else "half"
+    found = {"as_planned": plan, f"ties_{other_ties}": plan.model_copy(update={"win_ratio_ties": other_ties})}
+    if plan.aggregate == "votes":
+        return {**found, "majority": plan.model_copy(update={"aggregate": "majority", "clusters": plan.clusters})}
+    changed = {
+        f"rule_{other_rule}": {"rule": other_rule},
+        f"split_{other_split}": {"split": other_split},
+        f"min_votes_{majority.min_votes + 1}": {"min_votes": majority.min_votes + 1},
+    }
+    found |= {name: plan.model_copy(update={"majority": majority.model_copy(update=change)}) for name, change in changed.items()}
+    return {**found, "every_vote": plan.model_copy(update={"aggregate": "votes"})}
+
+
+def read_sensitivity(table: pd.DataFrame) -> str:
+    rules = [c for c in table if c not in (*GROUP, "as_planned")]
+    change = (table[rules].sub(table["as_planned"], axis=0)).abs()
+    if not change.notna().any(axis=None):
+        return "The main measure is undefined under these rules, so its sensitivity is unknown."
+    row, rule = change.stack().idxmax()
+    named = listing([rule.replace("_", " ") for rule in rules])
+    if change.loc[row, rule] < 0.005:
+        return f"One rule for ties or majorities changed at a time ({named}): the main measure stays the same to two digits."
+    before, after = number(table.loc[row, "as_planned"]), number(table.loc[row, rule])
+    return (
+        f"One rule for ties or majorities changed at a time ({named}). The largest change is {change.loc[row, rule]:.2f}: "
+        f"{table.loc[row, 'dimension']} from {before} to {after} with {rule.replace('_', ' ')}."
+    )
+
+
+def consensus_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """The label of every item under the plan's rule, with its votes, the share of the winning label, and its status."""
+    table = consensus(votes, plan)
+    spread = votes.assign(label=votes["label"].astype(str)).groupby("item")["label"].agg(lambda v: " ".join(sorted(v)))
+    table = table.assign(votes=table["item"].map(spread), label=[("" if label is None else str(label)) for label in table["label"]])
+    return table[[*ITEM_COLUMNS, *SIDE_COLUMNS, "votes", "n_votes", "label", "share", "status"]]
+
+
+def read_consensus(table: pd.DataFrame) -> str:
+    decided = int((table["label"] != "").sum())
+    whole = int(((table["share"] == 1) & (table["n_votes"] > 1)).sum())
+    return f"{decided} of {len(table)} items have a label; on {whole} all of several votes agree."
+
+
+def distribution_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Per family, setting and dimension: how many votes each declared answer got."""
+    rows = []
+    for keys, own in votes.groupby(KEYS, sort=True):
+        counts = own["label"].value_counts()
+        declared = plan.scales[plan.families[str(keys[0])].scale].categories
+        for answer, category in zip(declared, plan.categories(str(keys[0])), strict=True):
+            n = int(counts.get(category, 0))
+            rows.append({**dict(zip(KEYS, keys, strict=True)), "answer": answer, "votes": n, "share": n / len(own)})
+    return pd.DataFrame(rows)
+
+
+def read_distribution(table: pd.DataFrame) -> str:
+    top = table.loc[table["share"].idxmax()]
+    unused = table[table["votes"] == 0]
+    text = f"The most frequent answer is {top['answer']} for {top['dimension']} ({top['share']:.0%} of its votes)."
+    named = [f"{r['answer']} ({r['dimension']})" for _, r in unused.iterrows()]
+    return text + (f" Nobody answered {listing(named, 6)}." if named else "")
