@@ -13,8 +13,9 @@ from lookback.stats.agreement import (
     krippendorff_alpha,
     percent_agreement,
 )
-from lookback.stats.annotators import DawidSkene, dawid_skene, human_ceiling, leave_one_annotator_out, model_ceiling
+from lookback.stats.annotators import human_ceiling, leave_one_annotator_out, model_ceiling
 from lookback.stats.correlations import correlation_structure, smallest_attainable_p, spearman, tie_ceiling
+from lookback.stats.dawid_skene import DawidSkene, dawid_skene
 from lookback.stats.decisions import Bridge, bridge, judgeability_agreement, trigger_validation
 from lookback.stats.design import PairedTest, factor_contrasts, holm, mixed_model, paired_wilcoxon, power_table, stars, votes_needed
 from lookback.stats.intervals import Estimate, bootstrap_ci, proportion
