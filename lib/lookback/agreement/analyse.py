@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from lookback.agreement import reading
+from lookback.agreement import ceiling, comparison, overview, reading
 from lookback.agreement.plan import Plan
 from lookback.agreement.scores import attach_scores, check_scores
 from lookback.agreement.tables import design, human, metric, models
@@ -45,16 +45,20 @@ def analyse(ratings: pd.DataFrame, scores: pd.DataFrame | None, plan: Plan, clip
     """Tables by name; see the module's description. `clips` adds the check for unknown clips and the event-factor tables.
 
     `ratings` are tidy votes (`read_ratings`), `scores` the tidy items table; without scores only people are analysed. Names:
-    agreement, annotators, strengths, power, ranking, win_ratios, bridge, disagreements, trigger, judgeability, vqa, correlations,
-    event_cells, event_factors, mixed_model, and the tables of each benchmark's paper.
+    study_design, agreement, annotators, strengths, power, models, comparisons, ceiling, ranking, win_ratios, bridge, disagreements,
+    trigger, judgeability, vqa, correlations, event_cells, event_factors, mixed_model, and the tables of each benchmark's paper.
     """
     votes = check_ratings(ratings, plan, clips)
     checked = None if scores is None or scores.empty else check_scores(scores)
     units = analysis_units(votes, plan)
     result = Analysis(votes, plan)
+    made = overview.design_table(votes, plan)
+    result.add("study_design", "Design of the study", "vote", made, lambda: overview.read_design(made, plan))
     _people(result, units)
+    _models(result, units)
     if checked is not None:
         scored = attach_scores(units, checked, plan)
+        _ceiling(result, scored)
         _metrics(result, scored)
         _judges(result, scored)
         if "design" in plan.estimands:
@@ -87,6 +91,24 @@ def _people(result: Analysis, units: pd.DataFrame) -> None:
         result.add("power", "Pairs needed to tell two models apart", "pair", needed, lambda: reading.read_power(needed))
 
 
+def _models(result: Analysis, units: pd.DataFrame) -> None:
+    """Models compared by people alone; this needs no scores."""
+    votes, plan = result.votes, result.plan
+    if "ranking" not in plan.estimands:
+        return
+    ranked, compared = comparison.model_tables(units, votes, plan)
+    result.add("models", "Models ranked by people, with ties", "model", ranked, lambda: comparison.read_models(ranked, plan))
+    title = "Differences between models"
+    result.add("comparisons", title, "pair of models", compared, lambda: comparison.read_comparisons(compared, plan))
+
+
+def _ceiling(result: Analysis, units: pd.DataFrame) -> None:
+    plan = result.plan
+    table = ceiling.ceiling_table(result.votes, units, plan)
+    title = "Judge and metric beside people on the same items"
+    result.add("ceiling", title, "item", table, lambda: ceiling.read_ceiling(table, plan))
+
+
 def _metrics(result: Analysis, units: pd.DataFrame) -> None:
     votes, plan = result.votes, result.plan
     if "ranking" in plan.estimands:
@@ -97,7 +119,7 @@ def _metrics(result: Analysis, units: pd.DataFrame) -> None:
         ratios = models.win_ratio_table(units, plan)
         result.add("win_ratios", "Win ratios of people and metric", "model", ratios, lambda: reading.read_win_ratios(ratios))
     if "bridge" in plan.estimands:
-        pairs = metric.bridge_table(units, plan)
+        pairs = ceiling.lower_ceilings(metric.bridge_table(units, plan), result.tables.get("ceiling", pd.DataFrame()))
         result.add("bridge", "Pair-level bridge of metric and people", "pair", pairs, lambda: reading.read_bridge(pairs, plan))
     wrong = models.disagreements_table(units)
     result.add(

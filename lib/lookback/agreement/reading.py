@@ -157,8 +157,8 @@ def read_bridge(table: pd.DataFrame, plan: Plan) -> str:
     reversals = ", ".join(f"{r['name']} {int(r['reversals'])}/{int(r['n'])}" for _, r in known.iterrows())
     return (
         f"Pair by pair: {described} Opposite decisions outside the tie band: {reversals}. The largest rho is below 1 because "
-        f"people's labels are tied. Hold-out rho is on {plan.holdout.fraction:.0%} of the scenes, chosen by name before scores "
-        "were read; with few held-out pairs it is a check of direction, not of size."
+        f"people's labels are tied and people disagree. Hold-out rho is on {plan.holdout.fraction:.0%} of the scenes, chosen by "
+        "name before scores were read; with few held-out pairs it is a check of direction, not of size."
     )
 
 
