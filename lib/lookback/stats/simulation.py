@@ -77,10 +77,16 @@ class VoteModel:
         return np.asarray(np.einsum("pnk,n->pk", found, weights / weights.sum()))
 
 
-def drawn_votes(model: VoteModel, rng: np.random.Generator, studies: int, scenes: int, raters: int) -> NDArray[np.int8]:
-    """Votes (studies x scenes x pairs x raters): 1 is for the pair's first model, 0 a tie, -1 for the second."""
+def drawn_votes(
+    model: VoteModel, rng: np.random.Generator, studies: int, scenes: int, raters: int, clips: Floats | None = None
+) -> NDArray[np.int8]:
+    """Votes (studies x scenes x pairs x raters): 1 is for the pair's first model, 0 a tie, -1 for the second.
+
+    `clips` (studies x scenes x models) are the clips' own deviations, where the caller needs to know them.
+    """
     a, b = model.pairs
-    clips = rng.standard_normal((studies, scenes, len(model.strengths)))
+    if clips is None:
+        clips = rng.standard_normal((studies, scenes, len(model.strengths)))
     shared = np.sqrt(model.agreement / 2) * (clips[..., a] - clips[..., b])
     hidden = shared[..., None] + np.sqrt(1 - model.agreement) * rng.standard_normal((*shared.shape, raters))
     low, high = (cut[:, None] for cut in model.cuts)
