@@ -73,6 +73,8 @@ def lower_ceilings(bridges: pd.DataFrame, ceilings: pd.DataFrame) -> pd.DataFram
 
 def read_ceiling(table: pd.DataFrame, plan: Plan) -> str:
     """How many automatic answers agree with the other votes as often as a person does, and how near rho is to its ceiling."""
+    several = table["setting"].nunique() > 1
+    table = table.assign(name=[_name(row, several) for _, row in table.iterrows()])
     parts = [
         "Every vote, and the automatic answer in its place, is compared with the majority of the other votes on the same item: an "
         "automatic answer as good as one more person would differ by zero."
@@ -80,20 +82,20 @@ def read_ceiling(table: pd.DataFrame, plan: Plan) -> str:
     for verdict, lead in ((ABOVE, "More often than people"), (LIKE, "Not told from people"), (BELOW, "Less often than people")):
         own = table[table["verdict"] == verdict]
         if len(own):
-            shown = [f"{_name(r)} ({r['judge']:.0%} against {r['people']:.0%}, {_points(r)})" for _, r in own.iterrows()]
+            shown = [f"{r['name']} ({r['judge']:.0%} against {r['people']:.0%}, {_points(r)})" for _, r in own.iterrows()]
             parts.append(f"{lead}: {listing(shown, 6)}.")
     untested = table[table["verdict"] == UNTESTED]
     if len(untested):
         parts.append(f"No verdict for {len(untested)} row(s): {listing(untested['dimension'].unique().tolist(), 6)}.")
     metric = table[(table["kind"] == "preference") & table["rho_ceiling"].notna() & table["rho"].notna()]
     if len(metric):
-        shown = [f"{_name(r)} {r['rho']:.2f} of {r['rho_ceiling']:.2f}" for _, r in metric.iterrows()]
+        shown = [f"{r['name']} {r['rho']:.2f} of {r['rho_ceiling']:.2f}" for _, r in metric.iterrows()]
         parts.append(f"Rank correlation of score and mean vote, of what a perfect metric could reach: {listing(shown, 6)}.")
     return " ".join(parts)
 
 
-def _name(row: pd.Series) -> str:
-    return f"{row['dimension']} [{row['setting']}]" if row["setting"] else str(row["dimension"])
+def _name(row: pd.Series, several: bool) -> str:
+    return f"{row['dimension']} [{row['setting']}]" if row["setting"] and several else str(row["dimension"])
 
 
 def _points(row: pd.Series) -> str:

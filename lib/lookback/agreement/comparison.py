@@ -90,24 +90,23 @@ def _strengths(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 
 
 def read_models(table: pd.DataFrame, plan: Plan) -> str:
-    """Per dimension: which models share the first place, and whether anything separates at all."""
-    firm, open_rows, bare = [], [], []
+    """Per dimension: how many differences are told from zero, and which models may be best."""
+    found, bare = [], []
+    several = table["setting"].nunique() > 1
     for (_, setting, dimension), own in table.groupby(["family", "setting", "dimension"], sort=False):
-        name = f"{dimension} [{setting}]" if setting else str(dimension)
-        best = own.loc[own["place_low"] == 1, "model"].astype(str).tolist()
+        name = f"{dimension} [{setting}]" if setting and several else str(dimension)
         if own["reason"].str.contains("clusters only").any():
             bare.append(name)
-        elif len(best) == len(own):
-            open_rows.append(name)
-        else:
-            firm.append(f"{name}: {listing(best, 3)} ahead of {len(own) - len(best)} others")
+            continue
+        m, best = len(own), own.loc[own["place_low"] == 1, "model"].astype(str).tolist()
+        apart = int((m - own["place_high"]).sum())
+        may = "every model" if len(best) == m else listing(best, 3)
+        found.append(f"{name} (told apart: {apart} of {m * (m - 1) // 2} pairs of models; may be best: {may})")
     text = (
         "Models that share a letter are not told apart (win ratios of the labels, all pairs of models tested, "
         f"{'Holm' if plan.multiplicity == 'holm' else 'uncorrected'}, level {plan.alpha})."
     )
-    text += f" Some models are separated in {len(firm)} of {len(firm) + len(open_rows) + len(bare)} rankings"
-    text += f": {listing(firm, 4)}." if firm else "."
-    text += f" Nothing separates in {listing(open_rows, 6)}." if open_rows else ""
+    text += f" {'; '.join(found[:6])}{f'; and {len(found) - 6} more' if len(found) > 6 else ''}." if found else ""
     return text + (f" Too few scenes for any verdict in {listing(bare, 6)}." if bare else "")
 
 

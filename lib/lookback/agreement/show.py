@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from lookback.agreement.comparison import RATIO, STRENGTH
 from lookback.agreement.reading import interval, number, span
 from lookback.figures import saved_figures
 from lookback.notebook import show_heading, show_saved, show_table, show_words
@@ -21,6 +22,20 @@ def _between(value: str, low: str, high: str, digits: int = 2) -> Callable[[pd.D
     def words(table: pd.DataFrame) -> list[str]:
         bounds = zip(table[value].astype(float), table[low].astype(float), table[high].astype(float), strict=True)
         return [f"{number(v, digits)} ({interval(a, b)})" for v, a, b in bounds]
+
+    return words
+
+
+def _probability(column: str) -> Callable[[pd.DataFrame], list[str]]:
+    def words(table: pd.DataFrame) -> list[str]:
+        return ["none" if pd.isna(p) else "< 0.001" if p < 0.001 else f"{p:.3f}" for p in table[column].astype(float)]
+
+    return words
+
+
+def _yes_no(column: str) -> Callable[[pd.DataFrame], list[str]]:
+    def words(table: pd.DataFrame) -> list[str]:
+        return ["no interval" if pd.isna(value) else "yes" if value else "no" for value in table[column]]
 
     return words
 
@@ -79,12 +94,13 @@ SHOWN: dict[str, dict[str, Column]] = {
     },
     "comparisons": {
         "group": "group",
-        "scale": "scale",
         "first": "first",
         "second": "second",
-        "difference": _between("difference", "low", "high"),
-        "p, Holm": "p_holm",
-        "verdict": "verdict",
+        "win ratios differ by": _between("difference", "low", "high"),
+        "p, Holm": _probability("p_holm"),
+        "log strengths differ by": _between("strength_difference", "strength_low", "strength_high"),
+        "p, Holm ": _probability("strength_p_holm"),
+        "verdict by win ratio": "verdict",
     },
     "bridge": {
         "group": "group",
@@ -93,7 +109,7 @@ SHOWN: dict[str, dict[str, Column]] = {
         "rho": _between("rho", "rho_low", "rho_high"),
         "largest rho": "rho_ceiling",
         "reversals": "reversals",
-        "p, corrected": "p_corrected",
+        "p, corrected": _probability("p_corrected"),
         "claim": "claim",
     },
     "recovered": {
@@ -102,14 +118,26 @@ SHOWN: dict[str, dict[str, Column]] = {
         "model": "model",
         "truth": "truth",
         "estimate": _between("estimate", "low", "high"),
-        "interval holds the truth": "inside",
+        "interval holds the truth": _yes_no("inside"),
     },
 }
 
 
+def _side_by_side(table: pd.DataFrame) -> pd.DataFrame:
+    """Differences of win ratios, the clearest first, and beside each that of the strengths, in the same direction."""
+    keys = ["family", "setting", "dimension"]
+    ratio, strength = (table[table["scale"] == scale] for scale in (RATIO, STRENGTH))
+    columns = ["difference", "low", "high", "p_holm"]
+    turned = strength.rename(columns={"first": "second", "second": "first"})
+    turned = turned.assign(difference=-turned["difference"], low=-turned["high"], high=-turned["low"])
+    both = pd.concat([strength, turned])[[*keys, "first", "second", *columns]]
+    both = both.rename(columns={name: f"strength_{name}" for name in columns})
+    return ratio.merge(both, on=[*keys, "first", "second"], how="left").sort_values("p", kind="stable", ignore_index=True)
+
+
 def shown(name: str, table: pd.DataFrame) -> pd.DataFrame:
     """The columns of a table that a reader needs first, at most eight; intervals stand beside their values."""
-    named = table
+    named = table = _side_by_side(table) if name == "comparisons" else table
     if "dimension" in table and "setting" in table:
         several = table["setting"].nunique() > 1
         setting = table["setting"].astype(str).map(lambda s: f" [{s}]" if s and several else "")

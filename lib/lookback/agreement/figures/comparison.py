@@ -8,7 +8,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lookback.errors import NotScorable, Reason
 from lookback.figures import PALETTE, style
 
 COLUMNS = 4
@@ -55,9 +54,7 @@ def _ranked(axes: Axes, own: pd.DataFrame) -> None:
 
 def judge_and_people(ceiling: pd.DataFrame) -> tuple[Figure, str]:
     """Per row of the ceiling table: how often people, and the automatic answer, equal the majority of the other votes."""
-    known = ceiling[ceiling["judge"].notna() & ceiling["people"].notna()]
-    if known.empty:
-        raise NotScorable(Reason.TOO_FEW_VALUES, "no dimension has automatic answers beside votes of two people")
+    known = ceiling.reset_index(drop=True)
     with style():
         figure, axes = plt.subplots(figsize=(7.6, 1.3 + 0.36 * len(known)), layout="constrained")
         rows = np.arange(len(known))[::-1]
@@ -65,6 +62,8 @@ def judge_and_people(ceiling: pd.DataFrame) -> tuple[Figure, str]:
             axes.hlines(rows + shift, known[f"{name}_low"], known[f"{name}_high"], color=colour, linewidth=1.6)
             label = "one person" if name == "people" else "judge or metric"
             axes.plot(known[name], rows + shift, marker, color=colour, markersize=4.5, label=label)
+        for row in rows[known["people"].isna().to_numpy()]:
+            axes.text(0, row, " no value", va="center", color="#666666", fontsize=8)
         names = [f"{panel_name(r.dimension, r.setting)}  (n {int(r.n_items)})" for r in known.itertuples()]
         axes.set_yticks(rows, names)
         axes.set_xlim(-0.02, 1.02)
@@ -107,6 +106,9 @@ def _against_truth(axes: Axes, own: pd.DataFrame) -> None:
     low, high = np.nanmin(values), np.nanmax(values)
     margin = 0.05 * (high - low)
     axes.plot([low - margin, high + margin], [low - margin, high + margin], color=GREY, linewidth=0.8, linestyle="--", zorder=0)
+    # equal truths stand side by side
+    beside = own.groupby(own["truth"].round(6)).cumcount() - (own.groupby(own["truth"].round(6))["truth"].transform("size") - 1) / 2
+    own = own.assign(truth=own["truth"] + 0.012 * (high - low) * beside)
     missed = own["inside"].eq(False).to_numpy()
     for chosen, colour in ((~missed, PALETTE[0]), (missed, PALETTE[3])):
         part = own[chosen]
