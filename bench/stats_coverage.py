@@ -1,9 +1,11 @@
-"""Do nominal 95 % intervals cover the truth in 95 % of studies? Simulated studies whose truth is known by formula.
+"""Do nominal 95 % intervals cover the truth in 95 % of studies? Simulated studies whose truth is known.
 
-    python bench/stats_coverage.py [--studies 500] [--resamples 1000]
+    python bench/stats_coverage.py [--studies 500] [--resamples 1000]      prints a row per estimator and design
+    python bench/stats_coverage.py --record [--studies 900]                the table of docs/coverage.md, at 5, 8, 15 and 40 scenes
 
-Prints one row per estimator and design: coverage with its own Monte-Carlo error, mean width, and studies without an interval.
-Rows marked "for comparison" show an interval that lookback does not report as its own.
+A row has the coverage with its own Monte-Carlo error, the mean width, and the studies without an interval. Rows marked "for
+comparison" show an interval that lookback does not report as its own. `--record` writes docs/measured/coverage.json and
+docs/coverage.md.
 """
 
 from __future__ import annotations
@@ -11,16 +13,35 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from lookback.stats import gwet_ac1, rank_agreement_pairs, spearman, win_ratio_difference
+from lookback.errors import NotScorable
+from lookback.files import write_json, write_text
+from lookback.machine import one_line
+from lookback.paths import project_root
+from lookback.provenance import git_revision
+from lookback.stats import (
+    VoteModel,
+    gwet_ac1,
+    judge_beside_people,
+    rank_agreement_pairs,
+    spearman,
+    strength_comparisons,
+    win_ratio_comparisons,
+    win_ratio_difference,
+)
 from lookback.stats.correlations import spearman_rows
+from lookback.stats.simulation import drawn_votes, majority_signs
 from scipy.stats import norm
 
 Interval = tuple[float | None, float | None]
-# one study: the truth, and (label, interval) of each estimator applied to it
-Study = Callable[[np.random.Generator, int], tuple[float, list[tuple[str, Interval]]]]
+Found = list[tuple[str, float, Interval]]
+# one study: (estimator, truth, interval), where an estimator may come several times
+Study = Callable[[np.random.Generator, int], Found]
 
 PREVALENCE = np.array([0.6, 0.25, 0.15])
 ACCURACY = 0.8
@@ -42,7 +63,7 @@ def true_ac1(accuracies: tuple[float, ...]) -> float:
 def ac1_study(items: int, clustered: bool) -> Study:
     """Three raters, three categories, a tenth of the votes missing; clustered: the items of a scene are easy or hard together."""
 
-    def study(rng: np.random.Generator, _: int) -> tuple[float, list[tuple[str, Interval]]]:
+    def study(rng: np.random.Generator, _: int) -> Found:
         scenes = np.repeat(np.arange(items // 8), 8) if clustered else np.arange(items)
         accuracies = EASY_HARD if clustered else (ACCURACY,)
         accuracy = rng.choice(accuracies, size=scenes.max() + 1)[scenes]
@@ -53,7 +74,7 @@ def ac1_study(items: int, clustered: bool) -> Study:
         results = [("AC1", gwet_ac1(votes, [0, 1, 2], clusters=scenes))]
         if clustered:
             results.append(("AC1, scenes ignored (for comparison)", gwet_ac1(votes, [0, 1, 2])))
-        return true_ac1(accuracies), [(name, (r.low, r.high)) for name, r in results]
+        return [(name, true_ac1(accuracies), (r.low, r.high)) for name, r in results]
 
     return study
 
@@ -90,12 +111,12 @@ def pair_table(rng: np.random.Generator, human: np.ndarray, metric: np.ndarray, 
 def win_ratio_study(scenes: int, per_scene: int) -> Study:
     """Difference of two of eight models' win ratios."""
 
-    def study(rng: np.random.Generator, resamples: int) -> tuple[float, list[tuple[str, Interval]]]:
+    def study(rng: np.random.Generator, resamples: int) -> Found:
         human = rng.normal(0, 0.6, 8)
         table = pair_table(rng, human, human, scenes, per_scene)
         truth = true_win_ratios(human, HUMAN_NOISE, HUMAN_TIE)
         result = win_ratio_difference(table, "model 0", "model 1", label="human", cluster="scene", resamples=resamples)
-        return float(truth[0] - truth[1]), [("win-ratio difference", (result.low, result.high))]
+        return [("win-ratio difference", float(truth[0] - truth[1]), (result.low, result.high))]
 
     return study
 
@@ -103,7 +124,7 @@ def win_ratio_study(scenes: int, per_scene: int) -> Study:
 def ranking_study(models: int, scenes: int, per_scene: int, spread: float) -> Study:
     """Model-level Spearman of human and metric win ratios, with a latent correlation of 0.8 between the two strengths."""
 
-    def study(rng: np.random.Generator, resamples: int) -> tuple[float, list[tuple[str, Interval]]]:
+    def study(rng: np.random.Generator, resamples: int) -> Found:
         human = rng.normal(0, spread, models)
         metric = 0.3 * (0.8 * human + 0.6 * rng.normal(0, spread, models))
         truth = spearman_rows(
@@ -111,9 +132,10 @@ def ranking_study(models: int, scenes: int, per_scene: int, spread: float) -> St
         )[0]
         table = pair_table(rng, human, metric, scenes, per_scene)
         result = rank_agreement_pairs(table, cluster="scene", resamples=resamples)
-        return float(truth), [
-            ("Spearman, models", (result.rho_low, result.rho_high)),
-            ("Spearman, models, plain bootstrap (for comparison)", (result.bootstrap_low, result.bootstrap_high)),
+        plain = (result.bootstrap_low, result.bootstrap_high)
+        return [
+            ("Spearman, models", float(truth), (result.rho_low, result.rho_high)),
+            ("Spearman, models, plain bootstrap (for comparison)", float(truth), plain),
         ]
 
     return study
@@ -138,7 +160,7 @@ def pair_spearman_study(scenes: int, per_scene: int, strength: float) -> Study:
     """Pair-level Spearman of a three-way label and a score difference; half of the noise of both is shared within a scene."""
     truth = true_pair_spearman(strength)
 
-    def study(rng: np.random.Generator, resamples: int) -> tuple[float, list[tuple[str, Interval]]]:
+    def study(rng: np.random.Generator, resamples: int) -> Found:
         scene = np.repeat(np.arange(scenes), per_scene)
 
         def shared() -> np.ndarray:
@@ -149,12 +171,120 @@ def pair_spearman_study(scenes: int, per_scene: int, strength: float) -> Study:
         label = (latent > 0.6).astype(int) - (latent < -0.6).astype(int)
         result = spearman(label, delta, clusters=scene, resamples=resamples)
         naive = spearman(label, delta, resamples=resamples)
-        return truth, [
-            ("Spearman, pairs", (result.low, result.high)),
-            ("Spearman, pairs, scenes ignored (for comparison)", (naive.low, naive.high)),
+        return [
+            ("Spearman, pairs", truth, (result.low, result.high)),
+            ("Spearman, pairs, scenes ignored (for comparison)", truth, (naive.low, naive.high)),
         ]
 
     return study
+
+
+# the table of docs/coverage.md: one study, analysed as the agreement analysis does it
+
+STUDY_MODEL = VoteModel((0.9, 0.4, 0.1, -0.2, -0.5, -0.7), tie=0.6, agreement=0.4)
+RATERS, TAU = 3, 0.25
+SIGNS = [-1, 0, 1]
+# scenes of the study from which the truths without a formula are read: their error is far below that of the coverage
+VERY_MANY = 20_000
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Votes (items x raters), the score difference of each item, its scene, and the same votes as tables of models."""
+
+    votes: np.ndarray
+    delta: np.ndarray
+    scene: np.ndarray
+    shape: tuple[int, ...]
+
+    @property
+    def decision(self) -> np.ndarray:
+        return np.where(np.abs(self.delta) <= TAU, 0.0, np.sign(self.delta))
+
+    def table(self, labels: np.ndarray, kept: np.ndarray) -> pd.DataFrame:
+        names = np.array([f"m{k}" for k in range(len(STUDY_MODEL.strengths))])
+        scene, pair = (np.broadcast_to(part, labels.shape)[kept] for part in np.indices(self.shape[:2])[:, :, :, None])
+        a, b = STUDY_MODEL.pairs
+        return pd.DataFrame(
+            {"scene": scene, "model_a": names[a[pair]], "model_b": names[b[pair]], "label": labels[kept].astype(int)}
+        )
+
+
+def made_votes(rng: np.random.Generator, scenes: int) -> Votes:
+    m = len(STUDY_MODEL.strengths)
+    clips = rng.standard_normal((1, scenes, m))
+    votes = drawn_votes(STUDY_MODEL, rng, 1, scenes, RATERS, clips)[0]
+    score = 0.6 * np.array(STUDY_MODEL.strengths) + 0.5 * clips[0] + 0.8 * rng.standard_normal((scenes, m))
+    a, b = STUDY_MODEL.pairs
+    delta = (score[:, a] - score[:, b]).ravel()
+    return Votes(votes.reshape(-1, RATERS).astype(float), delta, np.repeat(np.arange(scenes), len(a)), votes.shape)
+
+
+@lru_cache(maxsize=1)
+def large_truth() -> dict[str, float]:
+    """What has no formula, from a very large study."""
+    made = made_votes(np.random.default_rng(0), VERY_MANY)
+    one = np.zeros(len(made.votes))  # one cluster: no interval is computed
+    table = judge_beside_people(made.votes, made.decision, SIGNS, scores=made.delta, clusters=one, symmetric=True)
+    return dict(table.set_index("measure")["value"])
+
+
+def study_ac1() -> float:
+    """AC1 of the votes, both orders counted: two votes agree as often as a majority of two has them agree."""
+    agreement = float(STUDY_MODEL.majority_chances(2).sum(axis=1).mean())
+    shares = (STUDY_MODEL.chances.mean(axis=0) + STUDY_MODEL.chances.mean(axis=0)[::-1]) / 2
+    chance = float((shares * (1 - shares)).sum() / 2)
+    return (agreement - chance) / (1 - chance)
+
+
+def preference_study(scenes: int) -> Study:
+    """Six models, all fifteen pairs in every scene, three votes a pair: everything that the analysis says about it."""
+
+    def study(rng: np.random.Generator, resamples: int) -> Found:
+        made, truth = made_votes(rng, scenes), large_truth()
+        both = np.concatenate([made.votes, -made.votes])
+        ac1 = gwet_ac1(both, SIGNS, clusters=np.tile(made.scene, 2))
+        beside = judge_beside_people(
+            made.votes, made.decision, SIGNS, scores=made.delta, clusters=made.scene, symmetric=True, resamples=resamples
+        ).set_index("measure")
+        found: Found = [("AC1", study_ac1(), (ac1.low, ac1.high))]
+        for name, measure in BESIDE.items():
+            low, high = (float(beside.loc[measure, side]) for side in ("low", "high"))
+            found.append((name, truth[measure], (low, high) if np.isfinite(low) else (None, None)))
+        cube = made.votes.reshape(made.shape)
+        signs, decided = majority_signs(cube.astype(np.int8))
+        ratios = STUDY_MODEL.win_ratios(RATERS)
+        labels = made.table(signs[..., None], decided[..., None])
+        return (
+            found
+            + differences("win-ratio difference", lambda: win_ratio_comparisons(labels, "scene"), ratios)
+            + differences(
+                "strength difference",
+                lambda: strength_comparisons(made.table(cube, np.ones(cube.shape, dtype=bool)), "scene"),
+                np.array(STUDY_MODEL.strengths),
+            )
+        )
+
+    return study
+
+
+BESIDE = {
+    "rho of score and mean vote": "rho",
+    "noise ceiling of rho": "rho_ceiling",
+    "judge less people": "difference",
+    "rho of judge less people": "rho_difference",
+}
+
+
+def differences(name: str, compare: Callable[[], pd.DataFrame], truth: np.ndarray) -> Found:
+    """Every pair of models, or one row without an interval where the fit does not exist."""
+    try:
+        table = compare()
+    except NotScorable:
+        return [(name, 0.0, (None, None))]
+    value = {f"m{k}": float(v) for k, v in enumerate(truth)}
+    bounds = [(None, None) if np.isnan(low) else (low, high) for low, high in zip(table["low"], table["high"], strict=True)]
+    return [(name, value[a] - value[b], ends) for a, b, ends in zip(table["first"], table["second"], bounds, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -163,6 +293,12 @@ class Design:
     study: Study
 
 
+SCENES = (5, 8, 15, 40)
+RECORDED = tuple(
+    Design(f"{scenes} scenes", study)
+    for scenes in SCENES
+    for study in (preference_study(scenes), ranking_study(6, scenes, 15, 0.6))
+)
 DESIGNS = (
     Design("80 items x 3 raters", ac1_study(80, clustered=False)),
     Design("320 items in 40 scenes x 3 raters", ac1_study(320, clustered=True)),
@@ -182,44 +318,96 @@ DESIGNS = (
 
 
 def coverage(design: Design, studies: int, resamples: int, seed: int = 0) -> pd.DataFrame:
-    """One row per estimator of the design."""
+    """One row per estimator of the design; several intervals of one study count as one, by their mean."""
     rng = np.random.default_rng(seed)
-    covered: dict[str, list[bool]] = {}
-    widths: dict[str, list[float]] = {}
-    without: dict[str, int] = {}
-    for _ in range(studies):
-        truth, intervals = design.study(rng, resamples)
-        for name, (low, high) in intervals:
+    rows: list[dict[str, Any]] = []
+    for number in range(studies):
+        for name, truth, (low, high) in design.study(rng, resamples):
             if low is None or high is None:
-                without[name] = without.get(name, 0) + 1
-                continue
-            covered.setdefault(name, []).append(low - 1e-9 <= truth <= high + 1e-9)
-            widths.setdefault(name, []).append(high - low)
-    rows = []
-    for name, hits in covered.items():
-        share = float(np.mean(hits))
-        rows.append(
-            {
-                "estimator": name,
-                "design": design.text,
-                "coverage": share,
-                "error": np.sqrt(share * (1 - share) / len(hits)),
-                "width": float(np.mean(widths[name])),
-                "none": without.get(name, 0),
-            }
-        )
-    return pd.DataFrame(rows)
+                rows.append({"study": number, "estimator": name, "hit": np.nan, "width": np.nan})
+            else:
+                rows.append({"study": number, "estimator": name, "hit": low - 1e-9 <= truth <= high + 1e-9, "width": high - low})
+    table = pd.DataFrame(rows).astype({"hit": float})
+    each = table.groupby(["estimator", "study"], sort=False)[["hit", "width"]].mean()
+    found = []
+    for name, own in each.groupby(level="estimator", sort=False):
+        known = own.dropna()
+        row = {"coverage": float(known["hit"].mean()), "error": float(known["hit"].std(ddof=1) / np.sqrt(len(known)))}
+        width, missing = float(known["width"].mean()), int(own["hit"].isna().sum())
+        found.append({"estimator": name, "design": design.text, **row, "width": width, "none": missing})
+    return pd.DataFrame(found)
+
+
+# the record
+
+
+def record(studies: int, resamples: int) -> dict[str, Any]:
+    parts = [coverage(design, studies, resamples) for design in RECORDED]
+    table = pd.concat(parts, ignore_index=True)
+    table = table[~table["estimator"].str.contains("for comparison")]
+    origin = {"command": "`python bench/stats_coverage.py --record`", "machine": one_line(), "commit": git_revision()}
+    rows = table.round({"coverage": 4, "error": 4, "width": 3}).to_dict("records")
+    return {**origin, "date": datetime.now(UTC).date().isoformat(), "studies": studies, "resamples": resamples, "rows": rows}
+
+
+def page(found: dict[str, Any]) -> str:
+    """docs/coverage.md from the record."""
+    table = pd.DataFrame(found["rows"])
+    designs = [f"{scenes} scenes" for scenes in SCENES]
+    lines = [f"| estimate | {' | '.join(designs)} |", "|---" * (len(designs) + 1) + "|"]
+    for name, own in table.groupby("estimator", sort=False):
+        cells = own.set_index("design").loc[designs]
+        lines.append(f"| {name} | " + " | ".join(f"{100 * r.coverage:.1f} % ({r.width:.2f})" for r in cells.itertuples()) + " |")
+    error = 100 * float(table["error"].max())
+    none = table[table["none"] > 0]
+    without = "; ".join(f"{r.estimator} at {r.design}: {r.none}" for r in none.itertuples()) or "none"
+    low = table[table["coverage"] + 2 * table["error"] < 0.95]
+    short = ", ".join(f"{r.estimator} at {r.design} ({100 * r.coverage:.1f} %)" for r in low.itertuples())
+    verdict = f"Below 95 % by more than two standard errors: {short or 'nothing'}."
+    return PAGE.format(
+        table="\n".join(lines), error=error, studies=found["studies"], without=without, verdict=verdict,
+        machine=found["machine"], date=found["date"], commit=found["commit"][:7], command=found["command"],
+    )  # fmt: skip
+
+
+PAGE = """# How often do the intervals hold the truth?
+
+Simulated studies whose truth is known: six models, all fifteen pairs of them in every scene, three votes on each pair, 20 % ties,
+a correlation of 0.4 between two votes on one pair. Each study is analysed as `lookback agreement` does it. A 95 % interval
+should hold the truth in 95 % of the studies.
+
+Cells: coverage, and the mean width of the interval in brackets.
+
+{table}
+
+{studies} studies a cell; the standard error of a coverage is at most {error:.1f} points. {verdict}
+Studies without an interval: {without}.
+
+- Win-ratio and strength differences: all fifteen pairs of models, single intervals (Holm's correction is for the verdicts).
+- Noise ceiling: what a perfect metric could reach against the mean vote. Judge less people: leave one out, on the same items.
+- Spearman, models: rank agreement of people's and metric's win ratios, for models drawn anew in each study.
+- Below five scenes no interval is given.
+
+Measured by {command} on {machine}, {date}, commit {commit}.
+"""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--studies", type=int, default=500)
+    parser.add_argument("--studies", type=int, default=0, help="studies a row (default: 500, with --record 900)")
     parser.add_argument("--resamples", type=int, default=1000)
+    parser.add_argument("--record", action="store_true", help="write docs/measured/coverage.json and docs/coverage.md")
     arguments = parser.parse_args()
-    print(f"{arguments.studies} studies a row, {arguments.resamples} resamples, nominal 95 %")
+    if arguments.record:
+        found = record(arguments.studies or 900, arguments.resamples)
+        write_json(project_root() / "docs" / "measured" / "coverage.json", found)
+        write_text(project_root() / "docs" / "coverage.md", page(found))
+        return
+    studies = arguments.studies or 500
+    print(f"{studies} studies a row, {arguments.resamples} resamples, nominal 95 %")
     print(f"{'estimator':52s} {'design':38s} {'coverage':>9s} {'+/-':>6s} {'width':>6s} {'none':>5s}")
-    for design in DESIGNS:
-        for row in coverage(design, arguments.studies, arguments.resamples).itertuples():
+    for design in (*DESIGNS, *RECORDED):
+        for row in coverage(design, studies, arguments.resamples).itertuples():
             print(
                 f"{row.estimator:52s} {row.design:38s} {row.coverage:9.3f} {row.error:6.3f} {row.width:6.2f} {row.none:5d}",
                 flush=True,

@@ -79,6 +79,9 @@ CALLS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "gwet_ac2": lambda t: stats.gwet_ac2(ratings(t), SCALE, clusters=t["scene"]),
     "holm": lambda t: stats.holm(np.abs(t["human"]) * t["x"].clip(upper=1)),
     "human_ceiling": lambda t: stats.human_ceiling(ratings(t), SCALE, clusters=t["scene"], **DRAWN),
+    "judge_beside_people": lambda t: stats.judge_beside_people(
+        ratings(t), t["metric"], SCALE, scores=t["x"] - t["y"], clusters=t["scene"], symmetric=True, **DRAWN
+    ),
     "judgeability_agreement": lambda t: stats.judgeability_agreement(
         yes(t["human"]), yes(t["metric"]), clusters=t["scene"], **DRAWN
     ),
@@ -89,6 +92,7 @@ CALLS: dict[str, Callable[[pd.DataFrame], Any]] = {
         t, fixed=["spatial", "state"], value="x", random=("scene", "model_a"), interactions=True
     ),
     "model_ceiling": lambda t: stats.model_ceiling(ratings(t).to_numpy(dtype=object), t["model_a"], t["model_b"], splits=5),
+    "noise_ceiling": lambda t: stats.noise_ceiling(ratings(t), SCALE, clusters=t["scene"]),
     "paired_wilcoxon": lambda t: stats.paired_wilcoxon(t["x"], t["y"]),
     "percent_agreement": lambda t: stats.percent_agreement(ratings(t), SCALE, clusters=t["scene"]),
     "power_table": lambda t: stats.power_table(tie_share=float((t["label"] == 0).mean())),
@@ -97,15 +101,23 @@ CALLS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "rank_agreement": lambda t: stats.rank_agreement(t["x"].to_numpy()[:7], t["y"].to_numpy()[:7]),
     "rank_agreement_pairs": lambda t: stats.rank_agreement_pairs(t, cluster="scene", ties="drop", **DRAWN),
     "rank_intervals": lambda t: stats.rank_intervals(t["x"], t["y"] + 0.1),
+    "ranking_with_ties": lambda t: stats.ranking_with_ties(
+        stats.win_ratios(t).set_index("model")["win_ratio"], stats.win_ratio_comparisons(t, "scene")
+    ),
     "smallest_attainable_p": lambda t: stats.smallest_attainable_p(t["model_a"].nunique()),
     "spearman": lambda t: stats.spearman(t["human"], t["x"], clusters=t["scene"], **DRAWN),
     "stars": lambda t: stats.stars(float(t["x"].min())),
+    "strength_comparisons": lambda t: stats.strength_comparisons(t, "scene"),
+    "study_power": lambda t: stats.study_power(
+        stats.PlannedStudy(t["model_a"].nunique() + 1, scenes=5, raters=1, ties=float((t["label"] == 0).mean()) / 2, studies=100)
+    ),
     "threshold_decision": lambda t: stats.threshold_decision(t["x"] - t["y"], 0.05),
     "tie_ceiling": lambda t: stats.tie_ceiling(t["x"]),
     "trigger_validation": lambda t: stats.trigger_validation(
         yes(t["human"]), yes(t["metric"]), t["model_a"], clusters=t["scene"], **DRAWN
     ),
     "votes_needed": lambda t: stats.votes_needed(float(np.clip((t["label"].mean() + 1) / 2, 0.01, 0.99))),
+    "win_ratio_comparisons": lambda t: stats.win_ratio_comparisons(t, "scene", ties="drop"),
     "win_ratio_difference": lambda t: stats.win_ratio_difference(
         t, t["model_a"].iloc[0], t["model_b"].iloc[0], ties="drop", cluster="scene", **DRAWN
     ),

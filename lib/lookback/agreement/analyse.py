@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from lookback.agreement import reading
+from lookback.agreement import ceiling, comparison, overview, reading
 from lookback.agreement.frozen import Standing
 from lookback.agreement.joins import check_joins, excluded_words, exclusion_table, join_table, read_joins
 from lookback.agreement.plan import Plan
@@ -75,8 +75,9 @@ def analysed(
 
     `votes` are tidy votes (`read_ratings`), `scores` the tidy items table; without scores only people are analysed. `standing` is
     what is known about the plan (`frozen.standing`). Votes that find no score are an error, as the plan says; with `same_run` the
-    votes and scores are known to be of the same clips, and they are only counted. Tables: exclusions, joins, agreement,
-    reliability, rating_models, annotators, strengths, power, ranking, win_ratios, bridge, rating_metric, disagreements, trigger,
+    votes and scores are known to be of the same clips, and they are only counted. Tables: exclusions, joins, study_design,
+    agreement, reliability, rating_models, annotators, strengths, power, models, comparisons, ceiling, ranking, win_ratios, bridge,
+    rating_metric, disagreements, trigger,
     judgeability, vqa, correlations, event_cells, event_factors, mixed_model, those of each benchmark's paper, main, sensitivity,
     distributions, consensus.
     """
@@ -94,8 +95,12 @@ def analysed(
     result = Analysis(checked, units, exclusion_table(units, checked, refused), plan, standing)
     result.add("exclusions", "Items that do not enter, and why", "item", result.exclusions, lambda: result.left_out().strip())
     result.add("joins", "Scores that the votes ask for", "score", joins, lambda: read_joins(joins))
+    designed = overview.design_table(checked, plan)
+    result.add("study_design", "Design of the study", "vote", designed, lambda: overview.read_design(designed, plan))
     _people(result)
+    _models(result)
     if known is not None:
+        _ceiling(result)
         _metrics(result)
         _judges(result)
         if "design" in plan.estimands:
@@ -136,6 +141,24 @@ def _people(result: Analysis) -> None:
         result.add("power", "Pairs needed to tell two models apart", "pair", needed, lambda: reading.read_power(needed))
 
 
+def _models(result: Analysis) -> None:
+    """Models compared by people alone; this needs no scores."""
+    votes, units, plan = result.votes, result.units, result.plan
+    if "ranking" not in plan.estimands:
+        return
+    ranked, compared = comparison.model_tables(units, votes, plan)
+    result.add("models", "Models ranked by people, with ties", "model", ranked, lambda: comparison.read_models(ranked, plan))
+    title = "Differences between models"
+    result.add("comparisons", title, "pair of models", compared, lambda: comparison.read_comparisons(compared, plan))
+
+
+def _ceiling(result: Analysis) -> None:
+    plan = result.plan
+    table = ceiling.ceiling_table(result.votes, result.units, plan)
+    title = "Judge and metric beside people on the same items"
+    result.add("ceiling", title, "item", table, lambda: ceiling.read_ceiling(table, plan))
+
+
 def _metrics(result: Analysis) -> None:
     votes, units, plan = result.votes, result.units, result.plan
     if "ranking" in plan.estimands:
@@ -145,7 +168,7 @@ def _metrics(result: Analysis) -> None:
         ratios = models.win_ratio_table(units, plan)
         result.add("win_ratios", "Win ratios of people and metric", "model", ratios, lambda: reading.read_win_ratios(ratios))
     if "bridge" in plan.estimands:
-        pairs = metric.bridge_table(units, plan)
+        pairs = ceiling.lower_ceilings(metric.bridge_table(units, plan), result.tables.get("ceiling", pd.DataFrame()))
         title = "Pair-level bridge of metric and people"
         result.add("bridge", title, "pair", pairs, lambda: reading.read_bridge(pairs, plan) + result.left_out("preference"))
     if "rating" in plan.estimands:

@@ -48,6 +48,7 @@ def _declared_tests(plan: Plan, family: str, setting: str) -> int:
     return sum(axis.metric_of(setting) is not None for axis in plan.families[family].dimensions.values())
 
 
+ROUNDING = 1e-9
 SETTINGS = {"T": "text", "A": "action"}
 
 
@@ -161,8 +162,8 @@ def read_bridge(table: pd.DataFrame, plan: Plan) -> str:
     reversals = ", ".join(f"{r['name']} {int(r['reversals'])}/{int(r['n'])}" for _, r in known.iterrows())
     return (
         f"Pair by pair: {described} Opposite decisions outside the tie band: {reversals}. The largest rho is below 1 because "
-        f"people's labels are tied. Hold-out rho is on {plan.holdout.fraction:.0%} of the scenes, chosen by name before scores "
-        "were read; with few held-out pairs it is a check of direction, not of size."
+        f"people's labels are tied and people disagree. Hold-out rho is on {plan.holdout.fraction:.0%} of the scenes, chosen by "
+        "name before scores were read; with few held-out pairs it is a check of direction, not of size."
     )
 
 
@@ -214,7 +215,8 @@ def read_annotators(table: pd.DataFrame) -> str:
     known = table[table["agreement"].notna()]
     if known.empty:
         return "No annotator shares items with others, so none can be checked."
-    low = known[known["high"] < known.groupby("family")["agreement"].transform("median")]
+    # nobody is accused by a difference that is rounding
+    low = known[known["high"] < known.groupby("family")["agreement"].transform("median") - ROUNDING]
     text = f"Annotators agree with the majority of the others on {known['agreement'].min():.0%} to {known['agreement'].max():.0%} "
     text += "of shared items."
     names = [f"{r['annotator']} ({r['agreement']:.0%}, {r['family']})" for _, r in low.iterrows()]
@@ -225,16 +227,20 @@ def read_annotators(table: pd.DataFrame) -> str:
     return text + (f" {cycles} circular triads (A over B over C over A)." if cycles else "")
 
 
+def _needed(row: pd.Series, which: str) -> str:
+    decided, pairs, votes = (int(row[f"{name}{which}"]) for name in ("decided_pairs", "pairs", "votes"))
+    return f"{decided} decided pairs ({pairs} pairs, {votes} votes)"
+
+
 def read_power(table: pd.DataFrame) -> str:
     parts = []
     for (family, setting), own in table.groupby(["family", "setting"], sort=True):
         row = own.iloc[(own["win_ratio"] - 0.6).abs().argmin()]
-        text = f"{f'{family} {setting}'.strip()}: {int(row['votes'])} pairs for one planned comparison at a win ratio of "
-        text += f"{row['win_ratio']:.2f}"
+        text = f"{f'{family} {setting}'.strip()}: at a win ratio of {row['win_ratio']:.2f} {_needed(row, '')} for one planned comparison"
         if row["comparisons"] > 1:
-            text += f", {int(row['votes_corrected'])} when all {int(row['comparisons'])} pairs of models are tested"
-        parts.append(text + f"; the median pair of models has {int(row['pairs_now'])} per dimension now")
-    text = "Pairs needed to tell two models apart (with this study's ties and clustering): " + "; ".join(parts) + "."
+            text += f", {_needed(row, '_corrected')} when all {int(row['comparisons'])} pairs of models are tested"
+        parts.append(text + f"; the median pair of models has {int(row['decided_pairs_now'])} decided pairs per dimension now")
+    text = "To tell two models apart, with this study's ties and clustering: " + "; ".join(parts) + "."
     unknown = table.loc[table["reason"] != "", ["family", "setting"]].drop_duplicates()
     names = [f"{row.family} {row.setting}" for row in unknown.itertuples()]
     return text + (f" Too few scenes to see clustering in {listing(names)}: there the numbers are lower bounds." if names else "")

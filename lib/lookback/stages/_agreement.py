@@ -7,6 +7,8 @@ import pandas as pd
 from lookback.agreement import analyse, judge_scores, load_plan, read_ratings, save_tables
 from lookback.agreement.figures.draw import draw_figures
 from lookback.agreement.frozen import Standing, standing
+from lookback.agreement.show import STUDY
+from lookback.demo.study import analysed_study
 from lookback.errors import UsageError
 from lookback.judging.recording import scorer
 from lookback.params import RunParams
@@ -16,7 +18,11 @@ from lookback.tables import check_table, read_table
 
 
 def agreement(params: RunParams) -> dict[str, pd.DataFrame]:
-    """Analyse the run's votes. A run without votes has no tables."""
+    """Analyse the run's votes. A run without votes has no tables.
+
+    The demo world's scenes are too few for intervals. A run of it has a simulated study of a real one's size beside it, whose
+    tables are named `study/<table>`.
+    """
     params.paths.clear("agreement")
     folder = params.paths.tables
     plan = load_plan(resolve(params.agreement.plan))
@@ -29,7 +35,12 @@ def agreement(params: RunParams) -> dict[str, pd.DataFrame]:
     tables = analyse(ratings, scores, plan, clips, standing=known_standing(params), same_run=True)
     save_tables(tables, folder / "agreement")
     draw_figures(tables, params.paths.figures / "agreement")
-    return tables
+    if params.curation.world is None:
+        return tables
+    study = analysed_study(params.seed)
+    save_tables(study, folder / "agreement" / STUDY)
+    draw_figures(study, params.paths.figures / "agreement", prefix=f"{STUDY}_")
+    return {**tables, **{f"{STUDY}/{name}": table for name, table in study.items()}}
 
 
 def known_standing(params: RunParams) -> Standing | None:

@@ -13,22 +13,30 @@ from lookback.stats.agreement import (
     krippendorff_alpha,
     percent_agreement,
 )
-from lookback.stats.annotators import DawidSkene, dawid_skene, human_ceiling, leave_one_annotator_out, model_ceiling
+from lookback.stats.annotators import human_ceiling, leave_one_annotator_out, model_ceiling
+from lookback.stats.ceiling import judge_beside_people, noise_ceiling
+from lookback.stats.comparisons import ranking_with_ties, strength_comparisons, win_ratio_comparisons
 from lookback.stats.correlations import correlation_structure, smallest_attainable_p, spearman, tie_ceiling
+from lookback.stats.dawid_skene import DawidSkene, dawid_skene
 from lookback.stats.decisions import Bridge, bridge, judgeability_agreement, trigger_validation
 from lookback.stats.design import PairedTest, factor_contrasts, holm, mixed_model, paired_wilcoxon, power_table, stars, votes_needed
 from lookback.stats.intervals import Estimate, bootstrap_ci, proportion
 from lookback.stats.model_agreement import RankAgreement, rank_agreement, rank_agreement_pairs
+from lookback.stats.power import PlannedStudy, Power, study_power
 from lookback.stats.rankings import Strengths, bradley_terry, rank_intervals, win_ratio_difference, win_ratios
 from lookback.stats.ratings import majority_vote, preference_sign, threshold_decision
+from lookback.stats.simulation import VoteModel
 
 __all__ = [
     "Bridge",
     "DawidSkene",
     "Estimate",
     "PairedTest",
+    "PlannedStudy",
+    "Power",
     "RankAgreement",
     "Strengths",
+    "VoteModel",
     "agreement_weights",
     "bootstrap_ci",
     "bradley_terry",
@@ -42,12 +50,14 @@ __all__ = [
     "gwet_ac2",
     "holm",
     "human_ceiling",
+    "judge_beside_people",
     "judgeability_agreement",
     "krippendorff_alpha",
     "leave_one_annotator_out",
     "majority_vote",
     "mixed_model",
     "model_ceiling",
+    "noise_ceiling",
     "paired_wilcoxon",
     "percent_agreement",
     "power_table",
@@ -56,13 +66,17 @@ __all__ = [
     "rank_agreement",
     "rank_agreement_pairs",
     "rank_intervals",
+    "ranking_with_ties",
     "smallest_attainable_p",
     "spearman",
     "stars",
+    "strength_comparisons",
+    "study_power",
     "threshold_decision",
     "tie_ceiling",
     "trigger_validation",
     "votes_needed",
+    "win_ratio_comparisons",
     "win_ratio_difference",
     "win_ratios",
 ]

@@ -9,6 +9,7 @@ a few-valued label needs one G x G matrix per label; other inputs take weighted 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, permutations
@@ -169,15 +170,20 @@ def spearman(
 
 def spearman_draws(x: Floats, y: Floats, groups: Codes, resamples: int, seed: int) -> Floats:
     """rho in every resample of the clusters; NaN where a resample is constant."""
+    return weighted_spearman(x, y, groups, resample_weights(int(groups.max()) + 1, resamples, seed))
+
+
+def weighted_spearman(x: Floats, y: Floats, groups: Codes, chunks: Iterable[Floats]) -> Floats:
+    """rho for every row of the chunks, which say how often each cluster counts; NaN where what counts is constant."""
     n_groups = int(groups.max()) + 1
     if len(np.unique(x)) < len(np.unique(y)):
         x, y = y, x
     if len(np.unique(y)) <= FEW_LEVELS and n_groups <= FEW_CLUSTERS:
         form = _QuadraticForm(x, np.unique(y, return_inverse=True)[1], groups, n_groups)
-        return np.concatenate([form.rho(weights) for weights in resample_weights(n_groups, resamples, seed)])
+        return np.concatenate([form.rho(weights) for weights in chunks])
     rows = max(1, CHUNK_CELLS // (8 * len(x)))
     draws = []
-    for weights in resample_weights(n_groups, resamples, seed):
+    for weights in chunks:
         for start in range(0, len(weights), rows):
             draws.append(_weighted_rho(x, y, weights[start : start + rows, groups]))
     return np.concatenate(draws)

@@ -63,8 +63,8 @@ def proportion(name: str, hits: int, n: int, confidence: float = 0.95) -> Estima
     """hits/n with Wilson's score interval (Wilson 1927), which stays inside [0, 1] and works at 0 and n."""
     if n == 0:
         raise NotScorable(Reason.UNDEFINED, f"{name} is 0/0: no case to count")
-    low, high = proportion_confint(hits, n, alpha=1 - confidence, method="wilson")
-    return Estimate(name, hits / n, n, float(low), float(high), confidence=confidence, method="Wilson score interval")
+    low, high = wilson(hits / n, n, confidence)
+    return Estimate(name, hits / n, n, low, high, confidence=confidence, method="Wilson score interval")
 
 
 def resample_weights(n_clusters: int, resamples: int, seed: int) -> Iterator[Floats]:
@@ -248,9 +248,9 @@ def _effective_cases(cases: Flags, groups: Codes, n_groups: int, confidence: flo
 
 
 def wilson(value: float, n: float, confidence: float) -> tuple[float, float]:
-    """Wilson's score interval of a share of n cases; n need not be whole."""
+    """Wilson's score interval of a share of n cases; n need not be whole. It always holds the share itself, rounding or not."""
     low, high = proportion_confint(value * n, n, alpha=1 - confidence, method="wilson")
-    return float(low), float(high)
+    return min(float(low), value), max(float(high), value)
 
 
 def share_interval(draws: Floats, value: float, n_clusters: int, confidence: float) -> tuple[float | None, float | None, str]:

@@ -202,10 +202,12 @@ def bradley_terry(
     ties: Literal["davidson", "drop"] = "davidson",
     cluster: str | None = None,
     confidence: float = 0.95,
+    errors: Literal["sandwich", "jackknife"] = "sandwich",
 ) -> Strengths:
     """Maximum-likelihood strengths of pairs (model_a, model_b, label); with `cluster` the standard errors are cluster-robust.
 
     Intervals then use t with (clusters - 1) degrees of freedom; fewer than five clusters give strengths without standard errors.
+    With few clusters `errors` "jackknife" (one Newton step without each cluster) are less narrow than the "sandwich".
     Where the fit does not exist, NotScorable says which models never met the others or are separated from them.
     """
     if ties not in ("davidson", "drop"):
@@ -222,15 +224,15 @@ def bradley_terry(
     has_ties = bool((signs == 0).any())
     design = _design(codes, has_ties)
     outcome = np.where(signs == 1, 0, np.where(signs == -1, 1, 2))
-    parameters, information, likelihood, scores = _newton(design, outcome)
+    parameters, parts, likelihood, scores = _newton(design, outcome)
     covariance, quantile, note = (
-        np.asarray(np.linalg.inv(information), dtype=float),
+        np.asarray(np.linalg.inv(parts.sum(axis=0)), dtype=float),
         float(stats.norm.ppf(0.5 + confidence / 2)),
         "",
     )
     if cluster is not None:
         note = _few_clusters(codes.n_clusters, len(parameters), cluster)
-        covariance = _clustered(covariance, scores, codes)
+        covariance = _clustered(covariance, scores, codes) if errors == "sandwich" else _jackknifed(parts, scores, codes)
         quantile = float(stats.t.ppf(0.5 + confidence / 2, codes.n_clusters - 1))
     return _strengths(codes.models, parameters, covariance, has_ties, likelihood, len(signs), quantile, note)
 
@@ -241,6 +243,19 @@ def _clustered(inverse: Floats, scores: Floats, codes: PairCodes) -> Floats:
         return np.full_like(inverse, np.nan)
     sums = cluster_totals(scores, codes.clusters)
     return np.asarray(inverse @ (sums.T @ sums) @ inverse * codes.n_clusters / (codes.n_clusters - 1))
+
+
+def _jackknifed(parts: Floats, scores: Floats, codes: PairCodes) -> Floats:
+    """(G - 1)/G sum of the squared steps (I - I_g)^-1 s_g that the fit takes when cluster g is left out; NaN where it cannot be."""
+    groups, free = codes.n_clusters, scores.shape[1]
+    sums = cluster_totals(scores, codes.clusters)
+    own = cluster_totals(parts.reshape(len(parts), -1), codes.clusters).reshape(groups, free, free)
+    rest = own.sum(axis=0) - own
+    if groups < 2 or np.linalg.matrix_rank(rest).min() < free:
+        return np.full((free, free), np.nan)
+    steps = np.linalg.solve(rest, sums[..., None])[..., 0]
+    centred = steps - steps.mean(axis=0)
+    return np.asarray((groups - 1) / groups * centred.T @ centred)
 
 
 def _few_clusters(groups: int, free: int, cluster: str) -> str:
@@ -301,7 +316,7 @@ def _design(codes: PairCodes, has_ties: bool) -> Floats:
 
 
 def _newton(design: Floats, outcome: Codes) -> tuple[Floats, Floats, float, Floats]:
-    """Newton steps on the concave log-likelihood: (parameters, information, log-likelihood, scores per pair)."""
+    """Newton steps on the concave log-likelihood: (parameters, information per pair, log-likelihood, scores per pair)."""
     parameters = np.zeros(design.shape[2])
     seen = design[np.arange(len(outcome)), outcome]
     for _ in range(MAX_STEPS):
@@ -312,15 +327,15 @@ def _newton(design: Floats, outcome: Codes) -> tuple[Floats, Floats, float, Floa
         share /= total
         mean = np.einsum("no,nop->np", share, design)
         scores = seen - mean
-        information = np.einsum("no,nop,noq->pq", share, design, design) - mean.T @ mean
+        parts = np.einsum("no,nop,noq->npq", share, design, design) - mean[:, :, None] * mean[:, None, :]
         try:
-            step = np.linalg.solve(information, scores.sum(axis=0))
+            step = np.linalg.solve(parts.sum(axis=0), scores.sum(axis=0))
         except np.linalg.LinAlgError:
             break
         parameters = parameters + step / max(1.0, float(np.abs(step).max()) / 2)
         if np.abs(step).max() < CONVERGED:
             likelihood = float((predictor[np.arange(len(outcome)), outcome] - peak[:, 0] - np.log(total[:, 0])).sum())
-            return parameters, information, likelihood, scores
+            return parameters, parts, likelihood, scores
     raise NotScorable(Reason.UNDEFINED, f"the strengths did not settle within {MAX_STEPS} Newton steps")
 
 

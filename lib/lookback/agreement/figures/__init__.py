@@ -1,5 +1,6 @@
 """Figures of the agreement analysis; each function returns the figure and the caption that says what to see."""
 
+from lookback.agreement.figures.comparison import judge_and_people, model_ranking, recovered_truth
 from lookback.agreement.figures.factors import event_factor_boxes
 from lookback.agreement.figures.forest import agreement_forest, forest, ranking_forest
 from lookback.agreement.figures.matrices import agreement_heatmap, correlation_matrix
@@ -11,6 +12,9 @@ __all__ = [
     "correlation_matrix",
     "event_factor_boxes",
     "forest",
+    "judge_and_people",
+    "model_ranking",
     "ranking_forest",
+    "recovered_truth",
     "win_ratio_scatter",
 ]

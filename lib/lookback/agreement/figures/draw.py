@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
+from lookback.agreement.figures.comparison import judge_and_people, model_ranking, recovered_truth
 from lookback.agreement.figures.factors import event_factor_boxes
 from lookback.agreement.figures.forest import agreement_forest, ranking_forest
 from lookback.agreement.figures.matrices import agreement_heatmap, correlation_matrix
@@ -33,6 +34,8 @@ def _correlations(tables: Tables) -> tuple[Figure, str]:
 
 FIGURES: dict[str, tuple[tuple[str, ...], Draw]] = {
     "agreement_forest": (("agreement",), _agreement),
+    "model_ranking": (("models",), lambda tables: model_ranking(tables["models"])),
+    "judge_and_people": (("ceiling",), lambda tables: judge_and_people(tables["ceiling"])),
     "ranking_forest": (("ranking",), _ranking),
     "win_ratios": (("win_ratios", "ranking"), lambda tables: win_ratio_scatter(tables["win_ratios"], tables["ranking"])),
     "correlations": (("correlations",), _correlations),
@@ -41,11 +44,12 @@ FIGURES: dict[str, tuple[tuple[str, ...], Draw]] = {
         lambda tables: event_factor_boxes(tables["event_cells"], tables["event_factors"]),
     ),
     "vqa_agreement": (("memobench_agreement",), lambda tables: agreement_heatmap(tables["memobench_agreement"])),
+    "recovered_truth": (("recovered",), lambda tables: recovered_truth(tables["recovered"])),
 }
 
 
-def draw_figures(tables: Tables, folder: Path) -> list[SavedFigure]:
-    """The figures whose tables are there."""
+def draw_figures(tables: Tables, folder: Path, prefix: str = "") -> list[SavedFigure]:
+    """The figures whose tables are there; `prefix` begins their file names."""
     saved = []
     for name, (needs, draw) in FIGURES.items():
         if all(need in tables and len(tables[need]) for need in needs):
@@ -53,5 +57,5 @@ def draw_figures(tables: Tables, folder: Path) -> list[SavedFigure]:
                 figure, caption = draw(tables)
             except NotScorable:  # too few models or clips for this picture; its table says so
                 continue
-            saved.append(save_figure(figure, folder, name, caption))
+            saved.append(save_figure(figure, folder, prefix + name, caption))
     return saved

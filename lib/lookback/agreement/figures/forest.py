@@ -49,7 +49,12 @@ def forest(
 
 
 def agreement_forest(agreement: pd.DataFrame, *, coefficient: str = "ac1", confidence: float = 0.95) -> tuple[Figure, str]:
-    """Forest plot of one coefficient of the agreement table (ac1, ac2, kappa, alpha, percent)."""
+    """Forest plot of one coefficient of the agreement table (ac1, ac2, kappa, alpha, percent).
+
+    Estimates without an interval are left to the table where others have one: a bare dot looks like a finding.
+    """
+    bare = agreement[coefficient].notna() & agreement[f"{coefficient}_low"].isna()
+    shown = agreement if bare.all() else agreement[~bare]
     names = {
         "ac1": "Gwet's AC1",
         "ac2": "Gwet's AC2",
@@ -57,19 +62,21 @@ def agreement_forest(agreement: pd.DataFrame, *, coefficient: str = "ac1", confi
         "alpha": "Krippendorff's alpha",
         "percent": "Agreement",
     }
-    several = agreement["family"].nunique() > 1
-    family = agreement["family"] + ": " if several else ""
-    labels = family + agreement["dimension"] + agreement["setting"].map(lambda s: f" [{s}]" if s else "")
-    return forest(
-        agreement,
+    several = shown["family"].nunique() > 1
+    family = shown["family"] + ": " if several else ""
+    labels = family + shown["dimension"] + shown["setting"].map(lambda s: f" [{s}]" if s else "")
+    figure, caption = forest(
+        shown,
         value=coefficient,
         low=f"{coefficient}_low",
         high=f"{coefficient}_high",
         labels=labels,
-        counts=agreement["n_items"],
+        counts=shown["n_items"],
         axis=f"{names[coefficient]} (1 = full agreement), {confidence:.0%} interval",
         title="Agreement among annotators",
     )
+    left = len(agreement) - len(shown)
+    return figure, caption + (f" {left} row(s) without an interval (too few scenes) stand in the table alone." if left else "")
 
 
 def ranking_forest(ranking: pd.DataFrame, *, confidence: float = 0.95) -> tuple[Figure, str]:

@@ -93,8 +93,12 @@ def annotators_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
             statistic = _symmetric_ac1 if turned else gwet_ac1
             table = leave_one_annotator_out(matrix, categories, statistic=statistic, confidence=plan.confidence)
             table = table.rename(columns={"without": "ac1_without", "change": "ac1_change"})
-            quality = dawid_skene(both_orders(matrix) if turned else matrix, categories).accuracy[["annotator", "accuracy"]]
-            table = table.merge(quality.rename(columns={"accuracy": "dawid_skene"}), on="annotator")
+            fit = dawid_skene(both_orders(matrix) if turned else matrix, categories)
+            quality = fit.accuracy[["annotator", "accuracy"]].rename(columns={"accuracy": "dawid_skene"})
+            table = table.merge(quality, on="annotator")
+            if not fit.converged:
+                unsettled = f"dawid_skene: no maximum after {fit.iterations} steps"
+                table["reason"] = table["reason"].map(lambda text, why=unsettled: "; ".join(filter(None, (text, why))))
         except NotScorable as missing:
             counts = own["annotator"].value_counts().sort_index()
             table = pd.DataFrame({"annotator": counts.index, "n_votes": counts.to_numpy(), "n_compared": 0})

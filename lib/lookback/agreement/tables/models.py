@@ -78,15 +78,28 @@ def _design_effect(units: pd.DataFrame, plan: Plan) -> tuple[float, str]:
 
 
 def votes_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Pairs needed to tell two models apart, per family: its tie share and design effect, alone and corrected for all pairs."""
+    """What it takes to tell two models apart, per family: decided pairs, pairs to show for them, and votes; alone and corrected.
+
+    Ties, design effect, the share of pairs with a majority and the votes a pair are those of this study.
+    """
     parts = []
-    for (family, setting), own in units[(units["kind"] == "preference") & units["label"].notna()].groupby(["family", "setting"]):
+    asked = units[units["kind"] == "preference"]
+    for (family, setting), shown in asked.groupby(["family", "setting"]):
+        own = shown[shown["label"].notna()]
+        if own.empty:
+            continue
         models = pd.unique(pd.concat([own["model_a"], own["model_b"]]))
         comparisons = max(1, len(models) * (len(models) - 1) // 2)
         effect, reason = _design_effect(own, plan)
         ties = round(float((own["label"] == 0).mean()), 4)
         table = power_table(tie_share=ties, alpha=plan.alpha, power=plan.power, design_effect=effect, comparisons=comparisons)
+        table = table.rename(columns={"votes": "decided_pairs", "votes_corrected": "decided_pairs_corrected"})
+        decided, votes = len(own) / len(shown), float(shown["n_votes"].median())
+        for suffix in ("", "_corrected"):
+            table[f"pairs{suffix}"] = np.ceil(table[f"decided_pairs{suffix}"] / decided).astype(int)
+            table[f"votes{suffix}"] = np.ceil(table[f"pairs{suffix}"] * votes).astype(int)
         met = own.groupby([own[["model_a", "model_b"]].min(axis=1), own[["model_a", "model_b"]].max(axis=1), "dimension"]).size()
         named = {"family": family, "setting": setting, "design_effect": effect, "comparisons": comparisons}
-        parts.append(table.assign(**named, pairs_now=int(met.median()), reason=reason))
+        now = int(met.median())
+        parts.append(table.assign(**named, decided_share=decided, decided_pairs_now=now, reason=reason))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()

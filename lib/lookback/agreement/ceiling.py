@@ -1,0 +1,103 @@
+"""Judge and metric beside people: the same items, the same yardstick, and the ceiling that people's own noise sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lookback.agreement.plan import Plan
+from lookback.agreement.reading import listing
+from lookback.agreement.tables.metric import GROUP
+from lookback.agreement.votes import packed_matrix
+from lookback.stats import judge_beside_people
+
+ABOVE, LIKE, BELOW, UNTESTED = "above people", "not told from people", "below people", "not tested"
+# the part of the plan that asks for a kind of question
+ESTIMAND = {"preference": "bridge", "trigger": "trigger", "judgeability": "judgeability", "vqa": "vqa"}
+
+
+def ceiling_table(votes: pd.DataFrame, units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Per family, setting and dimension with automatic answers: people's and the automatic agreement with the other votes.
+
+    `units` are those with scores attached. Only items with an automatic answer count, for people too.
+    """
+    answered = units[units["decision"].notna()].drop_duplicates("item")
+    rows = []
+    for keys, own in answered.groupby([*GROUP, "kind", "metric"], sort=True):
+        kind, metric = str(keys[-2]), str(keys[-1])
+        if ESTIMAND.get(kind) not in plan.estimands:
+            continue
+        found = _measured(votes[votes["item"].isin(own["item"])], own.set_index("item"), kind, plan)
+        rows.append({**dict(zip(GROUP, keys, strict=False)), "kind": kind, "metric": metric, **found})
+    return pd.DataFrame(rows)
+
+
+def _measured(votes: pd.DataFrame, answers: pd.DataFrame, kind: str, plan: Plan) -> dict[str, Any]:
+    matrix = packed_matrix(votes)
+    own = answers.loc[matrix.index]
+    preference = kind == "preference"
+    table = judge_beside_people(
+        matrix,
+        own["decision"],
+        plan.categories(str(votes["family"].iloc[0])),
+        scores=own["delta"] if preference else None,
+        clusters=own["cluster"] if plan.clusters.metric != "annotator" else own["scene"],
+        symmetric=preference and plan.orientation == "symmetric",
+        **plan.drawn,
+    )
+    row: dict[str, Any] = {"n_items": int(table.loc[table["measure"] == "judge", "n"].iloc[0])}
+    for line in table.itertuples():
+        row |= {line.measure: line.value, f"{line.measure}_low": line.low, f"{line.measure}_high": line.high}
+    row["verdict"] = _verdict(row["difference_low"], row["difference_high"])
+    missing = table[table["reason"] != ""].groupby("reason", sort=False)["measure"].agg(", ".join)
+    return {**row, "reason": "; ".join(f"{names}: {why}" for why, names in missing.items())}
+
+
+def _verdict(low: float, high: float) -> str:
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return UNTESTED
+    return ABOVE if low > 0 else BELOW if high < 0 else LIKE
+
+
+def lower_ceilings(bridges: pd.DataFrame, ceilings: pd.DataFrame) -> pd.DataFrame:
+    """The bridge's largest rho counts ties alone; people's noise may set a lower one."""
+    if bridges.empty or ceilings.empty or "rho_ceiling" not in bridges:
+        return bridges
+    keys = ["family", "setting", "dimension"]
+    noise = bridges[keys].merge(ceilings[[*keys, "rho_ceiling"]], on=keys, how="left")["rho_ceiling"]
+    ties = bridges["rho_ceiling"].to_numpy(dtype=float)
+    return bridges.assign(rho_ceiling=np.fmin(ties, noise.to_numpy(dtype=float)))
+
+
+def read_ceiling(table: pd.DataFrame, plan: Plan) -> str:
+    """How many automatic answers agree with the other votes as often as a person does, and how near rho is to its ceiling."""
+    several = table["setting"].nunique() > 1
+    table = table.assign(name=[_name(row, several) for _, row in table.iterrows()])
+    parts = [
+        "Every vote, and the automatic answer in its place, is compared with the majority of the other votes on the same item: an "
+        "automatic answer as good as one more person would differ by zero."
+    ]
+    for verdict, lead in ((ABOVE, "More often than people"), (LIKE, "Not told from people"), (BELOW, "Less often than people")):
+        own = table[table["verdict"] == verdict]
+        if len(own):
+            shown = [f"{r['name']} ({r['judge']:.0%} against {r['people']:.0%}, {_points(r)})" for _, r in own.iterrows()]
+            parts.append(f"{lead}: {listing(shown, 6)}.")
+    untested = table[table["verdict"] == UNTESTED]
+    if len(untested):
+        parts.append(f"No verdict for {len(untested)} row(s): {listing(untested['dimension'].unique().tolist(), 6)}.")
+    metric = table[(table["kind"] == "preference") & table["rho_ceiling"].notna() & table["rho"].notna()]
+    if len(metric):
+        shown = [f"{r['name']} {r['rho']:.2f} of {r['rho_ceiling']:.2f}" for _, r in metric.iterrows()]
+        parts.append(f"Rank correlation of score and mean vote, of what a perfect metric could reach: {listing(shown, 6)}.")
+    return " ".join(parts)
+
+
+def _name(row: pd.Series, several: bool) -> str:
+    return f"{row['dimension']} [{row['setting']}]" if row["setting"] and several else str(row["dimension"])
+
+
+def _points(row: pd.Series) -> str:
+    value, low, high = (f"{100 * row[name]:+.0f}" for name in ("difference", "difference_low", "difference_high"))
+    return f"difference {value} points, {low} to {high}"

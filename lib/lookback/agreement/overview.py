@@ -1,0 +1,49 @@
+"""The design of a study as it was carried out: how much was asked of whom, and what is left out."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from lookback.agreement.plan import Plan
+from lookback.agreement.reading import listing, span
+from lookback.agreement.votes import consensus
+from lookback.stats.intervals import FEWEST_CLUSTERS
+
+
+def design_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Per family and setting: kind, dimensions, models, scenes, items, votes, annotators, votes an item, items left out."""
+    labels = consensus(votes, plan).set_index("item")["label"]
+    rows = []
+    for (family, setting), own in votes.groupby(["family", "setting"], sort=True):
+        per_item = own.groupby("item").size()
+        models = (set(own["model_a"]) | set(own["model_b"])) - {""}
+        rows.append(
+            {
+                "family": family,
+                "setting": setting,
+                "kind": plan.families[str(family)].kind,
+                "dimensions": own["dimension"].nunique(),
+                "models": len(models),
+                "scenes": own["scene"].nunique(),
+                "fewest_scenes": int(own.groupby("dimension")["scene"].nunique().min()),
+                "items": len(per_item),
+                "votes": len(own),
+                "annotators": own["annotator"].nunique(),
+                "votes_per_item": span(per_item.min(), per_item.max()),
+                "no_majority": int(labels.loc[per_item.index].isna().sum()),
+                "simulated": int(own["simulated"].sum()),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def read_design(table: pd.DataFrame, plan: Plan) -> str:
+    items, votes, lost = (int(table[name].sum()) for name in ("items", "votes", "no_majority"))
+    text = f"{votes} votes on {items} items. "
+    text += f"{lost} items ({lost / items:.0%}) have no majority of at least {plan.majority.min_votes} votes"
+    text += " and do not enter what is computed from majorities." if plan.majority.split == "exclude" else "."
+    few = table.loc[table["fewest_scenes"] < FEWEST_CLUSTERS]
+    names = [f"{row.family} {row.setting}".strip() for row in few.itertuples()]
+    if names:
+        text += f" Some dimensions of {listing(names)} were seen in fewer than {FEWEST_CLUSTERS} scenes: no interval there."
+    return text

@@ -1,0 +1,180 @@
+"""A study as a notebook shows it: few tables of few columns, each with its reading. All columns and tables are in the CSV files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from lookback.agreement.comparison import RATIO, STRENGTH
+from lookback.agreement.reading import interval, number, span
+from lookback.figures import saved_figures
+from lookback.notebook import show_heading, show_saved, show_table, show_words
+
+STUDY = "study"  # tables of a study beside the run's own votes are named study/<table>
+ROWS, COLUMNS = 24, 8
+
+
+def _between(value: str, low: str, high: str, digits: int = 2) -> Callable[[pd.DataFrame], list[str]]:
+    """A column of "0.34 (0.20 to 0.48)"."""
+
+    def words(table: pd.DataFrame) -> list[str]:
+        bounds = zip(table[value].astype(float), table[low].astype(float), table[high].astype(float), strict=True)
+        return [f"{number(v, digits)} ({interval(a, b)})" for v, a, b in bounds]
+
+    return words
+
+
+def _probability(column: str) -> Callable[[pd.DataFrame], list[str]]:
+    def words(table: pd.DataFrame) -> list[str]:
+        return ["none" if pd.isna(p) else "< 0.001" if p < 0.001 else f"{p:.3f}" for p in table[column].astype(float)]
+
+    return words
+
+
+def _yes_no(column: str) -> Callable[[pd.DataFrame], list[str]]:
+    def words(table: pd.DataFrame) -> list[str]:
+        return ["no interval" if pd.isna(value) else "yes" if value else "no" for value in table[column]]
+
+    return words
+
+
+def _places(table: pd.DataFrame) -> list[str]:
+    return [span(low, high).replace(" to ", "-") for low, high in zip(table["place_low"], table["place_high"], strict=True)]
+
+
+Column = str | Callable[[pd.DataFrame], list[str]]
+# table -> heading of a column -> column of the table, or words made from it; "group" stands for dimension and setting
+SHOWN: dict[str, dict[str, Column]] = {
+    "study_design": {
+        "family": "family",
+        "models": "models",
+        "scenes": "scenes",
+        "items": "items",
+        "votes": "votes",
+        "of these simulated": "simulated",
+        "annotators": "annotators",
+        "without majority": "no_majority",
+    },
+    "agreement": {
+        "group": "group",
+        "items": "n_items",
+        "votes": "n_votes",
+        "AC1": _between("ac1", "ac1_low", "ac1_high"),
+        "Krippendorff's alpha": _between("alpha", "alpha_low", "alpha_high"),
+        "agreement": _between("percent", "percent_low", "percent_high"),
+    },
+    "annotators": {
+        "family": "family",
+        "annotator": "annotator",
+        "votes": "n_votes",
+        "equals the others": _between("agreement", "low", "high"),
+        "AC1 changes without": "ac1_change",
+        "Dawid-Skene accuracy": "dawid_skene",
+        "circular triads": "circular_triads",
+    },
+    "ceiling": {
+        "group": "group",
+        "judge or metric": "metric",
+        "items": "n_items",
+        "one person": "people",
+        "judge": "judge",
+        "judge less person": _between("difference", "difference_low", "difference_high"),
+        "verdict": "verdict",
+    },
+    "models": {
+        "group": "group",
+        "model": "model",
+        "pairs": "n",
+        "win ratio": _between("win_ratio", "low", "high"),
+        "log strength": _between("log_strength", "strength_low", "strength_high"),
+        "places": _places,
+        "letters": "letters",
+    },
+    "comparisons": {
+        "group": "group",
+        "first": "first",
+        "second": "second",
+        "win ratios differ by": _between("difference", "low", "high"),
+        "p, Holm": _probability("p_holm"),
+        "log strengths differ by": _between("strength_difference", "strength_low", "strength_high"),
+        "p, Holm ": _probability("strength_p_holm"),
+        "verdict by win ratio": "verdict",
+    },
+    "bridge": {
+        "group": "group",
+        "metric": "metric",
+        "pairs": "n",
+        "rho": _between("rho", "rho_low", "rho_high"),
+        "largest rho": "rho_ceiling",
+        "reversals": "reversals",
+        "p, corrected": _probability("p_corrected"),
+        "claim": "claim",
+    },
+    "recovered": {
+        "quantity": "quantity",
+        "dimension": "dimension",
+        "model": "model",
+        "truth": "truth",
+        "estimate": _between("estimate", "low", "high"),
+        "interval holds the truth": _yes_no("inside"),
+    },
+}
+
+
+def _side_by_side(table: pd.DataFrame) -> pd.DataFrame:
+    """Differences of win ratios, the clearest first, and beside each that of the strengths, in the same direction."""
+    keys = ["family", "setting", "dimension"]
+    ratio, strength = (table[table["scale"] == scale] for scale in (RATIO, STRENGTH))
+    columns = ["difference", "low", "high", "p_holm"]
+    turned = strength.rename(columns={"first": "second", "second": "first"})
+    turned = turned.assign(difference=-turned["difference"], low=-turned["high"], high=-turned["low"])
+    both = pd.concat([strength, turned])[[*keys, "first", "second", *columns]]
+    both = both.rename(columns={name: f"strength_{name}" for name in columns})
+    return ratio.merge(both, on=[*keys, "first", "second"], how="left").sort_values("p", kind="stable", ignore_index=True)
+
+
+def shown(name: str, table: pd.DataFrame) -> pd.DataFrame:
+    """The columns of a table that a reader needs first, at most eight; intervals stand beside their values."""
+    named = table = _side_by_side(table) if name == "comparisons" else table
+    if "dimension" in table and "setting" in table:
+        several = table["setting"].nunique() > 1
+        setting = table["setting"].astype(str).map(lambda s: f" [{s}]" if s and several else "")
+        named = table.assign(group=table["dimension"].astype(str) + setting)
+    made = {
+        ("dimension" if heading == "group" else heading): named[column].to_numpy() if isinstance(column, str) else column(named)
+        for heading, column in SHOWN[name].items()
+    }
+    return pd.DataFrame(made)
+
+
+class StudyView:
+    """The tables and figures of a study, shown one by one; a table that the study does not have says so."""
+
+    def __init__(self, tables: dict[str, pd.DataFrame], figures: Path):
+        own = {name.removeprefix(f"{STUDY}/"): table for name, table in tables.items() if name.startswith(f"{STUDY}/")}
+        self.tables = own or tables
+        self.simulated = bool(own)
+        self.figures = {figure.png.stem: figure for figure in saved_figures(figures)} if figures.is_dir() else {}
+
+    def table(self, name: str, rows: int = ROWS) -> None:
+        """Heading, table, reading and footnote."""
+        if name not in self.tables:
+            show_words(f"This study has no table '{name}'.")
+            return
+        table = self.tables[name]
+        show_heading(table.attrs["title"])
+        show_table(shown(name, table), rows=rows)
+        show_words(table.attrs["reading"], table.attrs["footnote"])
+
+    def figure(self, name: str) -> None:
+        """A saved figure with its caption, if the study has it."""
+        found = self.figures.get(f"{STUDY}_{name}" if self.simulated else name)
+        if found is not None:
+            show_saved(found)
+
+    def words(self, name: str) -> None:
+        """The reading of a table that is not shown itself."""
+        if name in self.tables:
+            show_words(self.tables[name].attrs["reading"])

@@ -1,0 +1,101 @@
+"""Studies made up from a known truth: votes on pairs of models that follow Davidson's model exactly, with votes that agree.
+
+Each vote has a hidden normal value, cut so that "B", "tie" and "A" have exactly Davidson's chances (see `rankings`). Two votes
+on one pair correlate by `agreement`, because both see the same two clips: with a clip's own deviation z_sm in scene s,
+    hidden = sqrt(agreement) (z_sa - z_sb) / sqrt(2) + sqrt(1 - agreement) noise.
+Pairs of one scene share clips, so they correlate too. How much clustering costs follows from the design alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import multinomial, norm
+
+from lookback.errors import UsageError
+from lookback.stats.ratings import Codes, Flags, Floats
+
+NODES = 61
+
+
+@dataclass(frozen=True)
+class VoteModel:
+    """The truth: log strengths of the models, Davidson's tie parameter, the correlation of two votes on one pair."""
+
+    strengths: tuple[float, ...]
+    tie: float
+    agreement: float
+
+    def __post_init__(self) -> None:
+        if len(self.strengths) < 2 or self.tie < 0 or not 0 <= self.agreement < 1:
+            raise UsageError("a study needs two models, a tie parameter of at least 0 and an agreement in [0, 1)")
+
+    @cached_property
+    def pairs(self) -> tuple[Codes, Codes]:
+        """Every pair of models once, as codes."""
+        a, b = np.triu_indices(len(self.strengths), 1)
+        return a, b
+
+    @cached_property
+    def chances(self) -> Floats:
+        """Pairs x (B better, tie, A better)."""
+        a, b = self.pairs
+        half = (np.asarray(self.strengths)[a] - np.asarray(self.strengths)[b]) / 2
+        parts = np.stack([np.exp(-half), np.full(len(half), self.tie), np.exp(half)], axis=1)
+        return np.asarray(parts / parts.sum(axis=1, keepdims=True))
+
+    @cached_property
+    def cuts(self) -> tuple[Floats, Floats]:
+        """Where the hidden value of each pair turns from "B" to "tie" and from "tie" to "A"."""
+        chances = self.chances
+        return np.asarray(norm.ppf(chances[:, 0])), np.asarray(norm.ppf(1 - chances[:, 2]))
+
+    def win_ratios(self, raters: int | None = None) -> Floats:
+        """True win ratios, ties half: of single votes, or of the majority of `raters` votes where there is one."""
+        chances = self.chances if raters is None else self.majority_chances(raters)
+        a, b = self.pairs
+        m = len(self.strengths)
+        points = np.bincount(a, chances[:, 2] + chances[:, 1] / 2, m) + np.bincount(b, chances[:, 0] + chances[:, 1] / 2, m)
+        decided = chances.sum(axis=1)
+        return np.asarray(points / (np.bincount(a, decided, m) + np.bincount(b, decided, m)))
+
+    def majority_chances(self, raters: int) -> Floats:
+        """Pairs x (B, tie, A): the chance that more than half of the votes on a pair say so; the rest of 1 is split."""
+        nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
+        shared, own = np.sqrt(self.agreement) * nodes, np.sqrt(1 - self.agreement)
+        low, high = self.cuts
+        below, upto = norm.cdf((low[:, None] - shared) / own), norm.cdf((high[:, None] - shared) / own)
+        given = np.stack([below, upto - below, 1 - upto], axis=2)
+        found = np.zeros((*given.shape[:2], 3))
+        for counts in product(range(raters + 1), repeat=3):
+            if sum(counts) == raters and max(counts) > raters / 2:
+                found[:, :, int(np.argmax(counts))] += multinomial.pmf(np.array(counts), raters, np.clip(given, 0, 1))
+        return np.asarray(np.einsum("pnk,n->pk", found, weights / weights.sum()))
+
+
+def drawn_votes(
+    model: VoteModel, rng: np.random.Generator, studies: int, scenes: int, raters: int, clips: Floats | None = None
+) -> NDArray[np.int8]:
+    """Votes (studies x scenes x pairs x raters): 1 is for the pair's first model, 0 a tie, -1 for the second.
+
+    `clips` (studies x scenes x models) are the clips' own deviations, where the caller needs to know them.
+    """
+    a, b = model.pairs
+    if clips is None:
+        clips = rng.standard_normal((studies, scenes, len(model.strengths)))
+    shared = np.sqrt(model.agreement / 2) * (clips[..., a] - clips[..., b])
+    hidden = shared[..., None] + np.sqrt(1 - model.agreement) * rng.standard_normal((*shared.shape, raters))
+    low, high = (cut[:, None] for cut in model.cuts)
+    return np.asarray((hidden > high).astype(np.int8) - (hidden < low).astype(np.int8))
+
+
+def majority_signs(votes: NDArray[np.int8]) -> tuple[Codes, Flags]:
+    """(label, decided) of the last axis: what more than half of the votes say; without such a majority the label is 0."""
+    raters = votes.shape[-1]
+    first, second = (votes == 1).sum(axis=-1), (votes == -1).sum(axis=-1)
+    signs = (first > raters / 2).astype(np.int64) - (second > raters / 2).astype(np.int64)
+    return signs, (signs != 0) | (raters - first - second > raters / 2)

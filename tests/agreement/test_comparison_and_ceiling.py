@@ -1,0 +1,77 @@
+"""The analysis compares models and sets judges beside people; both tables follow from the votes, with and without scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from lookback.agreement import analyse
+from lookback.stats import strength_comparisons, win_ratio_comparisons, win_ratios
+
+
+@pytest.fixture(scope="module")
+def only_people(study, plan):
+    return analyse(study[0], None, plan)
+
+
+def test_models_are_compared_without_scores_too(tables, only_people):
+    for name in ("models", "comparisons"):
+        assert only_people[name].equals(tables[name])
+    assert "ceiling" not in only_people
+
+
+def test_comparisons_are_those_of_the_majorities_and_of_the_votes(tables, study, plan):
+    from lookback.agreement.validation import check_ratings
+    from lookback.agreement.votes import analysis_units
+
+    votes = check_ratings(study[0], plan)
+    units = analysis_units(votes, plan)
+    chosen = {"family": "wrbench_preference", "dimension": "visible_state"}
+    own, pairs, cast = (t[(t[list(chosen)] == list(chosen.values())).all(axis=1)] for t in (tables["comparisons"], units, votes))
+    pairs = pairs[pairs["label"].notna()].astype({"label": int})
+    by_ratio = win_ratio_comparisons(pairs, "scene")
+    np.testing.assert_allclose(own.loc[own["scale"] == "win ratio", "p_holm"], by_ratio["p_holm"])
+    by_strength = strength_comparisons(cast.astype({"label": int}), "scene")
+    np.testing.assert_allclose(own.loc[own["scale"] == "log strength", "difference"], by_strength["difference"])
+    models = tables["models"][(tables["models"][list(chosen)] == list(chosen.values())).all(axis=1)]
+    assert models["win_ratio"].tolist() == win_ratios(pairs)["win_ratio"].tolist()
+    # true quality rises with the models' number: the best and the worst share no letter
+    assert not set(models["letters"].iloc[0]) & set(models["letters"].iloc[-1])
+    assert models["model"].iloc[0] == "world-5"
+
+
+def test_a_study_of_four_scenes_gives_no_verdict(study, plan):
+    few = study[0][study[0]["scene"].isin([f"scene{k:02d}" for k in range(4)]) & (study[0]["benchmark"] == "wrbench")]
+    tables = analyse(few, study[1], plan)
+    assert tables["comparisons"]["verdict"].eq("not tested").all()
+    assert tables["models"]["letters"].eq("a").all()
+    assert tables["ceiling"]["verdict"].eq("not tested").all()
+    assert "Too few scenes for any verdict" in tables["models"].attrs["reading"]
+
+
+def test_the_bridges_ceiling_counts_disagreement_and_not_ties_alone(tables):
+    keys = ["family", "setting", "dimension"]
+    both = tables["bridge"].merge(tables["ceiling"], on=keys, suffixes=("", "_noise"))
+    assert (both["rho_ceiling"] <= both["rho_ceiling_noise"] + 1e-12).all()
+    assert (both["rho_ceiling"] < both["rho_ceiling_noise"]).any() and np.isclose(
+        both["rho_ceiling"], both["rho_ceiling_noise"]
+    ).any()
+
+
+def test_every_kind_of_question_with_a_judge_is_set_beside_people(tables):
+    ceiling = tables["ceiling"]
+    assert set(ceiling["kind"]) == {"preference", "trigger", "judgeability", "vqa"}
+    # people answer right in 90 %, the VQA judge in 95 %, the trigger judge in 85 %
+    means = ceiling.groupby("kind")["difference"].mean()
+    assert means["vqa"] > 0 > means["trigger"]
+    assert ((ceiling["difference"] - (ceiling["judge"] - ceiling["people"])).abs() < 1e-12).all()
+
+
+def test_the_design_counts_what_was_asked(tables, study):
+    design = tables["study_design"]
+    assert design["votes"].sum() == len(study[0])
+    assert design.set_index("family").loc["wrbench_judgeability", ["models", "scenes", "items", "votes"]].tolist() == [
+        6,
+        20,
+        120,
+        360,
+    ]

@@ -1,0 +1,128 @@
+"""Models compared: leave-one-scene-out errors against plain refits, Holm, letters against their definition, the truth recovered."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lookback.stats import VoteModel, bradley_terry, ranking_with_ties, strength_comparisons, win_ratio_comparisons, win_ratios
+from lookback.stats.comparisons import letters
+from lookback.stats.simulation import drawn_votes, majority_signs
+from scipy import stats as scipy_stats
+from statsmodels.stats.multitest import multipletests
+
+TRUTH = VoteModel((0.9, 0.3, 0.0, -0.4, -0.8), tie=0.6, agreement=0.4)
+NAMES = np.array([f"m{k}" for k in range(5)])
+
+
+def votes_table(seed: int, scenes: int, raters: int = 3, model: VoteModel = TRUTH) -> pd.DataFrame:
+    """One row per vote."""
+    votes = drawn_votes(model, np.random.default_rng(seed), 1, scenes, raters)[0]
+    scene, pair, _ = np.indices(votes.shape).reshape(3, -1)
+    a, b = model.pairs
+    table = {"scene": scene, "model_a": NAMES[a[pair]], "model_b": NAMES[b[pair]], "label": votes.ravel().astype(int)}
+    return pd.DataFrame(table)
+
+
+def left_out(table: pd.DataFrame, estimate) -> np.ndarray:
+    """Standard errors of all differences by fitting again without each scene."""
+    scenes = sorted(table["scene"].unique())
+    values = pd.concat([estimate(table[table["scene"] != s]) for s in scenes], axis=1)
+    pairs = combinations(values.index, 2)
+    differences = np.array([(values.loc[i] - values.loc[j]).to_numpy() for i, j in pairs])
+    return np.sqrt((len(scenes) - 1) * differences.var(axis=1))
+
+
+def by_name(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of comparisons sorted by the two models' names, differences as (smaller name) - (larger name)."""
+    turned = table["first"] > table["second"]
+    names = table[["first", "second"]].apply(lambda row: "-".join(sorted(row)), axis=1)
+    return (
+        table.assign(difference=table["difference"].where(~turned, -table["difference"]), names=names)
+        .set_index("names")
+        .sort_index()
+    )
+
+
+def test_win_ratio_differences_are_those_of_refits_without_each_scene():
+    table = votes_table(1, 12).sample(frac=0.6, random_state=1)  # scenes of unequal size
+    found = by_name(win_ratio_comparisons(table, "scene"))
+    ratios = win_ratios(table).set_index("model")["win_ratio"]
+    np.testing.assert_allclose(found["difference"], [ratios[i] - ratios[j] for i, j in combinations(NAMES, 2)])
+    errors = left_out(table, lambda part: win_ratios(part).set_index("model")["win_ratio"].loc[NAMES])
+    np.testing.assert_allclose(found["se"], errors)
+    p = 2 * scipy_stats.t.sf(np.abs(found["difference"]) / found["se"], 11)
+    np.testing.assert_allclose(found["p"], p)
+    np.testing.assert_allclose(found["p_holm"], multipletests(p, method="holm")[1])
+
+
+def test_strength_differences_are_near_those_of_refits_without_each_scene():
+    table = votes_table(2, 20).sample(frac=0.6, random_state=2)
+    found = by_name(strength_comparisons(table, "scene"))
+    errors = left_out(table, lambda part: bradley_terry(part).table.set_index("model")["log_strength"].loc[NAMES])
+    np.testing.assert_allclose(found["se"], errors, rtol=0.06)  # one Newton step instead of a whole refit
+    sandwich = bradley_terry(table, cluster="scene").covariance
+    narrower = np.sqrt([sandwich.loc[i, i] + sandwich.loc[j, j] - 2 * sandwich.loc[i, j] for i, j in combinations(NAMES, 2)])
+    assert (found["se"].to_numpy() > narrower).all()
+
+
+def test_below_five_scenes_there_is_no_interval_no_test_and_no_verdict():
+    table = votes_table(3, 4)
+    for compare in (win_ratio_comparisons, strength_comparisons):
+        found = compare(table, "scene")
+        assert found[["low", "high", "p", "p_holm"]].isna().all(axis=None)
+        assert found["reason"].str.contains("4 clusters only").all()
+        ranked = ranking_with_ties(win_ratios(table).set_index("model")["win_ratio"], found)
+        assert ranked["letters"].eq("a").all()
+        assert ranked["place_low"].eq(1).all() and ranked["place_high"].eq(5).all()
+
+
+def test_the_same_result_in_every_scene_is_judged_by_a_sign_test():
+    pairs = pd.DataFrame({"scene": range(8), "model_a": "x", "model_b": "y", "label": 1})
+    found = win_ratio_comparisons(pairs, "scene")
+    row = found.iloc[0]
+    assert row["difference"] == 1 and np.isnan(row["low"])
+    assert row["p"] == 2 * 0.5**8  # all eight scenes on one side
+    assert ranking_with_ties(pd.Series({"x": 1.0, "y": 0.0}), win_ratio_comparisons(pairs, "scene"))["letters"].tolist() == [
+        "a",
+        "b",
+    ]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(2, 7), st.data())
+def test_models_share_a_letter_exactly_when_they_are_not_told_apart(m, data):
+    models = [f"m{k}" for k in range(m)]
+    pairs = [frozenset(pair) for pair in combinations(models, 2)]
+    separated = {pair for pair in pairs if data.draw(st.booleans())}
+    words = dict(zip(models, letters(models, separated), strict=True))
+    for pair in pairs:
+        first, second = sorted(pair)
+        assert bool(set(words[first]) & set(words[second])) == (pair not in separated)
+    assert all(words.values())
+
+
+def test_the_simulated_votes_have_davidsons_chances_and_the_declared_agreement():
+    votes = drawn_votes(TRUTH, np.random.default_rng(0), 1, 20_000, 3)[0]
+    shares = np.stack([(votes == k).mean(axis=(0, 2)) for k in (-1, 0, 1)], axis=1)
+    np.testing.assert_allclose(shares, TRUTH.chances, atol=0.012)
+    signs, decided = majority_signs(votes)
+    found = np.stack([((signs == k) & decided).mean(axis=0) for k in (-1, 0, 1)], axis=1)
+    np.testing.assert_allclose(found, TRUTH.majority_chances(3), atol=0.012)
+    without_ties = VoteModel((0.0, 0.0), 0.0, 0.4)
+    pair = drawn_votes(without_ties, np.random.default_rng(1), 1, 200_000, 2)[0, :, 0]
+    # two cut normals with correlation r have a correlation of 2 asin(r) / pi (Sheppard 1899)
+    assert np.corrcoef(pair.T)[0, 1] == pytest.approx(2 * np.arcsin(0.4) / np.pi, abs=0.01)
+
+
+def test_the_true_strengths_lie_in_their_intervals():
+    hits = []
+    for seed in range(40):
+        found = by_name(strength_comparisons(votes_table(seed, 12), "scene"))
+        truth = [TRUTH.strengths[i] - TRUTH.strengths[j] for i, j in combinations(range(5), 2)]
+        hits.append(np.abs(found["difference"] - truth) <= (found["high"] - found["low"]) / 2)
+    assert 0.90 < np.mean(hits) < 0.99
