@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lookback.agreement.analyse import Analysis
+    from lookback.desk.forms import Form
     from lookback.judging.run import Session
     from lookback.layouts.writing import Writer
     from lookback.published.printed import PrintedPaper
@@ -92,6 +93,11 @@ class WRBench(Benchmark):
 
     def pair_questions(self, setting: str, subset: str) -> PairQuestions:
         return PairQuestions(PREFERENCE, JUDGEABLE_FIRST)
+
+    def study_forms(self) -> Sequence[Form]:
+        from lookback.benchmarks.wrbench.forms import forms
+
+        return forms()
 
     def agreement_tables(self, analysis: Analysis) -> None:
         from lookback.benchmarks.wrbench.agreement import add_tables
