@@ -129,6 +129,9 @@ class VoteBook:
         self.happened(annotator, OPENED, item.id)
         return self.clock()
 
+    def has_opened(self, annotator: str, item: str) -> bool:
+        return bool(self._all("SELECT 1 FROM events WHERE annotator = ? AND kind = ? AND item = ?", annotator, OPENED, item))
+
     def has_read(self, annotator: str) -> bool:
         return bool(self._all("SELECT 1 FROM events WHERE annotator = ? AND kind = ? LIMIT 1", annotator, READ))
 

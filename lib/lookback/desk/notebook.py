@@ -31,10 +31,8 @@ def open_desk(run: str, form: str = "", study_file: str = "", name: str = "") ->
     except LookbackError as error:
         display(HTML(f"<p role='alert'>{escape(str(error))}</p>"))
         return None
-    links = [("Open the desk", token), ("The organiser's page", server.token)]
-    shown = [
-        f"<a target='_blank' rel='noopener' href='{escape(server.address)}?token={quote(key)}'>{text}</a>" for text, key in links
-    ]
+    links = {"Open the desk": (server.address, token), "The organiser's page": (server.organiser, server.token)}
+    shown = [f"<a target='_blank' rel='noopener' href='{at}?token={quote(key)}'>{text}</a>" for text, (at, key) in links.items()]
     display(HTML(f"<p><b>{escape(study.frozen.title)}</b> ({len(study.items)} items): {', '.join(shown)}</p>"))
     return study
 

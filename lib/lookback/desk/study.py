@@ -232,12 +232,11 @@ class Study:
         return self._files[video]
 
     def video_of(self, name: str, item_id: str, slot: int) -> Playable | None:
-        """The file of one video of the item in front of the person; nothing else is served."""
-        shown = self.now(name)
-        if shown is None or shown.item.id != item_id or not 0 <= slot < len(shown.item.videos):
+        """The file of one video of an item that the person has seen; nothing else is served."""
+        item = self.by_id.get(item_id)
+        if item is None or not self.book.has_opened(name, item_id) or not 0 <= slot < len(item.videos):
             return None
-        videos = shown.item.videos[::-1] if shown.swapped else shown.item.videos
-        return self.file(videos[slot])
+        return self.file(item.videos[::-1][slot] if self._swapped(name, item) else item.videos[slot])
 
 
 def stored(shown: Shown, given: Mapping[str, str]) -> dict[str, str]:

@@ -23,7 +23,7 @@ function people(rows) {
   const head = element("tr", {}, ...Object.values(COLUMNS).map((text) => element("th", { text })), element("th", { text: "" }));
   const lines = rows.map((row) => element("tr", { "data-person": row.annotator, "data-state": row.state }, ...Object.entries(COLUMNS).map(([name, title]) =>
     element("td", { text: cell(row, name), "data-column": name, "data-title": title })), element("td", {}, row.state === "left" ? "" :
-    element("button", { class: "leave", text: "Has left", title: "The link stops working, the votes stay, open items go to the others", onclick: () => act("/api/leave", { name: row.annotator }) }))));
+    element("button", { class: "leave", text: "Has left", title: "The link stops working, the votes stay, open items go to the others", onclick: () => act("api/leave", { name: row.annotator }) }))));
   return element("table", { class: "people" }, element("thead", {}, head), element("tbody", {}, ...lines));
 }
 function cover(part) {
@@ -38,7 +38,7 @@ function cover(part) {
 }
 function invitation() {
   const input = element("input", { type: "text", placeholder: "name of a person", "aria-label": "name of a person", maxlength: 80 });
-  const ask = () => input.value.trim() && act("/api/invite", { name: input.value.trim() });
+  const ask = () => input.value.trim() && act("api/invite", { name: input.value.trim() });
   input.addEventListener("keydown", (event) => { if (event.key === "Enter") ask(); });
   const link = invited ? [element("p", { class: "link", text: `The link of ${invited.name}, shown only now:` }), element("code", { text: `${invited.address}?token=${encodeURIComponent(invited.token)}` })] : [];
   return element("section", {}, element("h2", { text: "Invite" }), element("div", { class: "invite" }, input, element("button", { class: "primary", text: "Invite", onclick: ask })), ...link);
@@ -49,11 +49,11 @@ function show(content) {
   el.replaceChildren(element("h1", { text: content.title }),
     element("p", { class: "hint", text: `${content.form}: ${content.source}. ${several(content.coverage.items, "item")}, ${several(content.coverage.raters, "rater")} each, ${several(content.gold_items, "gold item")} to choose from.` }),
     cover(content.coverage), element("section", {}, element("h2", { text: "People" }), people(content.people)), invitation(),
-    element("section", {}, element("h2", { text: "Files" }), element("p", { class: "files" }, ...content.exports.map((name) => element("a", { href: `/export/${name}`, download: name, text: name })))));
+    element("section", {}, element("h2", { text: "Files" }), element("p", { class: "files" }, ...content.exports.map((name) => element("a", { href: `export/${name}`, download: name, text: name })))));
   const input = el.querySelector(".invite input");
   input.value = content.token ? "" : typed;
   if (typing) input.focus();
 }
-const refresh = () => send("/api/progress").then(show, (error) => say(error.message));
+const refresh = () => send("api/progress").then(show, (error) => say(error.message));
 refresh();
 setInterval(refresh, EVERY);
