@@ -62,7 +62,7 @@ def annotate(
 
     opened = open_study(load_run(run), form, study)
     if export is not None:
-        print(f"{export_file(opened, export)} votes of {opened.folder.name} are in {export}")
+        print(f"{export_file(opened.book, export)} votes of {opened.folder.name} are in {export}")
         return
     names = annotator or ([] if opened.roster.names else [getpass.getuser()])
     invited = opened.invite(names) if names else {}

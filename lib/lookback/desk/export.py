@@ -9,41 +9,36 @@ from pathlib import Path
 
 import pandas as pd
 
-from lookback.desk.book import SKIPPED
+from lookback.desk.book import SKIPPED, VoteBook
 from lookback.desk.study import Study
 from lookback.errors import UsageError
 from lookback.files import write_text
 from lookback.tables import csv_text
 
 ABOUT = ("task", "benchmark", "setting", "dimension", "clip_a", "model_a", "clip_b", "model_b", "scene", "simulated")
-FORMATS = {
-    "ratings.csv": "votes",
-    "labelstudio.json": "votes",
-    "gold.csv": "known answers",
-    "comments.csv": "comments",
-    "people.csv": "people",
-}
+VOTES = ("ratings.csv", "labelstudio.json")
+FORMATS = (*VOTES, "gold.csv", "comments.csv", "people.csv")
 
 
 def export_text(study: Study, name: str) -> str:
     """The content of one of the files in `FORMATS`."""
-    if name == "labelstudio.json":
-        return json.dumps(label_studio(study.book.ratings()), indent=1, ensure_ascii=False) + "\n"
-    tables = {
-        "ratings.csv": study.book.ratings,
-        "gold.csv": study.book.known,
-        "comments.csv": lambda: comments(study),
-        "people.csv": lambda: people(study),
-    }
+    if name in VOTES:
+        return votes_text(study.book.ratings(), Path(name).suffix)
+    tables = {"gold.csv": study.book.known, "comments.csv": lambda: comments(study), "people.csv": lambda: people(study)}
     return csv_text(tables[name]())
 
 
-def export_file(study: Study, path: Path) -> int:
+def export_file(book: VoteBook, path: Path) -> int:
     """Write the votes as CSV, or as Label Studio's JSON if the file ends in .json; in one atomic step. Returns their number."""
     if path.suffix.lower() not in (".csv", ".json"):
         raise UsageError(f"{path.name}: votes are written as .csv or as .json (Label Studio); change the ending")
-    write_text(path, export_text(study, "labelstudio.json" if path.suffix.lower() == ".json" else "ratings.csv"))
-    return len(study.book.ratings())
+    ratings = book.ratings()
+    write_text(path, votes_text(ratings, path.suffix.lower()))
+    return len(ratings)
+
+
+def votes_text(ratings: pd.DataFrame, suffix: str) -> str:
+    return json.dumps(label_studio(ratings), indent=1, ensure_ascii=False) + "\n" if suffix == ".json" else csv_text(ratings)
 
 
 def label_studio(ratings: pd.DataFrame) -> list[dict[str, object]]:
