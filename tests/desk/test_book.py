@@ -6,7 +6,6 @@ import signal
 from pathlib import Path
 
 import pytest
-from conftest import clips
 from lookback.agreement import read_ratings
 from lookback.benchmarks.mbench.forms import compared as mbench_pairs
 from lookback.benchmarks.mbench.forms import triggered
@@ -16,6 +15,7 @@ from lookback.desk.export import export_file
 from lookback.desk.forms import gold_item
 from lookback.errors import LookbackError, UsageError
 from lookback.tables import check_table
+from small_study import clips
 
 
 def made_items():
