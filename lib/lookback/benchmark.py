@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lookback.conditions.construction import Constructor
     from lookback.conditions.plans import Scene
     from lookback.conditions.records import RecordFiles
+    from lookback.desk.forms import Form
     from lookback.judging.run import Session
     from lookback.layouts.writing import Writer
     from lookback.params import RunParams
@@ -186,6 +187,10 @@ class Benchmark:
     def pair_questions(self, setting: str, subset: str) -> PairQuestions:
         """What people are asked about two models' answers to one task."""
         return PairQuestions()
+
+    def study_forms(self) -> Sequence[Form]:
+        """The paper's studies with people, ready for the annotation desk."""
+        return ()
 
     def agreement_tables(self, analysis: Analysis) -> None:
         """Add the paper's tables of human agreement to the analysis."""

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from browser_pages import PROJECT, SHOWN_WITHIN, printed_links, server
+from browser_pages import LOOKBACK, PROJECT, SHOWN_WITHIN, printed_links, server
 from little_run import RUN, LittleRun, write_little_run
 
 SCREENSHOTS = PROJECT / "outputs" / "browser"
-LOOKBACK = [sys.executable, "-m", "lookback"]
 
 
 def pytest_collection_modifyitems(items):
@@ -40,8 +39,9 @@ def inspector(little) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def desk(little) -> Iterator[dict[str, str]]:
-    """The links that `make annotate ANNOTATORS="ann eli"` prints, by name."""
-    with server([*LOOKBACK, "annotate", f"--run={RUN}", "--annotator=ann", "--annotator=eli"], little.root, printed_links) as links:
+    """The links that `make annotate FORM=mbench_pairwise ANNOTATORS="ann eli"` prints, by name."""
+    command = [*LOOKBACK, "annotate", f"--run={RUN}", "--form=mbench_pairwise", "--annotator=ann", "--annotator=eli"]
+    with server(command, little.root, printed_links) as links:
         yield links
 
 

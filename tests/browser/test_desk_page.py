@@ -1,116 +1,249 @@
-"""The annotation desk in a real browser: votes, undo, export, two annotators at once, and nothing that names a model."""
+"""A study in real browsers on two addresses: instructions, practice, watching before answering, keys, and what is stored."""
+
+import socket
+import time
 
 import pytest
-from browser_pages import wait_for_frame
+from browser_pages import LOOKBACK, SHOWN_WITHIN, printed_links, server
+from little_run import RUN
 from lookback.agreement import read_ratings
-from lookback.desk import VoteBook, build_tasks, order_for
+from lookback.desk import VoteBook
 
 pytestmark = pytest.mark.browser
-TOTAL = 2 + 6 + 2  # two triggers, six WRBench axes and two MBench object dimensions for one pair of models
-
-ASKING, JUDGEABLE = ".lookback-desk .answers", "clearly enough to be judged"
-STANDING = "['.answers', '.count', '.question'].map(part => document.querySelector(part)?.outerHTML).join('')"
+TOTAL = 4  # two plain axes and two of the return
+QUESTION, FINISHED, ENDED = ".question", ".finished", ".lookback-desk.watched"
 
 
-def done(page) -> int:
-    return int(page.locator(".count").inner_text().split()[0])
+def has_second_address() -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.2", 0))
+        except OSError:
+            return False
+        return True
 
 
-def answer(page, key: str) -> None:
-    """Press a key and wait until the desk has moved on."""
-    before = page.evaluate(STANDING)
-    page.keyboard.press(key)
-    page.wait_for_function(f"before => {STANDING} !== before", arg=before)
+class Person:
+    """One browser of one person, with everything that it was sent."""
 
+    def __init__(self, browser, link: str, width: int = 1400):
+        self.context = browser.new_context(viewport={"width": width, "height": 1000})
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(SHOWN_WITHIN)
+        self.errors, self.asked, self.heard = [], [], []
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("response", lambda response: self.heard.append((response.url, response.status, str(response.headers))))
+        self.page.goto(link)
 
-def stage(page) -> str:
-    labels = page.eval_on_selector_all(".answers button", "nodes => nodes.map(node => node.dataset.label).join(' ')")
-    return "pair" if "left" in labels else "yes/no"
+    def text(self, part: str) -> str:
+        return self.page.locator(part).first.inner_text()
+
+    def until(self, script: str, arg: object = None) -> None:
+        """Wait for a script to say yes. The page's own policy forbids the text that playwright would wait with."""
+        deadline = time.monotonic() + SHOWN_WITHIN / 1000
+        while not self.page.evaluate(script, arg):
+            assert time.monotonic() < deadline, script
+            self.page.wait_for_timeout(50)
+
+    def finished(self) -> bool:
+        self.page.wait_for_selector(f"{QUESTION}, {FINISHED}")
+        return bool(self.page.locator(FINISHED).count())
+
+    def play(self) -> None:
+        self.page.keyboard.press(" ")
+
+    def watch(self) -> None:
+        self.page.wait_for_selector(ENDED)
+
+    def answer(self, yes: str = "y", side: str = "1") -> None:
+        """Answer every question with keys; the active question is the next one."""
+        while self.page.locator(".next:disabled").count():
+            labels = self.page.eval_on_selector_all(".question.active button", "nodes => nodes.map(node => node.dataset.label)")
+            before = self.page.locator("[aria-pressed='true']").count()
+            self.page.keyboard.press(yes if "yes" in labels else side)
+            self.until("before => document.querySelectorAll(\"[aria-pressed='true']\").length > before", arg=before)
+
+    def save(self) -> None:
+        """Save, read the explanation of a practice item, and wait for what comes next."""
+        self.page.evaluate("document.querySelector('.questions').dataset.old = 'yes'")
+        self.page.keyboard.press("Enter")
+        self.page.wait_for_selector(f".questions:not([data-old]), .feedback, {FINISHED}")
+        if self.page.locator(".feedback").count():
+            self.page.keyboard.press("Enter")
+            self.page.wait_for_selector(f".questions:not([data-old]), {FINISHED}")
 
 
 @pytest.fixture(scope="module")
-def pages(open_page, desk):
-    """Two annotators at once, and everything that the first one's page hears."""
-    heard = []
-    opened = [open_page(desk["ann"], None, heard), open_page(desk["eli"], None)]
-    for page in opened:
-        page.wait_for_selector(ASKING)
-    yield *opened, heard
-    for page in opened:
-        page.close()
+def people(browser, little):
+    """Two people at once, each by an own address."""
+    if not has_second_address():
+        pytest.skip("this machine has no second loopback address")
+    (little.root / "pages.yaml").write_text("form: wrbench_axes\nname: pages\nraters: 2\nlimit: 4\ngold_share: 0\n")
+    command = [*LOOKBACK, "annotate", f"--run={RUN}", f"--study={little.root / 'pages.yaml'}", "--annotator=ann", "--annotator=eli"]
+    with server([*command, "--listen=127.0.0.1", "--listen=127.0.0.2"], little.root, printed_links) as links:
+        ann = Person(browser, links["ann"])
+        eli = Person(browser, links["eli"].replace("127.0.0.1", "127.0.0.2"), width=390)
+        yield ann, eli, links
+        for person in (ann, eli):
+            assert person.errors == []
+            assert {url.split("/")[2].split(":")[0] for url in person.asked if url.startswith("http")} <= {"127.0.0.1", "127.0.0.2"}
+            person.context.close()
 
 
-def test_the_link_says_who_annotates_and_leaves_no_secret_in_the_address(pages):
-    for page, name in zip(pages[:2], ("ann", "eli"), strict=True):
-        assert f"answered by {name}" in page.locator(".count").inner_text()
-        assert "token" not in page.url
+def book(little) -> VoteBook:
+    return VoteBook(little.folder / "studies" / "pages" / "votes.sqlite")
 
 
-def test_an_answer_is_taken_back_by_undo(pages, little, screenshot):
-    page, _, _ = pages
-    wait_for_frame(page, 0)
-    screenshot(page, "desk_first_question")
-    question = page.locator(".question").inner_text()
-    answer(page, "1" if stage(page) == "pair" else "y")
-    assert len(VoteBook(little.folder / "votes.sqlite").ratings()) == 1
-    page.keyboard.press("u")
-    page.wait_for_function("document.querySelector('.message')?.textContent.includes('taken back')")
-    assert page.locator(".question").inner_text() == question and done(page) == 0
-    assert VoteBook(little.folder / "votes.sqlite").ratings().empty
+def votes(little):
+    return book(little).ratings()
 
 
-def test_a_reload_goes_on_where_it_stopped(pages):
-    page, _, _ = pages
-    for _ in range(2):
-        answer(page, "1" if stage(page) == "pair" else "y")
-    before, question = done(page), page.locator(".question").inner_text()
-    page.reload()
-    page.wait_for_selector(ASKING)
-    assert (done(page), page.locator(".question").inner_text()) == (before, question)
+def test_the_instructions_come_first_and_the_address_holds_no_secret(people, screenshot):
+    for person, name in zip(people[:2], ("ann", "eli"), strict=True):
+        person.page.wait_for_selector(".instructions")
+        assert "Judge only the claim that is asked" in person.text(".instructions") and "4 items" in person.text(".instructions")
+        assert "token" not in person.page.url
+        screenshot(person.page, f"desk_instructions_{name}")
+        person.page.keyboard.press("Enter")
+    assert "127.0.0.2" in people[1].page.url
 
 
-def test_two_annotators_at_once_lose_nothing(pages, little, screenshot):
-    ann, eli, _ = pages
-    kept = set()
-    for _ in range(TOTAL + 2):
-        for page in (ann, eli):
-            if page.locator(".finished").count():
-                continue
-            asked = "judgeability" if JUDGEABLE in page.locator(".question").inner_text() else stage(page)
-            if page is ann and asked not in kept:
-                wait_for_frame(page, 0)
-                screenshot(page, f"desk_{asked.replace('/', '_')}")
-                kept.add(asked)
-            judgeable = "n" if page is eli and asked == "judgeability" else "y"
-            answer(page, "1" if asked == "pair" else judgeable)
-    assert done(ann) == done(eli) == TOTAL
-    votes = VoteBook(little.folder / "votes.sqlite").ratings().groupby(["annotator", "task"]).size().to_dict()
-    assert votes == {
-        ("ann", "judgeability"): 2,
-        ("ann", "pairwise"): TOTAL - 2,
-        ("ann", "trigger"): 2,
-        ("eli", "judgeability"): 2,  # what cannot be judged is not compared
-        ("eli", "pairwise"): TOTAL - 4,
-        ("eli", "trigger"): 2,
-    }
+def test_nobody_answers_or_jumps_ahead_before_the_videos_have_ended(people):
+    ann = people[0]
+    ann.page.wait_for_selector(QUESTION)
+    ann.until("[...document.querySelectorAll('video')].every(video => video.readyState >= 2)")
+    assert ann.page.locator(".answers button:not(:disabled)").count() == 0
+    ann.page.keyboard.press("1")
+    assert "Watch to the end" in ann.text(".message") and ann.page.locator("[aria-pressed='true']").count() == 0
+    ann.page.evaluate("document.querySelectorAll('video').forEach(video => { video.currentTime = video.duration - 0.05; })")
+    ann.until("[...document.querySelectorAll('video')].every(video => !video.seeking && video.currentTime < 1)")
+    assert ann.page.locator(ENDED).count() == 0
 
 
-def test_the_export_says_which_model_won_on_either_side(pages, little, screenshot):
-    page, _, _ = pages
-    page.click(".export")
-    page.wait_for_function("document.querySelector('.message')?.textContent.includes('ratings.csv')")
-    screenshot(page, "desk_finished")
-    ratings = read_ratings(little.folder / "ratings.csv").query("annotator == 'ann' and task == 'pairwise'")
-    # the left clip was always preferred: A, the first model by name, wins exactly where the sides were not swapped
-    order = order_for("ann", build_tasks(list(little.clips.values()), ("trigger", "pairwise"), 60, 1), 1)
-    expected = {(task.benchmark, task.dimension): "-1" if swapped else "1" for task, swapped in order if task.task == "pairwise"}
-    assert {(row.benchmark, row.dimension): str(row.label) for row in ratings.itertuples()} == expected
-    assert set(expected.values()) == {"1", "-1"}
+def test_practice_is_explained(people, screenshot):
+    for person in people[:2]:
+        person.finished()
+        person.play()
+    for person, name in zip(people[:2], ("ann", "eli"), strict=True):
+        person.watch()
+        assert person.text(".count") == "Practice"
+        person.answer(side="0")
+        person.page.keyboard.press("Enter")
+        person.page.wait_for_selector(".feedback.wrong")
+        assert "You answered: No difference." in person.text(".feedback") and "the other stands still" in person.text(".feedback")
+        screenshot(person.page, f"desk_feedback_{name}")
+        person.page.keyboard.press("Enter")
+        person.page.wait_for_selector(".feedback", state="detached")
 
 
-def test_no_model_name_reached_the_browser(pages):
-    page, _, heard = pages
-    everything = page.content().encode() + b"".join(part if isinstance(part, bytes) else part.encode() for part in heard)
-    assert b"A ball in a playroom." in everything  # the captions came this way
-    assert not any(name in everything for name in (b"aldermoor", b"birkdale", b"calderbrook"))
-    assert page.errors == []
+def both(people, **keys) -> None:
+    """Both people watch and answer their next item."""
+    open_people = [person for person in people if not person.finished()]
+    for person in open_people:
+        person.play()
+    for person in open_people:
+        person.watch()
+        person.answer(**keys)
+        person.save()
+
+
+def test_an_answer_is_taken_back_by_undo_and_a_reload_goes_on_where_it_stopped(people, little, screenshot):
+    ann, eli, _ = people
+    for _ in range(2):  # the rest of the practice
+        both((ann, eli))
+    assert votes(little).empty
+    screenshot(ann.page, "desk_item_ann")
+    screenshot(eli.page, "desk_item_eli")
+    first = ann.text(".question h2")
+    both((ann, eli))
+    assert set(votes(little)["annotator"]) == {"ann", "eli"}
+    ann.page.keyboard.press("u")
+    ann.until("document.querySelector('.message')?.textContent.includes('taken back')")
+    assert ann.text(".question h2") == first and ann.text(".count") == f"0 of {TOTAL} done by ann"
+    assert set(votes(little)["annotator"]) == {"eli"}
+    ann.answer()  # it was watched on this page already
+    ann.save()
+    before, question = ann.text(".count"), ann.text(".question h2")
+    ann.page.reload()
+    ann.page.wait_for_selector(QUESTION)
+    assert (ann.text(".count"), ann.text(".question h2")) == (before, question)
+
+
+def test_both_finish_and_have_rated_the_same_items_as_planned(people, little, screenshot):
+    ann, eli, _ = people
+    for _ in range(TOTAL - 1):
+        both((ann, eli))
+    assert ann.finished() and eli.finished()
+    screenshot(ann.page, "desk_finished")
+    found = votes(little)
+    keys = ["task", "dimension", "clip_a", "model_a", "model_b"]
+    own = [set(part[keys].itertuples(index=False, name=None)) for _, part in found.groupby("annotator")]
+    assert own[0] == own[1] and len(own[0]) == TOTAL + 2  # two axes ask for judgeability first
+    # left was always chosen: the sign tells the side on which the first model stood, which is each person's own
+    assert set(found.query("task == 'pairwise'")["label"]) == {"1", "-1"}
+
+
+def test_the_organiser_sees_both_and_takes_the_votes(people, browser, little, screenshot):
+    organiser = Person(browser, people[2]["organiser"])
+    organiser.page.wait_for_selector("[data-person='ann'][data-state='finished']")
+    assert organiser.text("[data-raters='2']") == f"{TOTAL} items"
+    known = book(little).known().query("annotator == 'eli'")
+    assert (
+        organiser.text("[data-person='eli'] [data-column='practice']") == f"{known['right'].sum()} of {len(known)}"
+        and len(known) == 4
+    )
+    screenshot(organiser.page, "desk_organiser")
+    with organiser.page.expect_download() as download:
+        organiser.page.click("a[href='export/ratings.csv']")
+    download.value.save_as(little.root / "ratings.csv")
+    assert len(read_ratings(little.root / "ratings.csv")) == 2 * (TOTAL + 2)
+    organiser.page.fill(".invite input", "fay")
+    organiser.page.click(".invite button")
+    link = organiser.text("code")
+    fay = Person(browser, link)
+    fay.page.wait_for_selector(".instructions")
+    organiser.page.click("[data-person='fay'] .leave")
+    organiser.page.wait_for_selector("[data-person='fay'][data-state='left']")
+    fay.page.keyboard.press("Enter")
+    fay.page.wait_for_selector(".message")
+    assert "no longer open" in fay.text(".message")
+    for person in (organiser, fay):
+        assert person.errors == []
+        person.context.close()
+
+
+def test_videos_came_in_ranges_and_nothing_named_a_model(people):
+    ann, _, _ = people
+    films = {url: status for url, status, _ in ann.heard if "/media/" in url}
+    assert len(films) >= 2 * TOTAL and set(films.values()) <= {200, 206}
+    ranged = "async source => (await fetch(source, { headers: { Range: 'bytes=10-29' } })).status"
+    assert ann.page.evaluate(ranged, next(iter(films))) == 206
+    everything = ann.page.content() + str(ann.heard) + str(ann.asked)
+    assert not any(name in everything for name in ("aldermoor", "birkdale", "calderbrook", ".mp4"))
+
+
+def test_a_stopped_server_is_said_and_its_links_work_again_after_a_restart(browser, little):
+    (little.root / "again.yaml").write_text(
+        "form: wrbench_axes\nname: again\nraters: 1\npractice: false\nwatch: false\ngold_share: 0\n"
+    )
+    command = [*LOOKBACK, "annotate", f"--run={RUN}", f"--study={little.root / 'again.yaml'}"]
+    with server([*command, "--annotator=ann"], little.root, printed_links) as links:
+        ann = Person(browser, links["ann"])
+        ann.page.wait_for_selector(".start")
+        ann.page.keyboard.press("Enter")
+        ann.finished()
+        ann.answer()
+        ann.save()
+        assert ann.text(".count") == "1 of 6 done by ann"
+        ann.answer()
+    ann.page.keyboard.press("Enter")
+    ann.page.wait_for_selector(".message")
+    assert "does not answer" in ann.text(".message") and ann.page.locator(".next:not(:disabled)").count()
+    with server(command, little.root, printed_links) as again:
+        port = again["organiser"].split(":")[2].split("/")[0]
+        old = links["ann"].split(":")
+        ann.page.goto(":".join([*old[:2], port + "/" + old[2].split("/", 1)[1]]))
+        ann.page.wait_for_selector(QUESTION)
+        assert ann.text(".count") == "1 of 6 done by ann"
+    ann.context.close()

@@ -7,10 +7,10 @@ from urllib.parse import quote
 
 import pandas as pd
 import pytest
+import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "report"))
-from browser_pages import printed_links, server
-from conftest import LOOKBACK
+from browser_pages import LOOKBACK, printed_links, server
 from hostile_text import ALL, IMAGE, LINK, SCRIPT, WORDS, write_hostile_page
 
 pytestmark = pytest.mark.browser
@@ -79,11 +79,24 @@ def test_the_inspector_says_what_is_wrong_in_plain_text(open_page, inspector, ho
     page.close()
 
 
-def test_the_desk(open_page, little, hostile_run, screenshot):
-    with server([*LOOKBACK, "annotate", f"--run={HOSTILE_RUN}", f"--annotator={IMAGE}"], little.root, printed_links) as links:
-        page = open_page(links[IMAGE], ".lookback-desk .answers")
-        assert f"answered by {IMAGE}" in page.locator(".count").inner_text()
+def test_the_desk_and_its_organiser(open_page, little, hostile_run, screenshot):
+    study = little.root / "hostile.yaml"
+    study.write_text(yaml.safe_dump({"form": "mbench_pairwise", "practice": False, "watch": False, "instructions": [IMAGE]}))
+    command = [*LOOKBACK, "annotate", f"--run={HOSTILE_RUN}", f"--study={study}", f"--annotator={IMAGE}"]
+    with server(command, little.root, printed_links) as links:
+        page = open_page(links[IMAGE], ".instructions")
+        assert IMAGE in page.locator(".instructions").inner_text()
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".question")
+        assert f"done by {IMAGE}" in page.locator(".count").inner_text()
         assert WORDS[0] in page.locator(".context").inner_text()
+        page.fill(".comment", ALL)
+        page.click(".skip")
+        page.wait_for_selector(".finished")
         screenshot(page, "hostile_desk")
         assert_nothing_ran(page)
         page.close()
+        organiser = open_page(links["organiser"], ".people td")
+        assert IMAGE in organiser.locator(".people").inner_text()
+        assert_nothing_ran(organiser)
+        organiser.close()

@@ -1,4 +1,4 @@
-"""The door before a small application: who gets in, under which name, and whose kernel is whose."""
+"""The door before a small application: who gets in, and under which name."""
 
 import asyncio
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def through_the_door(talk: Callable, keys=lambda: PEOPLE, hosts=()) -> None:
 
     async def run() -> None:
         listener, port = bind_unused_port()
-        server = HTTPServer(Door(Application([(r"/.*", Echo)]), keys, port, hosts))
+        server = HTTPServer(Door(Application([(r"/.*", Echo)]), keys, port, hosts), xheaders=True)
         server.add_sockets([listener])
         client = AsyncHTTPClient(force_instance=True)
 
@@ -113,12 +113,12 @@ def test_a_name_that_a_visitor_sends_counts_for_nothing():
     through_the_door(unnamed, keys=lambda: {digest("t"): ""})
 
 
-def test_a_kernel_answers_only_to_whose_page_it_belongs():
+def test_a_cookie_is_for_https_alone_where_a_proxy_says_that_people_came_by_it():
     async def talk(ask):
-        ann, bob = [cookie_of(await ask(f"/?token={name}-token")) for name in ("anns", "bobs")]
-        assert [(await ask(KERNEL, who)).code for who in (ann, bob, ann)] == [200, 403, 200]
-        shutdown = KERNEL.replace("/api/kernels/", "/voila/api/shutdown/").removesuffix("/channels")
-        assert [(await ask(shutdown, who, method="POST", body="")).code for who in (bob, ann)] == [403, 200]
+        for scheme, secure in (("https", True), ("http", False)):
+            response = await ask("/?token=anns-token", headers={"X-Forwarded-Proto": scheme})
+            (morsel,) = SimpleCookie(response.headers["Set-Cookie"]).values()
+            assert bool(morsel["secure"]) is secure
 
     through_the_door(talk)
 

@@ -3,7 +3,7 @@
 import stat
 
 import pytest
-from lookback.desk.roster import Roster, annotator_name, visitor
+from lookback.desk.roster import Roster, annotator_name
 from lookback.errors import ContractError, UsageError
 from lookback.widgets.door import digest
 
@@ -15,7 +15,7 @@ def test_a_token_is_stored_hashed_where_only_its_owner_reads(tmp_path):
     assert stat.S_IMODE(roster.path.stat().st_mode) == 0o600
     text = roster.path.read_text()
     assert not any(token in text for token in tokens.values())
-    assert roster.keys() == {digest(token): name for name, token in tokens.items()}
+    assert roster.keys() == {digest(token): name for name, token in tokens.items()} and roster.names == ["ann", "Bób Lee"]
 
 
 def test_a_new_invitation_ends_the_old_link_and_leaves_the_others(tmp_path):
@@ -36,13 +36,3 @@ def test_a_spoilt_roster_is_named(tmp_path, content):
     (tmp_path / "annotators.json").write_text(content)
     with pytest.raises(ContractError, match="move it away"):
         Roster(tmp_path / "annotators.json").keys()
-
-
-def test_a_served_page_knows_its_visitor_from_the_door_alone(monkeypatch):
-    monkeypatch.delenv("SERVER_SOFTWARE", raising=False)
-    assert visitor() is None  # a notebook: its own user types a name
-    monkeypatch.setenv("SERVER_SOFTWARE", "voila/0.5")
-    with pytest.raises(UsageError, match="make annotate"):
-        visitor()
-    monkeypatch.setenv("HTTP_X_LOOKBACK_NAME", "B%C3%B3b%20Lee")
-    assert visitor() == "Bób Lee"

@@ -77,9 +77,8 @@ def analysed(
     what is known about the plan (`frozen.standing`). Votes that find no score are an error, as the plan says; with `same_run` the
     votes and scores are known to be of the same clips, and they are only counted. Tables: exclusions, joins, study_design,
     agreement, reliability, rating_models, annotators, strengths, power, models, comparisons, ceiling, ranking, win_ratios, bridge,
-    rating_metric, disagreements, trigger,
-    judgeability, vqa, correlations, event_cells, event_factors, mixed_model, those of each benchmark's paper, main, sensitivity,
-    distributions, consensus.
+    rating_metric, disagreements, trigger, judgeability, vqa, correlations, event_cells, event_factors, mixed_model, those of each
+    benchmark's paper, main, sensitivity, distributions, consensus.
     """
     checked, refused = judgeable_votes(check_ratings(votes, plan, clips), plan)
     if checked.empty:

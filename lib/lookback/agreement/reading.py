@@ -236,7 +236,8 @@ def read_power(table: pd.DataFrame) -> str:
     parts = []
     for (family, setting), own in table.groupby(["family", "setting"], sort=True):
         row = own.iloc[(own["win_ratio"] - 0.6).abs().argmin()]
-        text = f"{f'{family} {setting}'.strip()}: at a win ratio of {row['win_ratio']:.2f} {_needed(row, '')} for one planned comparison"
+        place = f"{family} {setting}".strip()
+        text = f"{place}: at a win ratio of {row['win_ratio']:.2f} {_needed(row, '')} for one planned comparison"
         if row["comparisons"] > 1:
             text += f", {_needed(row, '_corrected')} when all {int(row['comparisons'])} pairs of models are tested"
         parts.append(text + f"; the median pair of models has {int(row['decided_pairs_now'])} decided pairs per dimension now")

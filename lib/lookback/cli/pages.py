@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote
 
@@ -15,6 +16,7 @@ from lookback.paths import portable, project_root
 Port = Annotated[int, typer.Option(help="The port; if it is taken, the next free one.")]
 Host = Annotated[list[str] | None, typer.Option(help="Accept this Host header too, e.g. name:port of a proxy. May be repeated.")]
 PORT = 8866
+IP = "127.0.0.1"
 
 
 def register(app: typer.Typer) -> None:
@@ -36,28 +38,58 @@ def inspect(run: Run = "demo", port: Port = PORT, host: Host = None) -> None:
 
 def annotate(
     run: Run = "demo",
+    form: Annotated[
+        str, typer.Option(help="A ready form, e.g. mbench_pairwise; without it, the first that has something to ask.")
+    ] = "",
+    study: Annotated[Path | None, typer.Option(help="A YAML file with the study's settings instead (docs/annotation.md).")] = None,
     annotator: Annotated[list[str] | None, typer.Option(help="Invite a person; the link stays valid. May be repeated.")] = None,
+    host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The public name of a proxy or tunnel, e.g. desk.example.org; the first one stands in the links. May be repeated."
+        ),
+    ] = None,
+    listen: Annotated[list[str] | None, typer.Option(help="Listen on this address (default: 127.0.0.1). May be repeated.")] = None,
     port: Port = PORT,
-    host: Host = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Serve nothing; write the votes to this .csv, or .json for Label Studio.")
+    ] = None,
 ) -> None:
-    """Serve the annotation desk of a run on this machine, and print one link per annotator."""
-    from lookback.desk.roster import Roster, annotator_name
-    from lookback.widgets.door import digest, new_token
-    from lookback.widgets.serving import serve
+    """Serve a study with people: one link per annotator, one for the organiser. Votes are kept in the run's folder `studies`."""
+    from lookback.desk.export import export_file
+    from lookback.desk.server import StudyServer, serve_study
+    from lookback.desk.start import open_study
 
-    roster = Roster(load_run(run).paths.root / "annotators.json")
-    invited = roster.invite(annotator) if annotator else {}
-    own = {} if invited else {annotator_name(getpass.getuser()): new_token()}  # valid until the server stops
-    started = {digest(token): name for name, token in own.items()}
+    opened = open_study(load_run(run), form, study)
+    if export is not None:
+        print(f"{export_file(opened.book, export)} votes of {opened.folder.name} are in {export}")
+        return
+    names = annotator or ([] if opened.roster.names else [getpass.getuser()])
+    invited = opened.invite(names) if names else {}
+    opened.deal()
 
-    def announce(address: str) -> None:
-        for name, token in {**invited, **own}.items():
-            _say(name, address, token)
-        earlier = sorted(set(roster.keys().values()) - set(invited))
+    def announce(server: StudyServer) -> None:
+        print(
+            f"{opened.settings.form}: {len(opened.items)} items, {opened.raters} raters each ({portable(opened.folder)})",
+            flush=True,
+        )
+        for name, token in invited.items():
+            _say(name, server.address, token)
+        earlier = sorted(set(opened.people) - set(invited))
         if earlier:
-            print(f"the links of {', '.join(earlier)} stay valid ({portable(roster.path)})", flush=True)
+            print(f"the links of {', '.join(earlier)} stay valid ({portable(opened.roster.path)})", flush=True)
+        _say("organiser", server.organiser, server.token)
 
-    serve(project_root() / "notebooks" / "annotate.ipynb", run, lambda: {**roster.keys(), **started}, announce, port, host or ())
+    serve_study(opened, announce, listen or [IP], port, [_bare(name) for name in host or ()], _public(host[0]) if host else "")
+
+
+def _public(host: str) -> str:
+    """The address of a public name; https unless it says otherwise."""
+    return f"{host if '://' in host else 'https://' + host}".rstrip("/") + "/"
+
+
+def _bare(host: str) -> str:
+    return host.split("://")[-1].rstrip("/")
 
 
 def _say(who: str, address: str, token: str) -> None:

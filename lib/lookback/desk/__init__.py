@@ -1,6 +1,8 @@
-"""The annotation desk: blind, seeded, crash-safe votes on triggers and pairwise preferences (MBench C.1, WRBench 3.5)."""
+"""The annotation desk: studies with people, from the papers' ready forms to votes that `lookback agreement` reads."""
 
-from lookback.desk.tasks import DeskTask, build_tasks, order_for
-from lookback.desk.votes import VoteBook
+from lookback.desk.book import VoteBook
+from lookback.desk.items import Item, Question
+from lookback.desk.settings import Settings, load_settings
+from lookback.desk.study import Study
 
-__all__ = ["DeskTask", "VoteBook", "build_tasks", "order_for"]
+__all__ = ["Item", "Question", "Settings", "Study", "VoteBook", "load_settings"]

@@ -1,23 +1,21 @@
-"""The annotators invited to the desk: one token each. Only a digest of the token is stored, readable by the run's owner."""
+"""The annotators invited to the desk: one token each. Only a digest of the token is stored, readable by the study's owner."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
-from urllib.parse import unquote
 
 from lookback.errors import ContractError, UsageError
 from lookback.files import atomic_path
 from lookback.names import odd_character, one_line
-from lookback.widgets.door import NAME_HEADER, Keys, digest, new_token
+from lookback.widgets.door import Keys, digest, new_token
 
 MOST = 80  # characters of a name
 
 
 class Roster:
-    """The file `annotators.json` of a run: annotator names with the digests of their tokens."""
+    """The file `annotators.json` of a study: annotator names with the digests of their tokens."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -29,6 +27,11 @@ class Roster:
         with atomic_path(self.path, mode=0o600) as temporary:
             temporary.write_text(json.dumps(invited, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         return tokens
+
+    @property
+    def names(self) -> list[str]:
+        """Everybody who was invited, in the order of the invitations."""
+        return list(self._all())
 
     def keys(self) -> Keys:
         """The annotator's name for every token digest."""
@@ -55,13 +58,3 @@ def annotator_name(text: str) -> str:
     if not name:
         raise UsageError("An annotator needs a name")
     return name
-
-
-def visitor() -> str | None:
-    """The annotator whose link opened this page; None in a notebook, where the user types a name."""
-    if "SERVER_SOFTWARE" not in os.environ:  # Voila sets it for its kernels
-        return None
-    name = os.environ.get("HTTP_" + NAME_HEADER.upper().replace("-", "_"), "")
-    if not name:
-        raise UsageError("The desk does not know who opened it; start it with `make annotate`, which gives each annotator a link")
-    return unquote(name)

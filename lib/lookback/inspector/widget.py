@@ -39,7 +39,7 @@ class Slot:
 class ClipInspector(anywidget.AnyWidget):
     """Shows one clip of a run at a time. `clip` (a label) and `frame` say where it opens."""
 
-    _esm = "".join(part.read_text() for part in (SHARED / "player.js", OWN / "chart.js", OWN / "inspector.js"))
+    _esm = "".join(part.read_text() for part in (SHARED / "dom.js", SHARED / "player.js", OWN / "chart.js", OWN / "inspector.js"))
     _css = OWN.joinpath("inspector.css").read_text()
     view = traitlets.Dict().tag(sync=True)
     listing = traitlets.Dict().tag(sync=True)

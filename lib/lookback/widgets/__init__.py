@@ -1,1 +1,1 @@
-"""What the inspector's page and the annotation desk share: frames for the browser, serving a notebook, and access control."""
+"""What the inspector's page and the annotation desk share: access control and parts of a page; and how a notebook is served."""

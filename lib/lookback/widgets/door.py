@@ -1,14 +1,13 @@
 """Access control for the served pages: who may open them, and under which name.
 
 Voila's own token does not protect its static and file routes, is the same for everybody, and comes without a check of the Host
-header. So every request passes here first: pages, websockets, kernels and files.
+header. So every request passes here first: pages, websockets, kernels, videos and files.
 """
 
 from __future__ import annotations
 
 import hashlib
 import html
-import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -20,10 +19,8 @@ from tornado.web import Application, RequestHandler, create_signed_value, decode
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 NAME_HEADER = "X-Lookback-Name"  # tells the page who its visitor is; a header of this name from outside is dropped
-KERNEL = re.compile(r"/(?:api/kernels|voila/(?:api/shutdown|execution|query))/([^/]+)")
 NO_KEY = "This page opens with the link that was printed when it was started."
 NO_HOST = "This page does not answer to this address."
-NOT_YOURS = "This page was opened by somebody else."
 
 Keys = Mapping[str, str]  # digest of a token -> the name of its owner ("" where names do not matter)
 
@@ -43,11 +40,11 @@ class Door(Router):
     The token of a link becomes a cookie, and the page is loaded again without the token, so that the address bar shows no secret.
     """
 
-    def __init__(self, app: Application, keys: Callable[[], Keys], port: int, hosts: Iterable[str] = ()):
-        self._app, self._keys, self._cookie = app, keys, f"lookback-{port}"
+    def __init__(self, app: Application, keys: Callable[[], Keys], port: int, hosts: Iterable[str] = (), room: str = ""):
+        """Two doors on one port need a `room` each: one browser may then hold the keys of both."""
+        self._app, self._keys, self._cookie = app, keys, f"lookback-{port}{room}"
         self._hosts = {host.lower() for host in hosts}
         self._secret = secrets.token_bytes(32)  # cookies become invalid when the server stops
-        self._kernels: dict[str, str] = {}  # the owner of every kernel
 
     def find_handler(self, request: HTTPServerRequest, **_: Any) -> HTTPMessageDelegate:
         if not self._answers_to(request.headers.get("Host", "")):
@@ -59,9 +56,6 @@ class Door(Router):
             return self._say(request, 403, NO_KEY)
         if token:
             return self._app.get_handler_delegate(request, Welcome, {"cookie": (self._cookie, self._sign(key))})
-        kernel = KERNEL.match(request.path)
-        if kernel and self._kernels.setdefault(kernel[1], name) != name:
-            return self._say(request, 403, NOT_YOURS)
         request.headers.pop(NAME_HEADER, None)
         if name:
             request.headers[NAME_HEADER] = quote(name)
@@ -69,7 +63,7 @@ class Door(Router):
 
     def _answers_to(self, host: str) -> bool:
         """Against DNS rebinding: a site whose name points to this machine sends its own name as Host."""
-        return split_host_and_port(host.lower())[0] in LOOPBACK or host.lower() in self._hosts
+        return split_host_and_port(host.lower())[0] in (*LOOPBACK, *self._hosts) or host.lower() in self._hosts
 
     def _sign(self, key: str) -> bytes:
         return create_signed_value(self._secret, self._cookie, key)
@@ -106,7 +100,7 @@ class Welcome(RequestHandler):
 
     def prepare(self) -> None:
         name, value = self._given
-        self.set_cookie(name, value, httponly=True, samesite="Strict", path="/")
+        self.set_cookie(name, value, httponly=True, samesite="Strict", path="/", secure=self.request.protocol == "https")
         self.set_header("Cache-Control", "no-store")
         self.set_header("Referrer-Policy", "no-referrer")
         rest = [pair for pair in parse_qsl(self.request.query, keep_blank_values=True) if pair[0] != "token"]

@@ -12,7 +12,7 @@ from tornado.web import Application
 from voila.app import Voila
 
 from lookback.errors import UsageError
-from lookback.widgets.door import NAME_HEADER, Door, Keys
+from lookback.widgets.door import Door, Keys
 
 IP = "127.0.0.1"
 
@@ -52,7 +52,7 @@ def serve(
     page = GuardedVoila.instance()
     page.keys, page.hosts, page.announce = keys, hosts, announce
     options = [f"--Voila.ip={IP}", f"--port={port}", "--no-browser", "--theme=light", "--Voila.log_level=ERROR"]
-    options += [f"--VoilaConfiguration.http_header_envs={NAME_HEADER}", "--KernelManager.transport_encryption=auto"]
+    options.append("--KernelManager.transport_encryption=auto")
     logging.getLogger("tornado.access").setLevel(logging.ERROR)  # it would print the token of a refused request
     page.initialize([*options, str(notebook)])
     page.start()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lookback.agreement.analyse import Analysis
     from lookback.conditions.construction import Constructor
     from lookback.conditions.records import RecordFiles
+    from lookback.desk.forms import Form
     from lookback.layouts.writing import Writer
     from lookback.published.printed import PrintedPaper
     from lookback.report.paper import PaperData
@@ -98,6 +99,11 @@ class MBench(Benchmark):
         """The dimensions of the subset; text-conditioned models are given no camera motion to follow."""
         asked = {name: text for name, (of_subset, text) in PREFERENCE.items() if of_subset == subset}
         return PairQuestions({name: text for name, text in asked.items() if not (setting == "T" and name == "action_interaction")})
+
+    def study_forms(self) -> Sequence[Form]:
+        from lookback.benchmarks.mbench.forms import forms
+
+        return forms()
 
     def agreement_tables(self, analysis: Analysis) -> None:
         from lookback.benchmarks.mbench.agreement import add_tables

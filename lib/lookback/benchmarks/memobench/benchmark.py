@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lookback.agreement.analyse import Analysis
     from lookback.conditions.plans import Scene
     from lookback.conditions.records import RecordFiles
+    from lookback.desk.forms import Form
     from lookback.judging.run import Session
     from lookback.layouts.writing import Writer
     from lookback.params import RunParams
@@ -102,6 +103,11 @@ class MemoBench(Benchmark):
         if category == metric:
             return ("",)
         return ("object_and_background." if category == "object_background" else f"{category}.",)
+
+    def study_forms(self) -> Sequence[Form]:
+        from lookback.benchmarks.memobench.forms import forms
+
+        return forms()
 
     def agreement_tables(self, analysis: Analysis) -> None:
         from lookback.benchmarks.memobench.agreement import add_tables

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from lookback.agreement.analyse import Analysis
     from lookback.conditions.records import RecordFiles
+    from lookback.desk.forms import Form
     from lookback.judging.run import Session
     from lookback.layouts.writing import Writer
     from lookback.parity import ParityRow
@@ -109,6 +110,11 @@ class WRBench(Benchmark):
 
     def pair_questions(self, setting: str, subset: str) -> PairQuestions:
         return PairQuestions(PREFERENCE, JUDGEABLE_FIRST)
+
+    def study_forms(self) -> Sequence[Form]:
+        from lookback.benchmarks.wrbench.forms import forms
+
+        return forms()
 
     def agreement_tables(self, analysis: Analysis) -> None:
         from lookback.benchmarks.wrbench.agreement import add_tables

@@ -1,98 +1,71 @@
-"""The vote book and the order of questions: nothing is lost, nothing is asked twice, sides are fair."""
+"""The vote book: nothing is lost, nothing is answered twice, and gold stays out of the ratings."""
 
 import multiprocessing
 import os
 import signal
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from lookback.agreement import read_ratings
-from lookback.clips import Clip
-from lookback.desk import VoteBook, build_tasks, order_for
+from lookback.benchmarks.mbench.forms import compared as mbench_pairs
+from lookback.benchmarks.mbench.forms import triggered
+from lookback.benchmarks.wrbench.forms import compared as wrbench_pairs
+from lookback.desk import VoteBook
+from lookback.desk.export import export_file
+from lookback.desk.forms import gold_item
 from lookback.errors import LookbackError, UsageError
 from lookback.tables import check_table
+from small_study import clips
 
 
-def clips() -> list[Clip]:
-    made = []
-    for model in ("m1", "m2", "m3"):
-        for number in range(4):
-            made.append(
-                Clip(
-                    benchmark="wrbench",
-                    setting="natural25",
-                    model_id=model,
-                    clip_id=f"w{number}",
-                    scene=f"s{number}",
-                    video=f"{model}{number}.mp4",
-                )
-            )
-            made.append(
-                Clip(
-                    benchmark="mbench",
-                    setting="T",
-                    model_id=model,
-                    clip_id=f"human:h{number}:text",
-                    subset="human",
-                    scene=f"h{number}",
-                    video="x.mp4",
-                )
-            )
-    return made
+def made_items():
+    return triggered(None, clips(), 0) + mbench_pairs(None, clips(), 0)
 
 
-def test_every_pair_of_models_meets_on_every_axis_once():
-    tasks = build_tasks(clips())
-    pairs = Counter((task.benchmark, task.dimension) for task in tasks if task.task == "pairwise")
-    assert pairs[("wrbench", "reobserved_state")] == 4 * 3
-    assert pairs[("mbench", "human_identity")] == 4 * 3
-    assert sum(task.task == "trigger" for task in tasks) == 12
-    assert len({task.id for task in tasks}) == len(tasks)
+def answers(item, preference="0"):
+    return {question.id: "yes" if question.answers == "yes_no" else preference for question in item.questions}
 
 
-def test_each_annotator_has_an_order_of_their_own_that_a_restart_repeats():
-    tasks = build_tasks(clips())
-    ann, ben = order_for("ann", tasks, 1), order_for("ben", tasks, 1)
-    assert ann == order_for("ann", tasks, 1)
-    assert ann != ben
-    assert {task.id for task, _ in ann} == {task.id for task, _ in ben}
-    swapped = sum(flag for task, flag in ann if task.task == "pairwise") / sum(task.task == "pairwise" for task, _ in ann)
-    assert 0.3 < swapped < 0.7
+def return_item():
+    return next(item for item in wrbench_pairs(None, clips(), 0) if len(item.questions) == 2)
 
 
-def test_votes_read_back_in_the_ratings_schema(tmp_path):
+def test_votes_read_back_in_the_ratings_schema_without_gold_and_practice(tmp_path):
     book = VoteBook(tmp_path / "votes.sqlite")
-    tasks = build_tasks(clips())
-    trigger = next(task for task in tasks if task.task == "trigger")
-    pair = next(task for task in tasks if task.asks_judgeability)
-    book.add("ann", trigger, "yes")
-    book.add("ann", pair, "yes", "judgeability")
-    book.add("ann", pair, "-1")
+    trigger, pair = made_items()[0], return_item()
+    book.add("ann", trigger, {"trigger/trigger_human": "yes"})
+    book.add("ann", pair, answers(pair, "-1"))
+    book.add("ann", gold_item(trigger, {"trigger/trigger_human": "no"}), {"trigger/trigger_human": "yes"})
     ratings = check_table("ratings", book.ratings())
     assert sorted(ratings["task"]) == ["judgeability", "pairwise", "trigger"]
     assert not ratings["simulated"].any()
-    assert book.export(tmp_path / "ratings.csv") == 3
+    assert book.known()[["role", "label", "expected", "right"]].values.tolist() == [["gold", "yes", "no", False]]
 
 
-def test_a_question_is_not_answered_twice_and_undo_frees_it(tmp_path):
-    book = VoteBook(tmp_path / "votes.sqlite")
-    pair = next(task for task in build_tasks(clips()) if task.asks_judgeability)
-    book.add("ann", pair, "yes", "judgeability")
-    book.add("ann", pair, "1")
+def test_an_item_is_not_answered_twice_and_undo_frees_it_with_all_its_questions(tmp_path):
+    book, pair = VoteBook(tmp_path / "votes.sqlite"), return_item()
+    book.add("ann", pair, answers(pair), "hard to see")
     with pytest.raises(UsageError, match="already answered"):
-        book.add("ann", pair, "0")
+        book.add("ann", pair, answers(pair))
     assert book.undo("ann") == pair.id
-    assert book.answered("ann") == {}
-    assert book.undo("ann") is None
+    assert book.answered("ann") == set() and book.notes().empty and book.undo("ann") is None
 
 
-@pytest.mark.parametrize(("label", "kind"), [("left", None), ("2", None), ("maybe", "judgeability"), ("", None)])
-def test_an_answer_outside_the_scale_is_refused(tmp_path, label, kind):
+def test_a_skipped_item_is_noted_with_its_reason_and_can_be_taken_back(tmp_path):
+    book, pair = VoteBook(tmp_path / "votes.sqlite"), return_item()
+    book.skip("ann", pair, "the left video stops")
+    assert book.notes()[["kind", "text"]].values.tolist() == [["skipped", "the left video stops"]]
+    assert book.undo("ann") == pair.id and not book.skipped("ann")
+
+
+@pytest.mark.parametrize("label", ["left", "2", "maybe", ""])
+def test_an_answer_outside_the_scale_is_refused_and_nothing_of_the_item_is_stored(tmp_path, label):
     book = VoteBook(tmp_path / "votes.sqlite")
-    pair = next(task for task in build_tasks(clips()) if task.task == "pairwise")
+    pair = next(item for item in made_items() if item.compares)
+    good, bad = (question.id for question in pair.questions)
     with pytest.raises(UsageError, match="is not an answer"):
-        book.add("ann", pair, label, kind)
+        book.add("ann", pair, {good: "1", bad: label})
+    assert book.ratings().empty
 
 
 def test_a_file_that_is_no_vote_book_is_named(tmp_path):
@@ -103,8 +76,8 @@ def test_a_file_that_is_no_vote_book_is_named(tmp_path):
 
 def _vote_all(path, annotator):
     book = VoteBook(path)
-    for task, _ in order_for(annotator, build_tasks(clips()), 0):
-        book.add(annotator, task, "yes" if task.task == "trigger" else "0")
+    for item in made_items():
+        book.add(annotator, item, answers(item))
 
 
 def test_two_annotators_at_once_lose_nothing(tmp_path):
@@ -118,13 +91,14 @@ def test_two_annotators_at_once_lose_nothing(tmp_path):
         person.join(60)
         assert person.exitcode == 0
     counts = VoteBook(path).ratings().groupby("annotator").size()
-    assert counts.to_dict() == {"ann": len(build_tasks(clips())), "ben": len(build_tasks(clips()))}
+    questions = sum(len(item.questions) for item in made_items())
+    assert counts.to_dict() == {"ann": questions, "ben": questions}
 
 
 def _vote_and_die(path):
     book = VoteBook(path)
-    for task in build_tasks(clips())[:3]:
-        book.add("ann", task, "yes" if task.task == "trigger" else "0")
+    for item in made_items()[:3]:
+        book.add("ann", item, answers(item))
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -157,7 +131,7 @@ def test_a_killed_desk_keeps_every_vote(tmp_path):
     assert person.exitcode == -signal.SIGKILL
     book = VoteBook(path)
     assert len(book.ratings()) == 3
-    assert book.undo("ann") == build_tasks(clips())[2].id
+    assert book.undo("ann") == made_items()[2].id
 
 
 def _export_and_die(path, book):
@@ -165,36 +139,36 @@ def _export_and_die(path, book):
         os.kill(os.getpid(), signal.SIGKILL)
 
     os.fsync = die  # the last thing before the finished file takes its name
-    VoteBook(book).export(path)
+    export_file(VoteBook(book), path)
 
 
 def book_with_votes(path, count=3):
     book = VoteBook(path)
-    for task in build_tasks(clips())[:count]:
-        book.add("ann", task, "yes" if task.task == "trigger" else "0")
+    for item in made_items()[:count]:
+        book.add("ann", item, answers(item))
     return book
 
 
 def test_an_export_killed_while_writing_leaves_the_earlier_file_whole(tmp_path):
     book = book_with_votes(tmp_path / "votes.sqlite")
     target = tmp_path / "ratings.csv"
-    book.export(target)
+    export_file(book, target)
     earlier = target.read_bytes()
-    book.add("bob", build_tasks(clips())[0], "yes")
+    book.add("bob", made_items()[0], answers(made_items()[0]))
     person = multiprocessing.get_context("spawn").Process(target=_export_and_die, args=(target, book.path))
     person.start()
     person.join(120)
     assert person.exitcode == -signal.SIGKILL
     assert target.read_bytes() == earlier
-    assert book.export(target) == 4 and len(read_ratings(target)) == 4
+    assert export_file(book, target) == 4 and len(read_ratings(target)) == 4
 
 
 def test_an_export_on_a_full_disk_is_a_sentence_and_leaves_the_earlier_file_whole(tmp_path, monkeypatch):
     book = book_with_votes(tmp_path / "votes.sqlite")
     target = tmp_path / "ratings.csv"
-    book.export(target)
+    export_file(book, target)
     earlier = target.read_bytes()
-    book.add("bob", build_tasks(clips())[0], "yes")
+    book.add("bob", made_items()[0], answers(made_items()[0]))
     write = Path.write_bytes
 
     def full(path, content):
@@ -203,5 +177,5 @@ def test_an_export_on_a_full_disk_is_a_sentence_and_leaves_the_earlier_file_whol
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(LookbackError, match="No space left"):
-        book.export(target)
+        export_file(book, target)
     assert target.read_bytes() == earlier and sorted(path.name for path in tmp_path.iterdir()) == ["ratings.csv", "votes.sqlite"]

@@ -1,0 +1,60 @@
+"""Videos for a browser: a file that browsers play is served as it is, anything else (and a held picture) is encoded once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice, repeat
+from pathlib import Path
+
+import numpy as np
+
+from lookback.desk.items import Video
+from lookback.media import VideoReader, encode, open_video
+from lookback.paths import resolve
+
+DEFAULT_FPS = 24.0
+PLAYED = {
+    ("h264", ".mp4"),
+    ("h264", ".mov"),
+    ("vp8", ".webm"),
+    ("vp9", ".webm"),
+    ("av1", ".webm"),
+    ("av1", ".mp4"),
+    ("vp9", ".mp4"),
+}
+
+
+@dataclass(frozen=True)
+class Playable:
+    """A file that browsers play, with its length in seconds and its frame rate."""
+
+    path: Path
+    seconds: float
+    fps: float
+
+
+def playable(video: Video, folder: Path) -> Playable:
+    """The video as a file that browsers play; a copy is made in `folder` where it is needed. Raises `MediaError`."""
+    path = resolve(video.path)
+    with open_video(path) as reader:
+        info = reader.info
+        fps = info.fps or DEFAULT_FPS
+        seconds = info.n_frames / fps
+        as_it_is = path.is_file() and (info.codec, path.suffix.lower()) in PLAYED and info.pix_fmt in ("yuv420p", "yuvj420p")
+        if as_it_is and info.complete and not video.still:
+            return Playable(path, seconds, fps)
+        state = path.stat()
+        name = hashlib.sha256(f"{path}\0{state.st_size}\0{state.st_mtime_ns}\0{video.still}".encode()).hexdigest()[:20]
+        copy = folder / f"{name}.mp4"
+        if not copy.is_file():
+            encode(copy, _frames(reader, video.still), fps)
+        return Playable(copy, seconds, fps)
+
+
+def _frames(reader: VideoReader, still: bool) -> Iterator[np.ndarray]:
+    """The frames that can be read, or the first one again and again, at an even size, which 4:2:0 needs."""
+    shown = repeat(reader.read([0])[0]) if still else (frame for _, frame in reader)
+    for frame in islice(shown, reader.info.n_frames):
+        yield frame[: frame.shape[0] // 2 * 2, : frame.shape[1] // 2 * 2]

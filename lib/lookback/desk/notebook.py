@@ -1,0 +1,71 @@
+"""The desk in a notebook, for one person on this machine: the same pages, served from the notebook's own process."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import threading
+from html import escape
+from pathlib import Path
+from urllib.parse import quote
+
+import pandas as pd
+from IPython.display import HTML, display
+
+from lookback.desk.export import coverage, people
+from lookback.desk.server import StudyServer
+from lookback.desk.start import open_study
+from lookback.desk.study import Study
+from lookback.errors import LookbackError
+from lookback.params import load_run
+
+IP, PORT = "127.0.0.1", 8870
+
+
+def open_desk(run: str, form: str = "", study_file: str = "", name: str = "") -> Study | None:
+    """Show the link that opens the desk, or a sentence that says what is wrong. The desk closes with the notebook's kernel."""
+    try:
+        study = open_study(load_run(run), form, Path(study_file) if study_file else None)
+        (token,) = study.invite([name or getpass.getuser()]).values()
+        server = _serve(study)
+    except LookbackError as error:
+        display(HTML(f"<p role='alert'>{escape(str(error))}</p>"))
+        return None
+    links = {"Open the desk": (server.address, token), "The organiser's page": (server.organiser, server.token)}
+    shown = [f"<a target='_blank' rel='noopener' href='{at}?token={quote(key)}'>{text}</a>" for text, (at, key) in links.items()]
+    display(HTML(f"<p><b>{escape(study.frozen.title)}</b> ({len(study.items)} items): {', '.join(shown)}</p>"))
+    return study
+
+
+def _serve(study: Study) -> StudyServer:
+    """Start the server in a thread of its own, with its own event loop; the kernel keeps its loop."""
+    started: list[StudyServer | LookbackError] = []
+    ready = threading.Event()
+
+    async def run() -> None:
+        try:
+            server = StudyServer(study, [IP], PORT)
+            server.start()
+            started.append(server)
+        except LookbackError as error:
+            started.append(error)
+            return
+        finally:
+            ready.set()
+        await asyncio.Event().wait()
+
+    threading.Thread(target=lambda: asyncio.run(run()), daemon=True, name="annotation desk").start()
+    ready.wait()
+    if isinstance(started[0], LookbackError):
+        raise started[0]
+    return started[0]
+
+
+def show_progress(study: Study | None) -> pd.DataFrame | None:
+    """How many items have how many raters, in a sentence, and a table of the people."""
+    if study is None:
+        return None
+    part = coverage(study)
+    display(HTML(f"<p>{part['answered']} of {part['wanted']} planned answers are given.</p>"))
+    table = people(study)
+    return table.assign(last_seen=pd.to_datetime(table["last_seen"], unit="s").dt.strftime("%Y-%m-%d %H:%M"))

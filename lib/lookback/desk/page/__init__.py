@@ -1,0 +1,1 @@
+"""The pages of a study: what the browser gets."""

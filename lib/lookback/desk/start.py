@@ -1,0 +1,31 @@
+"""Open the study of a run: by a form's name, by a study file, or the first form that has something to ask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lookback.clips import clips_from_frame
+from lookback.desk.forms import all_forms, forms_for
+from lookback.desk.settings import Settings, load_settings
+from lookback.desk.study import Study
+from lookback.errors import UsageError
+from lookback.params import RunParams
+from lookback.tables import read_table
+
+
+def open_study(params: RunParams, form: str = "", file: Path | None = None) -> Study:
+    """The study, begun or continued."""
+    if form and file:
+        raise UsageError("Give a form or a study file, not both; the file names its form")
+    clips = clips_from_frame(read_table(params.paths.tables, "clips"))
+    if file is not None:
+        return Study.open(params, clips, load_settings(file))
+    if not form:
+        usable = forms_for(params, clips)
+        if not usable:
+            raise UsageError(f"No form has anything to ask about the run {params.run}; the forms are {', '.join(all_forms())}")
+        form = usable[0].name
+        if len(usable) > 1:
+            others = ", ".join(other.name for other in usable[1:])
+            print(f"the form is {form}; --form chooses another: {others}", flush=True)
+    return Study.open(params, clips, Settings(form=form))

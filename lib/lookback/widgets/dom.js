@@ -1,0 +1,38 @@
+// Parts of a page that the inspector and the annotation desk share: elements, and keys that work wherever the mouse was last.
+// Keys work wherever the mouse was last: what a click focused gives the focus back, fields for typing keep it.
+function keyboard(el, keys) {
+  el.tabIndex = 0;
+  el.dataset.lmSuppressShortcuts = "true"; // JupyterLab's own single-letter shortcuts stay out
+  const typing = (node) => node.matches?.("textarea, select, input[type=text], input[type=search], input[type=number]");
+  el.addEventListener("keydown", (event) => {
+    if (typing(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === " " && event.target.matches("button, summary, input[type=checkbox], a")) return;
+    if (keys(event)) { event.preventDefault(); event.stopPropagation(); }
+  });
+  const attached = new ResizeObserver(() => { // a page of its own starts with the keys at hand; a notebook keeps its focus
+    if (!el.isConnected) return;
+    attached.disconnect();
+    refocus(el);
+  });
+  attached.observe(el);
+  el.addEventListener("pointerup", (event) => { if (!typing(event.target)) setTimeout(() => refocus(el, true)); });
+}
+function refocus(el, force = false) {
+  const active = document.activeElement, idle = !active || active === document.body;
+  const spent = force && (!el.contains(active) || active.matches("button, canvas, input[type=range], input[type=checkbox], summary"));
+  if (idle || spent)
+    (el.querySelector("input[type=text]") ?? el).focus({ preventScroll: true });
+}
+
+function element(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name === "text") node.textContent = value;
+    else node.setAttribute(name, value);
+  }
+  node.append(...children);
+  return node;
+}
+// 1 item, 2 items
+const several = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
