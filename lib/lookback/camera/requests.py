@@ -23,11 +23,12 @@ def request_of(clip: Clip) -> CameraIntent | None:
 def target_path(clip: Clip) -> Poses | None:
     """The poses that the clip's request asks for, by its benchmark's rule. Do not write to the array."""
     request = request_of(clip)
-    return None if request is None else _path(request, BENCHMARKS.get(clip.benchmark).camera_rule)
+    return None if request is None else path_of(request, BENCHMARKS.get(clip.benchmark).camera_rule)
 
 
 @lru_cache(maxsize=1024)  # thousands of clips share a few requests
-def _path(request: CameraIntent, rule: Rule) -> Poses:
+def path_of(request: CameraIntent, rule: Rule = "heading") -> Poses:
+    """The poses that a request asks for. Do not write to the array."""
     path = compile_request(request, rule)
     path.flags.writeable = False
     return path

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from lookback.cli import power
 from lookback.errors import UsageError
 from lookback.names import one_line
 
@@ -24,6 +25,7 @@ Part = Literal["votes", "plan", "scores"]
 
 
 def register(app: typer.Typer) -> None:
+    power.register(study)
     app.command()(agreement)
     app.add_typer(study, name="study")
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lookback.camera.intent import to_grammar
-from lookback.camera.requests import target_path
+from lookback.camera.requests import path_of
 from lookback.camera.text import to_text
 from lookback.conditions.interface import CONTINUOUS, Interface
 from lookback.conditions.records import Record, RecordFiles
@@ -166,7 +166,10 @@ def _control_files(record: Record, interface: Interface, out: Path, place: str) 
 
 
 def _write_path(record: Record, interface: Interface, out: Path, place: str) -> str:
-    c2w = record.path if record.path is not None else target_path(interface.delivered(record.camera))  # type: ignore[arg-type]
+    c2w = record.path
+    if c2w is None:
+        assert record.camera is not None
+        c2w = path_of(interface.delivered(record.camera), BENCHMARKS.get(record.benchmark).camera_rule)
     width, height = interface.size
     focal = 0.5 / np.tan(np.radians(interface.fov_deg) / 2)  # in picture widths
     if interface.file == "cameractrl":

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lookback.camera.intent import CameraIntent
 from lookback.camera.poses import turned_yaw_deg
-from lookback.camera.requests import target_path
+from lookback.camera.requests import path_of
 from lookback.conditions.interface import first_problem
 from lookback.conditions.records import intent_of
 from lookback.errors import ContractError, ParameterError, UsageError
@@ -70,7 +70,7 @@ class Scene(BaseModel):
         return first, back
 
     def _turned_away(self) -> tuple[int, int]:
-        away = np.abs((turned_yaw_deg(target_path(self.intent)) - self.subject_yaw_deg + 180) % 360 - 180)
+        away = np.abs((turned_yaw_deg(path_of(self.intent)) - self.subject_yaw_deg + 180) % 360 - 180)
         gone = away > self.fov_deg / 2 + self.subject_width_deg / 2
         if gone[0] or not gone.any():
             where = "never leaves the view" if not gone.any() else "is not in the first view"

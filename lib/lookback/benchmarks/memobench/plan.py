@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from lookback.benchmarks.memobench.dataset_files import SYNTHETIC, clip_name
-from lookback.camera.requests import target_path
+from lookback.camera.requests import path_of
 from lookback.conditions.plans import Scene
 from lookback.errors import ContractError, ParameterError
 from lookback.layouts.writing import write_array, write_csv, write_image
@@ -32,7 +32,7 @@ def write_scene(scene: Scene, video: Path | None, out: Path) -> str:
         _write_frames(video, place / f"RGB{number}", number, scene.frames)
     width, height = scene.size
     focal = 0.5 * width / np.tan(np.radians(scene.fov_deg) / 2)
-    write_array(place / str(number) / "poses.npy", target_path(scene.intent))
+    write_array(place / str(number) / "poses.npy", path_of(scene.intent))
     write_array(place / str(number) / "intrinsics.npy", np.tile([focal, focal, width / 2, height / 2], (scene.frames, 1)))
     picture = f"{SYNTHETIC}/{name.scene}/{name.clip_id}/RGB{number}/NewLevelSequence{number}.0000.jpg"
     _replace_row(out, METADATA, [name.scene, str(number), scene.subject, picture, scene.prompt], key=slice(0, 2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from lookback.benchmarks.memobench.dataset_files import (
     clip_name,
     find_sheets,
     ground_truth_root,
+    plain_name,
     read_metadata,
     read_phases,
     truth_of,
@@ -41,13 +43,16 @@ def read(root: Path, interface: Interface, cameras: Sequence[str]) -> Iterator[R
         return
     findings, places = Findings(), [root, found]
     metadata = read_metadata(places, findings)
-    phases = read_phases(find_sheets(None, places), findings)
+    phases, skipped = read_phases(find_sheets(None, places), findings)
     for violation in findings.violations:
         yield Breach(violation.path, violation.field, violation.problem, violation.remedy)
     for name in _names(found):
+        plain = plain_name(name.clip_id)
+        if plain in skipped:
+            continue
         try:
-            facts = {"phases": vars(phases[name.clip_id])} if name.clip_id in phases else {}
-            yield _record(Root(found), name, metadata.get(name.clip_id, {}), facts, interface)
+            facts = {"phases": asdict(phases[plain])} if plain in phases else {}
+            yield _record(Root(found), name, metadata.get(plain, {}), facts, interface)
         except Breach as breach:
             yield breach
 

@@ -11,7 +11,7 @@ from lookback.benchmarks.mind.actions import to_mind
 from lookback.benchmarks.mind.layout import PERSPECTIVES, TEST_TYPES
 from lookback.benchmarks.mind.writer import POSES, TRUTH, action_document, colmap_images
 from lookback.camera.intent import CameraIntent, Segment
-from lookback.camera.requests import target_path
+from lookback.camera.requests import path_of
 from lookback.conditions.plans import Scene
 from lookback.conditions.records import intent_of
 from lookback.errors import ContractError, ParameterError
@@ -42,7 +42,7 @@ def _write_truth(scene: Scene, video: Path | None, place: Path) -> str:
         place.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(video, place / "video.mp4")
     request = Request("", scene.name, "", scene.name, "", scene.name, "none", intent, _texts(scene), scene.fps, scene.mark_time)
-    path = target_path(intent)
+    path = path_of(intent)
     write_json(place / "action.json", action_document(request, _filmed(path)))
     (place / "images.txt").write_text(colmap_images(path[scene.mark_time :][:POSES]), encoding="utf-8")
     missing = "" if video else ", no video yet"

@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from lookback.benchmarks.wrbench.benchmark import WRBench
 from lookback.benchmarks.wrbench.natural25 import FACTORS, FILES, Natural25, Variant, find_natural25, read_natural25
 from lookback.benchmarks.wrbench.sidecar import NO_CAMERA, to_sidecar, to_trajectory
-from lookback.camera.intent import CameraIntent
-from lookback.camera.requests import target_path
+from lookback.camera.intent import CameraIntent, Rule
+from lookback.camera.requests import path_of
 from lookback.camera.text import to_text
 from lookback.conditions.build import prompt_for
 from lookback.conditions.interface import Interface
@@ -30,6 +31,7 @@ from lookback.layouts.documents import Document, read_json, read_jsonl, read_row
 from lookback.layouts.reading import Breach
 from lookback.layouts.writing import write_array, write_json, write_jsonl
 
+RULE: Rule = WRBench.camera_rule
 SPOKEN_AS = {"pan_LR": "yaw_LR", "pan_RL": "yaw_RL"}
 TABLE = "scene_events*.csv"
 TABLE_CAMERAS = ("none", "static", "yaw_LR", "yaw_RL")
@@ -175,7 +177,7 @@ def beside(out: Path, record: Record, interface: Interface) -> None:
         "translation_gain": interface.translation_gain,
     }
     write_json(place.with_name(f"{place.name}.camera.json"), {**sidecar, "delivered_condition": told})
-    write_array(place.with_name(f"{place.name}.target_c2w.npy"), target_path(record.camera))
+    write_array(place.with_name(f"{place.name}.target_c2w.npy"), path_of(record.camera, RULE))
     write_text(
         place.with_name(f"{place.name}.camera_trajectory.json"),
         _trajectory(record.camera, interface.size, interface.fov_deg, interface.fps),
@@ -188,7 +190,7 @@ def _trajectory(camera: CameraIntent, size: tuple[int, int], fov_deg: float, fps
     width, height = size
     focal = 0.5 * width / np.tan(np.radians(fov_deg) / 2)
     matrix = np.array([[focal, 0.0, width / 2], [0.0, focal, height / 2], [0.0, 0.0, 1.0]])
-    return json.dumps(to_trajectory(camera, target_path(camera), matrix, fps))
+    return json.dumps(to_trajectory(camera, path_of(camera, RULE), matrix, fps))
 
 
 def finish(out: Path, source: Path, conditions: Sequence[Mapping[str, Any]]) -> None:
