@@ -12,6 +12,7 @@ from lookback.judging.verdicts import clip_verdicts
 from lookback.metrics.functional import m_score
 from lookback.params import RunParams
 from lookback.params.stages import Judging, Scoring
+from lookback.scoring.figures import coverage_table
 from lookback.tables import write_table
 
 METRIC = "mbencht.environment.rendering_style"
@@ -94,4 +95,7 @@ def test_a_clip_without_detail_is_left_out_or_counts_as_zero_and_both_means_stan
     assert (summary["n"], summary["n_items"]) == (2, 3)
     official, _ = exported({"a": (0.8, "yes"), "b": (None, "yes"), "d": (0.6, "yes")}, variant="official")
     assert (official["missing"], official["score"], official["n"]) == ("zero", pytest.approx(1.4 / 3), 2)
+    rows = pd.DataFrame({"value": [0.8, None, 0.6], "reason": ["", "low_texture", ""]}).astype({"value": float})
+    same = rows.assign(metric=METRIC, variant="official", phase="", benchmark="mbench", backend="b")
+    assert coverage_table(same)["mean"].tolist() == [pytest.approx(1.4 / 3)], "the command prints the same number"
     assert official["m_score"] == pytest.approx(2 * (1.4 / 3) / (1.4 / 3 + 1))

@@ -8,11 +8,14 @@ from matplotlib.figure import Figure
 
 from lookback.clips import KEYS
 from lookback.figures import PALETTE, PHASE_COLOURS, style
+from lookback.scoring.aggregate import UNMEASURABLE, missing_rule
 from lookback.scoring.direction import parts_are_measures
 
 
 def coverage_table(items: pd.DataFrame) -> pd.DataFrame:
     """Per metric and variant: the number of scores, the mean, and why others are missing.
+
+    Clips that the video makes unmeasurable count as 0 in the mean where the preset says so (`missing: zero`).
 
     Phases with the same unit share a row. Parts with different units (mse, psnr, ...) have their own rows.
     """
@@ -23,7 +26,8 @@ def coverage_table(items: pd.DataFrame) -> pd.DataFrame:
         reasons = group.loc[group["reason"] != "", "reason"].value_counts()
         words = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
         scored = group["value"].notna()
-        mean = group.loc[scored, "value"].mean()
+        failed = group["reason"].isin(UNMEASURABLE) & (missing_rule(metric, variant) == "zero")
+        mean = group["value"].mask(failed, 0.0).mean()
         backends = ", ".join(sorted(set(group["backend"]) - {""}))
         rows.append([metric, variant, int(scored.sum()), len(group), mean, words, backends])
     return pd.DataFrame(rows, columns=["metric", "variant", "scored", "items", "mean", "missing because", "backend"])
