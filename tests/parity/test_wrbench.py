@@ -8,16 +8,23 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from lookback.backends.pose.formats import read_vggt_omega
 from lookback.benchmarks.wrbench import parity, prompt_pack
 from lookback.benchmarks.wrbench.metrics.shared import settings_of
 from lookback.benchmarks.wrbench.sidecar import main_profile_faults
 from lookback.camera.intent import compile, preset
+from lookback.camera.poses import from_yaw_pitch_roll
 from lookback.errors import ContractError
 from lookback.layouts import read
+from lookback.media import probe
 from lookback.media.encode import encode
 from lookback.params.stages import Source
 from lookback.parity import run_released
+from lookback.registry import METRICS
+from lookback.scoring import ScoringClip
+from lookback.scoring.clip import score_clip
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 PEER, CLIPS = SHARED / "peers" / "wrbench", SHARED / "clips" / "wrbench"
@@ -158,6 +165,48 @@ def test_the_folder_of_the_generation_script_is_read(generated, tmp_path, out, m
         if name != "pan_RL":  # this model's adapter scales pans
             np.testing.assert_allclose(np.load(clip.target_poses), compile(preset(name), "released"), atol=2e-6)
         assert clip.condition_type == "model-inferred" and main_profile_faults(clip.extras) == []
+
+
+ROWS_OF_D1 = """
+import json
+from pathlib import Path
+from wrbench.eval.d1.d1_camera import score_d1_row
+from wrbench.eval.d1.run_vggt_omega_pose import write_pose_outputs
+
+config = dict(
+    default_frames=81, require_main_profile=True, cache_root=inputs["cache"], poses_file="poses.npy", predicted_pose_type="c2w",
+    predicted_camera_convention="opencv", target_camera_convention="opencv", rot_scale_deg=45.0, trans_scale=1.0,
+    yaw_weak_threshold_deg=2.0, pan_weak_threshold=1e-4, static_rot_threshold_deg=2.0, static_trans_threshold=0.05)
+for line in Path(inputs["manifest"]).read_text().splitlines():
+    row = json.loads(line)
+    folder = Path(inputs["cache"]) / "pose" / row["video_id"]
+    write_pose_outputs(inputs[row["video_id"]], output_dir=folder, expected_frames=81)
+    give(row["video_id"], score_d1_row(row, config)["d1_camera_accuracy"])
+"""
+
+
+def test_camprec_of_the_released_files_from_the_manifest_to_the_score(generated, tmp_path):
+    """Its manifest, its sidecars and its VGGT-Omega pose files, through its scorer and through ours."""
+    root = generated("absolute", "--cameras", "yaw_LR", "static", "pan_RL")
+    clips = read(Source(root=str(root), layout="wrbench")).clips
+    rng = np.random.default_rng(4)
+    made = {}
+    for clip in clips:
+        sway = from_yaw_pitch_roll(*rng.normal(0, 0.3, (3, 81)), position=rng.normal(0, 0.003, (81, 3)))
+        made[clip.clip_id] = np.linalg.inv(np.load(clip.target_poses).astype(float) @ sway)[:, :3]
+    inputs = {"manifest": str(next(root.rglob("manifest.*"))), "cache": str(tmp_path), **made}
+    released = run_released(PEER, ROWS_OF_D1, inputs, folders=("src",))
+    spec = METRICS.get("wrbench.cam_prec")
+    for clip in clips:
+        info = probe(Path(clip.video))
+        entry = read_vggt_omega(tmp_path / "pose" / clip.clip_id / "poses.npy", info).pack()
+        known = clip.model_copy(update={"n_frames": info.n_frames})
+        context = ScoringClip(known, "official", {}, pd.DataFrame(), lambda role, entry=entry: entry, lambda role: None)
+        context.settings = spec.preset("official", {})
+        (item,) = score_clip([(spec, context)])[0].items
+        # the files are float32: theirs inverts such a pose as a plain matrix, ours as a rigid motion
+        assert item.value == pytest.approx(released.number(clip.clip_id), abs=1e-5), clip.camera
+        assert item.value > 0.5
 
 
 def test_turns_of_other_sizes_are_told_apart_and_stay_out_of_the_main_table(generated):

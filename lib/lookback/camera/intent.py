@@ -208,7 +208,8 @@ def _as_written(segment: Segment, progress: np.ndarray, start: Poses) -> Poses:
     for move in segment.motions:
         part = progress * move.signed_amount
         if move.kind in ROTATIONS:
-            poses[:, :3, :3] = poses[:, :3, :3] @ from_yaw_pitch_roll(**{"yaw": 0.0, move.kind: part})[:, :3, :3]
+            angles = {kind: part if kind == move.kind else 0.0 for kind in ROTATIONS}
+            poses[:, :3, :3] = np.matmul(poses[:, :3, :3], from_yaw_pitch_roll(**angles)[:, :3, :3])
         else:
             poses[:, _TRAVEL[move.kind], 3] += part
     return poses

@@ -134,7 +134,8 @@ def _per_second(question: Question, text: str) -> list[Answer]:
     answers = []
     for second, part in enumerate(question.parts):
         if part.question_id in flags:  # a flag about the whole clip, behind the seconds
-            answers.append(_plain(part, {flags[part.question_id]} - {None}, text))
+            flag = flags[part.question_id]
+            answers.append(_plain(part, set() if flag is None else {flag}, text))
         else:
             answers.append(_plain(part, said.get(second, set()), notes.get(second) or text))
     return answers

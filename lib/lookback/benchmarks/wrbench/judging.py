@@ -74,10 +74,14 @@ def probe_questions(clip: Clip, sampling: Sampling, task: str, chosen: tuple[Pro
         question = compose(clip, task, prompt, "yes_no", (parts[probe.id],), shown, frames, **values)
         if blanks := set(PLACEHOLDER.findall(probe.text)):  # the words of the released program: a whole prompt
             whole = {"task": task_text(clip), "sampling": f"frames sampled at {sampling.fps:g} fps"}
-            text = PLACEHOLDER.sub(lambda blank, known=whole: known.get(blank.group(1), blank.group(0)), probe.text)
-            question = replace(question, system="", text=text) if blanks <= set(whole) else question
+            question = replace(question, system="", text=fill(probe.text, whole)) if blanks <= set(whole) else question
         asked.append(replace(question, prompt_version=version))
     return asked
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """The text with its blanks filled in."""
+    return PLACEHOLDER.sub(lambda blank: values[blank.group(1)], text)
 
 
 def task_text(clip: Clip) -> str:

@@ -28,7 +28,7 @@ from lookback.camera.poses import Poses, from_yaw_pitch_roll
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.measures.scores import yes_probability
-from lookback.parity import ParityRow, Released, run_released
+from lookback.parity import ParityRow, Released, Value, run_released
 
 SOURCE = ("src",)
 LENGTHS = (81, 49, 2)
@@ -118,7 +118,8 @@ def motions() -> list[_Motion]:
             target, made = (_moved(kind, sign, part, wave) for part in (1.0, share))
             found.append(_Motion(request, name, target, made))
         target = _moved(kind, sign, 1.0, wave)
-        noise = from_yaw_pitch_roll(*rng.normal(0, 1.5, (3, 25)), rng.normal(0, 0.02, (25, 3)))
+        yaw, pitch, roll = rng.normal(0, 1.5, (3, 25))
+        noise = from_yaw_pitch_roll(yaw, pitch, roll, rng.normal(0, 0.02, (25, 3)))
         tiny = target.copy()
         tiny[1:, 1, 3] += 1e-8
         found += [
@@ -191,7 +192,7 @@ def _table_rows(peer: Path, scored: Sequence[tuple[str, float, str]]) -> Iterato
     rng = np.random.default_rng(1)
     probes = rng.uniform(size=(len(scored), 4)).round(6)
     gates = rng.uniform(size=len(scored)) < 0.5
-    rows = [
+    rows: list[Mapping[str, Value]] = [
         {"request": request, "score": score, "status": status, "probes": list(map(float, values)), "gate": bool(gate)}
         for (request, score, status), values, gate in zip(scored, probes, gates, strict=True)
     ]
@@ -272,8 +273,7 @@ def _gates(first: str, second: str, flags: tuple[bool, bool], planned: bool) -> 
     if second and not supported:  # only clips without a return are asked again
         tasks[judging.RESCUE] = verdicts(second, dict(zip(judging.FLAGS, flags, strict=True)))
     extras = {"oov_gap": "yaw_LR" if planned else "none"}
-    names = {"benchmark": "wrbench", "setting": "parity", "model_id": "model", "clip_id": "clip", "scene": "s"}
-    judged = JudgedClip(Clip(**names, video="video.mp4", extras=extras), "official", tasks)
+    judged = JudgedClip(_clip("video.mp4", extras=extras), "official", tasks)
     spatial, state = (judging.reobservable(judged, name, settings_of(name, "official"))[0] for name in judging.REOBSERVED)
     return spatial, state, bool(support_of(judged).value)
 
@@ -302,8 +302,8 @@ def _tiny_dinov2(folder: Path) -> None:
 
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        shape = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 224, "patch_size": 14}
-        Dinov2Model(Dinov2Config(**shape)).save_pretrained(folder)
+        shape = Dinov2Config(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, image_size=224, patch_size=14)
+        Dinov2Model(shape).save_pretrained(folder)
     BitImageProcessor(
         size={"shortest_edge": 256},
         crop_size={"height": 224, "width": 224},
@@ -334,8 +334,7 @@ def _our_integrity(video: Path, model: Path) -> float | None:
     from lookback.scoring.contract import ScoringClip
 
     info = probe(video)
-    facts = {"n_frames": info.n_frames, "fps": info.fps, "width": info.width, "height": info.height, "video": str(video)}
-    clip = Clip(benchmark="wrbench", setting="parity", model_id="model", clip_id=video.stem, scene="s", **facts)
+    clip = _clip(str(video), n_frames=info.n_frames, fps=info.fps, width=info.width, height=info.height)
     spec = METRICS.get("wrbench.visual_integrity")
     encoder = Dinov2Features(BackendOptions(values={"path": str(model)}))
     context = ScoringClip(
@@ -343,6 +342,10 @@ def _our_integrity(video: Path, model: Path) -> float | None:
     )
     (item,) = score_clip([(spec, context)])[0].items
     return float("nan") if item.value is None else item.value
+
+
+def _clip(video: str, **facts: Any) -> Clip:
+    return Clip(benchmark="wrbench", setting="parity", model_id="model", clip_id="clip", scene="s", video=video, **facts)
 
 
 def _nothing(role: str) -> Any:
