@@ -38,7 +38,9 @@ FIELDS: Mapping[str, Callable[[Clip], str]] = {
     "video": lambda clip: Path(clip.video).stem,
 }
 _FIELD = re.compile(r"\{(\w*)\}")
-_BESIDE = re.compile(rf"(?P<video>.+)\.(?:poses\.(?P<format>\w+)|(?P<role>{'|'.join(ROLES)}))(?:\.(?:npz|npy|txt|csv))?", re.DOTALL)
+_BESIDE = re.compile(
+    rf"(?P<video>.+)\.(?:poses\.(?P<format>\w+)|(?P<role>{'|'.join(ROLES)}))(?P<suffix>\.(?:npz|npy|txt|csv))?", re.DOTALL
+)
 
 
 class Given(NamedTuple):
@@ -274,7 +276,8 @@ def _scan(folder: Path) -> dict[str, dict[str, list[Given]]]:
     found: dict[str, dict[str, list[Given]]] = {}
     listed = entries(folder)
     for path in listed:
-        if match := _BESIDE.fullmatch(path.name):
+        match = _BESIDE.fullmatch(path.name)
+        if match and (match["suffix"] or (match["role"] in FOLDERS and path.is_dir())):
             kinds = found.setdefault(match["video"], {})
             kinds.setdefault(match["role"] or POSES, []).append(Given(path, match["format"] or ""))
     videos = [path for path in listed if is_video_file(path)]

@@ -28,6 +28,7 @@ from lookback.store import Entry
 
 # MIND scores frames of 720 x 1280; a few of them are enough to compare numbers
 CONSTANTS = {"video_max_time": 4, "lpips_every": 6}
+CARRIED = ("pose", "depth")  # the clips have files of these roles; a reader of files that are not there computes nothing
 Chosen = Mapping[str, BackendSpec]
 
 
@@ -60,6 +61,8 @@ def choose(named: Mapping[str, str]) -> tuple[dict[str, BackendSpec], list[Backe
     others: list[BackendSpec] = []
     for role in roles:
         candidates = sorted(backends_of(role), key=lambda spec: not spec.embedded)
+        if role not in CARRIED:
+            candidates = [spec for spec in candidates if spec.name != "files"]
         if role in named:
             candidates = [BACKENDS.get(f"{role}={named[role]}")]
         usable = [spec for spec in candidates if availability(spec).usable]
