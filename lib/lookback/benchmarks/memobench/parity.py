@@ -125,13 +125,13 @@ class _Formulas:
 
     def scores(self, frames: np.ndarray, head: str, antialias: bool) -> np.ndarray:
         colours = (frames.astype(np.float32) / 255).mean(axis=(1, 2))
-        return (colours / np.linalg.norm(colours, axis=1, keepdims=True)) @ np.array(WEIGHTS, np.float32) * 5
+        return np.asarray((colours / np.linalg.norm(colours, axis=1, keepdims=True)) @ np.array(WEIGHTS, np.float32) * 5)
 
     def measure(self, frames: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
         return {name: (frames.astype(np.float32) / 255).mean(axis=(1, 2, 3)) * 1.2 for name in names}
 
     def rewards(self, prompt: str, frames: np.ndarray) -> np.ndarray:
-        return frames.mean(axis=(1, 2, 3)) / 64 - 2 + len(prompt) / 100
+        return np.asarray(frames.mean(axis=(1, 2, 3)) / 64 - 2 + len(prompt) / 100)
 
 
 def _write_transformers(folder: Path) -> None:
@@ -141,16 +141,27 @@ def _write_transformers(folder: Path) -> None:
     from transformers.models.dpt.image_processing_dpt import DPTImageProcessor
     from transformers.utils.logging import disable_progress_bar
 
-    disable_progress_bar()
+    disable_progress_bar()  # type: ignore[no-untyped-call]
     torch.manual_seed(0)
-    shape = {"hidden_size": 32, "num_hidden_layers": 4, "num_attention_heads": 2, "image_size": 56, "patch_size": 14}
+    shape: dict[str, Any] = {
+        "hidden_size": 32,
+        "num_hidden_layers": 4,
+        "num_attention_heads": 2,
+        "image_size": 56,
+        "patch_size": 14,
+    }
     Dinov2Model(Dinov2Config(**shape)).save_pretrained(folder / "dinov2")
     stages = [f"stage{number}" for number in range(1, 5)]
-    backbone = Dinov2Config(**shape, out_features=stages, reshape_hidden_states=False, apply_layernorm=True)
-    sizes = {"neck_hidden_sizes": [8] * 4, "fusion_hidden_size": 8, "head_hidden_size": 8, "reassemble_hidden_size": 32}
-    DepthAnythingForDepthEstimation(DepthAnythingConfig(backbone_config=backbone, patch_size=14, **sizes)).save_pretrained(
-        folder / "depth"
-    )
+    taps: dict[str, Any] = {"out_features": stages, "reshape_hidden_states": False, "apply_layernorm": True}
+    backbone = Dinov2Config(**shape, **taps)
+    sizes: dict[str, Any] = {
+        "neck_hidden_sizes": [8] * 4,
+        "fusion_hidden_size": 8,
+        "head_hidden_size": 8,
+        "reassemble_hidden_size": 32,
+    }
+    network: Any = DepthAnythingForDepthEstimation
+    network(DepthAnythingConfig(backbone_config=backbone, patch_size=14, **sizes)).save_pretrained(folder / "depth")
     mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
     size = {"height": 112, "width": 112}
     processor = DPTImageProcessor(size=size, keep_aspect_ratio=True, ensure_multiple_of=14, image_mean=mean, image_std=std)
@@ -223,12 +234,12 @@ def _prompts(clips: Path | None) -> list[list[str]]:
     if table is None or not table.is_file():
         return made
     rows = pd.read_csv(table, keep_default_na=False)
-    return made + rows[["prompt", "subject"]].astype(str).to_numpy().tolist()
+    return made + [[str(prompt), str(subject)] for prompt, subject in zip(rows["prompt"], rows["subject"], strict=True)]
 
 
 def _phrase_rows(released: Released, prompts: Sequence[Sequence[str]]) -> Iterator[ParityRow]:
     """The share of prompts from which both programs take the same words."""
-    facts = {"benchmark": "memobench", "setting": "synthetic", "model_id": "m", "clip_id": "c", "video": "v.mp4"}
+    facts: dict[str, Any] = {"benchmark": "memobench", "setting": "synthetic", "model_id": "m", "clip_id": "c", "video": "v.mp4"}
     ours = [subject_phrase(Clip(**facts, prompt=text, object_name=subject)) for text, subject in prompts]
     theirs = released.arrays.get("phrases")
     same = None if theirs is None else float(np.mean([a == b for a, b in zip(ours, theirs.tolist(), strict=True)]))

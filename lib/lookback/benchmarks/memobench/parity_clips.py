@@ -6,6 +6,7 @@ import csv
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -133,7 +134,7 @@ def write_dataset(root: Path, clips: list[ComparedClip]) -> None:
     for clip in clips:
         place = root / "output" / MODEL / ("Synthetic" if clip.synthetic else "Real") / clip.folder_name
         (_write_synthetic if clip.synthetic else _write_real)(root / "data", clip, place)
-    sheets = {
+    sheets: dict[str, list[list[object]]] = {
         "Synthetic_processed/Synthetic_ExitReenter.xlsx": [["video_folder", "exits", "re-enter", "skip", "prompt"]],
         "Real_Raw/Real_ExitReenter.xlsx": [["id", "exit", "reenter"]],
     }
@@ -157,7 +158,7 @@ def _write_synthetic(data: Path, clip: ComparedClip, place: Path) -> None:
     shutil.copytree(clip.truth, folder / f"RGB{number}")
     (folder / number).mkdir()
     np.save(folder / number / "intrinsics.npy", np.tile([400.0, 400.0, 240.0, 135.0], (len(clip.true_path), 1)))
-    header = ["loc_x", "loc_y", "loc_z", "rot_x", "rot_y", "rot_z", "fx", "fy", "cx", "cy"]
+    header: list[object] = ["loc_x", "loc_y", "loc_z", "rot_x", "rot_y", "rot_z", "fx", "fy", "cx", "cy"]
     rows = [[0, 0, 0, *(repr(float(angle)) for angle in angles), 400, 400, 240, 135] for angles in clip.true_path]
     _write_csv(folder / f"camera_full{number}.csv", [header, *rows])
 
@@ -216,5 +217,9 @@ def read_clip(root: Path, compared: ComparedClip) -> ReadClip:
 
 def _track(c2w: Poses) -> PoseTrack:
     count = len(c2w)
-    plain = {"intrinsics": np.tile(np.eye(3), (count, 1, 1)), "confidence": np.ones(count), "has_translation": np.ones(count, bool)}
+    plain: dict[str, Any] = {
+        "intrinsics": np.tile(np.eye(3), (count, 1, 1)),
+        "confidence": np.ones(count),
+        "has_translation": np.ones(count, bool),
+    }
     return PoseTrack(frame_index=np.arange(count), c2w=c2w, **plain)

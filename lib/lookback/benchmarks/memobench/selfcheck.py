@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lookback.benchmarks.memobench.vqa.bank import DIMENSIONS, BankQuestion
+from lookback.benchmarks.memobench.metrics.vqa import DIMENSIONS
+from lookback.benchmarks.memobench.vqa.bank import BankQuestion
 
 PLACES = (("real", ""),)
 

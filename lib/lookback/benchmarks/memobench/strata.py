@@ -100,7 +100,7 @@ def sorted_scores(data: PaperData) -> pd.DataFrame:
     table = data.tables["clips"]
     clips = {clip.key: clip for clip in clips_from_frame(table[table["benchmark"] == "memobench"])}
     artifacts = RunArtifacts(data.params.paths.artifacts, data.tables["artifacts"])
-    rows = []
+    rows: list[list[object]] = []
     for row in own.to_dict("records"):
         key = tuple(row[name] for name in KEYS)
         if (clip := clips.get(key)) is None:
@@ -120,8 +120,8 @@ def object_size(clip: Clip, artifacts: RunArtifacts) -> float | None:
     if given := clip.extras.get(OBJECT_MASK):
         return _covered(resolve(str(given)))
     masks = _loaded(artifacts, clip, Masks)
-    rows = [] if masks is None else masks.rows_at(0)
-    return 100.0 * float(masks.area[rows].max()) if masks is not None and len(rows) and masks.area[rows].max() > 0 else None
+    covered = 0.0 if masks is None else float(masks.area[masks.rows_at(0)].max(initial=0.0))
+    return 100.0 * covered if covered > 0 else None
 
 
 def _covered(path: Path) -> float | None:

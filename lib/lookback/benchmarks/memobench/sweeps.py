@@ -23,7 +23,7 @@ SWEEPS: tuple[tuple[str, str, tuple[float, ...]], ...] = (
 )
 SWEEP_COLUMNS = ["metric", "constant", "value", "kendall_tau", "pairs", "mean", "default_mean", "why"]
 ORS = "memobench.ors"
-WORDS_BACKEND = "sam2"  # the backend that can find an object by its name
+WORDS_BACKEND = "sam2"  # finds an object by its name in the first frame; a backend with `query` asks every frame
 # the paper's five styles; {subject} is the clip's object name, {first} its first word
 STYLES = {
     "original subject phrase": "{subject}",
@@ -69,12 +69,12 @@ def _scores(
 def prompt_sweep(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame) -> pd.DataFrame:
     """One row per style and model: mean and standard deviation of ORS over clips; or why there is none."""
     try:
-        chosen = choose_backend("masks", params).name
+        chosen = choose_backend("masks", params)
     except LookbackError as error:
         return _without(str(error))
-    if chosen != WORDS_BACKEND:
+    if chosen.name != WORDS_BACKEND and not hasattr(chosen.build, "query"):
         return _without(
-            f"{Reason.BACKEND_UNAVAILABLE}: masks come from '{chosen}', which is given a box; words need '{WORDS_BACKEND}'"
+            f"{Reason.BACKEND_UNAVAILABLE}: masks come from '{chosen.name}', which is given a box; words need '{WORDS_BACKEND}'"
         )
     rows = []
     for style, phrase in STYLES.items():

@@ -99,7 +99,10 @@ def score(context: ScoringClip) -> PixelScoring:
     """
     frames, backend = phases(context)["R"], context.backend("masks")
     if hasattr(backend, "query"):
-        words, threshold = _words(context), context.number("confidence_threshold")
+        words, threshold = (
+            _words(context, str(getattr(backend, "settings", {}).get("phrase", ""))),
+            context.number("confidence_threshold"),
+        )
         found = yield Stream(f"ors-{context.variant}", lambda: _Queries(backend, words, threshold), frames)
         told, seen = f"asked for '{words}'", frames
     else:
@@ -131,11 +134,13 @@ class _Queries:
         return self.found
 
 
-def _words(context: ScoringClip) -> str:
-    words = subject_phrase(context.clip) if context.setting("words") == "prompt_phrase" else context.clip.object_name
+def _words(context: ScoringClip, phrase: str = "") -> str:
+    """What is asked for: the preset's words, or the run's own `phrase` with the subject's name in it (table S4)."""
+    subject = context.clip.object_name
+    words = subject_phrase(context.clip) if context.setting("words") == "prompt_phrase" else subject
     if not words:
         raise NotScorable(Reason.MISSING_INPUT, "the clip names no subject to ask for")
-    return words
+    return phrase.replace("{subject}", subject).replace("{first}", subject.split()[0]) if phrase and subject else words
 
 
 def _followed(context: ScoringClip, frames: NDArray[np.int64]) -> tuple[Mapping[int, FoundMasks], NDArray[np.int64]]:

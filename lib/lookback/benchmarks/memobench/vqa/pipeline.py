@@ -116,7 +116,7 @@ def read_banks(clips: Sequence[Clip], files: Mapping[tuple[str, int], QuestionFi
     banks = {}
     for clip in clips:
         named = (clip_number("", clip.clip_id), clip_number(clip.scene, clip.clip_id))  # a real clip's scene is its object
-        file = next((files[key] for key in named if key in files), None)
+        file = next((files[key] for key in named if key is not None and key in files), None)
         if file is None:
             bank = Bank(reason=Reason.MISSING_INPUT, detail=f"no question file for {clip.clip_id}")
         else:
