@@ -104,8 +104,8 @@ def sensitivity_table(votes: pd.DataFrame, scores: pd.DataFrame, plan: Plan) -> 
         columns[name] = pd.Series(
             {key: point_measure(own, str(key[1]), variant.win_ratio_ties) for key, own in groups}, dtype=float
         )
-    table = pd.DataFrame(columns).rename_axis(index=GROUP)
-    return table.reset_index() if len(table) else pd.DataFrame()
+    table = pd.DataFrame(columns)
+    return table.rename_axis(index=GROUP).reset_index() if len(table) else pd.DataFrame()
 
 
 def variants(plan: Plan) -> dict[str, Plan]:
@@ -116,7 +116,8 @@ def variants(plan: Plan) -> dict[str, Plan]:
     other_ties = "drop" if plan.win_ratio_ties == "half" else "half"
     found = {"as_planned": plan, f"ties_{other_ties}": plan.model_copy(update={"win_ratio_ties": other_ties})}
     if plan.aggregate == "votes":
-        return {**found, "majority": plan.model_copy(update={"aggregate": "majority", "clusters": plan.clusters})}
+        by_scene = plan.clusters.model_copy(update={"metric": "scene"})  # a majority belongs to no annotator
+        return {**found, "majority": plan.model_copy(update={"aggregate": "majority", "clusters": by_scene})}
     changed = {
         f"rule_{other_rule}": {"rule": other_rule},
         f"split_{other_split}": {"split": other_split},
