@@ -1,7 +1,7 @@
 """Do nominal 95 % intervals cover the truth in 95 % of studies? Simulated studies whose truth is known.
 
     python bench/stats_coverage.py [--studies 500] [--resamples 1000]      prints a row per estimator and design
-    python bench/stats_coverage.py --record [--studies 900]                the table of docs/coverage.md, at 5, 8, 15 and 40 scenes
+    python bench/stats_coverage.py --record [--studies 400]                the table of docs/coverage.md, at 5, 8, 15 and 40 scenes
 
 A row has the coverage with its own Monte-Carlo error, the mean width, and the studies without an interval. Rows marked "for
 comparison" show an interval that lookback does not report as its own. `--record` writes docs/measured/coverage.json and
@@ -342,7 +342,10 @@ def coverage(design: Design, studies: int, resamples: int, seed: int = 0) -> pd.
 
 
 def record(studies: int, resamples: int) -> dict[str, Any]:
-    parts = [coverage(design, studies, resamples) for design in RECORDED]
+    parts = []
+    for design in RECORDED:
+        parts.append(coverage(design, studies, resamples))
+        print(parts[-1].to_string(index=False), flush=True)
     table = pd.concat(parts, ignore_index=True)
     table = table[~table["estimator"].str.contains("for comparison")]
     origin = {"command": "`python bench/stats_coverage.py --record`", "machine": one_line(), "commit": git_revision()}
@@ -394,12 +397,12 @@ Measured by {command} on {machine}, {date}, commit {commit}.
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--studies", type=int, default=0, help="studies a row (default: 500, with --record 900)")
+    parser.add_argument("--studies", type=int, default=0, help="studies a row (default: 500, with --record 400)")
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--record", action="store_true", help="write docs/measured/coverage.json and docs/coverage.md")
     arguments = parser.parse_args()
     if arguments.record:
-        found = record(arguments.studies or 900, arguments.resamples)
+        found = record(arguments.studies or 400, arguments.resamples)
         write_json(project_root() / "docs" / "measured" / "coverage.json", found)
         write_text(project_root() / "docs" / "coverage.md", page(found))
         return

@@ -97,9 +97,9 @@ SHOWN: dict[str, dict[str, Column]] = {
         "first": "first",
         "second": "second",
         "win ratios differ by": _between("difference", "low", "high"),
-        "p, Holm": _probability("p_holm"),
+        "p by win ratio": _probability("p_holm"),
         "log strengths differ by": _between("strength_difference", "strength_low", "strength_high"),
-        "p, Holm ": _probability("strength_p_holm"),
+        "p by strength": _probability("strength_p_holm"),
         "verdict by win ratio": "verdict",
     },
     "bridge": {

@@ -100,7 +100,7 @@ def simulated_study(seed: int) -> SimulatedStudy:
     votes = pd.DataFrame(rows).assign(simulated=True)
     votes["time"] = SECONDS_PER_VOTE * (1 + votes.groupby("annotator").cumcount())
     items = pd.DataFrame(scores, columns=[*KEYS, "metric", "value"]).assign(reason="")
-    return SimulatedStudy(check_table("ratings", votes), items, plan, _truth(preference, trigger, plan))
+    return SimulatedStudy(check_table("ratings", votes), items, plan, _truth(preference.tau))
 
 
 def _place(benchmark: str, subset: str, scene: int) -> dict[str, str]:
@@ -154,7 +154,8 @@ def _score(place: dict[str, str], model: str, metric: str, value: float) -> dict
     return {**keys, "metric": metric, "value": value}
 
 
-def _truth(preference: Family, trigger: Family, plan: Plan) -> pd.DataFrame:
+@lru_cache(maxsize=1)
+def _truth(tau: float) -> pd.DataFrame:
     """What the analysis estimates: strengths and win ratios by formula, the rest from a study of very many scenes."""
     made, rng = _document(), np.random.default_rng(0)
     rows = []
@@ -163,7 +164,7 @@ def _truth(preference: Family, trigger: Family, plan: Plan) -> pd.DataFrame:
         for name, strength, ratio in zip(made["models"], own["strengths"], model.win_ratios(made["raters"]), strict=True):
             rows.append((dimension, "log strength", name, strength - np.mean(own["strengths"])))
             rows.append((dimension, "win ratio", name, ratio))
-        rows += [(dimension, quantity, "", value) for quantity, value in _large_preferences(dimension, preference.tau, rng).items()]
+        rows += [(dimension, quantity, "", value) for quantity, value in _large_preferences(dimension, tau, rng).items()]
     for subset in made["trigger"]["judge"]:
         rows += [(f"trigger_{subset}", quantity, "", value) for quantity, value in _large_answers(subset, rng).items()]
     return pd.DataFrame(rows, columns=["dimension", "quantity", "model", "truth"])

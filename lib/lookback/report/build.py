@@ -6,11 +6,13 @@ import html
 import json
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 
 import pandas as pd
 from plotly import graph_objects as go
 
+from lookback.agreement.show import SHOWN, STUDY, shown
 from lookback.artifacts import RunArtifacts
 from lookback.benchmark import Benchmark
 from lookback.clips import clips_from_frame
@@ -193,15 +195,27 @@ class ReportBuilder(Report):
             "agreement", "Agreement with people", "The declared plan's tables, each with what it supports and what it cannot."
         )
         folder = self.params.paths.tables / "agreement"
-        readings = folder / "readings.csv"
-        if readings.is_file():
-            for row in read_csv(readings).fillna("").to_dict("records"):
-                frame = whole_counts(read_csv(folder / f"{row['table']}.csv"))
-                name, notes = f"agreement-{row['table']}", [row["footnote"]]
-                table = PaperTable(name, row["title"], frame, text_columns(frame), notes=notes, conclusion=row["reading"])
-                section.fragments.append(self.table(table, most=ROWS))
+        for row in self._readings(folder):
+            frame = whole_counts(read_csv(folder / f"{row['table']}.csv"))
+            section.fragments.append(self._read_table(f"agreement-{row['table']}", row["title"], frame, row))
+        for row in self._readings(folder / STUDY):
+            if row["table"] in SHOWN:
+                frame = shown(row["table"], read_csv(folder / STUDY / f"{row['table']}.csv").fillna({"model": "", "setting": ""}))
+                section.fragments.append(
+                    self._read_table(f"agreement-{STUDY}-{row['table']}", f"Simulated study: {row['title']}", frame, row)
+                )
         section.fragments += self.saved("agreement", interactive_statistics(folder))
         return section
+
+    @staticmethod
+    def _readings(folder: Path) -> list[dict[str, str]]:
+        """Title, reading and footnote of each table of an analysis; none where there is no analysis."""
+        readings = folder / "readings.csv"
+        return read_csv(readings).fillna("").to_dict("records") if readings.is_file() else []
+
+    def _read_table(self, name: str, title: str, frame: pd.DataFrame, row: dict[str, str]) -> str:
+        table = PaperTable(name, title, frame, text_columns(frame), notes=[row["footnote"]], conclusion=row["reading"])
+        return self.table(table, most=ROWS)
 
     def forensics(self) -> Section:
         section = Section(
