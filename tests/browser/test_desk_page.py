@@ -4,9 +4,9 @@ import socket
 import time
 
 import pytest
-from browser_pages import LOOKBACK, SHOWN_WITHIN, printed_links, server
+from browser_pages import LOOKBACK, PROJECT, SHOWN_WITHIN, printed_links, server
 from little_run import RUN
-from lookback.agreement import read_ratings
+from lookback.agreement import analyse, load_plan, read_ratings
 from lookback.desk import VoteBook
 
 pytestmark = pytest.mark.browser
@@ -197,7 +197,10 @@ def test_the_organiser_sees_both_and_takes_the_votes(people, browser, little, sc
     with organiser.page.expect_download() as download:
         organiser.page.click("a[href='export/ratings.csv']")
     download.value.save_as(little.root / "ratings.csv")
-    assert len(read_ratings(little.root / "ratings.csv")) == 2 * (TOTAL + 2)
+    ratings = read_ratings(little.root / "ratings.csv")
+    assert len(ratings) == 2 * (TOTAL + 2)
+    plan = load_plan(PROJECT / "params" / "agreement.yaml").model_copy(update={"resamples": 100})
+    assert len(analyse(ratings, None, plan)["agreement"]) >= TOTAL
     organiser.page.fill(".invite input", "fay")
     organiser.page.click(".invite button")
     link = organiser.text("code")

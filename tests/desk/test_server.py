@@ -13,11 +13,13 @@ from urllib.parse import quote
 import pandas as pd
 import pytest
 from lookback.agreement import analyse, load_plan, read_ratings
+from lookback.cli.app import app
 from lookback.desk.export import export_file
 from lookback.desk.notebook import open_desk, show_progress
 from lookback.desk.server import StudyServer, serve_study
 from lookback.errors import UsageError
 from lookback.paths import project_root
+from typer.testing import CliRunner
 
 
 def can_listen(address: str) -> bool:
@@ -342,3 +344,20 @@ def test_the_notebook_serves_the_same_study_for_one_person(small_run, monkeypatc
     table = show_progress(study)
     assert list(table["annotator"]) == ["ann"] and "planned answers" in shown[1]
     assert open_desk("small", "mbench_triger") is None and "did you mean" in shown[-1]
+
+
+def test_the_command_line_exports_votes_and_names_a_mistake(small_run, tmp_path):
+    run = small_run()
+    study = run.study("mbench_trigger")
+    study.book.add("ann", study.items[0], {study.items[0].questions[0].id: "yes"})
+    call = ["annotate", "--run", "small", "--form", "mbench_trigger"]
+    assert CliRunner().invoke(app, [*call, "--export", str(tmp_path / "votes.csv")]).exit_code == 0
+    assert list(read_ratings(tmp_path / "votes.csv")["label"]) == ["yes"]
+    for options, said in (
+        ([*call, "--export", str(tmp_path / "votes.txt")], "change the ending"),
+        (["annotate", "--run", "small", "--form", "mbench_triger"], "did you mean 'mbench_trigger'"),
+        ([*call, "--study", "x.yaml"], "not both"),
+        (["annotate", "--run", "small", "--study", str(tmp_path / "none.yaml")], "cannot be read"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            CliRunner().invoke(app, options, catch_exceptions=False)

@@ -51,7 +51,7 @@ def deal(
             free = [person for person in people if person not in barred and (most is None or table.units[person] < most)]
             if not free:
                 break
-            chosen = min(free, key=lambda person: (*table.rank(unit, person), ordered(seed, unit, person)))
+            chosen = min(table.best(unit, free), key=lambda person: ordered(seed, unit, person))
             table.give(unit, chosen)
             barred = barred | {chosen}
             units[chosen].append(unit)
@@ -73,8 +73,12 @@ class _Table:
             for person in sorted(raters) if unit in sizes else ():
                 self.give(unit, person)
 
-    def rank(self, unit: str, person: str) -> tuple[int, int]:
-        return self.load[person], sum(self.shared[frozenset((person, other))] for other in self.on[unit])
+    def best(self, unit: str, free: Sequence[str]) -> list[str]:
+        """Those with the smallest load, and among them those who share the fewest items with the unit's raters."""
+        load = min(self.load[person] for person in free)
+        near = [person for person in free if self.load[person] == load]
+        shared = {person: sum(self.shared[frozenset((person, other))] for other in self.on[unit]) for person in near}
+        return [person for person in near if shared[person] == min(shared.values())]
 
     def give(self, unit: str, person: str) -> None:
         for other in self.on[unit]:

@@ -164,9 +164,12 @@ class VoteBook:
             book.execute("DELETE FROM assigned")
             book.executemany("INSERT INTO assigned VALUES (?, ?)", sorted(pairs))
 
-    def assigned(self, annotator: str | None = None) -> set[tuple[str, str]]:
-        rows = self._all("SELECT annotator, item FROM assigned")
-        return {(row[0], row[1]) for row in rows if annotator in (None, row[0])}
+    def assigned(self) -> set[tuple[str, str]]:
+        """(annotator, item) of the whole assignment."""
+        return {(row[0], row[1]) for row in self._all("SELECT annotator, item FROM assigned")}
+
+    def assigned_to(self, annotator: str) -> set[str]:
+        return {row[0] for row in self._all("SELECT item FROM assigned WHERE annotator = ?", annotator)}
 
     # -- out --------------------------------------------------------------------------------------------------------------------
     def ratings(self) -> pd.DataFrame:

@@ -110,11 +110,6 @@ class Item(Part):
         return self.clip_a, self.model_a, self.clip_b, self.model_b
 
     @property
-    def unit(self) -> str:
-        """What is handed out: the block, or the item alone."""
-        return self.block or self.id
-
-    @property
     def compares(self) -> bool:
         """Whether two clips without captions stand side by side, so that their sides may be exchanged."""
         return len(self.videos) == 2 and not any(video.caption for video in self.videos)

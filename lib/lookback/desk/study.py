@@ -59,6 +59,10 @@ class Study:
         self.book = VoteBook(folder / "votes.sqlite")
         self.roster = Roster(folder / "annotators.json")
         self.by_id = {item.id: item for item in frozen.items}
+        self.unit_of = {name: item.block or name for name, item in self.by_id.items() if item.role == "study"}
+        self.members: dict[str, list[str]] = {}
+        for name, unit in self.unit_of.items():
+            self.members.setdefault(unit, []).append(name)
         self._files: dict[Video, Playable] = {}
 
     @classmethod
@@ -114,29 +118,29 @@ class Study:
         self.book.happened(name, LEFT)
         self.deal()
 
-    def deal(self) -> dict[str, int]:
-        """Deal out all items that nobody has begun; returns the units that lack raters, and how many."""
-        standing, sizes = self._standing(), Counter(item.unit for item in self.items)
-        most, people = self.frozen.blocks_per_person, self.people
-        dealt = deal(sizes, self.raters, people, standing, most, self.settings.seed)
-        members: dict[str, list[str]] = {}
-        for item in self.items:
-            members.setdefault(item.unit, []).append(item.id)
-        kept = {(name, item) for unit, names in standing.kept.items() for name in names for item in members[unit]}
-        new = {(name, item) for name, units in dealt.units.items() for unit in units for item in members[unit]}
+    def deal(self, anew: bool = True) -> dict[str, int]:
+        """Deal out all items that nobody has begun; returns the units that lack raters, and how many.
+
+        With `anew=False` what is dealt out already stays, and only what lacks raters is given away.
+        """
+        standing, sizes = self._standing(anew), {unit: len(names) for unit, names in self.members.items()}
+        dealt = deal(sizes, self.raters, self.people, standing, self.frozen.blocks_per_person, self.settings.seed)
+        kept = {(name, item) for unit, names in standing.kept.items() for name in names for item in self.members[unit]}
+        new = {(name, item) for name, units in dealt.units.items() for unit in units for item in self.members[unit]}
         self.book.assign(kept | new)
         return dict(dealt.lacking)
 
-    def _standing(self) -> Standing:
+    def _standing(self, anew: bool) -> Standing:
         """Kept: units that somebody has finished, or has begun and still works on. Closed: single items that somebody skipped."""
         answered, skipped, begun = self.book.answered_pairs(), self.book.event_pairs(SKIPPED), self.book.event_pairs(OPENED)
-        done = Counter((name, self.by_id[item].unit) for name, item in answered if item in self.by_id)
-        sizes, gone = Counter(item.unit for item in self.items), self.book.gone()
-        touched = {(name, self.by_id[item].unit) for name, item in answered | begun if self.is_proper(item)}
-        alone = {(name, item) for name, item in skipped if self.is_proper(item) and not self.by_id[item].block}
+        done = Counter((name, self.unit_of[item]) for name, item in answered if item in self.unit_of)
+        begun |= set() if anew else self.book.assigned()
+        touched = {(name, self.unit_of[item]) for name, item in answered | begun if item in self.unit_of}
+        alone = {(name, item) for name, item in skipped if self.unit_of.get(item) == item}
+        gone = self.book.gone()
         kept: dict[str, set[str]] = {}
         for name, unit in touched - alone:
-            if name not in gone or done[name, unit] == sizes[unit]:
+            if name not in gone or done[name, unit] == len(self.members[unit]):
                 kept.setdefault(unit, set()).add(name)
         closed: dict[str, set[str]] = {}
         for name, unit in alone:
@@ -145,7 +149,7 @@ class Study:
 
     def is_proper(self, item: str) -> bool:
         """Whether an item id belongs to the study proper, not to practice or gold."""
-        return item in self.by_id and self.by_id[item].role == "study"
+        return item in self.unit_of
 
     @property
     def raters(self) -> int:
@@ -161,7 +165,7 @@ class Study:
 
     def own_items(self, name: str) -> list[Item]:
         """The person's items in the person's own order, which a restart repeats."""
-        own = [self.by_id[item] for _, item in self.book.assigned(name)]
+        own = [self.by_id[item] for item in self.book.assigned_to(name)]
         return sorted(own, key=lambda item: ordered(self.settings.seed, name, item.id))
 
     def now(self, name: str) -> Shown | None:
@@ -203,13 +207,13 @@ class Study:
             raise Refused("A practice item cannot be skipped; answer it, the explanation follows")
         self.book.skip(name, item, why)
         if item.role == "study" and not item.block:
-            self.deal()
+            self.deal(anew=False)
 
     def undo(self, name: str) -> bool:
         """Take back the person's last answer or skip."""
         item = self.book.undo(name)
-        if item is not None and (name, item) not in self.book.assigned() and self.is_proper(item):
-            self.deal()  # it was skipped and given away
+        if item is not None and item not in self.book.assigned_to(name) and self.is_proper(item):
+            self.deal(anew=False)  # it was skipped and given away
         return item is not None
 
     def _in_front(self, name: str, item_id: str) -> Shown:
@@ -267,7 +271,7 @@ def _begin(form: Form, params: RunParams, clips: Sequence[Clip], settings: Setti
         known += _practice(form, folder / "media")
     if settings.gold_share and not settings.gold:
         known += form.gold(chosen)
-    readable = [item for item in track([*chosen, *known], "checking videos") if _readable(item, folder / "media")]
+    readable = _readable([*chosen, *known], folder / "media")
     if not any(item.role == "study" for item in readable):
         raise UsageError("No video of this study can be read; run the curation stage, its table `rejected` says why")
     return Frozen(
@@ -305,9 +309,16 @@ def _practice(form: Form, folder: Path) -> list[Item]:
     return made
 
 
-def _readable(item: Item, folder: Path) -> bool:
+def _readable(items: Sequence[Item], folder: Path) -> list[Item]:
+    """The items whose videos can all be read; what browsers do not play is encoded here."""
+    videos = list(dict.fromkeys(video for item in items for video in item.videos))
+    good = {video for video in track(videos, "checking videos", unit="video") if _plays(video, folder)}
+    return [item for item in items if good.issuperset(item.videos)]
+
+
+def _plays(video: Video, folder: Path) -> bool:
     try:
-        return all(playable(video, folder).seconds > 0 for video in item.videos)
+        return playable(video, folder).seconds > 0
     except MediaError:
         return False
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from lookback.agreement.plan import GROUND_TRUTH
 from lookback.benchmarks.memobench.vqa.bank import DIMENSIONS, BankQuestion, parse_bank, read_question_files, slug
 from lookback.benchmarks.memobench.vqa.pipeline import read_banks, read_known_failures
 from lookback.clips import Clip
@@ -149,6 +148,8 @@ def mispolarised(items: Sequence[Item]) -> list[Item]:
 
 
 def _about_truth(banked: Banked, questions: tuple[Question, ...], block: str = "") -> Item:
+    from lookback.agreement.plan import GROUND_TRUTH  # the whole analysis comes with it; other forms start without
+
     clip = banked.clip
     return Item(
         benchmark=NAME,

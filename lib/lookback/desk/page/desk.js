@@ -39,6 +39,7 @@ function instructions(first) {
 }
 function finished() {
   el.append(standing(), element("p", { class: "finished", text: view.total ? "All your items are done. Thank you." : "There is no item for you at the moment. Thank you; the organiser will tell you if more come." }));
+  setTimeout(() => { if (view?.stage === "finished") act("/api/now"); }, 30000); // somebody else's items may come
 }
 function standing() {
   const words = view.stage === "practice" ? "Practice" : `${view.done} of ${view.total} done by ${view.annotator}`;
