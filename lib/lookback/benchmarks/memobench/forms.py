@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from lookback.benchmarks.memobench.vqa.bank import DIMENSIONS, BankQuestion, parse_bank, read_question_files, slug
+from lookback.benchmarks.memobench.metrics.vqa import DIMENSIONS
+from lookback.benchmarks.memobench.vqa.bank import BankQuestion, parse_bank, read_question_files, slug
 from lookback.benchmarks.memobench.vqa.pipeline import read_banks, read_known_failures
 from lookback.clips import Clip
 from lookback.desk.forms import Form, form_words, gold_item, of_benchmark
