@@ -6,6 +6,12 @@ RUN ?= demo
 SET ?=
 TORCH ?=
 ANNOTATORS ?=
+FORM ?=
+STUDY ?=
+# a shell may export HOST as the machine's name; only HOST= of the call counts
+ifneq ($(origin HOST),command line)
+HOST :=
+endif
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -86,8 +92,9 @@ lab: $(READY) ## Open JupyterLab on the notebooks (loopback only)
 inspect: $(READY) ## Serve the clip inspector of RUN here; prints the link that opens it
 	@$(LOOKBACK) inspect --run "$(RUN)"
 
-annotate: $(READY) ## Serve the annotation desk of RUN here; ANNOTATORS="ann bob" prints a link for each
-	@$(LOOKBACK) annotate --run "$(RUN)" $(foreach a,$(ANNOTATORS),--annotator "$(a)")
+annotate: $(READY) ## Serve a study of RUN: FORM=mbench_pairwise ANNOTATORS="ann bob" HOST=desk.example.org (docs/annotation.md)
+	@$(LOOKBACK) annotate --run "$(RUN)" $(if $(FORM),--form "$(FORM)") $(if $(STUDY),--study "$(STUDY)") \
+	  $(foreach a,$(ANNOTATORS),--annotator "$(a)") $(foreach h,$(HOST),--host "$(h)")
 
 samples: $(READY) ## Fetch public sample clips (about 98 MB) and run the DAG over them
 	@$(BIN)/python -m lookback.curation.samples
