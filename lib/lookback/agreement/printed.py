@@ -43,19 +43,24 @@ HIDDEN = re.compile(r"(^|_)(low|high|se|p|reason|note|method|hint)(_|$)")
 
 
 def printed(name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """The table with at most eight columns of texts. Columns that say nothing (empty, one label throughout) are left out."""
-    wanted = [c for c in table.attrs.get("shown", SHOWN.get(name, ())) if c in table]
-    columns = wanted or [c for c in table if not HIDDEN.search(str(c))]
-    telling = [c for c in columns if _tells(table, str(c))]
-    kept = (telling or columns)[:MOST_COLUMNS]
-    cells = {NAMES.get(str(c), str(c).removeprefix("n_").replace("_", " ")): _column(table, str(c)) for c in kept}
+    """The table as texts: whole where it has eight columns, else the telling ones (not empty, not one label throughout)."""
+    kept = _without_bounds(table)
+    if len(kept) > MOST_COLUMNS:
+        wanted = [c for c in table.attrs.get("shown", SHOWN.get(name, ())) if c in table]
+        columns = wanted or [c for c in kept if not HIDDEN.search(c)]
+        kept = ([c for c in columns if _tells(table, c)] or columns)[:MOST_COLUMNS]
+    cells = {NAMES.get(c, c.removeprefix("n_").replace("_", " ")): _column(table, c) for c in kept}
     return pd.DataFrame(cells, index=table.index)
 
 
 def hidden_columns(name: str, table: pd.DataFrame) -> int:
     """How many columns only the CSV shows (bounds that stand in their estimate's cell are shown)."""
+    return len(_without_bounds(table)) - printed(name, table).shape[1]
+
+
+def _without_bounds(table: pd.DataFrame) -> list[str]:
     bounds = {bound for column in table for bound in _bounds(str(column), table)}
-    return sum(column not in bounds for column in table) - printed(name, table).shape[1]
+    return [str(column) for column in table if column not in bounds]
 
 
 def _tells(table: pd.DataFrame, column: str) -> bool:
