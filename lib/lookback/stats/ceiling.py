@@ -101,7 +101,7 @@ def judge_beside_people(
     if answers.shape != (len(codes),):
         raise UsageError(f"one answer of the judge per item is needed: {len(codes)} items, answers of shape {answers.shape}")
     middle = (len(declared) - 1) / 2  # so that the opposite preference has the opposite value
-    values = answers - middle if scores is None else np.asarray(scores, dtype=float)
+    values: Floats = answers.astype(float) - middle if scores is None else np.asarray(scores, dtype=float)
     groups = cluster_codes(clusters, len(codes))
     kept = (answers != MISSING) & np.isfinite(values)
     codes, answers, values, groups = codes[kept], answers[kept], values[kept], groups[kept]
@@ -125,8 +125,8 @@ def judge_beside_people(
 
 def _turned(declared: list[Label]) -> Codes:
     """The code of the opposite preference for every code, and MISSING for MISSING."""
-    opposite = [-sign for sign in preference_sign(declared).tolist()]
-    return np.append(code_labels(np.array(opposite), preference_sign(declared).tolist()), MISSING)
+    signs = preference_sign(np.array(declared, dtype=object))
+    return np.append(code_labels(-signs, signs.tolist()), MISSING)
 
 
 def _share_rows(cells: _Cells, answers: Codes, groups: Codes, n: int, confidence: float) -> list[dict[str, object]]:

@@ -21,7 +21,7 @@ from scipy.optimize import brentq
 from lookback.errors import NotScorable, Reason, UsageError
 from lookback.stats.comparisons import jackknife_covariance, ratios_without
 from lookback.stats.intervals import CHUNK_CELLS, FEWEST_CLUSTERS
-from lookback.stats.ratings import Floats
+from lookback.stats.ratings import Flags, Floats
 from lookback.stats.simulation import VoteModel, drawn_votes, majority_signs
 
 GRID = (0.52, 0.54, 0.56, 0.58, 0.6, 0.62, 0.65, 0.68, 0.72, 0.76, 0.8, 0.85, 0.9, 0.95)
@@ -157,7 +157,7 @@ def _chunk(plan: PlannedStudy, model: VoteModel, rng: np.random.Generator, studi
         seen = np.argsort(np.argsort(rng.random(seen.shape), axis=-1), axis=-1) < plan.pairs_per_scene
     signs, decided = majority_signs(votes)
     decided &= seen
-    points, played = _totals(model, signs, decided)
+    points, played = _totals(model, signs.astype(float), decided)
     first, second = _totals(model, votes.mean(axis=-1), seen)
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios, by_vote = points.sum(axis=1) / played.sum(axis=1), first.sum(axis=1) / second.sum(axis=1)
@@ -171,7 +171,7 @@ def _chunk(plan: PlannedStudy, model: VoteModel, rng: np.random.Generator, studi
     return difference, by_vote[:, 0] - by_vote[:, 1], p, decided.sum(axis=(1, 2)).astype(float), tied.astype(float)
 
 
-def _totals(model: VoteModel, signs: Floats, counted: Floats) -> tuple[Floats, Floats]:
+def _totals(model: VoteModel, signs: Floats, counted: Flags) -> tuple[Floats, Floats]:
     """Points and comparisons of the first two models per scene (studies x scenes x 2)."""
     a, b = (np.eye(len(model.strengths))[side][:, :2] for side in model.pairs)
     points = ((1 + signs) / 2 * counted) @ a + ((1 - signs) / 2 * counted) @ b
