@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from lookback.agreement import analyse, judge_scores, load_plan, read_ratings, save_tables
+from lookback.agreement import judge_scores, load_plan, read_ratings, save_tables
+from lookback.agreement.analyse import analysed
 from lookback.agreement.figures.draw import draw_figures
 from lookback.agreement.frozen import Standing, standing
+from lookback.agreement.save import save_study
 from lookback.agreement.show import STUDY
 from lookback.demo.study import analysed_study
 from lookback.errors import UsageError
@@ -32,8 +34,9 @@ def agreement(params: RunParams) -> dict[str, pd.DataFrame]:
     clips, gated, judgements = (read_table(folder, name) for name in ("clips", "gated", "judgements"))
     counted = judgements[judgements["backend"] == scorer(params)]  # other judges are asked for comparison only
     scores = pd.concat([only_chosen(gated, params), judge_scores(counted)], ignore_index=True)
-    tables = analyse(ratings, scores, plan, clips, standing=known_standing(params), same_run=True)
-    save_tables(tables, folder / "agreement")
+    analysis = analysed(ratings, scores, plan, clips, standing=known_standing(params), same_run=True)
+    tables = analysis.tables
+    save_study(analysis, folder / "agreement", resolve(params.agreement.plan))
     draw_figures(tables, params.paths.figures / "agreement")
     if params.curation.world is None:
         return tables
