@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.ndimage import gaussian_filter1d
+from scipy.signal import savgol_filter
 from scipy.spatial.transform import Rotation
 
 from lookback.artifacts import PoseTrack, TruePoseTrack
@@ -58,13 +58,19 @@ def passes_motion_gate(gt_c2w: ArrayLike, *, min_rotation_deg: float = MOTION_GA
     return total_rotation_deg(require_poses(gt_c2w, "gt_c2w", at_least=2)) >= min_rotation_deg
 
 
-def smoothed(c2w: Poses, sigma: float) -> Poses:
-    """The path with its rotations averaged over neighbouring frames by a Gaussian of `sigma` frames (as unit quaternions)."""
+def smoothed(c2w: Poses, window: int) -> Poses:
+    """The path with its rotations (as unit quaternions) fitted by a parabola in a window of frames around each (Savitzky-Golay).
+
+    A plain mean would cut the turning point of a camera that pans away and back, which is what these clips show.
+    """
+    window = min(window, len(c2w) - 1 + len(c2w) % 2)
+    if window < 5:
+        return c2w
     quaternions = Rotation.from_matrix(c2w[:, :3, :3]).as_quat()
     turns = np.sign((quaternions[1:] * quaternions[:-1]).sum(axis=1))  # q and -q are the same rotation: neighbours must agree
     quaternions[1:] *= np.cumprod(np.where(turns < 0, -1.0, 1.0))[:, None]
     path = c2w.copy()
-    path[:, :3, :3] = Rotation.from_quat(gaussian_filter1d(quaternions, sigma, axis=0, mode="nearest")).as_matrix()
+    path[:, :3, :3] = Rotation.from_quat(savgol_filter(quaternions, window, polyorder=2, axis=0)).as_matrix()
     return path
 
 
@@ -72,13 +78,13 @@ def matched_paths(context: ScoringClip) -> tuple[Poses, Poses]:
     """(ground truth, generated) camera paths with one pose per generated pose.
 
     The truth is taken at the same relative times: between two true poses, or at the nearest. The paper smooths the paths of real
-    clips, which are estimated; `smooth_real_truth` is the width of that Gaussian in frames, 0 for none.
+    clips, which are estimated; `smooth_real_truth` is the number of frames in a window, 0 for no smoothing.
     """
     generated, truth = context.artifact(PoseTrack), context.artifact(TruePoseTrack)
     count, true_count = context.need("n_frames"), context.clip.gt_frames or int(truth.frame_index.max()) + 1
-    times, sigma = generated.frame_index / max(1, count - 1), context.number("smooth_real_truth")
-    if sigma > 0 and context.clip.setting == "real":
-        truth = replace(truth, c2w=smoothed(truth.c2w, sigma))
+    times, window = generated.frame_index / max(1, count - 1), int(context.number("smooth_real_truth"))
+    if window > 0 and context.clip.setting == "real":
+        truth = replace(truth, c2w=smoothed(truth.c2w, window))
     if context.setting("truth_frames") == "nearest":
         return truth.c2w[np.rint(times * (len(truth.c2w) - 1)).astype(int)], generated.c2w
     return truth.at(times * (true_count - 1)), generated.c2w
