@@ -377,8 +377,8 @@ def page(found: dict[str, Any]) -> str:
 PAGE = """# How often do the intervals hold the truth?
 
 Simulated studies whose truth is known: six models, all fifteen pairs of them in every scene, three votes on each pair,
-{ties:.0%} ties, a correlation of 0.4 between two votes on one pair. Each study is analysed as `lookback agreement` does it. A 95 % interval
-should hold the truth in 95 % of the studies.
+{ties:.0%} ties, a correlation of 0.4 between two votes on one pair. Each study is analysed as `lookback agreement`
+does it. A 95 % interval should hold the truth in 95 % of the studies.
 
 Cells: coverage, and the mean width of the interval in brackets.
 
