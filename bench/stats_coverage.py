@@ -368,6 +368,7 @@ def page(found: dict[str, Any]) -> str:
     short = ", ".join(f"{r.estimator} at {r.design} ({100 * r.coverage:.1f} %)" for r in low.itertuples())
     verdict = f"Below 95 % by more than two standard errors: {short or 'nothing'}."
     return PAGE.format(
+        ties=float(STUDY_MODEL.chances[:, 1].mean()),
         table="\n".join(lines), error=error, studies=found["studies"], without=without, verdict=verdict,
         machine=found["machine"], date=found["date"], commit=found["commit"][:7], command=found["command"],
     )  # fmt: skip
@@ -375,9 +376,9 @@ def page(found: dict[str, Any]) -> str:
 
 PAGE = """# How often do the intervals hold the truth?
 
-Simulated studies whose truth is known: six models, all fifteen pairs of them in every scene, three votes on each pair, 20 % ties,
-a correlation of 0.4 between two votes on one pair. Each study is analysed as `lookback agreement` does it. A 95 % interval
-should hold the truth in 95 % of the studies.
+Simulated studies whose truth is known: six models, all fifteen pairs of them in every scene, three votes on each pair,
+{ties:.0%} ties, a correlation of 0.4 between two votes on one pair. Each study is analysed as `lookback agreement`
+does it. A 95 % interval should hold the truth in 95 % of the studies.
 
 Cells: coverage, and the mean width of the interval in brackets.
 
