@@ -83,3 +83,18 @@ def test_depth_anything_equals_a_direct_forward(tmp_path: Path, astronaut: np.nd
     assert entry.record["metric"] is False
     small = run_job(DepthAnythingV2(options(path=str(folder), max_side=49)).start(clip(), video_info(frames), {}), frames)
     assert small.depth.shape[1:] == (28, 49)
+
+
+def test_a_metric_is_given_the_stored_maps_of_its_frames(tmp_path: Path):
+    from lookback.media import encode
+
+    video = encode(tmp_path / "clip.mp4", np.zeros((6, 32, 48, 3), np.uint8), 8)
+    depth = np.arange(6.0)[:, None, None] + np.zeros((6, 4, 5))
+    depth[2, 0, 0] = np.inf
+    np.save(tmp_path / "depth.npy", depth)
+    given = clip(video=str(video), extras={"depth": str(tmp_path / "depth.npy")})
+    found = DepthFiles(options()).maps(np.empty(0), clip=given, indices=np.array([2, 5]))
+    assert found.shape == (2, 4, 5) and found[0, 1, 1] == 2 and found[1].tolist() == depth[5].tolist() and found[0, 0, 0] == 0
+    with pytest.raises(NotScorable) as raised:
+        DepthFiles(options()).maps(np.empty(0), clip=clip(video=str(video)), indices=np.array([2]))
+    assert raised.value.reason is Reason.NO_DEPTH

@@ -68,3 +68,19 @@ def test_raft_pads_what_does_not_fit_its_grid(tmp_path: Path, astronaut: np.ndar
     padded = [cv2.copyMakeBorder(each, 0, 38, 0, 27, cv2.BORDER_REPLICATE) for each in (a, b)]
     found = backend.flow(a, b)
     assert found.shape == (90, 101, 2) and np.allclose(found, backend.flow(*padded)[:90, :101], atol=1e-4)
+
+
+def test_raft_on_unit_inputs_is_given_pixels_from_0_to_1(tmp_path: Path, astronaut: np.ndarray):
+    """MemoBench's released program feeds RAFT [0,1] where its weights expect [-1,1]; the two give different flow."""
+    from torchvision.models.optical_flow import raft_small
+
+    path = tiny_checkpoints.raft(tmp_path / "raft.pth", "small")
+    backend = RaftSmall(options(path=str(path), updates=1))
+    a, b = shifting_clip(astronaut, 2, 128, 136, 3)
+    network = raft_small(weights=None)
+    network.load_state_dict(torch.load(path, weights_only=True))
+    tensors = [torch.from_numpy(np.ascontiguousarray(each)).permute(2, 0, 1)[None].float() / 255 for each in (a, b)]
+    with torch.inference_mode():
+        expected = network.eval()(*tensors, num_flow_updates=1)[-1][0].permute(1, 2, 0).numpy()
+    assert np.allclose(backend.flow(a, b, inputs="unit"), expected, atol=1e-4)
+    assert not np.allclose(backend.flow(a, b), expected, atol=1e-2)
