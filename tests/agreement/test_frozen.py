@@ -75,21 +75,35 @@ def test_a_change_needs_a_reason_and_stands_in_the_log(study):
 
 
 @pytest.mark.parametrize(
-    ("before", "words"),
+    ("before", "words", "note"),
     [
-        (lambda study: None, "votes.csv was not there. More than this the tool cannot know."),
-        (collect, "votes.csv was already there with the same content: the plan did not come before these votes."),
-        (lambda study: (study / "votes.csv").write_text("other"), "was there with other content: some votes may have been seen"),
-        (lambda study: change(study, "files: {votes: votes.csv, scores: scores.csv}", "files: {}"), "named no file of votes"),
+        (lambda study: None, "votes.csv was not there. More than this the tool cannot know.", "votes not there yet"),
+        (
+            collect,
+            "votes.csv was already there with the same content: the plan did not come before these votes.",
+            "votes already there",
+        ),
+        (
+            lambda study: (study / "votes.csv").write_text("other"),
+            "was there with other content: some votes may have been seen",
+            "some votes there",
+        ),
+        (
+            lambda study: change(study, "files: {votes: votes.csv, scores: scores.csv}", "files: {}"),
+            "named no file of votes",
+            "not known whether votes were there",
+        ),
     ],
 )
-def test_an_analysis_says_only_what_the_hashes_show(study, before, words):
+def test_an_analysis_says_only_what_the_hashes_show(study, before, words, note):
     before(study)
     freeze(study / "plan.yaml")
     collect(study)
     said = analyse(study, str(study / "votes.csv"))
     assert words in said
     assert words in (study / "out" / "methods.md").read_text()
+    page = (study / "out" / "agreement.md").read_text()
+    assert page.count(f"Z, {note}; no amendment") == page.count("## ")  # under every table, not in the text alone
 
 
 def test_votes_under_another_name_are_not_claimed_to_be_new(study):

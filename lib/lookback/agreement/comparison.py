@@ -76,7 +76,7 @@ def _compared(way: Callable[[], pd.DataFrame], scale: str, plan: Plan) -> pd.Dat
 def _strengths(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Model, log_strength with its interval and strength_reason; empty values where the strengths do not exist."""
     models = pd.unique(pd.concat([votes["model_a"], votes["model_b"]]))
-    columns = {"low": "strength_low", "high": "strength_high"}
+    columns = {"low": "log_strength_low", "high": "log_strength_high"}
     try:
         fit = bradley_terry(votes, cluster=_cluster(votes, plan), confidence=plan.confidence)
     except NotScorable as missing:

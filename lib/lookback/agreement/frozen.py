@@ -33,6 +33,7 @@ class Standing:
     words: str
     frozen_at: str = ""
     amendments: tuple[str, ...] = ()
+    order: str = ""  # whether the votes were there when it was frozen
 
     @property
     def footnote(self) -> str:
@@ -40,7 +41,7 @@ class Standing:
         if not self.frozen_at:
             return "plan not frozen"
         log = "; ".join(self.amendments) if self.amendments else "no amendment"
-        return f"plan frozen {self.frozen_at}; {log}"
+        return f"plan frozen {self.frozen_at}, {self.order}; {log}"
 
 
 def frozen_file(plan: Path) -> Path:
@@ -82,11 +83,13 @@ def standing(path: Path, votes: Sequence[Path]) -> Standing:
             f'record the change: lookback study freeze {path.name} --because "the reason"'
         )
     log = tuple(
-        f"amendment {number} ({entry['time']}): {_listed(entry['changes'])}, because {entry['because']}"
+        f"amendment {number} ({entry['time']}, {_order(entry, votes)[0]}): {_listed(entry['changes'])}, because {entry['because']}"
         for number, entry in enumerate(record["amendments"], start=1)
     )
-    words = " ".join(_about_votes(entry, what, votes) for what, entry in _steps(record))
-    return Standing(f"{words} More than this the tool cannot know.", record["time"], log)
+    words = " ".join(
+        f"When {what} ({entry['time']}, this machine's clock), {_order(entry, votes)[1]}." for what, entry in _steps(record)
+    )
+    return Standing(f"{words} More than this the tool cannot know.", record["time"], log, _order(record, votes)[0])
 
 
 def read_frozen(path: Path) -> Record:
@@ -152,19 +155,20 @@ def _steps(record: Record) -> Iterator[tuple[str, Record]]:
         yield f"amendment {number} was recorded", entry
 
 
-def _about_votes(entry: Record, what: str, votes: Sequence[Path]) -> str:
-    """What the hashes of one step show about the files of votes."""
-    when = f"When {what} ({entry['time']}, this machine's clock)"
+def _order(entry: Record, votes: Sequence[Path]) -> tuple[str, str]:
+    """What the hashes of one step show about the files of votes: a few words for the tables, and half a sentence."""
     named, present = entry["plan"]["files"]["votes"], entry["present"]
+    unknown = "not known whether votes were there"
     if not named:
-        return f"{when}, it named no file of votes, so it is not known whether votes were there."
+        return unknown, "it named no file of votes, so it is not known whether votes were there"
     same = [path.name for path in votes if sha256_file(path) in present.values()]
     if same:
-        return f"{when}, {', '.join(same)} was already there with the same content: the plan did not come before these votes."
+        known = f"{', '.join(same)} was already there with the same content: the plan did not come before these votes"
+        return "votes already there", known
     other = [name for name in named if name in present]
     if other:
-        return f"{when}, {', '.join(other)} was there with other content: some votes may have been seen before it."
+        return "some votes there", f"{', '.join(other)} was there with other content: some votes may have been seen before it"
     unnamed = [path.name for path in votes if path.name not in {Path(name).name for name in named}]
     if unnamed:
-        return f"{when}, it did not name {', '.join(unnamed)}, so it is not known whether these votes were there."
-    return f"{when}, {', '.join(named)} was not there."
+        return unknown, f"it did not name {', '.join(unnamed)}, so it is not known whether these votes were there"
+    return "votes not there yet", f"{', '.join(named)} was not there"

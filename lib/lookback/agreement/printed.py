@@ -27,6 +27,9 @@ SHOWN: dict[str, tuple[str, ...]] = {
         "design_effect",
         "decided_pairs_now",
     ),
+    "models": ("family", "setting", "dimension", "model", "n", "win_ratio", "letters", "log_strength"),
+    "comparisons": ("family", "setting", "dimension", "scale", "first", "second", "difference", "verdict"),
+    "ceiling": ("family", "setting", "dimension", "n_items", "people", "judge", "difference", "verdict", "rho", "rho_ceiling"),
     "ranking": ("family", "setting", "dimension", "n_models", "n_pairs", "rho", "tau", "p_corrected", "claim"),
     "win_ratios": ("family", "setting", "dimension", "model", "n", "win_ratio_human", "win_ratio_metric"),
     "bridge": ("family", "setting", "dimension", "n", "rho", "exact", "decision_kappa", "reversals", "claim"),
@@ -44,11 +47,11 @@ NAMES = {
     "p_corrected": "p",
     "percent": "agreement",
 }
-# columns whose bounds are plainly called low and high
+# columns whose bounds may plainly be called low and high; in a table with several of them, those of the first
 PLAIN = ("value", "mean", "agreement", "win_ratio", "log_strength", "r", "estimate", "difference", "share", "rho")
 # columns that name a row; one that is the same in every row is left out
 LABELS = ("family", "kind", "role", "benchmark", "setting", "dimension", "metric", "measure", "question")
-HIDDEN = re.compile(r"(^|_)(low|high|se|p|reason|note|method|hint)(_|$)")
+HIDDEN = re.compile(r"(^|_)(low|high|se|p|reason|note|method|hint)(_|$)|^(kind|role|benchmark)$")  # the family says the last three
 
 
 def printed(name: str, table: pd.DataFrame) -> pd.DataFrame:
@@ -77,14 +80,14 @@ def _tells(table: pd.DataFrame, column: str) -> bool:
     if values.isna().all() or (values.astype(str) == "").all():
         return False
     if column in LABELS:
-        return column == "dimension" or values.nunique() > 1
+        return column in ("dimension", "measure") or values.nunique() > 1
     return column not in ("not_judgeable", "too_few_votes", "split", "one_rater", "no_score") or bool((values != 0).any())
 
 
 def _bounds(column: str, table: pd.DataFrame) -> tuple[str, ...]:
     """The names of the columns with the bounds of an estimate."""
     candidates = [f"{column}_low", column.replace("win_ratio", "low"), re.sub(r"_rho$", "_low", column)]
-    candidates += ["low"] if column in PLAIN else []
+    candidates += ["low"] if column == next((c for c in table if c in PLAIN), None) else []
     for low in candidates:
         high = low.replace("low", "high")
         if low != column and low in table and high in table:

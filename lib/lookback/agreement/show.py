@@ -88,7 +88,7 @@ SHOWN: dict[str, dict[str, Column]] = {
         "model": "model",
         "pairs": "n",
         "win ratio": _between("win_ratio", "low", "high"),
-        "log strength": _between("log_strength", "strength_low", "strength_high"),
+        "log strength": _between("log_strength", "log_strength_low", "log_strength_high"),
         "places": _places,
         "letters": "letters",
     },

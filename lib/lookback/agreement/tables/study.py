@@ -63,9 +63,11 @@ def _judged(row: Any, units: pd.DataFrame, plan: Plan) -> dict[str, object]:
 def read_main(table: pd.DataFrame) -> str:
     ends = dict.fromkeys([number(table["ac1"].min()), number(table["ac1"].max())])
     people = f"People agree by AC1 {' to '.join(ends)} ({len(table)} dimension{'s' if len(table) > 1 else ''})."
+    if table["ac1"].isna().all():
+        people = "How far people agree is not known: no item has two votes to compare."
     known = table[table["value"].notna()]
     if known.empty:
-        return people + " There is no score to compare them with."
+        return people + " No metric or judge could be compared with them."
     shown = [f"{r['dimension']} {number(r['value'])} (n {r['n']})" for _, r in known.iterrows()]
     return f"{people} Metric or judge against people: {listing(shown)}. The table's script recomputes it from the exported votes."
 
