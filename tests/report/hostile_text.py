@@ -70,8 +70,7 @@ def report_fragments(folder: Path) -> list[str]:
 
 def cards() -> str:
     """The judging notebook's cards."""
-    clips = pd.DataFrame([clip(word).model_dump() for word in WORDS])
-    clips[["caption_segments", "extras"]] = ["[]", "{}"]
+    clips = clips_to_frame([clip(word) for word in WORDS])
     return reply_cards(clips, pd.DataFrame([row(clip(word)) for word in WORDS]))._repr_html_()
 
 
