@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 from lookback import notebook
-from lookback.clips import KEYS, Clip
+from lookback.clips import KEYS, Clip, clips_to_frame
 from lookback.figures import save_figure
 from lookback.judging.cards import reply_cards
 from lookback.report.behind import behind_the_numbers
