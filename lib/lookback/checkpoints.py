@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from lookback import stages
-from lookback.errors import LookbackError
+from lookback.errors import LookbackError, UsageError
 from lookback.figures import save_figure, style
 from lookback.files import sha256_json, write_json, write_text
 from lookback.names import one_line
@@ -57,7 +57,7 @@ class Checkpoint:
 def checkpoints(folder: Path, settle_s: float) -> list[Checkpoint]:
     """The checkpoints of a folder in the order of their steps."""
     if not folder.is_dir():
-        raise LookbackError(f"{folder}: there is no such folder to watch")
+        raise UsageError(f"{folder}: there is no such folder to watch")
     found = [_checkpoint(each, settle_s) for each in sorted(folder.iterdir()) if each.is_dir() and not each.name.startswith(".")]
     return sorted((each for each in found if each is not None), key=lambda each: (each.step is None, each.step or 0, each.name))
 

@@ -152,3 +152,20 @@ def test_the_demo_world_as_a_model_gives_the_clips_and_scores_that_it_writes_its
         scores.append(items.sort_values("model_id").set_index(["model_id", "clip_id"])["value"])
     assert len(scores[0]) == len(planned) and np.isfinite(scores[0]).all()
     pd.testing.assert_series_equal(scores[0], scores[1])
+
+
+def test_a_command_that_cannot_be_read_and_an_unknown_model_are_wrong_calls(conditions):
+    with pytest.raises(UsageError, match="quotation"):
+        generate(conditions, "python make.py '{output}")
+    with pytest.raises(UsageError, match="nobody"):
+        check_delivery(conditions, "nobody")
+
+
+def test_a_first_frame_that_is_not_there_costs_a_line_and_no_call(conditions):
+    listed = conditions / "conditions.jsonl"
+    rows = [{**row, "image": "nowhere.png"} for row in read_conditions(conditions)]
+    listed.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = f"{PYTHON} {conditions.parent / 'model.py'} {{seed}} {{frames}} {{output}} {{image}}"
+    attempts = generate(conditions, command, limit=1)
+    assert [each.problem for each in attempts] == ["the first frame nowhere.png is not there"]
+    assert not (conditions.parent / "calls").exists()

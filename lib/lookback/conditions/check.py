@@ -28,7 +28,7 @@ class Checked:
 
 def check_delivery(folder: Path, model: str = "") -> Checked:
     """Every condition of the folder: is its video there, and has it the frames, rate and size that were asked?"""
-    rows = [row for row in read_conditions(folder) if not model or row["model"] == model]
+    rows = read_conditions(folder, model)
     found = [(row, problems(folder, row)) for row in track(rows, "checking", unit="video")]
     lines = [one_line(f"{row['model']}/{row['clip_id']}: {problem}") for row, wrong in found for problem in wrong]
     there = sum((folder / row["output"]).is_file() for row in rows)

@@ -48,12 +48,13 @@ def generate(
     folder: Path, command: str, model: str = "", workers: int = 1, timeout_s: float = 3600.0, limit: int = 0
 ) -> list[Attempt]:
     """Make the videos that are missing or were made under another condition. The attempts of this call, failed ones too."""
-    template = shlex.split(command)
+    try:
+        template = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"The command cannot be read ({str(error).lower()}); close every quotation mark") from None
     if not template or not any("{output}" in part for part in template):
         raise UsageError("The command must name {output}, the video to write; for example: python make.py {prompt} {output}")
-    rows = [row for row in read_conditions(folder) if not model or row["model"] == model]
-    if not rows:
-        raise UsageError(f"{folder} has no conditions for the model '{model}'")
+    rows = read_conditions(folder, model)
     filled(template, command_values(folder, rows[0], folder))  # an unknown placeholder is refused before any work
     made = finished(folder)
     waiting = [row for row in rows if not _is_done(folder, row, command, made)][: limit or None]
@@ -104,7 +105,8 @@ def _attempt(folder: Path, template: Sequence[str], command: str, row: Mapping[s
     target = folder / row["output"]
     part = target.with_name(f".part-{target.name}")
     target.parent.mkdir(parents=True, exist_ok=True)
-    problem = _call(filled(template, command_values(folder, row, part.absolute())), timeout_s) or _readable(part)
+    values = command_values(folder, row, part.absolute())
+    problem = _no_image(template, values["image"]) or _call(filled(template, values), timeout_s) or _readable(part)
     if problem:
         part.unlink(missing_ok=True)
     else:
@@ -112,6 +114,12 @@ def _attempt(folder: Path, template: Sequence[str], command: str, row: Mapping[s
     took = round(time.monotonic() - started, 3)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Attempt(row["model"], row["clip_id"], _identity(row, command), not problem, took, one_line(problem), now)
+
+
+def _no_image(template: Sequence[str], image: str) -> str:
+    """Why the command need not be run: it takes a first frame that is not there."""
+    missing = image and any("{image}" in part for part in template) and not Path(image).is_file()
+    return f"the first frame {image} is not there" if missing else ""
 
 
 def _call(command: Sequence[str], timeout_s: float) -> str:
