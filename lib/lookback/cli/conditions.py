@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from lookback.cli.choices import WholeHelpGroup
 from lookback.errors import ContractError, UsageError
 from lookback.names import one_line
 from lookback.paths import portable
@@ -24,7 +25,10 @@ SHOWN = 20  # problems that are printed; the count is always printed
 
 def register(app: typer.Typer) -> None:
     conditions = typer.Typer(
-        help="From records to a model's input, and what came back.", no_args_is_help=True, rich_markup_mode=None
+        help="From records to a model's input, and what came back.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        cls=WholeHelpGroup,
     )
     for command in (make, check, interfaces, plan, phases):
         conditions.command()(command)
@@ -82,7 +86,10 @@ def make(
 
 
 def check(folder: Folder, model: Model = "") -> None:
-    """Compare the videos of a folder with what was asked: present, readable, frames, rate, size. Exit 1 if one differs."""
+    """Compare the videos of a folder with what was asked: present, readable, frames, rate, size. Exit 1 if one differs.
+
+    Also writes the dataset's documents (such as WRBench's manifest) over the videos that are there, whoever made them.
+    """
     from lookback.conditions.check import check_delivery
 
     found = check_delivery(Path(folder), model)
