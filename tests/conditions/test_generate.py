@@ -14,7 +14,7 @@ from lookback.conditions.generate import LOG, generate
 from lookback.conditions.interface import Interface
 from lookback.demo.datasets import write_datasets
 from lookback.demo.plan import demo_plan
-from lookback.errors import UsageError
+from lookback.errors import ContractError, UsageError
 from lookback.media import encode
 from typer.testing import CliRunner
 
@@ -195,3 +195,11 @@ def test_videos_that_were_delivered_by_hand_get_the_documents_when_they_are_chec
 @pytest.mark.parametrize("group", [[], ["conditions"], ["study"]])
 def test_the_list_of_commands_is_not_cut(group):
     assert "..." not in CliRunner().invoke(app, [*group, "--help"]).output.split("Commands:")[1]
+
+
+def test_a_record_that_is_gone_is_said_in_a_sentence(conditions):
+    row = read_conditions(conditions)[0]
+    encode(conditions / row["output"], np.zeros((9, 32, 48, 3), np.uint8), 8.0)
+    next((conditions / "conditions" / "m").glob("*T0*.json")).unlink()
+    with pytest.raises(ContractError, match="make the conditions again"):
+        check_delivery(conditions)

@@ -209,7 +209,11 @@ def _write_path(record: Record, interface: Interface, out: Path, place: str) -> 
 
 def read_condition(folder: Path, row: Mapping[str, Any]) -> dict[str, Any]:
     """A line of the list with the `interface` it was made for and the `facts` of its record."""
-    found: dict[str, Any] = json.loads(_record_path(folder, row).read_text(encoding="utf-8"))
+    path = _record_path(folder, row)
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise ContractError(f"{portable(path)} is gone or damaged; make the conditions again") from None
     return found
 
 
