@@ -31,6 +31,7 @@ from lookback.hiding import using_judge_key
 from lookback.judging.packs import read_packs
 from lookback.judging.panel import check_scorer
 from lookback.layouts import apply_filters, read
+from lookback.names import one_line
 from lookback.params import RunParams
 from lookback.params.load import validate
 from lookback.params.stages import Filters, Source
@@ -190,9 +191,16 @@ def evaluate(
                     tables["clips"] = _keep(params, tables["clips"], only)
                 check_metrics(params.scoring.metrics, tables["clips"])
                 if len(tables["rejected"]):
-                    print(f"{len(tables['rejected'])} rejected; see {portable(params.paths.tables / 'rejected.parquet')}")
+                    print(rejected_line(tables["rejected"], params.paths.tables / "rejected.parquet"))
         write_run_folder(params, params.paths.root, log_file)
     return tables
+
+
+def rejected_line(rejected: pd.DataFrame, table: Path) -> str:
+    """How many things of the dataset cannot be used, and the first of them."""
+    first = rejected.iloc[0]
+    said = f"{portable(Path(first['path']))}: {first['field']}: {first['problem']}; {first['remedy']}"
+    return one_line(f"{len(rejected)} rejected, see {portable(table)}. The first: {said}")
 
 
 def _keep(params: RunParams, clips: pd.DataFrame, only: Collection[tuple[str, ...]]) -> pd.DataFrame:

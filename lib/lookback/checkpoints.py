@@ -2,7 +2,7 @@
 
 Every folder below the watched one is a checkpoint: a dataset in any layout, or plain videos. A number in its name is its step. It
 is scored once its files have not changed for a while (or a file `DONE` lies in it), and again when they change. A training loop can
-call `score_checkpoint` itself instead of having the folder watched.
+call `score_folder` itself instead of having the folder watched.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from typing import Any
 import pandas as pd
 
 from lookback import stages
-from lookback.errors import LookbackError
+from lookback.api import run_params
+from lookback.errors import LookbackError, UsageError
 from lookback.figures import save_figure, style
 from lookback.files import sha256_json, write_json, write_text
 from lookback.names import one_line
@@ -57,7 +58,7 @@ class Checkpoint:
 def checkpoints(folder: Path, settle_s: float) -> list[Checkpoint]:
     """The checkpoints of a folder in the order of their steps."""
     if not folder.is_dir():
-        raise LookbackError(f"{folder}: there is no such folder to watch")
+        raise UsageError(f"{folder}: there is no such folder to watch")
     found = [_checkpoint(each, settle_s) for each in sorted(folder.iterdir()) if each.is_dir() and not each.name.startswith(".")]
     return sorted((each for each in found if each is not None), key=lambda each: (each.step is None, each.step or 0, each.name))
 
@@ -81,6 +82,18 @@ def watch(folder: Path, params: RunParams, settle_s: float, every_s: float, once
         if once:
             return
         time.sleep(every_s)
+
+
+def score_folder(folder: Path, output: Path, metrics: Sequence[str] = (), layout: str = "auto", workers: int = 1) -> dict[str, Any]:
+    """Score a checkpoint's clips from a training loop: its line of the record. `output` holds the curve over all of them."""
+    if (checkpoint := _checkpoint(folder, 0.0)) is None:
+        raise UsageError(f"{folder}: there are no files to score")
+    sections = {
+        "curation": {"sources": [{"root": str(folder.absolute()), "layout": layout}]},
+        "extraction": {"always": []} if metrics else {},
+        "scoring": {"metrics": list(metrics)},
+    }
+    return score_checkpoint(checkpoint, run_params(str(output), workers, sections))
 
 
 def score_checkpoint(checkpoint: Checkpoint, params: RunParams) -> dict[str, Any]:

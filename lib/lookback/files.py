@@ -38,6 +38,12 @@ def writing(target: Path) -> Iterator[None]:
         raise unwritable(target, error) from error
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder for results, or say in one sentence why it cannot be made."""
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
 def unwritable(target: Path, error: OSError) -> CannotWrite:
     """The error for a file that could not be written: what happened, where, and what to do."""
     if error.errno in FULL_DISK:

@@ -6,8 +6,9 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from lookback.checkpoints import DONE, checkpoints
+from lookback.checkpoints import DONE, checkpoints, score_folder
 from lookback.cli.app import app
+from lookback.errors import UsageError
 from lookback.media import encode
 from typer.testing import CliRunner
 
@@ -76,3 +77,12 @@ def test_steps_are_sorted_as_numbers(tmp_path):
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path, name):
     result = CliRunner().invoke(app, ["watch", str(tmp_path / name), "--run", str(tmp_path / "out"), "--once"])
     assert result.exit_code == 1 and "there is no such folder" in str(result.exception)
+
+
+def test_a_training_loop_scores_its_folders_itself(tmp_path):
+    with pytest.raises(UsageError, match="no files"):
+        score_folder(tmp_path / "step-1", tmp_path / "out")
+    write_checkpoint(tmp_path / "step-100", 1, 0.5)
+    done = score_folder(tmp_path / "step-100", tmp_path / "out", [METRIC])
+    assert (done["step"], done["problem"], done["scored"]) == (100, "", 1)
+    assert list(pd.read_csv(tmp_path / "out" / "curve.csv")["checkpoint"]) == ["step-100"]

@@ -12,7 +12,7 @@ from lookback.cli.app import app
 from lookback.conditions import build_conditions, read_conditions, read_interface
 from lookback.conditions.interface import AXES, Interface, examples
 from lookback.conditions.records import intent_of, spread
-from lookback.errors import ContractError, ParameterError, UsageError
+from lookback.errors import CannotWrite, ContractError, ParameterError, UsageError
 from lookback.parity import run_released
 from typer.testing import CliRunner
 
@@ -228,3 +228,43 @@ def test_contract_errors_name_the_line(tmp_path):
     (tmp_path / "conditions.jsonl").write_text('{"model": "m"}\n')
     with pytest.raises(ContractError, match="clip_id"):
         read_conditions(tmp_path)
+
+
+def called(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_a_call_that_makes_nothing_leaves_what_was_made_before(suite, tmp_path):
+    build_conditions("wrbench", suite, interface(), tmp_path)
+    before = read_conditions(tmp_path)
+    (suite / "variants.jsonl").write_text('{"variant_id": "x__T0__none", "family_id": "nobody"}\n')
+    result = called("conditions", "make", suite, "--output", tmp_path, "--interface", "camera-path")
+    assert result.exit_code == 1 and "next:" not in result.output
+    assert read_conditions(tmp_path) == before
+
+
+def test_a_wrong_camera_is_said_once_and_a_place_that_cannot_be_written_in_a_sentence(suite, tmp_path):
+    with pytest.raises(ParameterError, match="nonsense"):
+        build_conditions("wrbench", suite, interface(), tmp_path, ["nonsense"])
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CannotWrite, match="file"):
+        build_conditions("wrbench", suite, interface(), tmp_path / "file")
+
+
+def test_first_frames_that_are_not_there_are_counted(suite, tmp_path):
+    built = build_conditions("wrbench", suite, interface(image=True), tmp_path)
+    assert [Path(name).name for name in built.missing_images] == ["kitchen_cup_tip.png"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("model: a/b\ntakes: text", "A-Za-z"),
+        ("- 1", "list of names and values"),
+        ("model: m\ntakes: discrete-actions\nactions: {yaw_lft: a}", "did you mean 'yaw_left'"),
+    ],
+)
+def test_a_wrong_interface_is_refused_in_plain_words(text, says, tmp_path):
+    (tmp_path / "m.yaml").write_text(text)
+    with pytest.raises(ParameterError, match=says):
+        read_interface(str(tmp_path / "m.yaml"))

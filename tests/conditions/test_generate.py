@@ -14,7 +14,8 @@ from lookback.conditions.generate import LOG, generate
 from lookback.conditions.interface import Interface
 from lookback.demo.datasets import write_datasets
 from lookback.demo.plan import demo_plan
-from lookback.errors import UsageError
+from lookback.errors import ContractError, UsageError
+from lookback.media import encode
 from typer.testing import CliRunner
 
 PROMPT = 'A cup\'s "x".'
@@ -152,3 +153,53 @@ def test_the_demo_world_as_a_model_gives_the_clips_and_scores_that_it_writes_its
         scores.append(items.sort_values("model_id").set_index(["model_id", "clip_id"])["value"])
     assert len(scores[0]) == len(planned) and np.isfinite(scores[0]).all()
     pd.testing.assert_series_equal(scores[0], scores[1])
+
+
+def test_a_command_that_cannot_be_read_and_an_unknown_model_are_wrong_calls(conditions):
+    with pytest.raises(UsageError, match="quotation"):
+        generate(conditions, "python make.py '{output}")
+    with pytest.raises(UsageError, match="nobody"):
+        check_delivery(conditions, "nobody")
+
+
+def test_a_first_frame_that_is_not_there_costs_a_line_and_no_call(conditions):
+    listed = conditions / "conditions.jsonl"
+    rows = [{**row, "image": "nowhere.png"} for row in read_conditions(conditions)]
+    listed.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = f"{PYTHON} {conditions.parent / 'model.py'} {{seed}} {{frames}} {{output}} {{image}}"
+    attempts = generate(conditions, command, limit=1)
+    assert [each.problem for each in attempts] == ["the first frame nowhere.png is not there"]
+    assert not (conditions.parent / "calls").exists()
+
+
+def test_a_video_of_another_condition_is_no_result_of_the_new_one(conditions, tmp_path):
+    """The conditions are made anew with another length, and only two videos follow: the others must not be scored as new ones."""
+    (tmp_path / "model.py").write_text(GOOD)
+    command = f"{PYTHON} {tmp_path / 'model.py'} {{seed}} {{frames}} {{output}}"
+    generate(conditions, command, workers=2)
+    interface = Interface(model="m", takes="camera-path", image=False, frames=11, fps=8, size=(48, 32))
+    build_conditions("wrbench", tmp_path / "suite", interface, conditions)
+    made = {attempt.clip_id for attempt in generate(conditions, command, limit=2)}
+    problems = check_delivery(conditions).problems
+    assert len(problems) == 4 and all("another condition" in line for line in problems)
+    assert {video["video_id"] for video in json.loads((conditions / "manifest.json").read_text())["videos"]} == made
+
+
+def test_videos_that_were_delivered_by_hand_get_the_documents_when_they_are_checked(conditions):
+    row = read_conditions(conditions)[0]
+    encode(conditions / row["output"], np.zeros((9, 32, 48, 3), np.uint8), 8.0)
+    assert check_delivery(conditions).there == 1
+    assert [video["video_id"] for video in json.loads((conditions / "manifest.json").read_text())["videos"]] == [row["clip_id"]]
+
+
+@pytest.mark.parametrize("group", [[], ["conditions"], ["study"]])
+def test_the_list_of_commands_is_not_cut(group):
+    assert "..." not in CliRunner().invoke(app, [*group, "--help"]).output.split("Commands:")[1]
+
+
+def test_a_record_that_is_gone_is_said_in_a_sentence(conditions):
+    row = read_conditions(conditions)[0]
+    encode(conditions / row["output"], np.zeros((9, 32, 48, 3), np.uint8), 8.0)
+    next((conditions / "conditions" / "m").glob("*T0*.json")).unlink()
+    with pytest.raises(ContractError, match="make the conditions again"):
+        check_delivery(conditions)

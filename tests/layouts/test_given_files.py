@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from layout_data import BUILDERS, FRAMES, HEIGHT, WIDTH, read_lines, turn, write_csv, write_json, write_lines
+from lookback.api import rejected_line
 from lookback.backends.pose.formats import FORMATS, read_poses
 from lookback.camera import inverse
 from lookback.cli.app import app
@@ -302,3 +303,9 @@ def test_the_page_of_artifacts_names_every_format_role_and_way():
     section = page[page.index("## Files made elsewhere") : page.index("## `clip`")]
     for name in (*FORMATS, *KINDS, "files.csv", "poses_file", "--poses 'poses/", "--masks", "images.txt"):
         assert f"`{name}" in section, name
+
+
+def test_the_first_file_that_cannot_be_used_is_named_with_its_problem():
+    row = {"path": "p/a.npz", "field": "poses", "problem": "its intrinsics belong to a picture of 0x0", "remedy": "give its size"}
+    said = rejected_line(pd.DataFrame([row, row]), Path("rejected.parquet"))
+    assert said.startswith("2 rejected") and "a.npz: poses: its intrinsics belong to a picture of 0x0; give its size" in said

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lookback.artifacts.base import Array, Fact, FrameRows
 from lookback.errors import NotScorable, Reason
 
-Measure = Literal["sharpness", "musiq", "clipiqa", "aesthetic"]
+Measure = Literal["sharpness", "musiq", "clipiqa"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,7 +67,6 @@ class Quality(FrameRows):
     sharpness: Annotated[NDArray[np.float32] | None, Array("N", "variance of the Laplacian")] = None
     musiq: Annotated[NDArray[np.float32] | None, Array("N", "MUSIQ-SPAQ, about 0 to 100")] = None
     clipiqa: Annotated[NDArray[np.float32] | None, Array("N", "CLIP-IQA+, 0 to 1")] = None
-    aesthetic: Annotated[NDArray[np.float32] | None, Array("N", "LAION aesthetic, about 1 to 10")] = None
 
     def measures(self, *names: Measure) -> list[NDArray[np.float32]]:
         """The named measures; NotScorable when the backend does not give one. Sharpness does not replace the others."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 
 def _layouts() -> Iterable[str]:
@@ -82,3 +82,12 @@ class ChoosingCommand(TyperCommand):
             if text := getattr(parameter, "help", None):
                 parameter.help = filled(text)  # type: ignore[attr-defined]
         super().format_help(*args, **kwargs)
+
+
+class WholeHelpGroup(TyperGroup):
+    """A group of commands whose help shows the whole first sentence of each; the original cuts it at the line's end."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # typer keeps the types of both arguments to itself
+        rows = [(name, command.get_short_help_str(limit=1000)) for name, command in self.commands.items() if not command.hidden]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)

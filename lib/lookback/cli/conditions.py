@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from lookback.cli.choices import WholeHelpGroup
 from lookback.errors import ContractError, UsageError
 from lookback.names import one_line
 from lookback.paths import portable
@@ -18,13 +19,16 @@ InterfaceFile = Annotated[str, typer.Option("--interface", help="A YAML file, or
 Cameras = Annotated[str, typer.Option(help="Comma-separated presets or actions; the records' own when left out.")]
 Folder = Annotated[str, typer.Argument(help="A folder that `lookback conditions make` wrote.")]
 Model = Annotated[str, typer.Option(help="Only this model's conditions.")]
-Limit = Annotated[int, typer.Option(help="At most this many; 0 means all.")]
+Limit = Annotated[int, typer.Option(min=0, help="At most this many; 0 means all.")]
 SHOWN = 20  # problems that are printed; the count is always printed
 
 
 def register(app: typer.Typer) -> None:
     conditions = typer.Typer(
-        help="From records to a model's input, and what came back.", no_args_is_help=True, rich_markup_mode=None
+        help="From records to a model's input, and what came back.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        cls=WholeHelpGroup,
     )
     for command in (make, check, interfaces, plan, phases):
         conditions.command()(command)
@@ -72,12 +76,20 @@ def make(
     name = _benchmark(benchmark, source)
     built = build_conditions(name, Path(source), chosen, Path(output), _split(cameras), limit, seed)
     print(f"{built.written} conditions of {name} for {chosen.model} ({chosen.takes}) in {portable(built.folder)}")
-    print(f"next: lookback generate {portable(built.folder)} --command 'python make.py {{prompt}} {{image}} {{path}} {{output}}'")
+    if built.missing_images:
+        first = portable(Path(built.missing_images[0]))
+        print(f"{len(built.missing_images)} first frames are not there yet, for example {first}; put them there before `generate`")
+    if built.written:
+        asked = "{prompt} {image} {path} {output}"
+        print(f"next: lookback generate {portable(built.folder)} --command 'python make.py {asked}'")
     _report(built.refused, "record(s) cannot be used")
 
 
 def check(folder: Folder, model: Model = "") -> None:
-    """Compare the videos of a folder with what was asked: present, readable, frames, rate, size. Exit 1 if one differs."""
+    """Compare the videos of a folder with what was asked: present, readable, frames, rate, size. Exit 1 if one differs.
+
+    Also writes the dataset's documents (such as WRBench's manifest) over the videos that are there, whoever made them.
+    """
     from lookback.conditions.check import check_delivery
 
     found = check_delivery(Path(folder), model)
@@ -135,8 +147,8 @@ def generate(
         ),
     ],
     model: Model = "",
-    workers: Annotated[int, typer.Option(help="Commands at a time.")] = 1,
-    timeout_s: Annotated[float, typer.Option(help="Seconds after which a command is ended.")] = 3600.0,
+    workers: Annotated[int, typer.Option(min=1, help="Commands at a time.")] = 1,
+    timeout_s: Annotated[float, typer.Option(min=0.1, help="Seconds after which a command is ended.")] = 3600.0,
     limit: Limit = 0,
 ) -> None:
     """Run your model's command for every condition. Videos that are there are not made again. Exit 1 if one failed."""

@@ -28,7 +28,10 @@ def register(app: typer.Typer) -> None:
 def parity(
     name: Annotated[str, typer.Argument(help="The benchmark: one of {compared}.")],
     peer: Annotated[str, typer.Option(help="The folder of the released program (its checkout).")],
-    clips: Annotated[str, typer.Option(help="A folder of clips to compare on; small made-up clips when left out.")] = "",
+    clips: Annotated[
+        str,
+        typer.Option(help="A folder of clips to compare on, too (a few of them are used); only small made-up clips when left out."),
+    ] = "",
     json_: Json = False,
 ) -> None:
     """Run the released program and ours on the same clips; exit 1 if a number differs. What cannot run is stated."""

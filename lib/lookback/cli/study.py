@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from lookback.cli import power
+from lookback.cli.choices import WholeHelpGroup
 from lookback.errors import UsageError
 from lookback.names import one_line
 
@@ -18,7 +19,11 @@ if TYPE_CHECKING:
     from lookback.agreement.plan import Plan
 
 study = typer.Typer(
-    help="Plan a study of human votes.", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None
+    help="Plan a study of human votes.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    cls=WholeHelpGroup,
 )
 Template = Literal["pairwise", "trigger", "rating"]
 Part = Literal["votes", "plan", "scores"]

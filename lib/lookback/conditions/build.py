@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from lookback.camera.text import to_text
 from lookback.conditions.interface import CONTINUOUS, Interface
 from lookback.conditions.records import Record, RecordFiles
 from lookback.errors import ContractError, ParameterError, UsageError, hint
-from lookback.files import sha256_json
+from lookback.files import make_folder, sha256_json
 from lookback.layouts.documents import Document, read_jsonl
 from lookback.layouts.reading import Breach
 from lookback.layouts.writing import write_array, write_json, write_jsonl
@@ -37,6 +38,7 @@ class Built:
     folder: Path
     written: int
     refused: list[str]
+    missing_images: list[str]  # first frames that the conditions name and that are not there
 
 
 def record_files(benchmark: str) -> RecordFiles:
@@ -53,6 +55,7 @@ def build_conditions(
 ) -> Built:
     """Write the conditions of every record below `out`. Nothing that is there already is lost: other models keep their lines."""
     files = record_files(benchmark)
+    make_folder(out)
     refused: list[str] = []
     rows: list[dict[str, Any]] = []
     for number, record in enumerate(track(files.read(source, interface, cameras), "conditions", unit="record")):
@@ -67,19 +70,24 @@ def build_conditions(
             refused.append(one_line(f"{record.clip_id}: {error}"))
     if not rows and not refused:
         raise ContractError(f"{portable(source)} holds no records of {benchmark}")
-    clips = [row["clip_id"] for row in rows]
-    if twice := next((clip for clip in clips if clips.count(clip) > 1), None):
+    if not rows:  # what was made before stays
+        return Built(out, 0, refused, [])
+    if twice := next((clip for clip, times in Counter(row["clip_id"] for row in rows).items() if times > 1), None):
         raise ContractError(f"{portable(source)}: the record '{twice}' occurs twice; give every record a name of its own")
     others = [row for row in _lines(out) if row["model"] != interface.model]
     write_jsonl(out / LIST, [*others, *rows])
-    return Built(out, len(rows), refused)
+    images = dict.fromkeys(row["image"] for row in rows if row["image"])
+    return Built(out, len(rows), refused, [image for image in images if not Path(image).is_file()])
 
 
-def read_conditions(folder: Path) -> list[dict[str, Any]]:
-    """The lines of a folder that `lookback conditions make` wrote, or a ContractError."""
+def read_conditions(folder: Path, model: str = "") -> list[dict[str, Any]]:
+    """The lines of a folder that `lookback conditions make` wrote; of one model, if it is named."""
     if not (folder / LIST).is_file():
         raise UsageError(f"{portable(folder)} has no {LIST}; write it with `lookback conditions make`")
-    return _lines(folder)
+    rows = _lines(folder)
+    if model and model not in (models := sorted({row["model"] for row in rows})):
+        raise UsageError(f"{portable(folder)} has no conditions for the model '{model}'; {hint(model, models)}")
+    return [row for row in rows if not model or row["model"] == model]
 
 
 def _lines(folder: Path) -> list[dict[str, Any]]:
@@ -201,7 +209,11 @@ def _write_path(record: Record, interface: Interface, out: Path, place: str) -> 
 
 def read_condition(folder: Path, row: Mapping[str, Any]) -> dict[str, Any]:
     """A line of the list with the `interface` it was made for and the `facts` of its record."""
-    found: dict[str, Any] = json.loads(_record_path(folder, row).read_text(encoding="utf-8"))
+    path = _record_path(folder, row)
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise ContractError(f"{portable(path)} is gone or damaged; make the conditions again") from None
     return found
 
 

@@ -9,12 +9,14 @@ from typing import Any
 
 from lookback.array_files import read_arrays
 from lookback.conditions.build import read_conditions
+from lookback.conditions.generate import outdated, write_documents
 from lookback.errors import ContractError, MediaError
 from lookback.media import open_video
 from lookback.names import one_line
 from lookback.progress import track
 
 FPS_TOLERANCE = 0.01  # containers store rates as fractions
+OUTDATED = "was made under another condition than the one that is asked now; run `lookback generate`"
 
 
 @dataclass(frozen=True)
@@ -27,9 +29,17 @@ class Checked:
 
 
 def check_delivery(folder: Path, model: str = "") -> Checked:
-    """Every condition of the folder: is its video there, and has it the frames, rate and size that were asked?"""
-    rows = [row for row in read_conditions(folder) if not model or row["model"] == model]
-    found = [(row, problems(folder, row)) for row in track(rows, "checking", unit="video")]
+    """Every condition of the folder: is its video there, and has it the frames, rate and size that were asked?
+
+    Writes the dataset's documents over the videos that are there, so that `lookback eval` finds them.
+    """
+    rows = read_conditions(folder, model)
+    write_documents(folder, rows)  # also for videos that were not made by `lookback generate`
+    old = outdated(folder, rows)
+    found = [
+        (row, [OUTDATED] if (row["model"], row["clip_id"]) in old else problems(folder, row))
+        for row in track(rows, "checking", unit="video")
+    ]
     lines = [one_line(f"{row['model']}/{row['clip_id']}: {problem}") for row, wrong in found for problem in wrong]
     there = sum((folder / row["output"]).is_file() for row in rows)
     return Checked(len(rows), there, lines)

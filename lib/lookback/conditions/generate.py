@@ -42,36 +42,45 @@ class Attempt:
     seconds: float
     problem: str = ""
     at: str = ""
+    condition: str = ""  # the hash of the condition alone
 
 
 def generate(
     folder: Path, command: str, model: str = "", workers: int = 1, timeout_s: float = 3600.0, limit: int = 0
 ) -> list[Attempt]:
     """Make the videos that are missing or were made under another condition. The attempts of this call, failed ones too."""
-    template = shlex.split(command)
+    try:
+        template = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"The command cannot be read ({str(error).lower()}); close every quotation mark") from None
     if not template or not any("{output}" in part for part in template):
         raise UsageError("The command must name {output}, the video to write; for example: python make.py {prompt} {output}")
-    rows = [row for row in read_conditions(folder) if not model or row["model"] == model]
-    if not rows:
-        raise UsageError(f"{folder} has no conditions for the model '{model}'")
+    rows = read_conditions(folder, model)
     filled(template, command_values(folder, rows[0], folder))  # an unknown placeholder is refused before any work
-    made = finished(folder)
+    made = {clip: str(attempt["hash"]) for clip, attempt in finished(folder).items()}
     waiting = [row for row in rows if not _is_done(folder, row, command, made)][: limit or None]
     attempts = list(_run(folder, template, command, waiting, workers, timeout_s))
     write_documents(folder, rows)
     return attempts
 
 
-def finished(folder: Path) -> dict[tuple[str, str], str]:
-    """(model, clip) -> the hash of the condition and command of its last good video."""
-    found: dict[tuple[str, str], str] = {}
+def finished(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """(model, clip) -> the attempt that made its last good video."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
     log = folder / LOG
     for line in log.read_text(encoding="utf-8").splitlines() if log.is_file() else []:
         with suppress(ValueError, KeyError, TypeError):  # a line that a killed run cut short
             attempt = json.loads(line)
-            if attempt["ok"]:
-                found[attempt["model"], attempt["clip_id"]] = attempt["hash"]
+            if attempt["ok"] and attempt["hash"]:
+                found[attempt["model"], attempt["clip_id"]] = attempt
     return found
+
+
+def outdated(folder: Path, rows: Sequence[Mapping[str, Any]]) -> set[tuple[str, str]]:
+    """(model, clip) of the videos that were made under another condition than the one that is asked now."""
+    asked = {(row["model"], row["clip_id"]): row["hash"] for row in rows}
+    made = {clip: attempt.get("condition") for clip, attempt in finished(folder).items()}
+    return {clip for clip, condition in made.items() if condition and asked.get(clip) not in (None, condition)}
 
 
 def _is_done(folder: Path, row: Mapping[str, Any], command: str, made: Mapping[tuple[str, str], str]) -> bool:
@@ -104,14 +113,21 @@ def _attempt(folder: Path, template: Sequence[str], command: str, row: Mapping[s
     target = folder / row["output"]
     part = target.with_name(f".part-{target.name}")
     target.parent.mkdir(parents=True, exist_ok=True)
-    problem = _call(filled(template, command_values(folder, row, part.absolute())), timeout_s) or _readable(part)
+    values = command_values(folder, row, part.absolute())
+    problem = _no_image(template, values["image"]) or _call(filled(template, values), timeout_s) or _readable(part)
     if problem:
         part.unlink(missing_ok=True)
     else:
         part.replace(target)
     took = round(time.monotonic() - started, 3)
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Attempt(row["model"], row["clip_id"], _identity(row, command), not problem, took, one_line(problem), now)
+    return Attempt(row["model"], row["clip_id"], _identity(row, command), not problem, took, one_line(problem), now, row["hash"])
+
+
+def _no_image(template: Sequence[str], image: str) -> str:
+    """Why the command need not be run: it takes a first frame that is not there."""
+    missing = image and any("{image}" in part for part in template) and not Path(image).is_file()
+    return f"the first frame {image} is not there" if missing else ""
 
 
 def _call(command: Sequence[str], timeout_s: float) -> str:
@@ -155,10 +171,11 @@ def _readable(video: Path) -> str:
 
 
 def write_documents(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """The dataset's documents over the videos that exist, per benchmark and model."""
+    """The dataset's documents over the videos that exist and are not outdated, per benchmark and model."""
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    old = outdated(folder, rows)
     for row in rows:
-        if (folder / row["output"]).is_file():
+        if (row["model"], row["clip_id"]) not in old and (folder / row["output"]).is_file():
             groups.setdefault((row["benchmark"], row["model"], row["source"]), []).append(read_condition(folder, row))
     for (benchmark, _, source), done in groups.items():
         record_files(benchmark).finish(folder, Path(source), done)

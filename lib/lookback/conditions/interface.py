@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from lookback.camera.intent import SIGNS, CameraIntent, Motion, Segment
 from lookback.camera.poses import Poses, inverse
@@ -44,6 +44,13 @@ class Interface(BaseModel):
     translation_gain: float = Field(default=1.0, gt=0)
     actions: dict[str, str] = {}  # of discrete actions: our word -> the model's token; empty: our words
     condition_type: str = ""  # the viewpoint condition type of result tables; empty: prompt-only or model-inferred
+
+    @field_validator("actions")
+    @classmethod
+    def _known_words(cls, actions: dict[str, str]) -> dict[str, str]:
+        if unknown := next((word for word in actions if word not in WORDS), None):
+            raise ValueError(f"There is no action '{unknown}'; {hint(unknown, WORDS)}")
+        return actions
 
     @property
     def wants_image(self) -> bool:
@@ -131,4 +138,7 @@ def first_problem(error: ValueError) -> str:
     if not isinstance(error, ValidationError):
         return str(error)
     first = error.errors()[0]
-    return f"'{'.'.join(map(str, first['loc'])) or 'the file'}': {first['msg'].lower()}"
+    said = first["ctx"]["error"] if first["type"] == "value_error" else first["msg"]
+    if not first["loc"]:
+        return "the file is no list of names and values such as 'frames: 81'"
+    return f"'{'.'.join(map(str, first['loc']))}': {str(said)[:1].lower()}{str(said)[1:]}"

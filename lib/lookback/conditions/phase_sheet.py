@@ -13,6 +13,7 @@ from lookback.backends.choose import build_backend
 from lookback.clips import Anchor, Clip
 from lookback.errors import ContractError, NotScorable, UsageError
 from lookback.extraction.onepass import extract_clip
+from lookback.files import make_folder
 from lookback.judging.geometry import visibility
 from lookback.layouts.writing import write_csv, write_image
 from lookback.media import open_video
@@ -40,6 +41,7 @@ def find_phases(video: Path, box: str, sheet: Path, name: str, backend: str = ""
     if not video.exists():
         raise UsageError(f"{video}: there is no such video")
     anchor = _anchor(box)
+    make_folder(sheet.parent)
     params = validate({"run": "phases", "extraction": {"backends": {"masks": backend} if backend else {}}}, "command line")
     clip = Clip(
         benchmark="folder", setting="", model_id="ground-truth", clip_id=name, video=str(video.absolute()), object_anchor=anchor

@@ -24,6 +24,7 @@ from lookback.camera.requests import path_of
 from lookback.conditions.interface import first_problem
 from lookback.conditions.records import intent_of
 from lookback.errors import ContractError, ParameterError, UsageError
+from lookback.files import make_folder
 from lookback.layouts.confine import existing_file
 from lookback.layouts.reading import Breach
 from lookback.names import one_line
@@ -106,6 +107,7 @@ def write_plan(plan: Plan, folder: Path, out: Path) -> tuple[list[str], list[str
     """Write every scene; (a line per scene that was written, a line per scene that cannot be). `folder` holds the videos."""
     written, refused = [], []
     benchmark = BENCHMARKS.get(plan.benchmark)
+    make_folder(out)
     for scene in plan.scenes:
         try:
             video = existing_file(folder / scene.video, scene.name, "video", scene.video) if scene.video else None

@@ -1,6 +1,6 @@
 """The demo world as a model that `lookback generate` can call: it films the task of one record.
 
-python -m lookback.demo.model --record {record} --output {output} --failure style_drift --severity 0.5
+python -m lookback.demo.model --record {record} --output {output} --failure style_shift --severity 0.5
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def task_of(record: dict[str, Any]) -> Task:
     scene = {family: name for name, family in FAMILIES.items()}.get(variant.get("family_id"))
     event = {delta: name for name, delta in DELTAS.items()}.get(variant.get("event_delta"))
     if scene is None or event is None or not record["camera"]:
-        raise UsageError(f"The demo world has no scene for the record '{record['clip_id']}'")
+        raise UsageError(f"The demo world has no scene for the record '{record['clip_id']}'; it has its own datasets")
     return Task(*names, scene, event, parse(record["camera"]))
 
 
@@ -44,12 +44,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=7)
     given = parser.parse_args(arguments)
     try:
-        if given.failure not in (FAITHFUL, *FAILURES):
-            raise UsageError(f"There is no failure '{given.failure}'; {hint(given.failure, [FAITHFUL, *FAILURES])}")
+        if given.failure not in (known := list(dict.fromkeys([FAITHFUL, *FAILURES]))):
+            raise UsageError(f"There is no failure '{given.failure}'; {hint(given.failure, known)}")
+        if not given.record.is_file():
+            raise UsageError(f"{given.record}: there is no such record")
         record = json.loads(given.record.read_text(encoding="utf-8"))
-        spec = task_of(record).spec((given.failure, given.severity), record["width"], record["height"], given.seed)
+        task = task_of(record)
+        spec = task.spec((given.failure, given.severity), record["width"], record["height"], given.seed)
         clip = render_clip(spec)
-        write_video(given.output, clip.frames[task_of(record).mark_time :], record["fps"])
+        write_video(given.output, clip.frames[task.mark_time :], record["fps"])
     except LookbackError as error:
         sys.exit(str(error))
 

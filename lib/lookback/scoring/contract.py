@@ -153,9 +153,6 @@ class ScoringClip:
             raise TypeError(f"the setting '{name}' of this preset is {value!r}, not a number")
         return float(cast(float, value))
 
-    def constant(self, name: str, default: float) -> float:
-        return float(self.constants.get(name, default))
-
     def need(self, name: str) -> Any:
         """A field of the clip that the metric needs, or NotScorable when it is empty."""
         value = getattr(self.clip, name)

@@ -45,6 +45,9 @@ def holds(root: Path) -> bool:
 
 def read(root: Path, interface: Interface, cameras: Sequence[str]) -> Iterator[Record | Breach]:
     """One record per variant; with `cameras`, one per variant without a camera and per camera."""
+    for camera in cameras:  # a wrong camera is refused once, not for every record
+        if camera not in NO_CAMERA:
+            intent_of(camera, interface.frames)
     found = find_natural25(root)
     if found is None:
         yield from _read_table(root, interface, cameras)
