@@ -151,8 +151,8 @@ def read_bridge(table: pd.DataFrame, plan: Plan) -> str:
     """Rank alignment, decisions and reversals pair by pair."""
     known = table[table["rho"].notna()] if "rho" in table else table
     if len(known) == 0:
-        why = listing([text.split("; ")[0] for text in table["reason"].unique() if text], 2)
-        return f"Metric and people cannot be compared pair by pair{': ' if why else ''}{why}."
+        reasons = [text.split("; ")[0] for text in table["reason"].unique() if text] if len(table) else []
+        return f"Metric and people cannot be compared pair by pair: {listing(reasons, 2) or 'no pair has a label and two scores'}."
     named = known["dimension"]
     if known["setting"].nunique() > 1:
         named = named + " in " + known["setting"].replace(SETTINGS)
