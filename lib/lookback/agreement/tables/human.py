@@ -39,7 +39,7 @@ def agreement_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 def _coefficients(votes: pd.DataFrame, plan: Plan, family: str) -> dict[str, Any]:
     matrix = packed_matrix(votes)
     n_items = len(matrix)
-    if plan.families[family].kind == "preference" and plan.orientation == "symmetric":
+    if plan.turns(family):
         matrix = both_orders(matrix)
     categories = plan.categories(family)
     level = plan.scales[plan.families[family].scale].level
@@ -88,7 +88,7 @@ def annotators_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     for family, own in votes.groupby("family", sort=True):
         categories = plan.categories(str(family))
         matrix = annotator_matrix(own)
-        turned = plan.families[str(family)].kind == "preference" and plan.orientation == "symmetric"
+        turned = plan.turns(str(family))
         try:
             statistic = _symmetric_ac1 if turned else gwet_ac1
             table = leave_one_annotator_out(matrix, categories, statistic=statistic, confidence=plan.confidence)

@@ -10,7 +10,7 @@ import pandas as pd
 from lookback.agreement.plan import Plan
 from lookback.agreement.reading import add_claims, claimed, interval, listing, number
 from lookback.agreement.tables.metric import GROUP, usable
-from lookback.agreement.votes import annotator_matrix, clusters_of, packed_matrix
+from lookback.agreement.votes import annotator_matrix, both_orders, clusters_of, packed_matrix
 from lookback.errors import NotScorable
 from lookback.stats import bootstrap_ci, rank_agreement, spearman
 from lookback.stats.ceiling import noise_ceiling
@@ -67,7 +67,10 @@ def rating_metric_table(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) ->
         score, rating = both["decision"].to_numpy(dtype=float), both["label"].to_numpy(dtype=float)
         row: dict[str, Any] = {**dict(zip(GROUP, keys, strict=True)), "metric": metric, "n": len(both)}
         row |= {"n_clusters": both["cluster"].nunique()}
-        drawn: dict[str, Any] = {"clusters": both["cluster"], **plan.drawn}
+        drawn: dict[str, Any] = {"clusters": both["cluster"].to_numpy(), **plan.drawn}
+        if plan.turns(str(keys[0])):
+            score, rating = np.append(score, -score), np.append(rating, -rating)
+            drawn["clusters"] = np.tile(drawn["clusters"], 2)
         reasons, notes = [], []
         for name, correlate in (("rho", spearman), ("tau", kendall)):
             try:
@@ -90,10 +93,11 @@ def _ceiling(votes: pd.DataFrame, plan: Plan) -> dict[str, Any]:
     """The noise ceiling of rho from the votes on the items that are compared."""
     if votes.empty:
         return {"rho_ceiling": np.nan, "rho_ceiling_low": np.nan, "rho_ceiling_high": np.nan}
-    matrix = packed_matrix(votes)
+    family = str(votes["family"].iloc[0])
+    matrix = both_orders(packed_matrix(votes)) if plan.turns(family) else packed_matrix(votes)
     cluster = plan.clusters.metric if plan.clusters.metric != "annotator" else "scene"
     clusters = clusters_of(votes, matrix.index, cluster)
-    categories = plan.categories(str(votes["family"].iloc[0]))
+    categories = plan.categories(family)
     found = measure_row(lambda: noise_ceiling(matrix, categories, clusters=clusters, confidence=plan.confidence), "rho_ceiling")
     return {"rho_ceiling": found["value"], "rho_ceiling_low": found["low"], "rho_ceiling_high": found["high"]}
 

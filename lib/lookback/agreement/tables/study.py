@@ -72,12 +72,16 @@ def read_main(table: pd.DataFrame) -> str:
     return f"{people} Metric or judge against people: {listing(shown)}. The table's script recomputes it from the exported votes."
 
 
-def point_measure(units: pd.DataFrame, kind: str, ties: Ties) -> float:
-    """The main measure of labelled and scored units, without an interval; NaN where it is undefined."""
+def point_measure(units: pd.DataFrame, kind: str, ties: Ties, turned: bool) -> float:
+    """The main measure of labelled and scored units, without an interval; NaN where it is undefined.
+
+    `turned` counts rated pairs in both orders.
+    """
     if units.empty:
         return np.nan
     if kind == "rating":
-        return float(_rho(units["label"], units["decision"]))
+        label, score = (units[name].to_numpy(dtype=float) for name in ("label", "decision"))
+        return float(_rho(np.append(label, -label), np.append(score, -score)) if turned else _rho(label, score))
     if kind == "preference":
         codes = pair_codes(units, None)
         ratios = [_ratio(*win_terms(codes, units[column].to_numpy(dtype=np.int64), ties)) for column in ("label", "decision")]
@@ -104,7 +108,8 @@ def sensitivity_table(votes: pd.DataFrame, scores: pd.DataFrame, plan: Plan) -> 
         known = units[units["label"].notna() & units["decision"].notna()]
         groups = known.groupby(GROUP, sort=True)
         columns[name] = pd.Series(
-            {key: point_measure(own, str(key[1]), variant.win_ratio_ties) for key, own in groups}, dtype=float
+            {key: point_measure(own, str(key[1]), variant.win_ratio_ties, variant.turns(str(key[0]))) for key, own in groups},
+            dtype=float,
         )
     table = pd.DataFrame(columns)
     return table.rename_axis(index=GROUP).reset_index() if len(table) else pd.DataFrame()
