@@ -77,3 +77,11 @@ def test_the_ceiling_of_rho_with_ratings_counts_how_far_raters_differ(given):
     between = (ranks.size() * (ranks.mean() - every.mean()) ** 2).sum() / (ranks.ngroups - 1)
     assert row["rho_ceiling"] == pytest.approx(np.sqrt(1 - within / between), abs=1e-9)
     assert row["rho_ceiling_low"] < row["rho_ceiling"] < row["rho_ceiling_high"] < 1
+
+
+@pytest.mark.parametrize(("kind", "named"), [("rating", "(min votes 3)"), ("trigger", "(rule plurality, min votes 3, every vote)")])
+def test_only_rules_that_touch_the_votes_count_as_robustness(given, kind, named):
+    votes, scores, plan = given(kind, estimands=["agreement", kind])
+    table = analyse(votes, scores, plan)["sensitivity"]
+    assert f"changed at a time {named}" in table.attrs["reading"]
+    assert table["as_planned"].notna().all() and table[["ties_drop", "split_tie"]].isna().all(axis=None)

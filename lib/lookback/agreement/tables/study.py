@@ -101,7 +101,10 @@ def _rho(first: Any, second: Any) -> float:
 
 
 def sensitivity_table(votes: pd.DataFrame, scores: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """The main measure under the plan and under each other rule for ties and majorities, one rule changed at a time."""
+    """The main measure under the plan and under each other rule for ties and majorities, one rule changed at a time.
+
+    Empty where a rule does not touch the kind of vote: a mean rating knows no ties and no majority.
+    """
     columns = {}
     for name, variant in variants(plan).items():
         units = attach_scores(analysis_units(votes, variant), scores, variant)
@@ -112,7 +115,19 @@ def sensitivity_table(votes: pd.DataFrame, scores: pd.DataFrame, plan: Plan) -> 
             dtype=float,
         )
     table = pd.DataFrame(columns)
-    return table.rename_axis(index=GROUP).reset_index() if len(table) else pd.DataFrame()
+    if table.empty:
+        return pd.DataFrame()
+    table = table.rename_axis(index=GROUP).reset_index()
+    for rule in columns:
+        table[rule] = table[rule].where(table["kind"].map(lambda kind, rule=rule: _touches(rule, kind)))
+    return table
+
+
+def _touches(rule: str, kind: str) -> bool:
+    """Whether a rule of `variants` can change the labels or the measure of this kind of vote."""
+    if kind == "preference" or rule.startswith(("as_planned", "min_votes")):
+        return True
+    return kind != "rating" and not rule.startswith(("ties", "split"))
 
 
 def variants(plan: Plan) -> dict[str, Plan]:
@@ -135,7 +150,7 @@ def variants(plan: Plan) -> dict[str, Plan]:
 
 
 def read_sensitivity(table: pd.DataFrame) -> str:
-    rules = [c for c in table if c not in (*GROUP, "as_planned")]
+    rules = [c for c in table if c not in (*GROUP, "as_planned") and table[c].notna().any()]
     change = (table[rules].sub(table["as_planned"], axis=0)).abs()
     if not change.notna().any(axis=None):
         return "The main measure is undefined under these rules, so its sensitivity is unknown."
