@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from lookback.agreement.figures import draw
@@ -233,3 +236,47 @@ def test_seven_levels_of_preference_turn_with_the_sides(study):
     metric = pd.read_csv(study / "out" / "rating_metric.csv").iloc[0]
     assert metric["rho"] > 0.9
     assert not (study / "out" / "rating_models.csv").exists()
+
+
+def test_the_order_of_the_sides_changes_no_number_of_rated_pairs(study):
+    """Nor does the first voter's order, and R gets the same."""
+    change(study, "[1, 2, 3, 4, 5]", "[-2, -1, 0, 1, 2]")
+    change(study, "judged: clip", "judged: pair")
+    rng = np.random.default_rng(2)
+    rows = []
+    for scene in (f"s{k}" for k in range(8)):
+        for a, b in (("alpha", "beta"), ("beta", "gamma"), ("gamma", "alpha")):
+            base = {
+                "task": "rating",
+                "benchmark": "mystudy",
+                "dimension": "realism",
+                "scene": scene,
+                "clip_a": scene,
+                "clip_b": scene,
+            }
+            middle = rng.normal(0.6, 1)
+            for who in ("ann", "bob", "cyd"):
+                label = int(np.clip(round(middle + rng.normal(0, 0.7)), -2, 2))
+                rows.append({**base, "model_a": a, "model_b": b, "annotator": who, "label": label})
+    votes = pd.DataFrame(rows)
+    sides = {"model_a": "model_b", "model_b": "model_a"}
+    some = votes["scene"].isin(["s0", "s3", "s4"])
+    turned = pd.concat([votes[~some], votes[some].rename(columns=sides).assign(label=-votes["label"])])
+    scores = [(model, f"s{k}", rng.normal()) for model in ("alpha", "beta", "gamma") for k in range(8)]
+    table = pd.DataFrame(scores, columns=["model_id", "clip_id", "value"])
+    table.assign(benchmark="mystudy", setting="", metric="my_metric", reason="").to_csv(study / "scores.csv", index=False)
+    found = []
+    for given in (votes, turned):
+        given.to_csv(study / "votes.csv", index=False)
+        analyse(study)
+        read = (pd.read_csv(study / "out" / f"{name}.csv").iloc[0] for name in ("agreement", "rating_metric"))
+        found.append(
+            [
+                row[name]
+                for row, names in zip(read, (("ac1", "ac2", "alpha"), ("rho", "tau", "rho_ceiling")), strict=True)
+                for name in names
+            ]
+        )
+        if shutil.which("Rscript"):
+            subprocess.run(["Rscript", "recompute.R"], cwd=study / "out", timeout=120, check=True, capture_output=True)
+    assert found[0] == pytest.approx(found[1], abs=1e-9)

@@ -60,3 +60,5 @@ def test_the_command_keeps_pairs_votes_and_decided_pairs_apart_and_answers():
         "Answer: a win ratio of 0.6",
     ):
         assert line in result.output
+    wrong = CliRunner().invoke(study, [*asked, "--seed", "-1"])
+    assert wrong.exit_code == 2 and "--seed" in wrong.output

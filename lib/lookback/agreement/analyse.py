@@ -12,7 +12,7 @@ import pandas as pd
 
 from lookback.agreement import ceiling, comparison, overview, reading
 from lookback.agreement.frozen import Standing
-from lookback.agreement.joins import check_joins, excluded_words, exclusion_table, join_table, read_joins
+from lookback.agreement.joins import check_joins, dropped_words, excluded_words, exclusion_table, join_table, read_joins
 from lookback.agreement.plan import Plan
 from lookback.agreement.scores import attach_scores, check_scores
 from lookback.agreement.tables import design, human, metric, models, ratings, study
@@ -31,6 +31,7 @@ class Analysis:
         self.votes, self.units, self.exclusions, self.plan, self.standing = votes, units, exclusions, plan, standing
         self.footnote = plan.footnote + (f"; {standing.footnote}" if standing else "")
         self.tables: Tables = {}
+        self.dropped = ""  # a sentence about single votes that were left out
 
     def add(self, name: str, title: str, unit: str, table: pd.DataFrame, read: Callable[[], str]) -> None:
         if table.empty:
@@ -44,7 +45,7 @@ class Analysis:
         """The sentence about the items of these kinds (all kinds without any) that do not enter."""
         own = self.exclusions
         own = own[own["kind"].isin(kinds)] if kinds else own
-        return f" {excluded_words(own, self.plan)}" if len(own) else ""
+        return f" {excluded_words(own, self.plan)}{self.dropped}" if len(own) else ""
 
     def has(self, benchmark: str, kind: str | None = None) -> bool:
         own = self.votes[self.votes["benchmark"] == benchmark]
@@ -80,7 +81,8 @@ def analysed(
     rating_metric, disagreements, trigger, judgeability, vqa, correlations, event_cells, event_factors, mixed_model, those of each
     benchmark's paper, main, sensitivity, distributions, consensus.
     """
-    checked, refused = judgeable_votes(check_ratings(votes, plan, clips), plan)
+    valid = check_ratings(votes, plan, clips)
+    checked, refused = judgeable_votes(valid, plan)
     if checked.empty:
         raise ContractError("no vote is left: people called every item not judgeable; check the plan's judgeable keys")
     units = analysis_units(checked, plan)
@@ -92,6 +94,7 @@ def analysed(
         if not same_run:
             check_joins(joins, plan)
     result = Analysis(checked, units, exclusion_table(units, checked, refused), plan, standing)
+    result.dropped = dropped_words(valid.attrs["dropped"])
     result.add("exclusions", "Items that do not enter, and why", "item", result.exclusions, lambda: result.left_out().strip())
     result.add("joins", "Scores that the votes ask for", "score", joins, lambda: read_joins(joins))
     designed = overview.design_table(checked, plan)
@@ -171,7 +174,7 @@ def _metrics(result: Analysis) -> None:
         title = "Pair-level bridge of metric and people"
         result.add("bridge", title, "pair", pairs, lambda: reading.read_bridge(pairs, plan) + result.left_out("preference"))
     if "rating" in plan.estimands:
-        rated = ratings.rating_metric_table(units, plan)
+        rated = ratings.rating_metric_table(units, votes, plan)
         title = "Metric against mean ratings"
         result.add(
             "rating_metric", title, "item", rated, lambda: ratings.read_rating_metric(rated, plan) + result.left_out("rating")

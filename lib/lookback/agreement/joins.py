@@ -142,3 +142,9 @@ def excluded_words(table: pd.DataFrame, plan: Plan) -> str:
     if total["one_rater"]:
         text += f" Items with one rater, which enter no agreement among people: {int(total['one_rater'])}."
     return text
+
+
+def dropped_words(dropped: dict[str, int]) -> str:
+    """The sentence about votes that were left out before anything was counted; empty where none was."""
+    parts = [f"{count} {why}" for why, count in dropped.items() if count]
+    return f" Votes left out: {', '.join(parts)}." if parts else ""

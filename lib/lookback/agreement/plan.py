@@ -227,6 +227,10 @@ class Plan(Section):
                 own |= set(axis.metric.values()) if isinstance(axis.metric, dict) else {axis.metric} if axis.metric else set()
         return named
 
+    def turns(self, family: str) -> bool:
+        """Whether every pair of this family counts in both orders."""
+        return self.families[family].pairs is True and self.orientation == "symmetric"
+
     def categories(self, family: str) -> list[Any]:
         """The family's declared categories as the analysis uses them: signs for preferences, numbers for ratings, else words.
 

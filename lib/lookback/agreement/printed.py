@@ -33,7 +33,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "ranking": ("family", "setting", "dimension", "n_models", "n_pairs", "rho", "tau", "p_corrected", "claim"),
     "win_ratios": ("family", "setting", "dimension", "model", "n", "win_ratio_human", "win_ratio_metric"),
     "bridge": ("family", "setting", "dimension", "n", "rho", "exact", "decision_kappa", "reversals", "claim"),
-    "rating_metric": ("family", "setting", "dimension", "n", "rho", "tau", "p_corrected", "claim", "model_rho"),
+    "rating_metric": ("family", "setting", "dimension", "n", "rho", "rho_ceiling", "tau", "p_corrected", "claim", "model_rho"),
     "rating_models": ("family", "setting", "dimension", "model", "n", "mean"),
     "disagreements": ("family", "dimension", "scene", "model_a", "model_b", "label", "decision", "delta"),
     "consensus": ("family", "dimension", "scene", "model_a", "model_b", "label", "n_votes", "status"),

@@ -151,7 +151,8 @@ def read_bridge(table: pd.DataFrame, plan: Plan) -> str:
     """Rank alignment, decisions and reversals pair by pair."""
     known = table[table["rho"].notna()] if "rho" in table else table
     if len(known) == 0:
-        return "No pair has a human label and two scores, so there is no bridge to read."
+        reasons = [text.split("; ")[0] for text in table["reason"].unique() if text] if len(table) else []
+        return f"Metric and people cannot be compared pair by pair: {listing(reasons, 2) or 'no pair has a label and two scores'}."
     named = known["dimension"]
     if known["setting"].nunique() > 1:
         named = named + " in " + known["setting"].replace(SETTINGS)
@@ -159,11 +160,14 @@ def read_bridge(table: pd.DataFrame, plan: Plan) -> str:
     described = claimed(
         known, lambda r: f"{r['name']} (rho {number(r['rho'])} of at most {number(r['rho_ceiling'])}, n {int(r['n'])})"
     )
+    bare = known[~known["claim"].isin([SUPPORTED, NOT_SUPPORTED])]
+    unclaimed = [f"{r['name']} (rho {number(r['rho'])}, n {int(r['n'])})" for _, r in bare.iterrows()]
+    described += f" No interval and no claim for {listing(unclaimed)}." if unclaimed else ""
     reversals = ", ".join(f"{r['name']} {int(r['reversals'])}/{int(r['n'])}" for _, r in known.iterrows())
     return (
-        f"Pair by pair: {described} Opposite decisions outside the tie band: {reversals}. The largest rho is below 1 because "
-        f"people's labels are tied and people disagree. Hold-out rho is on {plan.holdout.fraction:.0%} of the scenes, chosen by "
-        "name before scores were read; with few held-out pairs it is a check of direction, not of size."
+        f"Pair by pair: {described.strip()} Opposite decisions outside the tie band: {reversals}. The largest rho is below 1 "
+        f"because people's labels are tied and people disagree. Hold-out rho is on {plan.holdout.fraction:.0%} of the scenes, "
+        "chosen by name before scores were read; with few held-out pairs it is a check of direction, not of size."
     )
 
 
@@ -220,9 +224,12 @@ def read_annotators(table: pd.DataFrame) -> str:
     text = f"Annotators agree with the majority of the others on {known['agreement'].min():.0%} to {known['agreement'].max():.0%} "
     text += "of shared items."
     names = [f"{r['annotator']} ({r['agreement']:.0%}, {r['family']})" for _, r in low.iterrows()]
-    text += (
-        f" Clearly below their family's median: {listing(names)}." if names else " None lies clearly below their family's median."
-    )
+    if names:
+        text += f" Clearly below their family's median: {listing(names)}."
+    elif known["high"].notna().any():
+        text += " None lies clearly below their family's median."
+    else:
+        text += " Too few scenes to say who lies below the others."
     cycles = int(table["circular_triads"].sum())
     return text + (f" {cycles} circular triads (A over B over C over A)." if cycles else "")
 
@@ -267,7 +274,8 @@ def read_strengths(table: pd.DataFrame, plan: Plan) -> str:
 
 def read_win_ratios(table: pd.DataFrame) -> str:
     wide = float((table["high_human"] - table["low_human"]).median())
-    return f"Win ratios of people and metric over the same pairs, ties half; people's intervals are {wide:.2f} wide in the median."
+    width = "there are too few scenes for intervals" if np.isnan(wide) else f"people's intervals are {wide:.2f} wide in the median"
+    return f"Win ratios of people and metric over the same pairs, ties half; {width}."
 
 
 def read_disagreements(table: pd.DataFrame) -> str:

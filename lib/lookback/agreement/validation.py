@@ -18,7 +18,8 @@ ITEM = ["family", "benchmark", "setting", "dimension", "question", "model_a", "c
 def check_ratings(ratings: pd.DataFrame, plan: Plan, clips: pd.DataFrame | None = None) -> pd.DataFrame:
     """The votes the plan analyses, one row each: pairs in one canonical order, labels as `Plan.categories` has them.
 
-    Adds family, kind, role, question and item. `clips` (benchmark, setting, model_id, clip_id) makes unknown clips an error.
+    Adds family, kind, role, question and item; `attrs["dropped"]` says how many votes went and why. `clips` (benchmark, setting,
+    model_id, clip_id) makes unknown clips an error.
     Raises ContractError with every problem on its own line.
     """
     if ratings.empty:
@@ -33,13 +34,15 @@ def check_ratings(ratings: pd.DataFrame, plan: Plan, clips: pd.DataFrame | None 
     votes["kind"] = votes["family"].map({name: f.kind for name, f in plan.families.items()})
     votes["role"] = votes["family"].map({name: f.role for name, f in plan.families.items()})
     votes = _canonical(votes.assign(label=_labels(votes, plan)), plan)
-    votes, problems = _repeats(votes, plan)
+    votes, dropped, problems = _repeats(votes, plan)
     if problems:
         raise ContractError("\n".join(problems))
     if votes.empty:
         raise ContractError("no vote is left: every annotator contradicts itself when the sides are swapped; check the votes")
     votes["item"] = votes.groupby(ITEM, sort=True, dropna=False).ngroup()
-    return votes.sort_values(["item", "annotator"], ignore_index=True)
+    votes = votes.sort_values(["item", "annotator"], ignore_index=True)
+    votes.attrs["dropped"] = dropped
+    return votes
 
 
 def _families(votes: pd.DataFrame, plan: Plan) -> pd.Series:
@@ -146,8 +149,9 @@ def _canonical(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return votes
 
 
-def _repeats(votes: pd.DataFrame, plan: Plan) -> tuple[pd.DataFrame, list[str]]:
-    problems = []
+def _repeats(votes: pd.DataFrame, plan: Plan) -> tuple[pd.DataFrame, dict[str, int], list[str]]:
+    """(votes that stay, how many went and why, problems)."""
+    problems, given = [], len(votes)
     key = [*ITEM, "annotator"]
     doubled = votes.duplicated([*key, "swapped"], keep=False)
     if doubled.any() and plan.duplicates == "error":
@@ -157,6 +161,7 @@ def _repeats(votes: pd.DataFrame, plan: Plan) -> tuple[pd.DataFrame, list[str]]:
     votes = (
         votes.sort_values("time", kind="stable", na_position="first").drop_duplicates([*key, "swapped"], keep="last").sort_index()
     )
+    once = len(votes)
     labels = votes.groupby(key, dropna=False)["label"].transform("nunique")
     torn = labels > 1
     if torn.any() and plan.contradictions == "error":
@@ -164,4 +169,11 @@ def _repeats(votes: pd.DataFrame, plan: Plan) -> tuple[pd.DataFrame, list[str]]:
         names = ", ".join(f"{name} ({count // 2} pairs)" for name, count in who.head(3).items())
         advice = "check these annotators, or set contradictions: drop"
         problems.append(f"{_rows(torn)}: annotators contradict themselves when the sides are swapped: {names}; {advice}")
-    return votes[~torn].drop_duplicates(key).copy(), problems
+    kept = votes[~torn].drop_duplicates(key).copy()
+    contradicting = int(torn.sum())
+    dropped = {
+        "replaced by the same person's later vote (duplicates)": given - once,
+        "contradicting the same person's vote on the swapped pair (contradictions)": contradicting,
+        "repeating the same person's vote on the swapped pair": once - contradicting - len(kept),
+    }
+    return kept, dropped, problems

@@ -22,7 +22,7 @@ def power(
     alpha: Annotated[float, typer.Option(help="Level of the two-sided test.")] = 0.05,
     wanted: Annotated[float, typer.Option("--power", help="The power that is wanted.")] = 0.8,
     studies: Annotated[int, typer.Option(help="How many studies are simulated for each number.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the simulation.")] = 0,
 ) -> None:
     """Simulate a planned pairwise study: its pairs and votes, its design effect, its power, the smallest difference it finds."""
     from lookback.agreement.power import power_lines

@@ -11,9 +11,10 @@ import pandas as pd
 from lookback.agreement.plan import Plan
 from lookback.agreement.reading import add_claims, claimed, interval, listing, number
 from lookback.agreement.tables.metric import GROUP, usable
-from lookback.agreement.votes import annotator_matrix, clusters_of
+from lookback.agreement.votes import annotator_matrix, both_orders, clusters_of, packed_matrix
 from lookback.errors import NotScorable
 from lookback.stats import bootstrap_ci, rank_agreement, spearman
+from lookback.stats.ceiling import noise_ceiling
 from lookback.stats.intervals import measure_row
 from lookback.stats.rating_scales import icc, kendall
 
@@ -52,10 +53,11 @@ def rating_models_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def rating_metric_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+def rating_metric_table(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Per family, setting and dimension with a metric: Spearman's rho and Kendall's tau-b of the score with the mean rating.
 
-    `model_rho` compares the means of the models. Scores where less is better are turned first, so agreement is always positive.
+    `rho_ceiling` is what a perfect score could reach, since the votes on an item differ. `model_rho` compares the means of the
+    models. Scores where less is better are turned first, so agreement is always positive.
     """
     rows = []
     for keys, own in units[units["kind"] == "rating"].groupby(GROUP, sort=True):
@@ -66,7 +68,10 @@ def rating_metric_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         score, rating = both["decision"].to_numpy(dtype=float), both["label"].to_numpy(dtype=float)
         row: dict[str, Any] = {**dict(zip(GROUP, keys, strict=True)), "metric": metric, "n": len(both)}
         row |= {"n_clusters": both["cluster"].nunique()}
-        drawn: dict[str, Any] = {"clusters": both["cluster"], **plan.drawn}
+        drawn: dict[str, Any] = {"clusters": both["cluster"].to_numpy(), **plan.drawn}
+        if plan.turns(str(keys[0])):
+            score, rating = np.append(score, -score), np.append(rating, -rating)
+            drawn["clusters"] = np.tile(drawn["clusters"], 2)
         reasons, notes = [], []
         for name, correlate in (("rho", spearman), ("tau", kendall)):
             try:
@@ -76,13 +81,26 @@ def rating_metric_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
             except NotScorable as missing:
                 row |= dict.fromkeys((name, f"{name}_low", f"{name}_high", f"{name}_p"), np.nan)
                 reasons.append(f"{name}: {missing}")
-        row |= _model_level(both)
+        row |= _ceiling(votes[votes["item"].isin(both["item"])], plan) | _model_level(both)
         rows.append({**row, "reason": "; ".join(reasons), "note": "; ".join(dict.fromkeys(filter(None, notes)))})
     if not rows:
         return pd.DataFrame()
     numbers = [f"{name}{end}" for name in ("rho", "tau") for end in ("", "_low", "_high")]
     table = pd.DataFrame(rows).drop(columns="tau_p").astype(dict.fromkeys((*numbers, "rho_p"), float))
     return add_claims(table, plan, p="rho_p")
+
+
+def _ceiling(votes: pd.DataFrame, plan: Plan) -> dict[str, Any]:
+    """The noise ceiling of rho from the votes on the items that are compared."""
+    if votes.empty:
+        return {"rho_ceiling": np.nan, "rho_ceiling_low": np.nan, "rho_ceiling_high": np.nan}
+    family = str(votes["family"].iloc[0])
+    matrix = both_orders(packed_matrix(votes)) if plan.turns(family) else packed_matrix(votes)
+    cluster = plan.clusters.metric if plan.clusters.metric != "annotator" else "scene"
+    clusters = clusters_of(votes, matrix.index, cluster)
+    categories = plan.categories(family)
+    found = measure_row(lambda: noise_ceiling(matrix, categories, clusters=clusters, confidence=plan.confidence), "rho_ceiling")
+    return {"rho_ceiling": found["value"], "rho_ceiling_low": found["low"], "rho_ceiling_high": found["high"]}
 
 
 def _model_level(units: pd.DataFrame) -> dict[str, Any]:
@@ -133,11 +151,16 @@ def read_rating_models(table: pd.DataFrame) -> str:
 def read_rating_metric(table: pd.DataFrame, plan: Plan) -> str:
     known = table[table["rho"].notna()]
     if known.empty:
-        return "No item has both a mean rating and a score: " + listing(table["reason"].unique().tolist(), 2) + "."
+        return "Metric and ratings cannot be compared: " + listing(table["reason"].unique().tolist(), 2) + "."
     described = claimed(
-        known, lambda r: f"{r['dimension']} (rho {number(r['rho'])}, {interval(r['rho_low'], r['rho_high'])}, n {r['n']})"
+        known,
+        lambda r: (
+            f"{r['dimension']} (rho {number(r['rho'])}, {interval(r['rho_low'], r['rho_high'])}, of at most "
+            f"{number(r['rho_ceiling'])}, n {r['n']})"
+        ),
     )
     bare = known[known["rho_low"].isna()]
-    text = f"Does the score rise with the mean rating? Spearman's rho over items, intervals by {plan.clusters.metric}. {described}"
+    text = f"Does the score rise with the mean rating? Spearman's rho over items, intervals by {plan.clusters.metric}."
+    text += f" {described}" if described else ""
     text += "".join(f" No interval for {r['dimension']} (rho {number(r['rho'])}): {r['note']}." for _, r in bare.iterrows())
-    return text.rstrip() + " Ratings have noise: a perfect score could not reach 1 (see the ICC of the mean rating)."
+    return text + " The largest rho is below 1 because people's ratings of one item differ."

@@ -72,12 +72,16 @@ def read_main(table: pd.DataFrame) -> str:
     return f"{people} Metric or judge against people: {listing(shown)}. The table's script recomputes it from the exported votes."
 
 
-def point_measure(units: pd.DataFrame, kind: str, ties: Ties) -> float:
-    """The main measure of labelled and scored units, without an interval; NaN where it is undefined."""
+def point_measure(units: pd.DataFrame, kind: str, ties: Ties, turned: bool) -> float:
+    """The main measure of labelled and scored units, without an interval; NaN where it is undefined.
+
+    `turned` counts rated pairs in both orders.
+    """
     if units.empty:
         return np.nan
     if kind == "rating":
-        return float(_rho(units["label"], units["decision"]))
+        label, score = (units[name].to_numpy(dtype=float) for name in ("label", "decision"))
+        return float(_rho(np.append(label, -label), np.append(score, -score)) if turned else _rho(label, score))
     if kind == "preference":
         codes = pair_codes(units, None)
         ratios = [_ratio(*win_terms(codes, units[column].to_numpy(dtype=np.int64), ties)) for column in ("label", "decision")]
@@ -97,17 +101,33 @@ def _rho(first: Any, second: Any) -> float:
 
 
 def sensitivity_table(votes: pd.DataFrame, scores: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """The main measure under the plan and under each other rule for ties and majorities, one rule changed at a time."""
+    """The main measure under the plan and under each other rule for ties and majorities, one rule changed at a time.
+
+    Empty where a rule does not touch the kind of vote: a mean rating knows no ties and no majority.
+    """
     columns = {}
     for name, variant in variants(plan).items():
         units = attach_scores(analysis_units(votes, variant), scores, variant)
         known = units[units["label"].notna() & units["decision"].notna()]
         groups = known.groupby(GROUP, sort=True)
         columns[name] = pd.Series(
-            {key: point_measure(own, str(key[1]), variant.win_ratio_ties) for key, own in groups}, dtype=float
+            {key: point_measure(own, str(key[1]), variant.win_ratio_ties, variant.turns(str(key[0]))) for key, own in groups},
+            dtype=float,
         )
     table = pd.DataFrame(columns)
-    return table.rename_axis(index=GROUP).reset_index() if len(table) else pd.DataFrame()
+    if table.empty:
+        return pd.DataFrame()
+    table = table.rename_axis(index=GROUP).reset_index()
+    for rule in columns:
+        table[rule] = table[rule].where(table["kind"].map(lambda kind, rule=rule: _touches(rule, kind)))
+    return table
+
+
+def _touches(rule: str, kind: str) -> bool:
+    """Whether a rule of `variants` can change the labels or the measure of this kind of vote."""
+    if kind == "preference" or rule.startswith(("as_planned", "min_votes")):
+        return True
+    return kind != "rating" and not rule.startswith(("ties", "split"))
 
 
 def variants(plan: Plan) -> dict[str, Plan]:
@@ -130,7 +150,7 @@ def variants(plan: Plan) -> dict[str, Plan]:
 
 
 def read_sensitivity(table: pd.DataFrame) -> str:
-    rules = [c for c in table if c not in (*GROUP, "as_planned")]
+    rules = [c for c in table if c not in (*GROUP, "as_planned") and table[c].notna().any()]
     change = (table[rules].sub(table["as_planned"], axis=0)).abs()
     if not change.notna().any(axis=None):
         return "The main measure is undefined under these rules, so its sensitivity is unknown."

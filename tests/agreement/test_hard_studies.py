@@ -1,0 +1,87 @@
+"""Studies with little or odd data: every vote that goes is counted, nobody is accused, no reading says what is not so."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from lookback.agreement import analyse
+from lookback.agreement.plan import Plan, load_plan
+from lookback.agreement.validation import check_ratings
+from lookback.cli.study import example
+
+
+@pytest.fixture
+def given(tmp_path):
+    """(votes, scores, plan) of an example, quickly analysed."""
+
+    def read(kind: str, **changes: object) -> tuple[pd.DataFrame, pd.DataFrame, Plan]:
+        (tmp_path / "plan.yaml").write_text(example(kind, "plan"))
+        plan = load_plan(tmp_path / "plan.yaml").model_dump(mode="json") | {"resamples": 100, **changes}
+        votes = pd.read_csv(io.StringIO(example(kind, "votes")), dtype=str, keep_default_na=False)
+        scores = pd.read_csv(io.StringIO(example(kind, "scores"))).fillna({"setting": "", "reason": ""})
+        return votes, scores, Plan.model_validate(plan)
+
+    return read
+
+
+def test_votes_that_contradict_or_repeat_each_other_are_counted(given):
+    votes, _, plan = given("pairwise", contradictions="drop", duplicates="keep_last", estimands=["agreement"])
+    sides = {"model_a": "model_b", "model_b": "model_a"}
+    again = votes[votes["label"] == "B"].head(3).rename(columns=sides)  # swapped, the same label: a contradiction
+    same = votes[votes["label"] == "tie"].head(2).rename(columns=sides)  # swapped, still a tie: a repeat
+    twice = votes[votes["label"] == "B"].tail(1)
+    read = analyse(pd.concat([votes, again, same, twice], ignore_index=True), None, plan)["exclusions"].attrs["reading"]
+    assert "Votes left out: 1 replaced by the same person's later vote (duplicates)" in read
+    assert "6 contradicting the same person's vote on the swapped pair (contradictions)" in read
+    assert "2 repeating the same person's vote on the swapped pair." in read
+    assert "Votes left out" not in analyse(votes, None, plan)["exclusions"].attrs["reading"]
+
+
+def test_two_scenes_accuse_nobody_and_claim_nothing(given):
+    votes, scores, plan = given("pairwise")
+    tables = analyse(votes[votes["scene"].isin(["kitchen", "beach"])], scores, plan)
+    people = tables["annotators"]
+    assert people[["low", "high"]].isna().all(axis=None) and people["reason"].str.contains("fewer than 5 scenes").all()
+    assert people.attrs["reading"].endswith("Too few scenes to say who lies below the others.")
+    assert "too few scenes for intervals" in tables["win_ratios"].attrs["reading"]
+    assert "No interval and no claim for consistency (rho " in tables["bridge"].attrs["reading"]
+
+
+def test_all_ties_and_constant_scores_are_called_what_they_are(given):
+    votes, scores, plan = given("pairwise")
+    ties = analyse(votes.assign(label="tie"), scores, plan)["bridge"].attrs["reading"]
+    assert ties.startswith("Metric and people cannot be compared pair by pair: rho: undefined: Spearman's rho is 0/0")
+    votes, scores, plan = given("rating", estimands=["agreement", "rating"])
+    constant = analyse(votes, scores.assign(value=1.0, reason=""), plan)["rating_metric"].attrs["reading"]
+    assert constant.startswith("Metric and ratings cannot be compared: rho: undefined")
+
+
+def test_one_rater_is_no_agreement(given):
+    votes, scores, plan = given("rating", estimands=["agreement", "rating"])
+    read = analyse(votes[votes["annotator"] == "ann"], scores, plan)["main"].attrs["reading"]
+    assert read.startswith("How far people agree is not known: no item has two votes to compare. No metric or judge")
+
+
+def test_the_ceiling_of_rho_with_ratings_counts_how_far_raters_differ(given):
+    votes, scores, plan = given("rating", estimands=["agreement", "rating"])
+    row = analyse(votes, scores, plan)["rating_metric"].iloc[0]
+    own = check_ratings(votes, plan)
+    own = own[own.groupby("item")["label"].transform("size") >= 2]
+    # one-way analysis of variance of the votes' mid-ranks, by hand: sqrt of ICC(1,k)
+    ranks = own["label"].astype(float).rank().groupby(own["item"])
+    within = ranks.apply(lambda r: ((r - r.mean()) ** 2).sum()).sum() / (len(own) - ranks.ngroups)
+    every = own["label"].astype(float).rank()
+    between = (ranks.size() * (ranks.mean() - every.mean()) ** 2).sum() / (ranks.ngroups - 1)
+    assert row["rho_ceiling"] == pytest.approx(np.sqrt(1 - within / between), abs=1e-9)
+    assert row["rho_ceiling_low"] < row["rho_ceiling"] < row["rho_ceiling_high"] < 1
+
+
+@pytest.mark.parametrize(("kind", "named"), [("rating", "(min votes 3)"), ("trigger", "(rule plurality, min votes 3, every vote)")])
+def test_only_rules_that_touch_the_votes_count_as_robustness(given, kind, named):
+    votes, scores, plan = given(kind, estimands=["agreement", kind])
+    table = analyse(votes, scores, plan)["sensitivity"]
+    assert f"changed at a time {named}" in table.attrs["reading"]
+    assert table["as_planned"].notna().all() and table[["ties_drop", "split_tie"]].isna().all(axis=None)
