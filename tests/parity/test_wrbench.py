@@ -52,6 +52,7 @@ def test_other_settings_than_the_released_ones_show(monkeypatch):
 def test_visual_integrity_of_real_clips_equals_the_released_program(monkeypatch):
     monkeypatch.setattr(parity, "CLIPS", 1)
     rows = list(parity.integrity_rows(PEER, CLIPS))
+    assert all("random DINOv2" in row.note for row in rows)  # a reader must see that it is not the released network
     assert len(rows) == (2 if CLIPS.is_dir() else 1)
     assert [row for row in rows if row.verdict != "equal"] == []
 

@@ -30,7 +30,7 @@ def parity(
     peer: Annotated[str, typer.Option(help="The folder of the released program (its checkout).")],
     clips: Annotated[
         str,
-        typer.Option(help="A folder of clips to compare on, too (a few of them are used); only small made-up clips when left out."),
+        typer.Option(help="A folder of clips to compare on, too (a few are used); made-up clips alone when left out."),
     ] = "",
     json_: Json = False,
 ) -> None:

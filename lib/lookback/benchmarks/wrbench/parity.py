@@ -292,7 +292,8 @@ def integrity_rows(peer: Path, clips: Path | None) -> Iterator[ParityRow]:
         released = run_released(peer, INTEGRITY, inputs, folders=SOURCE)
         for place, video in enumerate(videos):
             ours = _our_integrity(video, folder / "dinov2")
-            yield released.row("visual_integrity", video.name, ours, f"score{place}", INTEGRITY_TOLERANCE)
+            note = released.note(f"score{place}") or "a small random DINOv2 on both sides"
+            yield released.row("visual_integrity", video.name, ours, f"score{place}", INTEGRITY_TOLERANCE, note)
 
 
 def _tiny_dinov2(folder: Path) -> None:
