@@ -125,8 +125,8 @@ def judge_beside_people(
 
 def _turned(declared: list[Label]) -> Codes:
     """The code of the opposite preference for every code, and MISSING for MISSING."""
-    opposite = [-sign for sign in preference_sign(declared).tolist()]
-    return np.append(code_labels(np.array(opposite), preference_sign(declared).tolist()), MISSING)
+    signs = preference_sign(np.array(declared))
+    return np.append(code_labels(-signs, signs.tolist()), MISSING)
 
 
 def _share_rows(cells: _Cells, answers: Codes, groups: Codes, n: int, confidence: float) -> list[dict[str, object]]:

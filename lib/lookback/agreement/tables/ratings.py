@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def rating_models_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     for keys, own in single.groupby([*GROUP, "model_a"], sort=True):
         named = dict(zip([*GROUP, "model"], keys, strict=True))
         values = own["label"].to_numpy(dtype=float)
-        estimate = measure_row(lambda v=values, c=own["cluster"]: bootstrap_ci(v, clusters=c, **plan.drawn), "mean")
+        estimate = measure_row(partial(bootstrap_ci, values, clusters=own["cluster"], **plan.drawn), "mean")
         rows.append({**named, "n": len(own), "mean": estimate["value"], **{k: estimate[k] for k in ("low", "high", "reason")}})
     return pd.DataFrame(rows)
 

@@ -140,7 +140,7 @@ def variants(plan: Plan) -> dict[str, Plan]:
     if plan.aggregate == "votes":
         by_scene = plan.clusters.model_copy(update={"metric": "scene"})  # a majority belongs to no annotator
         return {**found, "majority": plan.model_copy(update={"aggregate": "majority", "clusters": by_scene})}
-    changed = {
+    changed: dict[str, dict[str, Any]] = {
         f"rule_{other_rule}": {"rule": other_rule},
         f"split_{other_split}": {"split": other_split},
         f"min_votes_{majority.min_votes + 1}": {"min_votes": majority.min_votes + 1},
