@@ -10,6 +10,7 @@ from lookback import curation
 from lookback.clips import clips_from_frame
 from lookback.curation import collect
 from lookback.errors import ContractError
+from lookback.extraction.run import extract_run
 from lookback.hashcache import HashCache
 from lookback.params.load import validate as make_params
 from lookback.tables import check_table
@@ -187,3 +188,18 @@ def test_hash_cache_knows_frame_folders_and_merges_what_others_learnt(project, t
     assert HashCache.of_project().known_content(folder) == content_hash(folder)
     (folder / "00001.png").unlink()
     assert HashCache.of_project().known_content(folder) == ""
+
+
+def test_no_estimate_stands_in_for_a_named_pose_file_that_is_refused(project, tmp_path):
+    """One file is broken, one is gone; the clips say so, and extraction gives the reason unless the run names a backend."""
+    root = mbench(tmp_path / "a")
+    broken, gone = (next((root / f"models/wan/artifacts/{name}").rglob("results.npz")) for name in ("object", "human"))
+    np.savez(broken, extrinsics=np.full((FRAMES, 3, 4), np.nan))
+    gone.unlink()
+    found = run([{"root": str(root)}])
+    told = {clip.subset: clip.extras.get("refused_files", {}) for clip in clips_from_frame(found.clips)}
+    assert "not finite" in told["object"]["pose"] and "does not exist" in told["human"]["pose"] and told["causal"] == {}
+    params = make_params({"run": "x", "output": str(tmp_path / "out"), "workers": 1, "extraction": {"roles": ["pose"]}}, "test")
+    artifacts, _ = extract_run(params, rows(found.clips, subset="object"))
+    (pose,) = artifacts.to_dict("records")
+    assert pose["reason"] == "invalid_input" and "is refused" in pose["detail"] and "not finite" in pose["detail"]

@@ -15,6 +15,7 @@ from lookback.curation.segments import clipped
 from lookback.errors import ContractError
 from lookback.hashcache import HashCache
 from lookback.layouts import Reading, apply_filters, read
+from lookback.layouts.reading import ClipRef, refused
 from lookback.layouts.filters import segment_key
 from lookback.params import RunParams
 from lookback.params.stages import Source
@@ -39,7 +40,7 @@ def collect(params: RunParams, sources: list[Source]) -> Collected:
     """Read all sources of a run and inspect every clip once. Unchanged files are not hashed or decoded again."""
     readings = apply_filters([read(source) for source in sources], params.curation.filters)
     _refuse_shared_keys(readings)
-    jobs = [(reading, clip) for reading in readings for clip in reading.clips]
+    jobs = [(reading, _with_refusals(clip, reading)) for reading in readings for clip in reading.clips]
     hashes = HashCache.of_project()
     cache = Cache(ArtifactStore(params.paths.artifacts), producer())
     tasks = [ClipToInspect(clip, _known(hashes, clip), cache) for _, clip in jobs]
@@ -58,6 +59,15 @@ def collect(params: RunParams, sources: list[Source]) -> Collected:
     for reading in readings:
         rows.rejected += reading.rejected
     return rows.tables([note for reading in readings for note in reading.notes])
+
+
+def _with_refusals(clip: Clip, reading: Reading) -> Clip:
+    """The clip with a note for every file that was named for it and that its reader refused."""
+    item = ClipRef.of(clip)
+    for violation in reading.violations:
+        if violation.item == item and not violation.kept:
+            clip = refused(clip, violation)
+    return clip
 
 
 def _workers(tasks: list[ClipToInspect], most: int) -> int:

@@ -15,7 +15,7 @@ from lookback.curation.camera_files import CameraFiles, check_given_files, inspe
 from lookback.curation.probing import Cache, Facts, facts_of
 from lookback.curation.segments import segments_of
 from lookback.errors import MediaError, Reason
-from lookback.layouts.reading import Breach, ClipRef, Findings, Violation, emptied
+from lookback.layouts.reading import Breach, ClipRef, Findings, Violation, emptied, refused
 from lookback.media import content_hash, probe
 from lookback.paths import resolve
 from lookback.registry import BENCHMARKS
@@ -80,7 +80,7 @@ def _inspect(task: ClipToInspect) -> Inspection:
     _check_mirror(clip, findings, item)
     for violation in findings.violations:
         if violation.concerns and not violation.kept:
-            clip = emptied(clip, violation.concerns)
+            clip = refused(emptied(clip, violation.concerns), violation)
     clip = clip.model_copy(update={"camera": BENCHMARKS.get(clip.benchmark).camera_request(clip)})
     screen = _screen(clip, facts, truth, cameras, findings)
     return Inspection(clip, digest, screen, segments_of(clip, facts.cuts), findings.violations)

@@ -19,6 +19,7 @@ from lookback.errors import BackendUnavailable, ContractError, Reason, UsageErro
 from lookback.executors import WorkerDied, executor_of
 from lookback.extraction.identity import GT_ROLES, can_be_read, changed_since_curation, input_hash, producer_of, truth_as_clip
 from lookback.extraction.onepass import Made, extract_clip, rounds
+from lookback.layouts.reading import REFUSED
 from lookback.params import RunParams
 from lookback.progress import track
 from lookback.registry import BACKENDS, METRICS, BackendSpec, backends_of
@@ -157,6 +158,10 @@ def _look_up(clip: Clip, roles: Sequence[str], params: RunParams) -> _Found:
     store, found = ArtifactStore(params.paths.artifacts), _Found({}, {}, {})
     specs: dict[str, BackendSpec] = {}
     for role in roles:
+        if (why := clip.extras.get(REFUSED, {}).get(role)) and role not in params.extraction.backends:
+            detail = f"the file that was named for this clip is refused: {why}; mend it, or name a backend of the role '{role}'"
+            found.rows[role] = _row(clip, role, None, "", Made(None, str(Reason.INVALID_INPUT), detail))
+            continue
         try:
             specs[role] = backend_for(role, clip, params)
         except BackendUnavailable as error:

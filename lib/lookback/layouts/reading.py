@@ -139,3 +139,16 @@ def emptied(clip: Clip, name: str) -> Clip:
     if f"{name}_format" in Clip.model_fields:
         changes[f"{name}_format"] = None
     return clip.model_copy(update=changes)
+
+
+REFUSED = "refused_files"  # in `extras` of a clip: role -> why the file that was named for it cannot be used
+
+
+def refused(clip: Clip, violation: Violation) -> Clip:
+    """The clip with a note about a named file that cannot be used, so that no estimate stands in for it without a word."""
+    concerns = violation.concerns
+    role = "pose" if concerns == "poses" else concerns.removeprefix("files.") if concerns.startswith("files.") else ""
+    if not role:
+        return clip
+    notes = {**clip.extras.get(REFUSED, {}), role: f"{violation.field} {violation.problem}"}
+    return clip.model_copy(update={"extras": {**clip.extras, REFUSED: notes}})
