@@ -15,8 +15,8 @@ from lookback.curation.segments import clipped
 from lookback.errors import ContractError
 from lookback.hashcache import HashCache
 from lookback.layouts import Reading, apply_filters, read
-from lookback.layouts.reading import ClipRef, refused
 from lookback.layouts.filters import segment_key
+from lookback.layouts.reading import ClipRef, refused
 from lookback.params import RunParams
 from lookback.params.stages import Source
 from lookback.paths import resolve

@@ -125,11 +125,7 @@ def judge_beside_people(
 
 def _turned(declared: list[Label]) -> Codes:
     """The code of the opposite preference for every code, and MISSING for MISSING."""
-<<<<<<< HEAD
     signs = preference_sign(np.array(declared, dtype=object))
-=======
-    signs = preference_sign(np.array(declared))
->>>>>>> revp
     return np.append(code_labels(-signs, signs.tolist()), MISSING)
 
 
