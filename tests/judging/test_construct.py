@@ -114,5 +114,13 @@ def test_an_answer_that_cannot_be_used_is_one_line(spoilt, problem, videos, tmp_
 
 
 def test_a_judge_that_does_not_look_is_refused(videos, tmp_path):
-    result = CliRunner().invoke(app, ["construct", str(videos), "--output", str(tmp_path / "set"), "--vlm-judge", "geometric"])
+    result = CliRunner().invoke(
+        app, ["construct", str(videos), "--output", str(tmp_path / "set"), "--vlm-judge", "geometric", "--vlm-model", "m"]
+    )
     assert "does not look at frames" in str(result.exception)
+
+
+@pytest.mark.parametrize(("folder", "more", "problem"), [("nowhere", (), "no such folder"), ("videos", (), "--vlm-model")])
+def test_a_wrong_call_names_what_is_missing_before_anybody_is_asked(videos, tmp_path, folder, more, problem):
+    result = CliRunner().invoke(app, ["construct", str(tmp_path / folder), "--output", str(tmp_path / "set"), *more])
+    assert result.exit_code == 1 and problem in str(result.exception) and not (tmp_path / "set").exists()

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lookback.cli.choices import ChoosingCommand
+from lookback.errors import UsageError
 from lookback.names import one_line
 from lookback.paths import portable
 
@@ -37,6 +38,10 @@ def construct(
         kept, removed, waiting = builder.apply_review(Path(output))
         print(f"{len(kept)} kept, {len(removed)} removed, {len(waiting)} not reviewed yet")
         return
+    if not Path(videos).is_dir():
+        raise UsageError(f"{videos}: there is no such folder of source videos")
+    if vlm_judge != "replay" and not vlm_model:
+        raise UsageError("No model is named that looks at the videos; give --vlm-model (and --vlm-base-url for a server)")
     judging: dict[str, object] = {
         "judge": vlm_judge,
         "model": vlm_model,

@@ -190,14 +190,25 @@ def _clip_rows(clip: ComparedClip, found: dict[str, list[Item]], released: Relea
             yield _row(released, f"{name} {item.phase}".strip(), clip, item, column_of_phase, 1.0, tolerance)
 
 
+# what serves both sides in place of a model that is not here
+STAND_INS = {
+    "visual_quality": "a formula of the pixels on both sides",
+    "image_reward": "a formula of the pixels on both sides",
+    "motion_smoothness": "a small random RAFT on both sides",
+    "object_identity": "a small random DINOv2 on both sides",
+    "geo3d": "a small random Depth-Anything on both sides",
+    "camera_controllability": "given poses on both sides, not MapAnything's",
+}
+
+
 def _row(
     released: Released, metric: str, clip: ComparedClip, item: Item, column: str, factor: float, tolerance: float
 ) -> ParityRow:
     value = None if item.value is None else factor * item.value
-    note = f"ours: {item.detail}" if item.reason == Reason.BACKEND_UNAVAILABLE else ""
+    note = f"ours: {item.detail}" if item.reason == Reason.BACKEND_UNAVAILABLE else STAND_INS.get(metric, "")
     name = f"{clip.folder_name} {column}"
     if name not in released.arrays:
-        note = note or released.notes.get("program ran", "")
+        note = released.notes.get("program ran", "") or note
     return released.row(f"memobench.{metric}", clip.case, value, name, tolerance, note)
 
 
