@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookback.artifacts.base import Array, Fact, FrameRows
-from lookback.errors import NotScorable, Reason
 
 Measure = Literal["sharpness", "musiq", "clipiqa"]
 
@@ -67,12 +66,6 @@ class Quality(FrameRows):
     sharpness: Annotated[NDArray[np.float32] | None, Array("N", "variance of the Laplacian")] = None
     musiq: Annotated[NDArray[np.float32] | None, Array("N", "MUSIQ-SPAQ, about 0 to 100")] = None
     clipiqa: Annotated[NDArray[np.float32] | None, Array("N", "CLIP-IQA+, 0 to 1")] = None
-
-    def measures(self, *names: Measure) -> list[NDArray[np.float32]]:
-        """The named measures; NotScorable when the backend does not give one. Sharpness does not replace the others."""
-        if missing := [name for name in names if getattr(self, name) is None]:
-            raise NotScorable(Reason.BACKEND_UNAVAILABLE, f"{' and '.join(missing)} need the pyiqa extra; see lookback doctor")
-        return [getattr(self, name) for name in names]
 
     def problem(self) -> str:
         return "it has no measure" if all(getattr(self, name) is None for name in get_args(Measure)) else ""
