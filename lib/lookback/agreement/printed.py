@@ -10,7 +10,7 @@ import pandas as pd
 MOST_COLUMNS = 8
 # the columns that matter most, per table; other tables show their first ones
 SHOWN: dict[str, tuple[str, ...]] = {
-    "main": ("family", "setting", "dimension", "n_items", "ac1", "alpha", "measure", "value"),
+    "main": ("family", "setting", "dimension", "n_items", "coefficient", "people", "measure", "value", "icc_1", "alpha"),
     "exclusions": ("family", "setting", "dimension", "items", "not_judgeable", "too_few_votes", "split", "one_rater", "no_score"),
     "joins": ("family", "metric", "asked", "found", "first_without_score", "scores", "used", "first_unused_score"),
     "agreement": ("family", "setting", "dimension", "n_items", "percent", "ac1", "ac2", "alpha", "kappa"),
