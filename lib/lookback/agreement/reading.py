@@ -274,7 +274,7 @@ def read_power(table: pd.DataFrame) -> str:
         parts.append(text + f"; the median pair of models has {int(row['decided_pairs_now'])} decided pairs per dimension now")
     text = "To tell two models apart, with this study's ties and clustering: " + "; ".join(parts) + "."
     unknown = table.loc[table["reason"] != "", ["family", "setting"]].drop_duplicates()
-    names = [f"{row.family} {row.setting}" for row in unknown.itertuples()]
+    names = [f"{row.family} {row.setting}".strip() for row in unknown.itertuples()]
     return text + (f" Too few scenes to see clustering in {listing(names)}: there the numbers are lower bounds." if names else "")
 
 
