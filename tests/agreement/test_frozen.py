@@ -170,6 +170,24 @@ def test_the_folder_holds_plan_and_manifest_and_nothing_of_an_earlier_analysis(s
         analyse(study)
 
 
+def test_a_figure_that_fails_leaves_a_manifest_of_what_was_written(study, monkeypatch):
+    def fails(tables: dict[str, pd.DataFrame], folder: Path) -> None:
+        folder.mkdir()
+        (folder / "half.png").write_bytes(b"half")
+        raise ContractError("no font")
+
+    collect(study)
+    with monkeypatch.context() as broken, pytest.raises(ContractError, match="no font"):
+        broken.setattr(draw, "draw_figures", fails)
+        analyse(study)
+    out = study / "out"
+    assert {"rating_metric.csv", "figures/half.png"} <= set(json.loads((out / "manifest.json").read_text())["files"])
+    change(study, "scores: scores.csv", "scores: []")
+    analyse(study)
+    assert not (out / "rating_metric.csv").exists()
+    assert not (out / "figures" / "half.png").exists()
+
+
 def test_labels_are_read_as_declared_and_others_are_named(study):
     collect(study)
     votes = pd.read_csv(study / "votes.csv", dtype=str, keep_default_na=False)

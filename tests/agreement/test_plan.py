@@ -103,3 +103,8 @@ def test_the_holdout_is_a_fixed_share_of_scenes(plan):
 def test_the_shipped_plan_is_commented():
     text = (project_root() / "params" / "agreement.yaml").read_text()
     assert all(word in text for word in ("# What is computed", "tie band", "# Declare all categories of a scale"))
+
+
+def test_a_plan_that_is_not_there_names_the_command_that_prints_one(tmp_path):
+    with pytest.raises(ParameterError, match="lookback agreement --template KIND --part plan"):
+        load_plan(tmp_path / "plan.yaml")

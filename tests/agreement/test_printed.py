@@ -5,9 +5,18 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 from lookback.agreement import analyse, read_ratings, read_scores
+from lookback.agreement.overview import read_design
 from lookback.agreement.plan import Plan, load_plan
-from lookback.agreement.printed import MOST_COLUMNS, printed
+from lookback.agreement.printed import MOST_COLUMNS, cell_text, hidden_columns, printed
+from lookback.agreement.reading import read_power
 from lookback.cli.study import example
+
+RATED = {
+    "scales": {"stars": {"categories": [1, 2, 3], "level": "ordinal"}},
+    "families": {
+        "stars": {"benchmark": "own", "task": "rating", "kind": "rating", "scale": "stars", "dimensions": {"realism": {}}}
+    },
+}
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +26,7 @@ def tables(tmp_path_factory) -> dict[str, pd.DataFrame]:
     for part, ending in (("votes", "csv"), ("scores", "csv"), ("plan", "yaml")):
         (folder / f"{part}.{ending}").write_text(example("pairwise", part))
     plan = load_plan(folder / "plan.yaml").model_dump(mode="json")
-    plan |= {"resamples": 100, "estimands": ["agreement", "ranking", "bridge"]}
+    plan |= {"resamples": 100, "estimands": ["agreement", "ranking", "bridge", "power"]}
     plan["families"]["second"] = plan["families"]["consistency"] | {"benchmark": "other"}
     votes, scores = read_ratings(folder / "votes.csv"), read_scores(folder / "scores.csv")
     votes, scores = (pd.concat([t, t.assign(benchmark="other", setting="T")], ignore_index=True) for t in (votes, scores))
@@ -48,3 +57,33 @@ def test_the_answer_of_a_table_is_shown_with_several_families_and_settings(table
     shown = printed(name, tables[name])
     assert set(needed) <= set(shown.columns)
     assert shown.shape[1] <= MOST_COLUMNS
+
+
+def test_counts_are_printed_without_decimals_and_estimates_with_them():
+    assert [cell_text(value) for value in (23.0, 0.0, -0.0, 1200.0, 0.5, float("nan"))] == ["23", "0", "0", "1200", "0.50", "-"]
+    table = pd.DataFrame({"measure": ["true_yes", "recall"], "value": [23.0, 1.0], "low": [None, 0.9], "high": [None, 1.0]})
+    assert printed("trigger", table)["value"].tolist() == ["23", "1.00 (0.90 to 1.00)"]
+
+
+def test_every_rule_is_printed_where_family_and_setting_vary(tables):
+    shown = printed("sensitivity", tables["sensitivity"])
+    assert {"as planned", "ties drop", "split tie", "every vote"} <= set(shown.columns)
+    assert shown["family, setting"].tolist() == ["consistency", "second T"]
+    assert shown.shape[1] <= MOST_COLUMNS
+    assert hidden_columns("sensitivity", tables["sensitivity"]) == 1  # the kind
+
+
+def test_readings_have_no_stray_spaces_or_plurals(tables):
+    read = {name: table.attrs.get("reading", "") for name, table in tables.items()}
+    assert "The table has 2 rows" in read["agreement"]
+    bare = tables["power"].assign(reason="too few")
+    assert "clustering in consistency, second T: there" in read_power(bare)
+
+
+def test_the_design_of_ratings_speaks_of_mean_ratings():
+    plan = Plan.model_validate({**RATED, "majority": {"min_votes": 2}})
+    row = {"family": "stars", "setting": "", "kind": "rating", "items": 24, "votes": 1, "no_majority": 1, "fewest_scenes": 9}
+    said = read_design(pd.DataFrame([row]), plan)
+    assert said == "1 vote on 24 items. Items with fewer than 2 votes, which get no mean rating: 1 of 24 (4%)."
+    both = read_design(pd.DataFrame([row, row | {"kind": "preference"}]), plan)
+    assert "Items without a majority of at least 2 votes" in both

@@ -356,6 +356,30 @@ def test_ratings_metric_and_models_equal_scipy(ratings):
     assert ratings.table("main").iloc[0]["value"] == pytest.approx(row["rho"])
 
 
+def test_ratings_are_judged_by_ac2_and_icc_and_other_votes_by_ac1(ratings, trigger):
+    main, people = ratings.table("main").iloc[0], ratings.table("agreement").iloc[0]
+    assert (main["coefficient"], main["people"], main["people_low"]) == ("AC2", people["ac2"], people["ac2_low"])
+    assert main["icc_1"] == ratings.table("reliability").iloc[0]["icc_1"]
+    read = ratings.table("readings").set_index("table")["reading"]
+    methods = (ratings.folder / "results" / "methods.md").read_text()
+    assert f"AC2 {people['ac2']:.2f}" in read["main"]
+    assert f"AC2 {people['ac2']:.2f}" in read["agreement"]
+    assert "Gwet's AC2 (ordinal weights, for ratings)" in methods
+    assert not any("AC1" in text for text in (read["main"], read["agreement"], methods))
+    judged = trigger.table("main").iloc[0]
+    assert (judged["coefficient"], judged["people"]) == ("AC1", trigger.table("agreement").iloc[0]["ac1"])
+    assert "AC2" not in (trigger.folder / "results" / "methods.md").read_text()
+
+
+def test_r_says_that_an_icc_with_missing_votes_is_not_recomputed(ratings, tmp_path):
+    if shutil.which("Rscript") is None:
+        pytest.skip("R is not installed here; apt install r-base-core")
+    done = analysed(tmp_path, ratings.votes.iloc[1:], ratings.scores, (ratings.folder / "plan.yaml").read_text())
+    said = subprocess.check_output(["Rscript", "recompute.R"], cwd=done.folder / "results", text=True, timeout=120)
+    assert "icc_1 is not recomputed, because votes are missing" in said
+    assert "The rest of the main table is the same." in said
+
+
 @pytest.mark.parametrize("name", ["preferences", "trigger", "ratings"])
 def test_r_recomputes_the_main_table(name, request):
     if shutil.which("Rscript") is None:
@@ -365,7 +389,8 @@ def test_r_recomputes_the_main_table(name, request):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "The main table is the same." in done.stdout
     table = pd.read_csv(folder / "main.csv")
-    table.assign(ac1=table["ac1"] + 1e-4).to_csv(folder / "main.csv", index=False)
+    column = "icc_1" if name == "ratings" else "people"
+    table.assign(**{column: table[column] + 1e-4}).to_csv(folder / "main.csv", index=False)
     try:
         again = subprocess.run(["Rscript", "recompute.R"], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
     finally:

@@ -355,9 +355,16 @@ def test_the_command_line_exports_votes_and_names_a_mistake(small_run, tmp_path)
     assert list(read_ratings(tmp_path / "votes.csv")["label"]) == ["yes"]
     for options, said in (
         ([*call, "--export", str(tmp_path / "votes.txt")], "change the ending"),
+        (["annotate", "--run", "small", "--form", "mbench_pairwise", "--export", str(tmp_path / "v.txt")], "change the ending"),
+        (
+            ["annotate", "--run", "small", "--form", "mbench_pairwise", "--export", str(tmp_path / "v.csv")],
+            "no study mbench_pairwise",
+        ),
         (["annotate", "--run", "small", "--form", "mbench_triger"], "did you mean 'mbench_trigger'"),
         ([*call, "--study", "x.yaml"], "not both"),
         (["annotate", "--run", "small", "--study", str(tmp_path / "none.yaml")], "cannot be read"),
     ):
         with pytest.raises(UsageError, match=said):
             CliRunner().invoke(app, options, catch_exceptions=False)
+    assert not (tmp_path / "v.csv").exists()
+    assert [folder.name for folder in study.folder.parent.iterdir()] == [study.folder.name]

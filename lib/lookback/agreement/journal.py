@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 import lookback
 from lookback.agreement.analyse import Analysis
 from lookback.agreement.frozen import Standing
 from lookback.agreement.plan import Plan
-from lookback.agreement.reading import listing, span
+from lookback.agreement.reading import listing, main_coefficient, span
 
 ASKED = {
     "preference": "said which of two clips is better",
@@ -79,13 +78,14 @@ def _rule(plan: Plan, kinds: set[str]) -> str:
 
 def _statistics(plan: Plan, kinds: set[str], study: Analysis) -> str:
     unit = plan.clusters.agreement
+    names = " and ".join(_coefficients(kinds))
     parts = [
-        f"Agreement among people is Gwet's AC1, with Krippendorff's alpha beside it; {plan.confidence:.0%} intervals of AC1 use",
-        f"its linearised variance over {unit}s, those of alpha a percentile bootstrap of {unit}s ({plan.resamples} resamples,",
-        "widened for few clusters).",
+        f"Agreement among people is Gwet's {names}, with Krippendorff's alpha beside it; {plan.confidence:.0%} intervals",
+        f"of Gwet's coefficients use their linearised variance over {unit}s, those of alpha a percentile",
+        f"bootstrap of {unit}s ({plan.resamples} resamples, widened for few clusters).",
     ]
     if "rating" in kinds:
-        parts.append("Ratings: ICC(2,1) and ICC(2,k), two-way random effects, absolute agreement; AC2 with ordinal weights.")
+        parts.append("Beside AC2, ratings have ICC(2,1) and ICC(2,k): two-way random effects, absolute agreement.")
     if "ranking" in study.tables:
         parts.append("The metric's ranking of the models is compared by Spearman's rho of win ratios, with a permutation test.")
     if "rating_metric" in study.tables:
@@ -101,6 +101,18 @@ def _statistics(plan: Plan, kinds: set[str], study: Analysis) -> str:
     return " ".join(parts)
 
 
+WHY = {
+    "AC1": "AC1, stable when one answer dominates; alpha and kappa stand beside it.",
+    "AC2": "AC2 with ordinal weights for ratings, because near answers agree in part; ICC(2,1) and ordinal alpha stand beside it.",
+}
+
+
+def _coefficients(kinds: set[str]) -> list[str]:
+    """The main coefficients of these kinds of votes, as `reading.main_coefficient` chooses them."""
+    named = {"AC1": bool(kinds - {"rating"}), "AC2 (ordinal weights, for ratings)": "rating" in kinds}
+    return [name for name, used in named.items() if used]
+
+
 def sample_size(study: Analysis) -> str:
     """Numbers of everything, the reason the plan gives, and the precision that was reached."""
     votes, plan = study.votes, study.plan
@@ -109,10 +121,12 @@ def sample_size(study: Analysis) -> str:
     text += (
         f"Reason given in the plan: {plan.sample_size}" if plan.sample_size else f"Why this size: {AUTHORS} (plan: sample_size)."
     )
-    agreement = study.tables.get("agreement", pd.DataFrame({"ac1_low": [np.nan], "ac1_high": [np.nan]}))
-    half = (agreement["ac1_high"] - agreement["ac1_low"]).median() / 2
-    if np.isfinite(half):
-        text += f" Precision reached: the intervals of AC1 are plus or minus {half:.2f} in the median."
+    if "agreement" not in study.tables:
+        return text
+    for name, own in main_coefficient(study.tables["agreement"], plan).groupby("coefficient", sort=True):
+        half = (own["people_high"] - own["people_low"]).median() / 2
+        if np.isfinite(half):
+            text += f" Precision reached: the intervals of {name} are plus or minus {half:.2f} in the median."
     return text
 
 
@@ -130,7 +144,7 @@ def checklist(study: Analysis) -> dict[str, str]:
         "Scales, with all answers declared:": listing([f"{n} ({', '.join(s.categories)})" for n, s in plan.scales.items()]) + ".",
         "Votes per item:": f"{span(shared.min(), shared.max())}{', the same number for every item' if crossed else ''}.",
         "Missing, split and left-out items:": study.left_out().strip(),
-        "Which coefficient, and why this one:": "AC1, stable when one answer dominates; alpha and kappa stand beside it.",
+        "Which coefficient, and why this one:": " ".join(WHY[name[:3]] for name in _coefficients(set(votes["kind"]))),
         "Unit of the intervals:": f"{plan.clusters.agreement}s for agreement, {plan.clusters.metric}s for the metric.",
         "Several tests:": f"{plan.multiplicity} at level {plan.alpha:g}.",
         "Plan fixed before the votes:": standing.words if standing else "not known.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from lookback.agreement.plan import Plan
-from lookback.agreement.reading import listing, span
+from lookback.agreement.reading import counted, listing, span
 from lookback.agreement.votes import consensus
 from lookback.stats.intervals import FEWEST_CLUSTERS
 
@@ -38,10 +38,15 @@ def design_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 
 
 def read_design(table: pd.DataFrame, plan: Plan) -> str:
-    items, votes, lost = (int(table[name].sum()) for name in ("items", "votes", "no_majority"))
-    text = f"{votes} votes on {items} items. "
-    text += f"{lost} items ({lost / items:.0%}) have no majority of at least {plan.majority.min_votes} votes"
-    text += " and do not enter what is computed from majorities." if plan.majority.split == "exclude" else "."
+    text = f"{counted(int(table['votes'].sum()), 'vote')} on {counted(int(table['items'].sum()), 'item')}."
+    for rated, own in table.groupby(table["kind"] == "rating", sort=True):
+        items, lost = int(own["items"].sum()), int(own["no_majority"].sum())
+        if rated:
+            text += f" Items with fewer than {plan.majority.min_votes} votes, which get no mean rating:"
+        else:
+            kept_out = ", which enter nothing that is computed from majorities" if plan.majority.split == "exclude" else ""
+            text += f" Items without a majority of at least {plan.majority.min_votes} votes{kept_out}:"
+        text += f" {lost} of {items} ({lost / items:.0%})."
     few = table.loc[table["fewest_scenes"] < FEWEST_CLUSTERS]
     names = [f"{row.family} {row.setting}".strip() for row in few.itertuples()]
     if names:

@@ -275,7 +275,9 @@ def load_plan(path: str | Path) -> Plan:
     try:
         values = parse_yaml(source.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ParameterError(f"There is no plan {source}; copy params/agreement.yaml and adapt it") from None
+        raise ParameterError(
+            f"There is no plan {source}; lookback agreement --template KIND --part plan prints one to adapt"
+        ) from None
     except OSError as error:
         raise ParameterError(f"{source} cannot be read as a plan ({error.strerror}); name a YAML file") from None
     except ValueError as error:  # also bad UTF-8

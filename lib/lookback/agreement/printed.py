@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 
 MOST_COLUMNS = 8
+JOINED = "family, setting"  # one column in place of two, where there are too many
 # the columns that matter most, per table; other tables show their first ones
 SHOWN: dict[str, tuple[str, ...]] = {
-    "main": ("family", "setting", "dimension", "n_items", "ac1", "alpha", "measure", "value"),
+    "main": ("family", "setting", "dimension", "n_items", "coefficient", "people", "measure", "value", "icc_1", "alpha"),
     "exclusions": ("family", "setting", "dimension", "items", "not_judgeable", "too_few_votes", "split", "one_rater", "no_score"),
     "joins": ("family", "metric", "asked", "found", "first_without_score", "scores", "used", "first_unused_score"),
     "agreement": ("family", "setting", "dimension", "n_items", "percent", "ac1", "ac2", "alpha", "kappa"),
@@ -60,14 +61,20 @@ def printed(name: str, table: pd.DataFrame) -> pd.DataFrame:
     if len(kept) > MOST_COLUMNS:
         wanted = [c for c in table.attrs.get("shown", SHOWN.get(name, ())) if c in table]
         columns = wanted or [c for c in kept if not HIDDEN.search(c)]
-        kept = ([c for c in columns if _tells(table, c)] or columns)[:MOST_COLUMNS]
+        kept = [c for c in columns if _tells(table, c)] or columns
+        if len(kept) > MOST_COLUMNS and {"family", "setting"} <= set(kept):
+            joined = [f"{family} {setting}".strip() for family, setting in zip(table["family"], table["setting"], strict=True)]
+            table = table.assign(**{JOINED: joined})
+            kept = [JOINED, *(c for c in kept if c not in ("family", "setting"))]
+        kept = kept[:MOST_COLUMNS]
     cells = {NAMES.get(c, c.removeprefix("n_").replace("_", " ")): _column(table, c) for c in kept}
     return pd.DataFrame(cells, index=table.index)
 
 
 def hidden_columns(name: str, table: pd.DataFrame) -> int:
     """How many columns only the CSV shows (bounds that stand in their estimate's cell are shown)."""
-    return len(_without_bounds(table)) - printed(name, table).shape[1]
+    shown = printed(name, table).columns
+    return len(_without_bounds(table)) - len(shown) - int(JOINED in shown)
 
 
 def _without_bounds(table: pd.DataFrame) -> list[str]:
@@ -100,20 +107,24 @@ def _column(table: pd.DataFrame, column: str) -> list[str]:
     bounds = _bounds(column, table)
     if not bounds:
         return texts
-    ends = zip(table[bounds[0]], table[bounds[1]], strict=True)
+    ends = zip(table[column], table[bounds[0]], table[bounds[1]], strict=True)
     return [
-        text if pd.isna(low) or pd.isna(high) else f"{text} ({cell_text(float(low))} to {cell_text(float(high))})"
-        for text, (low, high) in zip(texts, ends, strict=True)
+        text if pd.isna(low) or pd.isna(high) else f"{_digits(float(value))} ({_digits(float(low))} to {_digits(float(high))})"
+        for text, (value, low, high) in zip(texts, ends, strict=True)
     ]
 
 
 def cell_text(value: object) -> str:
-    """A cell as it is printed: two or three digits, and a dash where there is no value."""
+    """A cell as it is printed: two or three digits, a whole number without decimals, and a dash where there is no value."""
     if value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value)):
         return "-"
     if isinstance(value, float | np.floating):
-        number = float(value)
-        if number.is_integer() and abs(number) >= 1000:
-            return f"{number:.0f}"
-        return f"{number:.3g}" if abs(number) < 0.01 or abs(number) >= 100 else f"{number:.2f}"
+        return f"{int(value)}" if float(value).is_integer() else _digits(float(value))
     return str(value)
+
+
+def _digits(number: float) -> str:
+    """Two or three digits, also of a whole number: an estimate and its bounds look alike."""
+    if number.is_integer() and abs(number) >= 1000:
+        return f"{number:.0f}"
+    return f"{number:.3g}" if 0 < abs(number) < 0.01 or abs(number) >= 100 else f"{number:.2f}"

@@ -76,25 +76,49 @@ def simulated_note(votes: pd.DataFrame) -> str:
     return "" if count == 0 else f" {count} of {len(votes)} votes are simulated, not human: these numbers say nothing about people."
 
 
+def main_coefficient(agreement: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """The agreement table with `coefficient` and `people` (with bounds): AC2 for ratings, where near answers count, else AC1."""
+    rated = agreement["family"].map(lambda name: plan.families[name].kind == "rating")
+    columns: dict[str, pd.Series] = {"coefficient": rated.map({True: "AC2", False: "AC1"})}
+    for end in ("", "_low", "_high"):
+        columns[f"people{end}"] = agreement[f"ac1{end}"].mask(rated, agreement.get(f"ac2{end}"))
+    return agreement.assign(**columns)
+
+
+def coefficient_ends(table: pd.DataFrame, describe: Callable[[pd.Series], str]) -> str:
+    """The smallest and the largest value of each coefficient, after `main_coefficient`."""
+    parts = []
+    for name, own in table.groupby("coefficient", sort=True):
+        ends = dict.fromkeys(describe(own.loc[place]) for place in (own["people"].idxmin(), own["people"].idxmax()))
+        parts.append(f"{name} {' to '.join(ends)}{' (ratings)' if name == 'AC2' else ''}")
+    return " and ".join(parts)
+
+
+def counted(count: int, name: str) -> str:
+    return f"{count} {name}{'' if count == 1 else 's'}"
+
+
 def read_agreement(table: pd.DataFrame, plan: Plan) -> str:
-    """AC1 comes first, because it is the main coefficient. If skewed answers make kappa small, the reading explains it."""
-    known = table[table["ac1"].notna()]
+    """The main coefficient comes first. If skewed answers make kappa small, the reading explains it."""
+    known = main_coefficient(table, plan)
+    known = known[known["people"].notna()]
     if known.empty:
         return "No dimension has items with two votes, so agreement among people cannot be observed."
-    best, worst = known.loc[known["ac1"].idxmax()], known.loc[known["ac1"].idxmin()]
-    ends = dict.fromkeys(f"{number(r['ac1'])} ({r['dimension']}, {interval(r['ac1_low'], r['ac1_high'])})" for r in (worst, best))
+    ends = coefficient_ends(
+        known, lambda r: f"{number(r['people'])} ({r['dimension']}, {interval(r['people_low'], r['people_high'])})"
+    )
     sample = "scenes" if plan.clusters.agreement == "scene" else "items"
-    text = f"People agree beyond chance by AC1 {' to '.join(ends)}; rows: {len(known)}; intervals treat {sample} as the sample"
-    text += " and the annotators as given."
-    open_rows = known[known["ac1_low"].isna()]
+    text = f"People agree beyond chance by {ends}. The table has {counted(len(known), 'row')} with such a value. Intervals treat"
+    text += f" {sample} as the sample and the annotators as given."
+    open_rows = known[known["people_low"].isna()]
     if len(open_rows):
-        text += f" {len(open_rows)} of them have no interval (fewer than {FEWEST_CLUSTERS} {sample}, or votes that do not vary)"
-        text += " and carry no claim."
-    skewed = known[(known["ac1"] - known["kappa"] > 0.3)]
+        text += f" No interval and no claim for {len(open_rows)} of {counted(len(known), 'row')}"
+        text += f" (fewer than {FEWEST_CLUSTERS} {sample}, or votes that do not vary)."
+    skewed = known[(known["coefficient"] == "AC1") & (known["people"] - known["kappa"] > 0.3)]
     if len(skewed):
         names = listing(skewed["dimension"].tolist())
         text += f" Kappa lies far under AC1 for {names}: one answer dominates there, which lowers kappa alone."
-    crossing = known[known["ac1_low"] <= 0]
+    crossing = known[known["people_low"] <= 0]
     if len(crossing):
         text += f" Agreement better than chance is not shown for {listing(crossing['dimension'].tolist())}."
     return text
@@ -250,7 +274,7 @@ def read_power(table: pd.DataFrame) -> str:
         parts.append(text + f"; the median pair of models has {int(row['decided_pairs_now'])} decided pairs per dimension now")
     text = "To tell two models apart, with this study's ties and clustering: " + "; ".join(parts) + "."
     unknown = table.loc[table["reason"] != "", ["family", "setting"]].drop_duplicates()
-    names = [f"{row.family} {row.setting}" for row in unknown.itertuples()]
+    names = [f"{row.family} {row.setting}".strip() for row in unknown.itertuples()]
     return text + (f" Too few scenes to see clustering in {listing(names)}: there the numbers are lower bounds." if names else "")
 
 

@@ -56,11 +56,13 @@ def annotate(
     ] = None,
 ) -> None:
     """Serve a study with people: one link per annotator, one for the organiser. Votes are kept in the run's folder `studies`."""
-    from lookback.desk.export import export_file
+    from lookback.desk.export import check_ending, export_file
     from lookback.desk.server import StudyServer, serve_study
     from lookback.desk.start import open_study
 
-    opened = open_study(load_run(run), form, study)
+    if export is not None:
+        check_ending(export)
+    opened = open_study(load_run(run), form, study, begin=export is None)
     if export is not None:
         print(f"{export_file(opened.book, export)} votes of {opened.folder.name} are in {export}")
         return

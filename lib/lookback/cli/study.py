@@ -111,9 +111,13 @@ def _analyse(source: Path, named_votes: list[Path], named_scores: Path | None, f
     kept = clear_earlier(folder)
     written = save_study(result, folder, source)
     written.append(_write_latex(result, folder))
-    for figure in draw_figures(result.tables, folder / "figures"):
-        written += sorted(figure.png.parent.glob(f"{figure.png.stem}.*"))
-    write_manifest(folder, written, result, {"plan": [source], "votes": votes, "scores": scores})
+    before = set((folder / "figures").glob("*"))
+    try:
+        for figure in draw_figures(result.tables, folder / "figures"):
+            written += sorted(figure.png.parent.glob(f"{figure.png.stem}.*"))
+    finally:  # should a figure fail, the next analysis still knows what to remove
+        written += set((folder / "figures").glob("*")) - before
+        write_manifest(folder, written, result, {"plan": [source], "votes": votes, "scores": scores})
     for name, table in result.tables.items():
         if name != "readings":
             print(one_line(f"{table.attrs['title']}: {table.attrs['reading']}"))

@@ -28,10 +28,14 @@ def export_text(study: Study, name: str) -> str:
     return csv_text(tables[name]())
 
 
-def export_file(book: VoteBook, path: Path) -> int:
-    """Write the votes as CSV, or as Label Studio's JSON if the file ends in .json; in one atomic step. Returns their number."""
+def check_ending(path: Path) -> None:
     if path.suffix.lower() not in (".csv", ".json"):
         raise UsageError(f"{path.name}: votes are written as .csv or as .json (Label Studio); change the ending")
+
+
+def export_file(book: VoteBook, path: Path) -> int:
+    """Write the votes as CSV, or as Label Studio's JSON if the file ends in .json; in one atomic step. Returns their number."""
+    check_ending(path)
     ratings = book.ratings()
     write_text(path, votes_text(ratings, path.suffix.lower()))
     return len(ratings)

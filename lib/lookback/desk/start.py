@@ -13,13 +13,13 @@ from lookback.params import RunParams
 from lookback.tables import read_table
 
 
-def open_study(params: RunParams, form: str = "", file: Path | None = None) -> Study:
-    """The study, begun or continued."""
+def open_study(params: RunParams, form: str = "", file: Path | None = None, begin: bool = True) -> Study:
+    """The study, begun or continued; without `begin` it must be there already."""
     if form and file:
         raise UsageError("Give a form or a study file, not both; the file names its form")
     clips = clips_from_frame(read_table(params.paths.tables, "clips"))
     if file is not None:
-        return Study.open(params, clips, load_settings(file))
+        return Study.open(params, clips, load_settings(file), begin)
     if not form:
         usable = forms_for(params, clips)
         if not usable:
@@ -28,4 +28,4 @@ def open_study(params: RunParams, form: str = "", file: Path | None = None) -> S
         if len(usable) > 1:
             others = ", ".join(other.name for other in usable[1:])
             print(f"the form is {form}; --form chooses another: {others}", flush=True)
-    return Study.open(params, clips, Settings(form=form))
+    return Study.open(params, clips, Settings(form=form), begin)

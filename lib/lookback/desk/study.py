@@ -66,8 +66,11 @@ class Study:
         self._files: dict[Video, Playable] = {}
 
     @classmethod
-    def open(cls, params: RunParams, clips: Sequence[Clip], settings: Settings) -> Study:
-        """The study of these settings, begun if it is new. Other settings than at its beginning are an error."""
+    def open(cls, params: RunParams, clips: Sequence[Clip], settings: Settings, begin: bool = True) -> Study:
+        """The study of these settings, begun if it is new. Other settings than at its beginning are an error.
+
+        Without `begin` a study that is not there yet is an error.
+        """
         form = find_form(settings.form)
         settings = settings.complete(form)
         folder = params.paths.root / "studies" / settings.folder
@@ -76,6 +79,8 @@ class Study:
             study = cls(folder, _read(path))
             _same(study.settings, settings, path)
             return study
+        if not begin:
+            raise UsageError(f"The run {params.run} has no study {settings.folder} with votes yet; check --run, --form or --study")
         frozen = _begin(form, params, clips, settings, folder)
         write_text(path, json.dumps(frozen.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n")
         return cls(folder, frozen)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from lookback.agreement.plan import Plan
-from lookback.agreement.reading import listing, number
+from lookback.agreement.reading import coefficient_ends, counted, listing, main_coefficient, number
 from lookback.agreement.scores import attach_scores
 from lookback.agreement.votes import ITEM_COLUMNS, SIDE_COLUMNS, analysis_units, consensus
 from lookback.stats.correlations import spearman_rows
@@ -19,15 +19,22 @@ from lookback.stats.ratings import Floats
 GROUP = ["family", "kind", "setting", "dimension"]
 KEYS = ["family", "setting", "dimension"]
 MEASURES = {"preference": "rho of models", "rating": "rho of items"}
+PEOPLE = ["coefficient", "people", "people_low", "people_high"]
+ICC = ["icc_1", "icc_1_low", "icc_1_high"]
 AGREES = "agreement with the judge"
 Tables = dict[str, pd.DataFrame]
 
 
 def main_table(tables: Tables, units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Per family, setting and dimension: agreement of people (AC1, alpha) and of the metric or judge with them."""
-    people = tables["agreement"][[*KEYS, "n_items", "n_votes", "n_annotators", "ac1", "ac1_low", "ac1_high", "alpha"]]
+    """Per family, setting and dimension: agreement of people and of the metric or judge with them.
+
+    People are judged by AC1 and alpha; ratings by AC2, ICC(2,1) and alpha, because near answers are no plain disagreement.
+    """
+    people = main_coefficient(tables["agreement"], plan)[[*KEYS, "n_items", "n_votes", "n_annotators", *PEOPLE, "alpha"]]
     kinds = units[GROUP].drop_duplicates()
     table = people.merge(kinds, on=KEYS, how="left")
+    if "reliability" in tables:
+        table = table.merge(tables["reliability"][[*KEYS, *ICC]], on=KEYS, how="left")
     found = [_result(row, tables, units, plan) for row in table.itertuples()]
     return pd.concat([table, pd.DataFrame(found, index=table.index)], axis=1)
 
@@ -61,9 +68,12 @@ def _judged(row: Any, units: pd.DataFrame, plan: Plan) -> dict[str, object]:
 
 
 def read_main(table: pd.DataFrame) -> str:
-    ends = dict.fromkeys([number(table["ac1"].min()), number(table["ac1"].max())])
-    people = f"People agree by AC1 {' to '.join(ends)} ({len(table)} dimension{'s' if len(table) > 1 else ''})."
-    if table["ac1"].isna().all():
+    judged = table[table["people"].notna()]
+    people = f"People agree by {coefficient_ends(judged, lambda r: number(r['people']))} ({counted(len(table), 'row')})."
+    if "icc_1" in table and table["icc_1"].notna().any():
+        shown = [f"{r['dimension']} {number(r['icc_1'])}" for _, r in table[table["icc_1"].notna()].iterrows()]
+        people += f" ICC(2,1) of the ratings: {listing(shown)}."
+    if judged.empty:
         people = "How far people agree is not known: no item has two votes to compare."
     known = table[table["value"].notna()]
     if known.empty:
