@@ -197,7 +197,7 @@ def test_plain_sentence():
 def test_mind_rows_name_the_actions_of_every_frame(convention):
     intent = ci.parse("dolly:forward:0.9+yaw:right:18@10,static@4,pan:left:0.4@5,pitch:down:6@4,dolly:back:0.9+yaw:left:18@10")
     rows = mind_actions.to_mind(intent, convention)
-    names = [("forward+look_right", 10), ("none", 4), ("left", 5), ("look_down", 4), ("backward+look_left", 10)]
+    names = [("forward+look_right", 10), ("no_op", 4), ("left", 5), ("look_down", 4), ("backward+look_left", 10)]
     assert [mind_actions.action_name(row, convention) for row in rows] == [name for name, count in names for _ in range(count)]
     assert [row["time"] for row in rows] == list(range(intent.frames))
 
