@@ -12,6 +12,7 @@ from lookback.demo.audit.trial import _trials, run_trials, sound_clips
 from lookback.media import encode
 from lookback.params import load_run
 from lookback.scoring.direction import more_is_better
+from lookback.scoring.variants import only_chosen
 from lookback.tables import empty_table
 from skimage.metrics import peak_signal_noise_ratio
 
@@ -203,5 +204,5 @@ def test_a_users_own_clips_are_corrupted_and_scored(tmp_path, frames: np.ndarray
     items = run_trials(params, table, empty_table("segments"), nothing)
     assert set(items["control"]) == {"sound", *BY_NAME}
     assert items["value"].notna().all()
-    values = items.set_index("control")["value"]
+    values = only_chosen(items, params).set_index("control")["value"]
     assert values["shuffled"] < values["sound"], "jumping pictures have less integrity than the sound clip"
