@@ -63,6 +63,7 @@ def test_every_task_that_shows_a_prompt_has_a_pack():
         "wrbench_probe.v1",
         "wrbench_probes.v1",
         "wrbench_judgeability.v1",
+        "wrbench_rescue.v1",
     }
     assert pack_names() == ["mbench_ratings", "mbench_trigger", "memobench_vqa", "wrbench_judgeability", "wrbench_probes"]
 
@@ -99,7 +100,7 @@ def test_a_file_in_another_form_is_read_by_the_benchmark(pack):
             return {"wrbench_probes": ("wrbench_probe.v1", "wrbench_probes.v1")}
 
         def read_prompt_pack(self, pack, path):
-            return {"D4_action": path.read_text().strip()} if path.suffix == ".py" else None
+            return {"questions": {"D4_action": path.read_text().strip()}} if path.suffix == ".py" else None
 
     path = Path(pack("Does it move?", "released.py"))
     found = read_pack(Known(), "wrbench_probes", path)
@@ -112,7 +113,7 @@ WRONG = {
     "no prompt 'mbench_trigger_humans' in this pack; did you mean 'mbench_trigger_human'": "# user mbench_trigger_humans\nx",
     "no placeholder of mbench_trigger_human.v1 'colour'": "# user mbench_trigger_human\n{{colour}}",
     "stands there twice": "# system\na\n# system\nb",
-    "must be a text": "# system\n",
+    "must be a text": "# user\n",
     "names no question": "# question\nWhich?",
     "no question 'D3_position'": "# question D3_position\nWhich?",
     "must hold some of the fields": "hello",
