@@ -22,6 +22,8 @@ from lookback.judging.frames import Encoding, FrameSource
 from lookback.media import content_hash, encode, open_video, probe
 from lookback.report.sheets import sheet_html
 
+PROJECT = Path(__file__).resolve().parents[2]
+
 
 def movie(path: Path, seed: int = 0) -> Path:
     frames = np.random.default_rng(seed).integers(0, 255, (8, 64, 96, 3), np.uint8)
@@ -111,6 +113,7 @@ def dataset(tmp_path: Path) -> Path:
 
 def lookback(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     (cwd / "params").mkdir(exist_ok=True)
+    shutil.copy(PROJECT / "params" / "weights.lock.yaml", cwd / "params")
     (cwd / "notebooks").mkdir(exist_ok=True)
     command = [*unprivileged(), sys.executable, "-m", "lookback", *arguments]
     environment = {**os.environ, "LOOKBACK_ROOT": str(cwd)}

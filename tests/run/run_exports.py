@@ -115,9 +115,11 @@ def test_a_run_compared_with_itself_differs_nowhere(params: RunParams, tmp_path:
 
 
 def test_differences_pair_clips_and_follow_ranks():
-    """By hand: b gains 0.3 on both clips and passes a; one clip of a is only in the first run."""
+    """By hand: b gains 0.3 on all five clips and passes a; one clip of a is only in the first run."""
     keys = {"benchmark": "mbench", "setting": "A", "metric": "mbencha.environment.rendering_style", "phase": ""}
-    scores = {("a", "x"): (0.5, 0.5), ("a", "y"): (0.6, None), ("b", "x"): (0.4, 0.7), ("b", "y"): (0.3, 0.6)}
+    scores = (
+        {("a", clip): (0.5, 0.5) for clip in "vwxz"} | {("a", "y"): (0.6, None)} | {("b", clip): (0.35, 0.65) for clip in "vwxyz"}
+    )
     first, second = (
         pd.DataFrame(
             [
@@ -130,5 +132,5 @@ def test_differences_pair_clips_and_follow_ranks():
     table = paired_differences(first, second, seed=1, resamples=100).set_index("model")
     assert table.loc["b", ["first", "second", "difference"]].tolist() == pytest.approx([0.35, 0.65, 0.3])
     assert table.loc["b", ["ci_low", "ci_high"]].tolist() == pytest.approx([0.3, 0.3])
-    assert table.loc["a", ["pairs", "only_first", "only_second"]].tolist() == [1, 1, 0]
+    assert table.loc["a", ["pairs", "only_first", "only_second"]].tolist() == [4, 1, 0]
     assert rank_changes(table.reset_index()).set_index("model")["change"].to_dict() == {"a": -1, "b": 1}

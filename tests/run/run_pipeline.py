@@ -54,7 +54,7 @@ def test_every_notebook_that_draws_holds_its_pictures(finished: Path):
         shown = [output["data"] for cell in code for output in cell.outputs if "data" in output]
         assert not [data for data in shown if re.match(r"<?Figure\b", data.get("text/plain", "")) and "image/png" not in data]
         assert not [data for data in shown if "application/vnd.jupyter.widget-view+json" in data]
-        if any(re.search(r"\b(show|show_saved|browse|Image)\(", cell.source) for cell in code):
+        if any(re.search(r"\b(show|show_saved|browse|Image|figure)\(", cell.source) for cell in code):
             drawing += 1
             assert any("image/png" in data for data in shown), stage.notebook
     assert drawing >= 7
