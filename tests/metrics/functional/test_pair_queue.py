@@ -63,5 +63,5 @@ def test_threads_do_not_share_buffers(threads: int, rng: np.random.Generator) ->
     for a, b in pairs:
         comparison = PairComparison(a.shape)
         comparison.load(a, b)
-        alone.append(comparison.ssim(float(max(np.ptp(a), np.ptp(b)))))
+        alone.append(comparison.ssim(1.0))
     assert [row["ssim"] for row in map_pairs(frame_measures, pairs)] == alone
