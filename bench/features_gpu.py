@@ -105,8 +105,10 @@ def make_backend(given: argparse.Namespace, folder: str, precision: str) -> Any:
 def run_backend(backend: Any, pool: np.ndarray, n_frames: int) -> None:
     """One clip of `n_frames` through the job, pushed as the driver does."""
     from lookback.backends.features.frames import FeatureJob
+    from lookback.backends.features.geometry import Pad
 
-    job = FeatureJob(backend, np.arange(n_frames), {})
+    shaping = Pad(backend.settings["max_side"], backend.settings["square"])
+    job = FeatureJob(backend, np.arange(n_frames), {}, shaping)
     for start in range(0, n_frames, PUSHED):
         stop = min(start + PUSHED, n_frames)
         offset = start % (len(pool) - PUSHED + 1)

@@ -92,7 +92,7 @@ def test_a_metric_is_given_the_stored_maps_of_its_frames(tmp_path: Path):
     depth = np.arange(6.0)[:, None, None] + np.zeros((6, 4, 5))
     depth[2, 0, 0] = np.inf
     np.save(tmp_path / "depth.npy", depth)
-    given = clip(video=str(video), extras={"depth": str(tmp_path / "depth.npy")})
+    given = clip(video=str(video), files={"depth": str(tmp_path / "depth.npy")})
     found = DepthFiles(options()).maps(np.empty(0), clip=given, indices=np.array([2, 5]))
     assert found.shape == (2, 4, 5) and found[0, 1, 1] == 2 and found[1].tolist() == depth[5].tolist() and found[0, 0, 0] == 0
     with pytest.raises(NotScorable) as raised:

@@ -87,3 +87,9 @@ def test_only_stages_use_the_demo_world():
         if room(module) != "demo" and any(room(name) == "demo" for name in imports(path))
     }
     assert {room(module) for module in users} <= ENTRY_POINTS, sorted(users)
+
+
+def test_no_two_test_files_share_a_name():
+    """pytest imports a test file by its name alone: a second one of that name stops the whole run."""
+    names = [path.name for path in Path(__file__).parents[1].rglob("test_*.py")]
+    assert sorted({name for name in names if names.count(name) > 1}) == []

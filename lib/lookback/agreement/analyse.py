@@ -97,7 +97,7 @@ def analysed(
     result.dropped = dropped_words(valid.attrs["dropped"])
     result.add("exclusions", "Items that do not enter, and why", "item", result.exclusions, lambda: result.left_out().strip())
     result.add("joins", "Scores that the votes ask for", "score", joins, lambda: read_joins(joins))
-    designed = overview.design_table(checked, plan)
+    designed = overview.design_table(valid, plan)
     result.add("study_design", "Design of the study", "vote", designed, lambda: overview.read_design(designed, plan))
     _people(result)
     _models(result)
