@@ -1,104 +1,57 @@
 # lookback: from a clean clone, `make report` sets everything up and writes outputs/demo/report.html.
-.DEFAULT_GOAL := help
-SHELL := /bin/bash
 PYTHON ?= python3.11
-RUN ?= demo
-SET ?=
 TORCH ?=
-ANNOTATORS ?=
-FORM ?=
-STUDY ?=
-# a shell may export HOST as the machine's name; only HOST= of the call counts
-ifneq ($(origin HOST),command line)
-HOST :=
-endif
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/bin/
 READY := $(VENV)/.ready
-LOOKBACK := $(BIN)/lookback
 # what step 2 takes, as measured: two cores, packages from a near mirror
 TAKES_x86_64 := 9.2 GB with the CUDA build of torch, about 2 minutes; TORCH=cpu takes the smaller CPU-only build
 TAKES_aarch64 := 2 GB, about 1.5 minutes
 TAKES := $(or $(TAKES_$(shell uname -m)),minutes on a first run)
-STAGES := curation extraction scoring judging agreement forensics audit
-# torch and OpenCV each start a thread per core in every worker process otherwise
-export OMP_NUM_THREADS ?= 1
-export TOKENIZERS_PARALLELISM := false
 
-.PHONY: help setup torch-build report $(STAGES) score compare test test-fast lint bench readme lab inspect annotate samples clean
+# report, the stages, compare, lab, inspect, annotate, samples and clean: the same commands as in a study
+include lib/lookback/project/Makefile
 
-help: ## Show this list
-	@grep -hE '^[a-z$$() A-Z]+:.*?## ' $(MAKEFILE_LIST) | sed 's/$$(STAGES)/<stage>/' | awk -F ':.*?## ' '{printf "  make %-12s %s\n", $$1, $$2}'
-	@echo "  stages: $(STAGES) (score = scoring)"
-	@echo "  TORCH=cpu sets up without CUDA, where the network has that build (x86_64)"
-	@echo "  RUN=name reads params/name.yaml (default: demo); SET=\"key=value ...\" overrides single parameters"
+.PHONY: setup torch-build test test-fast lint bench readme
 
 setup: $(if $(TORCH),torch-build) $(READY) ## Create .venv from requirements.lock and fetch the embedded weights (TORCH=cpu: torch without CUDA)
 
 torch-build:
 	@case "$(TORCH)" in cpu) ;; *) echo "TORCH=$(TORCH) is not known; say TORCH=cpu, or leave it out for the build your package index has"; exit 2;; esac
-	@test ! -e $(READY) || $(BIN)/python -c "import sys, torch; sys.exit(torch.version.cuda is not None)" || \
+	@test ! -e $(READY) || $(BIN)python -c "import sys, torch; sys.exit(torch.version.cuda is not None)" || \
 	  { echo "$(VENV) already holds the CUDA build of torch; remove it (rm -rf $(VENV)) and run make setup TORCH=cpu again"; exit 2; }
 
 $(READY): requirements.lock pyproject.toml params/weights.lock.yaml
 	@echo "[1/4] virtual environment ($(PYTHON))"
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -x $(BIN)python || $(PYTHON) -m venv $(VENV)
 	@echo "[2/4] packages from requirements.lock ($(if $(TORCH),torch without CUDA,$(TAKES)))"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep -i '^uv==' requirements.lock)"
+	@$(BIN)python -m pip install --quiet --disable-pip-version-check "$$(grep -i '^uv==' requirements.lock)"
 	@export SAM2_BUILD_CUDA=0; \
-	  VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install $(if $(TORCH),--torch-backend $(TORCH)) --compile-bytecode --build-constraint requirements.lock -r requirements.lock \
+	  VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)uv pip install $(if $(TORCH),--torch-backend $(TORCH)) --compile-bytecode --build-constraint requirements.lock -r requirements.lock \
 	  || { if [ -n "$(TORCH)" ]; then echo "The CPU-only build of torch could not be installed: uv's lines above say whether its package index" \
 	         "can be reached from here; run make setup without TORCH for the build your own package index has."; exit 1; fi; \
 	       echo "uv could not install; trying pip"; sed 's/ --hash=.*//' requirements.lock > $(VENV)/pins.txt; \
-	       PIP_CONSTRAINT=$(VENV)/pins.txt PIP_BUILD_CONSTRAINT=$(VENV)/pins.txt $(BIN)/python -m pip install -r $(VENV)/pins.txt; }
+	       PIP_CONSTRAINT=$(VENV)/pins.txt PIP_BUILD_CONSTRAINT=$(VENV)/pins.txt $(BIN)python -m pip install -r $(VENV)/pins.txt; }
 	@echo "[3/4] lookback itself"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@$(BIN)/python -m compileall -q lib
-	@$(BIN)/jupyter labextension disable --level=sys_prefix "@jupyterlab/apputils-extension:announcements" 2>/dev/null # it asks a host for news
+	@$(BIN)python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)python -m compileall -q lib
+	@$(BIN)jupyter labextension disable --level=sys_prefix "@jupyterlab/apputils-extension:announcements" 2>/dev/null # it asks a host for news
 	@sed -i.orig '/<link .*https:/d' $(VENV)/share/jupyter/voila/templates/{lab/index.html.j2,base/page.html} # icon fonts of a host
 	@echo "[4/4] embedded model weights"
-	@$(BIN)/python -m lookback.weights
+	@$(BIN)python -m lookback.weights
 	@touch $@
 
-report: $(READY) ## Run the whole DAG and write outputs/RUN/report.html
-	@$(LOOKBACK) report --run "$(RUN)" $(foreach s,$(SET),--set "$(s)")
-
-$(STAGES): $(READY) ## Run one stage and the stages it needs
-	@$(LOOKBACK) report --run "$(RUN)" --stage $@ $(foreach s,$(SET),--set "$(s)")
-
-score: scoring
-
-compare: $(READY) ## Compare two finished runs: make compare RUNS="a b"
-	@$(LOOKBACK) compare $(RUNS)
-
 test: $(READY) ## Run the test suite
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --junitxml=outputs/tests.xml
+	@$(BIN)python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --junitxml=outputs/tests.xml
 
 test-fast: $(READY) ## Run the quick tests: no browser, no whole runs, no faults
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser"
+	@$(BIN)python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser"
 
 lint: $(READY) ## Check style and types
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+	@$(BIN)ruff check . && $(BIN)ruff format --check . && $(BIN)mypy
 
 bench: $(READY) ## Measure speed: a table of ratios
-	@$(BIN)/python bench/run.py
+	@$(BIN)python bench/run.py
 
 readme: $(READY) ## Record what bench, report and test measured, and fill the figures of README.md
-	@$(BIN)/python bench/readme.py
-
-lab: $(READY) ## Open JupyterLab on the notebooks (loopback only)
-	@$(BIN)/jupyter lab --ip=127.0.0.1 notebooks
-
-inspect: $(READY) ## Serve the clip inspector of RUN here; prints the link that opens it
-	@$(LOOKBACK) inspect --run "$(RUN)"
-
-annotate: $(READY) ## Serve a study of RUN: FORM=mbench_pairwise ANNOTATORS="ann bob" HOST=desk.example.org (docs/annotation.md)
-	@$(LOOKBACK) annotate --run "$(RUN)" $(if $(FORM),--form "$(FORM)") $(if $(STUDY),--study "$(STUDY)") \
-	  $(foreach a,$(ANNOTATORS),--annotator "$(a)") $(foreach h,$(HOST),--host "$(h)")
-
-samples: $(READY) ## Fetch public sample clips (about 98 MB) and run the DAG over them
-	@$(BIN)/python -m lookback.curation.samples
-	@$(LOOKBACK) report --run samples
-
-clean: ## Remove outputs/ (keeps .venv)
-	rm -rf outputs
+	@$(BIN)python bench/readme.py

@@ -11,23 +11,26 @@ from importlib.metadata import PackageNotFoundError, version
 import pandas as pd
 
 from lookback.errors import LookbackError
+from lookback.extras import remedy
 from lookback.registry import BACKENDS, JUDGES, Availability, backends_of
 from lookback.weights import cache_folder, read_lock
 
 COLUMNS = ["role", "backend", "embedded", "usable", "why", "remedy", "title", "weights"]
 ENVIRONMENT, JUDGE = "environment", "judge"
-PACKAGES = (
-    "torch",
-    "torchvision",
-    "transformers",
-    "opencv-python",
-    "onnxruntime",
-    "dlib-bin",
-    "insightface",
-    "lpips",
-    "open_clip_torch",
-    "sam2",
-)
+PACKAGES = {  # the name of the package -> its module
+    "torch": "torch",
+    "torchvision": "torchvision",
+    "transformers": "transformers",
+    "onnxruntime": "onnxruntime",
+    "dlib-bin": "dlib",
+    "insightface": "insightface",
+    "lpips": "lpips",
+    "open_clip_torch": "open_clip",
+    "sam2": "sam2",
+    "papermill": "papermill",
+    "openai": "openai",
+    "ray": "ray",
+}
 
 
 def report() -> pd.DataFrame:
@@ -48,6 +51,7 @@ def _facts() -> dict[str, str]:
         "platform": platform.platform(),
         "cpu cores": str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()),
         "av (FFmpeg)": _ffmpeg(),
+        "opencv-python": _version("opencv-python"),
         "device": _device(),
         "weights cache": str(cache_folder()),
         **{name: _version(name) for name in PACKAGES},
@@ -58,7 +62,7 @@ def _environment_rows() -> list[dict[str, object]]:
     rows = []
     for name, value in _facts().items():
         missing = value == ""
-        state = Availability(not missing, value or "not installed", f"pip install {name}" if missing else "")
+        state = Availability(not missing, value or "not installed", remedy(PACKAGES[name]) if missing else "")
         rows.append(_row(ENVIRONMENT, name, True, state, "", ""))
     return rows
 

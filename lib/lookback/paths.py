@@ -1,4 +1,4 @@
-"""Folders and paths. The project folder is the one with `params/` and `notebooks/`; runs go below `outputs/`."""
+"""Folders and paths. A project folder has `params/` and `notebooks/`; runs go below its `outputs/`."""
 
 from __future__ import annotations
 
@@ -13,23 +13,46 @@ from lookback.errors import UsageError
 UNATTENDED = "LOOKBACK_UNATTENDED"
 
 
-def project_root() -> Path:
-    """The project folder: $LOOKBACK_ROOT, or the nearest folder upwards that has params/ and notebooks/."""
+# The notebooks and parameters of the package: in a wheel they lie inside it (setup.py puts them there), in a clone beside `lib/`
+_INSIDE = Path(__file__).resolve().parent / "project"
+SHIPPED = _INSIDE if (_INSIDE / "params").is_dir() else _INSIDE.parents[2]
+SHIPPED_FOLDERS = ("notebooks", "params")
+
+
+def find_project() -> Path | None:
+    """The project folder: $LOOKBACK_ROOT, else the nearest folder upwards with params/ and notebooks/, else the clone in use."""
     if given := os.environ.get("LOOKBACK_ROOT"):
         return Path(given).resolve()
     for folder in [Path.cwd(), *Path.cwd().parents]:
-        if (folder / "params").is_dir() and (folder / "notebooks").is_dir():
+        if all((folder / name).is_dir() for name in SHIPPED_FOLDERS):
             return folder
-    installed = Path(__file__).resolve().parents[2]
-    if (installed / "params").is_dir():
-        return installed
-    raise UsageError("No lookback project here: run from the cloned folder, or set LOOKBACK_ROOT to it")
+    return SHIPPED if SHIPPED != _INSIDE and (SHIPPED / "params").is_dir() else None
+
+
+def project_root() -> Path:
+    """The project folder. Outside a project the current folder: outputs are written there."""
+    return find_project() or Path.cwd()
+
+
+def needed_project() -> Path:
+    """The project folder, for what cannot work without one."""
+    found = find_project()
+    if found is None:
+        raise UsageError("No lookback project here: `lookback init study` makes one in the folder study; run the command in it")
+    return found
 
 
 def resolve(path: str | Path) -> Path:
-    """A path of a table or parameter file: absolute, or relative to the project folder."""
+    """A path of a table or parameter file: absolute, or relative to the project folder.
+
+    Notebooks and parameters that the project does not have are those of the package.
+    """
     path = Path(path)
-    return path if path.is_absolute() else project_root() / path
+    if path.is_absolute():
+        return path
+    own = project_root() / path
+    shipped = path.parts[:1] and path.parts[0] in SHIPPED_FOLDERS and not own.exists()
+    return SHIPPED / path if shipped and (SHIPPED / path).exists() else own
 
 
 def portable(path: Path) -> str:

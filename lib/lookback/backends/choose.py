@@ -9,6 +9,7 @@ from typing import Any
 
 from lookback.backends.base import BackendOptions
 from lookback.errors import BackendUnavailable, UsageError
+from lookback.extras import installed
 from lookback.params import RunParams
 from lookback.registry import Availability, BackendSpec, backends_of
 
@@ -70,6 +71,8 @@ def usable_device(wanted: str) -> str:
     if wanted != "auto":
         return wanted
     if sys.platform == "linux" and not any(Path(file).exists() for file in GPU_FILES):
+        return "cpu"
+    if not installed("torch"):
         return "cpu"
     import torch
 

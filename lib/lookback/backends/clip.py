@@ -29,7 +29,6 @@ class OpenClip(TorchBackend):
     defaults: ClassVar[Options] = {"path": "", "precision": "fp32", "frames_per_segment": 8}
     weights = (WEIGHTS,)
     modules = ("torch", "open_clip")
-    install = "open_clip_torch"
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> _ClipJob:
         texts = clip.caption_segments or ([clip.prompt] if clip.prompt else [])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from lookback.errors import BackendUnavailable, UsageError, hint
+from lookback.extras import EXTRA_OF, installed, need, remedy
 from lookback.registry import Availability
 from lookback.weights import locate
 
@@ -34,7 +34,7 @@ class ConfiguredBackend:
     defaults: ClassVar[Options] = {}
     weights: ClassVar[tuple[str, ...]] = ()
     modules: ClassVar[tuple[str, ...]] = ()
-    install: ClassVar[str] = ""  # the argument of `pip install`, where it is not the name of the module
+    install: ClassVar[str] = ""  # of a package that no extra brings: the argument of `pip install`
 
     def __init__(self, options: BackendOptions):
         self.options = options
@@ -80,8 +80,9 @@ def merged_options(options: BackendOptions, defaults: Options) -> dict[str, Any]
 def usable(*weights: str, modules: tuple[str, ...] = (), install: str = "") -> Availability:
     """Whether the packages can be imported and the weights are in the cache. `install` is the argument of `pip install`."""
     for module in modules:
-        if importlib.util.find_spec(module) is None:
-            return Availability(False, f"the package '{module}' is not installed", f"pip install {install or module}")
+        if not installed(module):
+            advice = remedy(module) if module in EXTRA_OF else f"pip install {install or module}"
+            return Availability(False, f"the package '{module}' is not installed", advice)
     for name in weights:
         try:
             locate(name)
@@ -101,7 +102,8 @@ def checkpoint(options: BackendOptions, name: str, path: str = "") -> Path:
 
 
 def torch_device(options: BackendOptions) -> str:
-    """The device of the options; BackendUnavailable when torch does not see it."""
+    """The device of the options; BackendUnavailable when torch is missing or does not see it."""
+    need("torch")
     import torch
 
     if options.device.startswith("cuda") and not torch.cuda.is_available():

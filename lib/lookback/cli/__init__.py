@@ -19,6 +19,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, _leave)
     from lookback.cli.app import app
     from lookback.errors import FULL_DISK, LookbackError
+    from lookback.extras import missing_extra
     from lookback.files import unwritable
     from lookback.hiding import hide
     from lookback.names import printable
@@ -32,6 +33,12 @@ def main() -> None:
     except LookbackError as error:
         print(f"lookback: {printable(hide(str(error)))}", file=sys.stderr)
         code = error.exit_code
+    except ModuleNotFoundError as error:
+        missing = missing_extra(error)
+        if missing is None:
+            raise
+        print(f"lookback: {missing}", file=sys.stderr)
+        code = missing.exit_code
     except OSError as error:
         if error.errno not in FULL_DISK:
             raise

@@ -10,8 +10,9 @@ from urllib.parse import quote
 import typer
 
 from lookback.cli.report import Run
+from lookback.extras import need
 from lookback.params import load_run
-from lookback.paths import portable, project_root
+from lookback.paths import portable, resolve
 
 Port = Annotated[int, typer.Option(help="The port; if it is taken, the next free one.")]
 Host = Annotated[list[str] | None, typer.Option(help="Accept this Host header too, e.g. name:port of a proxy. May be repeated.")]
@@ -26,13 +27,14 @@ def register(app: typer.Typer) -> None:
 
 def inspect(run: Run = "demo", port: Port = PORT, host: Host = None) -> None:
     """Serve the clip inspector of a run on this machine, and print the link that opens it."""
+    need("voila", "anywidget")
     from lookback.widgets.door import digest, new_token
     from lookback.widgets.serving import serve
 
     load_run(run)
     token = new_token()
     keys = {digest(token): ""}
-    notebook = project_root() / "notebooks" / "inspect.ipynb"
+    notebook = resolve("notebooks/inspect.ipynb")
     serve(notebook, run, lambda: keys, lambda address: _say("the inspector", address, token), port, host or ())
 
 

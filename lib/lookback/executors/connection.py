@@ -11,7 +11,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from lookback.errors import BackendUnavailable, LookbackError
+from lookback.errors import LookbackError
+from lookback.extras import need
 from lookback.params.stages import Ray
 from lookback.scratch import scratch_folder
 
@@ -28,10 +29,9 @@ def connect(workers: int, settings: Ray) -> Any:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # avoids a warning about a default of the next version
     if settings.address and _has_token():
         os.environ.setdefault("RAY_AUTH_MODE", "token")  # Ray itself looks for a token only with the address `auto`
-    try:
-        import ray
-    except ImportError:
-        raise BackendUnavailable("executor: ray needs the package ray", "Install it with: pip install lookback[ray]") from None
+    need("ray")
+    import ray
+
     if ray.is_initialized():
         return ray
     if settings.address:

@@ -8,15 +8,12 @@ from __future__ import annotations
 import json
 import math
 import re
-import zlib
-from collections.abc import AsyncIterator
 from email.utils import parsedate_to_datetime
 from time import time
-from typing import TYPE_CHECKING, Any, cast
-
-import httpx2  # the HTTP library the openai package itself uses
+from typing import TYPE_CHECKING, Any
 
 from lookback.errors import Reason
+from lookback.extras import need
 from lookback.hiding import redact
 from lookback.judging.parsing import NO_TOKENS, THINK, THOUGHT, YES_TOKENS, p_yes, whole_characters
 from lookback.judging.question import JudgeError, Reply
@@ -34,66 +31,20 @@ DECORATION = re.compile(r"""[\s"'“”‘’«»*_`#>~]*""")  # white space, qu
 SAME_WORD = re.compile(r"[\w'’-]")  # a next token that continues the word: No|body, No|-one
 
 
-class _BadBody(RuntimeError):
-    pass
-
-
-class _BoundedStream(httpx2.AsyncByteStream):
-    """The bytes of a response, unpacked and cut off at MAX_BODY. The limit is on the unpacked size."""
-
-    def __init__(self, stream: httpx2.AsyncByteStream, packed: str):
-        self._stream = stream
-        self._unpack = zlib.decompressobj(wbits=47) if packed in ("gzip", "x-gzip", "deflate") else None
-        self._refusal = "" if self._unpack or packed in ("", "identity") else f"the response is packed as {packed[:40]!r}"
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        if self._refusal:
-            raise _BadBody(self._refusal)
-        async for chunk in self._stream:
-            chunk = self._unpacked(chunk, MAX_BODY + 1 - size)
-            size += len(chunk)
-            if size > MAX_BODY:
-                raise _BadBody(f"the response is larger than {MAX_BODY} bytes")
-            yield chunk
-
-    def _unpacked(self, chunk: bytes, most: int) -> bytes:
-        if self._unpack is None:
-            return chunk
-        try:
-            return self._unpack.decompress(chunk, most)
-        except zlib.error as error:
-            raise _BadBody(f"the response cannot be unpacked: {error}") from None
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-class _BoundedTransport(httpx2.AsyncBaseTransport):
-    """Cuts off every response at MAX_BODY, also the body of an error."""
-
-    def __init__(self, connections: int, secure: bool):
-        limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections)
-        self._inner = httpx2.AsyncHTTPTransport(limits=limits, verify=secure)
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        request.headers["accept-encoding"] = "identity"
-        response = await self._inner.handle_async_request(request)
-        packed = response.headers.pop("content-encoding", "").strip().lower()
-        response.stream = _BoundedStream(cast(httpx2.AsyncByteStream, response.stream), packed)
-        response.headers["content-type"] = "application/json"  # a charset from the server could name a codec that unpacks
-        return response
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
+class BadBody(RuntimeError):
+    """A response that is not read: too large, or packed in an unknown way."""
 
 
 def bounded_client(base_url: str, key: str, timeout_s: float, connections: int) -> AsyncOpenAI:
     """The openai client with bounded responses and without its own retries (ours are seeded and respect the budget)."""
+    need("openai", "httpx2")
+    import httpx2  # the HTTP library the openai package itself uses
     from openai import AsyncOpenAI
 
+    from lookback.judging.bounded_transport import BoundedTransport
+
     secure = not base_url.lower().startswith("http://")  # plain HTTP needs no certificates, and loading them is slow
-    http = httpx2.AsyncClient(transport=_BoundedTransport(connections, secure), timeout=timeout_s)
+    http = httpx2.AsyncClient(transport=BoundedTransport(connections, secure), timeout=timeout_s)
     return AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=timeout_s, http_client=http)
 
 
@@ -108,7 +59,7 @@ def failure(error: Exception) -> JudgeError:
         return JudgeError(Reason.JUDGE_FAILED, detail, retry=status in TRANSIENT, wait_s=wait, fatal=status in REFUSED)
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, _BadBody):
+        if isinstance(cause, BadBody):
             return JudgeError(Reason.JUDGE_FAILED, str(cause))
         cause = cause.__cause__
     if isinstance(error, openai.APITimeoutError):

@@ -14,6 +14,7 @@ import cv2
 import numpy as np
 
 from lookback.errors import MediaError, Reason, UsageError
+from lookback.extras import need
 
 Policy = Literal["area", "bilinear", "bilinear_antialias"]
 POLICIES = ("area", "bilinear", "bilinear_antialias")
@@ -103,6 +104,7 @@ def _area(source: np.ndarray, target: np.ndarray) -> None:
 
 def _interpolate(source: np.ndarray, target: np.ndarray, antialias: bool) -> None:
     """uint8 is computed in float32, because the library's uint8 code rounds differently on different machines."""
+    need("torch")
     import torch  # imported here because it takes a second, and most users of this package do not need it
 
     floats = source.astype(np.float32) if source.dtype == np.uint8 else np.ascontiguousarray(source)

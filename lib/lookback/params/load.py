@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 from lookback.errors import ParameterError, brief, hint
 from lookback.hiding import KEY_VARIABLES, find_key, hide, is_secret
 from lookback.params.stages import Agreement, Audit, Curation, Extraction, Forensics, Judging, Ray, Report, Scoring, Section
-from lookback.paths import RunPaths, project_root, resolve
+from lookback.paths import RunPaths, needed_project, resolve
 from lookback.yaml_files import parse_yaml
 
 PLAIN = ("str", "int", "float", "bool")
@@ -50,9 +50,9 @@ class RunParams(Section):
 
 def load_run(run: str = "demo", overrides: list[str] | tuple[str, ...] = ()) -> RunParams:
     """The parameters of a run, given by name (`demo` means params/demo.yaml) or by the path of a YAML file."""
-    path = Path(run) if is_file_name(run) else project_root() / "params" / f"{run}.yaml"
+    path = Path(run) if is_file_name(run) else needed_project() / "params" / f"{run}.yaml"
     if not path.is_file():
-        known = sorted(file.stem for file in (project_root() / "params").glob("*.yaml") if _is_run(file))
+        known = sorted(file.stem for file in resolve("params").glob("*.yaml") if _is_run(file))
         raise ParameterError(f"There is no parameter file {path}; {hint(run, known, 'runs here')}")
     try:
         values = parse_yaml(path.read_text(encoding="utf-8")) or {}

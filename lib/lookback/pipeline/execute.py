@@ -19,13 +19,13 @@ import psutil
 from papermill.exceptions import PapermillExecutionError
 
 from lookback.files import unwritable, write_json
-from lookback.paths import UNATTENDED, project_root
+from lookback.paths import UNATTENDED, project_root, resolve
 from lookback.pipeline.dag import stage_named
 
 
 def execute(stage: str, output: Path, run: str, overrides: list[str]) -> dict[str, str]:
     """Execute the notebook; returns {} or the failure as {title, name, message}."""
-    source = project_root() / "notebooks" / f"{stage_named(stage).notebook}.ipynb"
+    source = resolve(f"notebooks/{stage_named(stage).notebook}.ipynb")
     os.environ[UNATTENDED] = "1"
     values = {"run": run, "overrides": overrides}
     try:

@@ -17,7 +17,7 @@ from lookback.errors import Reason
 from lookback.files import sha256_json, write_json
 from lookback.hashcache import HashCache
 from lookback.params import RunParams
-from lookback.paths import project_root, resolve
+from lookback.paths import resolve
 from lookback.pipeline.dag import Stage, upstream
 from lookback.weights import cache_folder
 
@@ -28,7 +28,7 @@ RUN_MODELS = ("extraction", "scoring", "audit")  # stages that run models
 def fingerprint(stage: Stage, params: RunParams, hashes: HashCache) -> dict[str, Any]:
     """Everything the stage's result depends on, as hashes by name, so that a change can be named."""
     values = params.model_dump(mode="json")
-    notebook = project_root() / "notebooks" / f"{stage.notebook}.ipynb"
+    notebook = resolve(f"notebooks/{stage.notebook}.ipynb")
     return {
         "notebook": notebook_hash(notebook),
         "code": code_hash((f"lookback.stages._{stage.name}", *stage.loaded(), *notebook_modules(notebook))),

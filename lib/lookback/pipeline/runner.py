@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from lookback.errors import StageError
+from lookback.extras import need
 from lookback.files import sha256_json
 from lookback.hashcache import HashCache
 from lookback.names import one_line
@@ -82,6 +83,7 @@ class Pipeline:
 
     def run(self, target: Stage | None = None) -> list[str]:
         """Bring `target` (default: the whole DAG) up to date; returns the stages that were run."""
+        need("papermill", "ipykernel")  # only the processes of the stages import them
         wanted = stages_of(self.params, target)
         self.wanted = {stage.name for stage in wanted}
         with run_lock(self.params.paths.root) as self.lock, scratch_folder() as scratch:

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import skimage.data
 
 from lookback.benchmark import SelfCheck
 from lookback.clips import Anchor, Clip
+from lookback.extras import need
 from lookback.files import write_json
 from lookback.media import content_hash, write_frames
 from lookback.registry import BENCHMARKS
@@ -140,6 +140,9 @@ def _still(folder: Path, spoilt: bool, noise: Noise) -> Sample:
 
 def _face(folder: Path, spoilt: bool, noise: Noise) -> Sample:
     """A head of 200 pixels in front of a plain wall. It moves, and the light changes."""
+    need("skimage")
+    import skimage.data
+
     portrait = skimage.data.astronaut()[0:216, 110:366].astype(np.int64)
     frames = []
     for frame in range(FACE_FRAMES):

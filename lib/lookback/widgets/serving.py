@@ -47,7 +47,7 @@ def serve(
 ) -> None:
     """Serve a notebook on the loopback address until it is stopped; `announce` gets the page's address."""
     if not notebook.is_file():
-        raise UsageError(f"There is no notebook {notebook}; run from the cloned folder")
+        raise UsageError(f"There is no notebook {notebook}; `lookback init study` lays out a project with all notebooks")
     os.environ["LOOKBACK_RUN"] = run  # the kernels read it
     page = GuardedVoila.instance()
     page.keys, page.hosts, page.announce = keys, hosts, announce

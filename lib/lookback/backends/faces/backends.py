@@ -160,7 +160,6 @@ class ScrfdDlib(ConfiguredBackend):
     }
     weights = EMBEDDED_WEIGHTS
     modules = ("onnxruntime", "dlib")
-    install = "onnxruntime dlib-bin"
 
     def __init__(self, options: BackendOptions):
         super().__init__(options)

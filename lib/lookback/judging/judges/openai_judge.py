@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lookback.errors import BackendUnavailable, Reason
+from lookback.extras import installed, need, remedy
 from lookback.hiding import judge_key
 from lookback.judging.endpoint import bounded_client, failure, read_completion
 from lookback.judging.frames import data_url
@@ -40,6 +41,7 @@ class OpenAIJudge(Judge):
         if not model or not self.base_url:
             field, variables = ("judging.model", MODEL_VARIABLES) if not model else ("judging.base_url", URL_VARIABLES)
             raise BackendUnavailable(f"The openai judge needs {field}", f"Set it, or ${variables[0]}")
+        need("openai", "httpx2")
         self.params = params
         self.frames = context.frames
         self.seed = context.seed
@@ -60,6 +62,8 @@ class OpenAIJudge(Judge):
 
     @staticmethod
     def available() -> Availability:
+        if not (installed("openai") and installed("httpx2")):
+            return Availability(False, "the package 'openai' is not installed", remedy("openai"))
         if not _environment(URL_VARIABLES):
             return Availability(False, "no endpoint is configured", f"set ${URL_VARIABLES[0]} and ${MODEL_VARIABLES[0]}")
         return Availability(True)

@@ -12,6 +12,7 @@ from lookback.backends.base import BackendOptions
 from lookback.backends.choose import usable_device
 from lookback.backends.runtime import torch_device
 from lookback.errors import BackendUnavailable, Reason
+from lookback.extras import installed, need, remedy
 from lookback.files import sha256_json
 from lookback.hiding import redact
 from lookback.judging.judges.base import Judge, JudgeContext, chosen_settings
@@ -30,6 +31,7 @@ class TransformersJudge(Judge):
     def __init__(self, context: JudgeContext):
         if not context.model:
             raise BackendUnavailable("The transformers judge needs judging.model", "Name a folder or a hub model that is on disk")
+        need("torch", "transformers")
         self.params, self.context = context.params, context
         settings: dict[str, object] = {"temperature": self.params.temperature, "seed": context.seed}
         settings |= {"max_tokens": self.params.max_tokens, **chosen_settings(self.params, "video", "chat_template_kwargs")}
@@ -41,6 +43,8 @@ class TransformersJudge(Judge):
 
     @staticmethod
     def available() -> Availability:
+        if not (installed("torch") and installed("transformers")):
+            return Availability(False, "the package 'transformers' is not installed", remedy("transformers"))
         return Availability(False, "no model is named", "set judging.model to a folder or to a hub model that is on disk")
 
     async def ask(self, question: Question, sample: int, repeat: int) -> Reply:
