@@ -5,7 +5,8 @@ from collections.abc import Callable
 from http.cookies import SimpleCookie
 
 import pytest
-from lookback.widgets.door import NAME_HEADER, Door, digest
+from lookback.widgets.door import NAME_HEADER, Door
+from lookback.widgets.keys import digest
 from tornado.httpclient import AsyncHTTPClient, HTTPResponse
 from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port

@@ -5,7 +5,7 @@ import stat
 import pytest
 from lookback.desk.roster import Roster, annotator_name
 from lookback.errors import ContractError, UsageError
-from lookback.widgets.door import digest
+from lookback.widgets.keys import digest
 
 
 def test_a_token_is_stored_hashed_where_only_its_owner_reads(tmp_path):

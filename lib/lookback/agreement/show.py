@@ -10,7 +10,6 @@ import pandas as pd
 from lookback.agreement.comparison import RATIO, STRENGTH
 from lookback.agreement.reading import interval, number, span
 from lookback.figures import saved_figures
-from lookback.notebook import show_heading, show_saved, show_table, show_words
 
 STUDY = "study"  # tables of a study beside the run's own votes are named study/<table>
 ROWS, COLUMNS = 24, 8
@@ -150,7 +149,7 @@ def shown(name: str, table: pd.DataFrame) -> pd.DataFrame:
 
 
 class StudyView:
-    """The tables and figures of a study, shown one by one; a table that the study does not have says so."""
+    """The tables and figures of a study, shown in a notebook one by one; a table that the study does not have says so."""
 
     def __init__(self, tables: dict[str, pd.DataFrame], figures: Path):
         own = {name.removeprefix(f"{STUDY}/"): table for name, table in tables.items() if name.startswith(f"{STUDY}/")}
@@ -160,6 +159,8 @@ class StudyView:
 
     def table(self, name: str, rows: int = ROWS) -> None:
         """Heading, table, reading and footnote."""
+        from lookback.notebook import show_heading, show_table, show_words
+
         if name not in self.tables:
             show_words(f"This study has no table '{name}'.")
             return
@@ -170,11 +171,15 @@ class StudyView:
 
     def figure(self, name: str) -> None:
         """A saved figure with its caption, if the study has it."""
+        from lookback.notebook import show_saved
+
         found = self.figures.get(f"{STUDY}_{name}" if self.simulated else name)
         if found is not None:
             show_saved(found)
 
     def words(self, name: str) -> None:
         """The reading of a table that is not shown itself."""
+        from lookback.notebook import show_words
+
         if name in self.tables:
             show_words(self.tables[name].attrs["reading"])

@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 def inspect(run: Run = "demo", port: Port = PORT, host: Host = None) -> None:
     """Serve the clip inspector of a run on this machine, and print the link that opens it."""
     need("voila", "anywidget")
-    from lookback.widgets.door import digest, new_token
+    from lookback.widgets.keys import digest, new_token
     from lookback.widgets.serving import serve
 
     load_run(run)

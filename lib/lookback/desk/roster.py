@@ -9,7 +9,7 @@ from pathlib import Path
 from lookback.errors import ContractError, UsageError
 from lookback.files import atomic_path
 from lookback.names import odd_character, one_line
-from lookback.widgets.door import Keys, digest, new_token
+from lookback.widgets.keys import Keys, digest, new_token
 
 MOST = 80  # characters of a name
 

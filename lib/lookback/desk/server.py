@@ -25,7 +25,8 @@ from lookback.desk.export import FORMATS, coverage, export_text, people
 from lookback.desk.items import Item
 from lookback.desk.study import Refused, Shown, Study, given
 from lookback.errors import LookbackError, UsageError
-from lookback.widgets.door import NAME_HEADER, Door, Keys, digest, new_token
+from lookback.widgets.door import NAME_HEADER, Door
+from lookback.widgets.keys import Keys, digest, new_token
 
 PAGE, SHARED = files("lookback.desk") / "page", files("lookback.widgets")
 SCRIPTS = {

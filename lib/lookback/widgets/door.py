@@ -6,10 +6,9 @@ header. So every request passes here first: pages, websockets, kernels, videos a
 
 from __future__ import annotations
 
-import hashlib
 import html
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -17,21 +16,12 @@ from tornado.httputil import HTTPMessageDelegate, HTTPServerRequest, split_host_
 from tornado.routing import Router
 from tornado.web import Application, RequestHandler, create_signed_value, decode_signed_value
 
+from lookback.widgets.keys import Keys, digest
+
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 NAME_HEADER = "X-Lookback-Name"  # tells the page who its visitor is; a header of this name from outside is dropped
 NO_KEY = "This page opens with the link that was printed when it was started."
 NO_HOST = "This page does not answer to this address."
-
-Keys = Mapping[str, str]  # digest of a token -> the name of its owner ("" where names do not matter)
-
-
-def new_token() -> str:
-    return secrets.token_urlsafe(32)
-
-
-def digest(token: str) -> str:
-    """The hash under which a token is stored. A token is long and random, so the hash does not reveal it."""
-    return hashlib.sha256(token.encode()).hexdigest()
 
 
 class Door(Router):

@@ -12,7 +12,8 @@ from tornado.web import Application
 from voila.app import Voila
 
 from lookback.errors import UsageError
-from lookback.widgets.door import Door, Keys
+from lookback.widgets.door import Door
+from lookback.widgets.keys import Keys
 
 IP = "127.0.0.1"
 
