@@ -58,8 +58,8 @@ def resolve(path: str | Path) -> Path:
 def portable(path: Path) -> str:
     """A path as tables store it: relative when it lies in the project folder, else absolute."""
     path = Path(os.path.abspath(path))
-    root = project_root()
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+    root = find_project()
+    return path.relative_to(root).as_posix() if root and path.is_relative_to(root) else path.as_posix()
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def local_ray():
 
 def test_without_the_package_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(BackendUnavailable, match=r"pip install lookback\[ray\]"):
+    with pytest.raises(BackendUnavailable, match=r'pip install "lookback\[ray\]"'):
         list(executor_of(RunParams(run="r", executor="ray")).run(square_or_die, [1]))
 
 

@@ -1,0 +1,58 @@
+"""Where files are looked for: in the project folder first, then among those that the package brings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lookback import paths
+from lookback.errors import UsageError
+from lookback.params import load_run
+from lookback.weights import read_lock
+
+PINNED = """manual:
+  own-model: {source: somewhere, files: {model.pt: null}}
+"""
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder outside every project, with lookback as a wheel installs it: its files lie inside the package."""
+    inside = tmp_path / "package" / "project"
+    for name in paths.SHIPPED_FOLDERS:
+        (inside / name).parent.mkdir(parents=True, exist_ok=True)
+        (inside / name).symlink_to(paths.SHIPPED / name)
+    monkeypatch.setattr(paths, "SHIPPED", inside)
+    monkeypatch.setattr(paths, "_INSIDE", inside)
+    monkeypatch.delenv("LOOKBACK_ROOT", raising=False)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    return tmp_path / "elsewhere"
+
+
+def test_outside_a_project_outputs_go_to_the_current_folder_and_tables_hold_whole_paths(elsewhere: Path):
+    assert paths.find_project() is None and paths.project_root() == elsewhere
+    assert paths.RunPaths.of("trial").root == elsewhere / "outputs" / "trial"
+    assert paths.portable(elsewhere / "clip.mp4") == (elsewhere / "clip.mp4").as_posix()
+
+
+def test_outside_a_project_the_weights_are_those_of_the_package(elsewhere: Path):
+    assert "efficientnet-lite0" in read_lock()
+    assert paths.resolve("notebooks/90_report.ipynb").is_file()
+    assert paths.resolve("params/no-such.yaml") == elsewhere / "params" / "no-such.yaml"
+
+
+def test_the_files_of_a_project_come_before_those_of_the_package(elsewhere: Path):
+    (elsewhere / "notebooks").mkdir()
+    (elsewhere / "params").mkdir()
+    (elsewhere / "params" / "weights.lock.yaml").write_text(PINNED)
+    assert list(read_lock()) == ["own-model"]
+    assert paths.resolve("params/agreement.yaml") == paths.SHIPPED / "params" / "agreement.yaml", "the project has none"
+    assert paths.portable(elsewhere / "clip.mp4") == "clip.mp4"
+
+
+def test_a_run_by_name_needs_a_project_and_a_run_by_file_does_not(elsewhere: Path):
+    with pytest.raises(UsageError, match="`lookback init study`"):
+        load_run("demo")
+    (elsewhere / "trial.yaml").write_text("seed: 8\n")
+    assert load_run("trial.yaml").paths.root == elsewhere / "outputs" / "trial"
