@@ -2,6 +2,7 @@
 
 import os
 
+import lookback.without_iri_grammar  # noqa: F401 before anything of Jupyter
 import pytest
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
