@@ -1,6 +1,7 @@
 """One thread each: `make test` spreads the files over two processes, and sums of two threads are not the same to the last bit."""
 
 import os
+from pathlib import Path
 
 import lookback.without_iri_grammar  # noqa: F401 before anything of Jupyter
 import pytest
@@ -19,8 +20,17 @@ SLOW_FILES = (
 )  # fmt: skip
 
 
-def pytest_collection_modifyitems(items):
+def is_slow(path: Path) -> bool:
+    return path.parent.name in SLOW or path.stem in SLOW_FILES
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`make test-fast` does not even import the slow files: importing models takes longer than many tests."""
+    return True if config.option.markexpr.startswith("not slow") and is_slow(collection_path) else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.parent.name not in LONG)
     for item in items:
-        if item.path.parent.name in SLOW or item.path.stem in SLOW_FILES:
+        if is_slow(item.path):
             item.add_marker(pytest.mark.slow)
