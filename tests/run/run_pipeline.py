@@ -114,12 +114,12 @@ def test_content_counts_not_timestamps(finished: Path):
         table.write_bytes(original)
 
 
-def test_two_runs_write_the_same_bytes_with_any_number_of_workers(finished: Path, tmp_path: Path):
+def test_two_runs_write_the_same_bytes(finished: Path, tmp_path: Path):
     once = tables(finished)
     aside = tmp_path / "aside"
     shutil.move(finished, aside)
     try:
-        overrides = settings(finished, "workers=1", "scoring.sweeps=false")  # the sweeps write none of these tables
+        overrides = settings(finished, "scoring.sweeps=false")  # the sweeps write none of these tables
         Pipeline(load_run("demo", overrides), "demo", overrides).run(stage_named("judging"))
         again = tables(finished)
         assert {"clips.parquet", "truth.parquet", "artifacts.parquet", "units.parquet", "gated.parquet"} <= set(again)
