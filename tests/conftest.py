@@ -9,7 +9,7 @@ import pytest
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-LONG = ("run", "browser")  # folders with files that take minutes: first, so that no process is left alone with one at the end
+LONG = ("run", "plugins", "browser", "selfcheck", "faults", "ray")  # first: nobody is left alone with a file of minutes at the end
 SLOW = ("backends", "demo", "extraction", "faults", "forensics", "fuzz", "masks", "plugins", "ray", "run", "selfcheck")
 SLOW_FILES = (
     "test_coverage", "test_few_clusters", "test_small_tables", "test_small_studies", "test_injected_failures",
@@ -30,7 +30,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.path.parent.name not in LONG)
+    items.sort(key=lambda item: LONG.index(name) if (name := item.path.parent.name) in LONG else len(LONG))
     for item in items:
         if is_slow(item.path):
             item.add_marker(pytest.mark.slow)
