@@ -1,13 +1,15 @@
 """One thread each: `make test` spreads the files over two processes, and sums of two threads are not the same to the last bit."""
 
 import os
+from pathlib import Path
 
+import lookback.without_iri_grammar  # noqa: F401 before anything of Jupyter
 import pytest
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-LONG = ("run", "browser")  # folders with files that take minutes: first, so that no process is left alone with one at the end
+LONG = ("run", "plugins", "browser", "selfcheck", "faults", "ray")  # first: nobody is left alone with a file of minutes at the end
 SLOW = ("backends", "demo", "extraction", "faults", "forensics", "fuzz", "masks", "plugins", "ray", "run", "selfcheck")
 SLOW_FILES = (
     "test_coverage", "test_few_clusters", "test_small_tables", "test_small_studies", "test_injected_failures",
@@ -18,8 +20,17 @@ SLOW_FILES = (
 )  # fmt: skip
 
 
-def pytest_collection_modifyitems(items):
-    items.sort(key=lambda item: item.path.parent.name not in LONG)
+def is_slow(path: Path) -> bool:
+    return path.parent.name in SLOW or path.stem in SLOW_FILES
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`make test-fast` does not even import the slow files: importing models takes longer than many tests."""
+    return True if config.option.markexpr.startswith("not slow") and is_slow(collection_path) else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: LONG.index(name) if (name := item.path.parent.name) in LONG else len(LONG))
     for item in items:
-        if item.path.parent.name in SLOW or item.path.stem in SLOW_FILES:
+        if is_slow(item.path):
             item.add_marker(pytest.mark.slow)

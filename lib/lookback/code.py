@@ -114,10 +114,18 @@ def imported(tree: ast.AST, package: str = "") -> tuple[str, ...]:
     `package` is the one that the source stands in: relative imports start there.
     """
     found: list[str] = []
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and (package or not node.level):
             module = resolve_name("." * node.level + (node.module or ""), package)
             found += [module, *(f"{module}.{alias.name}" for alias in node.names)]
     return tuple(found)
+
+
+def _statements(block: ast.AST) -> Iterator[ast.AST]:
+    """Every statement in a block, at any depth. Expressions hold no import, and a walk through them takes ten times as long."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for inner in getattr(block, field, ()):
+            yield inner
+            yield from _statements(inner)

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -25,6 +26,25 @@ class WorkerDied:
     """The result of a task whose worker process died twice (out of memory, a crash in native code)."""
 
     message: str = "the worker process died (out of memory, or a crash in native code)"
+
+
+_kept: dict[tuple[int, int], ProcessPoolExecutor] | None = None
+
+
+@contextmanager
+def workers_kept() -> Iterator[None]:
+    """Inside, the processes of one `run_tasks` also serve the next: new ones would load their libraries for seconds again."""
+    global _kept
+    if _kept is not None:  # the outer one keeps them
+        yield
+        return
+    pools = _kept = {}
+    try:
+        yield
+    finally:
+        _kept = None
+        for pool in pools.values():
+            pool.shutdown()
 
 
 def run_tasks(
@@ -65,7 +85,7 @@ class _Pool(Generic[Task, Result]):
     def _drain(self, queue: deque[int], workers: int, careful: bool) -> Iterator[tuple[int, Result | WorkerDied]]:
         running: dict[Future[Result], int] = {}
         ahead = 1 if careful else 2 * workers  # limited, so that results do not pile up
-        with self._executor(workers) as pool:
+        with self._processes(workers) as pool:
             try:
                 while queue or running:
                     while queue and len(running) < ahead:
@@ -76,6 +96,8 @@ class _Pool(Generic[Task, Result]):
                         result = future.result()
                         yield running.pop(future), result
             except BrokenProcessPool:
+                if _kept is not None:
+                    _kept.pop((workers, self.workers), None)
                 yield from self._after_death(running, careful)
 
     def _after_death(self, running: dict[Future[Result], int], careful: bool) -> Iterator[tuple[int, Result | WorkerDied]]:
@@ -86,6 +108,17 @@ class _Pool(Generic[Task, Result]):
                 yield index, WorkerDied()
             else:
                 self.suspects.append(index)
+
+    @contextmanager
+    def _processes(self, workers: int) -> Iterator[ProcessPoolExecutor]:
+        if _kept is None or self.setup is not None:
+            with self._executor(workers) as pool:
+                yield pool
+        else:
+            key = (workers, self.workers)
+            if key not in _kept:
+                _kept[key] = self._executor(workers)
+            yield _kept[key]
 
     def _executor(self, workers: int) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("spawn")

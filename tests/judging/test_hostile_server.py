@@ -6,8 +6,10 @@ import gzip
 import json
 import resource
 import sqlite3
+import struct
 import time
 import zlib
+from functools import cache, reduce
 
 import pytest
 from chat_server import ChatServer, Sent, completion
@@ -15,17 +17,23 @@ from lookback.errors import Reason
 from lookback.judging.endpoint import LONGEST_TEXT, MAX_BODY, SHOWN
 
 HTML = b"<html><body><h1>Bad gateway</h1> <p>No, really.</p></body></html>"
+GZIP, DEFLATE = 31, 15  # zlib's window bits
 GOOD = completion("Yes", [[("Yes", -0.1), ("No", -2.0)]])
 
 
-def _bomb(wbits: int) -> bytes:
-    packer = zlib.compressobj(9, wbits=wbits)
-    return b"".join([packer.compress(bytes(1 << 20)) for _ in range(1024)] + [packer.flush()])
+@cache
+def _bomb(wbits: int, megabytes: int = 1024) -> bytes:
+    """So many MB of zeros, packed. After a full flush every packed MB is the same, so that only two are made."""
+    packer, zeros = zlib.compressobj(9, wbits=wbits), bytes(1 << 20)
+    first, next_one = (packer.compress(zeros) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    checksum, start = (zlib.crc32, 0) if wbits == GZIP else (zlib.adler32, 1)
+    total = reduce(lambda so_far, _: checksum(zeros, so_far), range(megabytes), start)
+    end = struct.pack("<II", total, megabytes << 20) if wbits == GZIP else struct.pack(">I", total)
+    return first + next_one * (megabytes - 1) + b"\x03\x00" + end  # an empty last block, then the checksum
 
 
 PACKED, DEFLATED = (("content-encoding", "gzip"),), (("content-encoding", "deflate"),)
 ZLIB_TEXT = (("content-type", "text/plain; charset=zlib"),)
-GZIPPED_BOMB, DEFLATED_BOMB = _bomb(31), _bomb(15)
 CASES = {
     "429 for ever": (lambda n: Sent(b"{}", 429), Reason.JUDGE_FAILED),
     "500 for ever": (lambda n: Sent(b"boom", 500), Reason.JUDGE_FAILED),
@@ -58,14 +66,14 @@ CASES = {
     "half a surrogate": (lambda n: completion("Yes \ud800", model="m\udfff"), Reason.JUDGE_UNPARSED),
     "half a surrogate among the candidates": (lambda n: completion("Yes", [[("Yes", -0.1), ("\ud800", -3.0)]]), None),
     "an answer that divides up in every way": (lambda n: completion("answer is" + " " * 150_000), Reason.JUDGE_UNPARSED),
-    "gzip that unpacks to 1 GB": (lambda n: Sent(GZIPPED_BOMB, headers=PACKED), Reason.JUDGE_FAILED),
+    "gzip that unpacks to 1 GB": (lambda n: Sent(_bomb(GZIP), headers=PACKED), Reason.JUDGE_FAILED),
     "deflate that unpacks to 1 GB": (
-        lambda n: Sent(DEFLATED_BOMB, headers=DEFLATED),
+        lambda n: Sent(_bomb(DEFLATE), headers=DEFLATED),
         Reason.JUDGE_FAILED,
     ),
-    "an error that unpacks to 1 GB": (lambda n: Sent(GZIPPED_BOMB, 400, PACKED), Reason.JUDGE_FAILED),
+    "an error that unpacks to 1 GB": (lambda n: Sent(_bomb(GZIP), 400, PACKED), Reason.JUDGE_FAILED),
     "a charset that unpacks": (
-        lambda n: Sent(DEFLATED_BOMB, 400, ZLIB_TEXT),
+        lambda n: Sent(_bomb(DEFLATE), 400, ZLIB_TEXT),
         Reason.JUDGE_FAILED,
     ),
     "broken gzip": (lambda n: Sent(b"no gzip", headers=PACKED), Reason.JUDGE_FAILED),
@@ -84,6 +92,11 @@ def _broken() -> Sent:
     body = json.loads(GOOD.body)
     body["choices"][0]["logprobs"] = {"content": [{"token": "Yes", "logprob": "high", "top_logprobs": 3}]}
     return Sent(json.dumps(body).encode())
+
+
+@pytest.mark.parametrize("wbits", [GZIP, DEFLATE])
+def test_the_bombs_are_whole(wbits):
+    assert zlib.decompress(_bomb(wbits, 3), wbits) == bytes(3 << 20)
 
 
 @pytest.mark.parametrize("name", CASES)

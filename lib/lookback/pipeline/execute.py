@@ -13,6 +13,9 @@ import threading
 import time
 from pathlib import Path
 
+import lookback.without_iri_grammar  # noqa: F401
+
+# isort: split
 import nbformat
 import papermill
 import psutil

@@ -26,7 +26,6 @@ from math import ceil
 
 import numpy as np
 import pandas as pd
-import statsmodels.formula.api as smf
 from numpy.typing import ArrayLike
 from scipy import stats
 
@@ -245,6 +244,8 @@ def mixed_model(
     Numeric `fixed` columns enter as they are, others as treatment contrasts; `interactions` adds their products. Too few levels of
     a random effect, too few rows, or a fit that does not converge raise NotScorable. A variance estimated at zero is noted.
     """
+    import statsmodels.formula.api as smf  # takes as long to import as the rest of this module, and few ask for it
+
     lacking = [c for c in (value, *fixed, *random) if c not in table]
     if lacking:
         raise UsageError(f"the table lacks the column(s) {', '.join(lacking)}")

@@ -21,7 +21,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
-from sklearn.covariance import ledoit_wolf
 
 from lookback.errors import NotScorable, UsageError
 from lookback.stats.correlations import kendall_rows, permutation_tests, spearman_rows
@@ -173,6 +172,8 @@ def noise_covariance(points: Floats, played: Floats, clusters: Codes, sides: int
     The k ratios are `sides` equal blocks (people's and the metric's). Before the shrinking each ratio is scaled to one comparison
     and each block to unit variance, so that models seen less often and the noisier side keep their larger variance.
     """
+    from sklearn.covariance import ledoit_wolf  # half a second to import, and few ask for it
+
     total = played.sum(axis=0)
     sums = cluster_totals((points - points.sum(axis=0) / total * played) / total, clusters)
     groups = len(sums)

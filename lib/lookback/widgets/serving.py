@@ -7,6 +7,9 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import lookback.without_iri_grammar  # noqa: F401
+
+# isort: split
 from tornado.httpserver import HTTPServer
 from tornado.web import Application
 from voila.app import Voila
