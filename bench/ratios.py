@@ -4,8 +4,8 @@
 
 (a) all pixel metrics of a clip in one decode, against one decode per metric; (b) eight clips of one ground truth in one pass over
 it, against one after the other (bench/race.py races the released programs); (c) one worker against two; (d) a first run against one
-that finds everything in the store; (e) how time and memory grow with the number and length of clips: fitted exponents; (f) a cluster
-bootstrap against a plain loop; (g) where the time of an extraction goes.
+that finds everything in the store; (e) how time and memory grow with the number and length of clips: fitted exponents; (f) a
+cluster bootstrap against a plain loop; (g) where the time of an extraction goes.
 """
 
 from __future__ import annotations
