@@ -40,7 +40,7 @@ PEERS, CLIPS = SHARED / "peers", SHARED / "clips" / "memobench"
 Clock = np.ndarray  # (wall, processor) seconds
 LIMIT_S = 3600.0
 PHASES = {"V": "O", "D": "H", "R": "R", "": "ALL"}  # ours and theirs
-MIND_FRAMES = 4  # the released SSIM at 720x1280 takes a second or more for each
+MIND_FRAMES = 16  # the released SSIM at 720x1280 takes most of a second for each
 
 
 @dataclass
@@ -193,9 +193,9 @@ def mind(scenes: int) -> Iterator[tuple[str, Racer]]:
     from lookback.benchmarks.mind.metrics.fidelity import measure_pairs
     from lookback.benchmarks.mind.metrics.shared import preprocess
 
-    def lcm(video: Path, truth: Path) -> list[float]:
+    def lcm(video: Path, truth: Path, frames: int = MIND_FRAMES) -> list[float]:
         with open_video(video) as one, open_video(truth) as other:
-            pairs = zip(one, other, range(MIND_FRAMES), strict=False)
+            pairs = zip(one, other, range(frames), strict=False)
             found = measure_pairs((preprocess(a), preprocess(b)) for (_, a), (_, b), _ in pairs)
         return [found[name] for name in ("avg_mse", "avg_psnr", "avg_ssim")]
 
@@ -203,6 +203,7 @@ def mind(scenes: int) -> Iterator[tuple[str, Racer]]:
     for truth, videos, _ in sample_scenes()[:scenes]:
         video = videos[-1]
         pairs = {"pairs": [[str(video.resolve()), str(truth.resolve())]], "frames": MIND_FRAMES}
+        lcm(video, truth, 1)  # whatever is loaded or started only once; the released program has that behind it, too
         ours, values = clocked(lambda video=video, truth=truth: lcm(video, truth))
         released = run_released(PEERS / "mind", MIND, pairs, folders=("src",), time_limit_s=LIMIT_S)
         if "clock" not in released.arrays:
