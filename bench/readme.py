@@ -3,7 +3,7 @@
 `docs/measured/<name>.json` holds the values with machine, date, commit and command. A block of README.md between
 `<!-- measured:name -->` and `<!-- /measured -->` is what `SENTENCES[name]` makes of that file; nobody edits it by hand.
 
-- bench: outputs/ratios.json of `make bench`
+- race, bench: outputs/race.json and outputs/ratios.json of `make bench`
 - forensics, heldout: outputs/<run>/tables/forensics/*.csv and provenance.json of `make report` and of bench/heldout.py
 - setup: the size of this checkout's .venv, one entry per architecture
 - tests: outputs/tests.xml of `make test`
@@ -48,9 +48,10 @@ def records() -> dict[str, Values]:
 
 def collected(outputs: Path) -> Iterator[tuple[str, Values]]:
     """Name and record of everything that lies in outputs/ now."""
-    if (ratios := outputs / "ratios.json").is_file():
-        read = json.loads(ratios.read_text(encoding="utf-8"))
-        yield "bench", {**_origin(ratios, "`make bench`", read), "rows": read["rows"]}
+    for name, file in (("bench", "ratios"), ("race", "race")):
+        if (measured := outputs / f"{file}.json").is_file():
+            read = json.loads(measured.read_text(encoding="utf-8"))
+            yield name, {**read, **_origin(measured, "`make bench`", read)}
     for name, (run, command) in FORENSICS.items():
         if (scores := outputs / run / "tables" / "forensics" / "scores.csv").is_file():
             provenance = json.loads((outputs / run / "provenance.json").read_text(encoding="utf-8"))
@@ -102,6 +103,21 @@ def _bench(found: Values) -> str:
     return f"{_where(found)}:\n\n" + "\n".join(lines) + "\n"
 
 
+def _race(found: Values) -> str:
+    """Ours, theirs, and bare decoding: seconds on the clock, with processor seconds in brackets."""
+    head = ["what", "clips", "ours", "theirs", "times faster", "bare decoding", "ours / bare decoding"]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for row in found["rows"]:
+        seconds = [f"{row[name][0]:.1f} s ({row[name][1]:.1f} s)" for name in ("ours", "theirs", "decoding")]
+        ratios = [f"{_short(row[name][0])} ({_short(row[name][1])})" for name in ("times faster", "times decoding")]
+        cells = [row["what"], str(row["clips"]), *seconds[:2], ratios[0], seconds[2], ratios[1]]
+        lines.append(f"| {' | '.join(cells)} |")
+    load = f"load {min(found['load']):g} to {max(found['load']):g} on {found['cores']} cores"
+    notes = "".join(f"\n{note}\n" for note in found["notes"])
+    words = "Seconds on the clock, and of the processors in brackets; the sides took turns"
+    return f"{_where(found)}, {load}. {words}:\n\n" + "\n".join(lines) + "\n" + notes
+
+
 def _short(number: float) -> str:
     return f"{number:.0f}" if abs(number) >= 20 else f"{number:.1f}" if abs(number) >= 2 else f"{number:.2f}"
 
@@ -129,6 +145,7 @@ def _where(found: Values) -> str:
 
 SENTENCES: dict[str, Callable[[Values], str]] = {
     "bench": _bench,
+    "race": _race,
     "forensics": lambda found: f"On the demo world, where the thresholds were chosen: {_forensic_sentence(found)}",
     "heldout": lambda found: f"On clips held out: {_forensic_sentence(found)}",
     "setup": _setup_sentence,

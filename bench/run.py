@@ -12,7 +12,15 @@ from lookback.machine import one_line
 from lookback.provenance import git_revision
 
 HERE = Path(__file__).parent
-SCRIPTS = (["ratios.py"], ["media_memory.py"], ["curation_scale.py"], ["stats_speed.py"], ["judging_throughput.py"])
+SCRIPTS = (
+    ["race.py"],
+    ["ratios.py"],
+    ["media_memory.py"],
+    ["curation_scale.py"],
+    ["scale.py"],
+    ["stats_speed.py"],
+    ["judging_throughput.py"],
+)
 
 
 def main() -> int:

@@ -6,8 +6,10 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event, Thread
 from typing import TypeVar
 
 from tqdm import tqdm
@@ -17,6 +19,9 @@ from lookback.paths import UNATTENDED
 
 T = TypeVar("T")
 PROGRESS_FILE = "LOOKBACK_PROGRESS_FILE"
+INSIDE = "LOOKBACK_PROGRESS_INSIDE"  # the folder in which workers write how far they are inside an item
+SHOW_EVERY_S = 0.5
+_LAST_TOLD: dict[str, float] = {}
 NO_BAR = "LOOKBACK_NO_PROGRESS_BAR"  # set: draw no bar
 
 
@@ -25,23 +30,56 @@ def track(
 ) -> Iterator[T]:
     """Yield the items and show how many are done. `what` names the work; `note()` returns words to add to the bar.
 
-    In a notebook that the pipeline runs there is no bar, only one line at the end: every step of a bar would stay on the page.
+    What workers say by `inside` is shown, too. In a notebook that the pipeline runs there is no bar, only one line at the end:
+    every step of a bar would stay on the page.
     """
     total = total if total is not None else (len(items) if hasattr(items, "__len__") else None)  # type: ignore[arg-type]
     what = one_line(what)
     unattended, hidden = bool(os.environ.get(UNATTENDED)), bool(os.environ.get(NO_BAR))
-    started, reported, done = time.monotonic(), 0.0, 0
-    with tqdm(items, desc=what, total=total, unit=unit, mininterval=0.5, dynamic_ncols=True, disable=unattended or hidden) as bar:
-        for done, item in enumerate(bar, start=1):
+    started, done = time.monotonic(), 0
+
+    def show(words: str) -> None:
+        bar.set_postfix_str(words, refresh=True)
+        _report(what, done, total, unit, (time.monotonic() - started) / done if done else 0.0, words)
+
+    looks = {"desc": what, "total": total, "unit": unit, "dynamic_ncols": True, "disable": unattended or hidden}
+    with tqdm(items, mininterval=SHOW_EVERY_S, **looks) as bar, _told_from_inside(show, note):
+        for item in bar:
+            done += 1
             yield item
-            if time.monotonic() - reported > 0.5:
-                reported = time.monotonic()
-                added = one_line(note()) if note is not None else ""
-                bar.set_postfix_str(added, refresh=False)
-                _report(what, done, total, unit, (reported - started) / done, added)
     _report(what, total or 0, total, unit, 0.0, "")
     if unattended and done:
         print(f"{what}: {done} {unit}{'s' * (done > 1)} in {time.monotonic() - started:.0f} s")
+
+
+def inside(what: str, done: int, total: int) -> None:
+    """Tell how far the work on one item is, at most twice a second. The bar of `track` shows it, from worker processes, too."""
+    if (folder := os.environ.get(INSIDE)) and time.monotonic() - _LAST_TOLD.get(folder, 0.0) > SHOW_EVERY_S:
+        _LAST_TOLD[folder] = time.monotonic()
+        with suppress(OSError):
+            Path(folder, str(os.getpid())).write_text(one_line(f"{what} {done}/{total}"), encoding="utf-8")
+
+
+@contextmanager
+def _told_from_inside(show: Callable[[str], None], note: Callable[[], str] | None) -> Iterator[None]:
+    """Show the last words of every worker and the note twice a second, while the block runs."""
+    before, over = os.environ.get(INSIDE), Event()
+    with TemporaryDirectory(prefix="lookback-progress-", ignore_cleanup_errors=True) as folder:
+
+        def watch() -> None:
+            while not over.wait(SHOW_EVERY_S):
+                words = [file.read_text(encoding="utf-8") for file in sorted(Path(folder).glob("*"))]
+                show(", ".join([*([one_line(note())] if note is not None else []), *filter(None, words)]))
+
+        watching = Thread(target=watch, daemon=True)
+        os.environ[INSIDE] = folder
+        watching.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watching.join()
+            os.environ.pop(INSIDE) if before is None else os.environ.update({INSIDE: before})
 
 
 def _report(what: str, done: int, total: int | None, unit: str, pace: float, note: str) -> None:

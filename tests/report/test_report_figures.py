@@ -127,7 +127,7 @@ def paths(*poses: PoseTrack):
              n_frames=3, fps=16.0, width=64, height=48)
         for k in range(len(poses))
     ]  # fmt: skip
-    artifacts = SimpleNamespace(load=lambda clip, role: poses[int(clip.model_id[1:])])
+    artifacts = SimpleNamespace(load=lambda clip, kind: poses[int(clip.model_id[1:])], stored=lambda clip, role: True)
     return camera_paths("mind", clips, artifacts)
 
 

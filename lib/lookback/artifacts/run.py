@@ -31,13 +31,19 @@ class RunArtifacts:
             (*(row[name] for name in KEYS), row["role"]): {str(name): value for name, value in row.items()}
             for row in table.to_dict("records")
         }
+        self._roles = list(dict.fromkeys(table["role"])) if len(table) else []
 
     def row(self, clip: Clip, role: str) -> Row | None:
         return self._rows.get((*clip.key, role))
 
+    def stored(self, clip: Clip, role: str) -> bool:
+        """Whether the table says that the store holds it."""
+        row = self.row(clip, role)
+        return row is not None and bool(row["stored"])
+
     def roles(self, clip: Clip) -> list[str]:
         """The roles that the clip has a stored artifact of."""
-        return [key[-1] for key, row in self._rows.items() if key[:-1] == clip.key and row["stored"]]
+        return [role for role in self._roles if self.stored(clip, role)]
 
     def load(self, clip: Clip, kind: type[A]) -> A | None:
         """The artifact, or None when there is none; a ContractError when the entry of the store does not fit the role."""

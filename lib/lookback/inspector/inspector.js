@@ -1,6 +1,6 @@
 // The clip inspector: synchronised clips, overlays painted in Python, curves that follow the cursor.
 const OVERLAYS = [["mask", "Mask"], ["track", "Track"], ["faces", "Faces"], ["depth", "Depth"], ["difference", "Difference"], ["epipolar", "Epipolar line"]];
-const MAX_COMPARED = 3, NOTE_PAUSE = 600, DEFAULT_CURVES = 3;
+const MAX_COMPARED = 3, NOTE_PAUSE = 600, DEFAULT_CURVES = 3, LISTED = 400;
 
 function render({ model, el }) {
   el.classList.add("lookback-inspector");
@@ -35,12 +35,16 @@ function render({ model, el }) {
     const list = model.get("listing"), current = model.get("view").label;
     side.querySelector(".count").textContent = `${list.clips.length} of ${list.total} clips (n next, p previous)`;
     const listing = side.querySelector(".listing");
-    listing.replaceChildren(...list.clips.map((label) => {
+    // thousands of buttons would make the page slow: those around the opened clip are drawn, the filters find the others
+    const first = Math.max(0, Math.min(list.clips.indexOf(current) - LISTED / 2, list.clips.length - LISTED));
+    const left = (count, where) => count > 0 ? [element("li", { class: "hint", text: `${count} ${where}: filter by name` })] : [];
+    const shown = list.clips.slice(first, first + LISTED).map((label) => {
       const button = element("button", { text: label.replaceAll("/", "/\u200b"), "data-clip": label,
         onclick: () => label === model.get("view").label || act({ type: "open", label }) });
       if (label === current) button.setAttribute("aria-current", "true");
       return element("li", {}, button);
-    }));
+    });
+    listing.replaceChildren(...left(first, "before"), ...shown, ...left(list.clips.length - first - LISTED, "after"));
     const here = listing.querySelector("[aria-current]");
     if (here) listing.scrollTop = here.offsetTop - listing.offsetTop - listing.clientHeight / 3;
   }

@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 from torch import nn
 from torch.nn.functional import pad
+from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 # stage: (blocks, kernel, stride of the first block, expansion, channels out)
 STAGES = [
@@ -53,8 +54,8 @@ class Block(nn.Module):
         self._project_conv, self._bn2 = nn.Conv2d(inner, out, 1, bias=False), _norm(out)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y = nn.functional.relu6(self._bn0(self._expand_conv(x))) if self.expands else x
-        y = nn.functional.relu6(self._bn1(self._depthwise_conv(y)))
+        y = nn.functional.relu6(self._bn0(self._expand_conv(x)), inplace=True) if self.expands else x
+        y = nn.functional.relu6(self._bn1(self._depthwise_conv(y)), inplace=True)
         y = self._bn2(self._project_conv(y))
         return x + y if self.shortcut else y
 
@@ -76,18 +77,34 @@ class EfficientNetLite0(nn.Module):
 
     def feature_map(self, images: torch.Tensor) -> torch.Tensor:
         """(n,1280,h/32,w/32) of images (n,3,h,w)."""
-        x = nn.functional.relu6(self._bn0(self._conv_stem(images)))
+        x = nn.functional.relu6(self._bn0(self._conv_stem(images)), inplace=True)
         for block in self._blocks:
             x = block(x)
-        return nn.functional.relu6(self._bn1(self._conv_head(x)))
+        return nn.functional.relu6(self._bn1(self._conv_head(x)), inplace=True)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         """ImageNet logits (n,1000)."""
         return self._fc(self.feature_map(images).mean((2, 3)))
 
 
+# each convolution and the norm that follows it
+PAIRS = (
+    ("_conv_stem", "_bn0"),
+    ("_conv_head", "_bn1"),
+    ("_expand_conv", "_bn0"),
+    ("_depthwise_conv", "_bn1"),
+    ("_project_conv", "_bn2"),
+)
+
+
 def load(path: Path) -> EfficientNetLite0:
-    """The network with a checkpoint's weights, ready for inference."""
+    """The network with a checkpoint's weights, ready for inference: norms folded into the convolutions before them."""
     network = EfficientNetLite0()
     network.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
-    return network.eval().requires_grad_(False)
+    network.eval().requires_grad_(False)
+    for part in (network, *network._blocks):
+        for convolution, norm in PAIRS:
+            if hasattr(part, convolution):
+                setattr(part, convolution, fuse_conv_bn_eval(getattr(part, convolution), getattr(part, norm)))
+                setattr(part, norm, nn.Identity())
+    return network.to(memory_format=torch.channels_last)

@@ -34,7 +34,7 @@ def _modules(load: Registry[Any] | str) -> list[str]:
 
 
 CHOSEN = ("scoring.metrics", "scoring.variant", "scoring.compare_variants")  # which metrics are scored, and which variant counts
-SCORED = (*CHOSEN, "scoring.constants")
+SCORED = (*CHOSEN, "scoring.constants", "scoring.lpips_frames")
 
 STAGES = (
     Stage(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 import pandas as pd
 
 from lookback.clips import KEYS, Clip
@@ -25,7 +26,9 @@ from lookback.strips import jpeg_html, read_strip
 WIDTH = 112  # of one frame, in pixels
 WORST = 3  # units shown per metric
 DECODERS = 2  # clips read at the same time
-MOST = 400  # clips with pictures: further clips get none, so that the file stays small
+PICTURED = 400  # clips with pictures and
+SCORED = 2000  # clips with scores, over all models together: the others are named, so that the page still opens
+Key = tuple[str, ...]
 
 
 def anchor(benchmark: str, model: str) -> str:
@@ -38,27 +41,80 @@ def behind_the_numbers(
     clips: list[Clip], items: pd.DataFrame, units: pd.DataFrame, judgements: pd.DataFrame, run: str, moments: int
 ) -> list[str]:
     """The HTML: one part that can be opened per model, with one card per clip."""
-    scores, worst, answers = (dict(list(frame.groupby(KEYS))) for frame in (items, units, judgements))
-    frames = worst_frames(units)
     order = sorted(clips, key=lambda clip: (clip.benchmark, clip.model_id, clip.setting, clip.clip_id))
+    pictured, scored = (_first_of_each_model(order, most) for most in (PICTURED if moments else 0, SCORED))
+    strips, told, frames = _strips(pictured, moments), _told(scored, items, units, judgements), worst_frames(units)
     parts: dict[tuple[str, str], list[str]] = {}
-    with ThreadPoolExecutor(max_workers=DECODERS) as pool:  # decoding releases the interpreter lock
-        pictured = pool.map(lambda clip: _strip(clip, moments), order[:MOST] if moments else [])
-        strips = dict(zip([clip.key for clip in order], track(pictured, "clip cards", total=min(len(order), MOST)), strict=False))
     for clip in order:
-        scored, measured, said = (
-            frames.get(clip.key, whole.head(0)) for frames, whole in ((scores, items), (worst, units), (answers, judgements))
-        )
         link = f"?run={quote(run)}&clip={quote(clip.label)}&frame={frames.get(clip.key, 0)}"
-        card = _card(clip, scored, measured, said, link, strips.get(clip.key, ""))
+        card = _card(clip, link, strips.get(clip.key, "") + told.get(clip.key, ""))
         parts.setdefault((clip.benchmark, clip.model_id), []).append(card)
     folds = [
         f'<details class="model" id="{anchor(*key)}"><summary>{html.escape(key[0])} · {html.escape(key[1])} '
         f"({len(cards)} clips)</summary>{''.join(cards)}</details>"
         for key, cards in parts.items()
     ]
-    left = len(order) - MOST
-    return ([f'<p class="remark">The last {left} clips are listed without pictures.</p>'] if left > 0 else []) + folds
+    left = {"pictures": len(order) - len(pictured) if moments else 0, "scores": len(order) - len(scored)}
+    remarks = [
+        f'<p class="remark">{count:,} clips are listed without {what}. The inspector shows all.</p>'
+        for what, count in left.items()
+        if count
+    ]
+    return remarks + folds
+
+
+def _first_of_each_model(order: list[Clip], most: int) -> list[Clip]:
+    """At most so many clips, the same number of each model (at least one)."""
+    models: dict[tuple[str, str], list[Clip]] = {}
+    for clip in order:
+        models.setdefault((clip.benchmark, clip.model_id), []).append(clip)
+    share = max(1, most // max(1, len(models))) if most else 0
+    return [clip for own in models.values() for clip in own[:share]]
+
+
+def _strips(clips: list[Clip], moments: int) -> dict[Key, str]:
+    if not clips:
+        return {}
+    with ThreadPoolExecutor(max_workers=DECODERS) as pool:  # decoding releases the interpreter lock
+        drawn = pool.map(lambda clip: _strip(clip, moments), clips)
+        return {clip.key: strip for clip, strip in zip(clips, track(drawn, "clip cards", total=len(clips)), strict=True)}
+
+
+def _told(clips: list[Clip], items: pd.DataFrame, units: pd.DataFrame, judgements: pd.DataFrame) -> dict[Key, str]:
+    """The scores, their worst units and the judges' answers of each clip, in HTML."""
+    keys = {clip.key for clip in clips}
+    items, units, judgements = (_of_clips(frame, keys) for frame in (items, units, judgements))
+    scores, answers = (dict(list(frame.groupby(KEYS))) for frame in (items, judgements))
+    worst = worst_units(units)
+    found = {}
+    for key in keys:
+        own = scores.get(key, items.head(0))
+        found[key] = _scores(own, key, worst) + _answers(own, answers.get(key, judgements.head(0)))
+    return found
+
+
+def _of_clips(frame: pd.DataFrame, keys: set[Key]) -> pd.DataFrame:
+    return frame.loc[np.array([key in keys for key in zip(*(frame[name] for name in KEYS), strict=True)], bool)]
+
+
+def worst_units(units: pd.DataFrame) -> dict[tuple[Key, str, str], str]:
+    """(clip, metric, phase) -> its worst units in words. The phase "" stands for all units of the metric."""
+    told = units[units["value"].notna()]
+    found: dict[tuple[Key, str, str], list[str]] = {}
+    for phase in (told["phase"], pd.Series("", told.index)):
+        rows = told.assign(phase=phase, order=told["value"] * _signs(told["metric"], phase)).sort_values("order", kind="stable")
+        named = rows.groupby([*KEYS, "metric", "phase"], sort=False).head(WORST)
+        fresh: dict[tuple[Key, str, str], list[str]] = {}
+        for *key, metric, part, unit, value in named[[*KEYS, "metric", "phase", "unit_id", "value"]].itertuples(index=False):
+            fresh.setdefault((tuple(key), metric, part), []).append(f"{html.escape(unit)}: {value:.3g}")
+        found |= fresh
+    return {place: ", ".join(words) for place, words in found.items()}
+
+
+def _signs(metric: pd.Series, phase: pd.Series) -> list[float]:
+    """1 where more is better, else -1."""
+    kinds = {kind: 1.0 if more_is_better(*kind) else -1.0 for kind in set(zip(metric, phase, strict=True))}
+    return [kinds[kind] for kind in zip(metric, phase, strict=True)]
 
 
 def worst_frames(units: pd.DataFrame) -> dict[tuple[str, ...], int]:
@@ -66,7 +122,7 @@ def worst_frames(units: pd.DataFrame) -> dict[tuple[str, ...], int]:
     told = units[units["value"].notna() & units["frame"].notna()]
     if told.empty:
         return {}
-    sign = [1.0 if more_is_better(metric, phase) else -1.0 for metric, phase in zip(told["metric"], told["phase"], strict=True)]
+    sign = _signs(told["metric"], told["phase"])
     part = ["metric", "variant", "phase"]
     usual = told.groupby([*part, "unit_id"])["value"].transform("median")
     spread = told.groupby(part)["value"].transform("std")
@@ -75,10 +131,10 @@ def worst_frames(units: pd.DataFrame) -> dict[tuple[str, ...], int]:
     return {tuple(key): int(frame) for key, frame in zip(worst[KEYS].to_numpy(), worst["frame"], strict=True)}
 
 
-def _card(clip: Clip, items: pd.DataFrame, units: pd.DataFrame, answers: pd.DataFrame, link: str, strip: str) -> str:
+def _card(clip: Clip, link: str, said: str) -> str:
     return (
         f'<div class="clip"><b>{html.escape(clip.label)}</b> <small>inspector, at its worst unit: '
-        f"<code>{html.escape(link)}</code></small>{strip}{_scores(items, units)}{_answers(items, answers)}</div>"
+        f"<code>{html.escape(link)}</code></small>{said}</div>"
     )
 
 
@@ -90,14 +146,12 @@ def _strip(clip: Clip, moments: int) -> str:
     return jpeg_html(strip.joined(), f"frames {', '.join(map(str, strip.frames))} of {clip.label}", quality=70)
 
 
-def _scores(items: pd.DataFrame, units: pd.DataFrame) -> str:
-    told = units[units["value"].notna()]
-    parts = dict(list(told.groupby(["metric", "phase"]))) | {(metric, ""): own for metric, own in told.groupby("metric")}
+def _scores(items: pd.DataFrame, key: Key, worst: Mapping[tuple[Key, str, str], str]) -> str:
     rows = "".join(
         f"<tr><td>{html.escape(row['metric'])}{' ' + html.escape(row['phase']) if row['phase'] else ''}</td>"
         f"<td>{'' if pd.isna(row['value']) else format(row['value'], '.4g')}</td>"
         f"<td>{html.escape(': '.join(filter(None, (row['reason'], row['detail']))))}</td>"
-        f"<td>{', '.join(_worst(parts.get((row['metric'], row['phase'])), row['metric'], row['phase']))}</td></tr>"
+        f"<td>{worst.get((key, row['metric'], row['phase']), '')}</td></tr>"
         for row in items.to_dict("records")
     )
     if not rows:
@@ -106,15 +160,10 @@ def _scores(items: pd.DataFrame, units: pd.DataFrame) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
-def _worst(units: pd.DataFrame | None, metric: str, phase: str) -> Iterator[str]:
-    if units is not None:
-        worst = units.nsmallest if more_is_better(metric, phase) else units.nlargest
-        for unit in worst(WORST, "value").to_dict("records"):
-            yield f"{html.escape(unit['unit_id'])}: {unit['value']:.3g}"
-
-
 def _answers(items: pd.DataFrame, answers: pd.DataFrame) -> str:
     """The judges' answers behind every judged metric, and behind the trigger gate."""
+    if answers.empty:
+        return ""
     parts = [
         (row["metric"], answers_behind(row["metric"], row["backend"], answers))
         for row in items.drop_duplicates("metric").to_dict("records")

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from lookback.artifacts import entry_of
-from lookback.backends.choose import backend_options, build_backend, choose_backend
+from lookback.backends.choose import backend_options, build_backend, choose_backend, usable_device
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.code import code_version
 from lookback.errors import BackendUnavailable, NotScorable, Reason, UsageError
@@ -22,15 +22,17 @@ from lookback.params import RunParams
 from lookback.paths import resolve
 from lookback.progress import track
 from lookback.registry import METRICS, MetricSpec
-from lookback.scoring.clip import missing, score_clip
+from lookback.scoring.clip import missing, score_clips
 from lookback.scoring.contract import Item, Scored, ScoringClip, Unit
-from lookback.scoring.decode import Spent
+from lookback.scoring.decode import DECODE, Spent
 from lookback.scoring.variants import scored_variants
 from lookback.store import ArtifactStore, Entry, Producer
 from lookback.tables import PROVENANCE
 
 FILES = ("ground_truth", "target_poses", "actions")  # files beside the video that a metric may read
 MENDABLE = (Reason.BACKEND_FAILED, Reason.BACKEND_UNAVAILABLE)  # not stored, because another run may succeed
+GROUP = 8  # clips of one ground truth that are decoded in step: each holds a decoder and a few frames
+LPIPS_FRAMES_ON_CPU = 16  # of a clip, where the parameters leave it to the device
 SERVING = "lookback.scoring.clip"  # the code that brings pixels to a metric
 Results = dict[tuple[str, str], tuple[Scored, Producer, str]]
 
@@ -83,13 +85,44 @@ def score_run(
     units: list[dict[str, Any]] = []
     items: list[dict[str, Any]] = []
     timings: list[dict[str, Any]] = []
-    for index, result in track(executor_of(params).run(score_task, tasks), "scoring", total=len(tasks)):
-        done = _dead(tasks[index], result.message) if isinstance(result, WorkerDied) else result
+    for task, done in track(_scored(params, tasks), "scoring", total=len(tasks)):
         units += done.units
         items += done.items
-        keys = dict(zip(KEYS, tasks[index].clip.key, strict=True))
+        keys = dict(zip(KEYS, task.clip.key, strict=True))
         timings += [{**keys, "part": part, "seconds": seconds} for part, seconds in done.seconds.items()]
     return pd.DataFrame(units), pd.DataFrame(items), pd.DataFrame(timings, columns=[*KEYS, "part", "seconds"])
+
+
+def _scored(params: RunParams, tasks: Sequence[ScoringTask]) -> Iterator[tuple[ScoringTask, ScoredClip]]:
+    """Every clip with its rows, group by group. Where a group killed its worker, its clips are tried again one by one."""
+    groups = grouped(tasks, params.workers)
+    alone: list[ScoringTask] = []
+    for number, result in executor_of(params).run(score_group, groups):
+        if not isinstance(result, WorkerDied):
+            yield from zip(groups[number], result, strict=True)
+        elif len(groups[number]) > 1:
+            alone += groups[number]
+        else:
+            yield groups[number][0], _dead(groups[number][0], result.message)
+    for index, one in executor_of(params).run(score_task, alone):
+        yield alone[index], _dead(alone[index], one.message) if isinstance(one, WorkerDied) else one
+
+
+def grouped(tasks: Sequence[ScoringTask], workers: int) -> list[list[ScoringTask]]:
+    """The clips of one ground truth in groups, as large as GROUP and an even share of the workers allow; others are alone."""
+    most = min(GROUP, -(-len(tasks) // max(1, workers)))
+    groups: list[list[ScoringTask]] = []
+    open_groups: dict[str, list[ScoringTask]] = {}
+    for task in tasks:
+        truth = task.clip.ground_truth
+        group = open_groups.get(truth) if truth else None
+        if group is None or len(group) >= most:
+            group = []
+            groups.append(group)
+            if truth:
+                open_groups[truth] = group
+        group.append(task)
+    return groups
 
 
 def _tasks(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame) -> Iterator[ScoringTask]:
@@ -110,10 +143,36 @@ def _by_clip(frame: pd.DataFrame) -> dict[tuple[Any, ...], tuple[dict[str, Any],
 
 def score_task(task: ScoringTask) -> ScoredClip:
     """Rows of units and items for one clip; metrics the store already holds are not scored again."""
+    return score_group([task])[0]
+
+
+def score_group(tasks: Sequence[ScoringTask]) -> list[ScoredClip]:
+    """The rows of clips that share a ground truth, in one pass over it."""
+    prepared = [_prepared(task) for task in tasks]
+    scored = score_clips([clip.metrics for clip in prepared], [clip.spent for clip in prepared])
+    return [_stored(clip, results) for clip, results in zip(prepared, scored, strict=True)]
+
+
+@dataclass
+class _Prepared:
+    """A clip with what the store holds of it, and what is to be scored."""
+
+    task: ScoringTask
+    store: ArtifactStore
+    known: Results
+    fresh: list[tuple[MetricSpec, ScoringClip, Producer, str]]
+    changed: str  # how the file differs from what curation saw: then nothing is scored
+    spent: Spent
+
+    @property
+    def metrics(self) -> list[tuple[MetricSpec, ScoringClip]]:
+        return [] if self.changed else [(spec, context) for spec, context, _, _ in self.fresh]
+
+
+def _prepared(task: ScoringTask) -> _Prepared:
     started = time.perf_counter()
-    spent: Spent = defaultdict(float)
     store = ArtifactStore(task.params.paths.artifacts)
-    results: Results = {}
+    known: Results = {}
     fresh: list[tuple[MetricSpec, ScoringClip, Producer, str]] = []
     shared: dict[Any, Any] = {}
     for name, variant in task.metrics:
@@ -121,31 +180,38 @@ def score_task(task: ScoringTask) -> ScoredClip:
         producer, inputs = _identity(spec, variant, task)
         record = store.record(producer, inputs)
         if record is not None:
-            results[name, variant] = (_from_record(record), producer, inputs)
+            known[name, variant] = (_from_record(record), producer, inputs)
         else:
             fresh.append((spec, _context(spec, variant, task, store, shared), producer, inputs))
     changed = changed_since_curation(task.clip) if fresh else ""
-    if changed:
-        scored = [missing(Reason.INVALID_INPUT, changed) for _ in fresh]
-    else:
-        scored = score_clip([(spec, context) for spec, context, _, _ in fresh], spent)
-    for result, (spec, context, producer, inputs) in zip(scored, fresh, strict=True):
-        if not changed and can_be_read(task.clip) and not any(item.reason in MENDABLE for item in result.items):
-            store.save(producer, inputs, {}, asdict(result))
-        results[spec.name, context.variant] = (result, producer, inputs)
+    spent: Spent = defaultdict(float)
     if fresh:
-        spent["decode"] = time.perf_counter() - started - sum(spent.values())
-    return ScoredClip(*_rows(task, results), spent)
+        spent[DECODE] = time.perf_counter() - started
+    return _Prepared(task, store, known, fresh, changed, spent)
+
+
+def _stored(clip: _Prepared, scored: list[Scored]) -> ScoredClip:
+    """Keep the new results, and give all of them as rows."""
+    if clip.changed:
+        scored = [missing(Reason.INVALID_INPUT, clip.changed) for _ in clip.fresh]
+    for result, (spec, context, producer, inputs) in zip(scored, clip.fresh, strict=True):
+        mendable = any(item.reason in MENDABLE for item in result.items)
+        if not clip.changed and can_be_read(clip.task.clip) and not mendable:
+            clip.store.save(producer, inputs, {}, asdict(result))
+        clip.known[spec.name, context.variant] = (result, producer, inputs)
+    return ScoredClip(*_rows(clip.task, clip.known), clip.spent)
 
 
 def _identity(spec: MetricSpec, variant: str, task: ScoringTask) -> tuple[Producer, str]:
     """The producer (code, variant, constants, backends) and a hash of the inputs (the clip's row, files and artifacts)."""
     tools = {role: _tool_identity(role, task.params) for role in spec.tools}
-    constants = task.params.scoring.constants
+    constants = run_constants(task.params)
     made_by = [[role, tool.version, tool.params_hash] for role, tool in tools.items()]
-    settings = sha256_json([variant, spec.preset(variant, constants), dict(constants), made_by])
+    settings = sha256_json([variant, spec.preset(variant, constants), dict(task.params.scoring.constants), made_by])
     rows = {row["role"]: row for row in task.artifacts if row["role"] in spec.roles}
     named = {role: tool.backend for role, tool in tools.items()} | {role: row["backend"] or "none" for role, row in rows.items()}
+    sampled = constants.get("lpips_frames", 0) if "lpips_frames" in spec.constants else 0
+    named |= {"lpips_frames": f"{sampled:g}"} if sampled else {}  # so that every table that shows the score says so
     backends = ",".join(f"{role}={name}" for role, name in sorted(named.items()))
     weights = ",".join(sorted({*(row["weights"] for row in rows.values()), *(tool.weights for tool in tools.values())} - {""}))
     code = code_version(spec.score.__module__, SERVING)
@@ -153,6 +219,19 @@ def _identity(spec: MetricSpec, variant: str, task: ScoringTask) -> tuple[Produc
     files = [file_hash(resolve(path)) for name in FILES if (path := getattr(task.clip, name))]
     made = [(role, row["stored"], row["reason"]) for role, row in rows.items()]
     return producer, sha256_json([task.clip.model_dump(mode="json"), files, made, list(task.segments)])
+
+
+def run_constants(params: RunParams) -> dict[str, float]:
+    """The constants of the run, with `lpips_frames` (0: all) as its parameters and its device decide it.
+
+    The number is part of a score's identity, so a sampled score never stands for one of all frames.
+    """
+    constants, wanted = params.scoring.constants, params.scoring.lpips_frames
+    if wanted == "all" or {"lpips_every", "lpips_frames"} & set(constants):
+        return dict(constants)
+    if wanted == "auto":
+        return {**constants, "lpips_frames": LPIPS_FRAMES_ON_CPU} if usable_device(params.device) == "cpu" else dict(constants)
+    return {**constants, "lpips_frames": wanted}
 
 
 def _tool_identity(role: str, params: RunParams) -> Producer:
@@ -177,16 +256,16 @@ def _context(spec: MetricSpec, variant: str, task: ScoringTask, store: ArtifactS
             raise NotScorable(Reason.MISSING_INPUT, f"the artifact '{role}' is gone from the store; run the extraction stage again")
         return entry
 
-    segments = pd.DataFrame(task.segments)
+    segments, constants = pd.DataFrame(task.segments), run_constants(task.params)
     return ScoringClip(
         task.clip,
         variant,
-        task.params.scoring.constants,
+        constants,
         segments,
         load,
         lambda role: _tool(role, task.params),
         shared,
-        settings=spec.preset(variant, task.params.scoring.constants),
+        settings=spec.preset(variant, constants),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
@@ -22,14 +21,16 @@ TITLES = ("yaw (deg, right is positive)", "pitch (deg, up is positive)", "from a
 
 def camera_paths(benchmark: str, clips: Iterable[Clip], artifacts: RunArtifacts) -> DrawnFigure | None:
     """Yaw, pitch and position of every model for the request that most models answered; None if no path is known."""
-    posed = [
-        (clip, pose) for clip in clips if clip.benchmark == benchmark and (pose := artifacts.load(clip, PoseTrack)) is not None
-    ]
-    if not posed:
+    asked: dict[tuple[str, str], list[Clip]] = {}
+    for clip in clips:
+        if clip.benchmark == benchmark and artifacts.stored(clip, PoseTrack.role):
+            asked.setdefault((clip.setting, clip.clip_id), []).append(clip)
+    # paths are loaded for one request only: a run may have thousands
+    requests = sorted(asked, key=lambda key: (len(asked[key]), key), reverse=True)
+    found = ((request, _posed(asked[request], artifacts)) for request in requests)
+    (setting, request), chosen = next((each for each in found if each[1]), (("", ""), []))
+    if not chosen:
         return None
-    counts = Counter((clip.setting, clip.clip_id) for clip, _ in posed)
-    setting, request = max(counts, key=lambda key: (counts[key], key))
-    chosen = [(clip, without_still_path(pose)) for clip, pose in posed if (clip.setting, clip.clip_id) == (setting, request)]
     static, _ = paths_figure(chosen)
     moving = [_place(pose) for _, pose in chosen if pose.moves]
     panels = 3 if moving else 2
@@ -48,6 +49,10 @@ def camera_paths(benchmark: str, clips: Iterable[Clip], artifacts: RunArtifacts)
     interactive.update_layout(height=430)
     words = f"{_caption(len(chosen), len(moving))} The request is '{request}' ({' '.join(filter(None, (benchmark, setting)))})."
     return DrawnFigure(f"camera-paths-{benchmark}", words, static, interactive)
+
+
+def _posed(clips: Iterable[Clip], artifacts: RunArtifacts) -> list[tuple[Clip, PoseTrack]]:
+    return [(clip, without_still_path(pose)) for clip in clips if (pose := artifacts.load(clip, PoseTrack)) is not None]
 
 
 def without_still_path(pose: PoseTrack) -> PoseTrack:

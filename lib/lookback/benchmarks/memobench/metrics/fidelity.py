@@ -22,9 +22,10 @@ from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Array, Variant, require_equal_size, require_images, require_variant
 from lookback.measures.frames import PHASES, ground_truth_index, ground_truth_pairs
 from lookback.measures.images import MARGIN, ComparisonPool, PairQueue, mean_inside, peak_value, psnr_from_mse
-from lookback.media import shrink
+from lookback.media import derived, shrink
 from lookback.presets import Setting
 from lookback.scoring import Item, Paired, PixelScoring, Scored, ScoringClip, Unit, mean_item
+from lookback.scoring.sampling import lpips_step, sampled_words
 
 NEEDS = ("video", "ground_truth")
 CEILING_DB = 99.0  # PSNR of identical frames
@@ -45,7 +46,8 @@ def to_generated_size(generated: Array, truth: Array, max_side: int = 0) -> tupl
         generated = shrink(generated, max_side)
     height, width = generated.shape[:2]
     if truth.shape[:2] != (height, width):
-        truth = cv2.resize(truth, (width, height), interpolation=cv2.INTER_AREA)
+        size = (width, height)
+        truth = derived(truth, ("area", size), lambda whole: cv2.resize(whole, size, interpolation=cv2.INTER_AREA))
     return generated, truth
 
 
@@ -170,17 +172,17 @@ def score_ssim(context: ScoringClip) -> PixelScoring:
     pixels=True,
 )
 def score_lpips(context: ScoringClip) -> PixelScoring:
-    """Frame by frame against the ground truth. `lpips_every` and `lpips_side` take fewer and smaller frames; the item says so."""
+    """Frame by frame against the ground truth. `lpips_frames` or `lpips_every` take fewer frames, `lpips_side` smaller ones."""
     perceptual = context.backend("perceptual")
     net = str(context.setting("network"))
-    every, side = int(context.number("lpips_every")), int(context.number("lpips_side"))
-    words = [f"every {every}th frame"] * (every > 1) + [f"frames of at most {side} px"] * (side > 0)
+    every, side = lpips_step(context), int(context.number("lpips_side"))
+    words = [sampled_words(every), f"frames of at most {side} px" if side else ""]
 
     def measure(a: Array, b: Array) -> dict[str, float]:
         first, second = ((shrink(image, side) if side else image)[None] for image in (a, b))
         return {"lpips": float(perceptual.distance(first, second, net)[0])}
 
-    return (yield from score_fidelity(context, "lpips", f"lpips-{net}-{side}", measure, every, "; ".join(words)))
+    return (yield from score_fidelity(context, "lpips", f"lpips-{net}-{side}", measure, every, "; ".join(filter(None, words))))
 
 
 # -- scoring a clip -------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -31,7 +31,9 @@ from lookback.benchmarks.mind.metrics.shared import (
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Array, Variant, require_equal_size, require_images, unit_float
 from lookback.measures.images import ComparisonPool, PairQueue, map_pairs, psnr_from_mse
+from lookback.media import derived
 from lookback.scoring import Frames, Item, Paired, PixelScoring, Scored, ScoringClip, Unit
+from lookback.scoring.sampling import lpips_step, sampled_words
 
 MEASURES = ("mse", "psnr", "ssim", "lpips")
 Distance = Callable[[Array, Array], float]
@@ -136,11 +138,11 @@ def score_lcm(context: ScoringClip) -> PixelScoring:
     frames, truth = predicted_frames(context, video_max_time(context))
     length = scored_frames(context, len(frames))
     measure, missing = measure_or_reason(context)
-    every = int(context.number("lpips_every"))
+    every = lpips_step(context)
     key = f"lcm-{every}-{measure.key}"  # both variants share the pairs
     found = yield Paired(key, lambda: MeasuredPairs(measure, every), frames, truth)
     chosen = {int(frame): found[int(frame)] for frame in frames[:length]}
-    return scored_measures(chosen, missing, context.setting("identical") == "left_out")
+    return scored_measures(chosen, missing, context.setting("identical") == "left_out", sampled_words(every))
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,8 @@ class PairMeasure:
         return f"{self.height}x{self.width}-{self.data_range:g}"
 
     def __call__(self, frame: Array, truth: Array, with_lpips: bool) -> dict[str, float]:
-        first, second = (preprocess(picture, self.height, self.width) for picture in (frame, truth))
+        size = self.height, self.width
+        first, second = preprocess(frame, *size), derived(truth, ("preprocessed", size), lambda whole: preprocess(whole, *size))
         return frame_measures(first, second, self.distance if with_lpips else None, self.data_range)
 
 
@@ -196,10 +199,10 @@ def score_gsc(context: ScoringClip) -> PixelScoring:
     half = mirror_half(count, int(context.number("work_batch")))
     length = half if context.setting("whole_video") else min(half, video_max_time(context) or half)
     measure, missing = measure_or_reason(context)
-    every = int(context.number("lpips_every"))
+    every = lpips_step(context)
     images = yield Frames(np.concatenate([np.arange(length), np.arange(count - length, count)]))
     found = {index: measure(images[index], images[count - 1 - index], index % every == 0) for index in range(length)}
-    return scored_measures(found, missing, context.setting("identical") == "left_out")
+    return scored_measures(found, missing, context.setting("identical") == "left_out", sampled_words(every))
 
 
 def measure_or_reason(context: ScoringClip) -> tuple[PairMeasure, dict[str, NotScorable]]:
@@ -220,8 +223,10 @@ def lpips_or_reason(context: ScoringClip) -> tuple[Distance | None, dict[str, No
     return lambda a, b: float(perceptual.distance(a[None], b[None], network)[0]), {}
 
 
-def scored_measures(per_frame: dict[int, dict[str, float]], missing: dict[str, NotScorable], identical_left_out: bool) -> Scored:
-    """One item per measure and one unit per frame and measure.
+def scored_measures(
+    per_frame: dict[int, dict[str, float]], missing: dict[str, NotScorable], identical_left_out: bool, sampled: str = ""
+) -> Scored:
+    """One item per measure and one unit per frame and measure. `sampled` says of which frames LPIPS was taken.
 
     Identical frames have an infinite PSNR. They are left out of the mean and counted; officially they make the mean infinite, which
     no table can hold.
@@ -233,7 +238,8 @@ def scored_measures(per_frame: dict[int, dict[str, float]], missing: dict[str, N
             continue
         values = {frame: row[measure] for frame, row in per_frame.items() if measure in row}
         units += [_unit(measure, frame, value) for frame, value in values.items()]
-        items.append(_item(measure, list(values.values()), identical_left_out))
+        item = _item(measure, list(values.values()), identical_left_out)
+        items.append(replace(item, detail=sampled) if measure == "lpips" and sampled and not item.reason else item)
     return Scored(items, units)
 
 

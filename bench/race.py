@@ -1,0 +1,272 @@
+"""The race against the released programs: the same real clips, the same numbers, in turns on the same machine.
+
+    python bench/race.py [--only memobench mind] [--scenes N]
+
+Needs the released sources in ../shared/peers and MemoBench's sample clips in ../shared/clips; a part that is not here is left out
+with a note. Each row says how long ours and theirs took (wall clock and processor time), how far the numbers differ, and what bare
+decoding of the same files takes, each file once: nobody who reads the clips can be faster. The sides take turns scene by scene, so
+that other work on the machine slows down both. Processor time hardly depends on such work; the ratios of both clocks are given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from lookback.benchmarks.memobench.dataset_files import SHEETS, read_phases
+from lookback.clips import Clip
+from lookback.files import write_json
+from lookback.layouts.reading import Findings
+from lookback.machine import one_line
+from lookback.media import open_video
+from lookback.parity import Released, run_released
+from lookback.provenance import git_revision
+from lookback.registry import METRICS
+from lookback.scoring.clip import score_clips
+from lookback.scoring.contract import ScoringClip
+
+ROOT = Path(__file__).parents[1]
+SHARED = ROOT.parent / "shared"
+PEERS, CLIPS = SHARED / "peers", SHARED / "clips" / "memobench"
+Clock = np.ndarray  # (wall, processor) seconds
+LIMIT_S = 3600.0
+PHASES = {"V": "O", "D": "H", "R": "R", "": "ALL"}  # ours and theirs
+MIND_FRAMES = 16  # the released SSIM at 720x1280 takes most of a second for each
+
+
+@dataclass
+class Racer:
+    """What both sides and the bare decoder took so far."""
+
+    clips: int = 0
+    ours: Clock = field(default_factory=lambda: np.zeros(2))
+    theirs: Clock = field(default_factory=lambda: np.zeros(2))
+    decoding: Clock = field(default_factory=lambda: np.zeros(2))
+    differences: dict[str, float] = field(default_factory=dict)
+
+    def differ(self, name: str, ours: float, theirs: float) -> None:
+        self.differences[name] = max(self.differences.get(name, 0.0), abs(ours - theirs))
+
+
+def clocked(work: Callable[[], Any]) -> tuple[Clock, Any]:
+    started = time.perf_counter(), time.process_time()
+    result = work()
+    return np.array([time.perf_counter() - started[0], time.process_time() - started[1]]), result
+
+
+def decode(paths: Sequence[Path], frames: int | None = None) -> None:
+    """Bare decoding to RGB, each file once."""
+    for path in paths:
+        with open_video(path) as reader:
+            for index, _ in reader:
+                if frames is not None and index + 1 >= frames:
+                    break
+
+
+# -- MemoBench: PSNR and SSIM of every phase --------------------------------------------------------------------------------------
+# `_eval_clip` of the released program, whole; all metrics but PSNR and SSIM are switched off
+MEMOBENCH = """
+import collections, time
+import numpy as np, torch
+import run_eval
+from automated.metrics import reference_fidelity
+nothing = lambda *given, **named: collections.defaultdict(float)
+for name in ("temporal_flow_score", "aesthetic_score", "image_quality_score", "clip_frame_similarity"):
+    setattr(run_eval, name, lambda *given, **named: 0.0)
+for name in ("geometry_3d_consistency", "object_centric_identity_consistency", "extract_gt_frame_at"):
+    setattr(run_eval, name, nothing)
+run_eval.load_intrinsics_npz = nothing
+reference_fidelity._to_lpips_tensor = lambda picture, device: torch.zeros(1)
+reference_fidelity._lpips_model = lambda a, b: torch.zeros(len(a), 1, 1, 1)
+started = time.perf_counter(), time.process_time()
+for number, clip in enumerate(inputs["clips"]):
+    for name, value in run_eval._eval_clip(clip, 640, 4, "cpu").items():
+        if name.startswith("GT_") and name.endswith(("PSNR", "SSIM")):
+            give(f"{number} {name}", value)
+give("clock", [time.perf_counter() - started[0], time.process_time() - started[1]])
+"""
+
+
+def memobench(scenes: int) -> Iterator[tuple[str, Racer]]:
+    racer, peer = Racer(), PEERS / "memobench"
+    for number, (truth, videos, marks) in enumerate(sample_scenes()[:scenes]):
+        clips = [memobench_clip(video, truth, marks) for video in videos]
+        turns: list[Callable[[], Any]] = [
+            lambda clips=clips: clocked(lambda: official_scores(clips)),
+            lambda videos=videos, truth=truth, marks=marks: released_scores(peer, videos, truth, marks),
+            lambda videos=videos, truth=truth: clocked(lambda: decode([*videos, truth])),
+        ]
+        took: dict[int, Any] = {}
+        for turn in (0, 1, 2) if number % 2 == 0 else (2, 1, 0):
+            took[turn] = turns[turn]()
+        released: Released = took[1]
+        if "clock" not in released.arrays:
+            raise RuntimeError(f"the released program did not run: {released.note('clock')}")
+        racer.clips += len(clips)
+        racer.ours += took[0][0]
+        racer.theirs += released.arrays["clock"]
+        racer.decoding += took[2][0]
+        for place, scores in enumerate(took[0][1]):
+            for (measure, phase), value in scores.items():
+                racer.differ(measure, value, float(released.arrays[f"{place} GT_{PHASES[phase]}_{measure}"]))
+    yield "MemoBench: PSNR and SSIM of every phase, with decoding", racer
+
+
+def sample_scenes() -> list[tuple[Path, list[Path], Any]]:
+    """(ground truth, the models' videos, phase marks) of every scene that has a ground truth."""
+    phases, _ = read_phases([path for name in SHEETS if (path := CLIPS / name).is_file()], Findings())
+    found = []
+    for truth in sorted(CLIPS.glob("*_gt.mp4")):
+        name = truth.stem.removesuffix("_gt")
+        marks = phases.get("".join(letter for letter in name.lower() if letter.isalnum()))
+        videos = sorted(path for path in CLIPS.glob(f"{name}_*.mp4") if path != truth)
+        if marks is not None and videos:
+            found.append((truth, videos, marks))
+    return found
+
+
+def memobench_clip(video: Path, truth: Path, marks: Any) -> Clip:
+    with open_video(video) as reader, open_video(truth) as true:
+        info, gt_frames = reader.info, true.info.n_frames
+    names = {"benchmark": "memobench", "setting": "real", "model_id": video.stem, "clip_id": video.stem, "scene": truth.stem}
+    facts = {"n_frames": info.n_frames, "fps": info.fps, "width": info.width, "height": info.height, "gt_frames": gt_frames}
+    files = {"video": str(video), "ground_truth": str(truth), "content_hash": "0" * 64}
+    return Clip(**names, **facts, **files, d_start=marks.d_start, r_start=marks.r_start)
+
+
+def official_scores(clips: Sequence[Clip]) -> list[dict[tuple[str, str], float]]:
+    """(PSNR or SSIM, phase) -> value of each clip, in one pass over their ground truth."""
+    names = {"PSNR": METRICS.get("memobench.psnr"), "SSIM": METRICS.get("memobench.ssim")}
+    nothing: Any = lambda role: None  # noqa: E731 - these metrics need no artifact and no model
+    chosen = [
+        [
+            (spec, ScoringClip(clip, "official", {}, pd.DataFrame(), nothing, nothing, settings=spec.preset("official", {})))
+            for spec in names.values()
+        ]
+        for clip in clips
+    ]
+    found = score_clips(chosen, [defaultdict(float) for _ in clips])
+    return [
+        {(name, item.phase): float(item.value) for name, scored in zip(names, results, strict=True) for item in scored.items}  # type: ignore[arg-type]
+        for results in found
+    ]
+
+
+def released_scores(peer: Path, videos: Sequence[Path], truth: Path, marks: Any) -> Released:
+    common = {"data_type": "real", "gt_intrinsics_npz": "", "gt_mp4": str(truth.resolve()), "prompt": ""}
+    common |= {"h_start_gt": int(marks.d_start), "r_start_gt": int(marks.r_start), "scene": truth.stem}
+    clips = [{**common, "id": video.stem, "video_path": str(video.resolve())} for video in videos]
+    return run_released(peer, MEMOBENCH, {"clips": clips}, folders=("evaluation",), time_limit_s=LIMIT_S)
+
+
+# -- MIND: lcm --------------------------------------------------------------------------------------------------------------------
+MIND = """
+import sys, time, types
+import torch
+for name in ("pyiqa", "pyiqa.archs", "pyiqa.archs.musiq_arch", "clip"):  # imported by process.py for `visual` alone
+    sys.modules[name] = types.ModuleType(name)
+sys.modules["pyiqa.archs.musiq_arch"].MUSIQ = None
+import process
+from torchmetrics.image import PeakSignalNoiseRatio, StructuralSimilarityIndexMeasure
+nothing = lambda a, b: torch.zeros(len(a), 1, 1, 1)
+started = time.perf_counter(), time.process_time()
+for number, (one, other) in enumerate(inputs["pairs"]):
+    a, b = (process.VideoStreamReader(path).read_batch(inputs["frames"])[1] for path in (one, other))
+    ssim = StructuralSimilarityIndexMeasure(data_range=1.0, reduction="none")
+    psnr = PeakSignalNoiseRatio(data_range=1.0, reduction="none", dim=[1, 2, 3])
+    found = process.lcm_metric(a, b, nothing, ssim, psnr, 10, "cpu")
+    give(f"pair {number}", [found["avg_mse"], found["avg_psnr"], found["avg_ssim"]])
+give("clock", [time.perf_counter() - started[0], time.process_time() - started[1]])
+"""
+
+
+def mind(scenes: int) -> Iterator[tuple[str, Racer]]:
+    from lookback.benchmarks.mind.metrics.fidelity import measure_pairs
+    from lookback.benchmarks.mind.metrics.shared import preprocess
+
+    def lcm(video: Path, truth: Path, frames: int = MIND_FRAMES) -> list[float]:
+        with open_video(video) as one, open_video(truth) as other:
+            pairs = zip(one, other, range(frames), strict=False)
+            found = measure_pairs((preprocess(a), preprocess(b)) for (_, a), (_, b), _ in pairs)
+        return [found[name] for name in ("avg_mse", "avg_psnr", "avg_ssim")]
+
+    racer = Racer()
+    for truth, videos, _ in sample_scenes()[:scenes]:
+        video = videos[-1]
+        pairs = {"pairs": [[str(video.resolve()), str(truth.resolve())]], "frames": MIND_FRAMES}
+        lcm(video, truth, 1)  # whatever is loaded or started only once; the released program has that behind it, too
+        ours, values = clocked(lambda video=video, truth=truth: lcm(video, truth))
+        released = run_released(PEERS / "mind", MIND, pairs, folders=("src",), time_limit_s=LIMIT_S)
+        if "clock" not in released.arrays:
+            raise RuntimeError(f"the released program did not run: {released.note('clock')}")
+        decoding, _ = clocked(lambda video=video, truth=truth: decode([video, truth], MIND_FRAMES))
+        racer.clips += 1
+        racer.ours += ours
+        racer.theirs += released.arrays["clock"]
+        racer.decoding += decoding
+        for name, value, expected in zip(("mse", "PSNR", "SSIM"), values, released.arrays["pair 0"], strict=True):
+            racer.differ(name, value, float(expected))
+    yield f"MIND: lcm without LPIPS, {MIND_FRAMES} frames a clip at 720x1280, with decoding", racer
+
+
+# -- the table --------------------------------------------------------------------------------------------------------------------
+RACES: dict[str, tuple[Path, Callable[[int], Iterator[tuple[str, Racer]]]]] = {
+    "memobench": (PEERS / "memobench", memobench),
+    "mind": (PEERS / "mind", mind),
+}
+
+
+def row(what: str, racer: Racer) -> dict[str, Any]:
+    """One line of the table: seconds of both clocks, and their ratios."""
+    clocks = {name: getattr(racer, name).round(2).tolist() for name in ("ours", "theirs", "decoding")}
+    ratios = {
+        "times faster": (racer.theirs / racer.ours).round(2).tolist(),
+        "times decoding": (racer.ours / racer.decoding).round(2).tolist(),
+    }
+    return {"what": what, "clips": racer.clips, **clocks, **ratios, "differences": racer.differences}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="*", choices=sorted(RACES), default=sorted(RACES))
+    parser.add_argument("--scenes", type=int, default=100, help="at most so many scenes of the sample clips")
+    chosen = parser.parse_args()
+    rows, notes, load = [], [], [os.getloadavg()[0]]
+    for name in chosen.only:
+        peer, race = RACES[name]
+        missing = [str(path.relative_to(SHARED)) for path in (peer, CLIPS) if not path.is_dir()]
+        if missing:
+            notes.append(f"{name}: left out, ../shared/{missing[0]} is not here")
+            continue
+        for what, racer in race(chosen.scenes):
+            rows.append(row(what, racer))
+            print(told(rows[-1]), flush=True)
+        load.append(os.getloadavg()[0])
+    for note in notes:
+        print(note)
+    found = {"rows": rows, "notes": notes, "load": [round(value, 1) for value in load], "cores": os.cpu_count()}
+    write_json(ROOT / "outputs" / "race.json", {**found, "machine": one_line(), "git": git_revision()})
+    return 0
+
+
+def told(found: dict[str, Any]) -> str:
+    differences = ", ".join(f"{name} {value:.0e}" for name, value in found["differences"].items())
+    ours, theirs, decoding = (f"{found[name][0]:.1f} s ({found[name][1]:.1f} s cpu)" for name in ("ours", "theirs", "decoding"))
+    faster, share = found["times faster"], found["times decoding"]
+    return (
+        f"{found['what']}, {found['clips']} clips: ours {ours}, theirs {theirs}, {faster[0]:g} times faster ({faster[1]:g} cpu); "
+        f"bare decoding {decoding}, ours takes {share[0]:g} times that ({share[1]:g} cpu); largest differences: {differences}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
