@@ -1,6 +1,6 @@
 """The released code of each pose model, small and with random weights, through the real runner: what goes in as a camera comes out.
 
-The environments are made by the real installer; the sources are those of ../shared/peers/models. Skipped where either is not to be had.
+The environments are made by the real installer; the sources are those of ../shared/peers/models. Skipped where one is missing.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def load(checkpoint, device, options):
         def answered(views, **named):
             found = infer(views, **named)
             if "c2w" in clip.facts:
-                for each, pose in zip(found, clip.facts["c2w"]):
+                for each, pose in zip(found, clip.facts["c2w"], strict=True):
                     each["camera_poses"] = torch.tensor(np.array(pose))[None].float()
                     scale = each["depth_z"].shape[2] / clip.frames.shape[2]
                     each["intrinsics"] = torch.diag(torch.tensor([clip.facts["focal"] * scale] * 2 + [1.0]))[None]
