@@ -201,6 +201,7 @@ class BackendSpec:
     build: Callable[..., Any]
     available: Callable[[], Availability]
     weights: tuple[str, ...] = ()  # names in params/weights.lock.yaml
+    made_by: Callable[[], str] = str  # what its arrays depend on besides this package and the weights: a model installed elsewhere
 
     @property
     def key(self) -> str:
@@ -270,7 +271,8 @@ def backend(**declaration: Any) -> Callable[[type], type]:
     """Register a class as a backend: it is built with (options) and has a static `available() -> Availability`."""
 
     def register(cls: type) -> type:
-        spec = BackendSpec(build=cls, available=cls.available, **declaration)  # type: ignore[attr-defined]
+        made_by = getattr(cls, "made_by", str)
+        spec = BackendSpec(build=cls, available=cls.available, made_by=made_by, **declaration)  # type: ignore[attr-defined]
         BACKENDS.add(spec.key, spec)
         return cls
 

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import typer
 
-from lookback.cli import conditions, construct, evaluate, init, inventory, pages, parity, report, selfcheck, study, watch
+from lookback.cli import (
+    conditions,
+    construct,
+    evaluate,
+    init,
+    inventory,
+    models,
+    pages,
+    parity,
+    report,
+    selfcheck,
+    study,
+    watch,
+)
 from lookback.cli.choices import WholeHelpGroup
 
 app = typer.Typer(
@@ -15,5 +28,5 @@ app = typer.Typer(
     rich_markup_mode=None,
     cls=WholeHelpGroup,
 )
-for commands in (init, inventory, evaluate, watch, conditions, construct, report, study, pages, selfcheck, parity):
+for commands in (init, inventory, evaluate, watch, conditions, construct, report, study, pages, models, selfcheck, parity):
     commands.register(app)

@@ -34,7 +34,7 @@ def producer_of(role: str, spec: BackendSpec, params: RunParams) -> Producer:
     weights = fingerprint(spec.weights, values.get("path") or None) if spec.weights else ""
     others = [f"{name}:{file_hash(resolve(str(path)))}" for name, path in sorted(values.items()) if name.endswith("_path") and path]
     version = code_version(spec.build.__module__, FEEDING)
-    return Producer(role, spec.name, version, settings[:16], ",".join(filter(None, [weights, *others])))
+    return Producer(role, spec.name, version, settings[:16], ",".join(filter(None, [weights, spec.made_by(), *others])))
 
 
 def input_hash(clip: Clip, upstream: Mapping[str, str], role: str = "") -> str:

@@ -1,0 +1,102 @@
+"""`lookback models`: the papers' models that run in an environment of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lookback.cli.choices import WholeHelpGroup
+from lookback.errors import UsageError
+
+models = typer.Typer(
+    help="Install, check and remove the papers' models, each in an environment of its own.",
+    cls=WholeHelpGroup,
+    no_args_is_help=True,
+)
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(models, name="models")
+
+
+Name = Annotated[str, typer.Argument(help="The model, as `lookback models list` names it.")]
+
+
+@models.command("list")
+def list_models() -> None:
+    """Show every model: what it is for, its size and licence, whether it is installed, and what was proven here."""
+    from lookback import runners
+
+    for model in runners.catalogue().values():
+        found = runners.installed(model)
+        state = f"installed {found.when[:10]}" if found else f"not installed (about {model.download_gb:g} GB)"
+        print(f"{model.name:14} {model.title}: {model.used_by}; {state}")
+        print(f"{'':14} licence: {model.licence.code}; weights {model.licence.weights}; run here: {model.proven}")
+
+
+@models.command()
+def install(
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    python: Annotated[str, typer.Option(help="The Python of an environment that holds the packages already.")] = "",
+    source: Annotated[list[str] | None, typer.Option(help="NAME=FOLDER: a checkout that is here already.")] = None,
+    weights: Annotated[str, typer.Option(help="A folder that holds the weight files already.")] = "",
+) -> None:
+    """Make the model's environment, and fetch its code and weights. Size and licences are shown first."""
+    from lookback import runners
+    from lookback.runners import environments
+
+    model = runners.model(name)
+    print("\n".join(environments.plan(model)))
+    if not yes and not typer.confirm(f"Install {name} into {environments.models_folder() / name}?"):
+        raise typer.Exit(1)
+    folders = dict(_named(text) for text in source or [])
+    found = environments.install(
+        model,
+        lambda text: print(f"  {text}", flush=True),
+        Path(python) if python else None,
+        folders,
+        Path(weights) if weights else None,
+    )
+    print(f"{name} is installed: {len(found.packages)} packages; check it with: lookback models doctor {name}")
+
+
+@models.command()
+def doctor(name: Annotated[str, typer.Argument(help="One model; all that are installed when left out.")] = "") -> None:
+    """Check installed models: files, hashes, and whether their code can be imported. Exit 1 if one has a problem."""
+    from lookback import runners
+    from lookback.runners import environments
+
+    wanted = [runners.model(name)] if name else list(runners.catalogue().values())
+    broken = 0
+    for model in wanted:
+        found = runners.installed(model)
+        if found is None:
+            print(f"{model.name:14} not installed -> lookback models install {model.name}")
+            broken += bool(name)
+            continue
+        wrong = [*environments.problems(found)]
+        if not wrong and (error := environments.try_imports(model, found)):
+            wrong = [f"its code cannot be imported: {error}"]
+        broken += bool(wrong)
+        print(f"{model.name:14} {'; '.join(wrong) or 'ready'} (run here before release: {model.proven})")
+    if broken:
+        raise typer.Exit(1)
+
+
+@models.command()
+def remove(name: Name) -> None:
+    """Remove a model's environment, code and weights."""
+    from lookback import runners
+    from lookback.runners import environments
+
+    print(f"{name} is removed" if environments.remove(runners.model(name)) else f"{name} was not installed")
+
+
+def _named(text: str) -> tuple[str, Path]:
+    name, equals, folder = text.partition("=")
+    if not equals:
+        raise UsageError(f"--source {text}: write NAME=FOLDER")
+    return name, Path(folder)
