@@ -183,7 +183,7 @@ def evaluate(
     check_judge(params)
     check_scorer(params.judging)
     read_packs(params.judging.prompts)
-    with run_lock(params.paths.root), _silence(progress_bar and not quiet, quiet):
+    with run_lock(params.paths.root), silenced(progress_bar and not quiet, not quiet):
         for name in STAGES:
             tables = getattr(stages, name)(params)
             if name == "curation":
@@ -209,13 +209,13 @@ def _keep(params: RunParams, clips: pd.DataFrame, only: Collection[tuple[str, ..
 
 
 @contextlib.contextmanager
-def _silence(bars: bool, quiet: bool) -> Iterator[None]:
-    """Without progress bars, and with `quiet` without any line on standard output."""
+def silenced(bars: bool, lines: bool) -> Iterator[None]:
+    """Show progress bars, or lines on standard output, only if they are wanted."""
     before = os.environ.get(NO_BAR)
     if not bars:
         os.environ[NO_BAR] = "1"  # in the environment, because worker processes read it too
     try:
-        with contextlib.redirect_stdout(io.StringIO()) if quiet else contextlib.nullcontext():
+        with contextlib.nullcontext() if lines else contextlib.redirect_stdout(io.StringIO()):
             yield
     finally:
         if not bars:

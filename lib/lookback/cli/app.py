@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from lookback.cli import conditions, construct, evaluate, inventory, pages, parity, report, selfcheck, study, watch
-from lookback.cli.choices import WholeHelpGroup
+from lookback.cli.choices import GroupedHelp
 
 app = typer.Typer(
     help="Measure the memory of video world models.",
@@ -13,7 +13,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    cls=WholeHelpGroup,
+    cls=GroupedHelp,
 )
 for commands in (inventory, evaluate, watch, conditions, construct, report, study, pages, selfcheck, parity):
     commands.register(app)
