@@ -26,6 +26,7 @@ import pandas as pd
 from lookback import stages
 from lookback.clips import KEYS, Clip
 from lookback.errors import UsageError, hint
+from lookback.exports.results import write_results
 from lookback.exports.run_folder import write_run_folder
 from lookback.hiding import using_judge_key
 from lookback.judging.packs import read_packs
@@ -193,6 +194,7 @@ def evaluate(
                 if len(tables["rejected"]):
                     print(rejected_line(tables["rejected"], params.paths.tables / "rejected.parquet"))
         write_run_folder(params, params.paths.root, log_file)
+        write_results(params)
     return tables
 
 

@@ -230,10 +230,16 @@ def _find(videos: Videos, benchmark: str | None, output: Path, fps: float) -> _F
             "benchmark out and name metrics that need only the video"
         )
     folder = output / "datasets" / GIVEN
-    shutil.rmtree(folder, ignore_errors=True)
-    for name, frames in _named(videos).items():
-        encode(folder / f"{name}.mkv", frames, fps, codec="ffv1", crf=None, pix_fmt="bgr0")
+    write_frames(videos, folder, fps)
     return _Found([{"root": str(folder), "layout": FALLBACK, "pattern": "{model}/{clip}"}])
+
+
+def write_frames(videos: object, folder: Path, fps: float) -> None:
+    """Write clips in memory to `folder` as model/clip.mkv without loss. What lay there before goes away."""
+    named = _named(videos)
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, frames in named.items():
+        encode(folder / f"{name}.mkv", frames, fps, codec="ffv1", crf=None, pix_fmt="bgr0")
 
 
 def _is_clip(path: Path) -> bool:

@@ -50,16 +50,17 @@ def report(
 
 
 def compare(
-    first: Annotated[str, typer.Argument(help="Run name or YAML file: the run to compare with.")],
-    second: Annotated[str, typer.Argument(help="Run name or YAML file.")],
+    runs: Annotated[list[str], typer.Argument(help="Two or more runs: names, YAML files, or folders of finished runs.")],
     output: Annotated[str, typer.Option(help="Folder for the tables and the page.")] = "",
 ) -> None:
-    """Compare two finished runs: paired differences, rank changes, and what changed in parameters, backends and code."""
+    """Compare finished runs with paired tests. Differences, rank changes, and what changed; from three runs on also their curve."""
     from lookback.report.compare import compare_runs
 
-    before, after = load_run(first), load_run(second)
-    folder = Path(output) if output else project_root() / "outputs" / f"compare-{before.run}-{after.run}"
-    for table in compare_runs(before, after, folder):
+    loaded = [load_run(name) for name in runs]
+    parts = [each.run for each in loaded]
+    name = "-".join(["compare", *(parts if len(parts) < 4 else [parts[0], "to", parts[-1]])])
+    folder = Path(output) if output else project_root() / "outputs" / name
+    for table in compare_runs(*loaded, folder=folder):
         print(one_line(f"{table.title}: {len(table.frame)} rows. {table.conclusion}".strip()))
     print(f"written to {folder / 'report.html'}")
 

@@ -1,5 +1,5 @@
 """The run folder that `lookback eval` writes, in MBench's layout: items.jsonl, eval.log, metrics/<name>/{units,items}.jsonl
-and summary.json (its README, "Output Layout"). results.json lies beside them."""
+and summary.json (its README, "Output Layout")."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pandas as pd
 
 from lookback.clips import KEYS
 from lookback.errors import NotScorable
-from lookback.exports.results import write_results
 from lookback.files import write_json, write_text
 from lookback.judging.gate import trigger_verdicts
 from lookback.judging.recording import scorer
@@ -46,7 +45,6 @@ def write_run_folder(params: RunParams, output: Path, log_file: bool = True) -> 
         _write_lines(target / "units.jsonl", [_unit(row, triggers) for row in units[units["metric"] == metric].to_dict("records")])
         write_json(target / "summary.json", {"metric": metric, "groups": _summary(str(metric), rows)})
         log += [_log_line(str(metric), row) for row in rows]
-    write_results(params)
     if log_file:
         write_text(output / "eval.log", "".join(f"{line}\n" for line in log))
     return output
