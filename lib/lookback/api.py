@@ -26,6 +26,7 @@ import pandas as pd
 from lookback import stages
 from lookback.clips import KEYS, Clip
 from lookback.errors import UsageError, hint
+from lookback.exports.results import write_results
 from lookback.exports.run_folder import write_run_folder
 from lookback.hiding import using_judge_key
 from lookback.judging.packs import read_packs
@@ -183,7 +184,7 @@ def evaluate(
     check_judge(params)
     check_scorer(params.judging)
     read_packs(params.judging.prompts)
-    with run_lock(params.paths.root), _silence(progress_bar and not quiet, quiet):
+    with run_lock(params.paths.root), silenced(progress_bar and not quiet, not quiet):
         for name in STAGES:
             tables = getattr(stages, name)(params)
             if name == "curation":
@@ -193,6 +194,7 @@ def evaluate(
                 if len(tables["rejected"]):
                     print(rejected_line(tables["rejected"], params.paths.tables / "rejected.parquet"))
         write_run_folder(params, params.paths.root, log_file)
+        write_results(params)
     return tables
 
 
@@ -209,13 +211,13 @@ def _keep(params: RunParams, clips: pd.DataFrame, only: Collection[tuple[str, ..
 
 
 @contextlib.contextmanager
-def _silence(bars: bool, quiet: bool) -> Iterator[None]:
-    """Without progress bars, and with `quiet` without any line on standard output."""
+def silenced(bars: bool, lines: bool) -> Iterator[None]:
+    """Show progress bars, or lines on standard output, only if they are wanted."""
     before = os.environ.get(NO_BAR)
     if not bars:
         os.environ[NO_BAR] = "1"  # in the environment, because worker processes read it too
     try:
-        with contextlib.redirect_stdout(io.StringIO()) if quiet else contextlib.nullcontext():
+        with contextlib.nullcontext() if lines else contextlib.redirect_stdout(io.StringIO()):
             yield
     finally:
         if not bars:

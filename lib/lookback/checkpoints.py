@@ -11,7 +11,7 @@ import json
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +20,18 @@ import pandas as pd
 from lookback import stages
 from lookback.api import run_params
 from lookback.errors import LookbackError, UsageError
-from lookback.figures import save_figure, style
+from lookback.exports.results import write_results
 from lookback.files import sha256_json, write_json, write_text
 from lookback.names import one_line
 from lookback.params import RunParams
 from lookback.pipeline.lock import run_lock
-from lookback.registry import METRICS
+from lookback.report.figures.curve import CURVE_BY as BY
+from lookback.report.figures.curve import draw_curve
 from lookback.scoring.aggregate import aggregate, with_clip_facts
 from lookback.tables import csv_text, read_table
 
 STATE, CURVE, RUNS = "checkpoints.json", "curve.csv", "checkpoints"
 DONE = "DONE"
-BY = ("benchmark", "metric", "variant", "phase")
 COLUMNS = ["checkpoint", "step", *BY, "mean", "ci_low", "ci_high", "n", "n_items", "n_clusters", "ci_note", "reasons"]
 STAGES = ("curation", "extraction", "scoring", "judging")
 
@@ -43,10 +43,11 @@ class Checkpoint:
     folder: Path
     state: str
     settled: bool
+    label: str = ""  # a name other than the folder's
 
     @property
     def name(self) -> str:
-        return self.folder.name
+        return self.label or self.folder.name
 
     @property
     def step(self) -> int | None:
@@ -84,16 +85,33 @@ def watch(folder: Path, params: RunParams, settle_s: float, every_s: float, once
         time.sleep(every_s)
 
 
-def score_folder(folder: Path, output: Path, metrics: Sequence[str] = (), layout: str = "auto", workers: int = 1) -> dict[str, Any]:
-    """Score a checkpoint's clips from a training loop: its line of the record. `output` holds the curve over all of them."""
+def score_folder(
+    folder: Path,
+    output: Path,
+    metrics: Sequence[str] = (),
+    layout: str = "auto",
+    workers: int = 1,
+    step: int | None = None,
+) -> dict[str, Any]:
+    """Score a checkpoint's clips from a training loop: its line of the record. `output` holds the curve over all of them.
+
+    Without `step`, the number in the folder's name is the step.
+    """
     if (checkpoint := _checkpoint(folder, 0.0)) is None:
         raise UsageError(f"{folder}: there are no files to score")
+    if step is not None:
+        checkpoint = replace(checkpoint, label=step_name(step))
     sections = {
         "curation": {"sources": [{"root": str(folder.absolute()), "layout": layout}]},
         "extraction": {"always": []} if metrics else {},
         "scoring": {"metrics": list(metrics)},
     }
     return score_checkpoint(checkpoint, run_params(str(output), workers, sections))
+
+
+def step_name(step: int) -> str:
+    """The name of the checkpoint of a step."""
+    return f"step-{step}"
 
 
 def score_checkpoint(checkpoint: Checkpoint, params: RunParams) -> dict[str, Any]:
@@ -107,6 +125,7 @@ def score_checkpoint(checkpoint: Checkpoint, params: RunParams) -> dict[str, Any
         with run_lock(own.paths.root):
             for name in STAGES:
                 tables = getattr(stages, name)(own)
+            write_results(own)
         rows = _rows(checkpoint, tables["gated"], read_table(own.paths.tables, "clips"), params.seed, params.scoring.resamples)
     except LookbackError as error:
         problem = one_line(str(error))
@@ -150,29 +169,3 @@ def _line(checkpoint: Checkpoint, done: dict[str, Any]) -> str:
     if done["problem"]:
         return f"{one_line(checkpoint.name)}: not scored, {done['problem']}"
     return f"{one_line(checkpoint.name)}: {done['scored']} of {done['rows']} metrics have values, {done['seconds']:.0f} s"
-
-
-def draw_curve(curve: pd.DataFrame, root: Path) -> None:
-    """One panel per metric and phase: the mean over steps with its interval. Checkpoints without a number stand in order."""
-    import matplotlib.pyplot as plt
-
-    drawn = curve[curve["mean"].notna()]
-    groups = list(drawn.groupby(["metric", "phase"], sort=True))
-    if not groups:
-        return
-    columns = min(3, len(groups))
-    with style():
-        rows = -(-len(groups) // columns)
-        figure, axes = plt.subplots(rows, columns, figsize=(3.2 * columns, 2.4 * rows), squeeze=False, layout="constrained")
-        for panel, ((metric, phase), part) in zip(axes.flat, groups, strict=False):
-            steps = part["step"].where(part["step"].notna(), pd.Series(range(len(part)), index=part.index)).astype(float)
-            panel.plot(steps, part["mean"], marker="o", markersize=3)
-            panel.fill_between(steps, part["ci_low"].astype(float), part["ci_high"].astype(float), alpha=0.2)
-            direction = "higher is better" if METRICS.get(str(metric)).higher_is_better else "lower is better"
-            panel.set_title(f"{metric} {phase}".strip(), fontsize=8)
-            panel.set_xlabel(f"step ({direction})", fontsize=7)
-        for panel in list(axes.flat)[len(groups) :]:
-            panel.set_axis_off()
-        caption = "Mean score per checkpoint with its 95 % interval over scenes; no band where too few scenes allow one."
-        save_figure(figure, root / "figures", "checkpoint_curve", caption)
-        plt.close(figure)

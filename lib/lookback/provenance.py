@@ -51,26 +51,27 @@ def package_versions() -> dict[str, str]:
     return found
 
 
-def write_provenance(params: RunParams, stages: dict[str, Any]) -> None:
-    """Write the run's provenance from its parameters, the records of its stages and the backends named in its tables."""
+def provenance(params: RunParams) -> dict[str, Any]:
+    """What made a run: code, machine, packages, parameters, and the backends named in its tables."""
     values = hide_all(params.model_dump(mode="json"))
-    write_json(
-        params.paths.provenance,
-        {
-            "lookback": lookback.__version__,
-            "git": git_revision(),
-            "python": sys.version.split()[0],
-            "platform": platform.platform(),
-            "machine": one_line(),
-            "device": params.device,
-            "packages": package_versions(),
-            "plugins": {point.dist.name: point.dist.version for group in GROUPS for point in plugins(group) if point.dist},
-            "parameters": values,
-            "parameters_hash": sha256_json(values),
-            "stages": stages,
-            "backends": _backends(params),
-        },
-    )
+    return {
+        "lookback": lookback.__version__,
+        "git": git_revision(),
+        "python": sys.version.split()[0],
+        "platform": platform.platform(),
+        "machine": one_line(),
+        "device": params.device,
+        "packages": package_versions(),
+        "plugins": {point.dist.name: point.dist.version for group in GROUPS for point in plugins(group) if point.dist},
+        "parameters": values,
+        "parameters_hash": sha256_json(values),
+        "backends": _backends(params),
+    }
+
+
+def write_provenance(params: RunParams, stages: dict[str, Any]) -> None:
+    """Write the run's provenance with the records of its stages."""
+    write_json(params.paths.provenance, {**provenance(params), "stages": stages})
 
 
 def _backends(params: RunParams) -> list[dict[str, str]]:

@@ -194,7 +194,7 @@ def test_videos_that_were_delivered_by_hand_get_the_documents_when_they_are_chec
 
 @pytest.mark.parametrize("group", [[], ["conditions"], ["study"]])
 def test_the_list_of_commands_is_not_cut(group):
-    assert "..." not in CliRunner().invoke(app, [*group, "--help"]).output.split("Commands:")[1]
+    assert "..." not in CliRunner().invoke(app, [*group, "--help"]).output.split("Options:")[1]
 
 
 def test_a_record_that_is_gone_is_said_in_a_sentence(conditions):

@@ -105,7 +105,7 @@ def test_eval_scores_a_dataset_in_one_command(finished: Path, tmp_path: Path):
 
 
 def test_a_run_compared_with_itself_differs_nowhere(params: RunParams, tmp_path: Path):
-    differences, ranks, changes = compare_runs(params, params, tmp_path)
+    differences, ranks, changes = compare_runs(params, params, folder=tmp_path)
     paired = differences.frame[differences.frame["pairs"] > 0]
     assert len(paired) > 20
     assert (paired["difference"].abs() < 1e-12).all()

@@ -18,7 +18,7 @@ from lookback.cli import (
     study,
     watch,
 )
-from lookback.cli.choices import WholeHelpGroup
+from lookback.cli.choices import GroupedHelp
 
 app = typer.Typer(
     help="Measure the memory of video world models.",
@@ -26,7 +26,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    cls=WholeHelpGroup,
+    cls=GroupedHelp,
 )
 for commands in (init, inventory, evaluate, watch, conditions, construct, report, study, pages, models, selfcheck, parity):
     commands.register(app)

@@ -88,6 +88,30 @@ class WholeHelpGroup(TyperGroup):
     """A group of commands whose help shows the whole first sentence of each; the original cuts it at the line's end."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # typer keeps the types of both arguments to itself
-        rows = [(name, command.get_short_help_str(limit=1000)) for name, command in self.commands.items() if not command.hidden]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        self.write_section(formatter, "Commands", list(self.commands))
+
+    def write_section(self, formatter: Any, title: str, names: Iterable[str]) -> None:
+        shown = [(name, self.commands[name]) for name in names if name in self.commands]
+        if rows := [(name, command.get_short_help_str(limit=1000)) for name, command in shown if not command.hidden]:
+            with formatter.section(title):
+                formatter.write_dl(rows, col_max=max(map(len, self.commands)), col_spacing=2)
+
+
+# the commands of the first page of help; a plug-in's or a new command stands last, under its own heading
+VERBS = {
+    "Run": ("init", "report", "eval", "compare", "watch", "inspect"),
+    "Data": ("validate", "prepare", "conditions", "prompts", "generate", "construct"),
+    "Study": ("agreement", "study", "annotate"),
+    "Models": ("list-metrics", "doctor"),
+    "Checks and results": ("selfcheck", "parity", "table", "export"),
+}
+
+
+class GroupedHelp(WholeHelpGroup):
+    """The first page of help: the commands by what they are for."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for title, names in VERBS.items():
+            self.write_section(formatter, title, names)
+        placed = {name for names in VERBS.values() for name in names}
+        self.write_section(formatter, "Others", [name for name in self.commands if name not in placed])

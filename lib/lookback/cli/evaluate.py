@@ -80,7 +80,7 @@ def evaluate(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
     log_file: Annotated[bool, typer.Option("--log-file/--no-log-file", help="Write eval.log, one line per item.")] = True,
 ) -> None:
-    """Score a dataset and write tables and MBench's run layout. Bad items are skipped with a reason."""
+    """Score a dataset and write its tables and results. The folder has MBench's run layout. Bad items are skipped with a reason."""
     from lookback import api
     from lookback.hiding import using_judge_key
     from lookback.scoring.figures import coverage_table
@@ -131,7 +131,7 @@ def validate(
     limit: Limit = 0,
     workers: Workers = 2,
 ) -> None:
-    """Check a dataset strictly. Prints every violation with path, field, problem and remedy; exit 1 if there is one."""
+    """Check a dataset and print every violation. Each has path, field, problem and remedy; exit 1 if there is one."""
     from lookback.curation.contract import validate as check
 
     filters = _filters(models, subsets, conditions, sample_ids, limit)
@@ -154,7 +154,7 @@ def prepare(
     backend: Backend = None,
     allow_download: Annotated[bool, typer.Option("--allow-download", help="Allow the download of a pinned hub model.")] = False,
 ) -> None:
-    """Extract the artifacts of one role for every clip into the store of a run; `eval` and the notebooks find them there."""
+    """Extract the artifacts of one role ahead of `eval`. They go into the run's store, where `eval` and notebooks find them."""
     from lookback import stages
     from lookback.extraction.figures import coverage_table
     from lookback.extraction.run import with_requirements

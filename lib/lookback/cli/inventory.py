@@ -24,7 +24,7 @@ def list_metrics(
     json_: Json = False,
     presets: Annotated[bool, typer.Option("--presets", help="Print the settings of every variant, too.")] = False,
 ) -> None:
-    """List every metric with its unit, range, direction, needs, equation and variants."""
+    """List every metric with unit, direction, source and variants."""
     from lookback.registry import METRICS
 
     declared = [{name: value for name, value in asdict(spec).items() if name != "score"} for spec in METRICS]
@@ -50,7 +50,7 @@ def _preset_lines(spec: MetricSpec) -> Iterator[str]:
 
 
 def doctor(json_: Json = False) -> None:
-    """Show which backends and judges are usable on this machine, why one is not, and what would make it usable."""
+    """Show which backends and judges work here. For the others: why not, and what would make them work."""
     from lookback.doctor import report
 
     frame = report()

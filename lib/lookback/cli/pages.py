@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 
 def inspect(run: Run = "demo", port: Port = PORT, host: Host = None) -> None:
-    """Serve the clip inspector of a run on this machine, and print the link that opens it."""
+    """Serve the clip inspector of a run on this machine. Prints the link that opens it."""
     need("voila", "anywidget")
     from lookback.widgets.keys import digest, new_token
     from lookback.widgets.serving import serve
@@ -57,7 +57,7 @@ def annotate(
         Path | None, typer.Option(help="Serve nothing; write the votes to this .csv, or .json for Label Studio.")
     ] = None,
 ) -> None:
-    """Serve a study with people: one link per annotator, one for the organiser. Votes are kept in the run's folder `studies`."""
+    """Serve a study with people. One link per annotator, one for the organiser. Votes are kept in the run's folder `studies`."""
     from lookback.desk.export import check_ending, export_file
     from lookback.desk.server import StudyServer, serve_study
     from lookback.desk.start import open_study

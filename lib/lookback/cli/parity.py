@@ -34,7 +34,7 @@ def parity(
     ] = "",
     json_: Json = False,
 ) -> None:
-    """Run the released program and ours on the same clips; exit 1 if a number differs. What cannot run is stated."""
+    """Run a released program and ours on the same clips. Exit 1 if a number differs. What cannot run is stated."""
     from lookback.parity import DIFFERS
     from lookback.registry import BENCHMARKS
 

@@ -1,7 +1,8 @@
-"""`lookback report`, `compare` and `export`: run the stages, and use the results."""
+"""`lookback report`, `compare`, `table` and `export`: run the stages, and use the results."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -15,8 +16,18 @@ from lookback.paths import portable, project_root
 Run = Annotated[str, typer.Option(help="Run name: params/NAME.yaml, or a path to a YAML file.")]
 
 
+class Format(StrEnum):
+    """The forms of a table."""
+
+    text = "text"
+    latex = "latex"
+    csv = "csv"
+    markdown = "markdown"
+    html = "html"
+
+
 def register(app: typer.Typer) -> None:
-    for command in (report, compare):
+    for command in (report, compare, table):
         app.command()(command)
     app.command(cls=ChoosingCommand)(export)
 
@@ -39,18 +50,47 @@ def report(
 
 
 def compare(
-    first: Annotated[str, typer.Argument(help="Run name or YAML file: the run to compare with.")],
-    second: Annotated[str, typer.Argument(help="Run name or YAML file.")],
+    runs: Annotated[list[str], typer.Argument(help="Two or more runs: names, YAML files, or folders of finished runs.")],
     output: Annotated[str, typer.Option(help="Folder for the tables and the page.")] = "",
 ) -> None:
-    """Compare two finished runs: paired differences, rank changes, and what changed in parameters, backends and code."""
+    """Compare finished runs with paired tests. Differences, rank changes, and what changed; from three runs on also their curve."""
     from lookback.report.compare import compare_runs
 
-    before, after = load_run(first), load_run(second)
-    folder = Path(output) if output else project_root() / "outputs" / f"compare-{before.run}-{after.run}"
-    for table in compare_runs(before, after, folder):
+    loaded = [load_run(name) for name in runs]
+    parts = [each.run for each in loaded]
+    name = "-".join(["compare", *(parts if len(parts) < 4 else [parts[0], "to", parts[-1]])])
+    folder = Path(output) if output else project_root() / "outputs" / name
+    for table in compare_runs(*loaded, folder=folder):
         print(one_line(f"{table.title}: {len(table.frame)} rows. {table.conclusion}".strip()))
     print(f"written to {folder / 'report.html'}")
+
+
+def table(
+    name: Annotated[str, typer.Argument(help="A table's name, e.g. memobench-2; without it, all names are listed.")] = "",
+    run: Annotated[
+        list[str] | None, typer.Option(help="Whose rows: a run's name, YAML file or folder. May be repeated; demo when left out.")
+    ] = None,
+    with_published: Annotated[
+        bool, typer.Option("--with-published", help="Put the paper's printed rows into the same table.")
+    ] = False,
+    format: Annotated[Format, typer.Option(help="How to write it.")] = Format.text,
+    output: Annotated[Path | None, typer.Option(help="Write to this file instead of the screen.")] = None,
+) -> None:
+    """Print a paper's table from your runs, beside the printed rows. Every number is marked by who measured it and with what."""
+    from lookback.files import write_text
+    from lookback.report.beside import printed_tables, tables_named
+
+    if not name:
+        for printed in printed_tables().values():
+            print(f"{printed.id:18} {printed.title}")
+        return
+    found = tables_named(name, [load_run(each) for each in run or ["demo"]], with_published)
+    text = "\n".join(getattr(each, f"to_{format.value}")() for each in found).rstrip() + "\n"
+    if output is None:
+        print(text, end="")
+    else:
+        write_text(output, text)
+        print(f"written to {output}")
 
 
 def export(

@@ -27,7 +27,7 @@ def selfcheck(
     backend: Annotated[list[str] | None, typer.Option(help="role=name, e.g. pose=files. May be repeated.")] = None,
     recorded: Annotated[str, typer.Option(help="A file of recorded values; the file of the package when left out.")] = "",
 ) -> None:
-    """Score generated clips with every metric and usable backend, and compare with recorded values; exit 1 if one differs."""
+    """Score made-up clips and compare with recorded values. Every metric and usable backend takes part; exit 1 if one differs."""
     from lookback import selfcheck as checks
 
     named, file = dict(name_value_pairs(backend, "backend")), Path(recorded) if recorded else None

@@ -30,7 +30,7 @@ def watch(
     every_s: Annotated[float, typer.Option(help="Seconds between looks at the folder.")] = 30.0,
     once: Annotated[bool, typer.Option("--once", help="Score what is there and end.")] = False,
 ) -> None:
-    """Score new checkpoints as they appear and keep a curve per metric with intervals. Ctrl-C ends it; nothing is lost."""
+    """Score new checkpoints as they appear. Keeps a curve per metric with intervals. Ctrl-C ends it; nothing is lost."""
     from lookback.checkpoints import CURVE
     from lookback.checkpoints import watch as look
 

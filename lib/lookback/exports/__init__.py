@@ -12,8 +12,11 @@ from lookback.registry import BENCHMARKS
 
 
 def formats() -> dict[str, Export]:
-    """Every benchmark's formats by name."""
-    return {name: write for benchmark in BENCHMARKS for name, write in benchmark.exports().items()}
+    """Every benchmark's formats by name, and `leaderboard`: all of them in a zip per benchmark."""
+    from lookback.exports.leaderboard import write_leaderboard
+
+    own = {name: write for benchmark in BENCHMARKS for name, write in benchmark.exports().items()}
+    return {**own, "leaderboard": write_leaderboard}
 
 
 def export(name: str, params: RunParams, output: Path) -> Path:
@@ -28,13 +31,12 @@ def main_table_export(table: str, title: str) -> Export:
     """A format that writes one table of the report as CSV, with full precision."""
 
     def write(params: RunParams, output: Path) -> Path:
-        from lookback.report.build import ReportBuilder  # plotly takes a while to import
+        from lookback.report.beside import own_tables  # its import takes a while
 
-        builder = ReportBuilder(params)
-        builder.papers()
-        if table not in builder.written:
+        made = own_tables(params)
+        if table not in made:
             raise ContractError(f"The run '{params.run}' has no {title} clips to export")
-        write_text(output, builder.written[table].to_csv())
+        write_text(output, made[table][0].to_csv())
         return output
 
     return write

@@ -134,14 +134,14 @@ def folders(folder: Path) -> list[Path]:
     return [path for path in entries(folder) if path.is_dir()]
 
 
-def walk(root: Root, findings: Findings | None = None) -> Iterator[tuple[Path, list[Path]]]:
+def walk(root: Root, findings: Findings | None = None, deepest: int = MAX_DEPTH) -> Iterator[tuple[Path, list[Path]]]:
     """(folder, its files) below the root in sorted order. A link that loops or leads out is a violation and is not followed."""
     seen: set[str] = set()
     waiting = [(root.path, 0)]
     while waiting:
         folder, depth = waiting.pop()
         real = os.path.realpath(folder)
-        if real in seen or depth > MAX_DEPTH:
+        if real in seen or depth > deepest:
             continue
         seen.add(real)
         files: list[Path] = []

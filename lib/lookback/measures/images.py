@@ -12,10 +12,10 @@ from typing import Generic, TypeVar
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lookback.errors import NotScorable, Reason
-from lookback.measures.checks import Array
+from lookback.measures.checks import Array, require_equal_size, require_images, unit_float
 
 
 def linear_light(srgb: Array) -> NDArray[np.float32]:
@@ -131,6 +131,13 @@ Result = TypeVar("Result")
 def psnr_from_mse(mse: float, peak: float = 1.0) -> float:
     """10 log10(peak^2 / mse) in dB; infinite when the images are identical."""
     return math.inf if mse <= 0.0 else 10.0 * math.log10(peak * peak / mse)
+
+
+def mean_squared_error(a: ArrayLike, b: ArrayLike) -> float:
+    """Mean of (a - b)^2 over two pictures (H,W,3) or videos (N,H,W,3); uint8, or float in [0,1]. In units of [0,1]."""
+    first, second = (require_images(value, name, min(max(np.ndim(value), 3), 4)) for value, name in ((a, "a"), (b, "b")))
+    require_equal_size(first, second, "frames")
+    return float(np.mean((unit_float(first) - unit_float(second)) ** 2, dtype=np.float64))
 
 
 def peak_value(image: Array) -> float:

@@ -1,9 +1,22 @@
 """Every metric as a pure function on arrays. Each returns a float, an array or a small dict, or raises `NotScorable(reason)`.
 
 Poses are (N,4,4) camera-to-world in OpenCV axes; images uint8 or float in [0,1], RGB, (N,H,W,3).
+
+Torch tensors are taken, too, and give tensors on their device. `mse`, `psnr`, `ssim`, `lpips`, `lcm`, `gsc`, `dino_mse` and
+`centroid_consistency` are computed there and have gradients. The others are computed in numpy and have none.
+
+>>> import numpy as np
+>>> grey, lighter = np.full((2, 16, 16, 3), 100, np.uint8), np.full((2, 16, 16, 3), 110, np.uint8)
+>>> round(psnr(grey, lighter), 2), round(ssim(grey, lighter), 3), round(mse(grey, lighter), 5)
+(28.13, 0.995, 0.00154)
+>>> m_score([0.9, 0.7, None, None], [True, True, False, False])
+0.6153846153846154
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 from lookback.benchmarks.mbench.metrics.camera_interaction import camera_interaction, camera_interaction_cosine, twist_cosines
 from lookback.benchmarks.mbench.metrics.human_consistency import returning_cosines, tracks_consistency
@@ -32,6 +45,7 @@ from lookback.benchmarks.memobench.metrics.vqa import vqa_pass_rate
 from lookback.benchmarks.mind.metrics.action import action_rpe, rpe
 from lookback.benchmarks.mind.metrics.dino import dino_mse
 from lookback.benchmarks.mind.metrics.fidelity import gsc, lcm
+from lookback.benchmarks.mind.metrics.on_tensors import tensor_gsc, tensor_lcm
 from lookback.benchmarks.mind.metrics.shared import preprocess
 from lookback.benchmarks.mind.metrics.visual import visual
 from lookback.benchmarks.wrbench.metrics.cam_align import cam_align, static_hold
@@ -39,6 +53,7 @@ from lookback.benchmarks.wrbench.metrics.cam_prec import cam_prec, camera_precis
 from lookback.benchmarks.wrbench.metrics.probes import probe_score
 from lookback.benchmarks.wrbench.metrics.reobservation import dimension_average, is_sparse, reobservation_pattern, support_rate
 from lookback.benchmarks.wrbench.metrics.visual_integrity import integrity_parts, visual_integrity
+from lookback.measures import tensors
 from lookback.measures.features import track_identities
 from lookback.measures.frames import (
     caption_segment_pairs,
@@ -49,7 +64,9 @@ from lookback.measures.frames import (
     phase_map,
 )
 from lookback.measures.geometry import depth_warp, fundamental_from_poses, homography_warp, match_sift
+from lookback.measures.images import mean_squared_error as mse
 from lookback.measures.scores import m_score, trigger_scores, yes_probability
+from lookback.measures.tensors import accepts_tensors, lpips
 
 __all__ = [
     "action_rpe",
@@ -83,10 +100,12 @@ __all__ = [
     "lcm",
     "lighting_deviation",
     "lighting_score",
+    "lpips",
     "m_score",
     "masked_ssim_warp",
     "match_sift",
     "motion_smoothness",
+    "mse",
     "object_identity",
     "object_reappearance",
     "passes_motion_gate",
@@ -119,3 +138,16 @@ __all__ = [
     "warp_errors",
     "yes_probability",
 ]
+
+_TWINS: dict[str, Callable[..., Any]] = {
+    "centroid_consistency": tensors.centroid_consistency,
+    "dino_mse": tensors.dino_mse,
+    "gsc": tensor_gsc,
+    "lcm": tensor_lcm,
+    "mse": tensors.mse,
+    "psnr": tensors.psnr,
+    "ssim": tensors.ssim,
+}
+for _name in __all__:
+    if _name != "lpips":  # it takes both
+        globals()[_name] = accepts_tensors(globals()[_name], _TWINS.get(_name))

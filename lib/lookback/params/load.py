@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -17,6 +18,7 @@ from lookback.paths import RunPaths, needed_project, resolve
 from lookback.yaml_files import parse_yaml
 
 PLAIN = ("str", "int", "float", "bool")
+RESULTS = "results.json"  # the file of a finished run that holds its parameters and scores (docs/results.md)
 
 
 class RunParams(Section):
@@ -49,7 +51,9 @@ class RunParams(Section):
 
 
 def load_run(run: str = "demo", overrides: list[str] | tuple[str, ...] = ()) -> RunParams:
-    """The parameters of a run, given by name (`demo` means params/demo.yaml) or by the path of a YAML file."""
+    """The parameters of a run, given by name (`demo`: params/demo.yaml), by a YAML file, or by the folder of a finished run."""
+    if (Path(run) / RESULTS).is_file():
+        return _finished(Path(run), overrides)
     path = Path(run) if is_file_name(run) else needed_project() / "params" / f"{run}.yaml"
     if not path.is_file():
         known = sorted(file.stem for file in resolve("params").glob("*.yaml") if _is_run(file))
@@ -64,6 +68,16 @@ def load_run(run: str = "demo", overrides: list[str] | tuple[str, ...] = ()) -> 
         raise ParameterError(f"{path.name}: expected a mapping of parameters, found {type(values).__name__}")
     values = {"run": path.stem, **values}
     return validate(apply_overrides(values, overrides), path.name)
+
+
+def _finished(folder: Path, overrides: list[str] | tuple[str, ...]) -> RunParams:
+    """The parameters that made a finished run. Its folder may have been moved since."""
+    where = str(folder / RESULTS)
+    try:
+        values = json.loads((folder / RESULTS).read_text(encoding="utf-8"))["provenance"]["parameters"]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise ParameterError(f"{where} does not hold the parameters of a run ({_one_line(error)}); evaluate it again") from None
+    return validate(apply_overrides({**values, "output": str(folder.absolute())}, overrides), where)
 
 
 def is_file_name(run: str) -> bool:

@@ -30,6 +30,8 @@ class Printed:
     headers: dict[str, str] = field(default_factory=dict)
     conclusion: str = ""
     notes: tuple[str, ...] = ()
+    own: str = ""  # the name of the same table made from a run, where it differs
+    own_columns: dict[str, str] = field(default_factory=dict)  # column -> its header in that table
 
 
 @dataclass(frozen=True)

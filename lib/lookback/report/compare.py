@@ -1,25 +1,35 @@
-"""Compare two runs: paired differences with intervals, rank changes, and changes in parameters, backends and code."""
+"""Compare runs: paired differences with intervals and tests, rank changes, and changes in parameters, backends and code.
+
+Every pair of runs is compared clip by clip. The test is Wilcoxon's, on the mean difference of each scene, and Holm's correction
+counts every test of the comparison. Runs of one model each (checkpoints, say) are compared task by task, whatever their names.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lookback.clips import KEYS
-from lookback.errors import UsageError
+from lookback.errors import NotScorable, UsageError
+from lookback.files import write_text
 from lookback.params import RunParams
+from lookback.params.load import RESULTS
+from lookback.report.figures.curve import CURVE_BY, draw_curve
 from lookback.report.page import Section, write_page
 from lookback.report.table import PaperTable
-from lookback.scoring.aggregate import with_clip_facts
+from lookback.scoring.aggregate import aggregate, with_clip_facts
 from lookback.scoring.direction import more_is_better
 from lookback.scoring.variants import only_chosen
-from lookback.stats import bootstrap_ci
-from lookback.tables import read_table
+from lookback.stats import bootstrap_ci, holm, paired_wilcoxon
+from lookback.tables import csv_text, read_table
 
 PAIR = [*KEYS, "metric", "phase"]
 DIFFERENCES = [
@@ -34,40 +44,99 @@ DIFFERENCES = [
     "pairs",
     "only_first",
     "only_second",
+    "scenes",
+    "p",
+    "smallest_p",
 ]
+RUNS = ["run", "other run"]
+ALPHA = 0.05
+ANY_MODEL = "(one model a run)"
 RANKS = ["metric", "phase", "model", "rank_first", "rank_second", "change"]
 CHANGES = ["what", "name", "first", "second"]
 
 
-def compare_runs(first: RunParams, second: RunParams, folder: Path) -> list[PaperTable]:
-    """Write the tables and the page of the comparison to `folder`."""
-    both = [_items(run) for run in (first, second)]
-    differences = paired_differences(both[0], both[1], seed=first.seed, resamples=first.scoring.resamples)
-    names = {"first": first.run, "second": second.run}
+def compare_runs(*runs: RunParams, folder: Path) -> list[PaperTable]:
+    """Write the tables and the page of the comparison of two or more runs to `folder`."""
+    if len(runs) < 2:
+        raise UsageError("A comparison needs two or more runs; name them one after the other")
+    if len({run.run for run in runs}) < len(runs) and len(runs) > 2:
+        raise UsageError("Two of these runs have the same name; give each run a folder or a `run:` of its own")
+    items = _common_models([_items(run) for run in runs])
+    differences = all_differences(items, runs)
+    first, last, labels = runs[0], runs[-1], ["metric", "phase", "model"]
+    names = {"first": first.run, "second": last.run} if len(runs) == 2 else {}
+    own_labels = labels if len(runs) == 2 else [*RUNS, *labels]
     tables = [
         PaperTable(
             "differences",
-            f"{second.run} minus {first.run}, clip by clip",
-            differences,
-            ["metric", "phase", "model"],
-            dict.fromkeys(("first", "second", "difference", "ci_low", "ci_high"), 4),
+            f"{last.run} minus {first.run}, clip by clip" if len(runs) == 2 else "Other run minus run, clip by clip",
+            differences[[*own_labels, *(name for name in differences if name not in (*RUNS, *labels))]],
+            own_labels,
+            dict.fromkeys(("first", "second", "difference", "ci_low", "ci_high", "p", "smallest_p", "p_holm"), 4),
             notes=[
                 "Means over the clips that both runs scored; 95 % percentile bootstrap that draws whole scenes.",
-                "An interval without zero is a difference that these scenes support; empty: fewer than two scenes.",
+                "p: Wilcoxon's paired test on the scenes' mean differences; smallest_p: what so many scenes could give at best; "
+                "p_holm: corrected by Holm's method for all tests of this table, also those without a p.",
             ],
             headers=names,
             conclusion=_conclusion(differences),
         ),
-        PaperTable("ranks", "Models whose rank changed", rank_changes(differences), ["metric", "phase", "model"]),
-        PaperTable("changes", "What changed", what_changed(first, second), ["what", "name", "first", "second"], headers=names),
+        PaperTable("ranks", "Models whose rank changed", _all_rank_changes(differences, len(runs)), own_labels),
+        PaperTable("changes", "What changed", _all_changes(runs), ["what", "name", "first", "second"], headers=names),
     ]
     for table in tables:
         table.save(folder)
     sections = [
         Section(table.id, table.title, "", [table.to_html() if len(table.frame) else "<p>Nothing.</p>"]) for table in tables
     ]
-    write_page(folder / "report.html", f"{first.run} and {second.run}", "Two runs compared.", sections, "")
+    if len(runs) > 2:
+        curve = run_curve(runs, items)
+        write_text(folder / "curve.csv", csv_text(curve))
+        drawn = draw_curve(curve, folder)
+        sections.insert(0, Section("curve", "Runs in order", "", [drawn] if drawn else ["<p>Nothing has a value.</p>"]))
+    title = f"{first.run} and {last.run}" if len(runs) == 2 else f"{len(runs)} runs: {', '.join(run.run for run in runs)}"
+    write_page(folder / "report.html", title, f"{'Two' if len(runs) == 2 else len(runs)} runs compared.", sections, "")
     return tables
+
+
+def all_differences(items: Sequence[pd.DataFrame], runs: Sequence[RunParams]) -> pd.DataFrame:
+    """The paired differences of every pair of runs, with Holm's correction over all of them."""
+    seed, resamples = runs[0].seed, runs[0].scoring.resamples
+    named = [(run.run, part) for run, part in zip(runs, items, strict=True)]
+    parts = [
+        paired_differences(one, other, seed=seed, resamples=resamples).assign(**dict(zip(RUNS, (name, other_name), strict=True)))
+        for (name, one), (other_name, other) in combinations(named, 2)
+    ]
+    return corrected(pd.concat(parts, ignore_index=True))
+
+
+def corrected(differences: pd.DataFrame) -> pd.DataFrame:
+    """Add Holm's p. The family is every row with two scenes or more, so that a test without a p still counts."""
+    family = int((differences["scenes"] > 1).sum())
+    known = differences["p"].notna()
+    adjusted = pd.Series(np.nan, differences.index)
+    if known.any():
+        adjusted[known] = holm(differences.loc[known, "p"], family_size=max(family, int(known.sum())))
+    return differences.assign(p_holm=adjusted)
+
+
+def run_curve(runs: Sequence[RunParams], items: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The mean of every metric in each run with its interval, in the order given or by the number in the runs' names."""
+    numbers = [re.findall(r"\d+", run.run) for run in runs]
+    stepped = all(numbers) and len({found[-1] for found in numbers}) == len(runs)
+    parts = []
+    for place, (run, part) in enumerate(zip(runs, items, strict=True)):
+        found = aggregate(part, by=CURVE_BY, seed=run.seed, resamples=run.scoring.resamples)
+        parts.append(found.assign(run=run.run, step=int(numbers[place][-1]) if stepped else place + 1))
+    return pd.concat(parts, ignore_index=True).sort_values([*CURVE_BY, "step"], ignore_index=True)
+
+
+def _common_models(items: list[pd.DataFrame]) -> list[pd.DataFrame]:
+    """The scores under one model name if every run has one model and no two runs share it; else as they are."""
+    models = [set(part["model_id"]) for part in items]
+    if all(len(own) == 1 for own in models) and len(set.union(*models)) == len(items):
+        return [part.assign(model_id=ANY_MODEL) for part in items]
+    return items
 
 
 def paired_differences(first: pd.DataFrame, second: pd.DataFrame, *, seed: int, resamples: int) -> pd.DataFrame:
@@ -81,14 +150,27 @@ def paired_differences(first: pd.DataFrame, second: pd.DataFrame, *, seed: int, 
         change = (paired["value_second"] - paired["value_first"]).to_numpy(float)
         scenes = paired["scene_first"].to_numpy()
         low = high = np.nan
+        p, smallest = _test(change, scenes)
         if len(change) and len(set(scenes)) > 1:
             found = bootstrap_ci(change, "mean", clusters=scenes, resamples=resamples, seed=seed)
             low, high = (np.nan if bound is None else bound for bound in (found.low, found.high))
         means = [paired[name].mean() if len(paired) else np.nan for name in ("value_first", "value_second")]
         unpaired = int((has_first & ~has_second).sum()), int((has_second & ~has_first).sum())
         difference = change.mean() if len(change) else np.nan
-        rows.append([metric, phase, model, *means, difference, low, high, len(paired), *unpaired])
+        rows.append([metric, phase, model, *means, difference, low, high, len(paired), *unpaired, len(set(scenes)), p, smallest])
     return pd.DataFrame(rows, columns=DIFFERENCES)
+
+
+def _test(change: NDArray[np.float64], scenes: NDArray[Any]) -> tuple[float, float]:
+    """Wilcoxon's p on the mean difference of each scene (clips of one scene are not independent), and the smallest it could be."""
+    means = pd.Series(change).groupby(scenes).mean().to_numpy()
+    if len(means) < 2:
+        return np.nan, np.nan
+    try:
+        found = paired_wilcoxon(means)
+    except NotScorable:  # all differences are zero: nothing speaks for a difference
+        return 1.0, 1.0
+    return found.p, found.smallest_p
 
 
 def rank_changes(differences: pd.DataFrame) -> pd.DataFrame:
@@ -102,6 +184,23 @@ def rank_changes(differences: pd.DataFrame) -> pd.DataFrame:
         return pd.DataFrame(columns=RANKS)
     table = pd.concat(parts)
     return table.loc[table["change"] != 0, RANKS].reset_index(drop=True)
+
+
+def _all_rank_changes(differences: pd.DataFrame, count: int) -> pd.DataFrame:
+    """The rank changes of every pair of runs."""
+    if count == 2:
+        return rank_changes(differences)
+    parts = [rank_changes(own).assign(**dict(zip(RUNS, pair, strict=True))) for pair, own in differences.groupby(RUNS, sort=False)]
+    return pd.concat(parts, ignore_index=True)[[*RUNS, *RANKS]]
+
+
+def _all_changes(runs: Sequence[RunParams]) -> pd.DataFrame:
+    """What changed from each run to the next."""
+    if len(runs) == 2:
+        return what_changed(*runs)
+    parts = [what_changed(one, other).assign(between=f"{one.run} to {other.run}") for one, other in pairwise(runs)]
+    table = pd.concat(parts, ignore_index=True)
+    return table.assign(what=table["what"] + ", " + table["between"]).drop(columns="between")
 
 
 def what_changed(first: RunParams, second: RunParams) -> pd.DataFrame:
@@ -125,13 +224,15 @@ def _items(run: RunParams) -> pd.DataFrame:
     if not (run.paths.tables / "gated.parquet").is_file():
         raise UsageError(f"The run '{run.run}' has no scores; run `make report RUN={run.run}` first")
     items = only_chosen(read_table(run.paths.tables, "gated"), run)
-    return with_clip_facts(items, read_table(run.paths.tables, "clips"), ["scene"])[[*PAIR, "value", "scene"]]
+    return with_clip_facts(items, read_table(run.paths.tables, "clips"), ["scene"])[[*PAIR, "variant", "value", "reason", "scene"]]
 
 
 def _provenance(run: RunParams) -> dict[str, Any]:
-    if not run.paths.provenance.is_file():
-        raise UsageError(f"The run '{run.run}' has no provenance.json; run `make report RUN={run.run}` first")
-    return json.loads(run.paths.provenance.read_text())
+    if run.paths.provenance.is_file():
+        return json.loads(run.paths.provenance.read_text())
+    if (results := run.paths.root / RESULTS).is_file():
+        return json.loads(results.read_text(encoding="utf-8"))["provenance"]
+    raise UsageError(f"The run '{run.run}' has no provenance.json; run `make report RUN={run.run}` first")
 
 
 def _backends(provenance: Mapping[str, Any]) -> dict[str, str]:
@@ -150,8 +251,16 @@ def _flat(values: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _conclusion(differences: pd.DataFrame) -> str:
-    told = differences.dropna(subset=["ci_low", "ci_high"])
-    sure = told[(told["ci_low"] > 0) | (told["ci_high"] < 0)]
-    return (
-        f"{len(sure)} of {len(told)} differences with an interval exclude zero; by chance alone about {0.05 * len(told):.0f} would."
-    )
+    """Which differences these scenes support after correction; says so when nothing separates the runs."""
+    family = int((differences["scenes"] > 1).sum())
+    sure = differences[differences["p_holm"] < ALPHA]
+    if family == 0:
+        return "No difference can be tested: no metric has pairs in two scenes or more."
+    if sure.empty:
+        least = differences["smallest_p"].min()
+        enough = (
+            "" if pd.isna(least) or least * family < ALPHA else " These are too few scenes: not even the clearest result could."
+        )
+        return f"Nothing separates these runs: of {family} tests none has p_holm below {ALPHA}.{enough}"
+    named = ", ".join(f"{row.metric} {row.phase}".strip() for row in sure.sort_values("p_holm").head(3).itertuples())
+    return f"{len(sure)} of {family} differences hold after Holm's correction (p_holm below {ALPHA}); the clearest: {named}."

@@ -68,7 +68,10 @@ def model_table(
     links = pd.DataFrame(dict.fromkeys(numbers, leads))
     absent = int((missing == NO_CLIPS).to_numpy().sum())
     written = notes(summary, columns) + ([f"{absent} cells are empty because the model has no such clips."] if absent else [])
-    return PaperTable(table_id, title, frame, labels, digits, marks, missing, suffixes, links, written, better=better)
+    metrics = {column.header: column.metric for column in columns}
+    return PaperTable(
+        table_id, title, frame, labels, digits, marks, missing, suffixes, links, written, better=better, metrics=metrics
+    )
 
 
 def _interval(row: pd.Series, column: Column) -> str:

@@ -7,7 +7,11 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from lookback.errors import UsageError
 from lookback.params import RunParams
+from lookback.scoring.aggregate import with_clip_facts
+from lookback.scoring.variants import only_chosen
+from lookback.tables import empty_table, read_table
 
 
 @dataclass(frozen=True)
@@ -17,6 +21,16 @@ class PaperData:
     params: RunParams
     items: pd.DataFrame  # the chosen variants, after the trigger gate
     tables: Mapping[str, pd.DataFrame]
+
+    @classmethod
+    def of_run(cls, params: RunParams) -> PaperData:
+        """The scores and tables of a run. A table whose stage was not run is empty."""
+        folder = params.paths.tables
+        if not (folder / "gated.parquet").is_file():
+            raise UsageError(f"The run '{params.run}' has no scores; run `make report RUN={params.run}` or `lookback eval` first")
+        names = ("clips", "screen", "artifacts", "units", "gated", "judgements", "failures", "ratings", "truth")
+        tables = {name: read_table(folder, name) if (folder / f"{name}.parquet").is_file() else empty_table(name) for name in names}
+        return cls(params, with_clip_facts(only_chosen(tables["gated"], params), tables["clips"]), tables)
 
     def of(self, benchmark: str) -> PaperData:
         """The scores of one benchmark; the tables stay whole."""

@@ -39,6 +39,7 @@ class PaperTable:
     conclusion: str = ""  # what the table says, in plain words
     headers: dict[str, str] = field(default_factory=dict)  # shown instead of column names
     better: dict[str, bool] = field(default_factory=dict)  # per number column that ranks models: is more better?
+    metrics: dict[str, str] = field(default_factory=dict)  # per number column that shows a metric: its name
 
     @property
     def numbers(self) -> list[str]:
@@ -103,6 +104,45 @@ class PaperTable:
             cells.append(f'<td class="{mark}"{title}>{inner}</td>')
         return "".join(cells)
 
+    def to_text(self) -> str:
+        """The table as plain text in columns, with its notes below."""
+        cells = [[self.header(column), *self._plain_cells(column)] for column in self.frame.columns]
+        widths = [max(map(len, column)) for column in cells]
+        left = [column in self.labels for column in self.frame.columns]
+        rows = [
+            "  ".join(
+                text.ljust(width) if label else text.rjust(width) for text, width, label in zip(row, widths, left, strict=True)
+            )
+            for row in zip(*cells, strict=True)
+        ]
+        return "\n".join(line.rstrip() for line in [self.title, "", *rows, "", *self.notes])
+
+    def to_markdown(self) -> str:
+        """The table in Markdown: the best value in bold, the second in italics, the notes below."""
+        signs = {"best": "**", "second": "_"}
+        marks = {
+            column: [signs.get(self._extra(self.marks, row, column), "") for row in range(len(self.frame))]
+            for column in self.numbers
+        }
+        columns = []
+        for column in self.frame.columns:
+            sides = marks.get(column, [""] * len(self.frame))
+            cells = [f"{side}{text}{side}" for side, text in zip(sides, self._plain_cells(column), strict=True)]
+            columns.append([self.header(column), ":--" if column in self.labels else "--:", *cells])
+        rows = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in zip(*columns, strict=True)]
+        return "\n".join([f"**{self.title}**", "", *rows, "", *(f"- {note}" for note in self.notes)]) + "\n"
+
+    def _plain_cells(self, column: str) -> list[str]:
+        """Every cell of a column with what is printed after its number."""
+        suffixes = None if column in self.labels else self.suffixes
+        return [self.text(row, column) + self._extra(suffixes, row, column) for row in range(len(self.frame))]
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
     def to_csv(self) -> str:
         """Full-precision numbers, one header line; missing cells empty."""
         return csv_text(self.frame)
@@ -147,9 +187,7 @@ class PaperTable:
 
     def _longest(self, column: str) -> int:
         """Length of the column's longest cell in characters."""
-        suffixes = [self._extra(self.suffixes, row, column) for row in range(len(self.frame))]
-        cells = [self.text(row, column) + suffix for row, suffix in enumerate(suffixes)]
-        return max(map(len, [self.header(column), *cells]))
+        return max(map(len, [self.header(column), *self._plain_cells(column)]))
 
     def _latex_cell(self, row: int, column: str, prose: bool) -> str:
         escape = latex_breakable if prose else latex_escape
@@ -180,6 +218,7 @@ LATEX = {
     "^": r"\textasciicircum{}",
     "–": "--",
     "†": r"$^{\dagger}$",
+    "‡": r"$^{\ddagger}$",
     "±": r"$\pm$",
     "→": r"$\rightarrow$",
     "≥": r"$\geq$",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lookback
+from lookback.exports.results import write_results
 from lookback.params import RunParams
 from lookback.provenance import git_revision
 from lookback.report.build import ReportBuilder
@@ -12,11 +13,13 @@ from lookback.report.table import PaperTable
 
 
 def report(params: RunParams) -> dict[str, PaperTable]:
-    """Write `report.html` and every table as CSV, LaTeX and HTML; returns the tables."""
+    """Write `report.html`, `results.json` and every table as CSV, LaTeX and HTML; returns the tables."""
     builder = PublishedReport(params) if params.report.published else ReportBuilder(params)
     sections = builder.sections()
     for table in builder.written.values():
         table.save(params.paths.tables / "report")
     footer = f"lookback {lookback.__version__}, revision {git_revision() or 'unknown'}, run '{params.run}', seed {params.seed}."
+    if not params.report.published:
+        write_results(params)
     write_page(params.paths.report, params.report.title, params.description, sections, footer)
     return builder.written

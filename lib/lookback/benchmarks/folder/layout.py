@@ -8,7 +8,7 @@ from typing import Any
 
 from lookback.clips import Clip
 from lookback.errors import UsageError
-from lookback.layouts.confine import FRAME_SUFFIXES, Root, entries, folders, has_frames, is_video_file, walk
+from lookback.layouts.confine import FRAME_SUFFIXES, MAX_DEPTH, Root, entries, folders, has_frames, is_video_file, walk
 from lookback.layouts.reading import Breach, ClipRef, Findings, Reading, without_duplicates
 from lookback.params.stages import Source
 from lookback.paths import portable
@@ -44,7 +44,8 @@ class Folder:
     def read(source: Source) -> Reading:
         root = Root.of(source.root)
         findings = Findings()
-        candidates = [path for folder, files in walk(root, findings) for path in _videos(root, folder, files)]
+        depth = MAX_DEPTH if source.pattern is None or "**" in source.pattern else source.pattern.count("/") + 1  # of frame folders
+        candidates = [path for folder, files in walk(root, findings, depth) for path in _videos(root, folder, files)]
         pattern = source.pattern or _default_pattern(root, candidates)
         matcher = compile_pattern(pattern)
         reading = Reading("folder", violations=findings.violations)

@@ -13,7 +13,14 @@ from lookback.stats.rankings import rank_intervals
 MAIN = (
     "visual_quality motion_smoothness object_consistency geo3d_consistency ors psnr ssim lpips camera_controllability image_reward"
 )
+SHOWN = "VisQual MotSmooth ObjConsist 3DConsist ORS PSNR SSIM LPIPS CamCtrl ImgReward"  # the same columns in a run's table
+OWN = dict(zip(MAIN.split(), SHOWN.split(), strict=True))
 VQA = "vqa_instruction_following vqa_object_background vqa_continuity_of_memory vqa_physics_adherence"
+PHASES = {
+    f"{name}_{part}": f"{name.upper()} {'drop' if part == 'delta' else part.upper()}"
+    for name in ("psnr", "ssim", "lpips")
+    for part in ("v", "r", "delta")
+}
 TABLES = (
     Printed(
         "memobench-2",
@@ -26,6 +33,7 @@ TABLES = (
         "brings the "
         "object back most often.",
         notes=("Best and second best over all ten models, as the paper marks them. LPIPS: less is better.",),
+        own_columns=OWN,
     ),
     Printed(
         "memobench-3",
@@ -36,6 +44,12 @@ TABLES = (
         marked=True,
         conclusion="Consistency answers favour models that stand still; instruction following reverses the order.",
         notes=("Best and second best over all ten models.",),
+        own_columns={
+            "vqa_instruction_following": "Instruction following",
+            "vqa_object_background": "Object and background",
+            "vqa_continuity_of_memory": "Continuity of memory",
+            "vqa_physics_adherence": "Physics adherence",
+        },
     ),
     Printed(
         "memobench-s1",
@@ -68,6 +82,7 @@ TABLES = (
         "memobench_tableS5_motion_gated",
         "MemoBench table S5: clips with at least 90 degrees of rotation",
         marked=True,
+        own_columns={**OWN, "n": "n"},
         notes=("Best and second best are marked by us.",),
     ),
     Printed(
@@ -76,11 +91,8 @@ TABLES = (
         "MemoBench table S6: fidelity while visible (V), after the return (R), and the drop",
         marked=True,
         lower=("psnr_delta", "ssim_delta", "lpips_v", "lpips_r", "lpips_delta"),
-        headers={
-            f"{name}_{part}": f"{name.upper()} {'drop' if part == 'delta' else part.upper()}"
-            for name in ("psnr", "ssim", "lpips")
-            for part in ("v", "r", "delta")
-        },
+        headers=PHASES,
+        own_columns=PHASES,
         conclusion="Every model loses fidelity between V and R, and every printed drop recomputes from its two columns within "
         "rounding.",
         notes=("Best and second best are marked by us.",),
@@ -101,6 +113,13 @@ TABLES = (
             "ate_rotation_deg_mean": "ATE rotation (deg), mean",
             "ate_rotation_deg_sd": "ATE rotation (deg), sd",
             "gt_rotation_deg": "true rotation (deg)",
+        },
+        own_columns={
+            "n": "n",
+            "ate_rotation_deg_mean": "ATE rot. mean (deg)",
+            "ate_rotation_deg_sd": "ATE rot. sd (deg)",
+            "camera_controllability": "CamCtrl",
+            "gt_rotation_deg": "GT rotation (deg)",
         },
         conclusion="Over these rows rotation error and camera controllability go together far more closely than the text says; "
         "see the claims.",

@@ -86,6 +86,7 @@ def automated(data: PaperData) -> list[PaperTable]:
         per_phase.frame[f"{name} drop"] = sign * (per_phase.frame[f"{name} R"] - per_phase.frame[f"{name} V"])
         per_phase.digits[f"{name} drop"] = per_phase.digits[f"{name} R"]
         per_phase.better[f"{name} drop"] = False
+        per_phase.metrics[f"{name} drop"] = per_phase.metrics[f"{name} R"]
         assert per_phase.missing is not None
         per_phase.missing[f"{name} drop"] = "V or R has no value"
     order = [f"{name} {part}" for name in ("PSNR", "SSIM", "LPIPS") for part in ("V", "R", "drop")]
@@ -205,7 +206,8 @@ def camera_errors(items: pd.DataFrame, artifacts: pd.DataFrame) -> list[PaperTab
     better = {"ATE rot. mean (deg)": False, "CamCtrl": True}
     digits = {"ATE rot. mean (deg)": 2, "ATE rot. sd (deg)": 2, "CamCtrl": 1, "GT rotation (deg)": 1}
     marks, title = mark_best(frame, better, digits), "MemoBench table S8: camera error"
-    return [PaperTable("memobench-s8", title, frame, ["model"], digits, marks, notes=_origin(own), better=better)]
+    metrics = dict.fromkeys(better, "memobench.camera_controllability")
+    return [PaperTable("memobench-s8", title, frame, ["model"], digits, marks, notes=_origin(own), better=better, metrics=metrics)]
 
 
 def failure_counts(failures: pd.DataFrame, clips: pd.DataFrame) -> list[PaperTable]:

@@ -25,6 +25,17 @@ TABLES = (
         labels=("condition_type", "model"),
         group="condition_type",
         marked=True,
+        own_columns={
+            "cam_prec": "CamPrec",
+            "cam_align": "CamAlign",
+            "visual_integrity": "Integ.",
+            "reobs_support_pct": "Support %",
+            "visible_spatial": "Vis. spatial",
+            "visible_state": "Vis. state",
+            "reobs_spatial": "Reobs. spatial",
+            "reobs_state": "Reobs. state",
+            "avg": "Avg",
+        },
         conclusion="Access and correctness come apart: Gen3C brings the object back most often, LingBot hardly ever, and what "
         "comes back "
         "scores about the same.",
@@ -38,6 +49,8 @@ TABLES = (
         "wrbench-4-quoted",
         "wrbench_table4_quoted",
         "WRBench table 4, the cells its text quotes: re-observed state by event",
+        own="wrbench-4",
+        own_columns={"reobs_state_relocation": "Relocation", "reobs_state_in_place": "In place"},
     ),
     Printed(
         "wrbench-5-quoted",

@@ -1,0 +1,297 @@
+"""Evaluate videos from Python: `lookback.evaluate(videos, ...)` gives a `Result`.
+
+It runs the same stages as `lookback eval`, from curation to judging. What comes out are pandas frames and tables.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lookback import api, stages
+from lookback.clips import KEYS
+from lookback.errors import UsageError
+from lookback.layouts import read
+from lookback.layouts.confine import VIDEO_SUFFIXES, has_frames, is_video_file
+from lookback.layouts.detection import FALLBACK
+from lookback.media import encode
+from lookback.params import RunParams
+from lookback.params.stages import Source
+from lookback.paths import resolve
+from lookback.registry import LAYOUTS, METRICS
+from lookback.report.model_table import POOLED, Column, backend_note, model_table
+from lookback.report.table import PaperTable
+from lookback.scoring.aggregate import aggregate, with_clip_facts
+from lookback.scoring.variants import only_chosen
+from lookback.tables import empty_table, read_table, write_table
+
+Frames: TypeAlias = NDArray[np.uint8]  # (n,H,W,3) RGB; a torch tensor of this form will do
+Videos: TypeAlias = str | Path | Frames | Sequence[str | Path] | Sequence[Frames] | Mapping[str, Frames]
+ITEMS = ["metric", "variant", "phase", "value", "unit", "reason", "detail", "n_units", "backend"]
+GIVEN = "given"  # the folder of clips made from arrays, and the name of their model where none is given
+EVIDENCE = ["pose", "masks"]  # what the rules for failures read
+
+
+def evaluate(
+    videos: Videos,
+    *,
+    benchmark: str | None = None,
+    metrics: str | Sequence[str] = (),
+    profile: str = "embedded",
+    judge: str | Mapping[str, object] = "none",
+    variant: str | None = None,
+    backends: Mapping[str, str] | None = None,
+    filters: Mapping[str, object] | None = None,
+    output: str | Path | None = None,
+    workers: int = 1,
+    fps: float = 16.0,
+    progress: bool = False,
+) -> Result:
+    """Score videos with the metrics of a benchmark.
+
+    `videos` is a dataset folder in a benchmark's layout, a folder of videos, one video file, a list of files, or frames in memory:
+    an array (n,H,W,3) of uint8, a list of such arrays, or a dict of them by name ("clip" or "model/clip"). Frames are kept without
+    loss. `fps` is their frame rate.
+
+    `benchmark` names the layout; without it the layout of a folder is detected, and single files and frames count as plain videos:
+    they get the metrics that need nothing but the video. `metrics` are names from `lookback list-metrics`; without them every
+    metric that applies is scored. `profile` says which models measure: `embedded` (small ones that come with the package) or
+    `paper` (the paper's own where they are usable here, else the embedded ones). `judge` is the name of a judge, or a dict with
+    the keys of a parameter file's `judging` section. Keys of judges come from the environment alone.
+
+    `filters` keeps some clips of a folder: models, subsets, conditions, sample_ids (lists) and limit. `output` is the folder of
+    the run. A second call with the same folder measures only what is new. Without it the folder is temporary and lives as long as
+    the result. More than one of `workers` starts processes: a script then needs `if __name__ == "__main__":` around its call.
+
+    >>> import lookback, numpy as np
+    >>> cells = np.random.default_rng(0).integers(0, 255, (2, 6, 9, 16, 3), dtype=np.uint8)
+    >>> steady, wild = cells[0][[0] * 6].repeat(8, 1).repeat(8, 2), cells[1].repeat(8, 1).repeat(8, 2)
+    >>> result = lookback.evaluate({"a/steady": steady, "b/wild": wild}, metrics="wrbench.visual_integrity")
+    >>> result
+    Result(clips 2, models 2, metrics 1, scores 2, missing 0, rejected 0)
+    >>> mean = result.scores.set_index("model_id")["mean"]
+    >>> bool(mean["a"] > mean["b"])
+    True
+    >>> result.items["reason"].unique().tolist()
+    ['']
+    """
+    held = None if output else tempfile.TemporaryDirectory(prefix="lookback-")
+    folder = Path(output).absolute() if output else Path(held.name) / "run" if held else Path()
+    found = _find(videos, benchmark, folder, fps)
+    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    judging = {"judge": judge} if isinstance(judge, str) else dict(judge)
+    nobody = judging.get("judge", "none") == "none"
+    sections: dict[str, Any] = {
+        "curation": {"sources": found.sources, "filters": {**found.filters, **(filters or {})}},
+        "extraction": {"prefer": _checked_profile(profile), "backends": dict(backends or {})} | ({"always": []} if nobody else {}),
+        "scoring": {"metrics": names, "variant": variant},
+        "judging": judging,
+    }
+    params = api.run_params(str(folder), workers, sections)
+    api.evaluate(params, found.only, progress_bar=progress, quiet=not progress)
+    return Result(params, held)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What `evaluate` found. The frames are tidy: one row per score, clip or failure, one column per fact."""
+
+    params: RunParams
+    _held: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        values, clips = self.items["value"], self.clips
+        facts = {"clips": len(clips), "models": clips["model_id"].nunique(), "metrics": self.items["metric"].nunique()}
+        facts |= {"scores": int(values.notna().sum()), "missing": int(values.isna().sum()), "rejected": len(self.rejected)}
+        return f"Result({', '.join(f'{name} {count}' for name, count in facts.items())})"
+
+    def _table(self, name: str) -> pd.DataFrame:
+        return read_table(self.params.paths.tables, name)
+
+    @cached_property
+    def clips(self) -> pd.DataFrame:
+        """One row per video, with everything that its dataset says about it."""
+        return self._table("clips")
+
+    @cached_property
+    def rejected(self) -> pd.DataFrame:
+        """What could not be read: path, field, problem and remedy."""
+        return self._table("rejected")
+
+    @cached_property
+    def units(self) -> pd.DataFrame:
+        """The values behind the items: one row per frame, pair, track or question."""
+        return only_chosen(self._table("units"), self.params).reset_index(drop=True)
+
+    @cached_property
+    def items(self) -> pd.DataFrame:
+        """One row per clip, metric and phase: a value, or the reason why there is none."""
+        gated = only_chosen(self._table("gated"), self.params)
+        unit = [METRICS.get(name).unit for name in gated["metric"]]
+        return gated.assign(unit=unit)[[*KEYS, *ITEMS]].reset_index(drop=True)
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """One row per model, metric and phase: the mean, its 95 % interval over scenes, n, and why scores are missing."""
+        items = with_clip_facts(self.items, self.clips)
+        return aggregate(items, by=POOLED, seed=self.params.seed, resamples=self.params.scoring.resamples)
+
+    def table(self, *, intervals: bool = False) -> PaperTable:
+        """A row per model and a column per metric. Prints as text, shows as HTML in a notebook; `.frame` has the numbers."""
+        scores = self.scores
+        parts = scores[["metric", "phase"]].drop_duplicates()
+        one = len({metric.split(".")[0] for metric in parts["metric"]}) == 1
+        columns = [_column(metric, phase, one) for metric, phase in parts.itertuples(index=False) if self._says(metric, phase)]
+        table = model_table("scores", "Mean scores by model", scores, columns, intervals=intervals)
+        table.links = None  # they lead to places on a report's page
+        table.notes.append(backend_note(self.items))
+        return table
+
+    def _says(self, metric: str, phase: str) -> bool:
+        """Whether a part of a metric gets a column. A metric without any score has one row without a phase; it is shown once."""
+        own = self.scores[self.scores["metric"] == metric]
+        return bool(phase) or bool(own.loc[own["phase"] == "", "n"].any()) or set(own["phase"]) == {""}
+
+    def to_latex(self) -> str:
+        """The table in LaTeX (booktabs), the best value of each column in bold."""
+        return self.table().to_latex()
+
+    def failures(self) -> pd.DataFrame:
+        """The failures that the written rules find: clip, label, frames, rule and evidence.
+
+        The first call extracts camera paths and masks, which takes a few seconds a clip.
+        """
+        path = self.params.paths.tables / "failures.parquet"
+        if not path.is_file():
+            evidence = self.params.changed(extraction={"always": EVIDENCE})
+            with api.silenced(bars=False, lines=False):
+                stages.extraction(evidence)
+                stages.forensics(evidence)
+        return self._table("failures")
+
+    def report(self, path: str | Path, *, failures: bool = True) -> Path:
+        """Write one self-contained HTML page; returns its path. With `failures` it looks for them first (see `failures`)."""
+        if failures:
+            self.failures()
+        unsearched = not (self.params.paths.tables / "failures.parquet").is_file()
+        if unsearched:
+            write_table(self.params.paths.tables, "failures", empty_table("failures"))
+        try:
+            with api.silenced(bars=False, lines=False):
+                stages.report(self.params)
+        finally:
+            if unsearched:
+                (self.params.paths.tables / "failures.parquet").unlink()
+        target = Path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(self.params.paths.report, target)
+        return target
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The sources of a run, and which of their clips are wanted (None: all)."""
+
+    sources: list[dict[str, object]]
+    only: Collection[tuple[str, ...]] | None = None
+    filters: dict[str, list[str]] = field(default_factory=dict)
+
+
+def _checked_profile(profile: str) -> str:
+    if profile not in ("embedded", "paper"):
+        raise UsageError(f"There is no profile '{profile}'; profiles: embedded, paper")
+    return profile
+
+
+def _find(videos: Videos, benchmark: str | None, output: Path, fps: float) -> _Found:
+    if benchmark is not None and benchmark not in LAYOUTS.names():
+        LAYOUTS.get(benchmark)  # says which there are
+    if isinstance(videos, (str, Path)):
+        path = Path(os.path.abspath(videos))
+        if not path.exists():
+            raise UsageError(f"{videos}: there is no such file or folder")
+        return _listed([path], benchmark) if _is_clip(path) else _Found([{"root": str(path), "layout": benchmark or "auto"}])
+    listed = list(videos) if isinstance(videos, (list, tuple)) else []
+    if listed and all(isinstance(each, (str, Path)) for each in listed):
+        return _listed([Path(os.path.abspath(each)) for each in listed], benchmark)
+    if benchmark not in (None, FALLBACK):
+        raise UsageError(
+            f"Frames in memory carry none of the files of '{benchmark}'; write them in its layout and give the folder, or leave "
+            "benchmark out and name metrics that need only the video"
+        )
+    folder = output / "datasets" / GIVEN
+    write_frames(videos, folder, fps)
+    return _Found([{"root": str(folder), "layout": FALLBACK, "pattern": "{model}/{clip}"}])
+
+
+def write_frames(videos: object, folder: Path, fps: float) -> None:
+    """Write clips in memory to `folder` as model/clip.mkv without loss. What lay there before goes away."""
+    named = _named(videos)
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, frames in named.items():
+        encode(folder / f"{name}.mkv", frames, fps, codec="ffv1", crf=None, pix_fmt="bgr0")
+
+
+def _is_clip(path: Path) -> bool:
+    """A video file, or a folder that holds the frames of one."""
+    return is_video_file(path) if path.is_file() else has_frames(path) and not any(map(is_video_file, path.iterdir()))
+
+
+def _listed(paths: list[Path], benchmark: str | None) -> _Found:
+    """Single clips: the folders they lie in are read in the benchmark's layout, and only these clips are kept."""
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"{path}: there is no such file")
+        if not _is_clip(path):
+            raise UsageError(f"{path}: is no video ({', '.join(sorted(VIDEO_SUFFIXES))}) and no folder of frames")
+    layout = benchmark or FALLBACK
+    plain = {"pattern": "{clip}"} if layout == FALLBACK else {}
+    sources = [{"root": str(root), "layout": layout, **plain} for root in dict.fromkeys(path.parent for path in paths)]
+    wanted = {os.path.realpath(path) for path in paths}
+    read_clips = [clip for source in sources for clip in read(Source.model_validate(source)).clips]
+    clips = {os.path.realpath(resolve(clip.video)): clip for clip in read_clips}
+    if lost := sorted(wanted - set(clips)):
+        raise UsageError(f"{lost[0]}: is no clip of the layout '{layout}'; give the dataset's folder, or leave benchmark out")
+    chosen = [clips[path] for path in sorted(wanted)]
+    filters = {"models": {clip.model_id for clip in chosen}, "sample_ids": {clip.sample_id for clip in chosen} - {""}}
+    return _Found(sources, {clip.key for clip in chosen}, {name: sorted(values) for name, values in filters.items()})
+
+
+def _named(videos: object) -> dict[str, Frames]:
+    """Clips in memory by the path of their file: model/clip."""
+    if isinstance(videos, Mapping):
+        names, clips = [str(name) for name in videos], list(videos.values())
+    else:
+        whole = isinstance(videos, (list, tuple)) or getattr(videos, "ndim", 0) == 5
+        clips = list(videos) if whole and isinstance(videos, Iterable) else [videos]
+        names = [f"clip{number}" for number in range(len(clips))]
+    if not clips:
+        raise UsageError("evaluate was given no videos")
+    return {name if "/" in name else f"{GIVEN}/{name}": _frames(name, clip) for name, clip in zip(names, clips, strict=True)}
+
+
+def _frames(name: str, clip: object) -> Frames:
+    if name.count("/") > 1 or any(part in ("", ".", "..") for part in name.split("/")):
+        raise UsageError(f"'{name}' is no name of a clip; write 'clip' or 'model/clip'")
+    if isinstance(clip, (str, Path)):
+        raise UsageError(f"'{name}': a dict names frames in memory; give files as a list of paths")
+    detached = clip.detach().cpu() if hasattr(clip, "detach") and hasattr(clip, "cpu") else clip
+    frames = np.asarray(detached)
+    if frames.ndim != 4 or frames.shape[-1] != 3 or frames.dtype != np.uint8 or not len(frames):
+        raise UsageError(f"'{name}': frames must be an array (n,H,W,3) of uint8, not {frames.shape} of {frames.dtype}")
+    return frames
+
+
+def _column(metric: str, phase: str, one_family: bool) -> Column:
+    name = metric.split(".", 1)[1] if one_family else metric
+    return Column(f"{name} {phase}".strip(), metric, phase, digits=3)

@@ -1,0 +1,80 @@
+"""`results.json`: one file per run with every score, its reason and its origin (docs/results.md, `results.schema.json`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lookback.clips import KEYS
+from lookback.files import write_text
+from lookback.params import RunParams
+from lookback.params.load import RESULTS
+from lookback.provenance import provenance
+from lookback.registry import METRICS
+from lookback.report.model_table import POOLED
+from lookback.scoring.aggregate import aggregate, with_clip_facts
+from lookback.scoring.direction import more_is_better
+from lookback.scoring.variants import only_chosen
+from lookback.tables import read_table
+
+SCHEMA = "lookback.results/1"  # the number grows when a field changes its meaning or goes away; new fields do not change it
+SCORE = ("metric", "variant", "phase", "value", "raw", "reason", "detail", "n_units", "backend", "weights")
+SAMPLE = ("scene", "subset", "sample_id", "condition_id", "prompt", "video", "content_hash", "n_frames", "fps", "width", "height")
+SUMMARY = (*POOLED, "mean", "ci_low", "ci_high", "ci_note", "sd", "n", "n_items", "coverage", "missing", "reasons")
+
+
+def write_results(params: RunParams) -> Path:
+    """Write the file into the run's folder; returns its path."""
+    path = params.paths.root / RESULTS
+    write_text(path, json.dumps(results(params), ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n")
+    return path
+
+
+def results(params: RunParams) -> dict[str, Any]:
+    """The content of the file. Scores are those of the run's own variants, after the trigger gate."""
+    folder = params.paths.tables
+    clips, items = read_table(folder, "clips"), only_chosen(read_table(folder, "gated"), params)
+    summary = aggregate(with_clip_facts(items, clips), by=POOLED, seed=params.seed, resamples=params.scoring.resamples)
+    scores: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in items.to_dict("records"):
+        scores.setdefault(_key(row), []).append(_plain(row, SCORE))
+    return {
+        "schema": SCHEMA,
+        "run": params.run,
+        "provenance": provenance(params),
+        "metrics": {name: _metric(name) for name in sorted(items["metric"].unique())},
+        "samples": [_sample(row, scores.get(_key(row), [])) for row in clips.to_dict("records")],
+        "summary": [
+            {**_plain(row, SUMMARY), "reasons": json.loads(row["reasons"])} | {"higher_is_better": _better(row)}
+            for row in summary.to_dict("records")
+        ],
+        "rejected": read_table(folder, "rejected").to_dict("records"),
+    }
+
+
+def _key(row: Mapping[Any, Any]) -> tuple[str, ...]:
+    return tuple(row[name] for name in KEYS)
+
+
+def _sample(row: Mapping[Any, Any], scores: list[dict[str, Any]]) -> dict[str, Any]:
+    identity = "/".join(_key(row))
+    return {"id": identity, **{name: row[name] for name in KEYS}, **_plain(row, SAMPLE), "scores": scores}
+
+
+def _plain(row: Mapping[Any, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """These fields as JSON has them: no NaN, no numpy."""
+    return {name: None if pd.isna(row[name]) else getattr(row[name], "item", lambda value=row[name]: value)() for name in names}
+
+
+def _metric(name: str) -> dict[str, Any]:
+    spec = METRICS.get(name)
+    fields = ("title", "benchmark", "unit", "higher_is_better", "source", "equation")
+    return {field: getattr(spec, field) for field in fields} | {"range": list(spec.range) if spec.range else None}
+
+
+def _better(row: Mapping[Any, Any]) -> bool:
+    return more_is_better(str(row["metric"]), str(row["phase"]))

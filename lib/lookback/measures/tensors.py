@@ -1,0 +1,201 @@
+"""The pixel and feature measures for torch tensors: on the tensor's device, with gradients. Tests compare them with the numpy ones.
+
+`accepts_tensors` gives a function of arrays its form for tensors: a twin from this file where there is one; else the tensors are
+read as arrays, and what comes out is put on their device (without gradients). This module is imported without torch.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import cv2
+import numpy as np
+
+from lookback.errors import NotScorable, Reason
+from lookback.measures.images import K1, K2, MARGIN, SIGMA, WINDOW
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+P = ParamSpec("P")
+T = TypeVar("T")
+LUMA = (0.299, 0.587, 0.114)
+LPIPS_BATCH = 8  # pairs that the network is shown at once
+
+
+def is_tensor(value: object) -> bool:
+    """Whether this is a torch tensor; torch is not imported to find out."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def accepts_tensors(function: Callable[P, T], twin: Callable[..., Any] | None = None) -> Callable[P, T]:
+    """The same function, which gives tensors where it is given tensors."""
+
+    @wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> T:
+        tensors = [value for value in (*args, *kwargs.values()) if is_tensor(value)]
+        if not tensors:
+            return function(*args, **kwargs)
+        if twin is not None:
+            answer = twin(*args, **kwargs)
+            if answer is not NotImplemented:
+                return answer  # type: ignore[no-any-return]
+        plain = [as_array(value) for value in args]
+        named = {name: as_array(value) for name, value in kwargs.items()}
+        return _like(function(*plain, **named), tensors)  # type: ignore[arg-type,no-any-return]
+
+    return called
+
+
+def as_array(value: Any) -> Any:
+    return value.detach().cpu().numpy() if is_tensor(value) else value
+
+
+def _like(value: Any, tensors: Sequence[Tensor]) -> Any:
+    """Numbers and arrays as tensors on the device of the inputs; what is no number stays as it is."""
+    import torch
+
+    if isinstance(value, Mapping):
+        return {name: _like(part, tensors) for name, part in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_like(part, tensors) for part in value)
+    kinds = [tensor.dtype for tensor in tensors if tensor.dtype.is_floating_point]
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iub":
+        return torch.as_tensor(value, device=tensors[0].device)
+    if isinstance(value, (float, np.floating, np.ndarray)):
+        return torch.as_tensor(value, device=tensors[0].device, dtype=kinds[0] if kinds else torch.get_default_dtype())
+    return value
+
+
+# -- pictures -------------------------------------------------------------------------------------------------------------------
+def _pair(a: Any, b: Any) -> tuple[Tensor, Tensor, float]:
+    """Two pictures or videos as (N,H,W,3) floats, and the largest value they can have: 255 for uint8, else 1."""
+    import torch
+
+    first, second = (value if is_tensor(value) else torch.as_tensor(np.asarray(value)) for value in (a, b))
+    device = first.device if is_tensor(a) else second.device
+    if first.shape != second.shape or first.ndim not in (3, 4) or first.shape[-1] != 3:
+        raise NotScorable(Reason.SIZE_MISMATCH, f"frames: {tuple(first.shape)} against {tuple(second.shape)}")
+    peak = 255.0 if first.dtype == second.dtype == torch.uint8 else 1.0
+    floats = [_unit(value.to(device), peak) for value in (first, second)]
+    shape = (-1, *first.shape[-3:])
+    return floats[0].reshape(shape), floats[1].reshape(shape), peak
+
+
+def _unit(value: Tensor, peak: float) -> Tensor:
+    """Floats in [0, peak]."""
+    import torch
+
+    if value.dtype == torch.uint8:
+        return value.float() if peak == 255.0 else value.float() / 255.0
+    if not value.dtype.is_floating_point:
+        raise NotScorable(Reason.INVALID_INPUT, f"frames are uint8 or float in [0,1], not {value.dtype}")
+    return value
+
+
+def mse(a: Any, b: Any) -> Any:
+    """Mean squared error of pictures or videos in [0,1]."""
+    first, second, peak = _pair(a, b)
+    return ((first - second) / peak).square().mean()
+
+
+def psnr(a: Any, b: Any, *, variant: str = "paper") -> Any:
+    """The mean PSNR over frames; identical frames give 99 dB. Where `official` must resize, the numpy function does it."""
+    if variant == "official" and _official_resizes(a, b):
+        return NotImplemented
+    first, second, peak = _pair(a, b)
+    squared = ((first - second) / peak).square().mean(dim=(1, 2, 3))
+    ceiling = 99.0
+    least = 10.0 ** (-ceiling / 10.0)
+    return (-10.0 * squared.clamp_min(least).log10()).mean()
+
+
+def ssim(a: Any, b: Any, *, variant: str = "paper") -> Any:
+    """The mean SSIM of the luma over frames. Where `official` must resize, the numpy function does it."""
+    if variant == "official" and _official_resizes(a, b):
+        return NotImplemented
+    first, second, peak = _pair(a, b)
+    luma = first.new_tensor(LUMA)
+    grey = [(frames @ luma)[:, None] for frames in (first, second)]
+    if peak == 255.0:
+        grey = [picture.round() for picture in grey]  # OpenCV's grey of bytes is a byte
+    maps = ssim_map(grey[0], grey[1], peak)
+    margin = MARGIN if variant == "paper" else 0
+    height, width = maps.shape[-2:]
+    return maps[..., margin : height - margin, margin : width - margin].mean()
+
+
+def _official_resizes(a: Any, b: Any) -> bool:
+    return tuple(a.shape) != tuple(b.shape) or max(a.shape[-3:-1]) > 640
+
+
+def ssim_map(a: Tensor, b: Tensor, data_range: float) -> Tensor:
+    """SSIM at every pixel and channel of (N,C,H,W), borders reflected; the formula is that of `lookback.measures.images`."""
+    import torch
+    from torch.nn.functional import conv2d, pad
+
+    if min(a.shape[-2:]) < WINDOW:
+        raise NotScorable(
+            Reason.INVALID_INPUT, f"a picture of {a.shape[-1]}x{a.shape[-2]} is smaller than the {WINDOW}x{WINDOW} window of SSIM"
+        )
+    kernel = torch.as_tensor(cv2.getGaussianKernel(WINDOW, SIGMA), dtype=a.dtype, device=a.device).flatten()
+    channels = a.shape[1]
+    rows = kernel.view(1, 1, 1, -1).repeat(channels, 1, 1, 1)
+
+    def blurred(picture: Tensor) -> Tensor:
+        padded = pad(picture, (MARGIN,) * 4, mode="reflect")
+        return conv2d(conv2d(padded, rows, groups=channels), rows.transpose(2, 3), groups=channels)
+
+    c1, c2 = 2.0 * (K1 * data_range) ** 2, 2.0 * (K2 * data_range) ** 2
+    total, difference = a + b, a - b
+    mean_s, mean_d = blurred(total).square(), blurred(difference).square()
+    var_s, var_d = blurred(total.square()) - mean_s, blurred(difference.square()) - mean_d
+    return (mean_s - mean_d + c1) * (var_s - var_d + c2) / ((mean_s + mean_d + c1) * (var_s + var_d + c2))
+
+
+def lpips(a: Any, b: Any, network: Callable[..., Any]) -> Any:
+    """The mean distance of a network of the package lpips (or one that is called like it) over the frames of two videos.
+
+    The network is given pairs (n,3,H,W) in [-1,1].
+    """
+    first, second, peak = _pair(a, b)
+    pairs = [(frames.permute(0, 3, 1, 2) / peak) * 2.0 - 1.0 for frames in (first, second)]
+    starts = range(0, len(first), LPIPS_BATCH)
+    found = [network(pairs[0][start : start + LPIPS_BATCH], pairs[1][start : start + LPIPS_BATCH]).flatten() for start in starts]
+    mean = sum(part.sum() for part in found) / len(first)
+    return mean if is_tensor(a) or is_tensor(b) else float(mean)
+
+
+def measured_pairs(a: Tensor, b: Tensor, lpips_network: Callable[..., Any] | None = None) -> dict[str, Any]:
+    """mse, psnr and ssim (RGB, data range 1) of every pair of frames, and their means `avg_*`."""
+    import torch
+
+    first, second, peak = _pair(a, b)
+    first, second = first / peak, second / peak
+    squared = (first - second).square().mean(dim=(1, 2, 3))
+    maps = ssim_map(first.permute(0, 3, 1, 2), second.permute(0, 3, 1, 2), 1.0)
+    found = {"mse": squared, "psnr": -10.0 * squared.log10(), "ssim": maps.mean(dim=(1, 2, 3))}
+    if lpips_network is not None:
+        found["lpips"] = torch.stack([lpips(x[None], y[None], lpips_network) for x, y in zip(first, second, strict=True)])
+    return {"length": len(squared), **found, **{f"avg_{name}": values.mean() for name, values in found.items()}}
+
+
+# -- features -------------------------------------------------------------------------------------------------------------------
+def centroid_consistency(features: Any) -> Any:
+    """The mean cosine of features (N,D) with their centroid, in [0,1]."""
+    from torch.nn.functional import cosine_similarity
+
+    return cosine_similarity(features, features.mean(dim=0, keepdim=True), dim=-1).mean().clamp(0.0, 1.0)
+
+
+def dino_mse(patches: Any, patches_truth: Any) -> Any:
+    """Per frame, the mean squared error of L2-normalised tokens (N,P,D)."""
+    from torch.nn.functional import normalize
+
+    if patches.shape != patches_truth.shape:
+        raise NotScorable(Reason.SIZE_MISMATCH, f"patches: {tuple(patches.shape)} against {tuple(patches_truth.shape)}")
+    return (normalize(patches, dim=-1) - normalize(patches_truth, dim=-1)).square().mean(dim=(1, 2))

@@ -1,0 +1,175 @@
+"""Memory scores inside a training loop, and loggers that show them in TensorBoard and Weights & Biases.
+
+    loggers = [TensorBoardLogger("runs/tb")]
+    watcher = MemoryCallback("runs/memory", metrics=["wrbench.visual_integrity"], loggers=loggers, every=1000)
+    for step, batch in enumerate(batches):
+        train(batch)
+        watcher(step, lambda: sample_videos(model))  # called at every 1000th step alone
+
+Every scored step adds a point to `runs/memory/curve.csv` (see `lookback watch`). A logger gets the mean of each metric with its
+interval and n, and two film strips of clips in which the written rules find a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lookback.checkpoints import CURVE, RUNS, score_folder, step_name
+from lookback.clips import KEYS
+from lookback.errors import LookbackError, UsageError
+from lookback.evaluation import GIVEN, Frames, Result, write_frames
+from lookback.layouts.detection import FALLBACK
+from lookback.params import load_run
+from lookback.paths import resolve
+from lookback.strips import read_strip
+
+STRIP_FRAMES, STRIP_WIDTH = 6, 192
+PREFIX = "memory"
+Picture = NDArray[np.uint8]  # (H,W,3) RGB
+
+
+class Logger(Protocol):
+    """Where numbers and pictures of a step go."""
+
+    def log(self, step: int, numbers: Mapping[str, float], pictures: Mapping[str, Picture]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class TensorBoardLogger:
+    """Writes to a folder that TensorBoard reads, or to a SummaryWriter that you have."""
+
+    def __init__(self, folder: str | Path | None = None, *, writer: Any = None):
+        if writer is None and folder is None:
+            raise UsageError("TensorBoardLogger needs a folder to write to, or a SummaryWriter")
+        if writer is None:
+            _package("tensorboard")
+            from torch.utils.tensorboard import SummaryWriter
+
+            writer = SummaryWriter(str(folder))
+        self.writer = writer
+
+    def log(self, step: int, numbers: Mapping[str, float], pictures: Mapping[str, Picture]) -> None:
+        for name, value in numbers.items():
+            self.writer.add_scalar(name, value, step)
+        for name, picture in pictures.items():
+            self.writer.add_image(name, picture, step, dataformats="HWC")
+        self.writer.flush()
+
+    def close(self) -> None:
+        self.writer.close()
+
+
+class WandbLogger:
+    """Logs to a run of Weights & Biases: the one that is given, else a new one that `settings` describe (project, name, mode, ...).
+
+    Give each step once and in order, as Weights & Biases asks.
+    """
+
+    def __init__(self, run: Any = None, **settings: Any):
+        self.wandb = _package("wandb")
+        self.run = run if run is not None else self.wandb.init(**settings)
+
+    def log(self, step: int, numbers: Mapping[str, float], pictures: Mapping[str, Picture]) -> None:
+        images = {name: self.wandb.Image(picture, caption=name.split("/", 1)[-1]) for name, picture in pictures.items()}
+        self.run.log({**numbers, **images}, step=step)
+
+    def close(self) -> None:
+        self.run.finish()
+
+
+class MemoryCallback:
+    """Scores the videos of every `every`th step and hands the numbers to the loggers.
+
+    `videos` of a call are a folder (a dataset, or plain videos), frames in memory as `lookback.evaluate` takes them, or a function
+    that makes one of these; it is called only when the step is scored. A step that cannot be scored is recorded with its reason in
+    checkpoints.json and does not stop the training.
+    """
+
+    def __init__(
+        self,
+        output: str | Path,
+        *,
+        metrics: Sequence[str] = (),
+        loggers: Sequence[Logger] = (),
+        every: int = 1,
+        layout: str = "auto",
+        strips: int = 2,
+        workers: int = 1,
+        fps: float = 16.0,
+    ):
+        if every < 1:
+            raise UsageError(f"every={every}: score every 1st, 2nd, ... step")
+        self.output, self.metrics, self.loggers, self.every = Path(output).absolute(), list(metrics), list(loggers), every
+        self.layout, self.strips, self.workers, self.fps = layout, strips, workers, fps
+
+    def __call__(self, step: int, videos: str | Path | Frames | Mapping[str, Frames] | Callable[[], Any]) -> dict[str, Any] | None:
+        """Score this step's videos if it is its turn: the step's line of the record, else None."""
+        if step % self.every:
+            return None
+        given = videos() if callable(videos) else videos
+        if isinstance(given, (str, Path)):
+            folder, layout = Path(given), self.layout
+        else:
+            folder, layout = self.output / GIVEN / step_name(step), FALLBACK
+            write_frames(given, folder, self.fps)
+        done = score_folder(folder, self.output, self.metrics, layout, self.workers, step)
+        if not done["problem"]:
+            numbers, pictures = step_numbers(self.output, step), {}
+            if self.strips:
+                failures, pictures = failure_strips(self.output / RUNS / step_name(step), self.strips)
+                numbers[f"{PREFIX}/clips_with_failures"] = float(failures)
+            for logger in self.loggers:
+                logger.log(step, numbers, pictures)
+        return done
+
+    def close(self) -> None:
+        """Close the loggers."""
+        for logger in self.loggers:
+            logger.close()
+
+
+def step_numbers(output: Path, step: int) -> dict[str, float]:
+    """The step's means by metric and phase, with the bounds of their intervals and the number of clips."""
+    curve = pd.read_csv(output / CURVE, keep_default_na=True)
+    own = curve[curve["checkpoint"] == step_name(step)]
+    numbers: dict[str, float] = {}
+    for row in own.to_dict("records"):
+        phase = "" if pd.isna(row["phase"]) else f".{row['phase']}"
+        values = {"": row["mean"], "/ci_low": row["ci_low"], "/ci_high": row["ci_high"], "/n": row["n"]}
+        numbers |= {f"{PREFIX}/{row['metric']}{phase}{end}": float(value) for end, value in values.items() if pd.notna(value)}
+    return numbers
+
+
+def failure_strips(run: Path, most: int) -> tuple[int, dict[str, Picture]]:
+    """How many clips of a scored step have a failure by the written rules, and strips of the clearest ones, one per clip."""
+    result = Result(load_run(str(run)))
+    try:
+        failures = result.failures()
+    except LookbackError:  # too little to look at: no evidence is no failure
+        return 0, {}
+    clips = result.clips.set_index(KEYS)["video"]
+    clearest = failures.sort_values("confidence", ascending=False, kind="stable").drop_duplicates(KEYS)
+    pictures = {}
+    for place, row in enumerate(clearest.head(most).to_dict("records"), start=1):
+        video = resolve(str(clips[tuple(row[name] for name in KEYS)]))
+        strip = read_strip(video, STRIP_FRAMES).shrunk(STRIP_WIDTH).numbered()
+        where = "" if pd.isna(row["frame_start"]) else f", frames {row['frame_start']}-{row['frame_end']}"
+        pictures[f"{PREFIX}/failure_{place}"] = strip.joined(gap=4, title=f"{row['label']}: {row['clip_id']}{where}")
+    return len(clearest), pictures
+
+
+def _package(name: str) -> ModuleType:
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError:
+        raise UsageError(f"This logger needs the package {name}: pip install {name}") from None

@@ -1,0 +1,133 @@
+"""`lookback.evaluate`: what it takes, what it gives, and what it says about a wrong call."""
+
+import re
+import subprocess
+import sys
+
+import cv2
+import lookback
+import numpy as np
+import pandas as pd
+import pytest
+from lookback.errors import UsageError
+from lookback.media import encode, open_video
+
+METRIC = "wrbench.visual_integrity"
+EDGE = 8
+
+
+def frames(seed, steady=True, n=6):
+    cells = np.random.default_rng(seed).integers(0, 255, (n, 9, 16, 3), dtype=np.uint8)
+    return (cells[[0] * n] if steady else cells).repeat(EDGE, 1).repeat(EDGE, 2)
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    """Two models with two clips each, given as arrays."""
+    clips = {f"{model}/scene{n}": frames(n, steady) for model, steady in (("calm", True), ("wild", False)) for n in range(2)}
+    return lookback.evaluate(clips, metrics=[METRIC], output=tmp_path_factory.mktemp("given"))
+
+
+def test_importing_the_package_brings_neither_torch_nor_notebooks_nor_pandas():
+    code = "import sys, lookback; print([m for m in ('torch', 'pandas', 'IPython', 'papermill', 'matplotlib') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    with pytest.raises(AttributeError, match="no attribute 'evalute'"):
+        lookback.evalute  # noqa: B018
+
+
+def test_frames_in_memory_are_scored_without_loss(result):
+    assert repr(result) == "Result(clips 4, models 2, metrics 1, scores 4, missing 0, rejected 0)"
+    stored = result.params.paths.root / "datasets" / "given" / "wild" / "scene1.mkv"
+    with open_video(stored) as video:
+        assert np.array_equal(video.read(list(range(6))), frames(1, steady=False))
+
+
+def test_the_frames_of_the_result_are_tidy(result):
+    assert len(result.items) == 4 and result.items["value"].between(0, 1).all() and set(result.items["unit"]) == {"score"}
+    scores = result.scores.set_index("model_id")
+    assert scores.loc["calm", "mean"] == pytest.approx(1.0) and scores.loc["wild", "mean"] < scores.loc["calm", "mean"]
+    own = result.items[result.items["model_id"] == "wild"]["value"]
+    assert scores.loc["wild", "mean"] == pytest.approx(own.mean()) and list(scores["n"]) == [2, 2]
+    assert set(result.units["metric"]) == {METRIC} and result.rejected.empty and len(result.clips) == 4
+
+
+def test_the_table_prints_as_text_markdown_html_and_latex_with_the_same_numbers(result):
+    table = result.table()
+    shown = f"{table.frame['visual_integrity'].iloc[0]:.3f}"
+    assert shown == "1.000"
+    for text in (str(table), table.to_markdown(), table._repr_html_(), result.to_latex()):
+        assert shown in text and "calm" in text and "features=" in text.replace(r"\allowbreak{}", "")
+    lines = str(table).splitlines()
+    assert lines[2].split() == ["model", "visual_integrity", "↑"] and lines[3].endswith(shown)
+    assert f"**{shown}**" in table.to_markdown() and rf"\textbf{{{shown}}}" in result.to_latex()
+    assert "[" in str(result.table(intervals=True)) or result.scores["ci_low"].isna().all()
+
+
+def test_failures_and_the_page(result, tmp_path, capfd):
+    found = result.failures()
+    assert {"clip_id", "label", "frame_start", "evidence"} <= set(found.columns)
+    page = result.report(tmp_path / "deep" / "page.html").read_text()
+    assert "calm" in page and not re.search(r'(src|href)="(http|/)', page) and capfd.readouterr().out == ""
+
+
+def test_one_file_a_list_of_files_and_a_folder_of_frames(tmp_path):
+    (tmp_path / "clips" / "deep" / "er").mkdir(parents=True)
+    for name in ("a", "b", "other", "deep/er/c"):
+        encode(tmp_path / "clips" / f"{name}.mp4", frames(1), 8.0)
+    chosen = [tmp_path / "clips" / "a.mp4", str(tmp_path / "clips" / "b.mp4")]
+    listed = lookback.evaluate(chosen, metrics=METRIC)
+    assert sorted(listed.clips["clip_id"]) == ["a", "b"] and set(listed.clips["model_id"]) == {"clips"}
+    pictures = tmp_path / "rendered" / "film"
+    pictures.mkdir(parents=True)
+    for number, frame in enumerate(frames(2)):
+        cv2.imwrite(str(pictures / f"{number:04d}.png"), frame)
+    alone = lookback.evaluate(pictures, metrics=METRIC)
+    assert list(alone.clips["clip_id"]) == ["film"] and alone.items["value"].notna().all()
+
+
+def test_files_of_a_dataset_keep_their_ground_truth(tmp_path):
+    """The released flat form: {clip}_{model} beside {clip}_gt. Only the file that is named is scored."""
+    for name, seed in (("Yard_001_one", 1), ("Yard_001_two", 2), ("Yard_001_gt", 1)):
+        encode(tmp_path / f"{name}.mp4", frames(seed), 8.0)
+    found = lookback.evaluate([tmp_path / "Yard_001_one.mp4"], benchmark="memobench", metrics="memobench.psnr")
+    assert list(found.clips["model_id"]) == ["one"] and found.scores["mean"].min() > 40
+    whole = lookback.evaluate(tmp_path, metrics="memobench.psnr").scores.query("phase == ''").set_index("model_id")
+    assert list(whole.index) == ["one", "two"] and whole["mean"]["one"] > whole["mean"]["two"]
+
+
+def test_a_tensor_and_a_stack_of_clips():
+    torch = pytest.importorskip("torch")
+    stack = torch.from_numpy(np.stack([frames(1), frames(2)]))
+    assert list(lookback.evaluate(stack, metrics=METRIC).clips["clip_id"]) == ["clip0", "clip1"]
+
+
+@pytest.mark.parametrize(
+    ("videos", "more", "said"),
+    [
+        ("nowhere", {}, "no such file"),
+        (["nowhere.mp4"], {}, "no such file"),
+        (frames(1).astype(float), {}, "must be an array"),
+        ({"a/b/c": frames(1)}, {}, "is no name of a clip"),
+        ({"../a": frames(1)}, {}, "is no name of a clip"),
+        ({"a": "clip.mp4"}, {}, "list of paths"),
+        ([], {}, "no videos"),
+        (frames(1), {"benchmark": "memobench"}, "Frames in memory"),
+        (frames(1), {"benchmark": "memobnch"}, "memobench"),
+        (frames(1), {"metrics": "wrbench.visual_integrty"}, "did you mean"),
+        (frames(1), {"profile": "fast"}, "no profile 'fast'"),
+        (frames(1), {"judge": "me"}, "no judge 'me'"),
+    ],
+)
+def test_a_wrong_call_is_one_sentence(videos, more, said):
+    with pytest.raises(UsageError, match=said) as caught:
+        lookback.evaluate(videos, **more)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_metric_without_scores_has_one_column_with_its_reason(tmp_path):
+    encode(tmp_path / "Yard_001_one.mp4", frames(1), 8.0)
+    encode(tmp_path / "Yard_002_gt.mp4", frames(1), 8.0)
+    found = lookback.evaluate(tmp_path, benchmark="memobench", metrics="memobench.psnr")
+    table = found.table()
+    assert list(table.frame.columns) == ["model", "psnr"] and pd.isna(table.frame["psnr"][0]) and "missing" in str(table).lower()

@@ -1,0 +1,125 @@
+"""A training loop: which steps are scored, what loggers get, and that the real packages can read it back."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from lookback.errors import UsageError
+from lookback.training import PREFIX, MemoryCallback, TensorBoardLogger, WandbLogger, failure_strips, step_numbers
+
+METRIC = "wrbench.visual_integrity"
+NUMBERS = {f"{PREFIX}/{METRIC}": 0.5, f"{PREFIX}/{METRIC}/n": 2.0}
+STRIP = np.random.default_rng(0).integers(0, 255, (40, 60, 3), dtype=np.uint8)
+
+
+class Kept:
+    """A logger that keeps what it is given."""
+
+    def __init__(self):
+        self.steps, self.closed = {}, False
+
+    def log(self, step, numbers, pictures):
+        self.steps[step] = (dict(numbers), dict(pictures))
+
+    def close(self):
+        self.closed = True
+
+
+def videos(wrong):
+    cells = np.random.default_rng(1).integers(0, 255, (2, 6, 9, 16, 3), dtype=np.uint8)
+    steady = cells[:, [0] * 6]
+    return (cells if wrong else steady).repeat(8, 2).repeat(8, 3)
+
+
+def test_every_second_step_is_scored_and_logged(tmp_path):
+    kept, made = Kept(), []
+    callback = MemoryCallback(tmp_path / "out", metrics=[METRIC], loggers=[kept], every=10, strips=2)
+
+    def sample(step):
+        made.append(step)
+        return videos(wrong=step == 0)
+
+    for step in range(11):
+        callback(step, lambda step=step: sample(step))
+    callback.close()
+    assert made == [0, 10] and sorted(kept.steps) == [0, 10] and kept.closed
+    first, last = (kept.steps[step][0][f"{PREFIX}/{METRIC}"] for step in (0, 10))
+    assert first < last and kept.steps[10][0][f"{PREFIX}/{METRIC}/n"] == 2
+    curve = pd.read_csv(tmp_path / "out" / "curve.csv")
+    assert list(curve["step"]) == [0, 10] and curve["mean"].tolist() == pytest.approx([first, last])
+    assert kept.steps[0][0] == step_numbers(tmp_path / "out", 0) | {f"{PREFIX}/clips_with_failures": len(kept.steps[0][1])}
+    for picture in kept.steps[0][1].values():
+        assert picture.dtype == np.uint8 and picture.shape[2] == 3
+
+
+def test_the_clearest_failures_become_strips(tmp_path, monkeypatch):
+    MemoryCallback(tmp_path / "out", metrics=[METRIC], strips=0)(5, videos(wrong=False))
+    run = tmp_path / "out" / "checkpoints" / "step-5"
+    clips = pd.read_parquet(run / "tables" / "clips.parquet")[["benchmark", "setting", "model_id", "clip_id"]]
+    found = clips.assign(label="cut", confidence=[0.6, 0.9], frame_start=2, frame_end=4, rule="", evidence="")
+    monkeypatch.setattr("lookback.evaluation.Result.failures", lambda self: pd.concat([found, found.assign(confidence=0.1)]))
+    count, pictures = failure_strips(run, 2)
+    assert count == 2 and list(pictures) == [f"{PREFIX}/failure_1", f"{PREFIX}/failure_2"]
+    assert failure_strips(run, 1)[1].keys() == {f"{PREFIX}/failure_1"}
+    height, width, _ = pictures[f"{PREFIX}/failure_1"].shape
+    assert width == 6 * (128 + 4) and height == 72 + 22
+
+
+def test_a_step_that_cannot_be_scored_is_recorded_and_training_goes_on(tmp_path):
+    kept = Kept()
+    (tmp_path / "clips").mkdir()
+    (tmp_path / "clips" / "a.txt").write_text("no video")
+    done = MemoryCallback(tmp_path / "out", metrics=[METRIC], loggers=[kept])(3, tmp_path / "clips")
+    assert done["problem"] and not kept.steps
+    assert json.loads((tmp_path / "out" / "checkpoints.json").read_text())["step-3"]["problem"]
+
+
+def test_wrong_settings_are_one_sentence(tmp_path):
+    with pytest.raises(UsageError, match="every=0"):
+        MemoryCallback(tmp_path, every=0)
+    with pytest.raises(UsageError, match="needs a folder"):
+        TensorBoardLogger()
+
+
+def test_tensorboard_reads_the_numbers_and_the_picture_back(tmp_path):
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed: pip install tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    logger = TensorBoardLogger(tmp_path / "tb")
+    logger.log(7, NUMBERS, {f"{PREFIX}/failure_1": STRIP})
+    logger.log(14, {name: value + 1 for name, value in NUMBERS.items()}, {})
+    logger.close()
+    events = EventAccumulator(str(tmp_path / "tb")).Reload()
+    read = {name: [(event.step, event.value) for event in events.Scalars(name)] for name in events.Tags()["scalars"]}
+    assert read == {name: [(7, value), (14, value + 1)] for name, value in NUMBERS.items()}
+    (image,) = events.Images(f"{PREFIX}/failure_1")
+    assert (image.step, image.height, image.width) == (7, 40, 60)
+
+
+def test_weights_and_biases_keeps_the_numbers_and_the_picture_offline(tmp_path, monkeypatch):
+    wandb = pytest.importorskip("wandb", reason="wandb is not installed: pip install wandb")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    logger = WandbLogger(project="lookback", dir=str(tmp_path), settings=wandb.Settings(console="off"))
+    logger.log(7, NUMBERS, {f"{PREFIX}/failure_1": STRIP})
+    logger.log(14, NUMBERS, {})
+    summary = dict(logger.run.summary)
+    folder = logger.run.dir
+    logger.close()
+    assert summary[f"{PREFIX}/{METRIC}"] == 0.5 and summary["_step"] == 14
+    from pathlib import Path
+
+    assert len(list(Path(folder).rglob("failure_1*.png"))) == 1
+    (log,) = Path(folder).parent.glob("*.wandb")
+    from wandb.proto.wandb_internal_pb2 import Record
+    from wandb.sdk.internal.datastore import DataStore
+
+    store, steps = DataStore(), []
+    store.open_for_scan(str(log))
+    while (data := store.scan_data()) is not None:
+        record = Record()
+        record.ParseFromString(data)
+        if record.HasField("history"):
+            steps.append({item.key or "/".join(item.nested_key): json.loads(item.value_json) for item in record.history.item})
+    assert [row[f"{PREFIX}/{METRIC}"] for row in steps] == [0.5, 0.5] and [row["_step"] for row in steps] == [7, 14]

@@ -1,0 +1,55 @@
+"""The zip for a leaderboard: what is in it, what it admits, and that the same scores give the same bytes."""
+
+import csv
+import io
+import json
+import zipfile
+
+import pytest
+from lookback.cli.app import app
+from lookback.errors import ContractError
+from lookback.exports import export
+from lookback.exports.results import write_results
+from made_runs import made_run
+from typer.testing import CliRunner
+
+PSNR = {("a", "s1"): 20.0, ("a", "s2"): 24.0, ("b", "s1"): "decode_failed", ("b", "s2"): 18.0}
+
+
+def opened(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_the_zip_holds_scores_tables_and_the_benchmarks_own_files(tmp_path):
+    run = made_run(tmp_path / "mine", PSNR, metric="memobench.psnr", benchmark="memobench")
+    write_results(run)
+    done = CliRunner().invoke(app, ["export", "leaderboard", str(run.paths.root), "--output", str(tmp_path / "zips")])
+    assert done.exit_code == 0, done.output
+    files = opened(tmp_path / "zips" / "memobench.zip")
+    assert {"results.json", "submission.json", "tables/memobench-2.csv", "memobench/table.csv"} <= set(files)
+    table = list(csv.DictReader(io.StringIO(files["tables/memobench-2.csv"].decode())))
+    assert {row["model"]: row["PSNR"] for row in table} == {"a": "22.0", "b": "18.0"}
+    submission = json.loads(files["submission.json"])
+    assert submission["models"] == ["a", "b"] and submission["clips"] == 4
+    assert submission["metrics"]["memobench.psnr"]["scored"] == 3
+    assert not submission["comparable_with_the_paper"]
+    assert any("embedded stand-in" in reason for reason in submission["why_not"])
+    assert "memobench.psnr: 1 clips have no score" in submission["why_not"]
+
+
+def test_the_same_scores_give_the_same_bytes(tmp_path):
+    run = made_run(tmp_path / "mine", PSNR, metric="memobench.psnr", benchmark="memobench")
+    first, second = (export("leaderboard", run, tmp_path / f"{name}.zip").read_bytes() for name in "ab")
+    assert first == second
+
+
+def test_one_zip_cannot_hold_two_benchmarks(tmp_path, monkeypatch):
+    from lookback.exports import leaderboard
+
+    run = made_run(tmp_path / "mine", PSNR)
+    content = leaderboard.results(run)
+    other = {**content, "samples": [*content["samples"], {**content["samples"][0], "benchmark": "memobench"}]}
+    monkeypatch.setattr(leaderboard, "results", lambda params: other)
+    with pytest.raises(ContractError, match="give a folder"):
+        export("leaderboard", run, tmp_path / "x.zip")

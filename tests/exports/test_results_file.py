@@ -1,0 +1,89 @@
+"""results.json: its schema, and that it says what the tables say."""
+
+import json
+import shutil
+from importlib import resources
+from pathlib import Path
+
+import jsonschema
+import lookback
+import pytest
+from lookback.errors import ParameterError
+from lookback.exports.results import SCHEMA, write_results
+from lookback.params import load_run
+from lookback.tables import read_table
+from made_runs import METRIC, made_run
+
+DOCS = Path(__file__).parents[2] / "docs" / "results.md"
+
+
+def schema():
+    return json.loads(resources.files("lookback.exports").joinpath("results.schema.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    values = {("a", "s1"): 0.5, ("a", "s2"): 0.7, ("b", "s1"): "no_face", ("b", "s2"): 0.1}
+    params = made_run(tmp_path_factory.mktemp("runs") / "tried", values)
+    write_results(params)
+    return params
+
+
+@pytest.fixture(scope="module")
+def content(run):
+    return json.loads((run.paths.root / "results.json").read_text())
+
+
+def test_the_file_has_the_documented_schema(content):
+    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.validate(content, schema())
+    assert content["schema"] == SCHEMA == schema()["properties"]["schema"]["const"]
+
+
+@pytest.mark.parametrize("spoil", [{"value": None}, {"reason": "no_face"}, {"variant": "ours"}, {"n_units": -1}])
+def test_the_schema_refuses_a_score_without_value_or_reason(content, spoil):
+    sample = content["samples"][0]
+    spoilt = {**content, "samples": [{**sample, "scores": [{**sample["scores"][0], **spoil}]}]}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(spoilt, schema())
+
+
+def test_every_score_and_reason_of_the_tables_is_there(run, content):
+    table = read_table(run.paths.tables, "gated")
+    found = {(s["model_id"], s["clip_id"]): score for s in content["samples"] for score in s["scores"]}
+    assert len(found) == len(table) == 4 and len({sample["id"] for sample in content["samples"]}) == 4
+    assert found["b", "s1"]["value"] is None and found["b", "s1"]["reason"] == "no_face"
+    assert found["a", "s2"]["value"] == 0.7 and found["a", "s2"]["backend"] == "features=efficientnet-lite0"
+    means = {row["model_id"]: (row["mean"], row["n"], row["reasons"]) for row in content["summary"]}
+    assert means["a"] == (pytest.approx(0.6), 2, {}) and means["b"] == (pytest.approx(0.1), 1, {"no_face": 1})
+    assert content["metrics"][METRIC]["higher_is_better"] is True
+    assert content["provenance"]["lookback"] == lookback.__version__
+
+
+def test_a_finished_run_can_be_opened_by_its_folder_also_after_a_move(run, tmp_path):
+    moved = tmp_path / "elsewhere"
+    shutil.copytree(run.paths.root, moved)
+    opened = load_run(str(moved))
+    assert opened.run == "tried" and opened.paths.root == moved and opened.scoring.resamples == 100
+    (moved / "results.json").write_text("{}")
+    with pytest.raises(ParameterError, match="does not hold the parameters"):
+        load_run(str(moved))
+
+
+def test_the_page_names_every_field(content):
+    page = DOCS.read_text()
+    fields = [*content, *content["samples"][0], *content["samples"][0]["scores"][0], *content["summary"][0]]
+    assert not [name for name in fields if f"`{name}`" not in page]
+    assert SCHEMA in page
+
+
+def test_the_example_in_the_page_makes_an_inspect_log(run, tmp_path, monkeypatch):
+    log = pytest.importorskip("inspect_ai.log", reason="inspect_ai is not installed: pip install inspect_ai")
+    code = DOCS.read_text().split("```python\n")[1].split("```")[0]
+    (tmp_path / "results.json").write_text((run.paths.root / "results.json").read_text())
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, str(DOCS), "exec"), {})  # the page's own words
+    read = log.read_eval_log(str(tmp_path / "lookback.json"))
+    assert len(read.samples) == 4 and read.status == "success"
+    values = {sample.id: {name: score.value for name, score in (sample.scores or {}).items()} for sample in read.samples}
+    assert values["wrbench/s/a/s2"] == {METRIC: 0.7} and values["wrbench/s/b/s1"] == {}

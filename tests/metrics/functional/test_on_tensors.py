@@ -1,0 +1,124 @@
+"""The functional metrics on torch tensors: the values of the numpy twins and of torchmetrics, on the device, with gradients."""
+
+import numpy as np
+import pytest
+from lookback.camera.poses import from_yaw_pitch_roll
+from lookback.errors import NotScorable
+from lookback.metrics import functional as f
+
+torch = pytest.importorskip("torch")
+RANDOM = np.random.default_rng(5)
+A = RANDOM.integers(0, 255, (4, 24, 32, 3), dtype=np.uint8)
+B = np.clip(A.astype(int) + RANDOM.integers(-20, 20, A.shape), 0, 255).astype(np.uint8)
+
+
+def floats(frames):
+    return (frames / 255.0).astype(np.float32)
+
+
+@pytest.mark.parametrize("kind", ["bytes", "floats"])
+@pytest.mark.parametrize(("name", "more"), [("mse", {}), ("psnr", {}), ("ssim", {}), ("ssim", {"variant": "official"})])
+def test_pictures_as_tensors_give_the_numbers_of_the_arrays(name, more, kind):
+    first, second = (A, B) if kind == "bytes" else (floats(A), floats(B))
+    wanted = getattr(f, name)(first, second, **more)
+    found = getattr(f, name)(torch.from_numpy(first), torch.from_numpy(second), **more)
+    assert isinstance(wanted, float) and torch.is_tensor(found) and found.item() == pytest.approx(wanted, rel=2e-5)
+
+
+def test_ssim_and_psnr_against_torchmetrics():
+    metrics = pytest.importorskip("torchmetrics.functional.image")
+    a, b = (torch.from_numpy(floats(frames)) for frames in (A, B))
+    grey = [(frames @ torch.tensor([0.299, 0.587, 0.114]))[:, None] for frames in (a, b)]
+    reflected = metrics.structural_similarity_index_measure(*grey, data_range=1.0)
+    assert f.ssim(a, b, variant="official").item() == pytest.approx(reflected.item(), abs=1e-5)
+    each = metrics.peak_signal_noise_ratio(a, b, data_range=1.0, dim=(1, 2, 3), reduction="none")
+    assert f.psnr(a, b).item() == pytest.approx(each.mean().item(), abs=1e-4)
+
+
+def test_ssim_against_scikit_image():
+    skimage = pytest.importorskip("skimage.metrics")
+    a, b = (torch.from_numpy(floats(frames)[:1]) for frames in (A, B))
+    grey = [(frames @ torch.tensor([0.299, 0.587, 0.114]))[0].numpy() for frames in (a, b)]
+    other = skimage.structural_similarity(*grey, data_range=1.0, gaussian_weights=True, sigma=1.5, use_sample_covariance=False)
+    assert f.ssim(a, b).item() == pytest.approx(other, abs=1e-5)
+
+
+def test_identical_frames_have_99_db_and_a_gradient_that_is_finite():
+    a = torch.from_numpy(floats(A)).requires_grad_()
+    same = f.psnr(a, a.detach().clone())
+    same.backward()
+    assert same.item() == pytest.approx(99.0, abs=1e-4) and torch.isfinite(a.grad).all()
+
+
+@pytest.mark.parametrize("name", ["mse", "psnr", "ssim"])
+def test_gradients_lead_to_better_pictures(name):
+    truth = torch.from_numpy(floats(A))
+    picture = torch.from_numpy(floats(B)).requires_grad_()
+    before = getattr(f, name)(picture, truth)
+    before.backward()
+    sign = -1.0 if name == "mse" else 1.0
+    step = picture.detach() + sign * 1e-3 * picture.grad.sign()
+    after = getattr(f, name)(step, truth)
+    assert sign * (after.item() - before.item()) > 0
+
+
+def test_long_memory_and_mirrored_paths():
+    a, b = (torch.from_numpy(floats(frames)) for frames in (A, B))
+    for found, wanted in ((f.lcm(a, b), f.lcm(floats(A), floats(B))), (f.gsc(a), f.gsc(floats(A)))):
+        assert found["length"] == wanted["length"]
+        for name in ("mse", "psnr", "ssim"):
+            assert found[name].numpy() == pytest.approx(wanted[name], rel=1e-4)
+            assert found[f"avg_{name}"].item() == pytest.approx(wanted[f"avg_{name}"], rel=1e-4)
+    with pytest.raises(NotScorable, match="even number"):
+        f.gsc(a[:3])
+
+
+def test_features_keep_their_gradient():
+    vectors = RANDOM.normal(1.0, 1.0, (5, 8)).astype(np.float32)
+    tensor = torch.from_numpy(vectors).requires_grad_()
+    found = f.centroid_consistency(tensor)
+    found.backward()
+    assert found.item() == pytest.approx(f.centroid_consistency(vectors), abs=1e-6) and tensor.grad.abs().sum() > 0
+    tokens = RANDOM.normal(size=(2, 2, 6, 4)).astype(np.float32)
+    assert f.dino_mse(*map(torch.from_numpy, tokens)).numpy() == pytest.approx(f.dino_mse(*tokens), rel=1e-5)
+
+
+def test_lpips_with_a_given_network_on_arrays_and_tensors():
+    def network(x, y):
+        assert x.shape[1] == 3 and x.min() >= -1 and x.max() <= 1
+        return (x - y).abs().mean(dim=(1, 2, 3), keepdim=True)
+
+    wanted = 2 * np.abs(floats(A) - floats(B)).mean()
+    assert f.lpips(A, B, network) == pytest.approx(wanted, rel=1e-5)
+    assert f.lpips(torch.from_numpy(A), torch.from_numpy(B), network).item() == pytest.approx(wanted, rel=1e-5)
+
+
+def test_functions_without_a_twin_take_tensors_and_give_them_back():
+    path = from_yaw_pitch_roll(np.linspace(0.0, 20.0, 12))
+    tensor = torch.from_numpy(path)
+    score = f.cam_prec(tensor, tensor, "yaw_LR")
+    assert torch.is_tensor(score) and score.dtype == torch.float64 and score.item() == f.cam_prec(path, path, "yaw_LR")
+    parts = f.camera_precision(tensor, tensor, "yaw_LR")
+    assert torch.is_tensor(parts["rotation_deg"])
+    assert torch.is_tensor(f.m_score(torch.tensor([0.5, 1.0]), torch.tensor([True, False])))
+    assert isinstance(f.cam_prec(path, path, "yaw_LR"), float)
+
+
+def test_official_sizes_are_left_to_the_numpy_function():
+    big = RANDOM.integers(0, 255, (1, 20, 700, 3), dtype=np.uint8)
+    small = big[:, :, ::2]
+    found = f.psnr(torch.from_numpy(big), torch.from_numpy(np.ascontiguousarray(small)), variant="official")
+    assert found.item() == pytest.approx(f.psnr(big, small, variant="official"), rel=1e-6)
+
+
+def test_tensors_of_different_sizes_are_a_reason():
+    with pytest.raises(NotScorable, match="against"):
+        f.ssim(torch.from_numpy(A), torch.from_numpy(B[:, :-1]))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
+def test_the_answer_stays_on_the_device():
+    a, b = (torch.from_numpy(floats(frames)).cuda() for frames in (A, B))
+    for name in ("psnr", "ssim", "mse"):
+        found = getattr(f, name)(a, b)
+        assert found.device == a.device and found.item() == pytest.approx(getattr(f, name)(a.cpu(), b.cpu()).item(), rel=1e-4)

@@ -1,0 +1,94 @@
+"""Any number of runs compared: which differences hold after correction, and what is said when none does."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from lookback.cli.app import app
+from lookback.errors import UsageError
+from lookback.exports.results import write_results
+from lookback.report.compare import ANY_MODEL, compare_runs, corrected
+from made_runs import made_run
+from scipy.stats import wilcoxon
+from typer.testing import CliRunner
+
+SCENES = [f"scene{n}" for n in range(10)]
+NOISE = np.random.default_rng(3).normal(0, 0.01, (3, len(SCENES)))
+
+
+def checkpoint(folder, step, level):
+    """One model per run, named after its step; every scene has its own level."""
+    values = {(f"step-{step}", scene): 0.3 + 0.02 * n + level + NOISE[step // 100 - 1, n] for n, scene in enumerate(SCENES)}
+    return made_run(folder / f"step-{step}", values)
+
+
+@pytest.fixture
+def three(tmp_path):
+    return [checkpoint(tmp_path, step, level) for step, level in ((100, 0.0), (200, 0.0), (300, 0.3))]
+
+
+def test_every_pair_of_runs_is_tested_and_corrected(three, tmp_path):
+    differences, ranks, _ = compare_runs(*three, folder=tmp_path / "out")
+    rows = differences.frame.set_index(["run", "other run"])
+    assert list(rows.index) == [("step-100", "step-200"), ("step-100", "step-300"), ("step-200", "step-300")]
+    for (one, other), row in rows.iterrows():
+        assert row["difference"] == pytest.approx(row["second"] - row["first"]) and row["scenes"] == row["pairs"] == 10
+        places = [int(name[5:]) // 100 - 1 for name in (one, other)]
+        levels = [(0.0, 0.0, 0.3)[place] for place in places]
+        change = NOISE[places[1]] - NOISE[places[0]] + levels[1] - levels[0]
+        assert row["p"] == pytest.approx(wilcoxon(change, method="exact").pvalue)
+    assert (rows["p_holm"] >= rows["p"]).all()
+    assert sorted(rows.index[rows["p_holm"] < 0.05]) == [("step-100", "step-300"), ("step-200", "step-300")]
+    assert differences.conclusion.startswith("2 of 3 differences hold") and ranks.frame.empty
+    assert set(differences.frame["model"]) == {ANY_MODEL}
+
+
+def test_the_curve_has_a_point_per_run_by_its_number(three, tmp_path):
+    compare_runs(*reversed(three), folder=tmp_path / "out")
+    curve = pd.read_csv(tmp_path / "out" / "curve.csv")
+    assert list(curve["step"]) == [100, 200, 300] and curve["mean"].iloc[2] > curve["mean"].iloc[0] + 0.2
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Runs in order" in page and "data:image" in page and "3 runs compared" in page
+
+
+def test_it_says_when_nothing_separates_the_runs(tmp_path):
+    same = [checkpoint(tmp_path, step, 0.0) for step in (100, 200)]
+    differences = compare_runs(*same, folder=tmp_path / "out")[0]
+    assert differences.conclusion == "Nothing separates these runs: of 1 tests none has p_holm below 0.05."
+    few = [made_run(tmp_path / name, {("m", s): 0.1 + up for s in SCENES[:3]}) for name, up in (("low", 0.0), ("high", 0.5))]
+    assert "not even the clearest result" in compare_runs(*few, folder=tmp_path / "few")[0].conclusion
+    alone = [made_run(tmp_path / name, {("m", "s"): 0.1}) for name in ("x", "y")]
+    assert compare_runs(*alone, folder=tmp_path / "alone")[0].conclusion.startswith("No difference can be tested")
+
+
+def test_clips_of_one_scene_count_once(tmp_path):
+    """Sixty copies of one scene's difference are no sixty observations."""
+    params = made_run(tmp_path / "a", {("m", scene): 0.1 for scene in SCENES})
+    frame = pd.DataFrame({"scenes": [10, 1, 10], "p": [0.01, np.nan, 0.04]})
+    assert corrected(frame)["p_holm"].round(6).tolist()[::2] == [0.02, 0.04] and params.run == "a"
+
+
+def test_models_that_runs_share_are_compared_with_themselves(tmp_path):
+    runs = [
+        made_run(
+            tmp_path / name, {(model, s): 0.2 + n / 100 + shift * (model == "b") for n, s in enumerate(SCENES) for model in "ab"}
+        )
+        for name, shift in (("one", 0.0), ("two", 0.2), ("three", 0.4))
+    ]
+    differences, ranks, _ = compare_runs(*runs, folder=tmp_path / "out")
+    rows = differences.frame.set_index(["run", "other run", "model"])
+    assert rows.loc[("one", "three", "b"), "difference"] == pytest.approx(0.4)
+    assert rows.loc[("one", "three", "a"), "difference"] == 0 and rows.loc[("one", "three", "a"), "p"] == 1
+    assert set(ranks.frame["run"]) == {"one"}  # the models are level in the first run alone
+
+
+def test_the_command_takes_folders_of_finished_runs(three, tmp_path):
+    for run in three:
+        write_results(run)
+    folders = [str(run.paths.root) for run in three]
+    done = CliRunner().invoke(app, ["compare", *folders, "--output", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert "2 of 3 differences hold" in done.output and (tmp_path / "out" / "figures" / "checkpoint_curve.png").is_file()
+    with pytest.raises(UsageError, match="two or more"):
+        compare_runs(three[0], folder=tmp_path)
+    with pytest.raises(UsageError, match="same name"):
+        compare_runs(three[0], three[0], three[1], folder=tmp_path)
