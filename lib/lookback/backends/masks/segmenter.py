@@ -20,6 +20,11 @@ MODULES = ("torch", "transformers", "timm")
 SIDE = 512  # encoder pixels on the longer side of what is cut: a crop of the frame, or the frame for a grid of points
 AROUND = 0.75  # the crop reaches this share of the box's longer side beyond the box
 MIN_CROP = 96  # pixels
+GRID = (7, 11)  # points down and across
+MIN_GUESS = 0.8  # the network's guess of the overlap
+SAME = 0.7  # overlap from which two masks show the same object
+AREA = (0.002, 0.45)  # share of the picture
+COMPACT = 0.35  # share of its box that an object fills
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,22 @@ class Segmenter:
             Cut(cv2.resize(logit, size[::-1], interpolation=cv2.INTER_LINEAR) > 0, float(score))
             for logit, score in zip(flat, guess, strict=True)
         ]
+
+
+def objects(segmenter: Segmenter, frame: np.ndarray, size: tuple[int, int]) -> list[Cut]:
+    """Different objects of a frame, the surest first."""
+    height, width = frame.shape[:2]
+    y, x = np.meshgrid((np.arange(GRID[0]) + 0.5) / GRID[0] * height, (np.arange(GRID[1]) + 0.5) / GRID[1] * width, indexing="ij")
+    cuts = segmenter.at_points(frame, np.stack([x.ravel(), y.ravel()], 1), size)
+    kept: list[Cut] = []
+    for cut in sorted(cuts, key=lambda cut: -cut.score):
+        around = bounds(cut.mask)
+        if cut.score < MIN_GUESS or around is None or not AREA[0] < cut.mask.mean() < AREA[1]:
+            continue
+        box_area = (around[2] - around[0]) * (around[3] - around[1])
+        if cut.mask.sum() >= COMPACT * box_area and all(overlap(cut.mask, other.mask) < SAME for other in kept):
+            kept.append(cut)
+    return kept
 
 
 def _crop(shape: tuple[int, ...], boxes: np.ndarray) -> tuple[int, int, int, int]:
