@@ -31,7 +31,10 @@ class PoseTrack(FrameRows):
     has_translation: Annotated[NDArray[np.bool_], Array("N", "the position was observed, not only the orientation")]
     motion: Annotated[
         NDArray[np.float32] | None,
-        Array("N R C 2", "motion of each cell of the picture since the frame before, in widths of the picture; NaN where unknown"),
+        Array(
+            "N H W 2",
+            "motion of each of H x W cells of the picture since the frame before, in widths of it; NaN: unknown",
+        ),
     ] = None
     first_view: Annotated[
         NDArray[np.float32] | None,
