@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lookback.artifacts.base import Array, Fact, FrameRows
 from lookback.camera.poses import Poses, relative_to_first
 from lookback.camera.resample import poses_at
+from lookback.errors import NotScorable, Reason
 from lookback.measures.camera_activity import CameraActivity, camera_activity
 
 Frames = NDArray[np.int64] | NDArray[np.float64]  # frame numbers, whole or between two frames
@@ -82,7 +83,14 @@ class PoseTrack(FrameRows):
 
     def activity(self) -> CameraActivity:
         """Whether the camera moves, how far it turns, whether it comes back, and whether the path can be trusted."""
-        return camera_activity(self.c2w, self.intrinsics, self.frame_index, self.motion, self.first_view)
+        return camera_activity(self.c2w, self.intrinsics, self.frame_index, self.has_translation, self.motion, self.first_view)
+
+    def trusted(self) -> Self:
+        """The path itself; NotScorable where it contradicts the motion of the picture."""
+        activity = self.activity()
+        if not activity.trusted:
+            raise NotScorable(Reason.UNTRUSTED_PATH, activity.why)
+        return self
 
     def _places(self, frames: Frames) -> NDArray[np.float64]:
         """The row numbers of these frames, as fractions between rows."""

@@ -10,6 +10,7 @@ left out.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -38,6 +39,7 @@ UNTRUSTED, CHECKED = 0.5, 0.1  # the path must explain half of a slide of at lea
 OUT_OF_SIGHT, WENT, SEEN_AGAIN, REGAINED = 0.55, 0.85, 0.35, 0.5
 VIEW_SOFTNESS, WENT_SOFTNESS, REGAINED_SOFTNESS = 0.1, 0.03, 0.12
 FEWEST_POSES = 3
+GRID = 24  # sample rays per image side
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class CameraActivity:
     departs: float  # probability that the first view goes out of sight for the larger part
     returns: float  # probability that it left the first view and came back to it
     return_frame: int | None  # the first frame that shows the first view again
+    return_row: int | None  # the row of that frame in the path
     trusted: bool  # the path explains what the picture shows
     why: str  # one sentence: why the path is not trusted, else what was seen
 
@@ -68,6 +71,7 @@ def camera_activity(
     c2w: Poses,
     intrinsics: NDArray[np.float64],
     frame_index: NDArray[np.int64],
+    has_translation: NDArray[np.bool_],
     motion: Motion | None = None,
     first_view: NDArray[np.floating] | None = None,
 ) -> CameraActivity:
@@ -79,11 +83,12 @@ def camera_activity(
     turn = turn_deg(c2w)
     seen = np.full(len(c2w), np.nan) if first_view is None else np.asarray(first_view, np.float64)
     if np.isfinite(seen).sum() < FEWEST_POSES:
-        seen = overlap_of(c2w, intrinsics)
-    travel = _path_travel(c2w, intrinsics) if motion is None else picture_travel(motion)
+        seen = view_overlap(relative_to_first(c2w)[:, :3, :3], intrinsics, _size(intrinsics))
+    travel = _path_travel(c2w, intrinsics, has_translation) if motion is None else picture_travel(motion)
     p_moves, p_clear = _above(travel, STILL), _above(travel, CLEAR)
     departs, returns, back = _departure(seen)
-    unexplained = "" if motion is None else distrust(c2w, intrinsics, motion)
+    back = back if returns * p_moves >= 0.5 else None
+    unexplained = "" if motion is None else distrust(c2w, intrinsics, has_translation, motion)
     moves: Moves = "clear" if p_clear >= 0.5 else "slight" if p_moves >= 0.5 else "none"
     return CameraActivity(
         moves,
@@ -92,7 +97,8 @@ def camera_activity(
         float(turn.max()),
         departs * p_moves,
         returns * p_moves,
-        None if back is None or returns * p_moves < 0.5 else int(frame_index[back]),
+        None if back is None else int(frame_index[back]),
+        back,
         not unexplained,
         unexplained or f"the picture travels {travel:.2f} of its width, the farthest turn is {turn.max():.0f} deg",
     )
@@ -112,7 +118,7 @@ def picture_travel(motion: Motion) -> float:
     moves the cells near the border more than those in the middle, so the upper percentile is the one that is summed up.
     """
     total = 0.0
-    for steps, known in _windows(motion, ~fixed_cells(motion)):
+    for _, steps, known in _windows(motion, ~fixed_cells(motion)):
         size = np.linalg.norm(steps, axis=-1)[known]
         lower, upper = np.percentile(size, LOWER), np.percentile(size, UPPER)
         total += float(min(upper, REACH * lower)) if lower > STILL_STEP else 0.0
@@ -126,7 +132,7 @@ def fixed_cells(motion: Motion) -> NDArray[np.bool_]:
     are higher up. The fastest slides decide, because there every part of the scene slides.
     """
     slides, ratios = [], []
-    for steps, known in _windows(motion, np.ones(motion.shape[1:3], bool)):
+    for _, steps, known in _windows(motion, np.ones(motion.shape[1:3], bool)):
         sideways = steps[..., 0]
         moving = known & (np.abs(sideways) > TURN_STEP / 2)
         turning = moving.sum() >= max(FEWEST_CELLS, MOST_CELLS * known.sum())  # else something walks past a still camera
@@ -144,27 +150,24 @@ def fixed_cells(motion: Motion) -> NDArray[np.bool_]:
     return np.isin(parts, parts[-1][parts[-1] > 0])
 
 
-def distrust(c2w: Poses, intrinsics: NDArray[np.float64], motion: Motion) -> str:
+def distrust(c2w: Poses, intrinsics: NDArray[np.float64], has_translation: NDArray[np.bool_], motion: Motion) -> str:
     """Why the path does not explain the motion of the picture; empty where it does.
 
     Compared is how far the typical cell slides in each window. A turn moves all cells alike; a step forward moves them apart.
+    Windows with a known step of the camera are left out, because how far it moves the picture depends on the scene's depth.
     """
-    free = ~fixed_cells(motion)
     predicted = predicted_motion(c2w, intrinsics, motion.shape[1], motion.shape[2])
-    seen, explained, unknown = 0.0, 0.0, 0
-    starts = range(1, len(motion), WINDOW)
-    for start, window in zip(starts, _windows(motion, free, keep_unknown=True), strict=True):
-        if window is None:
-            unknown += 1
-            continue
-        steps, known = window
-        slide = np.median(steps[known], axis=0)
-        turn = np.median(_way(np.where(np.isfinite(motion), predicted, np.nan)[start : start + WINDOW])[known], axis=0)
-        if np.linalg.norm(slide) > STILL_STEP * WINDOW:
+    predicted = np.where(np.isfinite(motion), predicted, np.nan)
+    seen = explained = 0.0
+    n_known, n_windows = 0, len(range(1, len(motion), WINDOW))
+    for frames, steps, known in _windows(motion, ~fixed_cells(motion)):
+        n_known += 1
+        slide, turn = np.median(steps[known], axis=0), np.median(_way(predicted[frames])[known], axis=0)
+        if np.linalg.norm(slide) > STILL_STEP * WINDOW and not has_translation[frames].any():
             seen += float(np.linalg.norm(slide))
             explained += float(np.linalg.norm(slide) - np.linalg.norm(slide - turn))
-    if unknown > len(starts) // 2:
-        return f"in {unknown} of {len(starts)} parts of the clip too little of the picture can be followed"
+    if n_known < n_windows / 2:
+        return f"in {n_windows - n_known} of {n_windows} parts of the clip too little of the picture can be followed"
     if seen > CHECKED and explained < UNTRUSTED * seen:
         share = 100 * max(0.0, explained / seen)
         return f"the picture slides {seen:.2f} of its width, and the path explains only {share:.0f} % of this"
@@ -173,8 +176,7 @@ def distrust(c2w: Poses, intrinsics: NDArray[np.float64], motion: Motion) -> str
 
 def predicted_motion(c2w: Poses, intrinsics: NDArray[np.float64], rows: int, columns: int) -> NDArray[np.float64]:
     """(N,R,C,2) how far the turns of a path move the middle of each cell, in widths of the picture."""
-    matrix = np.broadcast_to(intrinsics, (len(c2w), 3, 3))
-    width, height = 2 * matrix[0, 0, 2] + 1, 2 * matrix[0, 1, 2] + 1
+    matrix, (width, height) = np.broadcast_to(intrinsics, (len(c2w), 3, 3)), _size(intrinsics)
     x, y = np.meshgrid((np.arange(columns) + 0.5) * width / columns, (np.arange(rows) + 0.5) * height / rows)
     pixels = np.stack([x.ravel(), y.ravel(), np.ones(rows * columns)])
     step = np.swapaxes(c2w[1:, :3, :3], 1, 2) @ c2w[:-1, :3, :3]
@@ -185,29 +187,43 @@ def predicted_motion(c2w: Poses, intrinsics: NDArray[np.float64], rows: int, col
     return out
 
 
-def overlap_of(c2w: Poses, intrinsics: NDArray[np.float64], grid: int = 16) -> NDArray[np.float64]:
-    """(N,) the share of the first picture's rays that fall inside each frame, by the turns of the path."""
-    matrix = np.broadcast_to(intrinsics, (len(c2w), 3, 3))
-    width, height = 2 * matrix[0, 0, 2] + 1, 2 * matrix[0, 1, 2] + 1
-    x, y = np.meshgrid((np.arange(grid) + 0.5) * width / grid, (np.arange(grid) + 0.5) * height / grid)
-    rays = np.linalg.inv(matrix[0]) @ np.stack([x.ravel(), y.ravel(), np.ones(grid * grid)])
-    seen = matrix @ (np.swapaxes(relative_to_first(c2w)[:, :3, :3], 1, 2) @ rays)
+def view_overlap(rotation: NDArray[np.float64], intrinsics: NDArray[np.float64], size: tuple[float, float]) -> NDArray[np.float64]:
+    """Share of the first image's pixels whose viewing ray falls inside each later image.
+
+    `rotation` (N,3,3) turns the axes of camera t into those of camera 0. The share is exact for a camera that only turns. For a
+    camera that also moves, it holds for what is far away.
+    """
+    width, height = size
+    u, v = np.meshgrid((np.arange(GRID) + 0.5) * width / GRID, (np.arange(GRID) + 0.5) * height / GRID)
+    pixels = np.stack([u.ravel(), v.ravel(), np.ones(GRID * GRID)])
+    camera = np.broadcast_to(intrinsics, (len(rotation), 3, 3))
+    rays = np.linalg.inv(camera[0]) @ pixels
+    seen = camera @ (np.swapaxes(rotation, 1, 2) @ rays)  # (N,3,P)
     ahead = seen[:, 2] > 1e-9
-    at = seen[:, :2] / np.where(ahead, seen[:, 2], 1.0)[:, None]
-    inside = ahead & (at[:, 0] >= 0) & (at[:, 0] < width) & (at[:, 1] >= 0) & (at[:, 1] < height)
+    depth = np.where(ahead, seen[:, 2], 1.0)
+    x, y = seen[:, 0] / depth, seen[:, 1] / depth
+    inside = ahead & (x >= 0) & (x < width) & (y >= 0) & (y < height)
     overlap: NDArray[np.float64] = inside.mean(axis=1)
     return overlap
 
 
-def _windows(motion: Motion, cells: NDArray[np.bool_], keep_unknown: bool = False):  # type: ignore[no-untyped-def]
-    """For each window of frames: the way of every cell (R,C,2), and which cells are known in at least half of its frames."""
+def _size(intrinsics: NDArray[np.float64]) -> tuple[float, float]:
+    """Width and height of the picture, whose middle is the principal point."""
+    matrix = intrinsics.reshape(-1, 3, 3)[0]
+    return 2 * float(matrix[0, 2]) + 1, 2 * float(matrix[1, 2]) + 1
+
+
+def _windows(motion: Motion, cells: NDArray[np.bool_]) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.bool_]]]:
+    """For each window with enough known cells: its frames, the way of every cell (R,C,2), and which cells are known.
+
+    A cell is known when it was followed in at least half of the frames.
+    """
     for start in range(1, len(motion), WINDOW):
-        part = np.asarray(motion[start : start + WINDOW], np.float64)
+        frames = slice(start, start + WINDOW)
+        part = np.asarray(motion[frames], np.float64)
         known = cells & (np.isfinite(part[..., 0]).sum(axis=0) >= max(1, len(part) // 2))
         if known.sum() >= FEWEST_CELLS:
-            yield _way(part), known
-        elif keep_unknown:
-            yield None
+            yield frames, _way(part), known
 
 
 def _way(part: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -216,9 +232,12 @@ def _way(part: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.nan_to_num(part).sum(axis=0) * len(part) / counts
 
 
-def _path_travel(c2w: Poses, intrinsics: NDArray[np.float64]) -> float:
-    """The travel of the picture that a path alone predicts: its turns, and its positions where it has some."""
-    return picture_travel(predicted_motion(c2w, intrinsics, 5, 8))
+def _path_travel(c2w: Poses, intrinsics: NDArray[np.float64], has_translation: NDArray[np.bool_]) -> float:
+    """The travel of the picture that a path alone predicts: by its turns, and by its farthest step at a depth of one unit."""
+    turned = picture_travel(predicted_motion(c2w, intrinsics, 5, 8))
+    steps = np.linalg.norm(relative_to_first(c2w)[has_translation, :3, 3], axis=1)
+    focal = float(intrinsics.reshape(-1, 3, 3)[0, 0, 0]) / _size(intrinsics)[0]
+    return turned + focal * float(steps.max(initial=0.0))
 
 
 def _departure(seen: NDArray[np.float64]) -> tuple[float, float, int | None]:
