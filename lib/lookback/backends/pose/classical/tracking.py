@@ -21,6 +21,7 @@ TEXTURED = 40  # features that both frames need before lost tracks mean a cut an
 KEEP_SHARE = 0.5  # a new keyframe starts when a smaller share of its points is still followed
 MAX_SHIFT = 0.3  # ... or when the points have moved by this share of the width
 MAX_LENGTH = 90  # ... or after this many frames
+MOVED_FAR, STAYING = 0.1, 0.25  # where points move by this share of the width, those that move by less of it than this stay behind
 BACKWARD_PX = 0.7  # tracks that do not return to their start within this distance are dropped
 VIEW_STRIDE = 8
 MAX_VIEWS = 256
@@ -121,14 +122,19 @@ class PointTracker:
         segment.positions.append(tracked)
         segment.alive = alive
         shift = np.linalg.norm(tracked[alive] - segment.points[alive], axis=1)
-        moved_on = alive.any() and np.median(shift) > MAX_SHIFT * self.size[0]
-        if (
-            alive.sum() < KEEP_SHARE * len(segment.points)
-            or alive.sum() < MIN_POINTS
-            or moved_on
-            or len(segment.positions) >= MAX_LENGTH
-        ):
+        if self._used_up(shift, len(segment.points)) or len(segment.positions) >= MAX_LENGTH:
             self._start_segment(grey, tracked[alive], np.flatnonzero(alive), linked=True)
+
+    def _used_up(self, shift: np.ndarray, n_points: int) -> bool:
+        """Whether too few points are left, or they have moved far. Points that stay while others move far are not counted.
+
+        They may lie on something fixed to the camera, and would keep a keyframe alive whose background is long out of sight.
+        """
+        farthest = float(np.percentile(shift, 90)) if len(shift) else 0.0
+        counted = shift[shift > STAYING * farthest] if farthest > MOVED_FAR * self.size[0] else shift
+        n_points -= len(shift) - len(counted)
+        few = len(counted) < max(KEEP_SHARE * n_points, MIN_POINTS)
+        return few or bool(np.median(counted) > MAX_SHIFT * self.size[0])
 
     def _lost(self, grey: np.ndarray, n_alive: int, n_points: int) -> bool:
         """True when the tracks ended although both frames have texture: a jump that descriptors can connect, or a cut."""
