@@ -102,7 +102,7 @@ VERBS = {
     "Run": ("init", "report", "eval", "compare", "watch", "inspect"),
     "Data": ("validate", "prepare", "conditions", "prompts", "generate", "construct"),
     "Study": ("agreement", "study", "annotate"),
-    "Models": ("list-metrics", "doctor"),
+    "Models": ("list-metrics", "models", "doctor"),
     "Checks and results": ("selfcheck", "parity", "table", "export"),
 }
 
