@@ -1,4 +1,4 @@
-"""A plain folder of videos, without paper, request or ground truth. Only metrics that need nothing but the video apply."""
+"""A plain folder of videos, without paper, request or ground truth: measures whose inputs are made from the video itself."""
 
 from __future__ import annotations
 
@@ -10,14 +10,23 @@ from lookback.registry import benchmark
 if TYPE_CHECKING:
     from lookback.registry import MetricSpec
 
+# measures of a paper whose own definition fits any video; in their default variant
+BORROWED = (
+    "wrbench.visual_integrity",
+    "mbencha.environment.rendering_style",
+    "mbencha.entity.human_identity_consistency",
+    "mbencha.entity.object_texture_consistency",
+)
+
 
 @benchmark
 class Folder(Benchmark):
     """Clips of no benchmark."""
 
     name = "folder"
-    title = "Folder"
+    title = "Your clips"
 
     def takes(self, spec: MetricSpec, setting: str, subset: str) -> bool:
-        """The metrics of any benchmark that need nothing but the video and belong to no part of it."""
-        return set(spec.needs) <= {"video"} and not (spec.settings or spec.subsets or spec.judge_tasks)
+        """The measures of any benchmark that need nothing but the video and belong to no part of it, and the borrowed ones."""
+        plain = set(spec.needs) <= {"video"} and not (spec.settings or spec.subsets or spec.judge_tasks)
+        return plain or spec.name in BORROWED
