@@ -161,7 +161,8 @@ class StudyView:
     def table(self, name: str, rows: int = ROWS) -> None:
         """Heading, table, reading and footnote."""
         if name not in self.tables:
-            show_words(f"This study has no table '{name}'.")
+            if self.tables:  # a run without votes has nothing to say
+                show_words(f"This study has no table '{name}'.")
             return
         table = self.tables[name]
         show_heading(table.attrs["title"])

@@ -8,7 +8,12 @@ from lookback.benchmark import Benchmark
 from lookback.registry import benchmark
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from lookback.benchmark import ClipCard
     from lookback.registry import MetricSpec
+    from lookback.report.paper import PaperData
+    from lookback.report.table import PaperTable
 
 # measures of a paper whose own definition fits any video; in their default variant
 BORROWED = (
@@ -30,3 +35,18 @@ class Folder(Benchmark):
         """The measures of any benchmark that need nothing but the video and belong to no part of it, and the borrowed ones."""
         plain = set(spec.needs) <= {"video"} and not (spec.settings or spec.subsets or spec.judge_tasks)
         return plain or spec.name in BORROWED
+
+    def paper_tables(self, data: PaperData) -> list[PaperTable]:
+        from lookback.benchmarks.folder.report import paper_tables
+
+        return paper_tables(data)
+
+    def clip_cards(self, data: PaperData) -> list[ClipCard]:
+        from lookback.benchmarks.folder.report import clip_cards
+
+        return clip_cards(data)
+
+    def findings(self, items: pd.DataFrame) -> list[tuple[str, str]]:
+        from lookback.benchmarks.folder.report import findings
+
+        return findings(items)
