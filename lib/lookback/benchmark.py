@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lookback.clips import Clip
 from lookback.errors import UsageError
@@ -50,6 +52,16 @@ class ContentTable:
     frame: pd.DataFrame
     labels: list[str]
     digits: int = 3
+
+
+@dataclass(frozen=True)
+class ClipCard:
+    """What a clip shows: a sentence, and a picture (H,W,3) with its caption."""
+
+    title: str
+    words: str
+    picture: NDArray[np.uint8] | None = None
+    caption: str = ""
 
 
 @dataclass(frozen=True)
@@ -206,6 +218,10 @@ class Benchmark:
 
     def paper_figures(self, data: PaperData) -> list[DrawnFigure | None]:
         """The paper's figures from a run."""
+        return []
+
+    def clip_cards(self, data: PaperData) -> list[ClipCard]:
+        """What each clip shows, in words and pictures, for a benchmark whose clips are looked at one by one."""
         return []
 
     def findings(self, items: pd.DataFrame) -> list[tuple[str, str]]:

@@ -85,7 +85,9 @@ def _caption(text: str) -> HTML:
 
 
 def show_table(frame: pd.DataFrame, rows: int = 40, caption: str = "") -> None:
-    """The first rows of a table, and the number of rows left out."""
+    """The first rows of a table, and the number of rows left out. An empty table is not shown."""
+    if frame.empty:
+        return
     more = f"{len(frame) - rows} more rows" if len(frame) > rows else ""
     text = ". ".join(part for part in (caption, more) if part)
     shown = frame.head(rows).reset_index(drop=True).copy()

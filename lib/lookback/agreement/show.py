@@ -162,7 +162,8 @@ class StudyView:
         from lookback.notebook import show_heading, show_table, show_words
 
         if name not in self.tables:
-            show_words(f"This study has no table '{name}'.")
+            if self.tables:  # a run without votes has nothing to say
+                show_words(f"This study has no table '{name}'.")
             return
         table = self.tables[name]
         show_heading(table.attrs["title"])

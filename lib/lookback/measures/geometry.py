@@ -13,6 +13,7 @@ from lookback.measures.checks import Array, require_finite, require_images
 RATIO = 0.75  # Lowe's ratio test
 MIN_MATCHES = 8  # as many as the eight-point algorithm needs
 MAX_FEATURES = 4000  # the strongest keypoints of a frame; bounds the matching time
+Keypoints = tuple[NDArray[np.float64], NDArray[np.float32]]  # pixels (N,2) and descriptors (N,D)
 
 
 def require_matches(points_i: ArrayLike, points_j: ArrayLike, min_matches: int = MIN_MATCHES) -> tuple[Array, Array]:
@@ -39,8 +40,13 @@ def match_sift(
 
     `mask_i` (H,W) limits the keypoints of the first image.
     """
-    first = _keypoints(require_images(image_i, "image_i", ndim=3), mask_i, max_features)
-    second = _keypoints(require_images(image_j, "image_j", ndim=3), None, max_features)
+    first = sift_keypoints(require_images(image_i, "image_i", ndim=3), mask_i, max_features)
+    second = sift_keypoints(require_images(image_j, "image_j", ndim=3), None, max_features)
+    return match_keypoints(first, second, ratio)
+
+
+def match_keypoints(first: Keypoints, second: Keypoints, ratio: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Matched pixels (N,2) of two sets of keypoints that choose each other."""
     empty = np.zeros((0, 2))
     if min(len(first[0]), len(second[0])) < 2:  # the ratio test needs a second nearest
         return empty, empty
@@ -52,7 +58,7 @@ def match_sift(
     return matches[:, :2], matches[:, 2:]
 
 
-def _keypoints(image: Array, mask: ArrayLike | None, max_features: int) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+def sift_keypoints(image: Array, mask: ArrayLike | None, max_features: int) -> Keypoints:
     """Pixel positions (N,2) and SIFT descriptors (N,128)."""
     picture = image if image.dtype == np.uint8 else np.round(image * 255.0).clip(0, 255).astype(np.uint8)
     grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
@@ -64,11 +70,17 @@ def _keypoints(image: Array, mask: ArrayLike | None, max_features: int) -> tuple
 
 
 def _best_matches(queries: NDArray[np.float32], candidates: NDArray[np.float32], ratio: float) -> NDArray[np.int64]:
-    """For each query the index of its nearest candidate, or -1 when the second nearest is almost as near (ratio test)."""
-    best = np.full(len(queries), -1, dtype=np.int64)
-    for pair in cv2.BFMatcher(cv2.NORM_L2).knnMatch(queries, candidates, k=2):
-        if len(pair) == 2 and pair[0].distance < ratio * pair[1].distance:
-            best[pair[0].queryIdx] = pair[0].trainIdx
+    """For each query the index of its nearest candidate, or -1 when the second nearest is almost as near (ratio test).
+
+    SIFT's numbers are whole and their sums stay below 2^24, so that the distances are exact in float32.
+    """
+    squared = (queries**2).sum(axis=1)[:, None] + (candidates**2).sum(axis=1)[None] - 2.0 * queries @ candidates.T
+    nearest = np.argpartition(squared, 1, axis=1)[:, :2]
+    pair = np.sqrt(np.maximum(np.take_along_axis(squared, nearest, axis=1), 0.0))
+    first = pair.argmin(axis=1)
+    rows = np.arange(len(queries))
+    best = nearest[rows, first].astype(np.int64)
+    best[pair[rows, first] >= ratio * pair[rows, 1 - first]] = -1
     return best
 
 

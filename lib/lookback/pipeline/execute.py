@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import lookback.without_iri_grammar  # noqa: F401
@@ -36,11 +37,44 @@ def execute(stage: str, output: Path, run: str, overrides: list[str]) -> dict[st
         papermill.execute_notebook(
             source, output, parameters=values, kernel_name="python3", progress_bar=False, cwd=str(project_root())
         )
+        hide_empty_sections(output)
     except PapermillExecutionError as error:
         return {"title": cell_title(output, error.cell_index), "name": error.ename, "message": error.evalue}
     except OSError as error:
         return {"title": "saving the notebook", "name": type(error).__name__, "message": str(unwritable(output, error))}
     return {}
+
+
+def hide_empty_sections(notebook: Path) -> None:
+    """Take the text of sections that show nothing out of the executed copy. Their code stays, folded: later cells may need it."""
+    book = nbformat.read(notebook, as_version=4)
+    kept: list[nbformat.NotebookNode] = []
+    for text, code in _sections(book.cells):
+        silent = bool(code) and text is not None and text.source.startswith("## ") and not any(_shows(cell) for cell in code)
+        for cell in code if silent else ():
+            cell.metadata["jupyter"] = {"source_hidden": True}
+        kept += code if silent or text is None else [text, *code]
+    book.cells = kept
+    nbformat.write(book, notebook)
+
+
+def _sections(cells: list[nbformat.NotebookNode]) -> Iterator[tuple[nbformat.NotebookNode | None, list[nbformat.NotebookNode]]]:
+    """Each piece of text with the code cells below it."""
+    text: nbformat.NotebookNode | None = None
+    code: list[nbformat.NotebookNode] = []
+    for cell in cells:
+        if cell.cell_type == "code":
+            code.append(cell)
+            continue
+        if text is not None or code:
+            yield text, code
+        text, code = cell, []
+    yield text, code
+
+
+def _shows(cell: nbformat.NotebookNode) -> bool:
+    """Whether a code cell has an output, or holds the parameters."""
+    return bool(cell.get("outputs")) or any("parameters" in tag for tag in cell.metadata.get("tags", []))
 
 
 def cell_title(notebook: Path, index: int) -> str:

@@ -22,6 +22,7 @@ from lookback.figures import saved_figures
 from lookback.params import RunParams
 from lookback.registry import BENCHMARKS
 from lookback.report.behind import behind_the_numbers
+from lookback.report.cards import card_fragments
 from lookback.report.figures.drawn import fragment
 from lookback.report.figures.paths import camera_paths
 from lookback.report.figures.profiles import profile
@@ -30,7 +31,7 @@ from lookback.report.findings import findings
 from lookback.report.page import Report, Section
 from lookback.report.paper import PaperData
 from lookback.report.sheets import clip_of, failure_examples, sheet_html
-from lookback.report.stage_tables import AUDIT, ROWS, audit_reach, macro_f1_note, text_columns, whole_counts
+from lookback.report.stage_tables import AUDIT, ROWS, audit_reach, macro_f1_note, text_columns, whole_counts, with_content
 from lookback.report.table import PaperTable
 from lookback.scoring.aggregate import with_clip_facts
 from lookback.scoring.figures import coverage_table, runtime_table
@@ -71,13 +72,13 @@ class ReportBuilder(Report):
         parts = [summary, self.data(), *papers, self.simulated_failures(), self.scores(), self.judging()]
         parts += [self.agreement(), self.forensics(), self.audit(), self.behind(), self.provenance()]
         summary.fragments += findings(self.items, self.params.paths.tables)
-        return [part for part in parts if part.fragments]
+        return [part for part in parts if any(part.fragments)]
 
     def plain(
         self, table_id: str, title: str, frame: pd.DataFrame, labels: list[str], notes: list[str] | None = None, digits: int = 3
     ) -> str:
         if frame.empty:
-            return f'<p class="remark">{html.escape(title)}: none.</p>'
+            return ""
         numbers = {name: digits for name in frame.columns if name not in labels}
         return self.table(PaperTable(table_id, title, frame.reset_index(drop=True), labels, numbers, notes=notes or []))
 
@@ -93,7 +94,7 @@ class ReportBuilder(Report):
             "judges' answers": len(self.tables["judgements"]),
             "votes": len(self.tables["ratings"]),
         }
-        cards = "".join(f'<div class="card"><b>{count:,}</b>{html.escape(name)}</div>' for name, count in facts.items())
+        cards = "".join(f'<div class="card"><b>{count:,}</b>{html.escape(name)}</div>' for name, count in facts.items() if count)
         section = Section("summary", "Summary", self.params.description, [f'<div class="cards">{cards}</div>'])
         if len(self.tables["truth"]):
             section.fragments.append(f'<p class="simulated">{SIMULATED}</p>')
@@ -128,6 +129,7 @@ class ReportBuilder(Report):
             fragments = [self.table(table) for table in tables]
             remarks = benchmark.paper_remarks(self.written) if tables else []
             fragments += [f'<p class="remark">{html.escape(remark)}</p>' for remark in remarks]
+            fragments += card_fragments(benchmark.clip_cards(self.data_for_papers.of(benchmark.name)))
             sections.append(Section(benchmark.name, benchmark.title, "", fragments))
         return sections
 
@@ -171,10 +173,17 @@ class ReportBuilder(Report):
             title = "Where paper, released code and sense differ, on this run's clips"
             notes = [f"In no variant: {'; '.join(not_reproduced())}."]
             section.fragments.append(self.plain("defects", title, differences, labels, notes))
-        settings = preset_differences(self.tables["gated"]["metric"].unique())
+        scored = self.tables["gated"].dropna(subset="value")
+        settings = preset_differences(scored["metric"].unique())
         if len(settings):
             title = "Every setting in which paper, released code and our correction differ"
             section.fragments.append(self.plain("presets", title, settings, list(settings)))
+        timings = self.params.paths.root / "timings" / "scoring.csv"
+        if timings.is_file():
+            seconds = runtime_table(read_csv(timings))
+            note = "From timings/scoring.csv: the clips scored anew on this machine; it differs from run to run."
+            table = PaperTable("runtime", "Runtime by metric", seconds, ["metric and variant"], notes=[note])
+            section.fragments.append(f"<details><summary>Runtime by metric</summary>{table.to_html()}</details>")
         return section
 
     def judging(self) -> Section:
@@ -226,7 +235,7 @@ class ReportBuilder(Report):
         for name, title, labels in FORENSICS:
             path = self.params.paths.tables / "forensics" / f"{name}.csv"
             if path.is_file():
-                frame = read_csv(path)
+                frame = with_content(read_csv(path), labels)
                 notes = [macro_f1_note(frame)] if name == "scores" and len(frame) else []
                 section.fragments.append(self.plain(f"forensics-{name}", title, frame, labels, notes))
         section.fragments += self.saved("forensics")
@@ -240,12 +249,6 @@ class ReportBuilder(Report):
             if path.is_file() and len(frame := read_csv(path)):
                 section.fragments.append(self.plain(f"audit-{name}", title, frame, text_columns(frame), [*notes], digits=2))
         section.fragments += self.saved("audit")
-        timings = self.params.paths.root / "timings" / "scoring.csv"
-        if timings.is_file():
-            seconds = runtime_table(read_csv(timings))
-            note = "From timings/scoring.csv: the clips scored anew on this machine; it differs from run to run."
-            table = PaperTable("runtime", "Runtime by metric", seconds, ["metric and variant"], notes=[note])
-            section.fragments.append(f"<details><summary>Runtime by metric</summary>{table.to_html()}</details>")
         return section
 
     def behind(self) -> Section:

@@ -27,7 +27,6 @@ def _all(items: pd.DataFrame, folder: Path) -> Iterator[Finding]:
     yield from _audit(folder / "audit" / "finding.txt")
     yield from _papers(items)
     yield from _agreement(folder / "agreement" / "readings.csv")
-    yield from _coverage(items)
 
 
 def _audit(path: Path) -> Iterator[Finding]:
@@ -52,13 +51,3 @@ def _agreement(path: Path) -> Iterator[Finding]:
             votes = " (These votes are simulated.)" if "simulated" in text else ""
             yield text.split(". ")[0].rstrip(".") + "." + votes, f"agreement-{name}"
             return
-
-
-def _coverage(items: pd.DataFrame) -> Iterator[Finding]:
-    """How many scores exist, and the most common reason for missing ones."""
-    if items.empty:
-        return
-    scored = items["value"].notna()
-    reasons = items.loc[~scored, "reason"].value_counts()
-    because = f"; the commonest reason is {reasons.index[0]} ({reasons.iloc[0]})" if len(reasons) else ""
-    yield f"{int(scored.sum())} of {len(items)} scores of {items['metric'].nunique()} metrics exist{because}.", "coverage"

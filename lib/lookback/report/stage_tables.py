@@ -43,6 +43,14 @@ def whole_counts(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.astype(dict.fromkeys(counts, "Int64"))
 
 
+def with_content(frame: pd.DataFrame, labels: list[str]) -> pd.DataFrame:
+    """The table without number columns that are zero or missing everywhere; empty when only the row labels and totals are left."""
+    numbers = [name for name in frame if name not in labels and pd.api.types.is_numeric_dtype(frame[name])]
+    idle = [name for name in numbers if not frame[name].fillna(0).astype(bool).any()]
+    kept = frame.drop(columns=idle)
+    return kept.head(0) if idle and not set(numbers) - set(idle) - {"clips"} else kept
+
+
 def _is_count(name: str, told: pd.Series) -> bool:
     return len(told) > 0 and bool((told % 1 == 0).all()) and (told.max() > 1 or COUNT.search(name) is not None)
 

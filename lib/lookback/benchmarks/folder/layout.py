@@ -1,11 +1,16 @@
-"""Any tree of videos or frame folders; a pattern such as `{model}/{clip}.mp4` names model and clip."""
+"""Any tree of videos or frame folders; a pattern such as `{model}/{clip}.mp4` names model and clip.
+
+For videos that lie flat, `models.csv` or file names of the form <scene>_<model> name the model.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lookback.benchmarks.folder.names import FILE, Named, guessed_names, listed_names
 from lookback.clips import Clip
 from lookback.errors import UsageError
 from lookback.layouts.confine import FRAME_SUFFIXES, MAX_DEPTH, Root, entries, folders, has_frames, is_video_file, walk
@@ -22,6 +27,7 @@ FIELDS = {
     "condition": "condition_id",
     "sample": "sample_id",
 }
+FLAT = "{clip}"  # the pattern of videos that lie flat
 _TOKEN = re.compile(r"\{(\w+)\}|\*\*/|\*")
 
 
@@ -49,13 +55,21 @@ class Folder:
         pattern = source.pattern or _default_pattern(root, candidates)
         matcher = compile_pattern(pattern)
         reading = Reading("folder", violations=findings.violations)
-        clips = [clip for path in candidates if (clip := _clip(root, path, matcher, findings))]
+        names = listed_names(root.path, candidates, findings)
+        guessed = {} if source.pattern or pattern != FLAT else _guessed(candidates)
+        clips = [clip for path in candidates if (clip := _clip(root, path, matcher, findings, guessed | names))]
         reading.clips = without_duplicates(clips, findings, {})
         if not reading.clips and not findings.violations:
             raise UsageError(
                 f"{root.path} holds no video that matches the pattern '{pattern}'; set pattern, for example {{model}}/{{clip}}.mp4"
             )
         reading.notes.append(f"Folder: {len(reading.clips)} of {len(candidates)} videos match '{pattern}'")
+        for count, how in (
+            (len(names), f"named by {FILE}"),
+            (len(guessed), "read as <scene>_<model>; pattern or models.csv change that"),
+        ):
+            if count:
+                reading.notes.append(f"Folder: {count} of {len(candidates)} videos {how}")
         return reading
 
 
@@ -99,16 +113,23 @@ def _videos(root: Root, folder: Path, files: list[Path]) -> list[Path]:
 
 def _default_pattern(root: Root, candidates: list[Path]) -> str:
     depths = {len(path.relative_to(root.path).parts) for path in candidates}
-    return "{clip}" if depths == {1} else "{model}/**/{clip}"
+    return FLAT if depths == {1} else "{model}/**/{clip}"
 
 
-def _clip(root: Root, path: Path, matcher: re.Pattern[str], findings: Findings) -> Clip | None:
+def _guessed(candidates: list[Path]) -> dict[Path, Named]:
+    names = guessed_names(path.stem for path in candidates)
+    return {path: names[path.stem] for path in candidates if path.stem in names}
+
+
+def _clip(root: Root, path: Path, matcher: re.Pattern[str], findings: Findings, names: Mapping[Path, Named]) -> Clip | None:
     relative = path.relative_to(root.path).as_posix()
     bare = relative if path.is_dir() else relative.removesuffix(path.suffix)
     match = matcher.fullmatch(bare) or matcher.fullmatch(relative)
     if match is None:
         return None
     values: dict[str, Any] = {FIELDS[name]: value for name, value in match.groupdict().items()}
+    if path in names:
+        values |= {"model_id": names[path].model, "clip_id": names[path].scene}
     values.setdefault("model_id", root.path.name)
     values.setdefault("sample_id", values["clip_id"])
     values.setdefault("scene", values["clip_id"])

@@ -12,6 +12,7 @@ from lookback.artifacts import PoseTrack, RunArtifacts
 from lookback.camera.poses import pitch_deg, turned_yaw_deg
 from lookback.clips import Clip
 from lookback.extraction.figures import LEAST_SPAN_DEG, paths_figure
+from lookback.registry import BENCHMARKS
 from lookback.report.figures.drawn import DrawnFigure, line_look
 
 STILL = 1e-3  # units: a camera that moves less is drawn without a path from above
@@ -47,7 +48,9 @@ def camera_paths(benchmark: str, clips: Iterable[Clip], artifacts: RunArtifacts)
         interactive.update_xaxes(range=spans[0], row=1, col=3).update_yaxes(range=spans[1], row=1, col=3)
         static.axes[2].set(xlim=spans[0], ylim=spans[1])
     interactive.update_layout(height=430)
-    words = f"{_caption(len(chosen), len(moving))} The request is '{request}' ({' '.join(filter(None, (benchmark, setting)))})."
+    asked = any(clip.target_poses or BENCHMARKS.get(benchmark).camera_request(clip) for clip, _ in chosen)
+    what = "request" if asked else "clip"
+    words = f"{_caption(len(chosen), len(moving))} The {what} is '{request}' ({' '.join(filter(None, (benchmark, setting)))})."
     return DrawnFigure(f"camera-paths-{benchmark}", words, static, interactive)
 
 

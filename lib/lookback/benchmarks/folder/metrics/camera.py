@@ -1,0 +1,69 @@
+"""The camera of a clip without a request: how far it turns, whether it comes back, how much of the first view it leaves."""
+
+from __future__ import annotations
+
+from lookback.benchmarks.folder.metrics.shared import TURNED_DEG, camera_path, folder_metric, sampled_frames, seen_again
+from lookback.errors import NotScorable, Reason
+from lookback.scoring import Item, PixelScoring, Scored, ScoringClip, Unit
+
+SOURCE = "this project; the path of the camera as in the benchmarks"
+
+
+@folder_metric(
+    "camera_turn",
+    title="Camera turn",
+    unit="degrees",
+    range=(0.0, 180.0),
+    roles=("pose",),
+    pixels=False,
+    equation="max_t angle(R_0, R_t)",
+    source=SOURCE,
+)
+def score_turn(context: ScoringClip) -> Scored:
+    """The farthest turn from the first view, and the frame that reaches it. The raw value is the yaw, right positive."""
+    path = camera_path(context, sampled_frames(context.need("n_frames")))
+    if path is None:
+        raise NotScorable(Reason.NO_POSES, "the camera path could not be made")
+    turn, yaw = float(path.turn[path.farthest]), float(path.yaw[path.farthest])
+    frame = int(path.frames[path.farthest])
+    return Scored([Item(turn, yaw, n_units=1)], [Unit("farthest", "frame", turn, yaw, frame)])
+
+
+@folder_metric(
+    "camera_return",
+    title="Camera return",
+    unit="share of the turn",
+    roles=("pose",),
+    pixels=False,
+    equation="1 - min_(t > a) angle(R_0, R_t) / angle(R_0, R_a), a the farthest frame",
+    source=SOURCE,
+)
+def score_return(context: ScoringClip) -> Scored:
+    """The share of the farthest turn that is undone. The unit names the frame nearest to the first view, and the farthest."""
+    path = camera_path(context, sampled_frames(context.need("n_frames")))
+    if path is None:
+        raise NotScorable(Reason.NO_POSES, "the camera path could not be made")
+    if not path.turned:
+        raise NotScorable(Reason.NOT_TRIGGERED, f"the camera turns {path.turn.max():.1f} degrees, less than {TURNED_DEG:g}")
+    back, away = int(path.frames[path.back]), int(path.frames[path.farthest])
+    value = max(0.0, path.undone)
+    return Scored([Item(value, float(path.turn[path.back]), n_units=1)], [Unit("back", "pair", value, None, back, away)])
+
+
+@folder_metric(
+    "view_left",
+    title="First view out of sight",
+    unit="share of the view",
+    roles=("pose",),
+    equation="1 - min_t overlap(first view, frame t)",
+    source="this project; overlap by the homography of matched features",
+)
+def score_view_left(context: ScoringClip) -> PixelScoring:
+    """How much of the first view is gone at the most. A frame without a match counts only where the path has turned away."""
+    seen = yield from seen_again(context)
+    told = [pair for pair in seen.profile if pair.found or (seen.path is not None and seen.path.at(pair.second) >= TURNED_DEG)]
+    if len(told) < len(seen.profile) / 2:
+        raise NotScorable(Reason.TOO_FEW_MATCHES, f"{len(told)} of {len(seen.profile)} sampled frames could be matched")
+    units = [Unit(f"f{pair.second}", "frame", 1.0 - pair.overlap, pair.inliers, pair.second, pair.first) for pair in told]
+    value = max(1.0 - pair.overlap for pair in told)
+    return Scored([Item(value, value, n_units=len(units))], units)

@@ -1,0 +1,56 @@
+"""Which model made a video of a plain folder: what `models.csv` says, else what the file names say."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from lookback.layouts.documents import read_rows
+from lookback.layouts.reading import Breach, Findings
+
+FILE = "models.csv"
+FEWEST_SCENES = 2  # a name is a model when it stands behind at least this many scenes
+
+
+@dataclass(frozen=True)
+class Named:
+    """The scene and the model of one video."""
+
+    scene: str
+    model: str
+
+
+def guessed_names(stems: Iterable[str]) -> dict[str, Named]:
+    """The videos whose names read as <scene>_<model>: the last part is a model when it stands behind two scenes or more.
+
+    Numbers are takes and not models. Names that cannot be read this way are left out.
+    """
+    scenes: dict[str, set[str]] = defaultdict(set)
+    split = {stem: Named(*stem.rsplit("_", 1)) for stem in stems if "_" in stem.strip("_")}
+    for named in split.values():
+        scenes[named.model].add(named.scene)
+    models = {model for model, found in scenes.items() if len(found) >= FEWEST_SCENES and not model.isdigit() and model}
+    return {stem: named for stem, named in split.items() if named.model in models and named.scene}
+
+
+def listed_names(root: Path, videos: Iterable[Path], findings: Findings) -> dict[Path, Named]:
+    """What `models.csv` says: columns file, model and, if wanted, scene. A row that names no video is a violation."""
+    path = root / FILE
+    if not path.is_file():
+        return {}
+    known: dict[str, Path] = {}
+    for video in videos:
+        relative = video.relative_to(root).as_posix()
+        known |= dict.fromkeys((relative, relative.removesuffix(video.suffix), video.name, video.stem), video)
+    found: dict[Path, Named] = {}
+    with findings.guard("model_id"):
+        for where, row in read_rows(path):
+            with findings.guard("model_id"):
+                file, model = row.get("file", ""), row.get("model", "")
+                if file not in known or not model:
+                    problem = f"names no video of this folder ('{file}')" if model else "names no model"
+                    raise Breach(where, "model", problem, "give the columns file, model and, if wanted, scene")
+                found[known[file]] = Named(row.get("scene") or known[file].stem.removesuffix(f"_{model}"), model)
+    return found
