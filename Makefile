@@ -25,7 +25,7 @@ STAGES := curation extraction scoring judging agreement forensics audit
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: help setup torch-build report $(STAGES) score compare test test-fast lint bench readme lab inspect annotate samples clean
+.PHONY: help setup torch-build report $(STAGES) score compare test test-fast lint bench readme lab inspect annotate samples validity clean
 
 help: ## Show this list
 	@grep -hE '^[a-z$$() A-Z]+:.*?## ' $(MAKEFILE_LIST) | sed 's/$$(STAGES)/<stage>/' | awk -F ':.*?## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -99,6 +99,9 @@ annotate: $(READY) ## Serve a study of RUN: FORM=mbench_pairwise ANNOTATORS="ann
 samples: $(READY) ## Fetch public sample clips (about 98 MB) and run the DAG over them
 	@$(BIN)/python -m lookback.curation.samples
 	@$(LOOKBACK) report --run samples
+
+validity: $(READY) ## Compare the verdicts with labelled real clips (../shared/clips, where present) and the demo
+	@$(LOOKBACK) validity
 
 clean: ## Remove outputs/ (keeps .venv)
 	rm -rf outputs

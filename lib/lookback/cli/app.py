@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from lookback.cli import conditions, construct, evaluate, inventory, pages, parity, report, selfcheck, study, watch
+from lookback.cli import conditions, construct, evaluate, inventory, pages, parity, report, selfcheck, study, validity, watch
 from lookback.cli.choices import WholeHelpGroup
 
 app = typer.Typer(
@@ -15,5 +15,5 @@ app = typer.Typer(
     rich_markup_mode=None,
     cls=WholeHelpGroup,
 )
-for commands in (inventory, evaluate, watch, conditions, construct, report, study, pages, selfcheck, parity):
+for commands in (inventory, evaluate, watch, conditions, construct, report, study, pages, selfcheck, parity, validity):
     commands.register(app)
