@@ -95,12 +95,18 @@ def look(task: ProbeTask) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
     return probe_task(task), curves_task(task)
 
 
-def collect(params: RunParams, tables: dict[str, pd.DataFrame]) -> list[Evidence]:
-    """The evidence of every clip, in the order of the clips table."""
+def probe_alone(task: ProbeTask) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
+    """The pixel records of one clip, without curves."""
+    return probe_task(task), {}
+
+
+def collect(params: RunParams, tables: dict[str, pd.DataFrame], over_time: bool = True) -> list[Evidence]:
+    """The evidence of every clip, in the order of the clips table; the curves over time only where somebody reads them."""
     clips = clips_from_frame(tables["clips"])
     tasks = tasks_of(clips, tables["artifacts"], params.paths.artifacts)
     found: dict[int, tuple[list[dict[str, Any]], dict[str, np.ndarray]]] = {}
-    for index, result in track(run_tasks(look, tasks, params.workers), "comparing frames", total=len(tasks)):
+    results = run_tasks(look if over_time else probe_alone, tasks, params.workers)
+    for index, result in track(results, "comparing frames", total=len(tasks)):
         found[index] = ([], {}) if isinstance(result, WorkerDied) else result
     shots, answers = _shots(tables["segments"]), real_answers(tables["judgements"])
     return [
