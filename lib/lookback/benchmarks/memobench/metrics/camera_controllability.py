@@ -80,7 +80,7 @@ def matched_paths(context: ScoringClip) -> tuple[Poses, Poses]:
     The truth is taken at the same relative times: between two true poses, or at the nearest. The paper smooths the paths of real
     clips, which are estimated; `smooth_real_truth` is the number of frames in a window, 0 for no smoothing.
     """
-    generated, truth = context.artifact(PoseTrack), context.artifact(TruePoseTrack)
+    generated, truth = context.artifact(PoseTrack).trusted(), context.artifact(TruePoseTrack).trusted()
     count, true_count = context.need("n_frames"), context.clip.gt_frames or int(truth.frame_index.max()) + 1
     times, window = generated.frame_index / max(1, count - 1), int(context.number("smooth_real_truth"))
     if window > 0 and context.clip.setting == "real":
@@ -127,6 +127,9 @@ def score(context: ScoringClip) -> Scored:
 )
 def score_activity(context: ScoringClip) -> Scored:
     """Shows static cameras, which keep every consistency score high."""
-    gate = inactivity_gate(*matched_paths(context), active_share=context.number("active_share"))
+    truth, generated = matched_paths(context)
+    if context.artifact(PoseTrack).activity().moves == "none":  # the sum of small turns would count the noise of a still path
+        generated = np.broadcast_to(generated[:1], generated.shape)
+    gate = inactivity_gate(truth, generated, active_share=context.number("active_share"))
     detail = f"turned {gate['rotation_deg']:.1f} of {gate['gt_rotation_deg']:.1f} deg: {'active' if gate['active'] else 'inactive'}"
     return Scored([Item(gate["share"], gate["rotation_deg"], detail=detail, n_units=1)])
