@@ -155,14 +155,13 @@ def test_a_folder_of_clips_that_does_not_exist_is_refused_in_a_sentence(tmp_path
     assert answer.exit_code != 0 and "is not a folder" in str(answer.exception)
 
 
-needs_clips = pytest.mark.skipif(
-    not (clips_folder() / dataset.LABELS).is_file(), reason="../shared/clips is absent: no labelled real clips"
-)
+CLIPS = clips_folder()  # before a test moves the project's folder
+needs_clips = pytest.mark.skipif(not (CLIPS / dataset.LABELS).is_file(), reason="../shared/clips is absent: no labelled real clips")
 
 
 @needs_clips
 def test_the_kappas_of_the_labels_are_those_that_their_readme_states():
-    kappas = agreement(read_labels(clips_folder()).values(), LABELS)
+    kappas = agreement(read_labels(CLIPS).values(), LABELS)
     assert kappas["camera_inactivity"] == pytest.approx(0.82, abs=0.01) and kappas["identity_drift"] == pytest.approx(
         0.60, abs=0.01
     )
@@ -175,9 +174,9 @@ def test_the_labelled_clips_become_datasets_that_the_layouts_recognise(tmp_path,
     from lookback.params.stages import Source
 
     root = project(tmp_path, monkeypatch)
-    roots = dataset.build_datasets(clips_folder(), root / "data")
+    roots = dataset.build_datasets(CLIPS, root / "data")
     names = [label_name(clip) for folder in roots for clip in read(Source(root=str(folder))).clips]
-    assert sorted(names) == sorted(read_labels(clips_folder())) and len(names) == 38
+    assert sorted(names) == sorted(read_labels(CLIPS)) and len(names) == 38
 
 
 @needs_clips
@@ -186,7 +185,7 @@ def test_the_whole_comparison_is_written_from_a_table_of_features(tmp_path, monk
     from lookback.validity.run import RealRun
 
     project(tmp_path, monkeypatch)
-    labels = read_labels(clips_folder())
+    labels = read_labels(CLIPS)
     rng = np.random.default_rng(1)
     table = pd.DataFrame(
         {name: rng.random(len(labels)) for name in ("reach", "off_request", "unexplained")}, index=pd.Index(labels, name="clip")
@@ -199,7 +198,7 @@ def test_the_whole_comparison_is_written_from_a_table_of_features(tmp_path, monk
     monkeypatch.setattr(report, "real_run", lambda source, workers: RealRun(table, *none))
     monkeypatch.setattr(report, "read_table", lambda folder, name: pd.DataFrame())
     monkeypatch.setattr(report, "sheets", lambda wrong, videos: "")
-    result, page = validity(clips_folder())
+    result, page = validity(CLIPS)
     assert result.figures["real"]["inactivity_f1"] == 1.0 and result.figures["real"]["clips"] == 38
     assert page.is_file() and (page.parent / "real_clips.csv").is_file()
     shutil.rmtree(page.parent)

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from lookback.camera.intent import compile
+from lookback.camera.prompts import parse_prompt
 from lookback.errors import NotScorable, Reason
-from lookback.forensics.evidence import Evidence
+from lookback.forensics.evidence import Evidence, Path
 
 MIN_FRAMES = 6  # of a curve
 MIN_REQUEST_DEG = 10.0  # a smaller request is no turn
 LEFT = 0.15  # picture widths: a view that gets less far from its start never left it
-HALF_TURN_DEG = 180.0
-TURNS_AROUND = ("u-turn", "turns around", "turn around")  # a request to end with the back to the start
 ASPECT = 16 / 9  # a step down moves a larger share of the picture out of view than a step across
 OUT = 0  # state of a subject that is out of view
 
@@ -121,19 +121,22 @@ def turn_share(seen: Evidence) -> float:
     return turn(seen) / seen.requested.farthest
 
 
-def ends_away(seen: Evidence) -> bool:
-    """Whether the camera was asked to end turned away from its start."""
-    asked = seen.clip.prompt.lower()
-    if any(words in asked for words in TURNS_AROUND):
-        return True
-    return seen.requested is not None and seen.requested.away[-1] > seen.requested.farthest / 2
+def asked_path(seen: Evidence) -> Path:
+    """The camera path that was asked for: by the prompt, which needs no estimate, else by a trajectory or the true camera."""
+    asked = parse_prompt(seen.clip.prompt, seen.clip.n_frames or MIN_FRAMES) if seen.clip.prompt and not seen.clip.camera else None
+    if asked is not None:
+        poses = compile(asked)
+        return Path(np.arange(len(poses)), poses)
+    if seen.requested is None:
+        raise NotScorable(Reason.MISSING_INPUT, "nothing says which camera motion was asked for")
+    return seen.requested
 
 
 def off_request(seen: Evidence) -> float:
-    """What is missing of the camera motion: of the turn where one to the other side was asked for, else of the way back."""
-    if not seen.clip.prompt and seen.requested is None:
-        raise NotScorable(Reason.MISSING_INPUT, "nothing says which camera motion was asked for")
-    return 1 - min(turn(seen) / HALF_TURN_DEG, 1.0) if ends_away(seen) else not_back(seen)
+    """What is missing of the camera motion: of the turn where the camera was asked to end turned away, else of the way back."""
+    asked = asked_path(seen)
+    ends_away = asked.farthest >= MIN_REQUEST_DEG and asked.away[-1] > asked.farthest / 2
+    return 1 - min(turn(seen) / asked.farthest, 1.0) if ends_away else not_back(seen)
 
 
 def kept(seen: Evidence, name: str) -> float:

@@ -41,7 +41,7 @@ def judge_table(judge: pd.DataFrame, labels: Mapping[str, Label]) -> pd.DataFram
         as_labels = {
             clip: Label(clip, "", frozenset({fact} if truth else ()), frozenset(), "", "", "", "") for clip, truth in known.items()
         }
-        answers = judge[judge["fact"] == fact].set_index("clip")
+        answers = judge[(judge["fact"] == fact) & (judge["reason"].fillna("") == "")].set_index("clip")
         said = [
             Said(clip, fact, bool(answers.loc[clip, "yes"]), float(answers.loc[clip, "confidence"]))
             if clip in answers.index

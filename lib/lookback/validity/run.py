@@ -17,12 +17,13 @@ import pandas as pd
 from lookback import stages
 from lookback.clips import Anchor, Clip, clips_from_frame, clips_to_frame
 from lookback.code import code_version
-from lookback.errors import NotScorable
+from lookback.errors import NotScorable, Reason
 from lookback.files import sha256_json, write_text
 from lookback.forensics.collect import collect
 from lookback.forensics.evidence import Evidence
 from lookback.forensics.features import row
 from lookback.forensics.rules import RULES
+from lookback.judging.geometry import WEAK
 from lookback.judging.judges.base import artifact_loader
 from lookback.judging.judges.geometric_judge import evidence, timeline
 from lookback.params import RunParams
@@ -131,7 +132,8 @@ def _by_judge(params: RunParams, clips: list[Clip], artifacts: pd.DataFrame) -> 
     for clip in clips:
         with _refused(clip, rows):
             for fact, decision in timeline(*evidence(clip, load(clip))).items():
-                said = {"fact": fact, "yes": decision.yes, "confidence": decision.confidence, "reason": ""}
+                why = str(Reason.TOO_CLOSE) if decision.confidence < WEAK else ""
+                said = {"fact": fact, "yes": decision.yes, "confidence": decision.confidence, "reason": why}
                 rows.append({"clip": label_name(clip), **said})
     return pd.DataFrame(rows, columns=["clip", "fact", "yes", "confidence", "reason"])
 
