@@ -12,7 +12,7 @@ TAKES := $(or $(TAKES_$(shell uname -m)),minutes on a first run)
 # report, the stages, compare, lab, inspect, annotate, samples and clean: the same commands as in a study
 include lib/lookback/project/Makefile
 
-.PHONY: setup torch-build test test-fast lint bench readme
+.PHONY: setup torch-build test test-fast lint bench readme validity
 
 setup: $(if $(TORCH),torch-build) $(READY) ## Create .venv from requirements.lock and fetch the embedded weights (TORCH=cpu: torch without CUDA)
 
@@ -56,3 +56,6 @@ bench: $(READY) ## Measure speed: a table of ratios
 
 readme: $(READY) ## Record what bench, report and test measured, and fill the figures of README.md
 	@$(BIN)python bench/readme.py
+
+validity: $(READY) ## Compare the verdicts with labelled real clips (../shared/clips, where present) and the demo
+	@$(LOOKBACK) validity

@@ -27,7 +27,7 @@ def parameters(datasets: Path, run: str) -> RunParams:
     """The demo's settings over the held-out datasets; nobody judges."""
     demo = load_run("demo").model_dump(mode="json")
     sources = [source.model_dump(mode="json") for source in dataset_sources(datasets)]
-    kept = {name: demo[name] for name in ("workers", "extraction", "scoring")}
+    kept = {name: demo[name] for name in ("workers", "extraction", "scoring", "forensics")}
     return validate({"run": run, "seed": SEED, "curation": {"sources": sources}, **kept}, "held-out clips")
 
 

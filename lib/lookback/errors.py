@@ -45,6 +45,9 @@ class Reason(StrEnum):
     JUDGE_UNPARSED = "judge_unparsed"  # the judge's answer could not be read
     JUDGE_TRUNCATED = "judge_truncated"  # the judge's answer was cut off at its token limit
     JUDGE_FAILED = "judge_failed"  # the judge could not be reached or refused
+    NEEDS_JUDGE = "needs_judge"  # only somebody who understands the scene can tell, and nobody was asked
+    TOO_CLOSE = "too_close"  # the evidence speaks for both answers alike
+    UNPROVEN = "unproven"  # the measure was not seen to beat chance on real clips
     BUDGET_SPENT = "budget_spent"  # the call or cost budget ended before this question
     BACKEND_UNAVAILABLE = "backend_unavailable"  # the model this needs is not installed here
     BACKEND_FAILED = "backend_failed"  # the model is installed but raised an error

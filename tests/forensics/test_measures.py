@@ -67,6 +67,12 @@ def test_an_echo_of_the_same_view_is_not_judged(room):
     assert np.isnan(measures.echo_weight(pair_of(room, room, NOBODY), room, room))
 
 
+def test_a_clip_that_stands_still_is_not_its_own_echo(room):
+    """The ground truth shows another view, and the clip shows the same picture as some frames before: nothing echoes."""
+    truth = np.roll(room, 40, axis=1)
+    assert np.isnan(measures.echo_weight(pair_of(truth, room, NOBODY), room, room))
+
+
 @pytest.mark.parametrize("opacity", [1.0, 0.5, 0.0])
 def test_a_faded_subject_keeps_its_outlines_at_its_opacity(room, figure, opacity):
     flat = np.full_like(room, 0.4)

@@ -16,6 +16,7 @@ from lookback.cli import (
     report,
     selfcheck,
     study,
+    validity,
     watch,
 )
 from lookback.cli.choices import GroupedHelp
@@ -28,5 +29,5 @@ app = typer.Typer(
     rich_markup_mode=None,
     cls=GroupedHelp,
 )
-for commands in (init, inventory, evaluate, watch, conditions, construct, report, study, pages, models, selfcheck, parity):
+for commands in (init, inventory, evaluate, watch, conditions, construct, report, study, pages, models, selfcheck, parity, validity):
     commands.register(app)

@@ -103,7 +103,7 @@ VERBS = {
     "Data": ("validate", "prepare", "conditions", "prompts", "generate", "construct"),
     "Study": ("agreement", "study", "annotate"),
     "Models": ("list-metrics", "models", "doctor"),
-    "Checks and results": ("selfcheck", "parity", "table", "export"),
+    "Checks and results": ("selfcheck", "parity", "validity", "table", "export"),
 }
 
 

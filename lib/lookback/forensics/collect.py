@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from lookback.artifacts import Masks, PoseTrack, RunArtifacts, TruePoseTrack
@@ -14,9 +15,11 @@ from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.code import code_version
 from lookback.errors import LookbackError
 from lookback.files import sha256_json
+from lookback.forensics.curves import curves
 from lookback.forensics.evidence import Evidence, gather
 from lookback.forensics.probe import Inputs, probe
 from lookback.params import RunParams
+from lookback.paths import resolve
 from lookback.progress import track
 from lookback.store import ArtifactStore, Producer
 from lookback.workers import WorkerDied, run_tasks
@@ -70,24 +73,59 @@ def probe_task(task: ProbeTask) -> list[dict[str, Any]]:
     return pairs
 
 
-def collect(params: RunParams, tables: dict[str, pd.DataFrame]) -> list[Evidence]:
-    """The evidence of every clip, in the order of the clips table."""
+def curves_task(task: ProbeTask) -> dict[str, np.ndarray]:
+    """The curves of the clip, from the store or computed now; none if the clip cannot be read."""
+    clip = task.clip
+    truth = resolve(clip.ground_truth) if clip.ground_truth else None
+    producer = Producer("forensics", "curves", code_version("lookback.forensics.curves"))
+    store, key = ArtifactStore(task.root), sha256_json([clip.content_hash, clip.video, clip.ground_truth])
+    known = store.load(producer, key)
+    if known is not None:
+        return dict(known.arrays)
+    try:
+        found = {name: np.asarray(values, np.float64) for name, values in curves(resolve(clip.video), truth).items()}
+    except LookbackError:
+        return {}
+    store.save(producer, key, found, {})
+    return found
+
+
+def look(task: ProbeTask) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
+    """The pixel records and the curves of one clip."""
+    return probe_task(task), curves_task(task)
+
+
+def probe_alone(task: ProbeTask) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
+    """The pixel records of one clip, without curves."""
+    return probe_task(task), {}
+
+
+def collect(params: RunParams, tables: dict[str, pd.DataFrame], over_time: bool = True) -> list[Evidence]:
+    """The evidence of every clip, in the order of the clips table; the curves over time only where somebody reads them."""
     clips = clips_from_frame(tables["clips"])
     tasks = tasks_of(clips, tables["artifacts"], params.paths.artifacts)
-    found: dict[int, list[dict[str, Any]]] = {}
-    for index, result in track(run_tasks(probe_task, tasks, params.workers), "comparing frames", total=len(tasks)):
-        found[index] = [] if isinstance(result, WorkerDied) else result
+    found: dict[int, tuple[list[dict[str, Any]], dict[str, np.ndarray]]] = {}
+    results = run_tasks(look if over_time else probe_alone, tasks, params.workers)
+    for index, result in track(results, "comparing frames", total=len(tasks)):
+        found[index] = ([], {}) if isinstance(result, WorkerDied) else result
     shots, answers = _shots(tables["segments"]), real_answers(tables["judgements"])
     return [
-        _evidence(task, shots.get(task.clip.key, ()), found[index], answers.get(task.clip.key)) for index, task in enumerate(tasks)
+        _evidence(task, shots.get(task.clip.key, ()), *found[index], answers.get(task.clip.key)) for index, task in enumerate(tasks)
     ]
 
 
-def _evidence(task: ProbeTask, shots: Sequence[int], pairs: list[dict[str, Any]], answers: dict[str, float] | None) -> Evidence:
+def _evidence(
+    task: ProbeTask,
+    shots: Sequence[int],
+    pairs: list[dict[str, Any]],
+    over_time: dict[str, np.ndarray],
+    answers: dict[str, float] | None,
+) -> Evidence:
     inputs = task.inputs()
     if inputs is None:
-        return Evidence(task.clip, shots=shots, answers=answers or {})
-    return gather(task.clip, inputs.pose, inputs.masks, inputs.truth_pose, shots, pairs, answers)
+        return Evidence(task.clip, shots=shots, answers=answers or {}, curves=over_time)
+    seen = gather(task.clip, inputs.pose, inputs.masks, inputs.truth_pose, shots, pairs, answers)
+    return replace(seen, curves=over_time)
 
 
 def _shots(segments: pd.DataFrame) -> dict[tuple[str, ...], list[int]]:

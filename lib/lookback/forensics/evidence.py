@@ -73,6 +73,7 @@ class Evidence:
     shots: Sequence[int] = ()  # first frame of every shot
     pairs: Sequence[Mapping[str, Any]] = field(default_factory=tuple)  # the measures, one record per frame pair
     answers: Mapping[str, float] = field(default_factory=dict)  # answers of real judges by question, never simulated ones
+    curves: Mapping[str, np.ndarray] = field(default_factory=dict)  # what the clip shows over time, by name
 
     @property
     def returns(self) -> list[Mapping[str, Any]]:

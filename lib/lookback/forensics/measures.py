@@ -20,6 +20,7 @@ BINS = 12  # per channel of the colour palettes
 LOW_CORRELATION = 0.5  # a block with a lower correlation shows something else
 CHANGED = 0.1  # largest channel difference in [0,1] from which a pixel counts as changed
 SAME_VIEW = 0.35  # above this correlation of earlier picture and reference, an echo cannot be recognised
+STANDS_STILL = 0.8  # above this correlation of earlier and late picture, the clip stands still: its past is its present
 MIN_SUBJECT = 60  # a mask with fewer pixels shows no subject
 RING = 0.08  # of the width: size of the ring around the subject
 OWN = 4.0  # a colour is the subject's own if it is this many times as frequent in it as elsewhere
@@ -147,14 +148,15 @@ def gradient(image: Image, sigma: float = 1.2) -> Image:
 def echo_weight(pair: Aligned, late: Image, earlier: Image) -> float:
     """Weight of an earlier picture in the late one: b of `late = a reference + b earlier`, by least squares on grey gradients.
 
-    NaN if the camera hardly moved in between: an echo then looks like the picture itself.
+    NaN if the camera hardly moved in between: an echo then looks like the picture itself. This is so if the earlier picture is like
+    the reference, and also if it is like the late one: a clip that stands still is explained by its own past.
     """
     where = pair.background[::2, ::2]
     if where.sum() < MIN_PIXELS:
         return float("nan")
     r, e, t = (gradient(grey(image))[::2, ::2][where].ravel().astype(np.float64) for image in (pair.reference, earlier, late))
-    rr, re, ee = r @ r, r @ e, e @ e
-    if min(rr, ee) < 1e-6 or abs(re) / np.sqrt(rr * ee) > SAME_VIEW:
+    rr, re, ee, tt = r @ r, r @ e, e @ e, t @ t
+    if min(rr, ee, tt) < 1e-6 or abs(re) / np.sqrt(rr * ee) > SAME_VIEW or (e @ t) / np.sqrt(ee * tt) > STANDS_STILL:
         return float("nan")
     return float(np.linalg.solve(np.array([[rr, re], [re, ee]]), np.array([r @ t, e @ t]))[1])
 

@@ -104,14 +104,33 @@ def _records(inputs: Inputs) -> list[dict[str, Any]]:
     parting = _last_before_leaving(inputs)
     wanted = {0, parting} | {pair.frame for pair in pairs} | {early for early in before.values() if early is not None}
     wanted |= {pair.reference for pair in pairs if not pair.from_truth} | {pair.frame - lag for pair in pairs for lag in LAGS}
-    frames = Frames(inputs, wanted, {pair.reference for pair in pairs if pair.from_truth})
+    first_truth = inputs.clip.mark_time or 0
+    frames = Frames(inputs, wanted, {pair.reference for pair in pairs if pair.from_truth} | ({first_truth} if before else set()))
+    usual = _usual_gains(frames, first_truth)
     pairs = [pair for pair in pairs if pair.frame in frames.own and pair.reference in frames.source(pair)]
-    records = [_look(pair, frames, c2w, before.get(pair.frame)) for pair in pairs]
+    records = [_relative(_look(pair, frames, c2w, before.get(pair.frame)), usual) for pair in pairs]
     if parting > 0 and {0, parting} <= set(frames.own):
         pair = Pair(parting, 0, False, c2w[0, :3, :3].T @ c2w[parting, :3, :3])
         aligned, _, _ = _aligned(pair, frames, frames.own[0], frames.mask(0))
         records.append({"departure": True, "frame": parting, "reference": 0, **measures.subject_terms(aligned, aligned.late)})
     return records
+
+
+def _usual_gains(frames: Frames, first_truth: int) -> dict[str, float]:
+    """How much sharper and more saturated the clip is than its ground truth in the first frame, where both show the same."""
+    if 0 not in frames.own or first_truth not in frames.truth:
+        return {}
+    aligned, _, _ = _aligned(Pair(0, first_truth, True, np.eye(3)), frames, frames.truth[first_truth], frames.mask(0))
+    late = measures.relit(aligned.late, measures.channel_gain(aligned))
+    return {"saturation": measures.saturation_gain(aligned), "detail": measures.detail_gain(aligned, late)}
+
+
+def _relative(record: dict[str, Any], usual: Mapping[str, float]) -> dict[str, Any]:
+    """The record with the gains against a ground truth relative to those of the first frame: a truth that was filmed or stored
+    sharper than the model's pictures is no change of style."""
+    if not record["from_truth"]:
+        return record
+    return record | {name: record[name] / value for name, value in usual.items() if np.isfinite(value) and value > 0.05}
 
 
 def _last_before_leaving(inputs: Inputs) -> int:

@@ -9,23 +9,25 @@ from __future__ import annotations
 import numpy as np
 
 from lookback.forensics.evidence import Evidence, Finding, Path, Rule, sure
+from lookback.forensics.limits import limits
 
-MOVES_DEG = 10.0  # a smaller request does not count as a turn
-INACTIVE_SHARE = 0.65  # of the requested turn
-DIRECTION_DEG = 5.0  # a smaller peak gives no direction
-DRIFT_DEG = 6.0  # between the last orientation and the requested one
-DRAGGED_SLOPE = 0.75  # of the image motion that a thing at rest would have
-DRAGGED_STAYS = 0.9  # share of the frames in which a thing at rest would be out of view
-ECHO = 0.15  # weight of an earlier picture in the late one
-ECHO_DETAIL = 0.85  # an echo blurs fine detail, to this share or less
-ECHO_BENT = 0.28  # required weight if the surroundings also look bent
-ECHO_COLOURS = 0.65  # intersection of the background's palettes
-LIGHT = 0.15  # |log| of the background's brightness ratio
-STYLE_DETAIL, STYLE_SATURATION = 1.1, 1.2  # gains of fine detail and of saturation
-BEND = 0.012  # displacement that no homography explains, as a share of the width
-SAME_COLOURS = 0.75  # intersection of the background's palettes
-NEW_BLOCKS = 0.2  # share of textured background blocks that show something else
-NEW_AREA = 0.25  # share of the view that changed
+LIMITS = limits()
+MOVES_DEG = LIMITS["moves_deg"]  # a smaller request does not count as a turn
+INACTIVE_SHARE = LIMITS["inactive_share"]  # of the requested turn
+DIRECTION_DEG = LIMITS["direction_deg"]  # a smaller peak gives no direction
+DRIFT_DEG = LIMITS["drift_deg"]  # between the last orientation and the requested one
+DRAGGED_SLOPE = LIMITS["dragged_slope"]  # of the image motion that a thing at rest would have
+DRAGGED_STAYS = LIMITS["dragged_stays"]  # share of the frames in which a thing at rest would be out of view
+ECHO = LIMITS["echo"]  # weight of an earlier picture in the late one
+ECHO_DETAIL = LIMITS["echo_detail"]  # an echo blurs fine detail, to this share or less
+ECHO_BENT = LIMITS["echo_bent"]  # required weight if the surroundings also look bent
+ECHO_COLOURS = LIMITS["echo_colours"]  # intersection of the background's palettes
+LIGHT = LIMITS["light"]  # |log| of the background's brightness ratio
+STYLE_DETAIL, STYLE_SATURATION = LIMITS["style_detail"], LIMITS["style_saturation"]  # gains of fine detail and of saturation
+BEND = LIMITS["bend"]  # displacement that no homography explains, as a share of the width
+SAME_COLOURS = LIMITS["same_colours"]  # intersection of the background's palettes
+NEW_BLOCKS = LIMITS["new_blocks"]  # share of textured background blocks that show something else
+NEW_AREA = LIMITS["new_area"]  # share of the view that changed
 
 
 def camera_inactivity(seen: Evidence) -> Finding | None:

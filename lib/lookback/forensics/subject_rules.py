@@ -6,23 +6,28 @@ All of them require unchanged surroundings: if the whole picture changed, a diff
 from __future__ import annotations
 
 from lookback.forensics.evidence import Evidence, Finding, Rule, sure
+from lookback.forensics.limits import limits
 from lookback.forensics.scene_rules import camera_drift, lighting_shift, subject_dragged, surroundings_hold
 
-DIFFERENT_COLOUR, DIFFERENT_STRUCTURE = 0.07, 0.93  # mean colour difference; correlation of gradients
-UNCHANGED = 0.93  # from this correlation of gradients on, the subject counts as unchanged
-FADED_STRUCTURE, FADED_STRENGTH = 0.85, 0.7  # the same outlines, but weaker
-LIKE_SURROUNDINGS = 0.94  # share of the place that has the colours around it
-OWN_LEFT = 0.35  # of the subject's own colours at its place
-OWN_ELSEWHERE = 0.6  # of its own colours in the whole view
-NOTHING_NEW = 0.015  # largest changed blob elsewhere, of the view
-SOMETHING_NEW = 0.004
-COPY = 0.62  # correlation of the late subject with a second, new place of the late frame
-TWICE = 1.22  # of its own colours in the whole view
-OFF_TRUTH = 0.01  # of the view
-BEYOND_EVENT = 0.35  # of what differs from the ground truth
-PROGRESS = 0.8  # of the event
+LIMITS = limits()
+DIFFERENT_COLOUR, DIFFERENT_STRUCTURE = (
+    LIMITS["different_colour"],
+    LIMITS["different_structure"],
+)  # mean colour difference; correlation of gradients
+UNCHANGED = LIMITS["unchanged"]  # from this correlation of gradients on, the subject counts as unchanged
+FADED_STRUCTURE, FADED_STRENGTH = LIMITS["faded_structure"], LIMITS["faded_strength"]  # the same outlines, but weaker
+LIKE_SURROUNDINGS = LIMITS["like_surroundings"]  # share of the place that has the colours around it
+OWN_LEFT = LIMITS["own_left"]  # of the subject's own colours at its place
+OWN_ELSEWHERE = LIMITS["own_elsewhere"]  # of its own colours in the whole view
+NOTHING_NEW = LIMITS["nothing_new"]  # largest changed blob elsewhere, of the view
+SOMETHING_NEW = LIMITS["something_new"]
+COPY = LIMITS["copy"]  # correlation of the late subject with a second, new place of the late frame
+TWICE = LIMITS["twice"]  # of its own colours in the whole view
+OFF_TRUTH = LIMITS["off_truth"]  # of the view
+BEYOND_EVENT = LIMITS["beyond_event"]  # of what differs from the ground truth
+PROGRESS = LIMITS["progress"]  # of the event
 ENDPOINT = "D6_endpoint"  # WRBench's question whether the event's endpoint is shown
-COMPACT = 0.03  # largest blob that differs from the ground truth, of the view
+COMPACT = LIMITS["compact"]  # largest blob that differs from the ground truth, of the view
 
 
 def _judgeable(seen: Evidence) -> bool:

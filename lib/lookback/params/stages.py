@@ -199,8 +199,12 @@ class Agreement(Section):
 
 
 class Forensics(Section):
-    """Which cases are drawn."""
+    """How failures are decided, and which cases are drawn."""
 
+    # `demo`: the written rules, whose limits were chosen on the demo world; `real`: models fitted on labelled real clips.
+    # Empty: demo for a run that renders the demo world, else real
+    domain: Literal["", "demo", "real"] = ""
+    experimental: bool = False  # real: also name failures that were not seen to beat chance on real clips
     max_cases: int = Field(default=5, ge=0)  # timelines and case cards that are drawn
     frames_per_montage: int = Field(default=8, ge=3, le=24)
     plan: str = "params/agreement.yaml"  # says which metric is compared with which question to people

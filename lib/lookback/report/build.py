@@ -49,7 +49,12 @@ FORENSICS = (
     ("counts", "Failures by model and split (non-exclusive)", ["benchmark", "setting", "model_id"]),
     ("confusion", "Injected failures (severity 0.5 or more) against failures found", ["injected"]),
     ("scores", "Precision and recall by label; thresholds were chosen on these clips", ["label"]),
-    ("rules", "The rules", ["failure", "label", "when"]),
+    (
+        "validity",
+        "How far a finding can be trusted: precision and recall on the demo world and on labelled real clips (95 % intervals)",
+        ["failure", "demo_precision", "demo_recall", "real_precision", "real_recall", "real_state"],
+    ),
+    ("rules", "The rules", ["failure", "label", "domain", "when"]),
     ("cases", "Cases", ["kind", "benchmark", "setting", "clip_a", "model_a", "clip_b", "model_b", "axis", "other_axis", "words"]),
 )
 
@@ -230,7 +235,7 @@ class ReportBuilder(Report):
         section = Section(
             "forensics",
             "Failures found",
-            "Fourteen failures found by written rules in camera paths, masks and frames; cases to look at.",
+            "Fourteen kinds of failures, looked for in camera paths, masks and frames; cases to look at.",
         )
         for name, title, labels in FORENSICS:
             path = self.params.paths.tables / "forensics" / f"{name}.csv"

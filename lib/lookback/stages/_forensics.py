@@ -8,12 +8,15 @@ import pandas as pd
 
 from lookback.clips import KEYS
 from lookback.files import write_text
+from lookback.forensics.calibration import Calibration, Domain, calibration, figures
 from lookback.forensics.cases import mine_cases
 from lookback.forensics.collect import collect
 from lookback.forensics.drawing import draw
 from lookback.forensics.evidence import Evidence
-from lookback.forensics.rules import RULES, find_failures
+from lookback.forensics.features import features
+from lookback.forensics.rules import RULES, TITLES
 from lookback.forensics.score import confusion, counts, label_scores, with_truth
+from lookback.forensics.verdicts import Verdict, verdicts
 from lookback.params import RunParams
 from lookback.tables import csv_text, empty_table, read_table, write_table
 
@@ -21,15 +24,20 @@ READS = ("clips", "segments", "artifacts", "units", "gated", "judgements", "rati
 
 
 def forensics(params: RunParams) -> dict[str, pd.DataFrame]:
-    """Label every clip by the written rules, search for cases, draw both; writes `failures` and `tables/forensics/*.csv`."""
+    """Name the failures of every clip, search for cases, draw both; writes `failures` and `tables/forensics/*.csv`."""
     folder = params.paths.tables
     tables = {name: read_table(folder, name) for name in READS}
-    seen = collect(params, tables)
-    tables["failures"] = write_table(folder, "failures", _failures(seen))
+    table = calibration(domain_of(params))
+    seen = collect(params, tables, over_time=table.domain == "real")  # the written rules do not read the curves
+    said = [(clip, verdicts(clip, table, params.forensics.experimental)) for clip in seen]
+    tables["failures"] = write_table(folder, "failures", _failures(said, table))
     cases = mine_cases(tables, params.forensics.plan)
     written = {
-        "rules": pd.DataFrame([{"failure": rule.title, "label": rule.label, "when": rule.when} for rule in RULES]),
+        "rules": rules_table(table),
+        "validity": figures().assign(label=lambda frame: frame["label"].map(TITLES)).rename(columns={"label": "failure"}),
         "counts": counts(tables["failures"], tables["clips"]),
+        "abstentions": _abstentions(said, table),
+        "features": pd.DataFrame([{**dict(zip(KEYS, clip.clip.key, strict=True)), **features(clip).values} for clip in seen]),
         "cases": cases,
     }
     written |= trial_tables(tables["failures"], tables["truth"])
@@ -40,16 +48,55 @@ def forensics(params: RunParams) -> dict[str, pd.DataFrame]:
     return {"failures": tables["failures"], **written}
 
 
+def domain_of(params: RunParams) -> Domain:
+    """The domain that the parameters name; without a name, demo for a run that renders the demo world, else real."""
+    return params.forensics.domain or ("demo" if params.curation.world is not None else "real")
+
+
+def rules_table(table: Calibration) -> pd.DataFrame:
+    """How each label is decided in this domain, in words."""
+    rows = []
+    for rule in RULES:
+        label = table.labels[rule.label]
+        how = rule.when if label.by == "rule" else f"{label.why}: {label.model.formula()}" if label.model is not None else label.why
+        rows.append({"failure": rule.title, "label": rule.label, "domain": table.domain, "when": how})
+    return pd.DataFrame(rows)
+
+
 def trial_tables(failures: pd.DataFrame, truth: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Compare the rules with the demo world's truth. Tables without rows are left out: no truth, or no injected failure."""
     clips = with_truth(failures, truth)
     return {name: frame for name, frame in (("confusion", confusion(clips)), ("scores", label_scores(clips))) if len(frame)}
 
 
-def _failures(seen: list[Evidence]) -> pd.DataFrame:
-    rows: list[dict[str, Any]] = []
-    for clip in seen:
-        for rule, found in find_failures(clip):
-            rows.append({**dict(zip(KEYS, clip.clip.key, strict=True)), "rule": rule.when, **found.__dict__})
+def _failures(said: list[tuple[Evidence, list[Verdict]]], table: Calibration) -> pd.DataFrame:
+    when = dict(zip(*(rules_table(table)[name] for name in ("label", "when")), strict=True))
+    rows: list[dict[str, Any]] = [
+        {**_keys(clip), "rule": f"{table.domain}: {when[verdict.rule.label]}", **verdict.finding.__dict__}
+        for clip, all_of_it in said
+        for verdict in all_of_it
+        if verdict.finding is not None
+    ]
     columns = list(empty_table("failures").columns)
     return pd.DataFrame(rows)[columns] if rows else empty_table("failures")
+
+
+def _abstentions(said: list[tuple[Evidence, list[Verdict]]], table: Calibration) -> pd.DataFrame:
+    """The labels about which nothing is said, with the reason."""
+    rows = [
+        {
+            **_keys(clip),
+            "label": one.rule.label,
+            "domain": table.domain,
+            "reason": str(one.abstained.reason),
+            "words": one.abstained.words,
+        }
+        for clip, all_of_it in said
+        for one in all_of_it
+        if one.abstained is not None
+    ]
+    return pd.DataFrame(rows, columns=[*KEYS, "label", "domain", "reason", "words"])
+
+
+def _keys(seen: Evidence) -> dict[str, str]:
+    return dict(zip(KEYS, seen.clip.key, strict=True))

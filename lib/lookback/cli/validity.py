@@ -1,0 +1,28 @@
+"""`lookback validity`: verdicts against labels, on labelled real clips and on the demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lookback.errors import UsageError
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(validity)
+
+
+def validity(
+    clips: Annotated[str, typer.Option(help="The folder of the labelled clips; ../shared/clips when left out.")] = "",
+    workers: Annotated[int, typer.Option(min=1, help="Processes that extract and compare frames.")] = 2,
+) -> None:
+    """Compare the verdicts and the geometric judge with labelled real clips (cross-validated by scene) and with the demo."""
+    from lookback.validity.dataset import clips_folder
+    from lookback.validity.report import as_text
+    from lookback.validity.report import validity as compared
+
+    if clips and not Path(clips).is_dir():
+        raise UsageError(f"--clips {clips} is not a folder; give the folder that holds labels.csv")
+    print(as_text(*compared(Path(clips).absolute() if clips else clips_folder(), workers)))
