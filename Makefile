@@ -58,4 +58,4 @@ readme: $(READY) ## Record what bench, report and test measured, and fill the fi
 	@$(BIN)python bench/readme.py
 
 validity: $(READY) ## Compare the verdicts with labelled real clips (../shared/clips, where present) and the demo
-	@$(LOOKBACK) validity
+	@$(BIN)lookback validity

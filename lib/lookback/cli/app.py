@@ -29,5 +29,19 @@ app = typer.Typer(
     rich_markup_mode=None,
     cls=GroupedHelp,
 )
-for commands in (init, inventory, evaluate, watch, conditions, construct, report, study, pages, models, selfcheck, parity, validity):
+for commands in (
+    init,
+    inventory,
+    evaluate,
+    watch,
+    conditions,
+    construct,
+    report,
+    study,
+    pages,
+    models,
+    selfcheck,
+    parity,
+    validity,
+):
     commands.register(app)
