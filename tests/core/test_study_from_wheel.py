@@ -11,8 +11,9 @@ from lookback.paths import project_root
 
 pytestmark = pytest.mark.slow
 SHIPPED = {"notebooks": "*.ipynb", "params": "*.yaml"}
-# one task and two models of every dataset, few metrics: every stage runs, and takes seconds
+# one task and two models of every dataset, few metrics, and no worker process has to start: every stage runs, and takes seconds
 SMALL = (
+    "workers=1",
     "curation.world.scale=0.02", "curation.world.width=96", "curation.world.height=64", "audit.enabled=false",
     "scoring.compare_variants=false", "scoring.resamples=100", "scoring.metrics=[memobench.psnr,wrbench.cam_prec]",
 )  # fmt: skip
