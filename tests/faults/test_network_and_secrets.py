@@ -55,8 +55,9 @@ def test_the_watch_would_notice_a_connection():
 
 
 def test_every_page_that_make_opens_binds_to_loopback():
-    page = re.compile(r"\$\(BIN\)/(voila|jupyter (lab|notebook|server)) ")
-    lines = [line for line in (project_root() / "Makefile").read_text().splitlines() if page.search(line)]
+    page = re.compile(r"\$\(BIN\)(voila|jupyter (lab|notebook|server)) ")
+    makefiles = (project_root() / name for name in ("Makefile", "lib/lookback/project/Makefile"))
+    lines = [line for file in makefiles for line in file.read_text().splitlines() if page.search(line)]
     assert len(lines) >= 1
     assert all(re.search(r"ip=127\.0\.0\.1\b", line) for line in lines)
     assert serving.IP == "127.0.0.1", "the inspector and the desk"
