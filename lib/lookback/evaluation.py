@@ -22,7 +22,7 @@ from lookback import api, stages
 from lookback.clips import KEYS
 from lookback.errors import UsageError
 from lookback.layouts import read
-from lookback.layouts.confine import VIDEO_SUFFIXES, has_frames, is_video_file
+from lookback.layouts.confine import VIDEO_SUFFIXES, entries, has_frames, is_video_file
 from lookback.layouts.detection import FALLBACK
 from lookback.media import encode
 from lookback.params import RunParams
@@ -243,8 +243,10 @@ def write_frames(videos: object, folder: Path, fps: float) -> None:
 
 
 def _is_clip(path: Path) -> bool:
-    """A video file, or a folder that holds the frames of one."""
-    return is_video_file(path) if path.is_file() else has_frames(path) and not any(map(is_video_file, path.iterdir()))
+    """A video file, or a folder that holds the frames of one and nothing else."""
+    if path.is_file():
+        return is_video_file(path)
+    return has_frames(path) and not any(entry.is_dir() or is_video_file(entry) for entry in entries(path))
 
 
 def _listed(paths: list[Path], benchmark: str | None) -> _Found:

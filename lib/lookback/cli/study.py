@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lookback.agreement.plan import Plan
 
 study = typer.Typer(
-    help="Plan a study of human votes.",
+    help="Plan a study of human votes: freeze a plan, compute its power.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

@@ -43,10 +43,10 @@ def accepts_tensors(function: Callable[P, T], twin: Callable[..., Any] | None = 
         if twin is not None:
             answer = twin(*args, **kwargs)
             if answer is not NotImplemented:
-                return answer  # type: ignore[no-any-return]
+                return answer
         plain = [as_array(value) for value in args]
         named = {name: as_array(value) for name, value in kwargs.items()}
-        return _like(function(*plain, **named), tensors)  # type: ignore[arg-type,no-any-return]
+        return _like(function(*plain, **named), tensors)  # type: ignore[arg-type]
 
     return called
 
