@@ -48,10 +48,10 @@ def records() -> dict[str, Values]:
 
 def collected(outputs: Path) -> Iterator[tuple[str, Values]]:
     """Name and record of everything that lies in outputs/ now."""
-    for name, file in (("bench", "ratios"), ("race", "race")):
+    for name, file, command in (("bench", "ratios", "`make bench`"), ("race", "race", "`python bench/race.py`")):
         if (measured := outputs / f"{file}.json").is_file():
             read = json.loads(measured.read_text(encoding="utf-8"))
-            yield name, {**read, **_origin(measured, "`make bench`", read)}
+            yield name, {**read, **_origin(measured, command, read)}
     for name, (run, command) in FORENSICS.items():
         if (scores := outputs / run / "tables" / "forensics" / "scores.csv").is_file():
             provenance = json.loads((outputs / run / "provenance.json").read_text(encoding="utf-8"))

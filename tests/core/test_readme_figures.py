@@ -55,3 +55,13 @@ def test_what_commands_left_in_outputs_is_recorded_with_their_machine(tmp_path):
     }  # fmt: skip
     assert "9 tests, 1 failed, 2 skipped" in readme.SENTENCES["tests"](found["tests"])
     assert "| (c) two workers | 1.50 | at least 1.7 |" in readme.SENTENCES["bench"](found["bench"])
+
+
+def test_the_race_is_told_with_both_clocks_the_decode_limit_and_the_load(tmp_path):
+    row = {"what": "psnr", "clips": 8, "ours": [10.0, 15.0], "theirs": [45.0, 60.0], "decoding": [5.0, 6.0]}
+    row |= {"times faster": [4.5, 4.0], "times decoding": [2.0, 2.5], "differences": {"PSNR": 0.0}}
+    found = {"rows": [row], "notes": ["mind: left out"], "load": [1.5, 0.2], "cores": 2, "machine": "an abacus", "git": "abc"}
+    (tmp_path / "race.json").write_text(json.dumps(found))
+    told = readme.SENTENCES["race"](dict(readme.collected(tmp_path))["race"])
+    assert "| psnr | 8 | 10.0 s (15.0 s) | 45.0 s (60.0 s) | 4.5 (4.0) | 5.0 s (6.0 s) | 2.0 (2.5) |" in told
+    assert "on an abacus" in told and "load 0.2 to 1.5 on 2 cores" in told and "mind: left out" in told

@@ -16,7 +16,7 @@ from lookback.benchmarks.wrbench.report import further_tables
 from lookback.clips import KEYS
 from lookback.demo.audit.reading import finding
 from lookback.params.load import validate
-from lookback.report.behind import _worst, answers_behind, worst_frames
+from lookback.report.behind import answers_behind, worst_frames, worst_units
 from lookback.report.compare import rank_changes
 from lookback.report.findings import findings
 from lookback.report.paper import PaperData
@@ -120,9 +120,11 @@ def unit(clip: str, name: str, frame: int, value: float, metric: str = "mind.lcm
 
 
 def test_worst_units_of_a_distance_are_the_largest():
-    units = pd.DataFrame([unit("c", f"f{k}", k, value) for k, value in enumerate((0.1, 0.9, 0.5, 0.2))])
-    assert next(_worst(units, "mind.lcm", "mse")) == "f1: 0.9"
-    assert next(_worst(units, "mind.lcm", "ssim")) == "f0: 0.1"
+    values = list(enumerate((0.1, 0.9, 0.5, 0.2)))
+    units = pd.DataFrame([unit("c", f"f{k}", k, value, phase=phase) for phase in ("mse", "ssim") for k, value in values])
+    found, key = worst_units(units), ("wrbench", "demo", "m", "c")
+    assert found[key, "mind.lcm", "mse"] == "f1: 0.9, f2: 0.5, f3: 0.2"
+    assert found[key, "mind.lcm", "ssim"] == "f0: 0.1, f3: 0.2, f2: 0.5"
 
 
 def test_the_inspector_opens_at_the_worst_unit():

@@ -115,7 +115,8 @@ def mean_inside(image: NDArray[np.float32], margin: int) -> float:
     """Mean of an image without `margin` pixels at each side."""
     height, width = image.shape[:2]
     inner = image[margin : height - margin, margin : width - margin]
-    return float(sum(cv2.sumElems(inner))) / inner.size
+    # numpy's sum does not depend on how many threads there are; OpenCV's differs in the last bit
+    return float(inner.sum(dtype=np.float64)) / inner.size
 
 
 def ssim_map(a: Array, b: Array, data_range: float) -> NDArray[np.float32]:

@@ -107,4 +107,5 @@ def load(path: Path) -> EfficientNetLite0:
             if hasattr(part, convolution):
                 setattr(part, convolution, fuse_conv_bn_eval(getattr(part, convolution), getattr(part, norm)))
                 setattr(part, norm, nn.Identity())
-    return network.to(memory_format=torch.channels_last)
+    network.to(memory_format=torch.channels_last)  # type: ignore[call-overload] # torch does not declare it
+    return network

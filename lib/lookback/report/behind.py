@@ -82,11 +82,11 @@ def _strips(clips: list[Clip], moments: int) -> dict[Key, str]:
 
 def _told(clips: list[Clip], items: pd.DataFrame, units: pd.DataFrame, judgements: pd.DataFrame) -> dict[Key, str]:
     """The scores, their worst units and the judges' answers of each clip, in HTML."""
-    keys = {clip.key for clip in clips}
+    keys: set[Key] = {clip.key for clip in clips}
     items, units, judgements = (_of_clips(frame, keys) for frame in (items, units, judgements))
     scores, answers = (dict(list(frame.groupby(KEYS))) for frame in (items, judgements))
     worst = worst_units(units)
-    found = {}
+    found: dict[Key, str] = {}
     for key in keys:
         own = scores.get(key, items.head(0))
         found[key] = _scores(own, key, worst) + _answers(own, answers.get(key, judgements.head(0)))
