@@ -15,9 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 import lookback
+import numpy as np
 from lookback.artifacts import Masks
 from lookback.backends.base import BackendOptions
 from lookback.camera.intent import parse
@@ -73,7 +72,9 @@ def box_overlap(one: np.ndarray, other: np.ndarray) -> float:
     return float(inside / ((one[2:] - one[:2]).prod() + (other[2:] - other[:2]).prod() - inside))
 
 
-def follow(backend: str, clip: Clip, info: VideoInfo, batches: Iterator[tuple[np.ndarray, np.ndarray]]) -> tuple[Masks | None, float]:
+def follow(
+    backend: str, clip: Clip, info: VideoInfo, batches: Iterator[tuple[np.ndarray, np.ndarray]]
+) -> tuple[Masks | None, float]:
     """The masks of a clip, or None when the backend refuses, and the CPU seconds without decoding."""
     job, spent = BACKENDS.get(f"masks={backend}").build(BackendOptions()).start(clip, info, {}), 0.0
     for indices, frames in batches:
@@ -109,7 +110,9 @@ def real(folder: Path, backend: str, only: list[str]) -> Tally:
             x, y, w, h = (float(anchors[name][key]) for key in ("centre_x", "centre_y", "width", "height"))
             box = np.array([x - w / 2, y - h / 2, x + w / 2, y + h / 2]) * size
             frames = reader.read(np.arange(info.n_frames))
-            batches = ((np.arange(start, min(start + 16, len(frames))), frames[start : start + 16]) for start in range(0, len(frames), 16))
+            batches = (
+                (np.arange(start, min(start + 16, len(frames))), frames[start : start + 16]) for start in range(0, len(frames), 16)
+            )
             masks, spent = follow(backend, anchored(name, str(videos[name]), box), info, batches)
         tally.seconds.append(spent)
         said = []

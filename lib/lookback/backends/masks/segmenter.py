@@ -41,13 +41,18 @@ class Segmenter:
     def __init__(self, path: Path, device: str = "cpu"):
         self.network = _network(path, device)
 
-    def in_boxes(self, frame: np.ndarray, boxes: np.ndarray, size: tuple[int, int]) -> list[Cut]:
-        """The object in each box (k,4), in pixels of the frame; the masks have (height, width) `size`. One crop holds all boxes."""
+    def in_boxes(self, frame: np.ndarray, boxes: np.ndarray, size: tuple[int, int], points: np.ndarray | None = None) -> list[Cut]:
+        """The object in each box (k,4), in pixels of the frame; the masks have (height, width) `size`. One crop holds all boxes.
+
+        A point (k,2) inside each box says which part belongs to the object; the surest of three masks then counts.
+        """
         x0, y0, x1, y1 = _crop(frame.shape, boxes)
         picture = self.network.encode(np.ascontiguousarray(frame[y0:y1, x0:x1]), SIDE)
-        logits, scores = self.network.masks(picture, boxes=boxes - np.tile([x0, y0], 2))
+        inside = None if points is None else points - [x0, y0]
+        logits, scores = self.network.masks(picture, boxes - np.tile([x0, y0], 2), inside, several=points is not None)
+        best = scores.argmax(1)
         cuts = []
-        for logit, score in zip(logits[:, 0], scores[:, 0], strict=True):
+        for logit, score in zip(logits[np.arange(len(best)), best], scores.max(1), strict=True):
             whole = np.full(frame.shape[:2], -1.0, np.float32)
             whole[y0:y1, x0:x1] = cv2.resize(logit, (x1 - x0, y1 - y0), interpolation=cv2.INTER_LINEAR)
             mask = cv2.resize(whole.clip(-1, 1), size[::-1], interpolation=cv2.INTER_AREA) > 0
@@ -65,10 +70,11 @@ class Segmenter:
         ]
 
 
-def objects(segmenter: Segmenter, frame: np.ndarray, size: tuple[int, int]) -> list[Cut]:
+def objects(segmenter: Segmenter, frame: np.ndarray, size: tuple[int, int], grid: tuple[int, int] = GRID) -> list[Cut]:
     """Different objects of a frame, the surest first."""
     height, width = frame.shape[:2]
-    y, x = np.meshgrid((np.arange(GRID[0]) + 0.5) / GRID[0] * height, (np.arange(GRID[1]) + 0.5) / GRID[1] * width, indexing="ij")
+    down, across = ((np.arange(count) + 0.5) / count for count in grid)
+    y, x = np.meshgrid(down * height, across * width, indexing="ij")
     cuts = segmenter.at_points(frame, np.stack([x.ravel(), y.ravel()], 1), size)
     kept: list[Cut] = []
     for cut in sorted(cuts, key=lambda cut: -cut.score):
