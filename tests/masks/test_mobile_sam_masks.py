@@ -51,7 +51,7 @@ def test_a_box_cuts_out_the_portrait() -> None:
     """The astronaut fills most of the box; the flag and the shuttle behind are left out."""
     picture = skimage.data.astronaut()
     cut = Segmenter(locate("mobile-sam")).in_boxes(picture, np.array([[20.0, 5.0, 440.0, 511.0]]), (128, 128))[0]
-    assert cut.mask[20, 55] and cut.mask[110, 60]  # the face and the suit
+    assert cut.mask[25, 55] and cut.mask[80, 30]  # the face and the suit
     assert not cut.mask[20, 5] and not cut.mask[30, 120]  # the flag and the wall
     assert 0.25 < cut.mask.mean() < 0.65
 
@@ -78,7 +78,7 @@ def test_a_subject_that_vanishes_is_never_in_view_again(backend: MobileSamMasks)
 class _Segmenter:
     """Cuts out exactly what it is asked for."""
 
-    def in_boxes(self, frame: np.ndarray, boxes: np.ndarray, size: tuple[int, int]) -> list[Cut]:
+    def in_boxes(self, frame: np.ndarray, boxes: np.ndarray, size: tuple[int, int], points: object = None) -> list[Cut]:
         mask = np.zeros(size, bool)
         x0, y0, x1, y1 = np.rint(boxes[0] * np.tile([size[1] / frame.shape[1], size[0] / frame.shape[0]], 2)).astype(int)
         mask[y0:y1, x0:x1] = True

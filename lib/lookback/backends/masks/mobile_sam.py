@@ -134,7 +134,7 @@ class IdentityTracker(ObjectTracker):
         if frame.row < self.key_row + (CLOSEST_KEYS if confidence < SHAKY else self.stride):
             return mask, confidence
         self.key_row = frame.row
-        cut = self._cut(self._prompt(mask))
+        cut = self._cut(self._prompt(mask), mask)
         agrees = overlap(cut.mask, mask)
         if agrees >= FOLLOWED:
             mask, self.cut = cut.mask, BandCut(self.seed)
@@ -156,7 +156,7 @@ class IdentityTracker(ObjectTracker):
         self.doubt = LOST
         if self.rescues_left:
             self.rescues_left -= 1
-            cut = self._cut(self._prompt(self.mask))
+            cut = self._cut(self._prompt(self.mask), self.mask)
             if cut.mask.any() and overlap(cut.mask, self.mask) > 0:
                 return self._accept(frame, cut.mask, 1.0, cut, SAME_PLACE)
         return np.zeros(self.rows.size, bool), 0.0
@@ -169,7 +169,7 @@ class IdentityTracker(ObjectTracker):
         if not mask.any():
             return self._searched(frame)
         self.next_check = frame.row + CLOSEST_KEYS
-        cut = self._cut(self._prompt(mask))
+        cut = self._cut(self._prompt(mask), mask)
         if overlap(cut.mask, mask) >= FOUND:
             mask = cut.mask
         return self._accept(frame, mask, confidence, cut, SAME if self.by_colours else SAME_PLACE)
@@ -194,20 +194,20 @@ class IdentityTracker(ObjectTracker):
         return self._accept(frame, best.mask, 1.0, best, SAME)
 
     def _accept(self, frame: Frame, mask: np.ndarray, confidence: float, cut: Cut, least: float) -> tuple[np.ndarray, float]:
-        evidence, look = self._evidence(mask)
+        evidence, _ = self._evidence(mask)
         self.rows.identity[frame.row] = evidence
         if evidence < least:
             self.doubt = NOT_IDENTIFIED if evidence >= STILL else self.doubt
             return np.zeros_like(mask), 0.0
         self.doubt = ""
         self.cut, self.key_row, self.sure_row = BandCut(self.seed), frame.row, frame.row
-        if look is not None and not self._at_border(mask):
-            self.looks = [self.looks[0], look]
         return mask, min(max(confidence, 0.5), self._confidence(evidence, cut))
 
-    def _cut(self, box: np.ndarray) -> Cut:
+    def _cut(self, box: np.ndarray, mask: np.ndarray | None = None) -> Cut:
+        """The network's mask for a box, and for the innermost point of a followed mask."""
         self.calls += 1
-        return self.segmenter.in_boxes(self.full, box[None], self.rows.size)[0]
+        point = None if mask is None else _deepest(mask)[None] * self.rows.scale[:2]
+        return self.segmenter.in_boxes(self.full, box[None], self.rows.size, point)[0]
 
     def _prompt(self, mask: np.ndarray) -> np.ndarray:
         """The box around a small mask, a little larger, in pixels of the video."""
@@ -241,6 +241,14 @@ class IdentityTracker(ObjectTracker):
         leaving = self._at_border(self.mask)
         self.doubt = "" if leaving else self.doubt
         return leaving
+
+
+def _deepest(mask: np.ndarray) -> np.ndarray:
+    """The point (x, y) of a mask that is farthest from its outline."""
+    inside = cv2.copyMakeBorder(mask.astype(np.uint8), 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=0)
+    depth = cv2.distanceTransform(inside, cv2.DIST_L2, 3)[1:-1, 1:-1]
+    y, x = np.unravel_index(int(np.argmax(depth)), depth.shape)
+    return np.array([x + 0.5, y + 0.5])
 
 
 def evidence(one: Look, other: Look) -> float:
