@@ -43,6 +43,7 @@ LEAST_OF_BOX = 0.1  # share of the prompt's box that a mask must fill
 SAME = 0.6  # evidence needed for something that was found anywhere in the picture
 SAME_PLACE = 0.5  # and for something at the place, or with the features, of the object
 STILL = 0.4  # and while the object is followed
+UNSURE = 0.1  # a find that lacks at most this much evidence is in doubt; with less it is something else
 COLOUR_WEIGHT = 0.1
 SIZES = (0.1, 8.0)  # area of a find, as a factor of the object's
 SEARCH_GRID = (5, 8)  # points down and across
@@ -187,7 +188,7 @@ class IdentityTracker(ObjectTracker):
                 evidence, _ = self._evidence(cut.mask)
                 if evidence > most:
                     best, most = cut, evidence
-        if best is None or most < STILL:
+        if best is None or most < SAME_PLACE:
             self.doubt = ""
             return nothing, 0.0
         self.by_colours, self.entering, self.found_score = False, None, 1.0
@@ -197,7 +198,7 @@ class IdentityTracker(ObjectTracker):
         evidence, _ = self._evidence(mask)
         self.rows.identity[frame.row] = evidence
         if evidence < least:
-            self.doubt = NOT_IDENTIFIED if evidence >= STILL else self.doubt
+            self.doubt = NOT_IDENTIFIED if evidence >= least - UNSURE else self.doubt
             return np.zeros_like(mask), 0.0
         self.doubt = ""
         self.cut, self.key_row, self.sure_row = BandCut(self.seed), frame.row, frame.row
