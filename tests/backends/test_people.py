@@ -12,8 +12,9 @@ import tiny_checkpoints
 from conftest import clip, options, run_job, video_info
 from lookback.artifacts import FaceTracks
 from lookback.artifacts.masks import working_size
-from lookback.backends.people import WORKING_SIDE, FaceGrabCut, Sam2People, body_boxes
+from lookback.backends.people import WORKING_SIDE, FaceGrabCut, MobileSamPeople, Sam2People, body_boxes
 from lookback.errors import NotScorable, Reason
+from lookback.weights import present
 
 FACE = np.array([150.0, 40.0, 182.0, 80.0])
 
@@ -75,6 +76,17 @@ def test_two_people_do_not_share_pixels_of_their_faces():
     masks = entry.all()
     assert not masks[0, 45:75, 215:240].any() and masks[1, 45:75, 215:240].mean() > 0.8
     assert entry.track.tolist() == [0, 1]
+
+
+@pytest.mark.skipif(not present("mobile-sam"), reason="MobileSAM's weights are not in the cache; run: python -m lookback.weights")
+def test_mobile_sam_cuts_out_the_portrait_and_not_its_surroundings(astronaut: np.ndarray):
+    face = np.array([175.0, 70.0, 265.0, 180.0])
+    job = MobileSamPeople(options()).start(clip(), video_info(astronaut[None]), faces([face], [0], [0]))
+    entry = run_job(job, astronaut[None])
+    mask = cv2.resize(entry.all()[0].astype(np.uint8), (512, 512), interpolation=cv2.INTER_NEAREST).astype(bool)
+    assert mask[110, 220] and mask[300, 120] and mask[40, 220]  # face, suit and hair
+    assert not mask[60, 30] and not mask[100, 410] and not mask[20, 330]  # flag, shuttle and wall
+    assert 0.3 < entry.area[0] < 0.6 and entry.facts["n_people"] == 1
 
 
 def test_large_frames_are_stored_at_the_working_size_with_boxes_in_video_pixels():

@@ -14,7 +14,7 @@ from lookback.camera import from_yaw_pitch_roll
 from lookback.clips import Clip
 from lookback.demo.accuracy import mask_errors, pose_errors
 from lookback.extraction.figures import (
-    STATE_COLOURS,
+    STATES,
     coverage_table,
     mask_strip_figure,
     paths_figure,
@@ -99,6 +99,6 @@ def test_the_strip_outlines_the_mask_in_the_colour_of_its_state(masks: np.ndarra
     clip = Clip(benchmark="folder", setting="", model_id="m", clip_id="c", video=str(tmp_path / "v.mkv"))
     figure, caption = mask_strip_figure(clip, mask_entry(masks, [1, 1, 0, 0, 3, 3]), n=3)
     first, away = (figure.axes[k].images[0].get_array() for k in (0, 1))
-    assert np.allclose(first[4, 12], np.round(np.array(to_rgb(STATE_COLOURS[1])) * 255)) and (first[0, 0] == 90).all()
+    assert np.allclose(first[4, 12], np.round(np.array(to_rgb(STATES[1][1])) * 255)) and (first[0, 0] == 90).all()
     assert (away == 90).all() and "out of view in 2 of 6 frames" in caption
     plt.close(figure)

@@ -17,8 +17,13 @@ from lookback.media import open_video, sample_uniform
 from lookback.paths import resolve
 
 LEAST_SPAN_DEG = 5.0
-STATES = ("out", "in view", "leaving", "returned")
-STATE_COLOURS = ("#d0d7de", PALETTE[2], PALETTE[1], PALETTE[0])
+STATES = {  # the state codes of the mask artifact
+    0: ("out", "#d0d7de"),
+    1: ("in view", PALETTE[2]),
+    2: ("leaving", PALETTE[1]),
+    3: ("returned", PALETTE[0]),
+    -1: ("not known", "#57606a"),
+}
 
 
 def coverage_table(artifacts: pd.DataFrame) -> pd.DataFrame:
@@ -66,18 +71,18 @@ def paths_figure(paths: list[tuple[Clip, PoseTrack]]) -> tuple[Figure, str]:
 
 
 def visibility_figure(rows: list[tuple[str, np.ndarray]]) -> tuple[Figure, str]:
-    """One strip per clip: when the subject is in view, leaving, out or returned."""
+    """One strip per clip: when the subject is in view, leaving, out, returned, or when that is not known."""
     with style():
         figure, axes = plt.subplots(figsize=(9, 0.3 * len(rows) + 1.2), layout="constrained")
         for number, (_, state) in enumerate(rows):
-            for code, colour in enumerate(STATE_COLOURS):
+            for code, (_, colour) in STATES.items():
                 spans = _spans(state == code)
                 axes.broken_barh(spans, (number - 0.38, 0.76), facecolors=colour)
         axes.set_yticks(range(len(rows)), [name for name, _ in rows], fontsize=7.5)
         axes.invert_yaxis()
         axes.set_xlabel("frame")
-        handles = [plt.Rectangle((0, 0), 1, 1, color=colour) for colour in STATE_COLOURS]
-        figure.legend(handles, STATES, loc="outside upper right", ncols=4, fontsize=8)
+        handles = [plt.Rectangle((0, 0), 1, 1, color=colour) for _, colour in STATES.values()]
+        figure.legend(handles, [name for name, _ in STATES.values()], loc="outside upper right", ncols=5, fontsize=8)
     return figure, f"Visibility of the subject in {len(rows)} clips, as the mask backend sees it."
 
 
@@ -92,11 +97,11 @@ def mask_strip_figure(clip: Clip, masks: Masks, n: int = 8) -> tuple[Figure, str
         grid = figure.add_gridspec(2, len(rows), height_ratios=[5, 1])
         for column, (row, picture) in enumerate(zip(rows, pictures, strict=True)):
             axes = figure.add_subplot(grid[0, column])
-            axes.imshow(_outlined(picture, masks.resized(int(row), picture.shape[:2]), STATE_COLOURS[state[row]]))
-            axes.set_title(f"frame {frames[row]}: {STATES[state[row]]}", fontsize=7.5)
+            axes.imshow(_outlined(picture, masks.resized(int(row), picture.shape[:2]), STATES[state[row]][1]))
+            axes.set_title(f"frame {frames[row]}: {STATES[state[row]][0]}", fontsize=7.5)
             axes.axis("off")
         timeline = figure.add_subplot(grid[1, :])
-        for code, colour in enumerate(STATE_COLOURS):
+        for code, (_, colour) in STATES.items():
             timeline.broken_barh(_spans(state == code), (0, 1), facecolors=colour)
         timeline.set(xlim=(0, len(frames)), yticks=[], xlabel="frame")
     away = int((state == 0).sum())

@@ -1,7 +1,7 @@
 // Curves on one time axis: one band per curve with its own range, phases shaded, the subject's visibility below, a cursor.
 const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#8a5a00", "#2b6cb0", "#7a3e9d", "#444444"];
 const PHASES = { V: ["rgba(0,158,115,.14)", "V visible"], D: ["rgba(90,90,90,.18)", "D disappeared"], R: ["rgba(0,114,178,.14)", "R reappeared"] };
-const STATES = [["#c3c9d0", "out of view"], ["#009E73", "in view"], ["#E69F00", "leaving or at the border"], ["#0072B2", "returned"]];
+const STATES = { 0: ["#c3c9d0", "out of view"], 1: ["#009E73", "in view"], 2: ["#E69F00", "leaving or at the border"], 3: ["#0072B2", "returned"], "-1": ["#57606a", "not known"] };
 const LEFT = 64, RIGHT = 14, TOP = 20, BAND = 62, GAP = 20, STRIP = 10, AXIS = 22;
 
 class Chart {

@@ -12,7 +12,7 @@ from lookback.backends.features.crops import cut_out
 from lookback.backends.features.encoders import LITE, LiteEncoder
 from lookback.backends.masks.classical.colours import colour_index, histogram
 
-MIN_PIXELS = 30  # of a mask at the size of the frame; with less nothing can be said
+MIN_PIXELS = 30  # of the frame; with less nothing can be said
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Identity:
         self.encoder = _encoder(path, device)
         self.device = device
 
-    def look(self, frame: np.ndarray, mask: np.ndarray) -> Look | None:
-        """The object under a mask (h,w) of a frame of the same size; None when too little of it is seen."""
+    def look(self, frame: np.ndarray, mask: np.ndarray, area: float) -> Look | None:
+        """The object under a mask (h,w) of a part of a frame of the same size; None when too little of it is seen."""
         if mask.sum() < MIN_PIXELS:
             return None
         import torch
@@ -45,7 +45,7 @@ class Identity:
         shown = torch.nn.functional.max_pool2d(torch.from_numpy(canvas[None, ..., 3]).float(), self.encoder.patch) > 0
         with torch.inference_mode():
             vector = self.encoder(pixels, shown.to(self.device))[0][0].cpu().numpy()
-        return Look(vector / max(float(np.linalg.norm(vector)), 1e-9), histogram(colour_index(frame), mask), float(mask.mean()))
+        return Look(vector / max(float(np.linalg.norm(vector)), 1e-9), histogram(colour_index(frame), mask), area)
 
 
 def alike(one: Look, other: Look) -> tuple[float, float]:

@@ -20,6 +20,7 @@ MODULES = ("torch", "transformers", "timm")
 SIDE = 512  # encoder pixels on the longer side of what is cut: a crop of the frame, or the frame for a grid of points
 AROUND = 0.75  # the crop reaches this share of the box's longer side beyond the box
 MIN_CROP = 96  # pixels
+BOX_WEIGHT = 0.5  # of how well a mask fills the prompt's box, beside the network's guess
 GRID = (7, 11)  # points down and across
 MIN_GUESS = 0.8  # the network's guess of the overlap
 SAME = 0.7  # overlap from which two masks show the same object
@@ -41,17 +42,25 @@ class Segmenter:
     def __init__(self, path: Path, device: str = "cpu"):
         self.network = _network(path, device)
 
-    def in_boxes(self, frame: np.ndarray, boxes: np.ndarray, size: tuple[int, int]) -> list[Cut]:
-        """The object in each box (k,4), in pixels of the frame; the masks have (height, width) `size`. One crop holds all boxes."""
+    def in_boxes(self, frame: np.ndarray, boxes: np.ndarray, size: tuple[int, int], points: np.ndarray | None = None) -> list[Cut]:
+        """The object in each box (k,4), in pixels of the frame; the masks have (height, width) `size`. One crop holds all boxes.
+
+        A point (k,2) inside each box lies on the object, by default the middle. A box alone often gives the background in it. Of
+        the network's three masks, the surest that fills the box counts.
+        """
         x0, y0, x1, y1 = _crop(frame.shape, boxes)
         picture = self.network.encode(np.ascontiguousarray(frame[y0:y1, x0:x1]), SIDE)
-        logits, scores = self.network.masks(picture, boxes=boxes - np.tile([x0, y0], 2))
+        inside = (boxes[:, :2] + boxes[:, 2:]) / 2 if points is None else points
+        shown = boxes - np.tile([x0, y0], 2)
+        logits, scores = self.network.masks(picture, shown, inside - [x0, y0], several=True)
         cuts = []
-        for logit, score in zip(logits[:, 0], scores[:, 0], strict=True):
+        for box, three, guess in zip(shown, logits, scores, strict=True):
+            fills = [_fills(logit > 0, box * logit.shape[1] / (x1 - x0)) for logit in three]
+            best = int(np.argmax(guess + BOX_WEIGHT * np.array(fills)))
             whole = np.full(frame.shape[:2], -1.0, np.float32)
-            whole[y0:y1, x0:x1] = cv2.resize(logit, (x1 - x0, y1 - y0), interpolation=cv2.INTER_LINEAR)
+            whole[y0:y1, x0:x1] = cv2.resize(three[best], (x1 - x0, y1 - y0), interpolation=cv2.INTER_LINEAR)
             mask = cv2.resize(whole.clip(-1, 1), size[::-1], interpolation=cv2.INTER_AREA) > 0
-            cuts.append(Cut(mask, float(np.clip(score, 0, 1))))
+            cuts.append(Cut(mask, float(np.clip(guess[best], 0, 1))))
         return cuts
 
     def at_points(self, frame: np.ndarray, points: np.ndarray, size: tuple[int, int]) -> list[Cut]:
@@ -65,10 +74,11 @@ class Segmenter:
         ]
 
 
-def objects(segmenter: Segmenter, frame: np.ndarray, size: tuple[int, int]) -> list[Cut]:
+def objects(segmenter: Segmenter, frame: np.ndarray, size: tuple[int, int], grid: tuple[int, int] = GRID) -> list[Cut]:
     """Different objects of a frame, the surest first."""
     height, width = frame.shape[:2]
-    y, x = np.meshgrid((np.arange(GRID[0]) + 0.5) / GRID[0] * height, (np.arange(GRID[1]) + 0.5) / GRID[1] * width, indexing="ij")
+    down, across = ((np.arange(count) + 0.5) / count for count in grid)
+    y, x = np.meshgrid(down * height, across * width, indexing="ij")
     cuts = segmenter.at_points(frame, np.stack([x.ravel(), y.ravel()], 1), size)
     kept: list[Cut] = []
     for cut in sorted(cuts, key=lambda cut: -cut.score):
@@ -79,6 +89,16 @@ def objects(segmenter: Segmenter, frame: np.ndarray, size: tuple[int, int]) -> l
         if cut.mask.sum() >= COMPACT * box_area and all(overlap(cut.mask, other.mask) < SAME for other in kept):
             kept.append(cut)
     return kept
+
+
+def _fills(mask: np.ndarray, box: np.ndarray) -> float:
+    """Intersection over union of the box around a mask and the prompt's box."""
+    around = bounds(mask)
+    if around is None:
+        return 0.0
+    found = np.array(around, np.float64)
+    both = np.clip(np.minimum(found[2:], box[2:]) - np.maximum(found[:2], box[:2]), 0, None).prod()
+    return float(both / ((found[2:] - found[:2]).prod() + (box[2:] - box[:2]).prod() - both))
 
 
 def _crop(shape: tuple[int, ...], boxes: np.ndarray) -> tuple[int, int, int, int]:
