@@ -130,3 +130,9 @@ def test_a_path_without_a_picture_is_believed() -> None:
     moved[:, 2, 3] = np.linspace(0, 2, 81)
     stepped = camera_activity(moved, INTRINSICS, np.arange(81), np.ones(81, bool))
     assert stepped.moves == "clear" and stepped.turn_degrees < 1
+
+
+def test_a_subject_that_is_taken_along_is_not_the_first_view() -> None:
+    c2w, motion = turning(there_and_back(60))
+    activity = seen(c2w, motion, np.ones(81))  # its own features match in every frame
+    assert activity.departs > 0.9 and activity.returns > 0.9

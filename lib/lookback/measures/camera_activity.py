@@ -81,14 +81,11 @@ def camera_activity(
     Without them the path itself is the only evidence, and it is believed.
     """
     turn = turn_deg(c2w)
-    seen = np.full(len(c2w), np.nan) if first_view is None else np.asarray(first_view, np.float64)
-    if np.isfinite(seen).sum() < FEWEST_POSES:
-        seen = view_overlap(relative_to_first(c2w)[:, :3, :3], intrinsics, _size(intrinsics))
     travel = _path_travel(c2w, intrinsics, has_translation) if motion is None else picture_travel(motion)
     p_moves, p_clear = _above(travel, STILL), _above(travel, CLEAR)
-    departs, returns, back = _departure(seen)
-    back = back if returns * p_moves >= 0.5 else None
     unexplained = "" if motion is None else distrust(c2w, intrinsics, has_translation, motion)
+    departs, returns, back = _departure(_in_sight(c2w, intrinsics, first_view, believed=not unexplained))
+    back = back if returns * p_moves >= 0.5 else None
     moves: Moves = "clear" if p_clear >= 0.5 else "slight" if p_moves >= 0.5 else "none"
     return CameraActivity(
         moves,
@@ -211,6 +208,21 @@ def _size(intrinsics: NDArray[np.float64]) -> tuple[float, float]:
     """Width and height of the picture, whose middle is the principal point."""
     matrix = intrinsics.reshape(-1, 3, 3)[0]
     return 2 * float(matrix[0, 2]) + 1, 2 * float(matrix[1, 2]) + 1
+
+
+def _in_sight(
+    c2w: Poses, intrinsics: NDArray[np.float64], first_view: NDArray[np.floating] | None, believed: bool
+) -> NDArray[np.float64]:
+    """(N,) the share of the first picture in sight; NaN where unknown.
+
+    The smaller of what matching found and what the path says, where the path is believed: a subject that the camera takes along
+    matches itself while its place is out of sight, and a path does not know that a place has changed.
+    """
+    overlap = view_overlap(relative_to_first(c2w)[:, :3, :3], intrinsics, _size(intrinsics))
+    if first_view is None or np.isfinite(first_view).sum() < FEWEST_POSES:
+        return overlap
+    found = np.asarray(first_view, np.float64)
+    return np.minimum(found, overlap) if believed else found
 
 
 def _windows(motion: Motion, cells: NDArray[np.bool_]) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.bool_]]]:
