@@ -5,6 +5,8 @@ Poses are (N,4,4) camera-to-world in OpenCV axes; images uint8 or float in [0,1]
 
 from __future__ import annotations
 
+from lookback.benchmarks.folder.metrics.motion import lightness_jumps
+from lookback.benchmarks.folder.metrics.place import overlap_ssim
 from lookback.benchmarks.mbench.metrics.camera_interaction import camera_interaction, camera_interaction_cosine, twist_cosines
 from lookback.benchmarks.mbench.metrics.human_consistency import returning_cosines, tracks_consistency
 from lookback.benchmarks.mbench.metrics.object_geometry_consistency import masked_ssim_warp
@@ -49,6 +51,7 @@ from lookback.measures.frames import (
     phase_map,
 )
 from lookback.measures.geometry import depth_warp, fundamental_from_poses, homography_warp, match_sift
+from lookback.measures.revisits import compare_place, find_revisit, local_structure, same_place, view_overlap
 from lookback.measures.scores import m_score, trigger_scores, yes_probability
 
 __all__ = [
@@ -63,11 +66,13 @@ __all__ = [
     "camera_precision",
     "caption_segment_pairs",
     "centroid_consistency",
+    "compare_place",
     "depth_warp",
     "dimension_average",
     "dino_mse",
     "epipolar_error",
     "epipolar_score",
+    "find_revisit",
     "fold_pairs",
     "fundamental_from_poses",
     "geo3d",
@@ -83,12 +88,15 @@ __all__ = [
     "lcm",
     "lighting_deviation",
     "lighting_score",
+    "lightness_jumps",
+    "local_structure",
     "m_score",
     "masked_ssim_warp",
     "match_sift",
     "motion_smoothness",
     "object_identity",
     "object_reappearance",
+    "overlap_ssim",
     "passes_motion_gate",
     "phase_frames",
     "phase_map",
@@ -101,6 +109,7 @@ __all__ = [
     "reprojection_score",
     "returning_cosines",
     "rpe",
+    "same_place",
     "segment_cosines",
     "ssim",
     "state_progress",
@@ -112,6 +121,7 @@ __all__ = [
     "tracks_consistency",
     "trigger_scores",
     "twist_cosines",
+    "view_overlap",
     "visual",
     "visual_integrity",
     "visual_quality",
