@@ -7,15 +7,29 @@ from pathlib import Path
 import numpy as np
 import openpyxl
 import pytest
-from layout_data import FRAMES, SEGMENTS, action_json, frame_folder, mbench, read_lines, video, write_csv, write_json, write_lines
+from layout_data import (
+    FRAMES,
+    SEGMENTS,
+    action_json,
+    frame_folder,
+    frames,
+    mbench,
+    read_lines,
+    video,
+    write_csv,
+    write_json,
+    write_lines,
+)
 from lookback.benchmarks.mind.writer import colmap_images
 from lookback.benchmarks.wrbench.natural25 import read_natural25
 from lookback.benchmarks.wrbench.sidecar import to_sidecar
 from lookback.camera import compile as compile_request
 from lookback.camera import parse
 from lookback.curation.contract import validate
+from lookback.curation.inspection import ClipToInspect, inspect
 from lookback.errors import ContractError, UsageError
 from lookback.layouts import detect, read
+from lookback.media import encode
 from lookback.params.stages import Source
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "clips"
@@ -362,6 +376,28 @@ def test_anchors_beside_a_dataset_give_the_subjects_box(dataset):
     write_csv(root / "anchors.csv", ["clip_id", "centre_x", "centre_y", "width", "height"], [["Study_001", 30, 20, 12, 10]])
     boxes = {clip.clip_id: clip.object_anchor for clip in read(Source(root=str(root))).clips}
     assert boxes["Study_001"].centre_x == 30 and boxes["real_007"] is None
+
+
+def test_anchors_as_shares_serve_every_size_and_a_models_row_goes_first(tmp_path):
+    """One row in shares for all models, another for one model, and a model whose first frame lacks the subject."""
+    for model in ("small", "large", "other", "without"):
+        (tmp_path / model).mkdir()
+        pictures = frames().repeat(2, axis=1).repeat(2, axis=2) if model == "large" else frames()
+        encode(tmp_path / model / "room.mp4", pictures, 8)
+    columns = ["clip_id", "model_id", "centre_x", "centre_y", "width", "height"]
+    rows = [["room", "", 0.5, 0.25, 0.25, 0.5], ["room", "other", 32, 20, 10, 8], ["room", "without", "", "", "", ""]]
+    write_csv(tmp_path / "anchors.csv", columns, rows)
+    found = read(Source(root=str(tmp_path), layout="folder", pattern="{model}/{clip}.mp4")).clips
+    boxes = {clip.model_id: inspect(ClipToInspect(clip)).clip.object_anchor for clip in found}
+    assert (boxes["small"].centre_x, boxes["small"].height) == (32, 24)
+    assert (boxes["large"].centre_x, boxes["large"].height) == (64, 48)
+    assert boxes["other"].width == 10 and boxes["without"] is None
+
+
+def test_an_anchor_that_mixes_shares_and_pixels_is_refused(dataset):
+    root = dataset("memobench")
+    write_csv(root / "anchors.csv", ["clip_id", "centre_x", "centre_y", "width", "height"], [["Study_001", 30, 20, 0.2, 0.4]])
+    assert any("mixes shares" in violation.problem for violation in validate(Source(root=str(root))))
 
 
 def test_a_flat_name_is_split_at_its_ground_truth(tmp_path):

@@ -11,8 +11,14 @@ from numpy.typing import NDArray
 
 from lookback.artifacts.base import Array, Fact, FrameRows
 
-OUT, IN_VIEW, LEAVING, RETURNED = 0, 1, 2, 3
-STATES = {"0": "out", "1": "in_view", "2": "leaving (touches the border)", "3": "returned (whole in view after it was out)"}
+NOT_KNOWN, OUT, IN_VIEW, LEAVING, RETURNED = -1, 0, 1, 2, 3
+STATES = {
+    "-1": "not known (the fact `not_known` gives the reason)",
+    "0": "out",
+    "1": "in_view",
+    "2": "leaving (touches the border)",
+    "3": "returned (whole in view after it was out)",
+}
 PEOPLE_STATES = {
     code: STATES[code] for code in ("0", "1", "2")
 }  # people are found in each frame separately, so the state "returned" does not exist
@@ -54,8 +60,15 @@ class Masks(FrameRows):
     area: Annotated[NDArray[np.float32], Array("N", "share of the picture that the mask covers")]
     state: Annotated[NDArray[np.int8], Array("N", "visibility; the fact `states` explains the codes")]
     confidence: Annotated[NDArray[np.float32], Array("N", "from 0 to 1")]
+    identity: Annotated[
+        NDArray[np.float32] | None,
+        Array("N", "evidence from 0 to 1 that it is the same object as in the first frame; NaN in frames without a check"),
+    ] = None
     shape: Annotated[tuple[int, int, int], Fact("rows, and height and width of a mask")]
     states: Annotated[dict[str, str], Fact("what the codes of `state` mean")] = field(default_factory=lambda: dict(STATES))
+    not_known: Annotated[
+        dict[str, list[list[int]]], Fact("reason: [first frame, one past the last] of each run of frames with the state -1")
+    ] = field(default_factory=dict)
 
     def problem(self) -> str:
         rows, height, width = self.shape
@@ -70,7 +83,12 @@ class Masks(FrameRows):
     @property
     def in_view(self) -> NDArray[np.bool_]:
         """(N,) where the object is seen."""
-        return np.not_equal(self.state, OUT)
+        return np.greater(self.state, OUT)
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """(N,) where it is known whether the object is in view."""
+        return np.not_equal(self.state, NOT_KNOWN)
 
     def mask(self, row: int) -> NDArray[np.bool_]:
         """One row's mask at the working size."""

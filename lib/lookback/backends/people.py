@@ -1,6 +1,7 @@
 """The role `people`: a mask of every person whose face was found.
 
 - `sam2`: SAM 2 (`transformers`), the papers' model, prompted with the body box and the centre of the face.
+- `mobile-sam`: MobileSAM with the body box as prompt, embedded.
 - `face-grabcut`: GrabCut inside the body box below the face, embedded.
 """
 
@@ -16,7 +17,9 @@ import numpy as np
 
 from lookback.artifacts import Artifact, FaceTracks, People
 from lookback.artifacts.masks import IN_VIEW, LEAVING, OUT, bounds, pack_masks, working_size
-from lookback.backends.runtime import ConfiguredBackend, Options, TorchBackend
+from lookback.backends.masks.segmenter import MODULES, Segmenter
+from lookback.backends.masks.segmenter import WEIGHTS as MOBILE_SAM
+from lookback.backends.runtime import ConfiguredBackend, Options, TorchBackend, checkpoint, torch_device
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo
@@ -146,6 +149,36 @@ def _sam2_model(path: Path, device: str) -> tuple[Any, Any]:
 
     model: Any = Sam2Model.from_pretrained(path, local_files_only=True)
     return model.eval().requires_grad_(False).to(device), Sam2Processor.from_pretrained(path, local_files_only=True)
+
+
+@backend(
+    role="people",
+    name="mobile-sam",
+    title="MobileSAM with the body box and face as prompt (in place of SAM 2)",
+    embedded=True,
+    weights=(MOBILE_SAM,),
+)
+class MobileSamPeople(ConfiguredBackend):
+    """Needs the role `faces`. A person whose face is not seen has no mask."""
+
+    requires = ("faces",)
+    weights = (MOBILE_SAM,)
+    modules = MODULES
+
+    def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> _MobileSamJob:
+        segmenter = Segmenter(checkpoint(self.options, MOBILE_SAM), torch_device(self.options))
+        return _MobileSamJob(segmenter, found_faces(artifacts), info)
+
+
+class _MobileSamJob(PeopleJob):
+    def __init__(self, segmenter: Segmenter, faces: FaceTracks, info: VideoInfo):
+        super().__init__(faces, info, {"prompt": "body box and centre of the face", "method": "MobileSAM, best of three masks"})
+        self.segmenter = segmenter
+
+    def segment(self, frame: np.ndarray, faces: np.ndarray) -> np.ndarray:
+        boxes = body_boxes(faces, frame.shape[0], frame.shape[1])
+        cuts = self.segmenter.in_boxes(frame, boxes, self.size, points=(faces[:, :2] + faces[:, 2:]) / 2)
+        return np.stack([cut.mask for cut in cuts])
 
 
 @backend(

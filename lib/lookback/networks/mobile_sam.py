@@ -137,7 +137,7 @@ def renamed(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 def load_mobile_sam(path: Path, device: str = "cpu") -> MobileSam:
-    """The network with the published weights. Batch norms are folded into their convolutions, which is faster and changes nothing."""
+    """The network with the published weights. Batch norms are folded into their convolutions, which is faster."""
     network = MobileSam()
     network.load_state_dict(renamed(torch.load(path, map_location="cpu", weights_only=True)))
     _fold(network.encoder)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lookback.artifacts import Masks
-from lookback.artifacts.masks import IN_VIEW, LEAVING, OUT, RETURNED, bounds, pack_masks, working_size
+from lookback.artifacts.masks import IN_VIEW, LEAVING, NOT_KNOWN, OUT, RETURNED, bounds, pack_masks, working_size
 from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo
 
@@ -26,6 +26,8 @@ class MaskRows:
         self.area: list[float] = []
         self.sides: list[np.ndarray] = []  # whether the mask touches the left, top, right and bottom side of the picture
         self.confidence: list[float] = []
+        self.identity: dict[int, float] = {}  # row: evidence of a check
+        self.doubts: dict[int, str] = {}  # row without a mask: why it is not known whether the object is in view
 
     def __len__(self) -> int:
         return len(self.frame_index)
@@ -61,11 +63,32 @@ class MaskRows:
             packed=np.stack(self.packed),
             boxes=np.stack(self.boxes).astype(np.float32),
             area=area,
-            state=timeline(area > 0, np.stack(self.sides)),
+            state=np.where(self._doubtful(area), NOT_KNOWN, timeline(area > 0, np.stack(self.sides))).astype(np.int8),
             confidence=np.array(self.confidence, np.float32),
+            identity=self._identity(),
+            not_known=self._reasons(area),
             shape=(len(self), *self.size),
             facts=facts,
         )
+
+    def _doubtful(self, area: np.ndarray) -> np.ndarray:
+        return np.array([row in self.doubts and area[row] == 0 for row in range(len(self))])
+
+    def _identity(self) -> np.ndarray | None:
+        if not self.identity:
+            return None
+        return np.array([self.identity.get(row, np.nan) for row in range(len(self))], np.float32)
+
+    def _reasons(self, area: np.ndarray) -> dict[str, list[list[int]]]:
+        """The runs of frames of each reason."""
+        runs: dict[str, list[list[int]]] = {}
+        for row in np.flatnonzero(self._doubtful(area)):
+            frame, own = self.frame_index[row], runs.setdefault(self.doubts[int(row)], [])
+            if own and own[-1][1] == frame:
+                own[-1][1] = frame + 1
+            else:
+                own.append([frame, frame + 1])
+        return runs
 
 
 def timeline(seen: np.ndarray, sides: np.ndarray) -> np.ndarray:

@@ -15,16 +15,11 @@ import numpy as np
 from lookback.artifacts.masks import bounds, working_size
 from lookback.backends.masks.classical.colours import colour_index, histogram
 from lookback.backends.masks.classical.motion import background_motion, sources
-from lookback.backends.masks.segmenter import WEIGHTS, Cut, Segmenter, overlap
+from lookback.backends.masks.segmenter import WEIGHTS, Cut, Segmenter, objects
 from lookback.weights import locate
 
 WORKING_SIDE = 256
-GRID = (7, 11)  # points down and across
-MIN_GUESS = 0.8  # the network's guess of the overlap
-SAME = 0.7  # overlap from which two masks show the same object
-AREA = (0.004, 0.45)  # share of the picture
 USUAL_AREA = 0.06
-COMPACT = 0.35  # share of its box that an object fills
 RING = 9  # pixels around an object that are compared with it
 MOTION_PX = 1.0  # motion on its own, per frame at the working size, that counts fully
 PAIRS = 3  # frame pairs of the first second
@@ -51,7 +46,7 @@ def propose_subject(frames: np.ndarray, segmenter: Segmenter | None = None) -> P
     small = np.stack([cv2.resize(frame, size[::-1], interpolation=cv2.INTER_AREA) for frame in frames])
     moving = own_motion(small)
     index = colour_index(small[0])
-    proposals = [_rated(cut, index, moving) for cut in _objects(segmenter, frames[0], size)]
+    proposals = [_rated(cut, index, moving) for cut in objects(segmenter, frames[0], size)]
     best = max(proposals, key=lambda proposal: proposal.score, default=None)
     return best if best is not None and best.score >= ACCEPT else None
 
@@ -69,22 +64,6 @@ def own_motion(small: np.ndarray) -> np.ndarray:
         expected = rest if motion is None else cv2.perspectiveTransform(rest, motion)
         moved.append(np.linalg.norm(places - expected, axis=2) / other)
     return np.median(np.stack(moved[1:] or moved), 0)
-
-
-def _objects(segmenter: Segmenter, frame: np.ndarray, size: tuple[int, int]) -> list[Cut]:
-    """Different objects of a frame, the surest first."""
-    height, width = frame.shape[:2]
-    y, x = np.meshgrid((np.arange(GRID[0]) + 0.5) / GRID[0] * height, (np.arange(GRID[1]) + 0.5) / GRID[1] * width, indexing="ij")
-    cuts = segmenter.at_points(frame, np.stack([x.ravel(), y.ravel()], 1), size)
-    kept: list[Cut] = []
-    for cut in sorted(cuts, key=lambda cut: -cut.score):
-        around = bounds(cut.mask)
-        if cut.score < MIN_GUESS or around is None or not AREA[0] < cut.mask.mean() < AREA[1]:
-            continue
-        box_area = (around[2] - around[0]) * (around[3] - around[1])
-        if cut.mask.sum() >= COMPACT * box_area and all(overlap(cut.mask, other.mask) < SAME for other in kept):
-            kept.append(cut)
-    return kept
 
 
 def _rated(cut: Cut, index: np.ndarray, moving: np.ndarray) -> Proposal:

@@ -20,6 +20,11 @@ MODULES = ("torch", "transformers", "timm")
 SIDE = 512  # encoder pixels on the longer side of what is cut: a crop of the frame, or the frame for a grid of points
 AROUND = 0.75  # the crop reaches this share of the box's longer side beyond the box
 MIN_CROP = 96  # pixels
+GRID = (7, 11)  # points down and across
+MIN_GUESS = 0.8  # the network's guess of the overlap
+SAME = 0.7  # overlap from which two masks show the same object
+AREA = (0.002, 0.45)  # share of the picture
+COMPACT = 0.35  # share of its box that an object fills
 
 
 @dataclass(frozen=True)
@@ -36,13 +41,18 @@ class Segmenter:
     def __init__(self, path: Path, device: str = "cpu"):
         self.network = _network(path, device)
 
-    def in_boxes(self, frame: np.ndarray, boxes: np.ndarray, size: tuple[int, int]) -> list[Cut]:
-        """The object in each box (k,4), in pixels of the frame; the masks have (height, width) `size`. One crop holds all boxes."""
+    def in_boxes(self, frame: np.ndarray, boxes: np.ndarray, size: tuple[int, int], points: np.ndarray | None = None) -> list[Cut]:
+        """The object in each box (k,4), in pixels of the frame; the masks have (height, width) `size`. One crop holds all boxes.
+
+        A point (k,2) inside each box says which part belongs to the object; the surest of three masks then counts.
+        """
         x0, y0, x1, y1 = _crop(frame.shape, boxes)
         picture = self.network.encode(np.ascontiguousarray(frame[y0:y1, x0:x1]), SIDE)
-        logits, scores = self.network.masks(picture, boxes=boxes - np.tile([x0, y0], 2))
+        inside = None if points is None else points - [x0, y0]
+        logits, scores = self.network.masks(picture, boxes - np.tile([x0, y0], 2), inside, several=points is not None)
+        best = scores.argmax(1)
         cuts = []
-        for logit, score in zip(logits[:, 0], scores[:, 0], strict=True):
+        for logit, score in zip(logits[np.arange(len(best)), best], scores.max(1), strict=True):
             whole = np.full(frame.shape[:2], -1.0, np.float32)
             whole[y0:y1, x0:x1] = cv2.resize(logit, (x1 - x0, y1 - y0), interpolation=cv2.INTER_LINEAR)
             mask = cv2.resize(whole.clip(-1, 1), size[::-1], interpolation=cv2.INTER_AREA) > 0
@@ -58,6 +68,23 @@ class Segmenter:
             Cut(cv2.resize(logit, size[::-1], interpolation=cv2.INTER_LINEAR) > 0, float(score))
             for logit, score in zip(flat, guess, strict=True)
         ]
+
+
+def objects(segmenter: Segmenter, frame: np.ndarray, size: tuple[int, int], grid: tuple[int, int] = GRID) -> list[Cut]:
+    """Different objects of a frame, the surest first."""
+    height, width = frame.shape[:2]
+    down, across = ((np.arange(count) + 0.5) / count for count in grid)
+    y, x = np.meshgrid(down * height, across * width, indexing="ij")
+    cuts = segmenter.at_points(frame, np.stack([x.ravel(), y.ravel()], 1), size)
+    kept: list[Cut] = []
+    for cut in sorted(cuts, key=lambda cut: -cut.score):
+        around = bounds(cut.mask)
+        if cut.score < MIN_GUESS or around is None or not AREA[0] < cut.mask.mean() < AREA[1]:
+            continue
+        box_area = (around[2] - around[0]) * (around[3] - around[1])
+        if cut.mask.sum() >= COMPACT * box_area and all(overlap(cut.mask, other.mask) < SAME for other in kept):
+            kept.append(cut)
+    return kept
 
 
 def _crop(shape: tuple[int, ...], boxes: np.ndarray) -> tuple[int, int, int, int]:

@@ -119,10 +119,11 @@ class ObjectTracker:
             mask, confidence = self._step(self.last, frame, self.mask, motion)
             if self.entering is not None:
                 mask, confidence = self._enter(frame, mask, confidence)
+            mask, confidence = self.checked(frame, mask, confidence)
             if not mask.any():
                 self._lose()
         if not mask.any():
-            mask, confidence = self._search(frame)
+            mask, confidence = self.confirmed(frame, *self._search(frame))
         if mask.any() and self.absence and not self._look_back(frame, mask):
             mask, confidence = np.zeros_like(mask), 0.0
         self.rows.add(index, mask, confidence)
@@ -132,8 +133,20 @@ class ObjectTracker:
             self.absence.append(frame)
         self.mask, self.last = mask, frame
 
+    def first_mask(self, frame: Frame) -> np.ndarray:
+        """The object's mask in the first frame."""
+        return cut_in_box(frame.image, self.box, self.seed)
+
+    def checked(self, frame: Frame, mask: np.ndarray, confidence: float) -> tuple[np.ndarray, float]:
+        """A followed mask after a look at the frame itself; an empty mask when it is not the object. Here nothing is checked."""
+        return mask, confidence
+
+    def confirmed(self, frame: Frame, mask: np.ndarray, confidence: float) -> tuple[np.ndarray, float]:
+        """A found mask, or an empty one when it is not the object. Here every find counts."""
+        return mask, confidence
+
     def _begin(self, index: int, frame: Frame) -> None:
-        self.mask = cut_in_box(frame.image, self.box, self.seed)
+        self.mask = self.first_mask(frame)
         self.views, self.places = [View(frame.image, self.mask)], [np.eye(3)]
         self.usual = max(1e-3, self.views[0].colours.explains(frame.image, self.mask))
         self.whole, self.last = (frame.image, self.mask), frame
