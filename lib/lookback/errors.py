@@ -33,6 +33,7 @@ class Reason(StrEnum):
     CUT = "cut"  # a shot boundary breaks the geometry
     NO_PARALLAX = "no_parallax"  # translation cannot be observed
     NO_POSES = "no_poses"  # no camera path for this clip
+    UNTRUSTED_PATH = "untrusted_path"  # the camera path does not explain how the picture moves
     NO_MASK = "no_mask"  # the entity was never found
     NO_FACE = "no_face"  # no face was found
     NO_DEPTH = "no_depth"  # no depth for this clip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import cv2
 import made_artifacts
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from lookback.artifacts import PoseTrack
 from lookback.backends.base import BackendOptions
 from lookback.backends.pose.classical.tracking import MAX_VIEWS, PointTracker
 from lookback.camera import from_yaw_pitch_roll, relative_to_first, rotation_angle_deg
+from lookback.camera.poses import turned_yaw_deg
 from lookback.demo.clip import render_clip
 from lookback.demo.plan import demo_plan
 from lookback.demo.spec import ClipSpec
@@ -56,6 +58,45 @@ def test_something_that_walks_through_does_not_move_the_camera(estimate_pose: Es
     walk = np.stack([np.linspace(-1.6, 1.6, 25), np.full(25, 0.3), np.full(25, 2.2)], axis=1)
     scene = render(from_yaw_pitch_roll(np.zeros(25)), sprites=(Sprite(skimage.data.chelsea(), 1.3, 1.8, walk),))
     assert rotation_errors(estimate_pose(scene.frames), scene.c2w).max() < 0.3
+
+
+def photograph_turning(yaw: np.ndarray, foreground: bool) -> np.ndarray:
+    """A photograph far away that slides past a camera which turns; with a head that the camera carries, lower right."""
+    wall = cv2.resize(np.concatenate([skimage.data.coffee(), skimage.data.rocket()[:400, :600]], axis=1), (1200, 400))
+    head = cv2.resize(skimage.data.chelsea(), (120, 110))
+    focal = 160 / np.tan(np.radians(30))
+    x, y = np.meshgrid(np.arange(320) - 159.5, np.arange(192) - 95.5)
+    frames = []
+    for angle in np.radians(yaw):
+        longitude, latitude = np.arctan2(x, focal) + angle, y / np.hypot(x, focal)
+        u, v = (longitude * 340 + 200).astype(np.float32), (latitude * 340 + 200).astype(np.float32)
+        frame = cv2.remap(wall, u, v, cv2.INTER_LINEAR, borderMode=cv2.BORDER_WRAP)
+        if foreground:
+            frame[82:, 170:290] = head
+        frames.append(frame)
+    return np.array(frames)
+
+
+@pytest.mark.parametrize("foreground", [False, True])
+def test_a_head_in_front_of_the_camera_does_not_stop_a_turn(estimate_pose: EstimatePose, foreground: bool) -> None:
+    yaw = np.linspace(0, 120, 61)
+    pose = estimate_pose(photograph_turning(yaw, foreground))
+    activity = pose.activity()
+    assert turned_yaw_deg(pose.c2w)[-1] == pytest.approx(120, abs=4)
+    assert (pose.facts["fixed_to_camera"] > 0.05) == foreground
+    assert activity.moves == "clear" and activity.trusted and activity.departs > 0.9 and activity.returns < 0.1
+
+
+def test_a_whole_turn_of_a_camera_ends_at_360_degrees(estimate_pose: EstimatePose) -> None:
+    pose = estimate_pose(render(from_yaw_pitch_roll(np.linspace(0, 360, 97))).frames)
+    assert turned_yaw_deg(pose.c2w)[-1] == pytest.approx(360, abs=8)
+    assert pose.activity().turn_degrees == pytest.approx(360, abs=8)
+
+
+@pytest.mark.parametrize(("shake", "moves"), [(0.0, "none"), (5.0, "slight")])
+def test_a_held_camera_and_a_shaken_one_are_told_apart(estimate_pose: EstimatePose, shake: float, moves: str) -> None:
+    yaw = shake * np.sin(np.linspace(0, np.pi, 25))
+    assert estimate_pose(render(from_yaw_pitch_roll(yaw)).frames).activity().moves == moves
 
 
 def test_positions_come_up_to_scale_where_there_is_parallax(estimate_pose: EstimatePose) -> None:

@@ -33,6 +33,19 @@ masks = artifacts.load(clip, Masks)
 masks.at(12)  # the object's mask in frame 12
 ```
 
+What a camera does is read from its path in one place (`lookback.measures.camera_activity`):
+
+```python
+activity = poses.activity()
+activity.moves  # "none", "slight" or "clear"; p_moves and p_clear are the probabilities behind it
+activity.turn_degrees  # the farthest turn from the first view; a turn past 180 degrees keeps growing
+activity.departs, activity.returns, activity.return_frame  # the first view goes out of sight, and comes back
+activity.trusted, activity.why  # False where the path contradicts the motion of the picture, and the sentence that says so
+poses.trusted()  # the path itself, or NotScorable with the reason `untrusted_path`: what metrics of the camera call
+```
+
+The embedded backend stores its evidence with the path: `motion` and `first_view`. Paths from files have none and are believed.
+
 Another package adds a role by declaring a class with `role` and annotated fields, as the modules of `lookback.artifacts` do.
 """
 

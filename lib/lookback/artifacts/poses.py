@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from lookback.artifacts.base import Array, Fact, FrameRows
 from lookback.camera.poses import Poses, relative_to_first
 from lookback.camera.resample import poses_at
+from lookback.errors import NotScorable, Reason
+from lookback.measures.camera_activity import CameraActivity, camera_activity
 
 Frames = NDArray[np.int64] | NDArray[np.float64]  # frame numbers, whole or between two frames
 MAPPED = "mapped linearly"  # part of a note, when there are fewer poses than frames in the video
@@ -28,6 +30,17 @@ class PoseTrack(FrameRows):
     intrinsics: Annotated[NDArray[np.float64], Array("N 3 3", "camera matrix in pixels of the video")]
     confidence: Annotated[NDArray[np.float32], Array("N", "from 0 to 1")]
     has_translation: Annotated[NDArray[np.bool_], Array("N", "the position was observed, not only the orientation")]
+    motion: Annotated[
+        NDArray[np.float32] | None,
+        Array(
+            "N H W 2",
+            "motion of each of H x W cells of the picture since the frame before, in widths of it; NaN: unknown",
+        ),
+    ] = None
+    first_view: Annotated[
+        NDArray[np.float32] | None,
+        Array("N", "share of the first picture that matching finds again in the frame; NaN where it was not compared"),
+    ] = None
     flags: Annotated[dict[str, list[list[int]]], Fact("name: [first frame, one past the last] of each run of doubtful frames")] = (
         field(default_factory=dict)
     )
@@ -39,7 +52,7 @@ class PoseTrack(FrameRows):
         return poses_at(self.c2w, self._places(frames))
 
     def per_frame(self, n_frames: int) -> Self:
-        """A path with one pose per frame. Frames without a pose are interpolated."""
+        """A path with one pose per frame. Frames without a pose are interpolated; the evidence of the picture is left out."""
         frames = np.arange(n_frames)
         if np.array_equal(self.frame_index, frames):
             return self
@@ -51,6 +64,8 @@ class PoseTrack(FrameRows):
             intrinsics=self.intrinsics[nearest],
             confidence=self.confidence[nearest],
             has_translation=self.has_translation[nearest],
+            motion=None,
+            first_view=None,
         )
 
     def positions(self) -> NDArray[np.float64]:
@@ -65,6 +80,17 @@ class PoseTrack(FrameRows):
     def moves(self) -> bool:
         """Whether a position was observed in any frame."""
         return bool(self.has_translation.any())
+
+    def activity(self) -> CameraActivity:
+        """Whether the camera moves, how far it turns, whether it comes back, and whether the path can be trusted."""
+        return camera_activity(self.c2w, self.intrinsics, self.frame_index, self.has_translation, self.motion, self.first_view)
+
+    def trusted(self) -> Self:
+        """The path itself; NotScorable where it contradicts the motion of the picture."""
+        activity = self.activity()
+        if not activity.trusted:
+            raise NotScorable(Reason.UNTRUSTED_PATH, activity.why)
+        return self
 
     def _places(self, frames: Frames) -> NDArray[np.float64]:
         """The row numbers of these frames, as fractions between rows."""

@@ -7,6 +7,7 @@ from functools import lru_cache
 from lookback.camera.intent import PRESETS, CameraIntent, Rule, parse, preset, to_grammar
 from lookback.camera.intent import compile as compile_request
 from lookback.camera.poses import Poses
+from lookback.camera.prompts import parse_prompt
 from lookback.camera.text import parse_action, parse_action_sequence
 from lookback.clips import Clip
 from lookback.errors import ParameterError
@@ -18,6 +19,20 @@ def request_of(clip: Clip) -> CameraIntent | None:
     if not clip.camera or not clip.n_frames:
         return None
     return _parsed(clip.camera, clip.n_frames, clip.extras.get("camera_degrees"))
+
+
+def asked_of(clip: Clip) -> tuple[CameraIntent | None, str]:
+    """What the camera was asked to do, and where it was read: "request", "prompt", or "" with None when nothing says it.
+
+    The degrees of a request that was read from a prompt are defaults: it says where the camera goes, not how far.
+    """
+    if (request := request_of(clip)) is not None:
+        return request, "request"
+    request = _prompted(clip.prompt, clip.n_frames) if clip.prompt and clip.n_frames else None
+    return request, "prompt" if request is not None else ""
+
+
+_prompted = lru_cache(maxsize=1024)(parse_prompt)
 
 
 def target_path(clip: Clip) -> Poses | None:

@@ -8,13 +8,18 @@ from lookback.artifacts import Artifact, Masks, People, PoseTrack
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.judging.geometry import (
+    WEAK,
     CameraPath,
     Decision,
     Visibility,
+    camera_decision,
     camera_path,
     decide,
     detections_timeline,
+    hidden_prior,
     reobserved_predicates,
+    returned_prior,
+    subject_decision,
     trigger,
     visibility,
 )
@@ -34,7 +39,7 @@ class GeometricJudge(Judge):
 
     def __init__(self, context: JudgeContext):
         self.artifacts = context.artifacts
-        self.identity = Identity("geometric", "geometric", version="1")
+        self.identity = Identity("geometric", "geometric", version="2")
 
     @staticmethod
     def available() -> Availability:
@@ -58,6 +63,10 @@ class GeometricJudge(Judge):
             decision = decisions.get(part.question_id)
             if decision is None:
                 refused[part.question_id] = (str(Reason.MISSING_INPUT), "no poses or masks speak of this")
+                continue
+            if decision.confidence < WEAK and question.task != "trigger":
+                said = f"poses and masks are too weak or contradict each other ({decision.confidence:.2f}): {decision.because}"
+                refused[part.question_id] = (str(Reason.UNDEFINED), said)
                 continue
             said = "yes" if decision.yes else "no"
             stated[part.question_id] = Stated(said, decision.p_yes, decision.confidence, "geometry", decision.because)
@@ -85,7 +94,8 @@ def evidence(clip: Clip, found: Mapping[str, Artifact]) -> tuple[CameraPath | No
     if poses is not None and clip.width and clip.height:
         seconds = poses.frame_index / clip.fps
         size = (clip.width, clip.height)
-        camera = camera_path(poses.c2w, poses.intrinsics, size, seconds, poses.confidence, poses.has_translation)
+        activity = poses.activity() if poses.motion is not None else None
+        camera = camera_path(poses.c2w, poses.intrinsics, size, seconds, poses.confidence, poses.has_translation, activity)
     return camera, _subject(clip, Masks.among(found), People.among(found))
 
 
@@ -105,14 +115,11 @@ def timeline(camera: CameraPath | None, subject: Visibility | None) -> dict[str,
     """The facts of departure and return, for the gate funnel and the report."""
     facts: dict[str, Decision] = {}
     if camera is not None:
-        sentence = camera.describe()
-        facts["camera_inactive"] = decide(camera.inactive, camera.confidence, sentence)
-        facts["camera_departed"] = decide(camera.departed, camera.confidence, sentence)
-        facts["camera_returned"] = decide(camera.returned, camera.confidence, sentence)
+        facts |= {f"camera_{fact}": camera_decision(camera, fact) for fact in ("inactive", "departed", "returned")}
     if subject is not None:
         sentence = subject.describe()
-        facts["subject_hidden"] = decide(subject.hidden is not None, subject.confidence, sentence)
-        facts["subject_returned"] = decide(subject.back_at is not None, subject.confidence, sentence)
+        facts["subject_hidden"] = subject_decision(subject.hidden is not None, hidden_prior(camera), subject, sentence)
+        facts["subject_returned"] = subject_decision(subject.back_at is not None, returned_prior(camera), subject, sentence)
         judgeable = reobserved_predicates(subject, camera)["D6_unidentifiable"]
         facts["return_judgeable"] = decide(subject.back_at is not None and not judgeable.yes, subject.confidence, sentence)
     return facts

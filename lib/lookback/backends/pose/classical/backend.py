@@ -10,9 +10,11 @@ import numpy as np
 
 from lookback.artifacts import Artifact, PoseTrack
 from lookback.backends.base import BackendOptions
+from lookback.backends.pose.classical.evidence import first_view, leave_out_fixed, picture_motion
 from lookback.backends.pose.classical.rotation import DEFAULT_FOV_DEG, Pair, estimate_focal, focal_from_fov
 from lookback.backends.pose.classical.solve import Path, solve_path
 from lookback.backends.pose.classical.tracking import MIN_POINTS, PointTracker
+from lookback.backends.pose.classical.views import XFEAT, Describe, best_describer, describe_sift
 from lookback.backends.pose.track import runs, with_facts
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
@@ -27,8 +29,9 @@ FOCAL_TRUST = {"given": 1.0, "estimated": 0.9, "assumed": 0.5}
 @backend(
     role="pose",
     name="classical",
-    title="KLT and SIFT tracks, rotation or essential matrix, rotation averaging with loop closure",
+    title="KLT tracks, views recognised by XFeat, rotation or essential matrix, rotation averaging with loop closure",
     embedded=True,
+    weights=(XFEAT,),
 )
 class ClassicalPose:
     """Estimates the camera path from the pixels alone."""
@@ -37,13 +40,14 @@ class ClassicalPose:
 
     def __init__(self, options: BackendOptions):
         self.seed = options.seed
+        self.recognised_by, self.describe = best_describer()
 
     @staticmethod
     def available() -> Availability:
         return Availability(True)
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> PoseJob:
-        return PoseJob(info, clip.fov_deg, self.seed)
+        return PoseJob(info, clip.fov_deg, self.seed, self.describe, self.recognised_by)
 
 
 class PoseJob:
@@ -51,9 +55,16 @@ class PoseJob:
 
     wants: np.ndarray | None = None
 
-    def __init__(self, info: VideoInfo, fov_deg: float | None, seed: int):
-        self.info, self.fov_deg, self.seed = info, fov_deg, seed
-        self.tracker = PointTracker(info.width, info.height)
+    def __init__(
+        self,
+        info: VideoInfo,
+        fov_deg: float | None,
+        seed: int,
+        describe: Describe = describe_sift,
+        recognised_by: str = "sift",
+    ):
+        self.info, self.fov_deg, self.seed, self.recognised_by = info, fov_deg, seed, recognised_by
+        self.tracker = PointTracker(info.width, info.height, describe)
 
     def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
         for frame in frames:
@@ -76,6 +87,8 @@ class PoseJob:
             raise NotScorable(
                 Reason.LOW_TEXTURE, f"only {int((corners >= MIN_POINTS).sum())} of {n} frames have {MIN_POINTS} points to follow"
             )
+        motion = picture_motion(tracker)
+        fixed = leave_out_fixed(tracker, motion)
         width, centre = tracker.size[0], (np.array(tracker.size) - 1) / 2.0
         focal, source = self._focal(width, centre)
         fov = float(np.degrees(2 * np.arctan(width / 2.0 / focal)))
@@ -96,9 +109,12 @@ class PoseJob:
                 "no_parallax": runs(~path.has_translation, frames),
             },
             focal_source=f"{source}: {fov:.1f} deg horizontally",
-            notes=_notes(source, tracker),
+            notes=_notes(source, tracker, fixed, self.recognised_by),
+            motion=motion,
+            first_view=first_view(tracker.views, tracker.size, n),
         )
-        return track, {"segments": path.models, "loops": path.n_loops, "fov_deg": round(fov, 3)}
+        facts = {"fixed_to_camera": round(float(fixed.mean()), 3), "recognised_by": self.recognised_by}
+        return track, {"segments": path.models, "loops": path.n_loops, "fov_deg": round(fov, 3), **facts}
 
     def _focal(self, width: int, centre: np.ndarray) -> tuple[float, str]:
         if self.fov_deg is not None:
@@ -135,10 +151,16 @@ def _solved(tracker: PointTracker, focal: float, centre: np.ndarray, fov: float,
     return path
 
 
-def _notes(source: str, tracker: PointTracker) -> tuple[str, ...]:
+def _notes(source: str, tracker: PointTracker, fixed: np.ndarray, recognised_by: str) -> tuple[str, ...]:
     notes = ["positions are up to one unknown scale and only where has_translation is set"]
     if source == "assumed":
         notes.append("the field of view is assumed, so angles may be off by the same factor throughout")
+    if fixed.any():
+        notes.append(
+            f"{100 * fixed.mean():.0f} % of the picture stay in place while the rest turns: left out as fixed to the camera"
+        )
+    if recognised_by != XFEAT:
+        notes.append("views were recognised by SIFT, because XFeat's weights are not in the cache (python -m lookback.weights)")
     if tracker.cuts:
         notes.append(f"{len(tracker.cuts)} cut(s): the orientation after a cut is only known where an earlier view was recognised")
     return tuple(notes)

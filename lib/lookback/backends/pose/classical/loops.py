@@ -8,7 +8,7 @@ import numpy as np
 
 from lookback.backends.pose.classical.rotation import fit_rotation
 from lookback.backends.pose.classical.selection import choose_model
-from lookback.backends.pose.classical.tracking import View, match
+from lookback.backends.pose.classical.views import View, match
 from lookback.camera.poses import rotation_angle_deg
 
 CANDIDATES = 3

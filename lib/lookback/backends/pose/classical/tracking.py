@@ -1,4 +1,4 @@
-"""Follow points through a clip, frame by frame: KLT tracks between keyframes, and SIFT views to recognise a place again.
+"""Follow points through a clip, frame by frame: KLT tracks between keyframes, and views to recognise a place again.
 
 Memory holds two grey working images, the tracks (a few kB per frame) and at most `MAX_VIEWS` sets of descriptors, for any length of
 the clip.
@@ -7,10 +7,11 @@ the clip.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import cv2
 import numpy as np
+
+from lookback.backends.pose.classical.views import Describe, View, cell_of, describe_sift, match
 
 WORKING_WIDTH = 480
 MAX_POINTS = 220
@@ -20,6 +21,7 @@ TEXTURED = 40  # features that both frames need before lost tracks mean a cut an
 KEEP_SHARE = 0.5  # a new keyframe starts when a smaller share of its points is still followed
 MAX_SHIFT = 0.3  # ... or when the points have moved by this share of the width
 MAX_LENGTH = 90  # ... or after this many frames
+MOVED_FAR, STAYING = 0.1, 0.25  # where points move by this share of the width, those that move by less of it than this stay behind
 BACKWARD_PX = 0.7  # tracks that do not return to their start within this distance are dropped
 VIEW_STRIDE = 8
 MAX_VIEWS = 256
@@ -28,9 +30,6 @@ WINDOW, LEVELS, MIN_EIGENVALUE = (15, 15), 4, 1e-4
 CELLS = (5, 8)  # rows and columns of the grid in which corners are spread
 SPACING = 7  # pixels between corners
 NOISE_FLOOR = 2e-4  # smaller eigenvalues of the structure tensor are sensor noise or coding artefacts
-SIFT_FEATURES = 300
-SIFT_WIDTH = 280  # enough where there is texture, because SIFT doubles its input
-RATIO = 0.8  # Lowe's ratio test
 
 
 @dataclass
@@ -62,7 +61,7 @@ class Link:
 class PointTracker:
     """Follows points through the frames of one clip, in order."""
 
-    def __init__(self, width: int, height: int):
+    def __init__(self, width: int, height: int, describe: Describe = describe_sift):
         self.scale = min(1.0, WORKING_WIDTH / width)
         self.size = (max(16, round(width * self.scale)), max(16, round(height * self.scale)))
         self.segments: list[Segment] = []
@@ -72,7 +71,7 @@ class PointTracker:
         self.n_frames = 0
         self.n_corners: list[int] = []
         self._previous: np.ndarray | None = None
-
+        self._describe = describe
         self._stride = VIEW_STRIDE
 
     def push(self, frame: np.ndarray) -> None:
@@ -84,14 +83,14 @@ class PointTracker:
         else:
             self._follow(grey)
         if self.n_frames % self._stride == 0:
-            self._add_view(grey)
+            self._add_view(grey, self.n_frames)
         self._previous = grey
         self.n_frames += 1
 
     def close(self) -> None:
         """Describe the last frame too. There a clip that returns can be matched with its start."""
         if self._previous is not None and self.views[-1].frame != self.n_frames - 1:
-            self.views.append(describe(self._previous, self.n_frames - 1, textured=self.n_corners[-1] >= MANY_POINTS))
+            self._add_view(self._previous, self.n_frames - 1)
         self._previous = None
 
     def _start_segment(self, grey: np.ndarray, survivors: np.ndarray, parent: np.ndarray, linked: bool) -> None:
@@ -123,21 +122,27 @@ class PointTracker:
         segment.positions.append(tracked)
         segment.alive = alive
         shift = np.linalg.norm(tracked[alive] - segment.points[alive], axis=1)
-        moved_on = alive.any() and np.median(shift) > MAX_SHIFT * self.size[0]
-        if (
-            alive.sum() < KEEP_SHARE * len(segment.points)
-            or alive.sum() < MIN_POINTS
-            or moved_on
-            or len(segment.positions) >= MAX_LENGTH
-        ):
+        if self._used_up(shift, len(segment.points)) or len(segment.positions) >= MAX_LENGTH:
             self._start_segment(grey, tracked[alive], np.flatnonzero(alive), linked=True)
+
+    def _used_up(self, shift: np.ndarray, n_points: int) -> bool:
+        """Whether too few points are left, or they have moved far. Points that stay while others move far are not counted.
+
+        They may lie on something fixed to the camera, and would keep a keyframe alive whose background is long out of sight.
+        """
+        farthest = float(np.percentile(shift, 90)) if len(shift) else 0.0
+        counted = shift[shift > STAYING * farthest] if farthest > MOVED_FAR * self.size[0] else shift
+        n_points -= len(shift) - len(counted)
+        few = len(counted) < max(KEEP_SHARE * n_points, MIN_POINTS)
+        return few or bool(np.median(counted) > MAX_SHIFT * self.size[0])
 
     def _lost(self, grey: np.ndarray, n_alive: int, n_points: int) -> bool:
         """True when the tracks ended although both frames have texture: a jump that descriptors can connect, or a cut."""
         if n_alive >= max(MIN_POINTS, 0.15 * n_points) or n_points < MIN_POINTS:
             return False
         assert self._previous is not None
-        before, after = describe(self._previous, self.n_frames - 1), describe(grey, self.n_frames)
+        before = self._describe(self._previous, self.n_frames - 1, False)
+        after = self._describe(grey, self.n_frames, False)
         if min(len(before.points), len(after.points)) < TEXTURED:
             return False
         first, second = match(before, after)
@@ -148,8 +153,8 @@ class PointTracker:
         self._start_segment(grey, np.empty((0, 2), np.float32), np.empty(0, np.int64), linked=False)
         return True
 
-    def _add_view(self, grey: np.ndarray) -> None:
-        self.views.append(describe(grey, self.n_frames, textured=self.n_corners[-1] >= MANY_POINTS))
+    def _add_view(self, grey: np.ndarray, frame: int) -> None:
+        self.views.append(self._describe(grey, frame, self.n_corners[-1] >= MANY_POINTS))
         if len(self.views) > MAX_VIEWS:
             self.views = [self.views[0], *self.views[2::2]]
             self._stride *= 2
@@ -190,57 +195,10 @@ def detect_corners(grey: np.ndarray, taken: np.ndarray, count: int) -> np.ndarra
     order = np.argsort(-strength[rows, columns], kind="stable")
     rows, columns = rows[order], columns[order]
     cell = rows * CELLS[0] // grey.shape[0] * CELLS[1] + columns * CELLS[1] // grey.shape[1]
-    held = _cell_of(taken, grey.shape)
+    held = cell_of(taken, grey.shape[::-1], CELLS)
     rank = np.empty(len(rows), np.int64)
     for name in np.unique(cell):
         inside = cell == name
         rank[inside] = np.arange(inside.sum()) + np.count_nonzero(held == name)
     chosen = np.lexsort((np.arange(len(rows)), rank))[:count]  # the best of every cell first, then the second best, ...
     return np.stack([columns[chosen], rows[chosen]], axis=1).astype(np.float32)
-
-
-def _cell_of(points: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    rows, columns = points[:, 1].astype(int), points[:, 0].astype(int)
-    return rows * CELLS[0] // shape[0] * CELLS[1] + columns * CELLS[1] // shape[1]
-
-
-@dataclass(frozen=True)
-class View:
-    """One frame's SIFT features: positions (n,2) and RootSIFT descriptors (n,128), stored as bytes."""
-
-    frame: int
-    points: np.ndarray
-    descriptors: np.ndarray
-
-    @cached_property
-    def root(self) -> np.ndarray:
-        """RootSIFT: unit vectors whose inner product is the Hellinger kernel."""
-        values = self.descriptors.astype(np.float32)
-        return np.sqrt(values / np.maximum(values.sum(axis=1, keepdims=True), 1))
-
-
-def describe(grey: np.ndarray, frame: int, textured: bool = False) -> View:
-    """SIFT on the working image; the low contrast threshold keeps features on plain walls."""
-    detector = cv2.SIFT.create(nfeatures=SIFT_FEATURES, contrastThreshold=0.02)
-    scale = min(1.0, SIFT_WIDTH / grey.shape[1]) if textured else 1.0
-    small = cv2.resize(grey, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else grey
-    keypoints, descriptors = detector.detectAndCompute(small, None)
-    if descriptors is None:
-        return View(frame, np.empty((0, 2), np.float32), np.empty((0, 128), np.uint8))
-    points = (np.array([keypoint.pt for keypoint in keypoints], np.float32) + 0.5) / scale - 0.5
-    return View(frame, points, np.rint(descriptors).astype(np.uint8))
-
-
-def match(first: View, second: View) -> tuple[np.ndarray, np.ndarray]:
-    """Positions of mutual nearest neighbours that pass the ratio test, under RootSIFT (Arandjelovic & Zisserman, CVPR 2012)."""
-    if min(len(first.points), len(second.points)) < 2:
-        return np.empty((0, 2), np.float32), np.empty((0, 2), np.float32)
-    similarity = first.root @ second.root.T
-    best = similarity.argmax(axis=1)
-    rows = np.arange(len(best))
-    mutual = similarity.argmax(axis=0)[best] == rows
-    top = similarity[rows, best]
-    runner_up = np.partition(similarity, -2, axis=1)[:, -2]
-    # unit vectors: squared distance = 2 - 2 similarity
-    kept = mutual & (1 - top < RATIO**2 * (1 - runner_up))
-    return first.points[kept], second.points[best[kept]]

@@ -19,6 +19,7 @@ from lookback.scoring import Item, Scored, ScoringClip, Unit
 
 THETA_0_DEG = 10.0
 MOTION_GATE_DEG = 90.0  # table S5 keeps clips whose ground truth turns at least this much in total
+FIELD_OF_VIEW_RATIO = 1.25
 ACTIVE_SHARE = 0.25  # a generated camera that turns less than this share of the truth's rotation is called inactive (ours)
 
 
@@ -74,13 +75,25 @@ def smoothed(c2w: Poses, window: int) -> Poses:
     return path
 
 
+def require_same_angles(truth: PoseTrack, generated: PoseTrack) -> None:
+    """NotScorable where one field of view was only assumed and the other differs: angles then differ by a factor."""
+    widths = [np.degrees(2 * np.arctan((path.intrinsics[0, 0, 2] + 0.5) / path.intrinsics[0, 0, 0])) for path in (truth, generated)]
+    assumed = any(path.focal_source.startswith("assumed") for path in (truth, generated))
+    if assumed and max(widths) > FIELD_OF_VIEW_RATIO * min(widths):
+        raise NotScorable(
+            Reason.UNTRUSTED_PATH,
+            f"the truth's field of view is {widths[0]:.0f} deg and the video's {widths[1]:.0f} deg, one of them assumed",
+        )
+
+
 def matched_paths(context: ScoringClip) -> tuple[Poses, Poses]:
     """(ground truth, generated) camera paths with one pose per generated pose.
 
     The truth is taken at the same relative times: between two true poses, or at the nearest. The paper smooths the paths of real
     clips, which are estimated; `smooth_real_truth` is the number of frames in a window, 0 for no smoothing.
     """
-    generated, truth = context.artifact(PoseTrack), context.artifact(TruePoseTrack)
+    generated, truth = context.artifact(PoseTrack).trusted(), context.artifact(TruePoseTrack).trusted()
+    require_same_angles(truth, generated)
     count, true_count = context.need("n_frames"), context.clip.gt_frames or int(truth.frame_index.max()) + 1
     times, window = generated.frame_index / max(1, count - 1), int(context.number("smooth_real_truth"))
     if window > 0 and context.clip.setting == "real":
@@ -127,6 +140,9 @@ def score(context: ScoringClip) -> Scored:
 )
 def score_activity(context: ScoringClip) -> Scored:
     """Shows static cameras, which keep every consistency score high."""
-    gate = inactivity_gate(*matched_paths(context), active_share=context.number("active_share"))
+    truth, generated = matched_paths(context)
+    if context.artifact(PoseTrack).activity().moves == "none":  # the sum of small turns would count the noise of a still path
+        generated = np.broadcast_to(generated[:1], generated.shape)
+    gate = inactivity_gate(truth, generated, active_share=context.number("active_share"))
     detail = f"turned {gate['rotation_deg']:.1f} of {gate['gt_rotation_deg']:.1f} deg: {'active' if gate['active'] else 'inactive'}"
     return Scored([Item(gate["share"], gate["rotation_deg"], detail=detail, n_units=1)])

@@ -134,7 +134,7 @@ def _statistics(errors: RelativeErrors, chosen: NDArray[np.bool_], minimum: int 
 )
 def score(context: ScoringClip) -> Scored:
     """Items `<group>:trans` and `<group>:rot`; each step's rotation error is a unit."""
-    path, truth = context.artifact(PoseTrack), context.artifact(TruePoseTrack)
+    path, truth = context.artifact(PoseTrack).trusted(), context.artifact(TruePoseTrack).trusted()
     frames, truth_frames = posed_frames(context, path, truth)
     labels = frame_actions(context)[truth_frames[0] : truth_frames[-1] + 1]
     if len(labels) + 1 < len(frames):

@@ -93,7 +93,7 @@ def score(context: ScoringClip) -> Scored:
         if context.setting("static_requests") == "separate":
             raise NotScorable(Reason.NOT_APPLICABLE, "a static request is scored by wrbench.static_hold")
         return _static(context)
-    path = context.artifact(PoseTrack)
+    path = context.artifact(PoseTrack).trusted()
     yaw = yaw_deg(path.c2w)
     value, status = alignment(path.c2w, request, context)
     peak, full = signed_peak(yaw), context.number("full_yaw_deg")
@@ -121,5 +121,5 @@ def score_static(context: ScoringClip) -> Scored:
 
 
 def _static(context: ScoringClip) -> Scored:
-    value, status = alignment(context.artifact(PoseTrack).c2w, "static", context)
+    value, status = alignment(context.artifact(PoseTrack).trusted().c2w, "static", context)
     return Scored([_item(value, status, value, "static", 1, context)])

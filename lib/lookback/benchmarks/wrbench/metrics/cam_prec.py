@@ -114,7 +114,7 @@ def score(context: ScoringClip) -> Scored:
     given, count = given_poses(context), context.need("n_frames")
     if len(given) != count:
         raise NotScorable(Reason.LENGTH_MISMATCH, f"the trajectory has {len(given)} poses, the video {count} frames")
-    path = context.artifact(PoseTrack)
+    path = context.artifact(PoseTrack).trusted()
     target = given[path.frame_index]
     found = precision_parts(target, path.c2w, request, context)
     angles = angle_deg(target, align_first_frame(target, path.c2w), context)
