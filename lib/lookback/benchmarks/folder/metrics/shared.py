@@ -137,5 +137,7 @@ def _sure(revisit: Revisit, path: Path | None) -> bool:
         return False
     if path is None:
         return pair.correlation is None and revisit.overlap_away > 0.0
-    start, away, back = (path.at(frame) for frame in (pair.first, revisit.away, pair.second))
-    return abs(away - start) >= TURNED_DEG and abs(back - start) <= (1.0 - RETURNED_SHARE) * abs(away - start)
+    start, back = path.at(pair.first), path.at(pair.second)
+    between = path.turn[(path.frames > pair.first) & (path.frames < pair.second)]
+    away = float(np.abs(between - start).max()) if len(between) else 0.0
+    return away >= TURNED_DEG and abs(back - start) <= (1.0 - RETURNED_SHARE) * away
