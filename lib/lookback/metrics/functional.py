@@ -18,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from lookback.benchmarks.folder.metrics.motion import lightness_jumps
+from lookback.benchmarks.folder.metrics.place import overlap_ssim
 from lookback.benchmarks.mbench.metrics.camera_interaction import camera_interaction, camera_interaction_cosine, twist_cosines
 from lookback.benchmarks.mbench.metrics.human_consistency import returning_cosines, tracks_consistency
 from lookback.benchmarks.mbench.metrics.object_geometry_consistency import masked_ssim_warp
@@ -65,6 +67,7 @@ from lookback.measures.frames import (
 )
 from lookback.measures.geometry import depth_warp, fundamental_from_poses, homography_warp, match_sift
 from lookback.measures.images import mean_squared_error as mse
+from lookback.measures.revisits import compare_place, find_revisit, local_structure, same_place, view_overlap
 from lookback.measures.scores import m_score, trigger_scores, yes_probability
 from lookback.measures.tensors import accepts_tensors, lpips
 
@@ -80,11 +83,13 @@ __all__ = [
     "camera_precision",
     "caption_segment_pairs",
     "centroid_consistency",
+    "compare_place",
     "depth_warp",
     "dimension_average",
     "dino_mse",
     "epipolar_error",
     "epipolar_score",
+    "find_revisit",
     "fold_pairs",
     "fundamental_from_poses",
     "geo3d",
@@ -101,6 +106,8 @@ __all__ = [
     "lighting_deviation",
     "lighting_score",
     "lpips",
+    "lightness_jumps",
+    "local_structure",
     "m_score",
     "masked_ssim_warp",
     "match_sift",
@@ -108,6 +115,7 @@ __all__ = [
     "mse",
     "object_identity",
     "object_reappearance",
+    "overlap_ssim",
     "passes_motion_gate",
     "phase_frames",
     "phase_map",
@@ -120,6 +128,7 @@ __all__ = [
     "reprojection_score",
     "returning_cosines",
     "rpe",
+    "same_place",
     "segment_cosines",
     "ssim",
     "state_progress",
@@ -131,6 +140,7 @@ __all__ = [
     "tracks_consistency",
     "trigger_scores",
     "twist_cosines",
+    "view_overlap",
     "visual",
     "visual_integrity",
     "visual_quality",

@@ -14,10 +14,11 @@ from lookback.errors import Reason
 
 STILL_DEG = 3.0  # less is the noise of a path
 SIDEWAYS = 0.7  # the part of a turn that must be yaw before a side is named
-VIEW_MOVED = 0.3  # of the first view that is gone when a camera moves without turning
+CLEAR_DEG = 12.0  # a smaller turn is called small
+VIEW_MOVED = 0.2  # of the first view that is gone when a camera moves without turning; still cameras lose up to 0.1
 FULL_RETURN = 0.75
 SAME_PLACE, OTHER_PLACE = 0.7, 0.45  # share of the overlap that is kept
-SUBJECT_KEPT, SUBJECT_LOST = 0.6, 0.35  # share of the subject's box that is kept
+SUBJECT_KEPT, SUBJECT_LOST = 0.6, 0.25  # share of the subject's box that is kept; a glass that was filled keeps 0.34
 SURROUNDINGS = 0.6  # share of the rest that must be kept before a subject is called gone
 AS_SIMILAR, MORE_SIMILAR = 0.03, 0.08  # cosine above what the scene reaches without the subject
 
@@ -93,7 +94,8 @@ def _camera(facts: Facts) -> Iterator[Evidence]:
         return
     yaw = turn.raw or 0.0
     side = "" if abs(yaw) < SIDEWAYS * turn.value else " to the right" if yaw > 0 else " to the left"
-    yield Evidence("camera turns", Answer.YES, f"the camera turns {turn.value:.0f} degrees{side}", frames)
+    answer, only = (Answer.YES, "") if turn.value >= CLEAR_DEG else (Answer.PARTLY, "only ")
+    yield Evidence("camera turns", answer, f"the camera turns {only}{turn.value:.0f} degrees{side}", frames)
     again = facts.get("folder.view_again", MISSING)
     undone = back.value if back.value is not None else 0.0
     frames = tuple(frame for frame, _ in back.frames)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lookback.benchmarks.folder.metrics.shared import TURNED_DEG, camera_path, folder_metric, sampled_frames, seen_again
+from lookback.benchmarks.folder.metrics.shared import TURNED_DEG, camera_path, folder_metric, seen_again
 from lookback.errors import NotScorable, Reason
 from lookback.scoring import Item, PixelScoring, Scored, ScoringClip, Unit
 
@@ -21,9 +21,7 @@ SOURCE = "this project; the path of the camera as in the benchmarks"
 )
 def score_turn(context: ScoringClip) -> Scored:
     """The farthest turn from the first view, and the frame that reaches it. The raw value is the yaw, right positive."""
-    path = camera_path(context, sampled_frames(context.need("n_frames")))
-    if path is None:
-        raise NotScorable(Reason.NO_POSES, "the camera path could not be made")
+    path = camera_path(context)
     turn, yaw = float(path.turn[path.farthest]), float(path.yaw[path.farthest])
     frame = int(path.frames[path.farthest])
     return Scored([Item(turn, yaw, n_units=1)], [Unit("farthest", "frame", turn, yaw, frame)])
@@ -40,9 +38,7 @@ def score_turn(context: ScoringClip) -> Scored:
 )
 def score_return(context: ScoringClip) -> Scored:
     """The share of the farthest turn that is undone. The unit names the frame nearest to the first view, and the farthest."""
-    path = camera_path(context, sampled_frames(context.need("n_frames")))
-    if path is None:
-        raise NotScorable(Reason.NO_POSES, "the camera path could not be made")
+    path = camera_path(context)
     if not path.turned:
         raise NotScorable(Reason.NOT_TRIGGERED, f"the camera turns {path.turn.max():.1f} degrees, less than {TURNED_DEG:g}")
     back, away = int(path.frames[path.back]), int(path.frames[path.farthest])

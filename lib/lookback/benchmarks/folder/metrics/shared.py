@@ -101,17 +101,22 @@ def seen_again(context: ScoringClip) -> Looking:
     images = yield Frames(frames)
     context.used.add("pose")
     if "folder_seen" not in context.shared:
-        context.shared["folder_seen"] = look(frames, images, camera_path(context, frames))
+        context.shared["folder_seen"] = look(frames, images, _path_if_known(context))
     return context.shared["folder_seen"]
 
 
-def camera_path(context: ScoringClip, frames: NDArray[np.int64]) -> Path | None:
-    """The camera's turns at these frames; None where no path could be made."""
+def camera_path(context: ScoringClip) -> Path:
+    """The camera's turns at the compared frames; a path that contradicts the motion of the picture is refused."""
+    frames = sampled_frames(context.need("n_frames"))
+    poses = context.artifact(PoseTrack).trusted().at(frames)
+    return Path(frames, rotation_angle_deg(poses[:1], poses), turned_yaw_deg(poses))
+
+
+def _path_if_known(context: ScoringClip) -> Path | None:
     try:
-        poses = context.artifact(PoseTrack).at(frames)
+        return camera_path(context)
     except NotScorable:
         return None
-    return Path(frames, rotation_angle_deg(poses[:1], poses), turned_yaw_deg(poses))
 
 
 def look(frames: NDArray[np.int64], images: dict[int, NDArray[np.uint8]], path: Path | None) -> Seen:
@@ -132,5 +137,7 @@ def _sure(revisit: Revisit, path: Path | None) -> bool:
         return False
     if path is None:
         return pair.correlation is None and revisit.overlap_away > 0.0
-    start, away, back = (path.at(frame) for frame in (pair.first, revisit.away, pair.second))
-    return abs(away - start) >= TURNED_DEG and abs(back - start) <= (1.0 - RETURNED_SHARE) * abs(away - start)
+    start, back = path.at(pair.first), path.at(pair.second)
+    between = path.turn[(path.frames > pair.first) & (path.frames < pair.second)]
+    away = float(np.abs(between - start).max()) if len(between) else 0.0
+    return away >= TURNED_DEG and abs(back - start) <= (1.0 - RETURNED_SHARE) * away
