@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -124,6 +126,16 @@ def test_on_real_clips_a_still_camera_is_named_and_one_that_turns_and_returns_is
     assert still["camera_inactivity"].finding is not None and still["camera_inactivity"].probability > 0.5
     assert turning["camera_inactivity"].finding is None and turning["camera_inactivity"].probability < 0.3
     assert turning["camera_drift"].finding is None and turning["style_shift"].finding is None
+
+
+def test_a_camera_that_should_rest_or_of_which_nothing_is_known_is_not_called_inactive():
+    for prompt, reason in (
+        ("The camera remains fixed in place throughout.", Reason.NOT_APPLICABLE),
+        ("A cat sleeps.", Reason.MISSING_INPUT),
+    ):
+        seen = replace(still_clip(), clip=make_clip(prompt=prompt))
+        told = next(one for one in verdicts(seen, calibration("real")) if one.rule.label == "camera_inactivity")
+        assert told.finding is None and told.abstained is not None and told.abstained.reason == reason
 
 
 def test_what_needs_a_judge_waits_for_one_and_takes_the_answer():

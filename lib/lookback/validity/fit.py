@@ -40,7 +40,7 @@ def _design(*needs: str, **features: int) -> Design:
 
 
 DESIGNS: Mapping[str, Design] = {
-    "camera_inactivity": _design("reach", reach=-1),
+    "camera_inactivity": _design("reach", "asked_motion", reach=-1),
     "camera_drift": _design("off_request", off_request=1),
     "style_shift": _design("lost_in_view", lost_in_view=1, detail_change=1),
     "geometric_melt": _design("unexplained", unexplained=1, reach=-1),

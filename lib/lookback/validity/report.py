@@ -49,7 +49,10 @@ def validity(source: Path, workers: int = 2) -> tuple[Result, Path]:
     _demo(RunPaths.of("demo").tables, result)
     for title, table in result.tables.items():
         write_text(out / f"{title.split(':')[0].replace(' ', '_')}.csv", csv_text(table))
-    write_json(out / "summary.json", {"words": result.words, **result.figures})
+    figures = {
+        part: {name: None if np.isnan(value) else value for name, value in found.items()} for part, found in result.figures.items()
+    }
+    write_json(out / "summary.json", {"words": result.words, **figures})
     page = write_page(
         out / "validity.html", result.words, {title: shown(table) for title, table in result.tables.items()}, result.pictures
     )
