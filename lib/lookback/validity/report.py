@@ -18,7 +18,7 @@ from lookback.forensics.score import FAITHFUL, clean_share, label_scores, with_t
 from lookback.forensics.score import macro_f1 as demo_macro_f1
 from lookback.paths import RunPaths, resolve
 from lookback.tables import csv_text, read_csv, read_table
-from lookback.validity.dataset import RUN, TRUTH, Label, label_name, read_labels
+from lookback.validity.dataset import RUN, TRUTH, label_name, read_labels
 from lookback.validity.fit import all_said
 from lookback.validity.judged import judge_table
 from lookback.validity.page import sheets, write_page, wrong_verdicts
@@ -169,6 +169,3 @@ def as_text(result: Result, page: Path) -> str:
     """The tables and sentences for the terminal."""
     parts = [f"{title}\n{shown(table).to_string(index=False)}\n" for title, table in result.tables.items()]
     return "\n".join([*parts, *result.words, "", f"page: {page}"])
-
-
-__all__ = ["Label", "Result", "as_text", "validity"]

@@ -22,7 +22,7 @@ from lookback.files import sha256_json, write_text
 from lookback.forensics.collect import collect
 from lookback.forensics.evidence import Evidence
 from lookback.forensics.features import row
-from lookback.forensics.rules import RULES
+from lookback.forensics.rules import find_failures
 from lookback.judging.geometry import WEAK
 from lookback.judging.judges.base import artifact_loader
 from lookback.judging.judges.geometric_judge import evidence, timeline
@@ -118,9 +118,10 @@ def _anchored(clip: Clip) -> Clip:
 
 def _by_rules(seen: list[Evidence]) -> pd.DataFrame:
     """What the written rules name."""
-    found = ((one, rule.find(one)) for one in seen for rule in RULES)
     rows = [
-        {"clip": label_name(one.clip), "label": hit.label, "confidence": hit.confidence} for one, hit in found if hit is not None
+        {"clip": label_name(one.clip), "label": hit.label, "confidence": hit.confidence}
+        for one in seen
+        for _, hit in find_failures(one)
     ]
     return pd.DataFrame(rows, columns=["clip", "label", "confidence"])
 
