@@ -175,6 +175,12 @@ def test_a_clip_that_cannot_be_looked_at_has_reasons_instead_of_features():
     assert all(one.finding is None and one.abstained is not None for one in verdicts(Evidence(make_clip()), calibration("real")))
 
 
+def test_frames_in_which_the_subject_is_not_known_do_not_count_as_absence():
+    out, unknown = np.array([1] * 6 + [0, 0, -1]), np.array([1] * 6 + [0, -1, -1])
+    assert features(Evidence(make_clip(), state=out)).values["subject_out_late"] == 1.0
+    assert features(Evidence(make_clip(), state=unknown)).missing["subject_out_late"].reason == Reason.NO_MASK
+
+
 def test_in_the_demo_the_rules_decide_and_say_why_they_cannot():
     seen = seen_with(returned(), yaws=np.zeros(40))
     told = {one.rule.label: one for one in verdicts(seen, calibration("demo"))}

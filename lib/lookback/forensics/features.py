@@ -185,10 +185,14 @@ def peak(seen: Evidence, name: str, share: float) -> float:
 
 
 def subject_out_late(seen: Evidence) -> float:
-    """The share of the last third in which the subject is out of view."""
+    """The share of the last third in which the subject is out of view; frames in which that is not known do not count."""
     if seen.state is None or not len(seen.state):
         raise NotScorable(Reason.NO_MASK, "the subject was never found")
-    return float((seen.state[-max(1, len(seen.state) // 3) :] == OUT).mean())
+    end = seen.state[-max(1, len(seen.state) // 3) :]
+    known = end[end >= OUT]
+    if len(known) < len(end) / 2:
+        raise NotScorable(Reason.NO_MASK, "late in the clip it is mostly not known whether the subject is in view")
+    return float((known == OUT).mean())
 
 
 def pair_measure(name: str) -> Callable[[Evidence], float]:
