@@ -27,7 +27,7 @@ from lookback.forensics.score import with_truth
 from lookback.paths import RunPaths
 from lookback.tables import read_table
 from lookback.validity.dataset import Label, clips_folder, read_labels
-from lookback.validity.run import real_features
+from lookback.validity.run import labelled, real_run
 from lookback.validity.scores import Said, beats_chance, enough_examples, label_row
 
 MIN_TRAINING = 2  # positives that a model is fitted to
@@ -188,7 +188,8 @@ def main() -> int:
     else:
         print("outputs/demo holds no finished run; demo.yaml stays as it is")
     if source.is_dir():
-        print(write_record(real_record(real_features(source), read_labels(source))))
+        labels = read_labels(source)
+        print(write_record(real_record(labelled(real_run(source), labels).features, labels)))
     else:
         print(f"{source} is absent; real.yaml stays as it is")
     return 0

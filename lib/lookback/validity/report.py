@@ -22,7 +22,7 @@ from lookback.validity.dataset import RUN, TRUTH, label_name, read_labels
 from lookback.validity.fit import all_said
 from lookback.validity.judged import judge_table
 from lookback.validity.page import sheets, write_page, wrong_verdicts
-from lookback.validity.run import real_run
+from lookback.validity.run import labelled, real_run
 from lookback.validity.scores import Said, score_table, summary
 
 GOALS = {"macro_f1": 0.6, "inactivity_f1": 0.85, "surest": 0.7}
@@ -60,7 +60,8 @@ def validity(source: Path, workers: int = 2) -> tuple[Result, Path]:
 
 
 def _real(source: Path, workers: int, out: Path, result: Result) -> None:
-    labels, run = read_labels(source), real_run(source, workers)
+    labels = read_labels(source)
+    run = labelled(real_run(source, workers), labels)
     tried = all_said(run.features, labels)
     said = switched_off(tried, calibration("real"))
     rules = rules_said(run.rules, list(run.features.index))

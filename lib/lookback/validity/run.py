@@ -7,7 +7,7 @@ call with the same clips and code only reads the tables.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +30,7 @@ from lookback.params import RunParams
 from lookback.paths import RunPaths
 from lookback.pipeline.lock import run_lock
 from lookback.tables import csv_text, empty_table, write_table
-from lookback.validity.dataset import ANCHORS, RUN, data_file, label_name, run_params
+from lookback.validity.dataset import ANCHORS, RUN, Label, data_file, label_name, run_params
 
 STAMP = "stamp.json"
 CODE = (
@@ -68,9 +68,10 @@ def real_run(source: Path, workers: int = 2) -> RealRun:
     return found
 
 
-def real_features(source: Path) -> pd.DataFrame:
-    """The features of the labelled clips, one row per clip."""
-    return real_run(source).features
+def labelled(run: RealRun, labels: Mapping[str, Label]) -> RealRun:
+    """The part of the run that somebody labelled."""
+    rules, judge = (frame[frame["clip"].isin(list(labels))] for frame in (run.rules, run.judge))
+    return RealRun(run.features[run.features.index.isin(list(labels))], rules, judge)
 
 
 def _read(path: Path, name: str) -> pd.DataFrame:
