@@ -171,12 +171,18 @@ def _demo_figures(name: str, clips: pd.DataFrame) -> dict[str, Any]:
     return {key: _plain(row[key]) for key in FIGURES}
 
 
+class _Plain(yaml.SafeDumper):
+    """Writes equal parts out instead of pointing at the first of them."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
 def write_record(record: Mapping[str, Any]) -> Path:
+    """Write the recorded table of a domain."""
     path = Path(str(data_file(f"{record['domain']}.yaml")))
     head = "# Written by `python -m lookback.validity.fit`.\n"
-    dumper = yaml.SafeDumper
-    dumper.ignore_aliases = lambda *_: True  # type: ignore[method-assign,assignment]
-    write_text(path, head + yaml.dump(dict(record), Dumper=dumper, sort_keys=False, width=130))
+    write_text(path, head + yaml.dump(dict(record), Dumper=_Plain, sort_keys=False, width=130))
     calibration.cache_clear()
     return path
 

@@ -130,7 +130,7 @@ def _by_rules(seen: list[Evidence]) -> pd.DataFrame:
 def _by_judge(params: RunParams, clips: list[Clip], artifacts: pd.DataFrame) -> pd.DataFrame:
     """What the geometric judge states about departure and return, or why it does not."""
     load = artifact_loader(params.paths.artifacts, artifacts)
-    rows = []
+    rows: list[dict[str, object]] = []
     for clip in clips:
         with _refused(clip, rows):
             for fact, decision in timeline(*evidence(clip, load(clip))).items():
