@@ -78,10 +78,11 @@ def test_brightness_and_the_ground_truth_of_the_same_moment_are_compared(world, 
 
 
 def test_a_sharper_ground_truth_is_no_change_of_style(world, tmp_path):
-    """The truth is filmed sharper than the model's pictures from the first frame on. The gain is taken against that start."""
+    """The truth is larger and sharper than the model's pictures from the first frame on. The gain is taken against that start."""
     sharp = [window(world, 200)] * 16
     soft = [cv2.GaussianBlur(frame, (0, 0), 1.2) for frame in sharp]
-    encode(tmp_path / "truth.mp4", np.stack(sharp), fps=16)
+    larger = [cv2.resize(frame, (2 * WIDTH, 2 * HEIGHT), interpolation=cv2.INTER_CUBIC) for frame in sharp]
+    encode(tmp_path / "truth.mp4", np.stack(larger), fps=16)
     encode(tmp_path / "clip.mp4", np.stack(soft), fps=16)
     camera = np.array([[300.0, 0, WIDTH / 2], [0, 300.0, HEIGHT / 2], [0, 0, 1]])
     pose = made_artifacts.poses(np.tile(np.eye(4), (16, 1, 1)), intrinsics=np.tile(camera, (16, 1, 1)))

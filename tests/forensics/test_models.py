@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -126,6 +128,16 @@ def test_on_real_clips_a_still_camera_is_named_and_one_that_turns_and_returns_is
     assert turning["camera_drift"].finding is None and turning["style_shift"].finding is None
 
 
+def test_a_camera_that_should_rest_or_of_which_nothing_is_known_is_not_called_inactive():
+    for prompt, reason in (
+        ("The camera remains fixed in place throughout.", Reason.NOT_APPLICABLE),
+        ("A cat sleeps.", Reason.MISSING_INPUT),
+    ):
+        seen = replace(still_clip(), clip=make_clip(prompt=prompt))
+        told = next(one for one in verdicts(seen, calibration("real")) if one.rule.label == "camera_inactivity")
+        assert told.finding is None and told.abstained is not None and told.abstained.reason == reason
+
+
 def test_what_needs_a_judge_waits_for_one_and_takes_the_answer():
     seen, table = still_clip(), calibration("real")
     silent = next(one for one in verdicts(seen, table) if one.rule.label == "event_never_starts")
@@ -161,6 +173,12 @@ def test_a_clip_that_cannot_be_looked_at_has_reasons_instead_of_features():
     assert found.missing["reach"].reason == Reason.TOO_SHORT and found.missing["truth_match"].reason == Reason.MISSING_INPUT
     assert found.missing["subject_out_late"].reason == Reason.NO_MASK and found.missing["turn"].reason == Reason.NO_POSES
     assert all(one.finding is None and one.abstained is not None for one in verdicts(Evidence(make_clip()), calibration("real")))
+
+
+def test_frames_in_which_the_subject_is_not_known_do_not_count_as_absence():
+    out, unknown = np.array([1] * 6 + [0, 0, -1]), np.array([1] * 6 + [0, -1, -1])
+    assert features(Evidence(make_clip(), state=out)).values["subject_out_late"] == 1.0
+    assert features(Evidence(make_clip(), state=unknown)).missing["subject_out_late"].reason == Reason.NO_MASK
 
 
 def test_in_the_demo_the_rules_decide_and_say_why_they_cannot():

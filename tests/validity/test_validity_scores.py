@@ -190,6 +190,7 @@ def test_the_whole_comparison_is_written_from_a_table_of_features(tmp_path, monk
     table = pd.DataFrame(
         {name: rng.random(len(labels)) for name in ("reach", "off_request", "unexplained")}, index=pd.Index(labels, name="clip")
     )
+    table["asked_motion"] = 60.0
     table["reach"] = [0.01 if "camera_inactivity" in one.sure else 1.0 for one in labels.values()]
     none = (
         pd.DataFrame(columns=["clip", "label", "confidence"]),

@@ -166,7 +166,7 @@ def between(before: Picture, after: Picture) -> dict[str, float]:
     flow = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_FAST).calc(before, after, np.zeros((height, width, 2), np.float32))
     x, y = np.meshgrid(np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32))
     target = np.dstack([x, y]) + flow
-    pulled = cv2.remap(after, target, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT)
+    pulled = cv2.remap(after, target[..., 0].copy(), target[..., 1].copy(), cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT)
     inside = (target >= 0).all(axis=2) & (target[..., 0] < width) & (target[..., 1] < height)
     apart = np.abs(cv2.blur(pulled, (3, 3)).astype(np.float32) - cv2.blur(before, (3, 3))) / 255
     values = {"unexplained": float((apart[inside] > APART).mean()) if inside.any() else float("nan")}

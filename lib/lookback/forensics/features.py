@@ -20,6 +20,7 @@ from lookback.forensics.evidence import Evidence, Path
 MIN_FRAMES = 6  # of a curve
 MIN_REQUEST_DEG = 10.0  # a smaller request is no turn
 LEFT = 0.15  # picture widths: a view that gets less far from its start never left it
+LEAST_WAY = 0.01  # units of the request: less is no motion
 ASPECT = 16 / 9  # a step down moves a larger share of the picture out of view than a step across
 OUT = 0  # state of a subject that is out of view
 
@@ -132,6 +133,15 @@ def asked_path(seen: Evidence) -> Path:
     return seen.requested
 
 
+def asked_motion(seen: Evidence) -> float:
+    """How far the camera was asked to turn or, without a turn, to move. A camera that should rest cannot be too still."""
+    asked = asked_path(seen)
+    way = float(np.ptp(asked.c2w[:, :3, 3], axis=0).max())
+    if asked.farthest < MIN_REQUEST_DEG and way < LEAST_WAY:
+        raise NotScorable(Reason.NOT_APPLICABLE, "the camera was asked to stay where it is")
+    return max(asked.farthest, way)
+
+
 def off_request(seen: Evidence) -> float:
     """What is missing of the camera motion: of the turn where the camera was asked to end turned away, else of the way back."""
     asked = asked_path(seen)
@@ -175,10 +185,14 @@ def peak(seen: Evidence, name: str, share: float) -> float:
 
 
 def subject_out_late(seen: Evidence) -> float:
-    """The share of the last third in which the subject is out of view."""
+    """The share of the last third in which the subject is out of view; frames in which that is not known do not count."""
     if seen.state is None or not len(seen.state):
         raise NotScorable(Reason.NO_MASK, "the subject was never found")
-    return float((seen.state[-max(1, len(seen.state) // 3) :] == OUT).mean())
+    end = seen.state[-max(1, len(seen.state) // 3) :]
+    known = end[end >= OUT]
+    if len(known) < len(end) / 2:
+        raise NotScorable(Reason.NO_MASK, "late in the clip it is mostly not known whether the subject is in view")
+    return float((known == OUT).mean())
 
 
 def pair_measure(name: str) -> Callable[[Evidence], float]:
@@ -199,6 +213,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature("not_back", "how far the view ends from its start, as a share of its reach", not_back),
     Feature("turn", "largest turn of the camera path, in degrees", turn),
     Feature("turn_share", "largest turn over the requested turn", turn_share),
+    Feature("asked_motion", "the camera motion that was asked for, in degrees or units", asked_motion),
     Feature("off_request", "missing share of the turn or of the way back that was asked for", off_request),
     Feature("first_kept", "points of the first picture found late, over the start", lambda seen: kept(seen, "first_match")),
     Feature("first_least", "points of the first picture at the least, over the start", lambda seen: least(seen, "first_match")),

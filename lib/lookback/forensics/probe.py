@@ -106,7 +106,7 @@ def _records(inputs: Inputs) -> list[dict[str, Any]]:
     wanted |= {pair.reference for pair in pairs if not pair.from_truth} | {pair.frame - lag for pair in pairs for lag in LAGS}
     first_truth = inputs.clip.mark_time or 0
     frames = Frames(inputs, wanted, {pair.reference for pair in pairs if pair.from_truth} | ({first_truth} if before else set()))
-    usual = _usual_gains(frames, first_truth)
+    usual = _usual_gains(frames, first_truth) if before and not _same_size(inputs.clip) else {}
     pairs = [pair for pair in pairs if pair.frame in frames.own and pair.reference in frames.source(pair)]
     records = [_relative(_look(pair, frames, c2w, before.get(pair.frame)), usual) for pair in pairs]
     if parting > 0 and {0, parting} <= set(frames.own):
@@ -114,6 +114,14 @@ def _records(inputs: Inputs) -> list[dict[str, Any]]:
         aligned, _, _ = _aligned(pair, frames, frames.own[0], frames.mask(0))
         records.append({"departure": True, "frame": parting, "reference": 0, **measures.subject_terms(aligned, aligned.late)})
     return records
+
+
+def _same_size(clip: Clip) -> bool:
+    """Whether the ground truth has the size of the clip; another size comes from another camera or encoder."""
+    if not clip.ground_truth:
+        return True
+    with open_video(resolve(clip.ground_truth)) as reader:
+        return (reader.info.width, reader.info.height) == (clip.width, clip.height)
 
 
 def _usual_gains(frames: Frames, first_truth: int) -> dict[str, float]:

@@ -1,7 +1,8 @@
 """The failure taxonomy: fourteen labels, each with a written rule. A clip can have several labels.
 
-Each rule states in words what it looks for and with which thresholds; the notebook and the report print these words. A rule finds
-nothing if its evidence is missing. No rule reads the demo world's truth or the answers of a simulated judge.
+Each rule states in words what it looks for and with which thresholds; the notebook and the report print these words. The rules
+decide in the demo world; on real clips they are only compared with. A rule finds nothing if its evidence is missing. No rule reads
+the demo world's truth or the answers of a simulated judge.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lookback.errors import Reason
-from lookback.forensics.calibration import Calibration, LabelCalibration, calibration
+from lookback.forensics.calibration import Calibration, LabelCalibration
 from lookback.forensics.evidence import Evidence, Finding, Rule
 from lookback.forensics.features import Features, features
 from lookback.forensics.model import Abstention
@@ -39,11 +39,6 @@ def verdicts(seen: Evidence, table: Calibration, experimental: bool = False) -> 
         return [_by_rule(seen, rule, table.labels[rule.label]) for rule in RULES]
     found = features(seen)
     return [_by_calibration(seen, found, rule, table.labels[rule.label], experimental) for rule in RULES]
-
-
-def findings(seen: Evidence, table: Calibration, experimental: bool = False) -> list[tuple[Rule, Finding]]:
-    """The failures that are named in a clip."""
-    return [(verdict.rule, verdict.finding) for verdict in verdicts(seen, table, experimental) if verdict.finding is not None]
 
 
 def _by_rule(seen: Evidence, rule: Rule, label: LabelCalibration) -> Verdict:
@@ -102,6 +97,3 @@ def _finding(seen: Evidence, rule: Rule, probability: float, words: str) -> Find
     last = max((seen.clip.n_frames or 1) - 1, 0)
     first = 0 if rule.label in WHOLE_CLIP else last * 2 // 3
     return Finding(rule.label, probability, first, last, words)
-
-
-__all__ = ["Verdict", "calibration", "cannot_tell", "findings", "verdicts"]

@@ -22,6 +22,7 @@ from lookback.paths import RunPaths, project_root
 RUN = "validity"
 TRUTH = "_gt"  # ending of a ground truth's name
 TRUTH_MODEL = "reference"  # its model, where it is read as a clip
+DATASETS = ("generated", "truths", "listed")
 MANIFEST, ANCHORS, LABELS = "manifest.csv", "anchors.csv", "labels.csv"
 
 
@@ -31,25 +32,37 @@ def clips_folder() -> Path:
 
 
 def build_datasets(source: Path, target: Path) -> list[Path]:
-    """Copies of the clips as three datasets: generated clips with their ground truth, the ground truths, clips of a manifest."""
-    generated, truths, listed = (target / name for name in ("generated", "truths", "listed"))
-    for folder in (generated, truths / TRUTH_MODEL, listed):
-        folder.mkdir(parents=True, exist_ok=True)
-    manifest = pd.read_csv(data_file(MANIFEST))
+    """Copies of the clips as three datasets: generated clips with their ground truth, the ground truths, clips of a manifest.
+
+    Files of an earlier call that are not among the clips any more are removed.
+    """
+    copies = _copies(source, target)
+    for known in target.rglob("*"):
+        if known.is_file() and known not in copies:
+            known.unlink()
+    for copy, original in copies.items():
+        _copy(original, copy)
+    return [folder for folder in (target / name for name in DATASETS) if any(folder.rglob("*.mp4"))]
+
+
+def _copies(source: Path, target: Path) -> dict[Path, Path]:
+    """Copy -> original."""
+    generated, truths, listed = (target / name for name in DATASETS)
+    manifest = set(pd.read_csv(data_file(MANIFEST))["path"])
+    copies = {listed / MANIFEST: data_file(MANIFEST)}
     for video in sorted(source.glob("*/*.mp4")):
-        if video.name in set(manifest["path"]):
-            _copy(video, listed / video.name)
+        if video.name in manifest:
+            copies[listed / video.name] = video
             continue
-        _copy(video, generated / video.name)
+        copies[generated / video.name] = video
         if video.stem.endswith(TRUTH):
-            _copy(video, truths / TRUTH_MODEL / f"{video.stem.removesuffix(TRUTH)}.mp4")
+            copies[truths / TRUTH_MODEL / f"{video.stem.removesuffix(TRUTH)}.mp4"] = video
     for sheet in sorted(source.glob("*/*.csv")):
         if any(sheet.parent.glob(f"*{TRUTH}.mp4")):
-            _copy(sheet, generated / sheet.name)
+            copies[generated / sheet.name] = sheet
             if "metadata" in sheet.name:
-                _copy(sheet, truths / sheet.name)
-    _copy(data_file(MANIFEST), listed / MANIFEST)
-    return [generated, truths, listed]
+                copies[truths / sheet.name] = sheet
+    return copies
 
 
 def data_file(name: str) -> Path:
@@ -59,6 +72,7 @@ def data_file(name: str) -> Path:
 
 def _copy(source: Path, target: Path) -> None:
     if not target.is_file() or target.read_bytes() != source.read_bytes():
+        target.parent.mkdir(parents=True, exist_ok=True)
         target.unlink(missing_ok=True)
         shutil.copyfile(source, target)
 

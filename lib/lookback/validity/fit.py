@@ -27,7 +27,7 @@ from lookback.forensics.score import with_truth
 from lookback.paths import RunPaths
 from lookback.tables import read_table
 from lookback.validity.dataset import Label, clips_folder, read_labels
-from lookback.validity.run import real_features
+from lookback.validity.run import labelled, real_run
 from lookback.validity.scores import Said, beats_chance, enough_examples, label_row
 
 MIN_TRAINING = 2  # positives that a model is fitted to
@@ -40,7 +40,7 @@ def _design(*needs: str, **features: int) -> Design:
 
 
 DESIGNS: Mapping[str, Design] = {
-    "camera_inactivity": _design("reach", reach=-1),
+    "camera_inactivity": _design("reach", "asked_motion", reach=-1),
     "camera_drift": _design("off_request", off_request=1),
     "style_shift": _design("lost_in_view", lost_in_view=1, detail_change=1),
     "geometric_melt": _design("unexplained", unexplained=1, reach=-1),
@@ -171,12 +171,18 @@ def _demo_figures(name: str, clips: pd.DataFrame) -> dict[str, Any]:
     return {key: _plain(row[key]) for key in FIGURES}
 
 
+class _Plain(yaml.SafeDumper):
+    """Writes equal parts out instead of pointing at the first of them."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
 def write_record(record: Mapping[str, Any]) -> Path:
+    """Write the recorded table of a domain."""
     path = Path(str(data_file(f"{record['domain']}.yaml")))
     head = "# Written by `python -m lookback.validity.fit`.\n"
-    dumper = yaml.SafeDumper
-    dumper.ignore_aliases = lambda *_: True  # type: ignore[method-assign,assignment]
-    write_text(path, head + yaml.dump(dict(record), Dumper=dumper, sort_keys=False, width=130))
+    write_text(path, head + yaml.dump(dict(record), Dumper=_Plain, sort_keys=False, width=130))
     calibration.cache_clear()
     return path
 
@@ -188,7 +194,8 @@ def main() -> int:
     else:
         print("outputs/demo holds no finished run; demo.yaml stays as it is")
     if source.is_dir():
-        print(write_record(real_record(real_features(source), read_labels(source))))
+        labels = read_labels(source)
+        print(write_record(real_record(labelled(real_run(source), labels).features, labels)))
     else:
         print(f"{source} is absent; real.yaml stays as it is")
     return 0

@@ -18,11 +18,11 @@ from lookback.forensics.score import FAITHFUL, clean_share, label_scores, with_t
 from lookback.forensics.score import macro_f1 as demo_macro_f1
 from lookback.paths import RunPaths, resolve
 from lookback.tables import csv_text, read_csv, read_table
-from lookback.validity.dataset import RUN, TRUTH, Label, label_name, read_labels
+from lookback.validity.dataset import RUN, TRUTH, label_name, read_labels
 from lookback.validity.fit import all_said
 from lookback.validity.judged import judge_table
 from lookback.validity.page import sheets, write_page, wrong_verdicts
-from lookback.validity.run import real_run
+from lookback.validity.run import labelled, real_run
 from lookback.validity.scores import Said, score_table, summary
 
 GOALS = {"macro_f1": 0.6, "inactivity_f1": 0.85, "surest": 0.7}
@@ -49,7 +49,10 @@ def validity(source: Path, workers: int = 2) -> tuple[Result, Path]:
     _demo(RunPaths.of("demo").tables, result)
     for title, table in result.tables.items():
         write_text(out / f"{title.split(':')[0].replace(' ', '_')}.csv", csv_text(table))
-    write_json(out / "summary.json", {"words": result.words, **result.figures})
+    figures = {
+        part: {name: None if np.isnan(value) else value for name, value in found.items()} for part, found in result.figures.items()
+    }
+    write_json(out / "summary.json", {"words": result.words, **figures})
     page = write_page(
         out / "validity.html", result.words, {title: shown(table) for title, table in result.tables.items()}, result.pictures
     )
@@ -57,7 +60,8 @@ def validity(source: Path, workers: int = 2) -> tuple[Result, Path]:
 
 
 def _real(source: Path, workers: int, out: Path, result: Result) -> None:
-    labels, run = read_labels(source), real_run(source, workers)
+    labels = read_labels(source)
+    run = labelled(real_run(source, workers), labels)
     tried = all_said(run.features, labels)
     said = switched_off(tried, calibration("real"))
     rules = rules_said(run.rules, list(run.features.index))
@@ -166,6 +170,3 @@ def as_text(result: Result, page: Path) -> str:
     """The tables and sentences for the terminal."""
     parts = [f"{title}\n{shown(table).to_string(index=False)}\n" for title, table in result.tables.items()]
     return "\n".join([*parts, *result.words, "", f"page: {page}"])
-
-
-__all__ = ["Label", "Result", "as_text", "validity"]

@@ -7,7 +7,7 @@ call with the same clips and code only reads the tables.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from lookback.files import sha256_json, write_text
 from lookback.forensics.collect import collect
 from lookback.forensics.evidence import Evidence
 from lookback.forensics.features import row
-from lookback.forensics.rules import RULES
+from lookback.forensics.rules import find_failures
 from lookback.judging.geometry import WEAK
 from lookback.judging.judges.base import artifact_loader
 from lookback.judging.judges.geometric_judge import evidence, timeline
@@ -30,7 +30,7 @@ from lookback.params import RunParams
 from lookback.paths import RunPaths
 from lookback.pipeline.lock import run_lock
 from lookback.tables import csv_text, empty_table, write_table
-from lookback.validity.dataset import ANCHORS, RUN, data_file, label_name, run_params
+from lookback.validity.dataset import ANCHORS, RUN, Label, data_file, label_name, run_params
 
 STAMP = "stamp.json"
 CODE = (
@@ -68,9 +68,10 @@ def real_run(source: Path, workers: int = 2) -> RealRun:
     return found
 
 
-def real_features(source: Path) -> pd.DataFrame:
-    """The features of the labelled clips, one row per clip."""
-    return real_run(source).features
+def labelled(run: RealRun, labels: Mapping[str, Label]) -> RealRun:
+    """The part of the run that somebody labelled."""
+    rules, judge = (frame[frame["clip"].isin(list(labels))] for frame in (run.rules, run.judge))
+    return RealRun(run.features[run.features.index.isin(list(labels))], rules, judge)
 
 
 def _read(path: Path, name: str) -> pd.DataFrame:
@@ -118,9 +119,10 @@ def _anchored(clip: Clip) -> Clip:
 
 def _by_rules(seen: list[Evidence]) -> pd.DataFrame:
     """What the written rules name."""
-    found = ((one, rule.find(one)) for one in seen for rule in RULES)
     rows = [
-        {"clip": label_name(one.clip), "label": hit.label, "confidence": hit.confidence} for one, hit in found if hit is not None
+        {"clip": label_name(one.clip), "label": hit.label, "confidence": hit.confidence}
+        for one in seen
+        for _, hit in find_failures(one)
     ]
     return pd.DataFrame(rows, columns=["clip", "label", "confidence"])
 
@@ -128,7 +130,7 @@ def _by_rules(seen: list[Evidence]) -> pd.DataFrame:
 def _by_judge(params: RunParams, clips: list[Clip], artifacts: pd.DataFrame) -> pd.DataFrame:
     """What the geometric judge states about departure and return, or why it does not."""
     load = artifact_loader(params.paths.artifacts, artifacts)
-    rows = []
+    rows: list[dict[str, object]] = []
     for clip in clips:
         with _refused(clip, rows):
             for fact, decision in timeline(*evidence(clip, load(clip))).items():
