@@ -1,7 +1,8 @@
 """Recognise a place again: features of single frames, and their matches.
 
-XFeat finds three to eight times the matches of SIFT on generated clips, whose texture flickers. SIFT serves where XFeat's weights
-are not in the cache.
+SIFT places its features more exactly, so it measures how far two views are turned apart (on the demo's known paths XFeat's whole
+pixels made the error up to 0.2 degrees larger). XFeat finds three to eight times the matches on generated clips, whose texture
+flickers, so it recognises the first view; SIFT serves there, too, where XFeat's weights are not in the cache.
 """
 
 from __future__ import annotations
