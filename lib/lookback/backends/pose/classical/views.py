@@ -11,11 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 
 from lookback.weights import locate, present
+
+if TYPE_CHECKING:
+    from lookback.networks.xfeat import XFeat
 
 SIFT_FEATURES = 300
 SIFT_WIDTH = 280  # enough where there is texture, because SIFT doubles its input
@@ -82,7 +86,7 @@ def describe_xfeat(weights: Path) -> Describe:
 
 
 @cache
-def _network(weights: Path):  # type: ignore[no-untyped-def]  # torch is imported late
+def _network(weights: Path) -> XFeat:
     from lookback.networks.xfeat import load
 
     return load(weights)
