@@ -34,8 +34,8 @@ SURE = 0.99  # the highest confidence: no estimate from pixels is certain
 WEAK = 0.6  # decisions about facts below this confidence are not given
 # Counted on labelled real clips (`bench/cameras_real.py`), with one added to each side: of the clips whose camera leaves the first
 # view (True) or not, those whose subject gets out of view; of those, where the camera returns or not, those that show it again.
-HIDDEN_PRIOR = {True: 0.90, False: 0.25}
-RETURNED_PRIOR = {True: 0.88, False: 0.21}
+HIDDEN_PRIOR = {True: 0.89, False: 0.29}
+RETURNED_PRIOR = {True: 0.89, False: 0.27}
 MASK_LOGIT = 1.5
 
 

@@ -61,8 +61,9 @@ class XFeat(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.skip1 = nn.Sequential(nn.AvgPool2d(4), nn.Conv2d(1, 24, 1))
-        for name in BACKBONE:
-            setattr(self, name, _block(name))
+        self.block1, self.block2, self.block3 = _block("block1"), _block("block2"), _block("block3")
+        self.block4, self.block5, self.block_fusion = _block("block4"), _block("block5"), _block("block_fusion")
+        self.heatmap_head, self.keypoint_head = _block("heatmap_head"), _block("keypoint_head")
 
     def forward(self, grey: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Descriptors (1,64,h/8,w/8), corners (1,1,h,w) and reliability (1,1,h/8,w/8) of a picture (1,1,h,w)."""

@@ -29,7 +29,7 @@ FOCAL_TRUST = {"given": 1.0, "estimated": 0.9, "assumed": 0.5}
 @backend(
     role="pose",
     name="classical",
-    title="KLT tracks, views recognised by XFeat, rotation or essential matrix, rotation averaging with loop closure",
+    title="KLT and SIFT tracks, rotation averaging with loop closure; XFeat recognises the first view",
     embedded=True,
     weights=(XFEAT,),
 )
@@ -40,14 +40,14 @@ class ClassicalPose:
 
     def __init__(self, options: BackendOptions):
         self.seed = options.seed
-        self.recognised_by, self.describe = best_describer()
+        self.recognised_by, self.recognise = best_describer()
 
     @staticmethod
     def available() -> Availability:
         return Availability(True)
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> PoseJob:
-        return PoseJob(info, clip.fov_deg, self.seed, self.describe, self.recognised_by)
+        return PoseJob(info, clip.fov_deg, self.seed, self.recognise, self.recognised_by)
 
 
 class PoseJob:
@@ -60,11 +60,11 @@ class PoseJob:
         info: VideoInfo,
         fov_deg: float | None,
         seed: int,
-        describe: Describe = describe_sift,
+        recognise: Describe = describe_sift,
         recognised_by: str = "sift",
     ):
         self.info, self.fov_deg, self.seed, self.recognised_by = info, fov_deg, seed, recognised_by
-        self.tracker = PointTracker(info.width, info.height, describe)
+        self.tracker = PointTracker(info.width, info.height, recognise)
 
     def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
         for frame in frames:
@@ -111,7 +111,7 @@ class PoseJob:
             focal_source=f"{source}: {fov:.1f} deg horizontally",
             notes=_notes(source, tracker, fixed, self.recognised_by),
             motion=motion,
-            first_view=first_view(tracker.views, tracker.size, n),
+            first_view=first_view(tracker.sightings, tracker.size, n),
         )
         facts = {"fixed_to_camera": round(float(fixed.mean()), 3), "recognised_by": self.recognised_by}
         return track, {"segments": path.models, "loops": path.n_loops, "fov_deg": round(fov, 3), **facts}
@@ -160,7 +160,7 @@ def _notes(source: str, tracker: PointTracker, fixed: np.ndarray, recognised_by:
             f"{100 * fixed.mean():.0f} % of the picture stay in place while the rest turns: left out as fixed to the camera"
         )
     if recognised_by != XFEAT:
-        notes.append("views were recognised by SIFT, because XFeat's weights are not in the cache (python -m lookback.weights)")
+        notes.append("XFeat's weights are not in the cache, so SIFT recognised the first view (python -m lookback.weights)")
     if tracker.cuts:
         notes.append(f"{len(tracker.cuts)} cut(s): the orientation after a cut is only known where an earlier view was recognised")
     return tuple(notes)

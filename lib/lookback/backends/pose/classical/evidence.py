@@ -35,6 +35,7 @@ def leave_out_fixed(tracker: PointTracker, motion: np.ndarray) -> np.ndarray:
         for segment in tracker.segments:
             _forget(segment, fixed, tracker.size)
         tracker.views = [view.outside(fixed, tracker.size) for view in tracker.views]
+        tracker.sightings = [view.outside(fixed, tracker.size) for view in tracker.sightings]
     return fixed
 
 

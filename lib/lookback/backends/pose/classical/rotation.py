@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 HYPOTHESES = 64
 OUTLIER_PX = 2.5
@@ -102,15 +102,14 @@ def _reweighted_step(
     """One Gauss-Newton step of the pixel error with Geman-McClure weights."""
     moved = rays @ rotation.T
     depth = np.maximum(moved[:, 2], 1e-3)
-    residual = moved[:, :2] / depth[:, None] * focal + centre - target
-    jacobian = np.zeros((len(rays), 2, 3))  # of the projection by the moved ray
-    jacobian[:, 0, 0] = jacobian[:, 1, 1] = focal / depth
-    jacobian[:, :, 2] = -focal * moved[:, :2] / depth[:, None] ** 2
-    jacobian = (-jacobian @ skew(moved)).reshape(-1, 3)
+    x, y = moved[:, 0] / depth, moved[:, 1] / depth
+    residual = np.stack([x, y], axis=1) * focal + centre - target
+    z = moved[:, 2] / depth  # 1 but for points behind the camera
+    jacobian = focal * np.stack([-x * y, z + x**2, -y, -z - y**2, x * y, x], axis=1).reshape(-1, 3)  # of the pixels by the turn
     weights = np.repeat(1.0 / (1.0 + (residual**2).sum(axis=1)) ** 2, 2)
     weighted = (jacobian * weights[:, None]).T
     delta = newton_step(weighted @ jacobian + 1e-9 * np.eye(3), weighted @ residual.ravel())
-    return Rotation.from_rotvec(delta).as_matrix() @ rotation, float(np.linalg.norm(delta))
+    return cv2.Rodrigues(delta)[0] @ rotation, float(np.linalg.norm(delta))
 
 
 def newton_step(system: np.ndarray, gradient: np.ndarray) -> np.ndarray:

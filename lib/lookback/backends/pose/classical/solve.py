@@ -19,7 +19,7 @@ from scipy.sparse.linalg import splu
 from scipy.spatial.transform import Rotation
 
 from lookback.backends.pose.classical.loops import Loop, find_loops
-from lookback.backends.pose.classical.rotation import fit_rotation
+from lookback.backends.pose.classical.rotation import RotationFit, fit_rotation
 from lookback.backends.pose.classical.segments import Motion, depth_at_end, moving, turning, worst_error
 from lookback.backends.pose.classical.tracking import PointTracker
 
@@ -97,17 +97,22 @@ def _motions(
     Where it explains only some of them, the picture wobbles and the camera is assumed to turn.
     """
     turned: list[Motion] = []
-    moved: list[Motion | None] = []
-    unexplained = explained = 0
+    all_fits: list[list[RotationFit | None]] = []
     for segment in tracker.segments:
         turn, fits = turning(segment, turned[-1] if segment.linked else None, focal, centre, generator)
-        motion = moving(turn, fits, moved[-1] if segment.linked else None, focal, centre, focal_known)
-        if worst_error(fits) > UNEXPLAINED_PX:
-            unexplained += len(fits)
-            explained += len(fits) if motion is not None else 0
         turned.append(turn)
+        all_fits.append(fits)
+    unexplained = [len(fits) if worst_error(fits) > UNEXPLAINED_PX else 0 for fits in all_fits]
+    may_fail = (1 - MOVING_SHARE) * sum(unexplained)
+    moved: list[Motion | None] = []
+    failed = 0
+    for turn, fits, frames in zip(turned, all_fits, unexplained, strict=True):
+        if not sum(unexplained) or failed > may_fail:
+            return turned  # decided: no need to solve the other segments
+        motion = moving(turn, fits, moved[-1] if turn.segment.linked else None, focal, centre, focal_known)
+        failed += frames if motion is None else 0
         moved.append(motion)
-    if explained < MOVING_SHARE * max(1, unexplained):
+    if failed > may_fail:
         return turned
     return [turn if motion is None else motion for turn, motion in zip(turned, moved, strict=True)]
 

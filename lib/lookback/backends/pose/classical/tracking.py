@@ -61,17 +61,18 @@ class Link:
 class PointTracker:
     """Follows points through the frames of one clip, in order."""
 
-    def __init__(self, width: int, height: int, describe: Describe = describe_sift):
+    def __init__(self, width: int, height: int, recognise: Describe = describe_sift):
         self.scale = min(1.0, WORKING_WIDTH / width)
         self.size = (max(16, round(width * self.scale)), max(16, round(height * self.scale)))
         self.segments: list[Segment] = []
         self.links: list[Link] = []
-        self.views: list[View] = []
+        self.views: list[View] = []  # SIFT, to measure how far two views are turned apart
+        self.sightings: list[View] = []  # of the same frames, to recognise the first view
         self.cuts: list[int] = []
         self.n_frames = 0
         self.n_corners: list[int] = []
         self._previous: np.ndarray | None = None
-        self._describe = describe
+        self._recognise = recognise
         self._stride = VIEW_STRIDE
 
     def push(self, frame: np.ndarray) -> None:
@@ -141,8 +142,8 @@ class PointTracker:
         if n_alive >= max(MIN_POINTS, 0.15 * n_points) or n_points < MIN_POINTS:
             return False
         assert self._previous is not None
-        before = self._describe(self._previous, self.n_frames - 1, False)
-        after = self._describe(grey, self.n_frames, False)
+        before = describe_sift(self._previous, self.n_frames - 1, textured=False)
+        after = describe_sift(grey, self.n_frames, textured=False)
         if min(len(before.points), len(after.points)) < TEXTURED:
             return False
         first, second = match(before, after)
@@ -154,9 +155,13 @@ class PointTracker:
         return True
 
     def _add_view(self, grey: np.ndarray, frame: int) -> None:
-        self.views.append(self._describe(grey, frame, self.n_corners[-1] >= MANY_POINTS))
+        textured = self.n_corners[-1] >= MANY_POINTS
+        self.views.append(describe_sift(grey, frame, textured))
+        own = self._recognise is not describe_sift
+        self.sightings.append(self._recognise(grey, frame, textured) if own else self.views[-1])
         if len(self.views) > MAX_VIEWS:
             self.views = [self.views[0], *self.views[2::2]]
+            self.sightings = [self.sightings[0], *self.sightings[2::2]]
             self._stride *= 2
 
 
