@@ -12,6 +12,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from lookback.backends.features.geometry import Pad
 from lookback.backends.masks.propose import propose_subject
 from lookback.benchmarks.folder.metrics.place import comparison
 from lookback.benchmarks.folder.metrics.shared import Looking, Seen, folder_metric, seen_again
@@ -141,14 +142,14 @@ def score_again(context: ScoringClip) -> PixelScoring:
     revisit = first_revisit(seen)
     subject: Subject = yield from subject_of(context)
     encoder = context.backend("features")
-    first = seen.views[0].picture
+    first, small = seen.views[0].picture, Pad(CROP, square=True)
     box = pixel_box(subject.box, seen.views[0].size)
-    wanted = encoder.encode(crops(first, [box])).cls[0]
+    wanted = encoder.encode(crops(first, [box]), small).cls[0]
     best = {}
     for name, frame in (("back", revisit.pair.second), ("away", revisit.away)):
         view = seen.views[frame]
         places = windows(view.size, box)
-        best[name] = float(cosine(encoder.encode(crops(view.picture, places)).cls, wanted).max())
+        best[name] = float(cosine(encoder.encode(crops(view.picture, places), small).cls, wanted).max())
     value = clip01(best["back"])
     unit = Unit(f"f0_f{revisit.pair.second}", "pair", value, best["away"], 0, revisit.pair.second, detail=_where(subject))
     return Scored([Item(value, best["away"], detail=subject.source, n_units=1)], [unit])
