@@ -258,7 +258,9 @@ def _listed(paths: list[Path], benchmark: str | None) -> _Found:
             raise UsageError(f"{path}: is no video ({', '.join(sorted(VIDEO_SUFFIXES))}) and no folder of frames")
     layout = benchmark or FALLBACK
     plain = {"pattern": "{clip}"} if layout == FALLBACK else {}
-    sources = [{"root": str(root), "layout": layout, **plain} for root in dict.fromkeys(path.parent for path in paths)]
+    sources: list[dict[str, object]] = [
+        {"root": str(root), "layout": layout, **plain} for root in dict.fromkeys(path.parent for path in paths)
+    ]
     wanted = {os.path.realpath(path) for path in paths}
     read_clips = [clip for source in sources for clip in read(Source.model_validate(source)).clips]
     clips = {os.path.realpath(resolve(clip.video)): clip for clip in read_clips}

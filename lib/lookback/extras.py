@@ -8,7 +8,7 @@ from lookback.errors import BackendUnavailable
 
 # module -> the extra to install for it; pyproject.toml declares the packages (tests/core/test_declarations.py compares the two)
 _MODULES = {
-    "models": "torch torchvision transformers huggingface_hub lpips open_clip insightface onnx onnxruntime dlib pip",
+    "models": "torch torchvision transformers huggingface_hub lpips open_clip insightface onnx onnxruntime dlib timm pip",
     "sam2": "sam2",
     "demo": "skimage",
     "notebooks": "IPython anywidget ipykernel ipywidgets jupyterlab nbformat papermill tornado traitlets voila",

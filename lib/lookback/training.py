@@ -122,7 +122,8 @@ class MemoryCallback:
             write_frames(given, folder, self.fps)
         done = score_folder(folder, self.output, self.metrics, layout, self.workers, step)
         if not done["problem"]:
-            numbers, pictures = step_numbers(self.output, step), {}
+            numbers = step_numbers(self.output, step)
+            pictures: dict[str, Any] = {}
             if self.strips:
                 failures, pictures = failure_strips(self.output / RUNS / step_name(step), self.strips)
                 numbers[f"{PREFIX}/clips_with_failures"] = float(failures)

@@ -45,7 +45,7 @@ class View:
         height, width = picture.shape[:2]
         scale = side / max(height, width)
         size = max(1, round(width * scale)), max(1, round(height * scale))
-        small = picture if scale >= 1.0 else cv2.resize(picture, size, interpolation=cv2.INTER_AREA)
+        small = picture if scale >= 1.0 else np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8)
         return cls(frame, small, sift_keypoints(small, None, FEATURES))
 
     @property
@@ -85,11 +85,12 @@ def same_place(first: View, second: View) -> SamePlace:
     inliers = 0
     if len(points_i) >= MIN_INLIERS:
         cv2.setRNGSeed(0)  # RANSAC draws at random
-        matrix, chosen = cv2.findHomography(points_j, points_i, cv2.RANSAC, MATCH_PIXELS)
-        inliers = int(chosen.sum()) if matrix is not None else 0
-        share = view_overlap(matrix, second.size, first.size) if inliers >= MIN_INLIERS else 0.0
-        if share > 0.0:
-            return SamePlace(first.frame, second.frame, share, inliers, matrix)
+        found, chosen = cv2.findHomography(points_j, points_i, cv2.RANSAC, MATCH_PIXELS)
+        inliers = int(chosen.sum()) if found is not None else 0
+        if inliers >= MIN_INLIERS:
+            matrix = np.asarray(found, np.float64)
+            if (share := view_overlap(matrix, second.size, first.size)) > 0.0:
+                return SamePlace(first.frame, second.frame, share, inliers, matrix)
     return _aligned(first, second, inliers)
 
 

@@ -7,8 +7,10 @@ dict is renamed to their names. The last stage of MobileSAM's TinyViT does not h
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -23,7 +25,7 @@ PATCH, PAD = 16, 32  # pixels of the encoder: one feature, and what its sides ar
 MEAN, DEVIATION = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
 WIDTHS, HEADS, WINDOWS = (64, 128, 160, 320), (2, 4, 5, 10), (7, 7, 14, 7)
 
-RENAMED = [
+RENAMED: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
     (r"^image_encoder\.patch_embed\.seq\.0", "encoder.patch_embed.conv1"),
     (r"^image_encoder\.patch_embed\.seq\.2", "encoder.patch_embed.conv2"),
     (r"^image_encoder\.layers\.(\d)\.downsample", lambda found: f"encoder.stages.{int(found[1]) + 1}.downsample"),
@@ -66,14 +68,15 @@ class MobileSam(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        config = SamConfig(
+        config: Any = SamConfig(
             vision_config={"hidden_size": WIDTHS[-1], "output_channels": 256}, mask_decoder_config={"layer_norm_eps": 1e-5}
         )
         self.encoder = TinyVit(
             num_classes=0, embed_dims=WIDTHS, depths=(2, 2, 6, 2), num_heads=HEADS, window_sizes=WINDOWS, drop_path_rate=0.0
         )
-        self.encoder.stages[3].downsample.conv2.conv.stride = (1, 1)
-        self.encoder.head = nn.Identity()
+        encoder: Any = self.encoder
+        encoder.stages[3].downsample.conv2.conv.stride = (1, 1)
+        encoder.head = nn.Identity()
         self.neck = SamVisionNeck(config.vision_config)
         self.prompt_encoder = SamPromptEncoder(config)
         config.mask_decoder_config._attn_implementation = "sdpa"
@@ -91,7 +94,7 @@ class MobileSam(nn.Module):
         how = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
         scaled = cv2.resize(picture, (width, height), interpolation=how).astype(np.float32)
         padded = np.zeros((*((side, side) if square else (-(-length // PAD) * PAD for length in (height, width))), 3), np.float32)
-        padded[:height, :width] = (scaled - np.float32(MEAN)) / np.float32(DEVIATION)
+        padded[:height, :width] = (scaled - np.asarray(MEAN, np.float32)) / np.asarray(DEVIATION, np.float32)
         pixels = torch.from_numpy(padded).to(self._device).permute(2, 0, 1)[None]
         hidden = self.encoder.stages(self.encoder.patch_embed(pixels))
         return Embedded(self.neck(hidden.permute(0, 2, 3, 1)), (picture.shape[0], picture.shape[1]), scale, side)
@@ -141,7 +144,8 @@ def load_mobile_sam(path: Path, device: str = "cpu") -> MobileSam:
     network = MobileSam()
     network.load_state_dict(renamed(torch.load(path, map_location="cpu", weights_only=True)))
     _fold(network.encoder)
-    return network.eval().requires_grad_(False).to(device, memory_format=torch.channels_last)
+    ready: Any = network.eval().requires_grad_(False)
+    return ready.to(device, memory_format=torch.channels_last)
 
 
 def _fold(module: nn.Module) -> None:

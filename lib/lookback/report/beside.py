@@ -65,7 +65,8 @@ def beside(printed: Printed, own: Sequence[tuple[str, PaperTable, PaperData]]) -
     names = {column: paper.headers.get(column, column) for column in paper.numbers}
     parts = [_rows(paper, PAPER, names)]
     notes = [f"Rows of {PAPER}: as printed ({printed.name}.csv).", *printed.notes]
-    digits, better = ({names[column]: value for column, value in part.items()} for part in (paper.digits, paper.better))
+    digits = {names[column]: value for column, value in paper.digits.items()}
+    better = {names[column]: value for column, value in paper.better.items()}
     for run, table, data in own:
         headers = {column: _shown(column, printed, names) for column in table.numbers}
         credited = _credited(table, data, run)

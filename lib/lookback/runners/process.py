@@ -184,7 +184,7 @@ def _listen(stream: IO[bytes] | None, messages: queue.Queue[Any]) -> None:
     assert stream is not None
     try:
         while True:
-            messages.put(channel.receive(stream))  # type: ignore[arg-type]
+            messages.put(channel.receive(stream))
     except (channel.Closed, ValueError, OSError):
         messages.put(("closed", {}, {}))
 

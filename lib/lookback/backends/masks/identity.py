@@ -40,7 +40,9 @@ class Identity:
         import torch
 
         canvas = cut_out(frame, mask, self.encoder.normalisation.mean)
-        mean, deviation = (np.float32(values) for values in (self.encoder.normalisation.mean, self.encoder.normalisation.std))
+        mean, deviation = (
+            np.asarray(values, np.float32) for values in (self.encoder.normalisation.mean, self.encoder.normalisation.std)
+        )
         pixels = torch.from_numpy((canvas[..., :3] / np.float32(255) - mean) / deviation).permute(2, 0, 1)[None].to(self.device)
         shown = torch.nn.functional.max_pool2d(torch.from_numpy(canvas[None, ..., 3]).float(), self.encoder.patch) > 0
         with torch.inference_mode():

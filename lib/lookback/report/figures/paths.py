@@ -48,8 +48,8 @@ def camera_paths(benchmark: str, clips: Iterable[Clip], artifacts: RunArtifacts)
         interactive.update_xaxes(range=spans[0], row=1, col=3).update_yaxes(range=spans[1], row=1, col=3)
         static.axes[2].set(xlim=spans[0], ylim=spans[1])
     interactive.update_layout(height=430)
-    asked = any(clip.target_poses or BENCHMARKS.get(benchmark).camera_request(clip) for clip, _ in chosen)
-    what = "request" if asked else "clip"
+    requested = any(clip.target_poses or BENCHMARKS.get(benchmark).camera_request(clip) for clip, _ in chosen)
+    what = "request" if requested else "clip"
     words = f"{_caption(len(chosen), len(moving))} The {what} is '{request}' ({' '.join(filter(None, (benchmark, setting)))})."
     return DrawnFigure(f"camera-paths-{benchmark}", words, static, interactive)
 

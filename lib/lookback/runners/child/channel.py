@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ class Closed(Exception):
     """The other side has ended."""
 
 
-def send(stream: BinaryIO, kind: str, arrays: dict[str, np.ndarray] | None = None, **fields: Any) -> None:
+def send(stream: IO[bytes], kind: str, arrays: dict[str, np.ndarray] | None = None, **fields: Any) -> None:
     """Write one message."""
     held = {name: np.ascontiguousarray(array) for name, array in (arrays or {}).items()}
     shapes = [[name, array.dtype.str, list(array.shape)] for name, array in held.items()]
@@ -34,7 +34,7 @@ def send(stream: BinaryIO, kind: str, arrays: dict[str, np.ndarray] | None = Non
         raise Closed from None
 
 
-def receive(stream: BinaryIO) -> tuple[str, dict[str, Any], dict[str, np.ndarray]]:
+def receive(stream: IO[bytes]) -> tuple[str, dict[str, Any], dict[str, np.ndarray]]:
     """The next message: its kind, its fields and its arrays."""
     [length] = LENGTH.unpack(_exactly(stream, LENGTH.size))
     if length > LONGEST_HEADER:
@@ -50,7 +50,7 @@ def receive(stream: BinaryIO) -> tuple[str, dict[str, Any], dict[str, np.ndarray
     return header["kind"], header["fields"], arrays
 
 
-def _exactly(stream: BinaryIO, count: int) -> bytearray:
+def _exactly(stream: IO[bytes], count: int) -> bytearray:
     found = bytearray(count)
     view, filled = memoryview(found), 0
     while filled < count:

@@ -14,9 +14,12 @@ import threading
 import time
 import traceback
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import channel  # this file's folder is the first place where Python looks
 import numpy as np
+
+ANSWERS: BinaryIO  # to lookback; opened by `main`
 
 
 class ClipInput:
@@ -45,6 +48,7 @@ def leave_with_parent(parent: int) -> None:
 def load(script: str, fields: dict):
     sys.path[:0] = fields["paths"]
     spec = importlib.util.spec_from_file_location(f"runner_{Path(script).stem}", script)
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.load(fields["checkpoint"], fields["device"], fields["options"])
@@ -74,7 +78,9 @@ def failure(error: BaseException) -> dict:
 
 
 def serve(requests, script: str) -> None:
-    run, frames, facts = None, [], {}
+    run: Any = None
+    frames: list[np.ndarray] = []
+    facts: dict = {}
     while True:
         kind, fields, arrays = channel.receive(requests)
         try:

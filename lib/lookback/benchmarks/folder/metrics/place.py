@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from lookback.benchmarks.folder.metrics.shared import Looking, Seen, folder_metric, seen_again
+from lookback.benchmarks.folder.metrics.shared import Seen, folder_metric, seen_again
 from lookback.benchmarks.mbench.metrics.rendering_lighting import ALPHA, TAU, lighting_deviation, lighting_score
 from lookback.measures.checks import unit_float
 from lookback.measures.features import cosine
@@ -39,7 +39,7 @@ def overlap_crops(place: PlaceComparison) -> tuple[NDArray[np.uint8], NDArray[np
     return first[box], warped[box]
 
 
-def score_pairs(context: ScoringClip, measure: Measure) -> Looking:
+def score_pairs(context: ScoringClip, measure: Measure) -> PixelScoring:
     """One unit per revisit; the item is their mean."""
     seen: Seen = yield from seen_again(context)
     units = []

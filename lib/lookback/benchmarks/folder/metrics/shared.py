@@ -28,8 +28,8 @@ Looking = Generator[Request | list[Request], Any, Any]
 
 def folder_metric(name: str, **declaration: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a measure of the plain folder. It needs nothing but the video."""
-    declaration = {"range": (0.0, 1.0), "higher_is_better": True, "roles": (), "pixels": True} | declaration
-    return metric(name=f"folder.{name}", benchmark="folder", needs=("video",), **declaration)
+    usual: dict[str, Any] = {"range": (0.0, 1.0), "higher_is_better": True, "roles": (), "pixels": True}
+    return metric(name=f"folder.{name}", benchmark="folder", needs=("video",), **(usual | declaration))
 
 
 @dataclass(frozen=True)
