@@ -34,6 +34,8 @@ NOT_DECLARED = {
     "pyiqa": "brings another build of OpenCV into the same folder: an environment of its own",
     "ImageReward": "wants an old transformers: an environment of its own",
 }
+# Files that run in the environments of models, with what those hold
+ELSEWHERE = ("lib/lookback/runners/child/", "tests/runners/scripts/")
 # Tools of development that no test imports
 TOOLS = {
     "pytest-xdist", "ruff", "mypy", "nbstripout", "uv", "setuptools", "types-pyyaml", "fastapi", "uvicorn", "accelerate",
@@ -67,6 +69,8 @@ def modules_of(*folders: str) -> set[str]:
     for folder in folders:
         for path in (ROOT / folder).rglob("*.py"):
             own.add(path.stem)
+            if path.relative_to(ROOT).as_posix().startswith(ELSEWHERE):
+                continue
             found |= set(imported(path.read_text()))
         for path in (ROOT / folder).glob("*.ipynb"):
             cells = json.loads(path.read_text())["cells"]
