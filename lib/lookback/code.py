@@ -124,7 +124,12 @@ def imported(tree: ast.AST, package: str = "") -> tuple[str, ...]:
 
 
 def _statements(block: ast.AST) -> Iterator[ast.AST]:
-    """Every statement in a block, at any depth. Expressions hold no import, and a walk through them takes ten times as long."""
+    """Every statement in a block that can run, at any depth: what only type checkers read does not count.
+
+    Expressions hold no import, and a walk through them takes ten times as long.
+    """
+    if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING":
+        return
     for field in ("body", "orelse", "finalbody", "handlers", "cases"):
         for inner in getattr(block, field, ()):
             yield inner

@@ -67,7 +67,9 @@ def test_the_lock_pins_every_embedded_file_of_the_design():
         for entry in read_lock().values()
         if entry.kind == "embedded"
     }
-    assert ours == expected
+    assert expected <= ours
+    # what came later: MobileSAM and XFeat
+    assert {digest[:16] for _, _, digest in ours - expected} == {"6dbb90523a35330f", "0f5187fd7bedd26c"}
 
 
 def test_hub_models_are_pinned_to_a_commit_and_their_weights_to_a_hash():

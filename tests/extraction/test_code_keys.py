@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from lookback.code import closure, code_hash
 from lookback.media import encode
+from lookback.paths import project_root
 from lookback.registry import BACKENDS
 
 EXTRACT = """
@@ -37,6 +38,7 @@ class Copy:
         shutil.copytree(Path(lookback.__file__).parent, self.package, ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("params", "notebooks"):
             (folder / "project" / name).mkdir(parents=True)
+        shutil.copy(project_root() / "params" / "weights.lock.yaml", folder / "project" / "params")
         frames = np.random.default_rng(0).integers(0, 255, (6, 48, 64, 3), dtype=np.uint8)
         encode(folder / "data" / "model" / "one.mp4", frames, 8)
 

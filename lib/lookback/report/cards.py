@@ -5,8 +5,6 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-from IPython.display import HTML, display
-
 from lookback.benchmark import ClipCard
 from lookback.clips import KEYS
 from lookback.params import RunParams
@@ -35,6 +33,8 @@ def card_fragments(cards: Sequence[ClipCard]) -> list[str]:
 
 def show_cards(params: RunParams, most: int) -> None:
     """The first clips in a notebook, in the order of the report."""
+    from IPython.display import HTML, display
+
     tables = {name: read_table(params.paths.tables, name) for name in ("clips", "units", "gated", "judgements")}
     for name in sorted(tables["clips"]["benchmark"].unique()):
         clips = tables["clips"]

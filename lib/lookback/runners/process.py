@@ -19,7 +19,7 @@ from lookback.errors import BackendUnavailable, NotScorable, Reason
 from lookback.runners.child import channel
 from lookback.scratch import scratch_folder
 
-CHILD = Path(__file__).parent / "child" / "main.py"
+CHILD = Path(__file__).parent / "child" / "__main__.py"
 SHOWN_LOG = 3  # lines of the runner's log in a message
 POLL_SECONDS = 0.5
 

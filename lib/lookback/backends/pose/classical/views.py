@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 
+from lookback.extras import installed
 from lookback.weights import locate, present
 
 if TYPE_CHECKING:
@@ -93,8 +94,8 @@ def _network(weights: Path) -> XFeat:
 
 
 def best_describer() -> tuple[str, Describe]:
-    """XFeat where its weights are in the cache, else SIFT; and the name of the one that was taken."""
-    return (XFEAT, describe_xfeat(locate(XFEAT))) if present(XFEAT) else ("sift", describe_sift)
+    """XFeat where torch and its weights are at hand, else SIFT; and the name of the one that was taken."""
+    return (XFEAT, describe_xfeat(locate(XFEAT))) if installed("torch") and present(XFEAT) else ("sift", describe_sift)
 
 
 def match(first: View, second: View) -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,6 @@
 """The runner's side: a program that keeps one model loaded and answers clip after clip.
 
-lookback starts it with the Python of the model's own environment: `python main.py SCRIPT`. SCRIPT is a file of `scripts`. Its
+lookback starts it with the Python of the model's own environment: `python child SCRIPT`. SCRIPT is a file of `scripts`. Its
 function `load(checkpoint, device, options)` gives a function from a `ClipInput` to named arrays. Everything that the model prints
 goes to the log. The program ends when lookback ends.
 """
