@@ -72,7 +72,7 @@ def _real(source: Path, workers: int, out: Path, result: Result) -> None:
     result.tables |= {
         "real clips: every label, cross-validated by scene": table,
         "rules: the hand-written rules on the same clips": by_rules,
-        "judge: the geometric judge's answers against the labels": judge_table(run.judge, labels),
+        "judge: the geometric judge's answers against the labels (its bounds: set on these clips)": judge_table(run.judge, labels),
     }
     on = score_table(said, labels, LABELS)
     result.figures = {"real": summary(said, labels, on, truths), "rules": summary(rules, labels, by_rules, truths)}
@@ -118,9 +118,8 @@ def sentences(real: Mapping[str, float], rules: Mapping[str, float]) -> list[str
         f"hand-written rules {rules['inactivity_f1']:.2f}",
         f"failures named on {int(real['truths'])} ground truths: {int(real['named_on_truths'])} (goal 0); "
         f"hand-written rules {int(rules['named_on_truths'])}",
-        f"surest failure of {of} clips: {named} named, {abstained} abstained from with a reason, together "
-        f"{(named + abstained) / max(of, 1):.0%} (goal {GOALS['surest']:.0%}); "
-        f"hand-written rules named {int(rules['surest_named'])}",
+        f"surest failure of {of} clips: {named} named ({named / max(of, 1):.0%}; goal {GOALS['surest']:.0%} named or rightly "
+        f"abstained from), {abstained} abstained from with a reason, rightly or not; hand-written rules named {int(rules['surest_named'])}",
         f"false alarms: {int(real['false_alarms'])}, and {int(real['faithful_flagged'])} of {int(real['faithful'])} faithful clips "
         f"flagged; hand-written rules {int(rules['false_alarms'])} and {int(rules['faithful_flagged'])}",
     ]
