@@ -119,7 +119,8 @@ def sentences(real: Mapping[str, float], rules: Mapping[str, float]) -> list[str
         f"failures named on {int(real['truths'])} ground truths: {int(real['named_on_truths'])} (goal 0); "
         f"hand-written rules {int(rules['named_on_truths'])}",
         f"surest failure of {of} clips: {named} named ({named / max(of, 1):.0%}; goal {GOALS['surest']:.0%} named or rightly "
-        f"abstained from), {abstained} abstained from with a reason, rightly or not; hand-written rules named {int(rules['surest_named'])}",
+        f"abstained from), {abstained} abstained from with a reason, rightly or not; "
+        f"hand-written rules named {int(rules['surest_named'])}",
         f"false alarms: {int(real['false_alarms'])}, and {int(real['faithful_flagged'])} of {int(real['faithful'])} faithful clips "
         f"flagged; hand-written rules {int(rules['false_alarms'])} and {int(rules['faithful_flagged'])}",
     ]
