@@ -19,8 +19,12 @@ from lookback.selfcheck.recorded import Recorded, compare, difference, read_reco
 from typer.testing import CliRunner
 
 # far points triangulated over an estimated path: a grey level in 1 of 10,000 pixels moves its error by as much as it is; the same
-# metric over the poses of a file is held to 0.0004
-TOO_WIDE = {"mbencht.environment.spatial_reprojection pose=classical"}
+# metric over the poses of a file is held to 0.0004. A grey level in 1 of 100 pixels moves MobileSAM's outline, and texture by 0.01;
+# over the classical masks the same metric is held to 0.002
+TOO_WIDE = {
+    "mbencht.environment.spatial_reprojection pose=classical",
+    *(f"mbench{each}.entity.object_texture_consistency masks=mobile-sam,object_features=efficientnet-lite0" for each in "at"),
+}
 NETWORKS_WHY = "float32 sums of a network"
 
 

@@ -45,7 +45,7 @@ def selfcheck(named: Mapping[str, str] | None = None, recorded: Path | None = No
     for outcome in outcomes:
         if outcome.state == "not usable":
             outcome.remedy = _remedy(outcome)
-    return Report(machine(), outcomes + _unusable())
+    return Report(machine(), outcomes + _without_clip(outcomes) + _unusable())
 
 
 def record(named: Mapping[str, str] | None = None, recorded: Path | None = None) -> int:
@@ -73,6 +73,13 @@ def measured(named: Mapping[str, str], spoilt: bool = False) -> list[Measured]:
 def _usable_here(backend: str) -> bool:
     specs = [BACKENDS.get(name) for name in backend.split(",") if name in BACKENDS]
     return all(availability(spec).usable for spec in specs)
+
+
+def _without_clip(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """The metrics that no sample clip is for: nothing is known about them here."""
+    checked = {outcome.check for outcome in outcomes}
+    why = "the self-check makes no clip that this metric is for"
+    return [Outcome(spec.name, "", "cpu", "not recorded", why=why) for spec in METRICS if spec.name not in checked]
 
 
 def _unusable() -> list[Outcome]:
