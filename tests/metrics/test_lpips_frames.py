@@ -25,6 +25,8 @@ def parameters(device: str = "cpu", **scoring):
     [
         ("cpu", {}, 16),
         ("cuda", {}, 0),
+        ("cpu", {"variant": "official"}, 0),  # the released program takes all frames
+        ("cpu", {"variant": "official", "lpips_frames": 5}, 5),
         ("cpu", {"lpips_frames": "all"}, 0),
         ("cpu", {"lpips_frames": 5}, 5),
         ("cuda", {"lpips_frames": 5}, 5),

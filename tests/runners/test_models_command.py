@@ -43,7 +43,7 @@ def installed(tmp_path: Path, weights: Path) -> str:
 
 
 def test_every_model_of_the_catalogue_has_its_script_and_every_pose_model_a_backend():
-    assert {model.name for model in runners.catalogue().values() if model.proven == "nothing"} == {"vipe", "image-reward", "pyiqa"}
+    assert {model.name for model in runners.catalogue().values() if model.proven == "nothing"} == {"vipe"}
     for model in runners.catalogue().values():
         assert model.script_path.is_file() and model.licence.code and model.licence.weights
         assert model.role != "pose" or f"pose={model.name}" in BACKENDS

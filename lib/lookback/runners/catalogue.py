@@ -27,12 +27,11 @@ class Source(_Part):
 
 
 class ModelWeights(_Part):
-    """Files of a repository on the model hub; or `manual`, the name of weights in the weight list that a user puts there."""
+    """Files of a repository on the model hub."""
 
     repository: str = ""
     revision: str | None = None
     files: tuple[str, ...] = ()
-    manual: str = ""
 
 
 class Licence(_Part):

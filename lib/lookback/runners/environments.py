@@ -21,7 +21,6 @@ from lookback.hashcache import HashCache
 from lookback.registry import Availability
 from lookback.runners.catalogue import Model
 from lookback.runners.process import Launch
-from lookback.weights import locate
 
 VARIABLE = "LOOKBACK_MODELS"
 RECORD = "installed.json"
@@ -114,14 +113,12 @@ def launch(model: Model, device: str, options: Mapping[str, object]) -> Launch:
 def plan(model: Model) -> list[str]:
     """What an installation brings, one line each."""
     weights = model.weights
-    lines = [f"{model.title}: about {model.download_gb:g} GB; used by {model.used_by}"]
+    lines = [f"{model.title}: about {model.download_gb:g} GB (estimated); used by {model.used_by}"]
     lines += [f"needs {need}" for need in model.needs]
     lines += [f"source: {source.repository} at {source.commit}" for source in model.sources.values()]
     if weights.repository:
         pinned = weights.revision or "the newest commit (none is pinned; its hashes are recorded)"
         lines.append(f"weights: {', '.join(weights.files)} of {weights.repository} at {pinned}")
-    if weights.manual:
-        lines.append(f"weights: '{weights.manual}' of the weight list, which you put there yourself")
     return [*lines, f"licence of the code: {model.licence.code}", f"licence of the weights: {model.licence.weights}"]
 
 
@@ -210,8 +207,6 @@ def _weights(model: Model, folder: Path, given: Path | None, say: Say) -> tuple[
     wanted = model.weights
     if given is not None:
         return _existing(given), "given"
-    if wanted.manual:
-        return locate(wanted.manual), "given"
     if not wanted.repository:
         return None, ""
     from huggingface_hub import HfApi, snapshot_download

@@ -229,9 +229,11 @@ def run_constants(params: RunParams) -> dict[str, float]:
     constants, wanted = params.scoring.constants, params.scoring.lpips_frames
     if wanted == "all" or {"lpips_every", "lpips_frames"} & set(constants):
         return dict(constants)
-    if wanted == "auto":
-        return {**constants, "lpips_frames": LPIPS_FRAMES_ON_CPU} if usable_device(params.device) == "cpu" else dict(constants)
-    return {**constants, "lpips_frames": wanted}
+    if wanted != "auto":
+        return {**constants, "lpips_frames": wanted}
+    if params.scoring.variant == "official" or usable_device(params.device) != "cpu":  # who asks for the release's number gets it
+        return dict(constants)
+    return {**constants, "lpips_frames": LPIPS_FRAMES_ON_CPU}
 
 
 def _tool_identity(role: str, params: RunParams) -> Producer:

@@ -34,10 +34,6 @@ class ClipInput:
         channel.send(ANSWERS, "progress", done=done, total=total)
 
 
-class Refused(Exception):
-    """The model cannot take this clip; the message says why."""
-
-
 def leave_with_parent(parent: int) -> None:
     """End when the parent is gone, even in the middle of a forward pass."""
     while os.getppid() == parent:
@@ -67,8 +63,6 @@ def describe() -> dict:
 
 def failure(error: BaseException) -> dict:
     """The typed reason of a failed clip."""
-    if isinstance(error, Refused) or type(error).__name__ == "Refused":
-        return {"reason": "invalid_input", "message": str(error)}
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         if (torch := sys.modules.get("torch")) is not None and torch.cuda.is_initialized():
             torch.cuda.empty_cache()

@@ -160,7 +160,7 @@ def _notes(source: str, tracker: PointTracker, fixed: np.ndarray, recognised_by:
             f"{100 * fixed.mean():.0f} % of the picture stay in place while the rest turns: left out as fixed to the camera"
         )
     if recognised_by != XFEAT:
-        notes.append("XFeat's weights are not in the cache, so SIFT recognised the first view (python -m lookback.weights)")
+        notes.append("torch or XFeat's weights are not at hand, so SIFT recognised the first view (python -m lookback.weights)")
     if tracker.cuts:
         notes.append(f"{len(tracker.cuts)} cut(s): the orientation after a cut is only known where an earlier view was recognised")
     return tuple(notes)

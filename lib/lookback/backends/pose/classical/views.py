@@ -1,8 +1,8 @@
 """Recognise a place again: features of single frames, and their matches.
 
 SIFT places its features more exactly, so it measures how far two views are turned apart (on the demo's known paths XFeat's whole
-pixels made the error up to 0.2 degrees larger). XFeat finds three to eight times the matches on generated clips, whose texture
-flickers, so it recognises the first view; SIFT serves there, too, where XFeat's weights are not in the cache.
+pixels made the error up to 0.2 degrees larger). XFeat was made for views that look less alike, and recognises the first view; SIFT
+serves there, too, where torch or XFeat's weights are not at hand.
 """
 
 from __future__ import annotations
