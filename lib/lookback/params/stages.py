@@ -102,7 +102,7 @@ class Scoring(Section):
     compare_variants: bool = False  # score the other variants too, for the table of differences
     constants: dict[str, float] = {}  # other values for named constants, e.g. lighting_tau
     # LPIPS of how many frames of a clip: all, a number, or auto (all on a GPU and with `variant: official`, else 16 on a CPU, where
-    # a frame takes seconds). A sampled score says so in its row and in the tables' notes; the papers' numbers are those of all frames
+    # a frame takes seconds). A sampled score says so in its row and in the tables' notes; the papers' numbers are of all frames
     lpips_frames: Literal["auto", "all"] | Annotated[int, Field(ge=1)] = "auto"
     sweeps: bool = False  # MemoBench tables S4 and S7: score again with other constants and mask prompts
     resamples: int = Field(default=1000, ge=100)
