@@ -180,7 +180,12 @@ class Result:
         return self._table("failures")
 
     def report(self, path: str | Path, *, failures: bool = True) -> Path:
-        """Write one self-contained HTML page; returns its path. With `failures` it looks for them first (see `failures`)."""
+        """Write the report: the file to open, and a folder of the same name beside it; returns the file's path.
+
+        With `failures` it looks for them first (see `failures`).
+        """
+        from lookback.report.page import copy_site  # its import takes a while
+
         if failures:
             self.failures()
         unsearched = not (self.params.paths.tables / "failures.parquet").is_file()
@@ -194,7 +199,7 @@ class Result:
                 (self.params.paths.tables / "failures.parquet").unlink()
         target = Path(path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(self.params.paths.report, target)
+        copy_site(self.params.paths.report, target)
         return target
 
 

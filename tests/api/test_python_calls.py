@@ -67,8 +67,13 @@ def test_the_table_prints_as_text_markdown_html_and_latex_with_the_same_numbers(
 def test_failures_and_the_page(result, tmp_path, capfd):
     found = result.failures()
     assert {"clip_id", "label", "frame_start", "evidence"} <= set(found.columns)
-    page = result.report(tmp_path / "deep" / "page.html").read_text()
-    assert "calm" in page and not re.search(r'<(script|link)[^>]+(src|href)="(?!data:)', page) and capfd.readouterr().out == ""
+    entry = result.report(tmp_path / "deep" / "page.html")
+    pages = {path: path.read_text() for path in [entry, *(tmp_path / "deep" / "page").glob("*.html")]}
+    assert "calm" in pages[entry] and len(pages) > 3 and capfd.readouterr().out == ""
+    for path, text in pages.items():
+        for source in re.findall(r'<(?:script|link|img|video)[^>]+(?:src|href|poster)="(?!data:)([^"]+)', text):
+            assert (path.parent / source).is_file(), (path.name, source)
+        assert "page.html" in text or path == entry
 
 
 def test_one_file_a_list_of_files_and_a_folder_of_frames(tmp_path):

@@ -147,8 +147,8 @@ def test_a_report_has_a_section_with_its_table(scratch: Scratch):
     }
     (scratch.folder / "flipbook.yaml").write_text(yaml.safe_dump(values))
     scratch.lookback("report", "--run", "flipbook.yaml")
-    page = (scratch.folder / "reported" / "report.html").read_text(encoding="utf-8")
-    assert '<section id="flipbook"' in page and "Flipbook: the way back to the first picture" in page
+    page = (scratch.folder / "reported" / "report" / "flipbook.html").read_text(encoding="utf-8")
+    assert '<main id="flipbook"' in page and "Flipbook: the way back to the first picture" in page
     written = pd.read_csv(scratch.folder / "reported" / "tables" / "report" / "flipbook-1.csv").set_index("model")
     assert written["Left and returned (%)"].astype(float).to_dict() == {"forgetful": 0, "steady": 100, "still": 0}
     provenance = json.loads((scratch.folder / "reported" / "provenance.json").read_text())

@@ -9,8 +9,10 @@ from lookback import notebook
 from lookback.clips import KEYS, Clip, clips_to_frame
 from lookback.figures import save_figure
 from lookback.judging.cards import reply_cards
-from lookback.report.behind import behind_the_numbers
+from lookback.report.behind import Behind
+from lookback.report.failures import failures_html
 from lookback.report.figures.drawn import DrawnFigure
+from lookback.report.missing import missing_html
 from lookback.report.page import Section, write_page
 from lookback.report.sheets import sheet_html
 from lookback.report.table import PaperTable
@@ -58,12 +60,15 @@ def report_fragments(folder: Path) -> list[str]:
     drawn = DrawnFigure("drawn", ALL, plt.figure(), interactive)
     clips = [clip(word) for word in WORDS]
     rows = [row(each) for each in clips]
-    kinds = (pd.DataFrame(rows, columns=list(empty_table(name).columns)) for name in ("gated", "units", "judgements"))
+    kinds = [pd.DataFrame(rows, columns=list(empty_table(name).columns)) for name in ("gated", "units", "judgements", "failures")]
+    failures = kinds[-1].assign(confidence=0.5, frame_start=0, frame_end=1, label=WORDS, evidence=WORDS)
     return [
         table.to_html(),
         save_figure(plt.figure(), folder, "still", ALL).to_html(),
         drawn.save(folder),
-        *behind_the_numbers(clips, *kinds, run="demo", moments=2),
+        *(page.body for page in Behind(clips, *kinds[:3], failures, run="demo", moments=2).pages({})),
+        *failures_html(failures, {each.key: each for each in clips}, "demo", folder / "page" / "excerpts"),
+        *missing_html(kinds[0].assign(value=float("nan")), "demo", {}),
         *(sheet_html(word, [("faithful", clip(word))]) for word in WORDS),
     ]
 
@@ -88,10 +93,10 @@ def row(one: Clip) -> dict[str, object]:
     return dict(zip(KEYS, one.key, strict=True)) | dict.fromkeys(texts, word) | values | told
 
 
-def write_hostile_page(folder: Path, patch: pytest.MonkeyPatch) -> Path:
+def write_hostile_pages(folder: Path, patch: pytest.MonkeyPatch) -> list[Path]:
     sections = [
         Section("notebooks", ALL, ALL, [shown_in_notebooks(folder, patch), cards()]),
         Section("report", ALL, ALL, report_fragments(folder)),
     ]
     write_page(folder / "page.html", ALL, ALL, sections, ALL)
-    return folder / "page.html"
+    return [folder / "page.html", folder / "page" / "report.html"]

@@ -12,15 +12,16 @@ import pandas as pd
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from hostile_text import ALL, IMAGE, LINK, MARKDOWN, SCRIPT, WORDS, write_hostile_page
+from hostile_text import ALL, IMAGE, LINK, MARKDOWN, SCRIPT, WORDS, write_hostile_pages
 from lookback.agreement import read_ratings, save_tables
 from lookback.agreement.files import read_csv_texts
-from lookback.clips import Clip
+from lookback.clips import KEYS, Clip
 from lookback.errors import ContractError
 from lookback.figures import save_figure
-from lookback.report.behind import anchor, behind_the_numbers
+from lookback.report.behind import Behind
 from lookback.report.figures.drawn import fragment
 from lookback.report.model_table import Column, model_table
+from lookback.report.places import anchor
 from lookback.report.table import PaperTable
 from lookback.tables import csv_text, empty_table, read_csv
 from matplotlib import pyplot as plt
@@ -53,14 +54,19 @@ class Tags(HTMLParser):
 
 
 def test_no_tag_and_no_attribute_of_the_page_comes_from_outside(tmp_path, monkeypatch):
-    page = Tags(write_hostile_page(tmp_path, monkeypatch).read_text())
-    pictures = [attributes["src"] for tag, attributes in page.tags if tag == "img"]
-    assert pictures and all(source.startswith("data:image/") for source in pictures)
-    assert not [attributes for _, attributes in page.tags if any(name.startswith("on") for name in attributes)]
-    assert not [attributes for tag, attributes in page.tags if attributes.get("class") == "bait"]
-    assert sum(tag == "script" for tag, _ in page.tags) == 3  # plotly, the figure's data, the page's own
+    text = ""
+    for path, scripts in zip(write_hostile_pages(tmp_path, monkeypatch), (1, 3), strict=True):
+        page = Tags(path.read_text())
+        pictures = [attributes["src"] for tag, attributes in page.tags if tag == "img"]
+        assert pictures and all((path.parent / source).is_file() for source in pictures)
+        assert not [attributes for _, attributes in page.tags if any(name.startswith("on") for name in attributes)]
+        assert not [attributes for tag, attributes in page.tags if attributes.get("class") == "bait"]
+        assert sum(tag == "script" for tag, _ in page.tags) == scripts  # the site's own; plotly and a figure's data
+        links = [attributes["href"] or "" for tag, attributes in page.tags if tag == "a"]
+        assert not [link for link in links if ":" in link and not link.startswith("http://127.0.0.1:8866/?run=demo&clip=")]
+        text += page.text
     for word in WORDS:
-        assert page.text.count(word) > 10, word
+        assert text.count(word) > 10, word
 
 
 def test_notebooks_show_text_by_the_show_functions_alone():
@@ -156,11 +162,14 @@ def test_the_links_of_a_table_lead_to_their_models(tmp_path):
     summary = summary.assign(n=1, n_items=1, ci_low=math.nan, ci_high=math.nan, variant="paper")
     table = model_table("t", "t", summary, [Column("M", "mind.lcm_mse")])
     clips = [Clip(benchmark="mbench", setting="T", model_id=model, clip_id="c", video="v.mp4") for model in MODELS]
-    empty = (empty_table(name) for name in ("gated", "units", "judgements"))
-    page = Tags("".join(behind_the_numbers(clips, *empty, run="demo", moments=0)))
-    folds = [attributes["id"] for tag, attributes in page.tags if tag == "details"]
-    assert len(folds) == len(set(folds)) == len(MODELS)
-    assert set(table.links["M"]) == {f"#{name}" for name in folds}
+    told = {"metric": "mind.lcm_mse", "variant": "paper", "phase": "", "value": 1.0, "reason": "", "detail": "", "backend": "none"}
+    items = pd.DataFrame([dict(zip(KEYS, clip.key, strict=True)) | told for clip in clips])
+    empty = (empty_table(name) for name in ("units", "judgements", "failures"))
+    pages = Behind(clips, items, *empty, run="demo", moments=0).pages({})
+    assert len({page.id for page in pages}) == len(MODELS)
+    places = [attributes.get("id") for page in pages for tag, attributes in Tags(page.body).tags if tag == "figure"]
+    assert len(places) == len(set(places)) == len(MODELS)
+    assert list(table.links["M"]) == [f"#{name}" for name in places]
 
 
 def test_a_name_in_a_drawing_is_text_in_its_svg(tmp_path):

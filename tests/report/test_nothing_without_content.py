@@ -8,7 +8,6 @@ import nbformat
 import pandas as pd
 from lookback import notebook
 from lookback.pipeline.execute import hide_empty_sections
-from lookback.report.findings import findings
 from lookback.report.stage_tables import with_content
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
@@ -51,10 +50,3 @@ def test_a_section_that_shows_nothing_loses_its_text_and_keeps_its_code_folded(t
     assert texts == ["# 40 Judging", "## Parameters", "## Frames", "## What this does not show"]
     silent = next(cell for cell in cells if cell.source == "answers = []")
     assert silent.metadata["jupyter"]["source_hidden"] is True
-
-
-def test_how_many_scores_exist_is_no_finding(tmp_path: Path):
-    items = pd.DataFrame(
-        {"benchmark": ["folder"], "model_id": ["m"], "clip_id": ["c"], "metric": ["x"], "value": [None], "reason": ["no_face"]}
-    )
-    assert not any("scores" in text for text in findings(items, tmp_path))

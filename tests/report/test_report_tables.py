@@ -18,10 +18,10 @@ from lookback.demo.audit.reading import finding
 from lookback.params.load import validate
 from lookback.report.behind import answers_behind, worst_frames, worst_units
 from lookback.report.compare import rank_changes
-from lookback.report.findings import findings
 from lookback.report.paper import PaperData
 from lookback.report.stage_tables import audit_reach, whole_counts
 from lookback.report.table import PaperTable, mark_best
+from lookback.report.trust import NO_VERDICT, audit_sentence, audited_failures, judged_by
 from lookback.scoring.figures import coverage_table
 
 ROW = dict(zip(KEYS, ("wrbench", "demo", "m", "c"), strict=True))
@@ -231,11 +231,19 @@ def audited(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_findings_count_every_failure_and_lead_to_their_table(audited: Path):
-    items = pd.DataFrame([{**ROW, "metric": "wrbench.support", "value": 1.0, "backend": "simulated", "reason": ""}])
-    told = findings(items, audited)[0]
-    assert "1 of 3 injected failures" in told and "missed: c; not measured: d (not triggered)." in told
-    assert '(The judge is simulated.) <a href="#wrbench-2">' in told
+def test_no_verdict_of_the_audit_rests_on_a_simulated_judge(audited: Path):
+    folder = audited / "audit"
+    told = pd.read_csv(folder / "failures.csv").assign(meant_and_best=["wrbench.support", "mind.lcm ssim", None])
+    told.to_csv(folder / "failures.csv", index=False)
+    items = pd.DataFrame({"metric": ["wrbench.support", "mind.lcm"], "backend": ["geometric,simulated", "none"]})
+    judged = judged_by(items, {"simulated"})
+    assert judged == {"wrbench.support"} and judged_by(items, set()) == set()
+    failures = audited_failures(folder, judged)
+    assert failures["verdict"].tolist() == [NO_VERDICT, "missed by its metrics", "not measured: not triggered"]
+    words = audit_sentence(failures)
+    assert words.startswith("0 of 1 injected failures") and "only a simulated judge saw them: a b." in words
+    assert "Missed: c." in words and "Not measured: d." in words
+    assert audit_sentence(audited_failures(folder, set())).startswith("1 of 2 injected failures")
 
 
 def test_the_audit_says_how_far_it_reached(audited: Path):

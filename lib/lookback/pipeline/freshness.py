@@ -83,7 +83,8 @@ def output_files(stage: Stage, params: RunParams) -> list[Path]:
     for folder in (paths.tables / stage.name, paths.figures / stage.name):
         files += [path for path in sorted(folder.rglob("*")) if path.is_file()]
     if stage.name == "report":
-        files.append(paths.report)
+        pages = paths.report.with_suffix("")  # beside the page that opens
+        files += [paths.report, *(path for path in sorted(pages.rglob("*")) if path.is_file())]
     return files
 
 

@@ -1,83 +1,229 @@
-"""What is behind a number: for every model and clip some frames, every score, the worst units and the judges' answers."""
+"""What is behind a number: one page per model with the worst clip and frame of every metric, and a card per clip."""
 
 from __future__ import annotations
 
 import html
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lookback.clips import KEYS, Clip
 from lookback.errors import MediaError
-from lookback.files import sha256_json
 from lookback.judging.question import SECOND
 from lookback.paths import resolve
 from lookback.progress import track
 from lookback.registry import BENCHMARKS, METRICS
+from lookback.report.page import Section
+from lookback.report.places import Key, anchor, clip_anchor, inspector_link, model_page, number_anchor
 from lookback.scoring.aggregate import TRIGGER_DETAIL
 from lookback.scoring.direction import more_is_better
-from lookback.strips import jpeg_html, read_strip
+from lookback.strips import FilmStrip, jpeg_html, read_strip
 
-WIDTH = 112  # of one frame, in pixels
+WIDTH = 112  # of one frame in a strip, in pixels
+LARGE = 240  # of the frame that a number leads to
 WORST = 3  # units shown per metric
 DECODERS = 2  # clips read at the same time
 PICTURED = 400  # clips with pictures and
-SCORED = 2000  # clips with scores, over all models together: the others are named, so that the page still opens
-Key = tuple[str, ...]
+SCORED = 2000  # clips with scores, over all models together: the others are named, so that the pages still open
+MODELS = "Models"
+Number = tuple[str, str, str, str]  # benchmark, model, metric, phase
 
 
-def anchor(benchmark: str, model: str) -> str:
-    """The HTML id of a model's part, to which table cells link. It is readable, and no two models share one."""
-    words = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{model}".lower()).strip("-")
-    return f"behind-{words}-{sha256_json([benchmark, model])[:10]}"
+@dataclass(frozen=True)
+class Worst:
+    """The worst clip of a model's metric, and the frame of its worst unit."""
+
+    key: Key
+    value: float
+    frame: int
+    mean: float
+    n: int
 
 
-def behind_the_numbers(
-    clips: list[Clip], items: pd.DataFrame, units: pd.DataFrame, judgements: pd.DataFrame, run: str, moments: int
-) -> list[str]:
-    """The HTML: one part that can be opened per model, with one card per clip."""
-    order = sorted(clips, key=lambda clip: (clip.benchmark, clip.model_id, clip.setting, clip.clip_id))
-    pictured, scored = (_first_of_each_model(order, most) for most in (PICTURED if moments else 0, SCORED))
-    strips, told, frames = _strips(pictured, moments), _told(scored, items, units, judgements), worst_frames(units)
-    parts: dict[tuple[str, str], list[str]] = {}
-    for clip in order:
-        link = f"?run={quote(run)}&clip={quote(clip.label)}&frame={frames.get(clip.key, 0)}"
-        card = _card(clip, link, strips.get(clip.key, "") + told.get(clip.key, ""))
-        parts.setdefault((clip.benchmark, clip.model_id), []).append(card)
-    folds = [
-        f'<details class="model" id="{anchor(*key)}"><summary>{html.escape(key[0])} · {html.escape(key[1])} '
-        f"({len(cards)} clips)</summary>{''.join(cards)}</details>"
-        for key, cards in parts.items()
-    ]
-    left = {"pictures": len(order) - len(pictured) if moments else 0, "scores": len(order) - len(scored)}
-    remarks = [
-        f'<p class="remark">{count:,} clips are listed without {what}. The inspector shows all.</p>'
-        for what, count in left.items()
-        if count
-    ]
-    return remarks + folds
+@dataclass
+class Behind:
+    """The clips of a run with their scores, units and answers."""
+
+    clips: Sequence[Clip]
+    items: pd.DataFrame
+    units: pd.DataFrame
+    judgements: pd.DataFrame
+    failures: pd.DataFrame
+    run: str
+    moments: int
+
+    def __post_init__(self) -> None:
+        self.frames = worst_frames(self.units)
+        self.worst = worst_numbers(self.items, self.units, self.frames)
+        self.order = sorted(self.clips, key=lambda clip: (clip.model_id, clip.benchmark, clip.setting, clip.clip_id))
+
+    def pages(self, standing: Mapping[tuple[str, str], str]) -> list[Section]:
+        """One page per model. `standing` has a sentence for (benchmark, model)."""
+        pictured, scored = (_first_of_each_model(self.order, most) for most in (PICTURED if self.moments else 0, SCORED))
+        pictures = self._pictures(pictured)
+        told = _told(scored, self.items, self.units, self.judgements)
+        models: dict[str, dict[str, list[Clip]]] = {}
+        for clip in self.order:
+            models.setdefault(clip.model_id, {}).setdefault(clip.benchmark, []).append(clip)
+        numbers: dict[tuple[str, str], list[tuple[Number, Worst]]] = {}
+        for number, worst in self.worst.items():
+            numbers.setdefault(number[:2], []).append((number, worst))
+        return [
+            Section(
+                model_page(model),
+                model,
+                "Every number of the tables leads to the worst clip and frame behind it.",
+                [
+                    self._part(benchmark, model, clips, numbers.get((benchmark, model), []), pictures, told, standing)
+                    for benchmark, clips in parts.items()
+                ],
+                MODELS,
+            )
+            for model, parts in models.items()
+        ]
+
+    def _part(
+        self,
+        benchmark: str,
+        model: str,
+        clips: Sequence[Clip],
+        numbers: Sequence[tuple[Number, Worst]],
+        pictures: Mapping[Key, Pictures],
+        told: Mapping[Key, str],
+        standing: Mapping[tuple[str, str], str],
+    ) -> str:
+        labels = {clip.key: clip.label for clip in clips}
+        worst = "".join(self._number(number, one, labels, pictures) for number, one in numbers)
+        shown = sum(clip.key in told for clip in clips)
+        left = f'<p class="remark">{len(clips) - shown:,} clips are listed without scores. The inspector shows all.</p>'
+        cards = "".join(
+            _card(clip, inspector_link(self.run, clip.label, self.frames.get(clip.key, 0)), pictures, told) for clip in clips
+        )
+        title = BENCHMARKS.get(benchmark).title if benchmark in BENCHMARKS else benchmark
+        sentence = standing.get((benchmark, model), "")
+        return (
+            f'<h2 id="{anchor(benchmark, model)}">{html.escape(title)}: {html.escape(model)}</h2>'
+            f"{f'<p>{html.escape(sentence)}</p>' if sentence else ''}{self._failures(benchmark, model)}"
+            f"{f'<h3>The worst frame behind each number</h3><div class=worst>{worst}</div>' if worst else ''}"
+            f"<details><summary>All clips ({len(clips)})</summary>{left if shown < len(clips) else ''}{cards}</details>"
+        )
+
+    def _failures(self, benchmark: str, model: str) -> str:
+        own = self.failures[(self.failures["benchmark"] == benchmark) & (self.failures["model_id"] == model)]
+        if own.empty:
+            return ""
+        counts = own["label"].value_counts()
+        said = ", ".join(f"{html.escape(str(label).replace('_', ' '))} ({count})" for label, count in counts.items())
+        return f'<p>Failures found: {said}. <a href="#failures">All failures</a></p>'
+
+    def _number(self, number: Number, worst: Worst, labels: Mapping[Key, str], pictures: Mapping[Key, Pictures]) -> str:
+        _, _, metric, phase = number
+        name = f"{metric} {phase}".strip()
+        label = labels.get(worst.key, "/".join(worst.key))
+        picture = pictures[worst.key].frame(worst.frame, label) if worst.key in pictures else ""
+        return (
+            f'<figure id="{number_anchor(*number)}">{picture}<figcaption><b>{html.escape(name)}</b>: {worst.mean:.4g} on average '
+            f'(n {worst.n}). Worst: {worst.value:.4g}, <a href="#{clip_anchor(worst.key)}">{html.escape(label)}</a>, frame '
+            f"{worst.frame}. {inspector_link(self.run, label, worst.frame)}</figcaption></figure>"
+        )
+
+    def _pictures(self, pictured: Sequence[Clip]) -> dict[Key, Pictures]:
+        """The strips of these clips, and the worst frame of every number, each clip decoded once."""
+        wanted: dict[Key, set[int]] = {clip.key: set() for clip in pictured}
+        if self.moments:
+            for worst in self.worst.values():
+                wanted.setdefault(worst.key, set()).add(worst.frame)
+        clips = [clip for clip in self.order if clip.key in wanted]
+        strips = {clip.key for clip in pictured}
+        with ThreadPoolExecutor(max_workers=DECODERS) as pool:  # decoding releases the interpreter lock
+            drawn = pool.map(
+                lambda clip: read_pictures(clip, self.moments if clip.key in strips else 0, sorted(wanted[clip.key])), clips
+            )
+            return {clip.key: made for clip, made in zip(clips, track(drawn, "clip pictures", total=len(clips)), strict=True)}
 
 
-def _first_of_each_model(order: list[Clip], most: int) -> list[Clip]:
+@dataclass(frozen=True)
+class Pictures:
+    """A clip's strip as HTML, and single frames of it; or the sentence that says why there are none."""
+
+    strip: str = ""
+    frames: Mapping[int, NDArray[np.uint8]] = field(default_factory=dict)
+    problem: str = ""
+
+    def frame(self, number: int, label: str) -> str:
+        if number not in self.frames:
+            return f"<p>{html.escape(self.problem)}</p>" if self.problem else ""
+        return jpeg_html(self.frames[number], f"frame {number} of {label}", quality=72)
+
+
+def read_pictures(clip: Clip, moments: int, frames: Sequence[int]) -> Pictures:
+    """Evenly spaced frames of a clip as a strip, and the given frames."""
+    last = (clip.n_frames or 1) - 1
+    even = [int(frame) for frame in np.linspace(0, last, moments).round()] if moments else []
+    inside = [frame for frame in frames if 0 <= frame <= last]
+    wanted = sorted({*even, *inside})
+    if not wanted:
+        return Pictures()
+    try:
+        read = read_strip(resolve(clip.video), wanted)
+    except MediaError as error:
+        return Pictures(f"<p>{html.escape(str(error))}</p>", problem=str(error))
+    of = dict(zip(read.frames, read.pictures, strict=True))
+    strip = ""
+    if even:
+        small = FilmStrip(tuple(even), np.stack([of[frame] for frame in even])).resized(WIDTH)
+        strip = jpeg_html(small.joined(), f"frames {', '.join(map(str, even))} of {clip.label}", quality=70)
+    large = {frame: FilmStrip((frame,), of[frame][None]).shrunk(LARGE).numbered().pictures[0] for frame in inside}
+    return Pictures(strip, large)
+
+
+def worst_numbers(items: pd.DataFrame, units: pd.DataFrame, frames: Mapping[Key, int]) -> dict[Number, Worst]:
+    """For every model, metric and phase: its worst clip, the frame of the clip's worst unit, mean and n."""
+    told = items[items["value"].notna()]
+    if told.empty:
+        return {}
+    signed = told["value"].astype(float) * _signs(told["metric"], told["phase"])
+    by = ["benchmark", "model_id", "metric", "phase"]
+    groups = told.assign(signed=signed).groupby(by, sort=False)
+    worst = told.loc[groups["signed"].idxmin()]
+    means = groups["value"].agg(["mean", "size"])
+    own = _unit_frames(units, worst)
+    found = {}
+    for row in worst.to_dict("records"):
+        key, number = tuple(row[name] for name in KEYS), tuple(row[name] for name in by)
+        place = own.get((key, row["metric"], row["phase"]), own.get((key, row["metric"], None), frames.get(key, 0)))
+        mean, n = means.loc[number]
+        found[number] = Worst(key, float(row["value"]), int(place), float(mean), int(n))
+    return dict(sorted(found.items()))
+
+
+def _unit_frames(units: pd.DataFrame, worst: pd.DataFrame) -> dict[tuple[Key, str, str | None], int]:
+    """The frame of the worst unit of each of these clips and metrics: of its phase, and of any phase (None)."""
+    told = units[units["value"].notna() & units["frame"].notna()].merge(worst[[*KEYS, "metric"]].drop_duplicates())
+    found: dict[tuple[Key, str, str | None], int] = {}
+    if told.empty:
+        return found
+    told = told.assign(signed=told["value"].astype(float) * _signs(told["metric"], told["phase"]))
+    for by in ([*KEYS, "metric"], [*KEYS, "metric", "phase"]):
+        rows = told.loc[told.groupby(by, sort=False)["signed"].idxmin()]
+        for row in rows.to_dict("records"):
+            phase = row["phase"] if "phase" in by else None
+            found[tuple(row[name] for name in KEYS), row["metric"], phase] = int(row["frame"])
+    return found
+
+
+def _first_of_each_model(order: Sequence[Clip], most: int) -> list[Clip]:
     """At most so many clips, the same number of each model (at least one)."""
     models: dict[tuple[str, str], list[Clip]] = {}
     for clip in order:
         models.setdefault((clip.benchmark, clip.model_id), []).append(clip)
     share = max(1, most // max(1, len(models))) if most else 0
     return [clip for own in models.values() for clip in own[:share]]
-
-
-def _strips(clips: list[Clip], moments: int) -> dict[Key, str]:
-    if not clips:
-        return {}
-    with ThreadPoolExecutor(max_workers=DECODERS) as pool:  # decoding releases the interpreter lock
-        drawn = pool.map(lambda clip: _strip(clip, moments), clips)
-        return {clip.key: strip for clip, strip in zip(clips, track(drawn, "clip cards", total=len(clips)), strict=True)}
 
 
 def _told(clips: list[Clip], items: pd.DataFrame, units: pd.DataFrame, judgements: pd.DataFrame) -> dict[Key, str]:
@@ -131,19 +277,10 @@ def worst_frames(units: pd.DataFrame) -> dict[tuple[str, ...], int]:
     return {tuple(key): int(frame) for key, frame in zip(worst[KEYS].to_numpy(), worst["frame"], strict=True)}
 
 
-def _card(clip: Clip, link: str, said: str) -> str:
-    return (
-        f'<div class="clip"><b>{html.escape(clip.label)}</b> <small>inspector, at its worst unit: '
-        f"<code>{html.escape(link)}</code></small>{said}</div>"
-    )
-
-
-def _strip(clip: Clip, moments: int) -> str:
-    try:
-        strip = read_strip(resolve(clip.video), moments).resized(WIDTH)
-    except MediaError as error:
-        return f"<p>{html.escape(str(error))}</p>"
-    return jpeg_html(strip.joined(), f"frames {', '.join(map(str, strip.frames))} of {clip.label}", quality=70)
+def _card(clip: Clip, link: str, pictures: Mapping[Key, Pictures], told: Mapping[Key, str]) -> str:
+    strip = pictures[clip.key].strip if clip.key in pictures else ""
+    name = f"<b>{html.escape(clip.label)}</b> <small>{link}</small>"
+    return f'<div class="clip" id="{clip_anchor(clip.key)}">{name}{strip}{told.get(clip.key, "")}</div>'
 
 
 def _scores(items: pd.DataFrame, key: Key, worst: Mapping[tuple[Key, str, str], str]) -> str:

@@ -1,10 +1,11 @@
-"""The report of a run: one method per section, made from the run's tables."""
+"""The report of a run: one method per page, made from the run's tables."""
 
 from __future__ import annotations
 
 import html
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -21,41 +22,52 @@ from lookback.extraction.figures import coverage_table as artifact_coverage
 from lookback.figures import saved_figures
 from lookback.params import RunParams
 from lookback.registry import BENCHMARKS
-from lookback.report.behind import behind_the_numbers
+from lookback.report.behind import Behind
+from lookback.report.beside import beside, printed_tables
 from lookback.report.cards import card_fragments
+from lookback.report.ceiling import Ceiling, ceiling_of
+from lookback.report.failures import failures_html
 from lookback.report.figures.drawn import fragment
 from lookback.report.figures.paths import camera_paths
 from lookback.report.figures.profiles import profile
 from lookback.report.figures.statistics import ON_THE_PAGE, interactive_statistics
-from lookback.report.findings import findings
-from lookback.report.page import Report, Section
+from lookback.report.findings import findings_html
+from lookback.report.leaderboard import Leaderboard, leaderboard, mean_ranks, without_simulated
+from lookback.report.missing import missing_html
+from lookback.report.page import Report, Section, site_folder
 from lookback.report.paper import PaperData
+from lookback.report.places import anchor, number_anchor
 from lookback.report.sheets import clip_of, failure_examples, sheet_html
 from lookback.report.stage_tables import AUDIT, ROWS, audit_reach, macro_f1_note, text_columns, whole_counts, with_content
 from lookback.report.table import PaperTable
+from lookback.report.trust import audit_sentence, audited_failures, audited_metrics, judged_by
 from lookback.scoring.aggregate import with_clip_facts
 from lookback.scoring.figures import coverage_table, runtime_table
 from lookback.scoring.variants import defects_table, not_reproduced, only_chosen, preset_differences
-from lookback.tables import read_csv, read_table
+from lookback.tables import empty_table, read_csv, read_table
 
-HOW_TO_READ = """Each number is a mean over clips. Point at an empty cell to see why it is empty. Bold on green is best and
-underlined is second best, within the groups that the paper uses. The notes under every table give the number of clips, what is
-missing and why, and which backend made the scores. A score made by an embedded stand-in is not the paper's score: compare it only
-with other scores in this report."""
+HOW_TO_READ = """Every number is a link: it leads to the worst clip and frame behind it, and from there into the inspector
+(`make inspect`). A dash leads to the reason why there is no score. Bold on green is best and underlined is second best, within the
+groups that the paper uses; a number from one clip is never marked. A score made by an embedded stand-in is not the paper's score:
+compare it only with other scores in this report."""
 SIMULATED = """This run uses the demo world. Its models are simulated, their failures are injected with known severity, and votes
 and judge answers are simulated from that truth. It shows that the workbench works; it says nothing about any real model."""
+BENCHMARK_PAGES = "Benchmarks"
+FIRST_ROWS = 10  # of a leaderboard on the first page
 
-FORENSICS = (
-    ("counts", "Failures by model and split (non-exclusive)", ["benchmark", "setting", "model_id"]),
-    ("confusion", "Injected failures (severity 0.5 or more) against failures found", ["injected"]),
-    ("scores", "Precision and recall by label; thresholds were chosen on these clips", ["label"]),
+FOUND = (
+    ("counts", "Failures by model and split (one clip can show several)", ["benchmark", "setting", "model_id"]),
+    ("cases", "Cases", ["kind", "benchmark", "setting", "clip_a", "model_a", "clip_b", "model_b", "axis", "other_axis", "words"]),
+)
+TRUSTED = (
     (
         "validity",
         "How far a finding can be trusted: precision and recall on the demo world and on labelled real clips (95 % intervals)",
         ["failure", "demo_precision", "demo_recall", "real_precision", "real_recall", "real_state"],
     ),
+    ("scores", "Precision and recall by label; thresholds were chosen on these clips", ["label"]),
+    ("confusion", "Injected failures (severity 0.5 or more) against failures found", ["injected"]),
     ("rules", "The rules", ["failure", "label", "domain", "when"]),
-    ("cases", "Cases", ["kind", "benchmark", "setting", "clip_a", "model_a", "clip_b", "model_b", "axis", "other_axis", "words"]),
 )
 
 
@@ -68,26 +80,93 @@ class ReportBuilder(Report):
         self.tables = {name: read_table(params.paths.tables, name) for name in names}
         self.clips = {clip.key: clip for clip in clips_from_frame(self.tables["clips"])}
         self.items = only_chosen(self.tables["gated"], params)
+        answers = self.tables["judgements"]
+        self.simulated = frozenset(answers.loc[answers["simulated"].astype(bool), "judge"])  # judges that are simulated
+        self.own: dict[str, list[PaperTable]] = {}  # the paper tables of each benchmark
 
     def sections(self) -> list[Section]:
-        """Every section that is not empty."""
-        summary = self.summary()
+        """Every page that has something to say."""
         papers = self.papers()
-        self.illustrate(papers)
-        parts = [summary, self.data(), *papers, self.simulated_failures(), self.scores(), self.judging()]
-        parts += [self.agreement(), self.forensics(), self.audit(), self.behind(), self.provenance()]
-        summary.fragments += findings(self.items, self.params.paths.tables)
+        boards = self.leaderboards()
+        standing = {(board.benchmark, row["model"]): _standing(board, row) for board in boards for _, row in board.rows.iterrows()}
+        parts = [self.verdict(boards), *papers, self.failures(), self.agreement(), self.trust(), self.missing(), self.provenance()]
+        parts += self.behind.pages(standing)
         return [part for part in parts if any(part.fragments)]
 
     def plain(
         self, table_id: str, title: str, frame: pd.DataFrame, labels: list[str], notes: list[str] | None = None, digits: int = 3
     ) -> str:
+        """A table of plain columns, no wider than the page."""
         if frame.empty:
             return ""
         numbers = {name: digits for name in frame.columns if name not in labels}
-        return self.table(PaperTable(table_id, title, frame.reset_index(drop=True), labels, numbers, notes=notes or []))
+        table = PaperTable(table_id, title, frame.reset_index(drop=True), labels, numbers, notes=notes or [])
+        return self.table(table, most=ROWS, fit=True)
 
-    def summary(self) -> Section:
+    # -- the verdict ------------------------------------------------------------------------------------------------------------
+    def leaderboards(self) -> list[Leaderboard]:
+        """One per benchmark of the run."""
+        path = self.params.paths.tables / "items.parquet"
+        ungated = only_chosen(read_table(path.parent, "items"), self.params) if path.is_file() else empty_table("items")
+        items, lost = without_simulated(self.items, ungated, self.tables["judgements"], self.simulated)
+        real = {part.benchmark: part.items for part in self.ceilings if part.scored}
+        facts = with_clip_facts(items, self.tables["clips"])
+        boards = []
+        for benchmark in self.benchmarks():
+            tables = self.own[benchmark.name]
+            main = [table for table in tables if table.id in benchmark.profiled] or tables
+            metrics = list(dict.fromkeys(table.metrics[name] for table in main for name in table.better if name in table.metrics))
+            own = facts[facts["benchmark"] == benchmark.name]
+            seed, resamples = self.params.seed, self.params.scoring.resamples
+            boards.append(
+                leaderboard(benchmark.name, benchmark.title, own, metrics, lost, seed, resamples, real.get(benchmark.name))
+            )
+        return [board for board in boards if board is not None]
+
+    def verdict(self, boards: list[Leaderboard]) -> Section:
+        section = Section("verdict", "Verdict")
+        if len(self.tables["truth"]):
+            section.fragments.append(f'<p class="simulated">{SIMULATED}</p>')
+        leads = "".join(f'<p class="lead">{html.escape(board.lead)}</p>' for board in boards)
+        overall = mean_ranks(boards)
+        tables = [self.table(overall, most=FIRST_ROWS)] if overall is not None else []
+        tables += [self.table(board.table(), most=FIRST_ROWS) for board in boards if len(board.rows) > 1]
+        section.fragments.append(f'<h2>Which model is best</h2>{leads}<div class="boards">{"".join(tables)}</div>')
+        section.fragments.append(findings_html(boards, self.behind))
+        section.fragments += [self.ceiling(), self.published(), self.facts()]
+        section.fragments.append(f"<h2>How to read this</h2><p>{HOW_TO_READ}</p>")
+        return section
+
+    def ceiling(self) -> str:
+        """The real videos, scored as if a model had made them, beside the best model."""
+        parts = [
+            f"<details><summary>{html.escape(part.title)}: every measure</summary>{self.table(part.table(self.items))}</details>"
+            for part in self.ceilings
+            if part.scored
+        ]
+        absent = [f"<li>{html.escape(part.why)}</li>" for part in self.ceilings if not part.scored]
+        intro = "<p>The real videos of the same tasks, scored as if a model had made them: what a perfect model could reach.</p>"
+        return f"<h2>Ceiling</h2>{intro}{''.join(parts)}<ul class=notes>{''.join(absent)}</ul>"
+
+    @cached_property
+    def ceilings(self) -> list[Ceiling]:
+        """The ceiling of every benchmark of the run."""
+        return [ceiling_of(self.params, benchmark, self.tables["clips"]) for benchmark in self.benchmarks()]
+
+    def published(self) -> str:
+        """Our rows beside the rows that the papers print, folded."""
+        folds = []
+        for benchmark in self.benchmarks():
+            for printed in printed_tables().values():
+                own = [table for table in self.own[benchmark.name] if table.id == (printed.own or printed.id)]
+                if own and "model" in printed.labels and own[0].id in benchmark.profiled:
+                    data = self.data_for_papers.of(benchmark.name)
+                    table = beside(printed, [(self.params.run, own[0], data)])
+                    table = replace(table, id=f"beside-{own[0].id}")
+                    folds.append(f"<details><summary>{html.escape(table.title)}</summary>{self.table(table)}</details>")
+        return f"<h2>Beside the papers' own rows</h2>{''.join(folds)}" if folds else ""
+
+    def facts(self) -> str:
         clips, gated = self.tables["clips"], self.tables["gated"]
         scored = int(gated["value"].notna().sum())
         facts = {
@@ -100,126 +179,112 @@ class ReportBuilder(Report):
             "votes": len(self.tables["ratings"]),
         }
         cards = "".join(f'<div class="card"><b>{count:,}</b>{html.escape(name)}</div>' for name, count in facts.items() if count)
-        section = Section("summary", "Summary", self.params.description, [f'<div class="cards">{cards}</div>'])
-        if len(self.tables["truth"]):
-            section.fragments.append(f'<p class="simulated">{SIMULATED}</p>')
-        section.fragments.append(f"<h3>How to read this</h3><p>{HOW_TO_READ}</p>")
-        return section
+        return f'<h2>What was looked at</h2><div class="cards">{cards}</div>'
 
-    def data(self) -> Section:
-        clips, screen = self.tables["clips"], self.tables["screen"]
-        section = Section("data", "Data", "What the run looked at.")
-        section.fragments.append(
-            self.plain(
-                "composition", "Clips by benchmark, setting and subset", composition(clips), ["benchmark", "setting", "subset"]
-            )
-        )
-        for content in benchmark_contents(clips, screen):
-            section.fragments.append(self.plain(content.id, content.title, content.frame, content.labels, digits=content.digits))
-        section.fragments.append(
-            self.plain("rejected", "Rejected items", self.tables["rejected"], list(self.tables["rejected"].columns))
-        )
-        return section
-
+    # -- the benchmarks ---------------------------------------------------------------------------------------------------------
     @cached_property
     def data_for_papers(self) -> PaperData:
         """The scores joined with facts about their clips."""
         return PaperData(self.params, with_clip_facts(self.items, self.tables["clips"]), self.tables)
 
-    def papers(self) -> list[Section]:
-        """One section per benchmark of the run, with the tables of its paper."""
-        sections = []
-        for benchmark in self.benchmarks():
-            tables = benchmark.paper_tables(self.data_for_papers.of(benchmark.name))
-            fragments = [self.table(table) for table in tables]
-            remarks = benchmark.paper_remarks(self.written) if tables else []
-            fragments += [f'<p class="remark">{html.escape(remark)}</p>' for remark in remarks]
-            fragments += card_fragments(benchmark.clip_cards(self.data_for_papers.of(benchmark.name)))
-            sections.append(Section(benchmark.name, benchmark.title, "", fragments))
-        return sections
-
     def benchmarks(self) -> list[Benchmark]:
         """The benchmarks that have clips in this run."""
         return [BENCHMARKS.get(name) for name in sorted(self.tables["clips"]["benchmark"].unique())]
 
-    def illustrate(self, papers: list[Section]) -> None:
-        """Add the figures of each paper below the tables of its section."""
+    def papers(self) -> list[Section]:
+        """One page per benchmark of the run, with the tables and figures of its paper."""
         artifacts = RunArtifacts(self.params.paths.artifacts, self.tables["artifacts"])
-        for section, benchmark in zip(papers, self.benchmarks(), strict=True):
+        sections = []
+        for benchmark in self.benchmarks():
+            data = self.data_for_papers.of(benchmark.name)
+            tables = self.own[benchmark.name] = [self.linked(table, benchmark.name) for table in benchmark.paper_tables(data)]
+            fragments = [f'<p class="lead">{html.escape(text)}</p>' for text, _ in benchmark.findings(data.items)]
+            fragments += [self.table(table) for table in tables]
+            remarks = benchmark.paper_remarks(self.written) if tables else []
+            fragments += [f'<p class="remark">{html.escape(remark)}</p>' for remark in remarks]
             figures = [profile(self.written[name]) for name in benchmark.profiled if name in self.written]
-            figures += benchmark.paper_figures(self.data_for_papers.of(benchmark.name))
-            figures.append(camera_paths(section.id, self.clips.values(), artifacts))
-            section.fragments += [figure.save(self.params.paths.figures / "report") for figure in figures if figure is not None]
+            figures += benchmark.paper_figures(data)
+            figures.append(camera_paths(benchmark.name, self.clips.values(), artifacts))
+            fragments += [figure.save(self.params.paths.figures / "report") for figure in figures if figure is not None]
+            fragments += card_fragments(benchmark.clip_cards(data))
+            sections.append(Section(benchmark.name, benchmark.title, "", fragments, BENCHMARK_PAGES))
+        return sections
 
-    def simulated_failures(self) -> Section:
-        section = Section("sheets", "Simulated failures", "One contact sheet per injected failure, from this run's clips.")
-        if self.params.report.sheets and len(self.tables["truth"]):
-            for failure, right, wrong in failure_examples(self.tables["truth"]):
-                rows = [
-                    ("faithful", clip_of(self.clips, right)),
-                    (f"{failure}, severity {wrong['severity']:g}", clip_of(self.clips, wrong)),
-                ]
-                section.fragments.append(sheet_html(failure, rows))
-        return section
+    def linked(self, table: PaperTable, benchmark: str) -> PaperTable:
+        """The table with a link in every number of a model: to the worst frame of the metric, or to the model's part."""
+        if table.links is not None or "model" not in table.labels:
+            return table
+        links = pd.DataFrame("", index=table.frame.index, columns=table.numbers)
+        for column in table.numbers:
+            metric = table.metrics.get(column, "")
+            links[column] = [f"#{self._behind_cell(benchmark, str(model), metric)}" for model in table.frame["model"]]
+        return replace(table, links=links)
 
-    def scores(self) -> Section:
+    def _behind_cell(self, benchmark: str, model: str, metric: str) -> str:
+        known = (benchmark, model, metric, "") in self.behind.worst
+        return number_anchor(benchmark, model, metric) if known else anchor(benchmark, model)
+
+    # -- what is behind -----------------------------------------------------------------------------------------------------------
+    @cached_property
+    def behind(self) -> Behind:
+        """What is behind the numbers."""
+        units = only_chosen(self.tables["units"], self.params)
+        clips, failures = list(self.clips.values()), self.tables["failures"]
+        return Behind(clips, self.items, units, self.tables["judgements"], failures, self.params.run, self.params.report.thumbnails)
+
+    def failures(self) -> Section:
         section = Section(
-            "coverage", "Coverage and backends", "How many scores there are, why others are missing, and what made them."
+            "failures",
+            "Failures",
+            "What went wrong, the surest first. The videos show the clip around the evidence; its frames have a red border.",
         )
-        coverage = coverage_table(self.tables["gated"])
-        section.fragments.append(
-            self.plain("coverage", "Scores by metric", coverage, ["metric", "variant", "missing because", "backend"])
-        )
-        made = artifact_coverage(self.tables["artifacts"])
-        section.fragments.append(self.plain("artifacts", "Artifacts by role", made, ["role", "backend", "why"]))
-        differences = defects_table(self.tables["gated"], self.params)
-        if len(differences):
-            labels = ["metric", "default", "variant", "what differs"]
-            title = "Where paper, released code and sense differ, on this run's clips"
-            notes = [f"In no variant: {'; '.join(not_reproduced())}."]
-            section.fragments.append(self.plain("defects", title, differences, labels, notes))
-        scored = self.tables["gated"].dropna(subset="value")
-        settings = preset_differences(scored["metric"].unique())
-        if len(settings):
-            title = "Every setting in which paper, released code and our correction differ"
-            section.fragments.append(self.plain("presets", title, settings, list(settings)))
-        timings = self.params.paths.root / "timings" / "scoring.csv"
-        if timings.is_file():
-            seconds = runtime_table(read_csv(timings))
-            note = "From timings/scoring.csv: the clips scored anew on this machine; it differs from run to run."
-            table = PaperTable("runtime", "Runtime by metric", seconds, ["metric and variant"], notes=[note])
-            section.fragments.append(f"<details><summary>Runtime by metric</summary>{table.to_html()}</details>")
+        if len(self.tables["failures"]):
+            folder = site_folder(self.params.paths.report) / "excerpts"
+            section.fragments += failures_html(self.tables["failures"], self.clips, self.params.run, folder)
+        section.fragments += self._forensics(FOUND)
+        section.fragments += self.saved("forensics")
         return section
 
-    def judging(self) -> Section:
-        section = Section("judging", "Judging", "Who answered which questions.")
-        answers = self.tables["judgements"]
-        if len(answers):
-            counts = (
-                answers.groupby(["judge", "task"])
-                .agg(answers=("value", "count"), asked=("value", "size"), mean=("value", "mean"))
-                .reset_index()
-            )
-            section.fragments.append(self.plain("judgements", "Answers by judge and task", counts, ["judge", "task"]))
-        section.fragments += self.saved("judging")
-        return section
+    def _forensics(self, tables: tuple[tuple[str, str, list[str]], ...]) -> list[str]:
+        fragments = []
+        for name, title, labels in tables:
+            path = self.params.paths.tables / "forensics" / f"{name}.csv"
+            if path.is_file():
+                frame = with_content(read_csv(path), labels)
+                notes = [macro_f1_note(frame)] if name == "scores" and len(frame) else []
+                fragments.append(self.plain(f"forensics-{name}", title, frame, labels, notes))
+        return fragments
 
+    def missing(self) -> Section:
+        titles = {benchmark.name: benchmark.title for benchmark in self.benchmarks()}
+        section = Section("missing", "What is missing", "Every metric without a score, for which models, why, and what mends it.")
+        section.fragments = missing_html(self.items, self.params.run, titles)
+        coverage = self.plain(
+            "coverage",
+            "Scores by metric",
+            coverage_table(self.tables["gated"]),
+            ["metric", "variant", "missing because", "backend"],
+        )
+        made = self.plain("artifacts", "Artifacts by role", artifact_coverage(self.tables["artifacts"]), ["role", "backend", "why"])
+        return replace(section, fragments=[*section.fragments, coverage, made])
+
+    # -- people and metrics -------------------------------------------------------------------------------------------------------
     def agreement(self) -> Section:
-        section = Section(
-            "agreement", "Agreement with people", "The declared plan's tables, each with what it supports and what it cannot."
-        )
+        section = Section("agreement", "Agreement", "Do people, judges and metrics agree? Each table says what it supports.")
         folder = self.params.paths.tables / "agreement"
-        for row in self._readings(folder):
-            frame = whole_counts(read_csv(folder / f"{row['table']}.csv"))
-            section.fragments.append(self._read_table(f"agreement-{row['table']}", row["title"], frame, row))
+        if "simulated" in set(self.tables["ratings"].columns) and self.tables["ratings"]["simulated"].astype(bool).any():
+            section.fragments.append('<p class="simulated">These votes are simulated: they say nothing about people.</p>')
+        figures = self.saved("agreement", interactive_statistics(folder))
+        tables = [
+            self._read_table(f"agreement-{row['table']}", row, whole_counts(read_csv(folder / f"{row['table']}.csv")))
+            for row in self._readings(folder)
+        ]
         for row in self._readings(folder / STUDY):
             if row["table"] in SHOWN:
                 frame = shown(row["table"], read_csv(folder / STUDY / f"{row['table']}.csv").fillna({"model": "", "setting": ""}))
-                section.fragments.append(
-                    self._read_table(f"agreement-{STUDY}-{row['table']}", f"Simulated study: {row['title']}", frame, row)
-                )
-        section.fragments += self.saved("agreement", interactive_statistics(folder))
-        return section
+                study = {**row, "title": f"Simulated study: {row['title']}"}
+                tables.append(self._read_table(f"agreement-{STUDY}-{row['table']}", study, frame))
+        return replace(section, fragments=[*section.fragments, *tables, *figures] if figures or tables else [])
 
     @staticmethod
     def _readings(folder: Path) -> list[dict[str, str]]:
@@ -227,57 +292,92 @@ class ReportBuilder(Report):
         readings = folder / "readings.csv"
         return read_csv(readings).fillna("").to_dict("records") if readings.is_file() else []
 
-    def _read_table(self, name: str, title: str, frame: pd.DataFrame, row: dict[str, str]) -> str:
-        table = PaperTable(name, title, frame, text_columns(frame), notes=[row["footnote"]], conclusion=row["reading"])
-        return self.table(table, most=ROWS)
-
-    def forensics(self) -> Section:
-        section = Section(
-            "forensics",
-            "Failures found",
-            "Fourteen kinds of failures, looked for in camera paths, masks and frames; cases to look at.",
+    def _read_table(self, name: str, row: dict[str, str], frame: pd.DataFrame) -> str:
+        """A folded table below its title and the first sentence of its reading."""
+        table = PaperTable(name, row["title"], frame, text_columns(frame), notes=[row["footnote"]], conclusion=row["reading"])
+        first = row["reading"].split(". ")[0].rstrip(".")
+        return (
+            f"<details><summary>{html.escape(row['title'])} <small>{html.escape(first)}.</small></summary>"
+            f"{self.table(table, most=ROWS, fit=True)}</details>"
         )
-        for name, title, labels in FORENSICS:
-            path = self.params.paths.tables / "forensics" / f"{name}.csv"
-            if path.is_file():
-                frame = with_content(read_csv(path), labels)
-                notes = [macro_f1_note(frame)] if name == "scores" and len(frame) else []
-                section.fragments.append(self.plain(f"forensics-{name}", title, frame, labels, notes))
-        section.fragments += self.saved("forensics")
-        return section
 
-    def audit(self) -> Section:
+    def trust(self) -> Section:
         folder = self.params.paths.tables / "audit"
-        section = Section("audit", "Metrics on trial", audit_reach(folder))
-        for name, (title, notes) in AUDIT.items():
-            path = folder / f"{name}.csv"
-            if path.is_file() and len(frame := read_csv(path)):
-                section.fragments.append(self.plain(f"audit-{name}", title, frame, text_columns(frame), [*notes], digits=2))
+        section = Section("trust", "Can the metrics be trusted", audit_reach(folder))
+        simulated = judged_by(self.tables["gated"], self.simulated)
+        frames = {"failures": audited_failures(folder, simulated), "metrics": audited_metrics(folder, simulated)}
+        if sentence := audit_sentence(frames["failures"]):
+            section.fragments.append(f'<p class="lead">{html.escape(sentence)}</p>')
+        for name, (title, columns, notes) in AUDIT.items():
+            frame = frames[name]
+            if len(frame):
+                table = PaperTable(f"audit-{name}", title, frame, text_columns(frame), notes=[*notes])
+                section.fragments.append(self.table(table, shown=columns))
+        if simulated and len(frames["failures"]):
+            named = ", ".join(sorted(simulated))
+            section.fragments.append(
+                f'<p class="simulated">A simulated judge answered {html.escape(named)}. The figures draw them, but no verdict '
+                "rests on them.</p>"
+            )
         section.fragments += self.saved("audit")
+        section.fragments += self._forensics(TRUSTED)
+        section.fragments += self._sheets()
+        differences = defects_table(self.tables["gated"], self.params)
+        if len(differences):
+            labels = ["metric", "default", "variant", "what differs"]
+            title = "Where paper, released code and sense differ, on this run's clips"
+            notes = [f"In no variant: {'; '.join(not_reproduced())}."]
+            section.fragments.append(self.plain("defects", title, differences, labels, notes))
+        settings = preset_differences(self.tables["gated"].dropna(subset="value")["metric"].unique())
+        if len(settings):
+            title = "Every setting in which paper, released code and our correction differ"
+            section.fragments.append(self.plain("presets", title, settings, list(settings)))
         return section
 
-    def behind(self) -> Section:
-        section = Section(
-            "behind",
-            "Behind the numbers",
-            "Every number of the benchmarks' main tables leads here: the model's clips, their frames, scores, worst units and what "
-            "judges said. `make inspect` opens a clip at a frame with the address shown.",
-        )
-        run, moments = self.params.run, self.params.report.thumbnails
-        units = only_chosen(self.tables["units"], self.params)
-        section.fragments = behind_the_numbers(
-            list(self.clips.values()), self.items, units, self.tables["judgements"], run, moments
-        )
-        return section
+    def _sheets(self) -> list[str]:
+        """One contact sheet per injected failure."""
+        if not (self.params.report.sheets and len(self.tables["truth"])):
+            return []
+        sheets = [
+            sheet_html(
+                failure,
+                [
+                    ("faithful", clip_of(self.clips, right)),
+                    (f"{failure}, severity {wrong['severity']:g}", clip_of(self.clips, wrong)),
+                ],
+            )
+            for failure, right, wrong in failure_examples(self.tables["truth"])
+        ]
+        return [f"<details><summary>What the injected failures look like ({len(sheets)})</summary>{''.join(sheets)}</details>"]
 
+    # -- what went in -------------------------------------------------------------------------------------------------------------
     def provenance(self) -> Section:
-        artifacts = self.tables["artifacts"]
+        artifacts, clips, answers = self.tables["artifacts"], self.tables["clips"], self.tables["judgements"]
         used = artifacts.loc[artifacts["stored"] != "", ["role", "backend", "version", "weights"]].drop_duplicates()
-        section = Section("provenance", "Provenance", "What made these numbers; provenance.json beside this file holds the rest.")
-        section.fragments.append(self.plain("backends", "Backends", used, ["role", "backend", "version", "weights"]))
+        section = Section("provenance", "Provenance", "What went in and what made the numbers; provenance.json holds the rest.")
+        labels = ["benchmark", "setting", "subset"]
+        parts = [self.plain("composition", "Clips by benchmark, setting and subset", composition(clips), labels)]
+        for content in benchmark_contents(clips, self.tables["screen"]):
+            parts.append(self.plain(content.id, content.title, content.frame, content.labels, digits=content.digits))
+        rejected = self.tables["rejected"]
+        parts.append(self.plain("rejected", "Rejected items", rejected, list(rejected.columns)))
+        parts.append(self.plain("backends", "Backends", used, ["role", "backend", "version", "weights"]))
+        if len(answers):
+            counts = answers.groupby(["judge", "task"]).agg(
+                answers=("value", "count"), asked=("value", "size"), mean=("value", "mean")
+            )
+            parts.append(self.plain("judgements", "Answers by judge and task", counts.reset_index(), ["judge", "task"]))
+        parts += self.saved("judging")
+        timings = self.params.paths.root / "timings" / "scoring.csv"
+        if timings.is_file():
+            note = "From timings/scoring.csv: the clips scored anew on this machine; it differs from run to run."
+            table = PaperTable(
+                "runtime", "Runtime by metric", runtime_table(read_csv(timings)), ["metric and variant"], notes=[note]
+            )
+            parts.append(f"<details><summary>Runtime by metric</summary>{table.to_html()}</details>")
         values = json.dumps(self.params.model_dump(mode="json"), indent=1)
-        section.fragments.append(f"<details><summary>Parameters</summary><pre>{html.escape(values)}</pre></details>")
-        return section
+        parts.append(f"<details><summary>Parameters</summary><pre>{html.escape(values)}</pre></details>")
+        return replace(section, fragments=parts)
 
     def saved(self, stage: str, interactive: Mapping[str, go.Figure] = MappingProxyType({})) -> list[str]:
         """The figures that a stage saved, with their captions; interactive where there is an interactive version."""
@@ -286,3 +386,13 @@ class ReportBuilder(Report):
             fragment(figure, interactive[name], ON_THE_PAGE[name]) if (name := figure.png.stem) in interactive else figure.to_html()
             for figure in figures
         ]
+
+
+def _standing(board: Leaderboard, row: pd.Series) -> str:
+    """Where a model stands in a benchmark, in a sentence."""
+    if pd.isna(row["rank"]):
+        return f"{row['clips']} clips in {row['scenes']} scenes; no other model did the same tasks."
+    return (
+        f"Rank {row['rank']:g} of {len(board.rows)}: {100 * row['win_ratio']:.0f} % of its duels won "
+        f"({row['clips']} clips, {row['scenes']} scenes)."
+    )

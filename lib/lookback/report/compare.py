@@ -86,16 +86,15 @@ def compare_runs(*runs: RunParams, folder: Path) -> list[PaperTable]:
     ]
     for table in tables:
         table.save(folder)
-    sections = [
-        Section(table.id, table.title, "", [table.to_html() if len(table.frame) else "<p>Nothing.</p>"]) for table in tables
-    ]
+    fragments = [table.to_html() if len(table.frame) else f"<h2>{table.title}</h2><p>Nothing.</p>" for table in tables]
     if len(runs) > 2:
         curve = run_curve(runs, items)
         write_text(folder / "curve.csv", csv_text(curve))
         drawn = draw_curve(curve, folder)
-        sections.insert(0, Section("curve", "Runs in order", "", [drawn] if drawn else ["<p>Nothing has a value.</p>"]))
+        fragments.insert(0, f"<h2>Runs in order</h2>{drawn or '<p>Nothing has a value.</p>'}")
     title = f"{first.run} and {last.run}" if len(runs) == 2 else f"{len(runs)} runs: {', '.join(run.run for run in runs)}"
-    write_page(folder / "report.html", title, f"{'Two' if len(runs) == 2 else len(runs)} runs compared.", sections, "")
+    words = f"{'Two' if len(runs) == 2 else len(runs)} runs compared."
+    write_page(folder / "report.html", title, words, [Section("comparison", "Comparison", "", fragments)], "")
     return tables
 
 

@@ -1,53 +1,141 @@
-"""The findings on the first page: up to three sentences that the data support, each with a link to its evidence."""
+"""The findings on the first page: up to three sentences that the data support, each with a pair of frames."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
 import pandas as pd
 
-from lookback.registry import BENCHMARKS
-from lookback.tables import read_csv
+from lookback.clips import Clip
+from lookback.errors import MediaError
+from lookback.paths import resolve
+from lookback.report.behind import Behind
+from lookback.report.failures import failure_anchor, ranked
+from lookback.report.leaderboard import Leaderboard
+from lookback.report.places import Key, anchor, inspector_link, number_anchor
+from lookback.scoring.direction import more_is_better
+from lookback.strips import jpeg_html, read_strip
 
 MOST = 3
-Finding = tuple[str, str]  # the sentence, and the HTML id of its evidence
+WIDTH = 320
 
 
-def findings(items: pd.DataFrame, folder: Path) -> list[str]:
-    """HTML of at most three findings, the most important kind first."""
-    told = islice(_all(items, folder), MOST)
-    rows = "".join(f'<li>{html.escape(sentence)} <a href="#{place}">Evidence.</a></li>' for sentence, place in told)
-    return [f"<h3>What the data support</h3><ol>{rows}</ol>"] if rows else []
+@dataclass(frozen=True)
+class Seen:
+    """A frame of a clip, and what to see in it."""
+
+    clip: Clip
+    frame: int
+    words: str
 
 
-def _all(items: pd.DataFrame, folder: Path) -> Iterator[Finding]:
-    yield from _audit(folder / "audit" / "finding.txt")
-    yield from _papers(items)
-    yield from _agreement(folder / "agreement" / "readings.csv")
+@dataclass(frozen=True)
+class Finding:
+    """A sentence, the place of its evidence, and two frames that show it."""
+
+    sentence: str
+    place: str
+    pair: tuple[Seen, Seen]
+
+    def to_html(self, run: str) -> str:
+        shown = "".join(f"<div>{_picture(seen)}<figcaption>{html.escape(seen.words)}</figcaption></div>" for seen in self.pair)
+        last = self.pair[1]
+        return (
+            f'<div class="finding"><p>{html.escape(self.sentence)} <a href="#{self.place}">Evidence</a> · '
+            f'{inspector_link(run, last.clip.label, last.frame, "inspector")}</p><figure class="pair">{shown}</figure></div>'
+        )
 
 
-def _audit(path: Path) -> Iterator[Finding]:
-    """The sentence that the audit wrote about the injected failures."""
-    if path.is_file():
-        yield path.read_text(encoding="utf-8").strip(), "audit-failures"
+def findings_html(boards: Sequence[Leaderboard], behind: Behind) -> str:
+    """At most three findings, the most important kind first; empty where the data support none."""
+    clips = {clip.key: clip for clip in behind.clips}
+    told = islice(_all(boards, behind, clips), MOST)
+    cards = "".join(finding.to_html(behind.run) for finding in told)
+    return f'<h2>What the data support</h2><div class="findings">{cards}</div>' if cards else ""
 
 
-def _papers(items: pd.DataFrame) -> Iterator[Finding]:
-    """What each benchmark says about its own scores."""
-    for name in sorted(items["benchmark"].unique()):
-        yield from BENCHMARKS.get(name).findings(items[items["benchmark"] == name])
+def _all(boards: Sequence[Leaderboard], behind: Behind, clips: Mapping[Key, Clip]) -> Iterator[Finding]:
+    contrasts = _contrasts(boards, behind, clips)
+    yield from islice(contrasts, 1)
+    yield from _failures(behind.failures, clips)
+    yield from contrasts
+    yield from _weakest(behind, clips)
 
 
-def _agreement(path: Path) -> Iterator[Finding]:
-    """The conclusion of the first agreement table that has one."""
-    if not path.is_file():
+def _contrasts(boards: Sequence[Leaderboard], behind: Behind, clips: Mapping[Key, Clip]) -> Iterator[Finding]:
+    """The best and the last model of a benchmark on the task where they are farthest apart; the widest margin first."""
+    compared = [board for board in boards if len(board.ranked) > 1]
+    for board in sorted(compared, key=lambda each: (not each.separated, -float(each.rows["clips"].iloc[0]))):
+        best, last = board.ranked["model"].iloc[0], board.ranked["model"].iloc[-1]
+        metrics = behind.items[(behind.items["benchmark"] == board.benchmark) & behind.items["metric"].isin(board.metrics)]
+        widest = _widest(metrics, best, last)
+        if widest is None:
+            continue
+        high, low = (clips[board.benchmark, widest["setting"], model, widest["clip_id"]] for model in (best, last))
+        frame = min(behind.frames.get(low.key, 0), (high.n_frames or 1) - 1, (low.n_frames or 1) - 1)
+        name = f"{widest['metric']} {widest['phase']}".strip()
+        yield Finding(
+            f"{board.lead} The widest gap to {last}, the last, is {name} on {widest['clip_id']}: "
+            f"{widest['value_x']:.3g} against {widest['value_y']:.3g}.",
+            number_anchor(board.benchmark, last, widest["metric"], widest["phase"]),
+            (Seen(high, frame, f"{best}, frame {frame}"), Seen(low, frame, f"{last}, frame {frame}")),
+        )
+
+
+def _widest(items: pd.DataFrame, best: str, last: str) -> pd.Series | None:
+    """The task and metric of two models that differ most, in units of the metric's spread."""
+    told = items[items["value"].notna()]
+    by = ["setting", "clip_id", "metric", "phase"]
+    one, other = (told.loc[told["model_id"] == model, [*by, "value"]] for model in (best, last))
+    both = one.merge(other, on=by)
+    if both.empty:
+        return None
+    spread = told.groupby(["metric", "phase"])["value"].std()
+    signs = [1.0 if more_is_better(metric, phase) else -1.0 for metric, phase in zip(both["metric"], both["phase"], strict=True)]
+    unit = pd.Series([spread[key] for key in zip(both["metric"], both["phase"], strict=True)], both.index)
+    apart = ((both["value_x"] - both["value_y"]) * signs / unit.where(unit > 0)).fillna(0.0)
+    return both.loc[apart.idxmax()] if apart.max() > 0 else None
+
+
+def _failures(failures: pd.DataFrame, clips: Mapping[Key, Clip]) -> Iterator[Finding]:
+    """The kinds of failures that most clips show, each with its surest clip before and during the failure."""
+    if failures.empty:
         return
-    readings = read_csv(path).fillna("").set_index("table")["reading"]
-    for name in ("mbench_6", "agreement"):
-        if text := readings.get(name, ""):
-            votes = " (These votes are simulated.)" if "simulated" in text else ""
-            yield text.split(". ")[0].rstrip(".") + "." + votes, f"agreement-{name}"
-            return
+    rows, total = ranked(failures), len(clips)
+    keys = ["benchmark", "setting", "model_id", "clip_id"]
+    counts = rows.drop_duplicates([*keys, "label"])["label"].value_counts()
+    for label, count in counts.items():
+        own = rows[rows["label"] == label]
+        row = own.iloc[0]
+        clip = clips[tuple(row[name] for name in keys)]
+        middle = (int(row["frame_start"]) + int(row["frame_end"])) // 2
+        name = str(label).replace("_", " ")
+        yield Finding(
+            f"{name.capitalize()}: found in {count} of {total} clips, of {own['model_id'].nunique()} models. Surest in "
+            f"{clip.model_id}: {row['evidence']}.",
+            failure_anchor(row),
+            (Seen(clip, 0, "frame 0, before"), Seen(clip, middle, f"frame {middle}, {name}")),
+        )
+
+
+def _weakest(behind: Behind, clips: Mapping[Key, Clip]) -> Iterator[Finding]:
+    """For a run with nothing to compare and no failure: each metric's worst clip beside its first frame."""
+    for (benchmark, model, metric, phase), worst in behind.worst.items():
+        clip = clips[worst.key]
+        yield Finding(
+            f"{f'{metric} {phase}'.strip()} of {model} is weakest in {clip.clip_id}: {worst.value:.3g}, "
+            f"{worst.mean:.3g} on average over {worst.n} clips.",
+            number_anchor(benchmark, model, metric, phase) if worst.n else anchor(benchmark, model),
+            (Seen(clip, 0, "frame 0"), Seen(clip, worst.frame, f"frame {worst.frame}, its worst unit")),
+        )
+
+
+def _picture(seen: Seen) -> str:
+    try:
+        strip = read_strip(resolve(seen.clip.video), [seen.frame]).shrunk(WIDTH).numbered()
+    except MediaError as error:
+        return f"<p>{html.escape(str(error))}</p>"
+    return jpeg_html(strip.pictures[0], f"{seen.words} of {seen.clip.label}", quality=78)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from lookback.report.behind import anchor
+from lookback.report.places import missing_anchor, number_anchor
 from lookback.report.table import PaperTable, mark_best
 from lookback.scoring.direction import more_is_better
 
 POOLED = ("benchmark", "metric", "variant", "phase", "model_id")  # grouped like this, the settings of a benchmark are pooled
 NO_CLIPS = "no such clips"
+ALONE = "A number that comes from one clip is never marked as best or second."
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,17 @@ def model_table(
         frame.insert(0, "type", [group.get(model, "") for model in models])
         labels = ["type", "model"]
     missing = pd.DataFrame("", index=frame.index, columns=[column.header for column in columns])
-    suffixes = missing.copy()
+    suffixes, links, alone = missing.copy(), missing.copy(), pd.DataFrame(False, index=frame.index, columns=missing.columns)
+    benchmark = str(summary["benchmark"].iloc[0])
     for column in columns:
         rows, shown = _rows(summary, column).set_index("model_id"), column.value or value
         frame[column.header] = [rows[shown].get(model, float("nan")) * column.scale for model in models]
         for index, model in enumerate(models):
+            scored = model in rows.index and rows.loc[model, "n"] > 0
+            phase = rows.loc[model, "phase"] if scored else ""
+            place = number_anchor(benchmark, model, column.metric, phase) if scored else missing_anchor(column.metric)
+            links.loc[index, column.header] = f"#{place}" if model in rows.index else ""
+            alone.loc[index, column.header] = scored and rows.loc[model, "n"] == 1
             if model not in rows.index:
                 missing.loc[index, column.header] = NO_CLIPS
             elif pd.isna(rows.loc[model, shown]):
@@ -60,14 +67,12 @@ def model_table(
             else:
                 interval = _interval(rows.loc[model], column) if intervals and not column.value else ""
                 suffixes.loc[index, column.header] = interval + _coverage(rows.loc[model])
-    numbers = [column.header for column in columns]
     better = {column.header: more_is_better(column.metric, column.phase) for column in columns}
     digits = {column.header: column.digits for column in columns}
-    marks = mark_best(frame, better, digits, frame["type"] if group else None)
-    leads = [f"#{anchor(summary['benchmark'].iloc[0], model)}" for model in models]
-    links = pd.DataFrame(dict.fromkeys(numbers, leads))
+    marks = mark_best(frame, better, digits, frame["type"] if group else None).mask(alone, "")
     absent = int((missing == NO_CLIPS).to_numpy().sum())
     written = notes(summary, columns) + ([f"{absent} cells are empty because the model has no such clips."] if absent else [])
+    written += [ALONE] if alone.to_numpy().any() else []
     metrics = {column.header: column.metric for column in columns}
     return PaperTable(
         table_id, title, frame, labels, digits, marks, missing, suffixes, links, written, better=better, metrics=metrics

@@ -16,6 +16,7 @@ COUNT = re.compile(r"(^|_)n(_|$)")  # names of columns with counts
 AUDIT = {
     "failures": (
         "Who catches what",
+        ("failure", "verdict", "n", "detected_from", "meant_and_best", "meant_correlation", "strongest"),
         (
             "n: failing clips that the metric in meant_and_best scored; below two, a failure is not measured.",
             "detected_from: the smallest severity whose mean drop exceeds what nuisances do to that metric; a dash where none "
@@ -24,6 +25,7 @@ AUDIT = {
     ),
     "metrics": (
         "What to trust a metric for",
+        ("measure", "sees", "misses", "also_reacts_to", "worst_nuisance"),
         (
             "In brackets the number of failing clips. Seen: the drop follows severity (rank correlation 0.5 or more) and exceeds "
             "the spread of the sound clips.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
@@ -45,64 +45,59 @@ class PaperTable:
     def numbers(self) -> list[str]:
         return [column for column in self.frame.columns if column not in self.labels]
 
-    def text(self, row: int, column: str) -> str:
-        """A cell as printed: the number with the column's digits, or a dash."""
-        value = self.frame[column].iloc[row]
+    def texts(self, column: str) -> list[str]:
+        """The cells of a column as printed: numbers with the column's digits, or a dash."""
+        cells = self.frame[column]
+        values, absent = cells.tolist(), cells.isna().tolist()
         if column in self.labels:
-            return "" if pd.isna(value) else str(value)
-        if pd.isna(value):
-            return DASH
-        if isinstance(value, str):
-            return value
-        if pd.api.types.is_integer_dtype(self.frame[column].dtype):
-            return f"{int(value):,}"
-        return f"{float(value):.{self.digits.get(column, 2)}f}"
+            return ["" if missing else str(value) for value, missing in zip(values, absent, strict=True)]
+        whole, digits = pd.api.types.is_integer_dtype(cells.dtype), self.digits.get(column, 2)
+
+        def printed(value: object) -> str:
+            return value if isinstance(value, str) else f"{int(value):,}" if whole else f"{float(value):.{digits}f}"  # type: ignore[call-overload, arg-type]
+
+        return [DASH if missing else printed(value) for value, missing in zip(values, absent, strict=True)]
 
     def header(self, column: str) -> str:
         """The column's name, with an arrow up if more is better and down if less is better."""
         name = self.headers.get(column, column)
         return f"{name} {'↑' if self.better[column] else '↓'}" if column in self.better else name
 
-    def _extra(self, frame: pd.DataFrame | None, row: int, column: str) -> str:
+    def _extras(self, frame: pd.DataFrame | None, column: str) -> list[str]:
+        """What a frame of details says about the cells of a column; empty texts where it says nothing."""
         if frame is None or column not in frame.columns:
-            return ""
-        value = frame[column].iloc[row]
-        return "" if pd.isna(value) else str(value)
+            return [""] * len(self.frame)
+        return ["" if missing else str(value) for value, missing in zip(frame[column], frame[column].isna(), strict=True)]
 
-    def to_html(self, most: int | None = None) -> str:
-        """The table as HTML. With `most`, only that many rows, and a note that says where the others are."""
+    def to_html(self, most: int | None = None, tools: str = "") -> str:
+        """The table as HTML. With `most`, only that many rows, and a note that says where the others are.
+
+        `tools` is HTML that stands beside the title.
+        """
         shown = len(self.frame) if most is None else min(most, len(self.frame))
         told = [] if shown == len(self.frame) else [f"{shown} of {len(self.frame)} rows shown; all in tables/report/{self.id}.csv."]
         head = "".join(
             f'<th scope="col"{" class=label" if column in self.labels else ""}>{html.escape(self.header(column))}</th>'
             for column in self.frame.columns
         )
-        body = "\n".join(f"<tr>{self._html_row(row)}</tr>" for row in range(shown))
+        cells = zip(*(self._html_cells(column, shown) for column in self.frame.columns), strict=True)
+        body = "\n".join(f"<tr>{''.join(row)}</tr>" for row in cells)
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in [*told, *self.notes])
         wide = " wide" if len(self.frame.columns) > WIDE else ""
+        beside = f'<span class="tools">{tools}</span>' if tools else ""
         conclusion = f'<p class="remark">{html.escape(self.conclusion)}</p>' if self.conclusion else ""
         return (
-            f'<figure class="table{wide}" id="{html.escape(self.id)}"><figcaption>{html.escape(self.title)}</figcaption>'
-            f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-            f'{conclusion}<ul class="notes">{notes}</ul></figure>'
+            f'<figure class="table{wide}" id="{html.escape(self.id)}"><figcaption>{html.escape(self.title)}{beside}</figcaption>'
+            f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+            f"{conclusion}{f'<ul class=notes>{notes}</ul>' if notes else ''}</figure>"
         )
 
-    def _html_row(self, row: int) -> str:
-        cells = []
-        for column in self.frame.columns:
-            text = html.escape(self.text(row, column))
-            if column in self.labels:
-                cells.append(f'<th scope="row"{" class=prose" if len(text) > LONG_TEXT else ""}>{text}</th>')
-                continue
-            suffix = html.escape(self._extra(self.suffixes, row, column))
-            mark = self._extra(self.marks, row, column)
-            why = self._extra(self.missing, row, column)
-            link = self._extra(self.links, row, column)
-            inner = f"{text}{f'<small>{suffix}</small>' if suffix else ''}"
-            inner = f'<a href="{html.escape(link)}">{inner}</a>' if link.startswith("#") else inner  # links stay inside the page
-            title = f' title="{html.escape(why)}"' if why and text == DASH else ""
-            cells.append(f'<td class="{mark}"{title}>{inner}</td>')
-        return "".join(cells)
+    def _html_cells(self, column: str, shown: int) -> list[str]:
+        texts = [html.escape(text) for text in self.texts(column)[:shown]]
+        if column in self.labels:
+            return [f'<th scope="row"{" class=prose" if len(text) > LONG_TEXT else ""}>{text}</th>' for text in texts]
+        details = (self._extras(frame, column) for frame in (self.suffixes, self.marks, self.missing, self.links))
+        return [_html_cell(*cell) for cell in zip(texts, *details, strict=False)]
 
     def to_text(self) -> str:
         """The table as plain text in columns, with its notes below."""
@@ -120,10 +115,7 @@ class PaperTable:
     def to_markdown(self) -> str:
         """The table in Markdown: the best value in bold, the second in italics, the notes below."""
         signs = {"best": "**", "second": "_"}
-        marks = {
-            column: [signs.get(self._extra(self.marks, row, column), "") for row in range(len(self.frame))]
-            for column in self.numbers
-        }
+        marks = {column: [signs.get(mark, "") for mark in self._extras(self.marks, column)] for column in self.numbers}
         columns = []
         for column in self.frame.columns:
             sides = marks.get(column, [""] * len(self.frame))
@@ -135,7 +127,7 @@ class PaperTable:
     def _plain_cells(self, column: str) -> list[str]:
         """Every cell of a column with what is printed after its number."""
         suffixes = None if column in self.labels else self.suffixes
-        return [self.text(row, column) + self._extra(suffixes, row, column) for row in range(len(self.frame))]
+        return [text + suffix for text, suffix in zip(self.texts(column), self._extras(suffixes, column), strict=True)]
 
     def __str__(self) -> str:
         return self.to_text()
@@ -157,10 +149,8 @@ class PaperTable:
             f"p{{{TEXT_PT}pt}}" if column in prose else "l" if column in self.labels else "r" for column in self.frame.columns
         )
         head = " & ".join(latex_escape(self.header(column)) for column in self.frame.columns)
-        rows = [
-            " & ".join(self._latex_cell(row, column, column in prose) for column in self.frame.columns) + r" \\"
-            for row in range(len(self.frame))
-        ]
+        cells = zip(*(self._latex_cells(column, column in prose) for column in self.frame.columns), strict=True)
+        rows = [" & ".join(row) + r" \\" for row in cells]
         notes = " ".join(latex_breakable(note if note.endswith(".") else f"{note}.") for note in self.notes)
         starts = range(0, max(1, len(rows)), PAGE_ROWS)
         parts = []
@@ -189,18 +179,26 @@ class PaperTable:
         """Length of the column's longest cell in characters."""
         return max(map(len, [self.header(column), *self._plain_cells(column)]))
 
-    def _latex_cell(self, row: int, column: str, prose: bool) -> str:
+    def _latex_cells(self, column: str, prose: bool) -> list[str]:
         escape = latex_breakable if prose else latex_escape
-        text = escape(self.text(row, column)) + latex_escape(self._extra(self.suffixes, row, column))
-        mark = self._extra(self.marks, row, column)
-        return {"best": rf"\textbf{{{text}}}", "second": rf"\underline{{{text}}}"}.get(mark, text)
+        forms = {"best": r"\textbf{%s}", "second": r"\underline{%s}"}
+        details = zip(self.texts(column), self._extras(self.suffixes, column), self._extras(self.marks, column), strict=True)
+        return [forms.get(mark, "%s") % (escape(text) + latex_escape(suffix)) for text, suffix, mark in details]
 
     def save(self, folder: Path) -> list[Path]:
         """Write `<id>.csv`, `<id>.tex` and `<id>.html`."""
-        files = {".csv": self.to_csv(), ".tex": self.to_latex(), ".html": self.to_html()}
+        files = {".csv": self.to_csv(), ".tex": self.to_latex(), ".html": replace(self, links=None).to_html()}
         for suffix, content in files.items():
             write_text(folder / f"{self.id}{suffix}", content)
         return [folder / f"{self.id}{suffix}" for suffix in files]
+
+
+def _html_cell(text: str, suffix: str, mark: str, why: str, link: str) -> str:
+    inner = f"{text}{f'<small>{html.escape(suffix)}</small>' if suffix else ''}"
+    if link.startswith("#"):  # links stay inside the report
+        inner = f'<a href="{html.escape(link)}">{inner}</a>'
+    title = f' title="{html.escape(why)}"' if why and text == DASH else ""
+    return f'<td class="{mark}"{title}>{inner}</td>'
 
 
 SHRUNK = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"

@@ -1,0 +1,56 @@
+"""Can the metrics be trusted? What the audit says, with what rests on a simulated judge marked and not counted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+import pandas as pd
+
+from lookback.tables import read_csv
+
+NO_VERDICT = "no verdict (simulated judge)"
+CAUGHT = ("caught", "seen")
+
+
+def judged_by(items: pd.DataFrame, judges: Collection[str]) -> set[str]:
+    """The metrics whose scores a simulated judge made."""
+    judged = items["backend"].map(lambda backend: bool(set(backend.split(",")) & set(judges)))
+    return set(items.loc[judged, "metric"])
+
+
+def audited_failures(folder: Path, simulated: Collection[str]) -> pd.DataFrame:
+    """The audit's verdict on each failure. Where the metric behind it was answered by a simulated judge there is no verdict."""
+    path = folder / "failures.csv"
+    if not path.is_file():
+        return pd.DataFrame()
+    frame = read_csv(path)
+    rests = frame["meant_and_best"].map(lambda measure: isinstance(measure, str) and measure.split(" ")[0] in set(simulated))
+    frame.loc[rests, "verdict"] = NO_VERDICT
+    return frame
+
+
+def audited_metrics(folder: Path, simulated: Collection[str]) -> pd.DataFrame:
+    """What to trust each metric for; those that a simulated judge answered are left out."""
+    path = folder / "metrics.csv"
+    if not path.is_file():
+        return pd.DataFrame()
+    frame = read_csv(path)
+    return frame[~frame["measure"].map(lambda measure: str(measure).split(" ")[0] in set(simulated))]
+
+
+def audit_sentence(failures: pd.DataFrame) -> str:
+    """How many injected failures are caught, without those on which only a simulated judge has a word."""
+    if failures.empty:
+        return ""
+    verdicts = failures["verdict"].astype(str)
+    judged, open_ = verdicts == NO_VERDICT, verdicts.str.startswith("not measured")
+    told = failures[~judged & ~open_]
+    caught = told["verdict"].str.startswith(CAUGHT)
+    words = [f"{int(caught.sum())} of {len(told)} injected failures that a metric without a judge measures make it fall."]
+    parts = (("Missed", ~caught), ("Not measured", open_), ("No verdict, because only a simulated judge saw them", judged))
+    for name, chosen in parts:
+        rows = told[chosen] if name == "Missed" else failures[chosen]
+        if len(rows):
+            words.append(f"{name}: {', '.join(rows['failure'].str.replace('_', ' '))}.")
+    return " ".join(words)

@@ -1,0 +1,115 @@
+"""Who is best: duels on the same task, checked by hand; ties, single clips, and judges that are simulated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from lookback.clips import KEYS
+from lookback.errors import Reason
+from lookback.report.leaderboard import REAL, leaderboard, mean_ranks, without_simulated
+from lookback.tables import empty_table
+
+PSNR, LPIPS, SSIM = "memobench.psnr", "memobench.lpips", "memobench.ssim"  # less is better for lpips alone
+
+
+def item(model: str, task: int, metric: str, value: float | None, reason: str = "", **more: object) -> dict[str, object]:
+    keys = {"benchmark": "memobench", "setting": "real", "model_id": model, "clip_id": f"t{task}", "scene": f"s{task}"}
+    told = {"variant": "paper", "phase": "", "detail": "", "backend": "none"}
+    return {**keys, **told, "metric": metric, "value": value, "reason": reason, **more}
+
+
+def board(rows: list[dict[str, object]], **more: object):
+    return leaderboard("memobench", "MemoBench", pd.DataFrame(rows), [PSNR, LPIPS, SSIM], resamples=200, **more)
+
+
+def test_a_duel_goes_to_the_model_that_is_better_on_more_metrics():
+    rows = [item("a", 0, PSNR, 30.0), item("a", 0, LPIPS, 0.1), item("a", 0, SSIM, 0.5)]
+    rows += [item("b", 0, PSNR, 20.0), item("b", 0, LPIPS, 0.2), item("b", 0, SSIM, 0.9)]
+    rows += [item(model, 1, PSNR, 25.0) for model in "ab"]
+    found = board(rows).rows.set_index("model")
+    assert found["win_ratio"].to_dict() == {"a": 0.75, "b": 0.25}, "one duel won two to one, one drawn"
+    assert found["rank"].to_dict() == {"a": 1.0, "b": 2.0} and found["clips"].to_dict() == {"a": 2, "b": 2}
+
+
+def test_models_are_compared_only_on_tasks_that_both_did():
+    """b did only the hard task: its mean is lower, but it wins its only duel."""
+    rows = [item("a", 0, PSNR, 40.0), item("a", 1, PSNR, 10.0), item("b", 1, PSNR, 12.0), item("b", 2, PSNR, 1.0)]
+    found = board(rows).rows.set_index("model")
+    assert found["win_ratio"].to_dict() == {"b": 1.0, "a": 0.0}
+
+
+def test_a_clip_that_fails_a_metric_loses_it_and_one_that_could_not_be_scored_does_not():
+    lost, unknown = str(Reason.NOT_TRIGGERED), str(Reason.BACKEND_UNAVAILABLE)
+    rows = [item("a", task, PSNR, 10.0) for task in range(4)]
+    rows += [item("b", task, PSNR, None, lost) for task in (0, 1)] + [item("b", 2, PSNR, 99.0), item("b", 3, PSNR, None, unknown)]
+    found = board(rows).rows.set_index("model")
+    assert found["win_ratio"]["a"] == pytest.approx(2 / 3) and found["clips"].to_dict() == {"a": 4, "b": 3}
+
+
+def test_the_first_is_marked_only_where_it_is_told_from_the_second():
+    rng = np.random.default_rng(0)
+    clear = [item(model, task, PSNR, 30.0 * (model == "a") + rng.random()) for model in "ab" for task in range(12)]
+    first = board(clear)
+    assert first.separated and "told apart" in first.lead and first.table().marks["duels won %"].tolist() == ["best", ""]
+    assert "wins 100 % of its duels, 100 points before b (12 and 12 clips)" in first.lead
+    close = [item(model, task, PSNR, rng.random()) for model in "ab" for task in range(12)]
+    second = board(close)
+    assert not second.separated and "nothing separates" in second.lead
+    assert set(second.table().marks["duels won %"]) == {""} and second.rows["letters"].tolist() == ["a", "a"]
+    few = board(clear[:3] + clear[12:15])
+    assert "nothing separates" in few.lead and "3 scenes only" in few.lead
+
+
+def test_a_model_with_one_clip_has_no_rank_and_comes_last():
+    rows = [item("lucky", 0, PSNR, 99.0)] + [item(model, task, PSNR, 9.0 + (model == "a")) for model in "ab" for task in range(2)]
+    found = board(rows)
+    assert found.rows["model"].tolist() == ["a", "b", "lucky"] and np.isnan(found.rows["rank"].iloc[2])
+    assert found.lead.startswith("MemoBench: a wins") and found.table().frame["rank"].tolist() == ["1", "2", ""]
+
+
+def test_one_model_is_no_contest():
+    assert board([item("a", task, PSNR, 1.0) for task in range(3)]).lead == "MemoBench: one model, so there is nothing to rank."
+    assert board([item("a", 0, PSNR, None, str(Reason.NO_DEPTH))]) is None
+
+
+def test_the_real_videos_stand_above_and_change_nobodys_rank():
+    rows = [item(model, task, PSNR, 10.0 * (model == "a")) for model in "ab" for task in range(2)]
+    real = pd.DataFrame([{key: value for key, value in item(REAL, 0, PSNR, 50.0).items() if key != "scene"}])
+    without, beside = board(rows), board(rows, real=real)
+    pd.testing.assert_frame_equal(without.rows, beside.rows)
+    top = beside.table().frame.iloc[0]
+    assert (top["model"], top["rank"], top["duels won %"], top["clips"]) == (f"{REAL} (ceiling)", "", 100.0, 1)
+
+
+def answers(**said: str) -> pd.DataFrame:
+    rows = [{"judge": judge, "task": "trigger", "answer": answer} for judge, answer in said.items()]
+    keys = dict(zip(KEYS, ("memobench", "real", "a", "t0"), strict=True))
+    return pd.DataFrame([{**keys, **row} for row in rows])
+
+
+def test_nothing_rests_on_a_simulated_judge():
+    gated = pd.DataFrame(
+        [
+            item("a", 0, PSNR, None, str(Reason.NOT_TRIGGERED), detail="trigger judge simulated: no"),
+            item("a", 0, "memobench.vqa_physics_adherence", 1.0, backend="simulated"),
+        ]
+    )
+    ungated = pd.DataFrame([item("a", 0, PSNR, 30.0)])
+    kept, lost = without_simulated(gated, ungated, answers(simulated="no", geometric="yes"), {"simulated"})
+    assert kept[["metric", "value"]].to_numpy().tolist() == [[PSNR, 30.0]] and lost == ["memobench.vqa_physics_adherence"]
+    shut, _ = without_simulated(gated, ungated, answers(simulated="yes", geometric="no"), {"simulated"})
+    assert shut["reason"].tolist() == [str(Reason.NOT_TRIGGERED)] and shut["value"].isna().all()
+    same, none = without_simulated(gated, ungated, empty_table("judgements"), set())
+    assert same is gated and none == []
+
+
+def test_mean_ranks_put_models_of_more_benchmarks_first():
+    both = [
+        board([item(m, t, PSNR, v) for m, v in values.items() for t in range(2)]) for values in ({"a": 2, "b": 1}, {"a": 1, "c": 2})
+    ]
+    boards = [both[0], both[1].__class__(**{**vars(both[1]), "title": "Other"})]
+    frame = mean_ranks(boards).frame.set_index("model")
+    assert list(frame.index) == ["a", "c", "b"] and frame["mean rank"].to_dict() == {"a": 1.5, "c": 1.0, "b": 2.0}
+    assert frame["clips"].to_dict() == {"a": 4, "c": 2, "b": 2}
+    assert mean_ranks(boards[:1]) is None
