@@ -54,17 +54,17 @@ class Tags(HTMLParser):
 
 
 def test_no_tag_and_no_attribute_of_the_page_comes_from_outside(tmp_path, monkeypatch):
-    text = ""
+    text, pictures = "", []
     for path, scripts in zip(write_hostile_pages(tmp_path, monkeypatch), (1, 3), strict=True):
         page = Tags(path.read_text())
-        pictures = [attributes["src"] for tag, attributes in page.tags if tag == "img"]
-        assert pictures and all((path.parent / source).is_file() for source in pictures)
+        pictures += [path.parent / attributes["src"] for tag, attributes in page.tags if tag == "img"]
         assert not [attributes for _, attributes in page.tags if any(name.startswith("on") for name in attributes)]
         assert not [attributes for tag, attributes in page.tags if attributes.get("class") == "bait"]
         assert sum(tag == "script" for tag, _ in page.tags) == scripts  # the site's own; plotly and a figure's data
         links = [attributes["href"] or "" for tag, attributes in page.tags if tag == "a"]
         assert not [link for link in links if ":" in link and not link.startswith("http://127.0.0.1:8866/?run=demo&clip=")]
         text += page.text
+    assert pictures and all(picture.is_file() for picture in pictures)
     for word in WORDS:
         assert text.count(word) > 10, word
 
@@ -158,7 +158,9 @@ def test_every_name_has_an_anchor_of_its_own_that_stays_the_same():
 
 def test_the_links_of_a_table_lead_to_their_models(tmp_path):
 
-    summary = pd.DataFrame({"model_id": MODELS, "benchmark": "mbench", "metric": "m", "phase": "", "mean": 1.0, "reasons": "{}"})
+    summary = pd.DataFrame(
+        {"model_id": MODELS, "benchmark": "mbench", "metric": "mind.lcm_mse", "phase": "", "mean": 1.0, "reasons": "{}"}
+    )
     summary = summary.assign(n=1, n_items=1, ci_low=math.nan, ci_high=math.nan, variant="paper")
     table = model_table("t", "t", summary, [Column("M", "mind.lcm_mse")])
     clips = [Clip(benchmark="mbench", setting="T", model_id=model, clip_id="c", video="v.mp4") for model in MODELS]

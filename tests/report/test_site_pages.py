@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from lookback.clips import KEYS, Clip
 from lookback.media import encode, open_video
-from lookback.params import validate
+from lookback.params.load import validate
 from lookback.registry import BENCHMARKS
 from lookback.report.ceiling import ceiling_of, real_clip
 from lookback.report.failures import EVIDENCE, excerpt_frames, failures_html, pictured, ranked

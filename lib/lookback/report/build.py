@@ -32,13 +32,24 @@ from lookback.report.figures.paths import camera_paths
 from lookback.report.figures.profiles import profile
 from lookback.report.figures.statistics import ON_THE_PAGE, interactive_statistics
 from lookback.report.findings import findings_html
-from lookback.report.leaderboard import Leaderboard, leaderboard, mean_ranks, without_simulated
+from lookback.report.leaderboard import DUEL, Leaderboard, leaderboard, mean_ranks, without_simulated
 from lookback.report.missing import missing_html
 from lookback.report.page import Report, Section, site_folder
 from lookback.report.paper import PaperData
 from lookback.report.places import anchor, number_anchor
 from lookback.report.sheets import clip_of, failure_examples, sheet_html
-from lookback.report.stage_tables import AUDIT, ROWS, audit_reach, macro_f1_note, text_columns, whole_counts, with_content
+from lookback.report.stage_tables import (
+    AUDIT,
+    FOUND,
+    ROWS,
+    TRUSTED,
+    audit_reach,
+    counts_in_words,
+    macro_f1_note,
+    text_columns,
+    whole_counts,
+    with_content,
+)
 from lookback.report.table import PaperTable
 from lookback.report.trust import audit_sentence, audited_failures, audited_metrics, judged_by
 from lookback.scoring.aggregate import with_clip_facts
@@ -47,28 +58,13 @@ from lookback.scoring.variants import defects_table, not_reproduced, only_chosen
 from lookback.tables import empty_table, read_csv, read_table
 
 HOW_TO_READ = """Every number is a link: it leads to the worst clip and frame behind it, and from there into the inspector
-(`make inspect`). A dash leads to the reason why there is no score. Bold on green is best and underlined is second best, within the
-groups that the paper uses; a number from one clip is never marked. A score made by an embedded stand-in is not the paper's score:
-compare it only with other scores in this report."""
+(<code>make inspect</code>). A dash leads to the reason why there is no score. Bold on green is best and underlined is second best,
+within the groups that the paper uses; a number from one clip is never marked. A score made by an embedded stand-in is not the
+paper's score: compare it only with other scores in this report."""
 SIMULATED = """This run uses the demo world. Its models are simulated, their failures are injected with known severity, and votes
 and judge answers are simulated from that truth. It shows that the workbench works; it says nothing about any real model."""
 BENCHMARK_PAGES = "Benchmarks"
 FIRST_ROWS = 10  # of a leaderboard on the first page
-
-FOUND = (
-    ("counts", "Failures by model and split (one clip can show several)", ["benchmark", "setting", "model_id"]),
-    ("cases", "Cases", ["kind", "benchmark", "setting", "clip_a", "model_a", "clip_b", "model_b", "axis", "other_axis", "words"]),
-)
-TRUSTED = (
-    (
-        "validity",
-        "How far a finding can be trusted: precision and recall on the demo world and on labelled real clips (95 % intervals)",
-        ["failure", "demo_precision", "demo_recall", "real_precision", "real_recall", "real_state"],
-    ),
-    ("scores", "Precision and recall by label; thresholds were chosen on these clips", ["label"]),
-    ("confusion", "Injected failures (severity 0.5 or more) against failures found", ["injected"]),
-    ("rules", "The rules", ["failure", "label", "domain", "when"]),
-)
 
 
 class ReportBuilder(Report):
@@ -129,9 +125,10 @@ class ReportBuilder(Report):
             section.fragments.append(f'<p class="simulated">{SIMULATED}</p>')
         leads = "".join(f'<p class="lead">{html.escape(board.lead)}</p>' for board in boards)
         overall = mean_ranks(boards)
-        tables = [self.table(overall, most=FIRST_ROWS)] if overall is not None else []
-        tables += [self.table(board.table(), most=FIRST_ROWS) for board in boards if len(board.rows) > 1]
-        section.fragments.append(f'<h2>Which model is best</h2>{leads}<div class="boards">{"".join(tables)}</div>')
+        ranks = self.table(overall, most=FIRST_ROWS) if overall is not None else ""
+        tables = [self.table(board.table(), most=FIRST_ROWS) for board in boards if len(board.rows) > 1]
+        grid = f'<p class="intro">{DUEL}</p><div class="boards">{"".join(tables)}</div>' if tables else ""
+        section.fragments.append(f"<h2>Which model is best</h2>{leads}{ranks}{grid}")
         section.fragments.append(findings_html(boards, self.behind))
         section.fragments += [self.ceiling(), self.published(), self.facts()]
         section.fragments.append(f"<h2>How to read this</h2><p>{HOW_TO_READ}</p>")
@@ -253,6 +250,9 @@ class ReportBuilder(Report):
                 frame = with_content(read_csv(path), labels)
                 notes = [macro_f1_note(frame)] if name == "scores" and len(frame) else []
                 fragments.append(self.plain(f"forensics-{name}", title, frame, labels, notes))
+                if name == "counts" and len(frame):
+                    words = counts_in_words(frame, labels)
+                    fragments[-1] = PaperTable(f"forensics-{name}", title, words, [*labels, "failures"]).to_html(ROWS)
         return fragments
 
     def missing(self) -> Section:

@@ -27,10 +27,8 @@ REAL = "real video"  # stands in the place of a model's name
 LOST = {str(reason) for reason in (Reason.NOT_TRIGGERED, *UNMEASURABLE)}
 ALPHA = 0.05
 WON = "duels won %"
-HOW = (
-    "A duel is two models on one task; who is better on more of the metrics wins, a draw counts half. "
-    "Brackets: 95 % interval over scenes. Models that share a letter are not told apart (every pair tested, Holm)."
-)
+DUEL = "A duel is two models on one task; who is better on more of the metrics wins, a draw counts half."
+HOW = "Brackets: 95 % interval over scenes. Models that share a letter are not told apart (every pair tested, Holm)."
 
 
 @dataclass(frozen=True)

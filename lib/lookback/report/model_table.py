@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from lookback.clips import KEYS
 from lookback.report.places import missing_anchor, number_anchor
 from lookback.report.table import PaperTable, mark_best
 from lookback.scoring.direction import more_is_better
@@ -77,6 +78,12 @@ def model_table(
     return PaperTable(
         table_id, title, frame, labels, digits, marks, missing, suffixes, links, written, better=better, metrics=metrics
     )
+
+
+def single_clip_models(items: pd.DataFrame) -> list[str]:
+    """The models with one clip only: their numbers are never marked as best."""
+    clips = items.drop_duplicates(KEYS).groupby("model_id").size()
+    return list(clips.index[clips == 1])
 
 
 def _interval(row: pd.Series, column: Column) -> str:

@@ -16,7 +16,7 @@ COUNT = re.compile(r"(^|_)n(_|$)")  # names of columns with counts
 AUDIT = {
     "failures": (
         "Who catches what",
-        ("failure", "verdict", "n", "detected_from", "meant_and_best", "meant_correlation", "strongest"),
+        ("failure", "verdict", "n", "detected_from", "meant_and_best", "meant_correlation"),
         (
             "n: failing clips that the metric in meant_and_best scored; below two, a failure is not measured.",
             "detected_from: the smallest severity whose mean drop exceeds what nuisances do to that metric; a dash where none "
@@ -32,6 +32,21 @@ AUDIT = {
         ),
     ),
 }
+
+FOUND = (
+    ("counts", "Failures by model and split (one clip can show several)", ["benchmark", "setting", "model_id"]),
+    ("cases", "Cases", ["kind", "benchmark", "setting", "clip_a", "model_a", "clip_b", "model_b", "axis", "other_axis", "words"]),
+)
+TRUSTED = (
+    (
+        "validity",
+        "How far a finding can be trusted: precision and recall on the demo world and on labelled real clips (95 % intervals)",
+        ["failure", "demo_precision", "demo_recall", "real_precision", "real_recall", "real_state"],
+    ),
+    ("scores", "Precision and recall by label; thresholds were chosen on these clips", ["label"]),
+    ("confusion", "Injected failures (severity 0.5 or more) against failures found", ["injected"]),
+    ("rules", "The rules", ["failure", "label", "domain", "when"]),
+)
 
 
 def text_columns(frame: pd.DataFrame) -> list[str]:
@@ -51,6 +66,16 @@ def with_content(frame: pd.DataFrame, labels: list[str]) -> pd.DataFrame:
     idle = [name for name in numbers if not frame[name].fillna(0).astype(bool).any()]
     kept = frame.drop(columns=idle)
     return kept.head(0) if idle and not set(numbers) - set(idle) - {"clips"} else kept
+
+
+def counts_in_words(frame: pd.DataFrame, labels: list[str]) -> pd.DataFrame:
+    """A wide table of counts as one column of words: what was counted, the most frequent first."""
+    numbers = [name for name in frame if name not in (*labels, "clips")]
+    told = [
+        ", ".join(f"{name} {int(count)}" for name, count in sorted(row.items(), key=lambda part: -part[1]) if count) or "none"
+        for row in frame[numbers].fillna(0).to_dict("records")
+    ]
+    return frame[[name for name in (*labels, "clips") if name in frame]].assign(failures=told)
 
 
 def _is_count(name: str, told: pd.Series) -> bool:

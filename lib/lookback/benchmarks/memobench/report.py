@@ -14,7 +14,7 @@ from lookback.benchmarks.memobench.metrics.ors import SWEPT_RANGES
 from lookback.benchmarks.memobench.strata import strata_tables
 from lookback.clips import KEYS
 from lookback.forensics.rules import LABELS
-from lookback.report.model_table import POOLED, Column, backend_note, model_table
+from lookback.report.model_table import POOLED, Column, backend_note, model_table, single_clip_models
 from lookback.report.paper import PaperData
 from lookback.report.table import PaperTable, mark_best
 from lookback.scoring.aggregate import aggregate
@@ -91,9 +91,12 @@ def automated(data: PaperData) -> list[PaperTable]:
         per_phase.missing[f"{name} drop"] = "V or R has no value"
     order = [f"{name} {part}" for name in ("PSNR", "SSIM", "LPIPS") for part in ("V", "R", "drop")]
     per_phase.frame = per_phase.frame[["model", *order]]
-    per_phase.marks = mark_best(per_phase.frame, per_phase.better, per_phase.digits)
-    drops = "Drop: positive is worse after the return (V minus R; R minus V for LPIPS)."
-    per_phase.notes += [drops, backend_note(own[own["metric"].isin([column.metric for column in phases])])]
+    drops = mark_best(per_phase.frame, {name: False for name in order if name.endswith("drop")}, per_phase.digits)
+    drops[per_phase.frame["model"].isin(single_clip_models(own))] = ""
+    assert per_phase.marks is not None
+    per_phase.marks = per_phase.marks.join(drops)
+    words = "Drop: positive is worse after the return (V minus R; R minus V for LPIPS)."
+    per_phase.notes += [words, backend_note(own[own["metric"].isin([column.metric for column in phases])])]
     return [table, per_phase]
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from lookback.benchmarks.wrbench.metrics.reobservation import dimension_average, is_sparse
 from lookback.benchmarks.wrbench.preferences import INTEGRITY, SUPPORT, preference_pairs
 from lookback.errors import NotScorable
-from lookback.report.model_table import POOLED, Column, backend_note, model_table
+from lookback.report.model_table import POOLED, Column, backend_note, model_table, single_clip_models
 from lookback.report.paper import PaperData
 from lookback.report.table import PaperTable, mark_best
 from lookback.scoring.aggregate import aggregate
@@ -71,7 +71,10 @@ def profile_table(data: PaperData, types: dict[str, str]) -> PaperTable:
     table.better["Avg"] = True
     assert table.missing is not None
     table.missing["Avg"] = "a dimension of the average has no value"
-    table.marks = mark_best(table.frame, table.better, table.digits, table.frame["type"] if group else None)
+    average = mark_best(table.frame, {"Avg": True}, table.digits, table.frame["type"] if group else None)
+    average[table.frame["model"].isin(single_clip_models(own))] = ""
+    assert table.marks is not None
+    table.marks = table.marks.join(average)
     spatial = summary[summary["metric"] == "wrbench.reobserved_spatial"].set_index("model_id")
     outputs = summary[summary["metric"] == "wrbench.support"].set_index("model_id")
     assert table.suffixes is not None
@@ -129,6 +132,8 @@ def _table(
     counts = [column for column in frame.columns if pd.api.types.is_integer_dtype(frame[column])]
     better = {column: True for column in frame.columns if column not in (*labels, *counts, *UNRANKED)}
     marks = mark_best(frame, better, digits) if ranks else None
+    if marks is not None:
+        marks[frame[labels].isin(single_clip_models(items)).any(axis=1)] = ""
     written = [*notes, counts_note(items), *variants_and_reasons(items), backend_note(items)]
     missing = pd.DataFrame("no value of these clips", index=frame.index, columns=[c for c in frame.columns if c not in labels])
     title = f"WRBench table {name}: {title}"

@@ -17,10 +17,6 @@ from lookback.report.page import Report, Section
 from lookback.report.published import claims, comparison, ranks
 from lookback.report.table import PaperTable, mark_best
 
-WIDE_TEXT = """<style>.prose th, .prose td { white-space: normal; text-align: left; vertical-align: top; max-width: 44ch; }
-.prose thead th { text-align: left; }
-.claims tbody th:nth-child(3) { min-width: 34ch; }
-figure.table thead th { white-space: normal; }</style>"""
 HOW_TO_READ = """Every number below is copied from a printed table of a paper or computed from such numbers. Nothing was measured
 again. Bold on green is best and underlined is second best, within the groups that the paper uses. A recomputed number may differ
 from the quoted one only by what the rounding of printed numbers explains. Each claim shows this tolerance."""
@@ -59,7 +55,7 @@ class PublishedReport(Report):
         findings = "".join(
             f'<li>{html.escape(sentence)} <a href="#{place}">Evidence.</a></li>' for sentence, place in self.findings()
         )
-        fragments = [WIDE_TEXT, f'<div class="cards">{cards}</div>', f"<h3>What the numbers say</h3><ol>{findings}</ol>"]
+        fragments = [f'<div class="cards">{cards}</div>', f"<h3>What the numbers say</h3><ol>{findings}</ol>"]
         return Section("summary", "Summary", "", [*fragments, f"<h3>How to read this</h3><p>{html.escape(HOW_TO_READ)}</p>"])
 
     def findings(self) -> list[tuple[str, str]]:
