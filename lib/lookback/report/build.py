@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from textwrap import shorten
 from types import MappingProxyType
 
 import pandas as pd
@@ -51,7 +52,7 @@ from lookback.report.stage_tables import (
     with_content,
 )
 from lookback.report.table import PaperTable
-from lookback.report.trust import audit_sentence, audited_failures, audited_metrics, judged_by
+from lookback.report.trust import audit_sentence, audited_failures, audited_metrics, judged_by, without_judged_marks
 from lookback.scoring.aggregate import with_clip_facts
 from lookback.scoring.figures import coverage_table, runtime_table
 from lookback.scoring.variants import defects_table, not_reproduced, only_chosen, preset_differences
@@ -84,7 +85,7 @@ class ReportBuilder(Report):
         """Every page that has something to say."""
         papers = self.papers()
         boards = self.leaderboards()
-        standing = {(board.benchmark, row["model"]): _standing(board, row) for board in boards for _, row in board.rows.iterrows()}
+        standing = {(board.benchmark, model): words for board in boards for model, words in board.standing().items()}
         parts = [self.verdict(boards), *papers, self.failures(), self.agreement(), self.trust(), self.missing(), self.provenance()]
         parts += self.behind.pages(standing)
         return [part for part in parts if any(part.fragments)]
@@ -194,7 +195,10 @@ class ReportBuilder(Report):
         sections = []
         for benchmark in self.benchmarks():
             data = self.data_for_papers.of(benchmark.name)
-            tables = self.own[benchmark.name] = [self.linked(table, benchmark.name) for table in benchmark.paper_tables(data)]
+            tables = self.own[benchmark.name] = [
+                without_judged_marks(self.linked(table, benchmark.name), data.items, self.simulated)
+                for table in benchmark.paper_tables(data)
+            ]
             fragments = [f'<p class="lead">{html.escape(text)}</p>' for text, _ in benchmark.findings(data.items)]
             fragments += [self.table(table) for table in tables]
             remarks = benchmark.paper_remarks(self.written) if tables else []
@@ -295,9 +299,9 @@ class ReportBuilder(Report):
     def _read_table(self, name: str, row: dict[str, str], frame: pd.DataFrame) -> str:
         """A folded table below its title and the first sentence of its reading."""
         table = PaperTable(name, row["title"], frame, text_columns(frame), notes=[row["footnote"]], conclusion=row["reading"])
-        first = row["reading"].split(". ")[0].rstrip(".")
+        first = shorten(row["reading"].split(". ")[0], 150, placeholder=" ...")
         return (
-            f"<details><summary>{html.escape(row['title'])} <small>{html.escape(first)}.</small></summary>"
+            f"<details><summary>{html.escape(row['title'])} <small>{html.escape(first)}</small></summary>"
             f"{self.table(table, most=ROWS, fit=True)}</details>"
         )
 
@@ -386,13 +390,3 @@ class ReportBuilder(Report):
             fragment(figure, interactive[name], ON_THE_PAGE[name]) if (name := figure.png.stem) in interactive else figure.to_html()
             for figure in figures
         ]
-
-
-def _standing(board: Leaderboard, row: pd.Series) -> str:
-    """Where a model stands in a benchmark, in a sentence."""
-    if pd.isna(row["rank"]):
-        return f"{row['clips']} clips in {row['scenes']} scenes; no other model did the same tasks."
-    return (
-        f"Rank {row['rank']:g} of {len(board.rows)}: {100 * row['win_ratio']:.0f} % of its duels won "
-        f"({row['clips']} clips, {row['scenes']} scenes)."
-    )

@@ -35,8 +35,10 @@ FPS = 16.0  # where the clip does not say
 
 
 def ranked(failures: pd.DataFrame) -> pd.DataFrame:
-    """The failures, the surest first, with their `place` (1, 2, ...)."""
-    order = failures.sort_values(["confidence", *KEYS], ascending=[False, *[True] * len(KEYS)], kind="stable")
+    """The failures, the surest first, with their `place` (1, 2, ...). One without frames gets the first."""
+    start = failures["frame_start"].fillna(0).astype(int)
+    framed = failures.assign(frame_start=start, frame_end=failures["frame_end"].fillna(start).astype(int))
+    order = framed.sort_values(["confidence", *KEYS], ascending=[False, *[True] * len(KEYS)], kind="stable")
     return order.reset_index(drop=True).assign(place=lambda rows: np.arange(len(rows)) + 1)
 
 

@@ -7,8 +7,9 @@ looks for, loses that metric. What a simulated judge answered counts for nothing
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -68,6 +69,17 @@ class Leaderboard:
         if self.separated:
             return f"{words}; the two are told apart."
         return f"{words}; nothing separates the two{f' ({self.untested})' if self.untested else ''}."
+
+    def standing(self) -> dict[str, str]:
+        """Where each model stands, in a sentence."""
+        return {row["model"]: self._place(row) for row in self.rows.to_dict("records")}
+
+    def _place(self, row: dict[Hashable, Any]) -> str:
+        clips = f"{row['clips']} {'clip' if row['clips'] == 1 else 'clips'}, {row['scenes']} scenes"
+        if pd.isna(row["win_ratio"]):
+            return f"No other model did the same tasks ({clips})."
+        rank = f"Rank {row['rank']:g} of {len(self.ranked)}" if pd.notna(row["rank"]) else "No rank"
+        return f"{rank}: {100 * row['win_ratio']:.0f} % of its duels won ({clips})."
 
     def table(self) -> PaperTable:
         """The leaderboard below its ceiling. Best is marked only where it is told from the second."""

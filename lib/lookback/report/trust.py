@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
+from lookback.report.table import PaperTable
+from lookback.scoring.aggregate import TRIGGER_DETAIL
 from lookback.tables import read_csv
 
 NO_VERDICT = "no verdict (simulated judge)"
@@ -17,6 +20,19 @@ def judged_by(items: pd.DataFrame, judges: Collection[str]) -> set[str]:
     """The metrics whose scores a simulated judge made."""
     judged = items["backend"].map(lambda backend: bool(set(backend.split(",")) & set(judges)))
     return set(items.loc[judged, "metric"])
+
+
+def without_judged_marks(table: PaperTable, items: pd.DataFrame, judges: Collection[str]) -> PaperTable:
+    """The table without "best" in columns that rest on a simulated judge: its answers, or its word that clips do not count."""
+    closed = items["detail"].map(lambda detail: any(detail.startswith(f"{TRIGGER_DETAIL}{judge}:") for judge in judges))
+    rests = judged_by(items, judges) | set(items.loc[closed, "metric"])
+    columns = [name for name, metric in table.metrics.items() if metric in rests]
+    if not columns or table.marks is None:
+        return table
+    marks = table.marks.copy()
+    marks[[name for name in columns if name in marks]] = ""
+    note = f"Nothing is marked in {', '.join(columns)}: a simulated judge answered, or decided which clips count."
+    return replace(table, marks=marks, notes=[*table.notes, note])
 
 
 def audited_failures(folder: Path, simulated: Collection[str]) -> pd.DataFrame:
