@@ -18,10 +18,11 @@ from lookback.demo.audit.reading import finding
 from lookback.params.load import validate
 from lookback.report.behind import answers_behind, worst_frames, worst_units
 from lookback.report.compare import rank_changes
+from lookback.report.model_table import Column, model_table
 from lookback.report.paper import PaperData
 from lookback.report.stage_tables import audit_reach, whole_counts
 from lookback.report.table import PaperTable, mark_best
-from lookback.report.trust import NO_VERDICT, audit_sentence, audited_failures, judged_by
+from lookback.report.trust import NO_VERDICT, audit_sentence, audited_failures, judged_by, without_judged_marks
 from lookback.scoring.figures import coverage_table
 
 ROW = dict(zip(KEYS, ("wrbench", "demo", "m", "c"), strict=True))
@@ -298,3 +299,30 @@ def test_without_a_trigger_there_is_no_m_score():
     assert plain.frame.loc[0, "Style"] == 50.0 and "reliability" in plain.title
     assert any("No trigger decides here" in note for note in plain.notes)
     assert gated.frame.loc[0, "Style"] == pytest.approx(200 / 3) and "M-Score" in gated.title
+
+
+def test_a_number_from_one_clip_is_never_marked():
+    own = {"benchmark": "mind", "metric": "mind.dino", "phase": "", "variant": "paper", "reasons": "{}"}
+    told = (("a", 1.0, 1), ("b", 2.0, 3), ("c", 3.0, 3))
+    rows = [
+        {**own, "model_id": name, "mean": mean, "n": n, "n_items": n, "ci_low": np.nan, "ci_high": np.nan} for name, mean, n in told
+    ]
+    table = model_table("t", "T", pd.DataFrame(rows), [Column("D", "mind.dino")])
+    assert table.marks["D"].tolist() == ["", "second", ""], "less is better: a is best, but from one clip"
+    assert any("one clip" in note for note in table.notes)
+    many = model_table("t", "T", pd.DataFrame(rows).assign(n=3), [Column("D", "mind.dino")])
+    assert many.marks["D"].tolist() == ["best", "second", ""] and not any("one clip" in note for note in many.notes)
+
+
+def test_no_best_model_is_marked_where_a_simulated_judge_answered():
+    frame = pd.DataFrame({"model": ["a", "b"], "Support %": [1.0, 0.0], "CamPrec": [1.0, 0.0], "Avg": [1.0, 0.0]})
+    marks = pd.DataFrame({name: ["best", ""] for name in ("Support %", "CamPrec", "Avg")})
+    names = {"Support %": "wrbench.support", "CamPrec": "wrbench.cam_prec"}
+    table = PaperTable("t", "T", frame, ["model"], marks=marks, metrics=names)
+    items = pd.DataFrame({"metric": list(names.values()), "backend": ["simulated", "pose=files"], "detail": ""})
+    shown = without_judged_marks(table, items, {"simulated"})
+    assert {name: shown.marks[name].tolist() for name in marks} == {"Support %": ["", ""], "CamPrec": ["best", ""], "Avg": ["", ""]}
+    assert "a simulated judge answered" in shown.notes[-1]
+    assert without_judged_marks(table, items, set()) is table
+    gate = items.assign(backend="pose=files", detail=["", "trigger judge simulated: no"])
+    assert without_judged_marks(table, gate, {"simulated"}).marks["CamPrec"].tolist() == ["", ""]

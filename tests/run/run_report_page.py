@@ -85,11 +85,11 @@ def test_a_latex_table_is_copied_with_two_clicks(page, finished: Path):
     page.click("nav summary >> text=Benchmarks")
     page.click("nav >> text=MemoBench")
     page.click("#memobench-2 >> text=Copy LaTeX")
-    page.wait_for_function("document.querySelector('#memobench-2 button').textContent === 'Copied'")
+    page.wait_for_selector("#memobench-2 button[data-copied]")
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == (finished / "tables" / "report" / "memobench-2.tex").read_text()
     page.click("#memobench-2 >> text=Copy CSV")
-    page.wait_for_timeout(100)
+    page.wait_for_selector("#memobench-2 textarea ~ button[data-copied]")
     assert page.evaluate("navigator.clipboard.readText()") == (finished / "tables" / "report" / "memobench-2.csv").read_text()
 
 

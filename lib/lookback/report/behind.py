@@ -62,6 +62,16 @@ class Behind:
         self.worst = worst_numbers(self.items, self.units, self.frames)
         self.order = sorted(self.clips, key=lambda clip: (clip.model_id, clip.benchmark, clip.setting, clip.clip_id))
 
+    def worst_model(self, benchmark: str, metric: str) -> str:
+        """The model with the worst clip of a metric; empty where none has a score."""
+        sign = 1.0 if more_is_better(metric) else -1.0
+        found = {
+            model: sign * one.value
+            for (name, model, own, phase), one in self.worst.items()
+            if (name, own, phase) == (benchmark, metric, "")
+        }
+        return min(found, key=found.__getitem__, default="")
+
     def pages(self, standing: Mapping[tuple[str, str], str]) -> list[Section]:
         """One page per model. `standing` has a sentence for (benchmark, model)."""
         pictured, scored = (_first_of_each_model(self.order, most) for most in (PICTURED if self.moments else 0, SCORED))

@@ -212,18 +212,22 @@ class ReportBuilder(Report):
         return sections
 
     def linked(self, table: PaperTable, benchmark: str) -> PaperTable:
-        """The table with a link in every number of a model: to the worst frame of the metric, or to the model's part."""
-        if table.links is not None or "model" not in table.labels:
+        """The table with a link in every number: to the worst frame of the row's model, or of the metric among all models."""
+        if table.links is not None:
             return table
-        links = pd.DataFrame("", index=table.frame.index, columns=table.numbers)
-        for column in table.numbers:
-            metric = table.metrics.get(column, "")
-            links[column] = [f"#{self._behind_cell(benchmark, str(model), metric)}" for model in table.frame["model"]]
-        return replace(table, links=links)
+        models = {model for name, model, _, _ in self.behind.worst if name == benchmark}
+        names = [next((value for value in row if value in models), "") for row in table.frame[table.labels].itertuples(index=False)]
+        columns = {
+            column: [self._behind_cell(benchmark, name, table.metrics.get(column, "")) for name in names]
+            for column in table.numbers
+        }
+        return replace(table, links=pd.DataFrame(columns, index=table.frame.index))
 
     def _behind_cell(self, benchmark: str, model: str, metric: str) -> str:
-        known = (benchmark, model, metric, "") in self.behind.worst
-        return number_anchor(benchmark, model, metric) if known else anchor(benchmark, model)
+        if model and (benchmark, model, metric, "") not in self.behind.worst:
+            return f"#{anchor(benchmark, model)}"
+        worst = model or self.behind.worst_model(benchmark, metric)
+        return f"#{number_anchor(benchmark, worst, metric)}" if worst else ""
 
     # -- what is behind -----------------------------------------------------------------------------------------------------------
     @cached_property

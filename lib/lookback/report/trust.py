@@ -29,8 +29,9 @@ def without_judged_marks(table: PaperTable, items: pd.DataFrame, judges: Collect
     columns = [name for name, metric in table.metrics.items() if metric in rests]
     if not columns or table.marks is None:
         return table
+    derived = [name for name in table.marks if name not in table.metrics]  # an average over such columns
     marks = table.marks.copy()
-    marks[[name for name in columns if name in marks]] = ""
+    marks[[name for name in (*columns, *derived) if name in marks]] = ""
     note = f"Nothing is marked in {', '.join(columns)}: a simulated judge answered, or decided which clips count."
     return replace(table, marks=marks, notes=[*table.notes, note])
 

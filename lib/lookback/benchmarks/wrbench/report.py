@@ -27,6 +27,14 @@ NAMES = {
     "wrbench.reobserved_spatial": "Reobs. spatial",
     "wrbench.reobserved_state": "Reobs. state",
 }
+# columns that are made from a metric -> the metric behind which a reader may look
+MADE_FROM = {header: metric for metric, header in NAMES.items()} | {
+    "Visible mean": "wrbench.visible_spatial",
+    "Relocation": "wrbench.reobserved_state",
+    "In place": "wrbench.reobserved_state",
+    "Gap": "wrbench.reobserved_state",
+    **dict.fromkeys(("LR count", "LR n", "LR %", "RL count", "RL n", "RL %", "Retention LR/RL"), "wrbench.support"),
+}
 LEVELS = ("none", "spatial", "state", "full")
 RELOCATED, IN_PLACE = ("spatial", "full"), ("state",)  # does the event move the subject, or change it where it is?
 UNRANKED = ("Gap", "Retention LR/RL")  # neither a high nor a low value is better
@@ -137,7 +145,10 @@ def _table(
     written = [*notes, counts_note(items), *variants_and_reasons(items), backend_note(items)]
     missing = pd.DataFrame("no value of these clips", index=frame.index, columns=[c for c in frame.columns if c not in labels])
     title = f"WRBench table {name}: {title}"
-    return PaperTable(f"wrbench-{name}", title, frame, labels, digits, marks, missing, notes=written, better=better)
+    metrics = {column: MADE_FROM[column] for column in frame.columns if column in MADE_FROM}
+    return PaperTable(
+        f"wrbench-{name}", title, frame, labels, digits, marks, missing, notes=written, better=better, metrics=metrics
+    )
 
 
 def variants_and_reasons(items: pd.DataFrame) -> list[str]:

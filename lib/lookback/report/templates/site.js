@@ -52,6 +52,7 @@ async function copy(button) {
     document.execCommand("copy");
     field.hidden = true;
   }
+  button.dataset.copied = "yes";
   button.textContent = "Copied";
   setTimeout(() => { button.textContent = said; }, 1500);
 }
