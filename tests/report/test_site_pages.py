@@ -156,6 +156,8 @@ def test_a_benchmark_without_real_videos_says_so_with_its_reason():
     clips = pd.DataFrame([{"benchmark": "wrbench", "setting": "s", "clip_id": "c", "ground_truth": None}])
     found = ceiling_of(validate({"run": "x"}, "test"), BENCHMARKS.get("wrbench"), clips)
     assert not found.scored and found.why == "WRBench: missing_input (its tasks come without real videos)."
+    with_truth, none = clips.assign(ground_truth="real.mp4"), validate({"run": "x", "report": {"ceiling": 0}}, "test")
+    assert "report.ceiling is 0" in ceiling_of(none, BENCHMARKS.get("wrbench"), with_truth).why
 
 
 def test_the_real_video_is_scored_from_where_the_prediction_begins(clip: Clip, tmp_path: Path):

@@ -236,4 +236,5 @@ class Report(Section):
     sheets: bool = True  # contact sheets of the demo world's failures
     confidence_intervals: bool = True
     thumbnails: int = Field(default=8, ge=0, le=24)
+    ceiling: int = Field(default=4, ge=0)  # real videos per benchmark that are scored as if a model had made them
     series: dict[str, list[str]] = Field(default_factory=dict)  # WRBench figure 7: a series' name -> its models, in order

@@ -30,7 +30,6 @@ from lookback.scoring.run import score_run
 from lookback.scoring.variants import only_chosen
 from lookback.tables import SCHEMAS, empty_table
 
-MOST = 6  # tasks per benchmark, spread over all of them
 TASK = ["setting", "clip_id"]
 
 
@@ -77,7 +76,9 @@ def ceiling_of(params: RunParams, benchmark: Benchmark, clips: pd.DataFrame) -> 
     with_truth = own[own["ground_truth"].notna()].drop_duplicates(TASK).sort_values(TASK)
     if with_truth.empty:
         return _absent(benchmark, Reason.MISSING_INPUT, "its tasks come without real videos")
-    few = with_truth.iloc[np.unique(np.linspace(0, len(with_truth) - 1, MOST).round().astype(int))]
+    if not params.report.ceiling:
+        return _absent(benchmark, Reason.NOT_APPLICABLE, "report.ceiling is 0")
+    few = with_truth.iloc[np.unique(np.linspace(0, len(with_truth) - 1, params.report.ceiling).round().astype(int))]
     found, segments, problems = [], [], []
     for clip in clips_from_frame(few):
         try:
