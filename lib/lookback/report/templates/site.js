@@ -30,7 +30,7 @@ async function look() {
     const target = page ? `${prefix}${page}.html` : entry === "#top" ? "" : entry;
     link.href = target + (place ? `#${place}` : page ? "" : "#top");
     link.textContent = text;
-    where.textContent = page || "verdict";
+    where.textContent = page || "first page";
     link.append(where);
     row.append(link);
     return row;
