@@ -11,6 +11,7 @@ from lookback.artifacts import Depth
 from lookback.camera.poses import from_yaw_pitch_roll
 from lookback.errors import UsageError
 from lookback.inspector.links import place_of
+from lookback.inspector.marks import NoteBook
 from lookback.inspector.overlays import (
     depth_picture,
     difference_picture,
@@ -20,7 +21,6 @@ from lookback.inspector.overlays import (
     epipolar_line,
     turned_to,
 )
-from lookback.inspector.marks import NoteBook
 from lookback.inspector.run import metric_curves, visibility_spans, yaw_curve
 from lookback.inspector.sync import by_frame, by_phase
 from lookback.metrics.functional import ground_truth_pairs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +33,8 @@ class Box:
         """The box, cut to the picture. A UsageError where nothing is left."""
         sides = [(self.centre_x, self.width), (self.centre_y, self.height)]
         cut = [(max(0.0, at - size / 2), min(1.0, at + size / 2)) for at, size in sides]
-        if not all(end - start >= SMALLEST for start, end in cut):  # also where a number is not finite
+        finite = all(math.isfinite(value) for side in sides for value in side)
+        if not finite or any(end - start < SMALLEST for start, end in cut):
             raise UsageError("This box is too small or lies outside the picture; draw it around the subject")
         (left, right), (top, bottom) = cut
         return Box((left + right) / 2, (top + bottom) / 2, right - left, bottom - top, " ".join(self.name.split()))

@@ -260,11 +260,17 @@ class Video(web.VideoFile, Handler):
     """A clip's video, or a copy that browsers play; the header says which."""
 
     async def get(self, include_body: bool = True) -> None:  # type: ignore[override]
-        film = self.film(self.view())
-        found = await self.aside(lambda: self.pictures.video(self.view(), film))
+        found = await self.aside(self._file_of_film)
         if found is not None:
-            self.set_header("X-Lookback-Copy", "no" if found.path == film.path else "yes")
-            await self.send(found.path, include_body)
+            file, copied = found
+            self.set_header("X-Lookback-Copy", "yes" if copied else "no")
+            await self.send(file, include_body)
+
+    def _file_of_film(self) -> tuple[Path, bool]:
+        run = self.view()
+        film = self.film(run)
+        played = self.pictures.video(run, film).path
+        return played, played != film.path
 
     async def head(self) -> None:  # type: ignore[override]
         await self.get(include_body=False)

@@ -25,14 +25,14 @@ const actions = {
   },
 };
 const grid = new Grid(state, actions), stage = new Stage(state, actions);
-const title = element("h1", { text: "Clip inspector" }), note = element("p", { class: "message", role: "status", hidden: "" });
+const title = element("h1", { text: "Clip inspector" }), note = element("p", { class: "message", role: "status" });
 const filters = element("details", { class: "filters", open: "" }), count = element("p", { class: "count", role: "status" }), bulk = element("div", { class: "bulk" });
 const keys = element("p", { class: "hint keys", text: KEYS });
 const side = element("aside", { "aria-label": "clips" }, title, filters, count, bulk);
-const main = element("section", { class: "main" }, note);
+const main = element("section", { class: "main" });
 root.append(side, main);
 
-function say(text) { note.textContent = text; note.hidden = !text; }
+function say(text) { note.textContent = text; if (text) main.prepend(note); else note.remove(); }
 function drawSide() {
   const open = filters.open;
   filters.replaceChildren(element("summary", { text: "Filter and sort" }), ...grid.controls());
