@@ -151,7 +151,7 @@ class Clock {
     const place = (x) => { const low = Math.floor(x), from = map[Math.min(low, map.length - 1)]; return from + (map[Math.min(low + 1, map.length - 1)] - from) * (x - low); };
     const slope = (place(at + ahead) - place(at)) / ahead;
     const rate = (this.speed * slope * this.fps) / player.facts.fps;
-    const off = (place(at) + 0.5) / player.facts.fps - film.currentTime;
+    const off = place(at) / player.facts.fps - film.currentTime;
     if (rate < 0.07) { film.pause(); return; } // its last frame is held
     if (film.paused && player.rolling && !film.ended) film.play().catch(() => {});
     if (Math.abs(off) > 0.4) { if (!film.seeking) film.currentTime += off; return; }

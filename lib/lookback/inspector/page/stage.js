@@ -48,7 +48,8 @@ class Stage {
     this.setOverlays();
     this.clips = element("div", { class: `clips of${this.players.length}` }, ...this.players.map((player) => this.figure(player)));
     this.handle = element("div", { class: "handle" });
-    this.clips.append(this.handle);
+    this.wiper = element("div", { class: "wiper" }, this.handle);
+    this.clips.append(this.wiper);
     const speed = element("select", { "aria-label": "speed", onchange: (event) => { this.clock.speed = Number(event.target.value); if (this.clock.playing) { this.clock.pause(); this.clock.play(); } } },
       ...["0.25", "0.5", "1", "2"].map((value) => option(value, "1", `${value}x`)));
     const loop = element("select", { "data-loop": "", "aria-label": "loop", onchange: (event) => this.setLoop(event.target.value) },
@@ -104,7 +105,8 @@ class Stage {
     this.zoom = z > 1 && Number.isFinite(x + y) ? { z, x, y } : { z: 1, x: 0, y: 0 };
     const at = Math.max(0, Math.min(100, Number(this.state.wipe)));
     this.clips.classList.toggle("wipe", this.wiped);
-    this.handle.hidden = !this.wiped;
+    this.wiper.hidden = !this.wiped;
+    this.wiper.style.aspectRatio = this.players[0].screen.style.aspectRatio;
     this.handle.style.left = `${at}%`;
     for (const player of this.players) {
       const b = this.wiped && player === this.other;
