@@ -33,7 +33,7 @@ def page(inspector, open_page):
 
 def open_clip(page, label: str) -> None:
     page.click(f"[data-clip='{label}']")
-    page.wait_for_selector(f"[data-clip='{label}'][aria-current]")
+    page.wait_for_selector(f".stage[data-label='{label}']:not(.loading)")
     scrub(page, 0)
     wait_for_frame(page, 0)
 
@@ -126,11 +126,13 @@ def test_a_marked_part_is_looped(page):
     for index, key in ((4, "["), (9, "]")):
         scrub(page, index)
         page.keyboard.press(key)
-    page.evaluate("window.seen = []; setInterval(() => window.seen.push(Number(document.querySelector('.slider').value)), 20)")
+    page.evaluate(
+        "window.seen = []; window.watch = setInterval(() => window.seen.push(Number(document.querySelector('.slider').value)), 20)"
+    )
     page.keyboard.press(" ")
     wait_until(page, "window.seen.filter((at, k) => k && at < window.seen[k - 1]).length >= 2")
     page.keyboard.press(" ")
-    played = page.evaluate("window.seen")
+    played = page.evaluate("clearInterval(window.watch), window.seen")
     assert min(played) >= 4 and max(played) <= 10
     page.select_option("[data-loop]", "")
 
@@ -303,9 +305,10 @@ def test_the_next_failure_comes_by_a_key(page):
 
 def test_a_wipe_shows_one_clip_left_and_the_other_right_of_the_line(page, little, screenshot):
     open_clip(page, FAITHFUL)
-    page.select_option("[data-sync]", "frame")
     page.select_option("[data-compare]", label="calderbrook")
     page.wait_for_selector("canvas[data-slot='2']")
+    page.select_option("[data-sync]", "frame")
+    page.wait_for_selector(".stage.loading", state="detached")
     scrub(page, 12)
     wait_for_frame(page, 12, slot=2)
     page.keyboard.press("w")

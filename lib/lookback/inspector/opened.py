@@ -26,7 +26,8 @@ def opened(run: RunView, pictures: Pictures, notes: NoteBook, label: str, compar
     """The clip with its ground truth and the compared clips, their matching frames, curves, camera paths and facts."""
     clip = run.clip(label)
     counterparts = run.counterparts(clip)
-    beside = [other for other in counterparts if other.label in compared][:MOST_COMPARED]
+    known = {other.label: other for other in counterparts}
+    beside = [known[label] for label in dict.fromkeys(compared) if label in known][:MOST_COMPARED]
     films = [Film(clip), *([Film(clip, truth=True)] if clip.ground_truth else []), *(Film(other) for other in beside)]
     slots, problems = _slots(run, pictures, clip, films, by)
     dataset = run.dataset_of(clip)
@@ -40,7 +41,7 @@ def opened(run: RunView, pictures: Pictures, notes: NoteBook, label: str, compar
         "slots": slots,
         "curves": _curves(run, pictures, clip, counterparts[:MOST_CURVES], by) if count else [],
         "visibility": run.visibility(clip),
-        "paths": camera_paths(run, clip, beside),
+        "paths": camera_paths(run, clip.model_copy(update={"n_frames": count}), beside),
         "facts": run.facts(clip),
         "missing": missing_overlays(run, clip),
         "reference": "its ground truth" if clip.ground_truth else "the clip's first frame",

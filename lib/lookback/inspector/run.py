@@ -47,8 +47,7 @@ class RunView:
         self.clips = {clip.key: clip for clip in clips}
         self.tables = {table: tables.get(table, empty_table(table)) for table in TABLES}
         items = self.tables["gated"] if len(self.tables["gated"]) else self.tables["items"]
-        shown = [_shown(*row) for row in items[["metric", "variant", "phase"]].itertuples(index=False)]
-        self.tables["scores"] = items.assign(shown=shown)
+        self.tables["scores"] = items.assign(shown=_shown(items))
         self._rows = {table: frame.groupby(KEYS, sort=False).indices for table, frame in self.tables.items()}
         self._by_label = {clip.label: clip for clip in self.clips.values()}
         self._by_task: dict[tuple[str, str, str], list[Clip]] = {}
@@ -149,9 +148,10 @@ class RunView:
         }
 
 
-def _shown(metric: str, variant: str, phase: str) -> str:
-    """The name of a score in the filter, with variant and phase."""
-    return f"{metric} ({variant})" + (f" {phase}" if phase else "")
+def _shown(items: pd.DataFrame) -> pd.Series:
+    """The names of scores in the filter, with variant and phase."""
+    phase = (" " + items["phase"]).where(items["phase"] != "", "")
+    return items["metric"] + " (" + items["variant"] + ")" + phase
 
 
 def _records(frame: pd.DataFrame, columns: list[str]) -> list[dict[str, Any]]:

@@ -2,7 +2,14 @@
 const KEYS = "space play · ← → frame · n p clip · f failure · w wipe · b box · x select · [ ] loop · + - 0 zoom · esc list";
 const root = document.getElementById("inspector"), state = new State();
 const actions = {
-  open: (label, frame = 0) => { state.clip = label; state.frame = frame; state.point = ""; state.write(true); show(); },
+  open: (label, frame = 0) => {
+    if (label && label === state.clip && stage.view?.label === label) return;
+    stage.node.scrollTop = 0;
+    Object.assign(state, { from: "", to: "", loop: state.loop === "span" ? "" : state.loop }); // the marked part belongs to one clip
+    state.clip = label; state.frame = frame; state.point = "";
+    state.write(true);
+    show();
+  },
   reload: () => show(),
   listed: async () => { state.write(); await relist(); },
   filters: () => drawSide(),
@@ -63,13 +70,13 @@ async function show() {
   say("");
   const opened = state.clip !== "";
   root.classList.toggle("opened", opened);
-  if (!opened) { stage.close(); stage.node.remove(); main.append(grid.scroll, keys); }
+  if (!opened) { stage.asked = null; stage.close(); stage.node.remove(); delete stage.node.dataset.label; main.append(grid.scroll, keys); }
   else { side.append(grid.scroll, keys); if (!stage.node.isConnected) main.append(stage.node); }
   document.title = opened ? `${state.clip.split("/").pop()} – inspector` : `${grid.run} – inspector`;
   drawBulk();
   grid.reveal();
   if (!opened) return;
-  try { await stage.load(); } catch (error) { stage.close(); stage.node.replaceChildren(element("p", { class: "message", role: "status", text: error.message }), element("button", { class: "tool back", text: "All clips", onclick: () => actions.open("") })); }
+  try { await stage.load(); } catch (error) { stage.close(); stage.view = null; stage.node.classList.remove("loading"); stage.node.replaceChildren(element("p", { class: "message", role: "status", text: error.message }), element("button", { class: "tool back", text: "All clips", onclick: () => actions.open("") })); }
 }
 const presses = {
   " ": () => stage.clock?.toggle(), Home: () => stage.clock?.goto(0), End: () => stage.clock?.goto(stage.clock.length),

@@ -14,9 +14,13 @@ class Stage {
     this.players = []; this.clock = this.chart = this.path = this.drawing = null;
   }
   async load() {
-    const { state } = this, asked = state.clip;
+    const { state } = this, asked = this.asked = {};
+    this.node.classList.add("loading");
     const view = await send(state.ask("api/clip", { clip: state.clip, sync: state.sync, compare: state.compare }));
-    if (asked === state.clip) { this.view = view; this.draw(); } // another clip may have been opened meanwhile
+    if (this.asked !== asked) return; // something else was asked for meanwhile
+    this.node.classList.remove("loading");
+    this.view = view;
+    this.draw();
   }
   draw() {
     const { view, state } = this;
@@ -30,7 +34,7 @@ class Stage {
     this.node.append(this.facts(view));
     this.place();
     if (this.clock) this.clock.seek(Math.min(state.frame, this.clock.length - 1));
-    this.node.scrollTop = 0;
+    this.node.dataset.label = view.label;
   }
   say(text) { this.message.textContent = text; this.message.hidden = !text; }
 
