@@ -142,7 +142,7 @@ def report(clips: int, project: Path) -> None:
 
 
 def inspector(clips: int, project: Path) -> None:
-    """What its page asks until a sorted list and the first clip are shown."""
+    """What its page asks until the list with a metric's values and the first clip are shown."""
     from lookback.inspector.listing import listing, values_of
     from lookback.inspector.marks import NoteBook
     from lookback.inspector.opened import opened
@@ -151,7 +151,7 @@ def inspector(clips: int, project: Path) -> None:
 
     view = RunView.of_run(parameters())
     page = json.loads(json.dumps(listing(view, {})))
-    assert len(page["clips"]) == clips == len(values_of(view, page["metrics"][0]["name"]))
+    assert len(page["clips"]) == clips == len(values_of(view, page["metrics"][0]))
     first = opened(view, Pictures(), NoteBook(project / "notes.json"), page["clips"][0]["label"], [], "phase")
     assert first["slots"]
 

@@ -109,10 +109,11 @@ def test_without_the_link_nothing_is_answered(visitor, path):
 def test_the_folder_lists_its_clips_without_any_run(visitor):
     found = visitor.json("/api/clips")
     assert [clip["label"] for clip in found["clips"]] == [ONE, OTHER]
-    assert found["metrics"] == [] and found["has_scores"] is False
+    assert found["metrics"] == []
     opened = visitor.json("/api/clip", clip=ONE, compare=[OTHER])
     assert [slot["name"] for slot in opened["slots"]] == ["aldermoor", "birkdale"]
     assert opened["slots"][1]["beside"] == list(range(FRAMES))
+    assert [slot["copied"] for slot in opened["slots"]] == [False, True]  # the page says so
 
 
 def test_a_video_is_served_by_ranges(visitor, project):

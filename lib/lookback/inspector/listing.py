@@ -31,11 +31,8 @@ def listing(run: RunView, tags: dict[str, list[str]]) -> Json:
         for clip in run.clips.values()
     ]
     scores = run.tables["scores"]
-    known = scores.loc[scores["value"].notna(), ["shown", "metric", "phase"]].drop_duplicates("shown").sort_values("shown")
-    metrics = [
-        {"name": name, "more_is_better": more_is_better(metric, phase)} for name, metric, phase in known.itertuples(index=False)
-    ]
-    return {"run": run.name, "clips": clips, "prompts": list(prompts), "metrics": metrics, "has_scores": bool(len(scores))}
+    metrics = sorted(scores.loc[scores["value"].notna(), "shown"].unique())
+    return {"run": run.name, "clips": clips, "prompts": list(prompts), "metrics": metrics}
 
 
 def _failures(run: RunView) -> dict[tuple[str, ...], list[list[object]]]:
@@ -56,6 +53,13 @@ def values_of(run: RunView, metric: str) -> list[float | None]:
         raise UsageError(f"There is no value of '{metric}' in '{run.name}'")
     found = dict(zip(map(tuple, rows[KEYS].to_numpy()), rows["value"], strict=True))
     return [round(float(found[key]), 6) if key in found and math.isfinite(found[key]) else None for key in run.clips]
+
+
+def worst_is_least(run: RunView, metric: str) -> bool:
+    """Whether more is better for this metric; asked only when one is chosen, because the declarations take a second to load."""
+    scores = run.tables["scores"]
+    first = scores[scores["shown"] == metric].iloc[0]
+    return more_is_better(str(first["metric"]), str(first["phase"]))
 
 
 def exported(run: RunView, tags: TagBook, notes: NoteBook, only: str, metrics: list[str]) -> pd.DataFrame:

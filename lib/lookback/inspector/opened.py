@@ -16,7 +16,7 @@ from lookback.inspector.sync import Film, frames_beside
 from lookback.media import VideoInfo
 from lookback.paths import portable
 from lookback.widgets.frames import shown_size
-from lookback.widgets.playable import DEFAULT_FPS
+from lookback.widgets.playable import DEFAULT_FPS, browsers_play
 
 MOST_COMPARED, MOST_CURVES = 3, 8  # videos beside the clip; models whose curves are drawn
 Json = dict[str, object]
@@ -82,6 +82,7 @@ def _slot(film: Film, info: VideoInfo, beside: list[int] | None) -> Json:
         "n_frames": info.n_frames,
         "fps": info.fps or DEFAULT_FPS,
         "has_rate": info.fps is not None,
+        "copied": not browsers_play(film.path, info, even=True),
         "width": width,
         "height": height,
         "size": f"{info.width}x{info.height}",

@@ -46,8 +46,9 @@ class RunView:
         self.name, self.paths = name, paths
         self.clips = {clip.key: clip for clip in clips}
         self.tables = {table: tables.get(table, empty_table(table)) for table in TABLES}
-        items = self.tables["gated"] if len(self.tables["gated"]) else self.tables["items"]
-        self.tables["scores"] = items.assign(shown=_shown(items))
+        gated, items = self.tables.pop("gated"), self.tables.pop("items")
+        scores = gated if len(gated) else items
+        self.tables["scores"] = scores.assign(shown=_shown(scores))
         self._rows = {table: frame.groupby(KEYS, sort=False).indices for table, frame in self.tables.items()}
         self._by_label = {clip.label: clip for clip in self.clips.values()}
         self._by_task: dict[tuple[str, str, str], list[Clip]] = {}
@@ -61,7 +62,9 @@ class RunView:
     def of_run(cls, params: RunParams) -> RunView:
         """The view of a run. A table whose stage has not run yet is empty, so that the inspector shows what exists."""
         folder = params.paths.tables
-        tables = {name: read_table(folder, name) for name in TABLES if (folder / f"{name}.parquet").is_file()}
+        tables = {name: read_table(folder, name) for name in TABLES if name != "items" and (folder / f"{name}.parquet").is_file()}
+        if not len(tables.get("gated", ())) and (folder / "items.parquet").is_file():
+            tables["items"] = read_table(folder, "items")  # else the gated scores stand for them
         made = params.paths.datasets  # the demo world's datasets lie there
         datasets = [resolve(source.root) for source in params.curation.sources]
         datasets += [place for place in made.iterdir() if place.is_dir()] if made.is_dir() else []

@@ -19,7 +19,7 @@ from tornado.web import Application, HTTPError
 from lookback.errors import LookbackError, MediaError, UsageError
 from lookback.files import write_text
 from lookback.inspector.anchors import Box, save_box
-from lookback.inspector.listing import exported, listing, values_of
+from lookback.inspector.listing import exported, listing, values_of, worst_is_least
 from lookback.inspector.marks import SELECTED, NoteBook, TagBook
 from lookback.inspector.opened import opened
 from lookback.inspector.overlays import LAYERS, Clicked
@@ -169,7 +169,8 @@ class Read(Handler):
             return listing(run, tags_of(run).tags())
         run = self.view()
         if what == "values":
-            return {"values": values_of(run, self.get_query_argument("metric"))}
+            metric = self.get_query_argument("metric")
+            return {"values": values_of(run, metric), "worst_is_least": worst_is_least(run, metric)}
         by = "frame" if self.get_query_argument("sync", "") == "frame" else "phase"
         label, compared = self.get_query_argument("clip"), self.get_query_arguments("compare")
         return opened(run, self.pictures, notes_of(run), label, compared, by)

@@ -1,1 +1,1 @@
-"""What the inspector's page and the annotation desk share: access control, the server's parts, frames, videos that browsers play."""
+"""What the inspector's page and the annotation desk share: access control, parts of a server, frames and videos for browsers."""

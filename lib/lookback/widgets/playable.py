@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lookback.media import VideoReader, encode, open_video
+from lookback.media import VideoInfo, VideoReader, encode, open_video
 
 DEFAULT_FPS = 24.0
 PLAYED = {
@@ -33,6 +33,12 @@ class Playable:
     fps: float
 
 
+def browsers_play(path: Path, info: VideoInfo, even: bool = False) -> bool:
+    """Whether browsers play the file as it is; with `even` also whether a time tells the number of its frame."""
+    known = path.is_file() and (info.codec, path.suffix.lower()) in PLAYED and info.pix_fmt in ("yuv420p", "yuvj420p")
+    return known and info.complete and not (even and info.variable_frame_rate)
+
+
 def playable(path: Path, folder: Path, still: bool = False, even: bool = False) -> Playable:
     """The video as a file that browsers play; a copy is made in `folder` where it is needed. Raises `MediaError`.
 
@@ -42,8 +48,7 @@ def playable(path: Path, folder: Path, still: bool = False, even: bool = False) 
         info = reader.info
         fps = info.fps or DEFAULT_FPS
         seconds = info.n_frames / fps
-        as_it_is = path.is_file() and (info.codec, path.suffix.lower()) in PLAYED and info.pix_fmt in ("yuv420p", "yuvj420p")
-        if as_it_is and info.complete and not still and not (even and info.variable_frame_rate):
+        if browsers_play(path, info, even) and not still:
             return Playable(path, seconds, fps)
         state = path.stat()
         name = hashlib.sha256(f"{path}\0{state.st_size}\0{state.st_mtime_ns}\0{still}".encode()).hexdigest()[:20]

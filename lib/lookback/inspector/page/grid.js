@@ -12,7 +12,7 @@ class Grid {
   }
   async load() {
     const found = await send(this.state.ask("api/clips"));
-    Object.assign(this, { clips: found.clips, metrics: found.metrics, prompts: found.prompts, run: found.run, values: new Map() });
+    Object.assign(this, { clips: found.clips, metrics: found.metrics, prompts: found.prompts, run: found.run, values: new Map(), worstIsLeast: new Map() });
     this.at = new Map(this.clips.map((clip, place) => [clip.label, place]));
     this.clips.forEach((clip, place) => { clip.place = place; });
   }
@@ -23,10 +23,12 @@ class Grid {
   }
   shownMetrics() { return [...new Set([this.state.metric, ...this.state.show].filter(Boolean))]; }
   async need(metric) { // a metric's values are asked for once
-    if (!this.values.has(metric)) this.values.set(metric, (await send(this.state.ask("api/values", { metric }))).values);
+    if (this.values.has(metric)) return;
+    const { values, worst_is_least } = await send(this.state.ask("api/values", { metric }));
+    this.values.set(metric, values); this.worstIsLeast.set(metric, worst_is_least);
   }
   async apply() {
-    const known = new Set(this.metrics.map((one) => one.name)), state = this.state;
+    const known = new Set(this.metrics), state = this.state;
     if (!known.has(state.metric)) state.metric = "";
     state.show = state.show.filter((name) => known.has(name));
     await Promise.all(this.shownMetrics().map((metric) => this.need(metric)));
@@ -140,7 +142,7 @@ class Grid {
   controls() {
     const state = this.state, change = () => this.actions.listed();
     const pick = (name, values, text = name, first = "all") => element("label", {}, element("span", { text }), element("select", { "data-filter": name, "aria-label": text,
-      onchange: (event) => { state[name] = event.target.value; if (name === "metric") this.sortByValue(); change(); } },
+      onchange: async (event) => { state[name] = event.target.value; if (name === "metric") await this.sortByValue(); change(); } },
       option("", state[name], first), ...values.map((value) => option(value, state[name]))));
     const type = (name, kind, text, wide) => element("input", { type: kind, step: "any", "data-filter": name, "aria-label": text, placeholder: wide ? "" : text, value: state[name],
       oninput: (event) => { state[name] = event.target.value; change(); } });
@@ -149,7 +151,7 @@ class Grid {
         ...[["", "the run's order"], ["value", "the metric's value"], ["failure", "failure"], ["model", "model"], ["scene", "scene"], ["prompt", "prompt"]].map(([value, text]) => option(value, state.sort, text))),
       element("button", { class: "order", "aria-label": "turn the order round", title: "turn the order round", text: state.order === "down" ? "↓" : "↑",
         onclick: (event) => { state.order = state.order === "down" ? "" : "down"; event.target.textContent = state.order === "down" ? "↓" : "↑"; change(); } }));
-    const names = this.metrics.map((one) => one.name);
+    const names = this.metrics;
     const also = element("label", {}, element("span", { text: "also show" }), element("select", { "data-filter": "show", "aria-label": "also show the values of",
       onchange: (event) => { if (event.target.value) state.show = [...new Set([...state.show, event.target.value])]; event.target.value = ""; change(); this.actions.filters(); } },
       option("", "", "another metric"), ...names.filter((name) => !state.show.includes(name)).map((name) => option(name, ""))));
@@ -162,10 +164,11 @@ class Grid {
       pick("tag", this.choices("tag"), "tag"), element("label", {}, element("span", { text: "name has" }), type("text", "search", "name has", true)),
       ...(this.prompts.some(Boolean) ? [element("label", {}, element("span", { text: "prompt has" }), type("prompt", "search", "prompt has", true))] : []), sort];
   }
-  sortByValue() { // a chosen metric shows its worst clips first
-    const chosen = this.metrics.find((one) => one.name === this.state.metric);
-    this.state.sort = chosen ? "value" : "";
-    this.state.order = chosen && !chosen.more_is_better ? "down" : "";
+  async sortByValue() { // a chosen metric shows its worst clips first
+    const { metric } = this.state;
+    if (metric) await this.need(metric);
+    this.state.sort = metric ? "value" : "";
+    this.state.order = metric && !this.worstIsLeast.get(metric) ? "down" : "";
     this.actions.filters();
   }
 }

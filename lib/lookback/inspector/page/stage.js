@@ -72,7 +72,7 @@ class Stage {
   figure(player) {
     player.shown = element("span", { class: "shown", "data-slot": player.slot });
     const { facts } = player;
-    const caption = element("figcaption", {}, element("b", { text: facts.name }), ` ${facts.size}, ${facts.n_frames} frames, ${facts.has_rate ? "" : "no rate, shown at "}${short(facts.fps)} fps `, player.shown);
+    const caption = element("figcaption", {}, element("b", { text: facts.name }), ` ${facts.size}, ${facts.n_frames} frames, ${facts.has_rate ? "" : "no rate, shown at "}${short(facts.fps)} fps${facts.copied ? ", plays as an H.264 copy (frames are of the original)" : ""} `, player.shown);
     if (this.state.compare.includes(facts.clip) && player.slot) caption.append(element("button", { class: "remove", title: "stop comparing", text: "×",
       "aria-label": `remove ${facts.name}`, onclick: () => this.compare(this.state.compare.filter((label) => label !== facts.clip)) }));
     player.screen.addEventListener("pointerdown", (event) => this.grabbed(event, player));
