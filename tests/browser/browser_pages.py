@@ -58,8 +58,9 @@ def server(command: list[str], root: Path, ready: Callable[[str, str], T]) -> It
 
 
 def printed_links(_: str, log: str) -> dict[str, str]:
-    """Who -> link, as `lookback inspect` and `lookback annotate` print them."""
-    return dict(line.split(": ", 1) for line in log.splitlines() if "?token=" in line)
+    """Who -> link, as `lookback inspect` and `lookback annotate` print them; nothing before the last one is there."""
+    links = dict(line.split(": ", 1) for line in log.splitlines() if "?token=" in line)
+    return links if {"the inspector", "organiser"} & set(links) else {}
 
 
 def answers(path: str) -> Callable[[str, str], str]:
