@@ -142,11 +142,18 @@ def report(clips: int, project: Path) -> None:
 
 
 def inspector(clips: int, project: Path) -> None:
+    """What its page asks until the list with a metric's values and the first clip are shown."""
+    from lookback.inspector.listing import listing, values_of
+    from lookback.inspector.marks import NoteBook
+    from lookback.inspector.opened import opened
+    from lookback.inspector.pictures import Pictures
     from lookback.inspector.run import RunView
-    from lookback.inspector.widget import ClipInspector
 
-    opened = ClipInspector(RunView(parameters()))
-    assert len(opened.listing["clips"]) > 0 and opened.view["label"]
+    view = RunView.of_run(parameters())
+    page = json.loads(json.dumps(listing(view, {})))
+    assert len(page["clips"]) == clips == len(values_of(view, page["metrics"][0]))
+    first = opened(view, Pictures(), NoteBook(project / "notes.json"), page["clips"][0]["label"], [], "phase")
+    assert first["slots"]
 
 
 PARTS: dict[str, Callable[[int, Path], None]] = {

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser_pages import answers, server, shown, wait_for_frame
+from browser_pages import PIXELS, answers, pixels, server
 
 pytestmark = pytest.mark.browser
 RUN_ALL = """async () => {  // as a person does: once the page stands, the widget manager is there and the kernel has answered
@@ -27,16 +27,18 @@ def test_the_notebook_shows_the_inspector_and_its_keys_stay_with_it(little, open
     with server(command, little.root, answers("/lab")) as address:
         page = open_page(f"{address}/lab/tree/inspect.ipynb", ".jp-Notebook .jp-Cell")
         page.evaluate(RUN_ALL)
-        page.wait_for_selector("canvas.lookback-frame[data-frame='0']")
+        page.wait_for_selector("iframe[title='clip inspector']")
         cells = page.locator(".jp-Cell").count()
-        page.click("[data-clip='memobench/synthetic/aldermoor/Playroom_001']")
-        page.wait_for_selector("[data-clip='memobench/synthetic/aldermoor/Playroom_001'][aria-current]")
+        inside = page.frame_locator("iframe[title='clip inspector']")
+        inside.locator("[data-clip='memobench/synthetic/aldermoor/Playroom_001']").click()
+        inside.locator("canvas.lookback-frame[data-slot='0'][data-exact='true']").wait_for()
         page.keyboard.press("n")  # JupyterLab itself moves between cells and adds some with single letters
-        page.wait_for_selector("[data-clip='memobench/synthetic/birkdale/Playroom_001'][aria-current]")
+        inside.locator("[data-clip='memobench/synthetic/birkdale/Playroom_001'][aria-current]").wait_for()
+        inside.locator("canvas.lookback-frame[data-slot='0'][data-frame='0'][data-exact='true']").wait_for()
         page.keyboard.press("ArrowRight")
-        wait_for_frame(page, 1)
-        np.testing.assert_array_equal(shown(page), little.frame("memobench/synthetic/birkdale/Playroom_001", 1))
+        canvas = inside.locator("canvas.lookback-frame[data-slot='0'][data-frame='1'][data-exact='true']")
+        canvas.wait_for()
+        np.testing.assert_array_equal(pixels(canvas.evaluate(PIXELS)), little.frame("memobench/synthetic/birkdale/Playroom_001", 1))
         assert page.locator(".jp-Cell").count() == cells
-        assert page.locator(".deeplink").get_attribute("href").startswith("/voila/render/inspect.ipynb?run=little&clip=memobench")
         screenshot(page, "inspector_in_jupyterlab")
         page.close()

@@ -47,9 +47,7 @@ def cookie_of(response: HTTPResponse) -> str:
     return f"{morsel.key}={morsel.coded_value}"
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/api/kernels", KERNEL, "/voila/static/x.js", "/voila/files/x.png", "/?token=", "/?token=wrong"]
-)
+@pytest.mark.parametrize("path", ["/", "/api/kernels", KERNEL, "/static/x.js", "/files/x.png", "/?token=", "/?token=wrong"])
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD"])
 def test_without_a_key_nothing_is_answered(path, method):
     async def talk(ask):

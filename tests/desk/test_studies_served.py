@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from lookback.desk import Settings, Study, load_settings
 from lookback.desk.export import coverage, people
-from lookback.desk.items import Video, spread
-from lookback.desk.media import playable
+from lookback.desk.items import spread
 from lookback.desk.practice import SCENES, frames, practice_clip
 from lookback.desk.study import Refused, given, stored
 from lookback.errors import ParameterError, UsageError
 from lookback.media import encode, open_video, write_frames
+from lookback.widgets.playable import playable
 
 
 def choices(shown, preference="left"):
@@ -303,23 +303,23 @@ def test_a_declared_item_that_does_not_exist_is_named(small_run):
 def test_what_a_browser_plays_is_served_as_it_is_and_the_rest_becomes_h264(tmp_path):
     pictures = np.broadcast_to(np.arange(6)[:, None, None, None] * 40, (6, 45, 63, 3)).astype(np.uint8)
     plain = encode(tmp_path / "plain.mp4", pictures[:, :44, :62], 6)
-    assert playable(Video(path=str(plain)), tmp_path / "media").path == plain
+    assert playable(plain, tmp_path / "media").path == plain
     lossless = encode(tmp_path / "lossless.mkv", pictures, 6, codec="ffv1", pix_fmt="bgr0")
     folder = write_frames(tmp_path / "frames", pictures)
     for source, fps in ((lossless, 6), (folder, 24)):
-        copy = playable(Video(path=str(source)), tmp_path / "media")
+        copy = playable(source, tmp_path / "media")
         assert (copy.fps, copy.seconds) == (fps, pytest.approx(6 / fps))
         with open_video(copy.path) as video:
             assert (video.info.codec, video.info.pix_fmt, video.info.n_frames) == ("h264", "yuv420p", 6)
             assert (video.info.width, video.info.height) == (62, 44)
             assert np.abs(video.read([3])[0].astype(int) - 120).max() < 6
-        assert playable(Video(path=str(source)), tmp_path / "media").path == copy.path
+        assert playable(source, tmp_path / "media").path == copy.path
 
 
 def test_a_held_picture_lasts_as_long_as_its_clip(tmp_path):
     ramp = np.repeat(np.arange(8, dtype=np.uint8)[:, None, None, None] * 30, 3, 3) * np.ones((1, 32, 32, 1), np.uint8)
     clip = encode(tmp_path / "ramp.mp4", ramp, 8)
-    still = playable(Video(path=str(clip), still=True), tmp_path / "media")
+    still = playable(clip, tmp_path / "media", still=True)
     with open_video(still.path) as video:
         assert video.info.n_frames == 8 and still.seconds == 1
         assert np.ptp(video.read(range(8)).astype(int).mean(axis=(1, 2, 3))) < 2

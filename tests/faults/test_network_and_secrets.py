@@ -12,7 +12,7 @@ from lookback.media import encode
 from lookback.params.load import validate
 from lookback.paths import project_root
 from lookback.provenance import write_provenance
-from lookback.widgets import serving
+from lookback.widgets import web
 
 ALONE = """
 import sys
@@ -55,12 +55,12 @@ def test_the_watch_would_notice_a_connection():
 
 
 def test_every_page_that_make_opens_binds_to_loopback():
-    page = re.compile(r"\$\(BIN\)(voila|jupyter (lab|notebook|server)) ")
+    page = re.compile(r"\$\(BIN\)(jupyter (lab|notebook|server)) ")
     makefiles = (project_root() / name for name in ("Makefile", "lib/lookback/project/Makefile"))
     lines = [line for file in makefiles for line in file.read_text().splitlines() if page.search(line)]
     assert len(lines) >= 1
     assert all(re.search(r"ip=127\.0\.0\.1\b", line) for line in lines)
-    assert serving.IP == "127.0.0.1", "the inspector and the desk"
+    assert web.IP == "127.0.0.1", "the inspector and the desk"
 
 
 def test_a_key_in_the_environment_is_in_no_file_of_a_run(tmp_path: Path, monkeypatch):

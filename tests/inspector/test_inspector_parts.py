@@ -10,8 +10,8 @@ import pytest
 from lookback.artifacts import Depth
 from lookback.camera.poses import from_yaw_pitch_roll
 from lookback.errors import UsageError
-from lookback.inspector import deep_link
 from lookback.inspector.links import place_of
+from lookback.inspector.marks import NoteBook
 from lookback.inspector.overlays import (
     depth_picture,
     difference_picture,
@@ -21,8 +21,8 @@ from lookback.inspector.overlays import (
     epipolar_line,
     turned_to,
 )
-from lookback.inspector.run import NoteBook, metric_curves, visibility_spans, yaw_curve
-from lookback.inspector.widget import by_frame, by_phase
+from lookback.inspector.run import metric_curves, visibility_spans, yaw_curve
+from lookback.inspector.sync import by_frame, by_phase
 from lookback.metrics.functional import ground_truth_pairs
 
 
@@ -67,20 +67,6 @@ def test_the_yaw_curve_of_a_full_turn_does_not_jump():
 def test_visibility_is_runs_of_frames():
     masks = made_artifacts.masks(np.zeros((5, 4, 8), bool), state=np.array([1, 1, 0, 0, 3]), frame_index=np.arange(0, 10, 2))
     assert visibility_spans(masks) == [(0, 4, 1), (4, 8, 0), (8, 9, 3)]
-
-
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("", ("demo", "c", 3)),
-        ("clip=a%2Fb&frame=17", ("demo", "a/b", 17)),
-        ("run=trial&frame=-1", ("trial", "c", 3)),
-        ("run=..%2Fother.yaml", ("demo", "c", 3)),
-        ("run=other.yaml&frame=x", ("demo", "c", 3)),
-    ],
-)
-def test_the_pages_address_names_run_clip_and_frame_but_no_file(query, expected):
-    assert deep_link("demo", "c", 3, query) == expected
 
 
 def test_any_row_that_names_a_clip_opens_it_at_its_frame():

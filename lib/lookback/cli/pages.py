@@ -12,12 +12,11 @@ import typer
 from lookback.cli.report import Run
 from lookback.extras import need
 from lookback.params import load_run
-from lookback.paths import portable, resolve
+from lookback.paths import portable
 
 Port = Annotated[int, typer.Option(help="The port; if it is taken, the next free one.")]
 Host = Annotated[list[str] | None, typer.Option(help="Accept this Host header too, e.g. name:port of a proxy. May be repeated.")]
 PORT = 8866
-IP = "127.0.0.1"
 
 
 def register(app: typer.Typer) -> None:
@@ -25,17 +24,20 @@ def register(app: typer.Typer) -> None:
     app.command()(annotate)
 
 
-def inspect(run: Run = "demo", port: Port = PORT, host: Host = None) -> None:
-    """Serve the clip inspector of a run on this machine. Prints the link that opens it."""
-    need("voila", "anywidget")
-    from lookback.widgets.keys import digest, new_token
-    from lookback.widgets.serving import serve
+def inspect(
+    folder: Annotated[
+        Path | None, typer.Argument(help="A folder of videos, a dataset or a finished run. Without it, the run of --run.")
+    ] = None,
+    run: Run = "demo",
+    port: Port = PORT,
+    host: Host = None,
+) -> None:
+    """Serve the clip inspector on this machine: of a run, or of a folder without any run. Prints the link that opens it."""
+    need("tornado", "IPython")
+    from lookback.inspector.server import serve_inspector, view_of
 
-    load_run(run)
-    token = new_token()
-    keys = {digest(token): ""}
-    notebook = resolve("notebooks/inspect.ipynb")
-    serve(notebook, run, lambda: keys, lambda address: _say("the inspector", address, token), port, host or ())
+    first = load_run(run) if folder is None else view_of(folder)
+    serve_inspector(first, lambda server: _say("the inspector", server.address, server.token), port, host or ())
 
 
 def annotate(
@@ -61,6 +63,7 @@ def annotate(
     from lookback.desk.export import check_ending, export_file
     from lookback.desk.server import StudyServer, serve_study
     from lookback.desk.start import open_study
+    from lookback.widgets.web import IP
 
     if export is not None:
         check_ending(export)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import getpass
-import threading
 from html import escape
 from pathlib import Path
 from urllib.parse import quote
@@ -18,8 +16,9 @@ from lookback.desk.start import open_study
 from lookback.desk.study import Study
 from lookback.errors import LookbackError
 from lookback.params import load_run
+from lookback.widgets.web import IP, serve_in_thread
 
-IP, PORT = "127.0.0.1", 8870
+PORT = 8870
 
 
 def open_desk(run: str, form: str = "", study_file: str = "", name: str = "") -> Study | None:
@@ -27,7 +26,7 @@ def open_desk(run: str, form: str = "", study_file: str = "", name: str = "") ->
     try:
         study = open_study(load_run(run), form, Path(study_file) if study_file else None)
         (token,) = study.invite([name or getpass.getuser()]).values()
-        server = _serve(study)
+        server = serve_in_thread(lambda: StudyServer(study, [IP], PORT), "annotation desk")
     except LookbackError as error:
         display(HTML(f"<p role='alert'>{escape(str(error))}</p>"))
         return None
@@ -35,30 +34,6 @@ def open_desk(run: str, form: str = "", study_file: str = "", name: str = "") ->
     shown = [f"<a target='_blank' rel='noopener' href='{at}?token={quote(key)}'>{text}</a>" for text, (at, key) in links.items()]
     display(HTML(f"<p><b>{escape(study.frozen.title)}</b> ({len(study.items)} items): {', '.join(shown)}</p>"))
     return study
-
-
-def _serve(study: Study) -> StudyServer:
-    """Start the server in a thread of its own, with its own event loop; the kernel keeps its loop."""
-    started: list[StudyServer | LookbackError] = []
-    ready = threading.Event()
-
-    async def run() -> None:
-        try:
-            server = StudyServer(study, [IP], PORT)
-            server.start()
-            started.append(server)
-        except LookbackError as error:
-            started.append(error)
-            return
-        finally:
-            ready.set()
-        await asyncio.Event().wait()
-
-    threading.Thread(target=lambda: asyncio.run(run()), daemon=True, name="annotation desk").start()
-    ready.wait()
-    if isinstance(started[0], LookbackError):
-        raise started[0]
-    return started[0]
 
 
 def show_progress(study: Study | None) -> pd.DataFrame | None:

@@ -5,43 +5,32 @@ A page sends nothing but ids of items and answers. Which file a video is and whi
 
 from __future__ import annotations
 
-import asyncio
-import json
-import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import NoReturn
 from urllib.parse import unquote
 
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPMessageDelegate, HTTPServerRequest
-from tornado.netutil import bind_sockets
 from tornado.routing import Router
-from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandler
+from tornado.web import Application, HTTPError
 
 from lookback.desk.export import FORMATS, coverage, export_text, people
 from lookback.desk.items import Item
 from lookback.desk.study import Refused, Shown, Study, given
-from lookback.errors import LookbackError, UsageError
+from lookback.errors import LookbackError
+from lookback.widgets import web
 from lookback.widgets.door import NAME_HEADER, Door
 from lookback.widgets.keys import Keys, digest, new_token
 
 PAGE, SHARED = files("lookback.desk") / "page", files("lookback.widgets")
 SCRIPTS = {
-    "desk.js": (SHARED / "dom.js", PAGE / "send.js", PAGE / "desk.js"),
-    "organiser.js": (SHARED / "dom.js", PAGE / "send.js", PAGE / "organiser.js"),
+    "desk.js": (SHARED / "dom.js", SHARED / "send.js", PAGE / "desk.js"),
+    "organiser.js": (SHARED / "dom.js", SHARED / "send.js", PAGE / "organiser.js"),
     "desk.css": (PAGE / "desk.css",),
 }
-TYPES = {".js": "text/javascript", ".css": "text/css", ".csv": "text/csv", ".json": "application/json"}
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; media-src 'self'; img-src data:; connect-src 'self'; "
-    "form-action 'none'; frame-ancestors 'none'"
-)
-TRIED_PORTS = 50
 ROOM = "/organiser"
-MOST_BYTES = 64 * 1024  # of a request's body
 
 
 class StudyServer:
@@ -51,10 +40,10 @@ class StudyServer:
         """`hosts` are further names in the Host header; `public` is the address in people's links, if it is not this machine's."""
         self.study = study
         self.token = new_token()  # the organiser's; valid until the server stops
-        self.sockets, self.port = _bind(listen, port)
+        self.sockets, self.port = web.bind(listen, port)
         self.address = public or f"http://{listen[0]}:{self.port}/"
         doors = Doors(application(study, self.address), self, [*hosts, *listen])
-        self._server = HTTPServer(doors, xheaders=True, max_body_size=MOST_BYTES)  # a proxy says whether people came by https
+        self._server = HTTPServer(doors, xheaders=True, max_body_size=web.MOST_BYTES)  # a proxy says whether people came by https
 
     @property
     def organiser(self) -> str:
@@ -67,8 +56,7 @@ class StudyServer:
         return {key: name for key, name in self.study.roster.keys().items() if name not in gone}
 
     def start(self) -> None:
-        logging.getLogger("tornado.access").setLevel(logging.ERROR)  # it would print the token of a refused request
-        self._server.add_sockets([socket for group in self.sockets for socket in group])
+        self._server.add_sockets(self.sockets)
 
     def stop(self) -> None:
         self._server.stop()
@@ -96,46 +84,21 @@ def serve_study(
     public: str = "",
 ) -> None:
     """Serve until stopped; `announce` is called once the port is known."""
-
-    async def run() -> None:
-        server = StudyServer(study, listen, port, hosts, public)
-        server.start()
-        announce(server)
-        await asyncio.Event().wait()
-
-    asyncio.run(run())
-
-
-def _bind(listen: Sequence[str], port: int) -> tuple[list[list], int]:
-    """Sockets on all addresses at the same port: the given one, or the next that is free on all of them."""
-    problem = ""
-    for tried in range(port, min(port + TRIED_PORTS, 65536)):
-        bound: list[list] = []
-        try:
-            for address in listen:
-                bound.append(bind_sockets(tried, address))
-            return bound, tried
-        except OSError as error:
-            problem = str(error)
-            for socket in (socket for group in bound for socket in group):
-                socket.close()
-    raise UsageError(
-        f"Cannot listen on {', '.join(listen)} at port {port} or the next ones ({problem}); name another --listen or --port"
-    )
+    web.serve(lambda: StudyServer(study, listen, port, hosts, public), announce)
 
 
 def application(study: Study, address: str = "") -> Application:
     return Application(
         [
-            (r"/", Page, {"script": "desk.js"}),
-            (rf"{ROOM}/", Page, {"script": "organiser.js"}),
-            (rf"(?:{ROOM})?/static/([a-z]+\.(?:js|css))", Script),
+            (r"/", web.Page, {"shell": PAGE / "index.html", "script": "desk.js"}),
+            (rf"{ROOM}/", web.Page, {"shell": PAGE / "index.html", "script": "organiser.js"}),
+            (rf"(?:{ROOM})?/static/([a-z]+\.(?:js|css))", web.Scripts, {"scripts": SCRIPTS}),
             (r"/api/(now|read|vote|skip|undo)", Desk),
-            (r"/media/([0-9a-f]{20})/([0-9])", Media, {"path": str(study.folder)}),
+            (r"/media/([0-9a-f]{20})/([0-9])", Media),
             (rf"{ROOM}/api/(progress|invite|leave)", Organiser),
             (rf"{ROOM}/export/([a-z]+\.(?:csv|json))", Export),
         ],
-        default_handler_class=Nothing,
+        default_handler_class=web.Nothing,
         study=study,
         address=address,
     )
@@ -146,7 +109,7 @@ def visitor(request: HTTPServerRequest) -> str:
     return unquote(request.headers.get(NAME_HEADER, ""))
 
 
-class Guarded(RequestHandler):
+class Guarded(web.Guarded):
     """A handler of one study that knows its visitor."""
 
     @property
@@ -159,88 +122,21 @@ class Guarded(RequestHandler):
     def name(self) -> str:
         return visitor(self.request)
 
-    def set_default_headers(self) -> None:
-        self.set_header("Content-Security-Policy", POLICY)
-        self.set_header("X-Content-Type-Options", "nosniff")
-        self.set_header("Referrer-Policy", "no-referrer")
-        self.set_header("Cache-Control", "no-store")
-
-    def body(self) -> dict[str, object]:
-        """The JSON that a page of ours sends; a form of another site cannot send this type."""
-        if not self.request.headers.get("Content-Type", "").startswith("application/json"):
-            raise HTTPError(415)
-        try:
-            content = json.loads(self.request.body or b"{}")
-        except ValueError:
-            raise HTTPError(400) from None
-        if not isinstance(content, dict):
-            raise HTTPError(400)
-        return content
-
-    def say(self, error: LookbackError) -> None:
-        self.set_status(409 if isinstance(error, Refused) else 400)
-        self.finish({"error": str(error)})
-
-    def write_error(self, status_code: int, **_: object) -> None:
-        self.finish({"error": "This is not possible here." if status_code < 500 else "The server failed; the organiser sees why."})
+    def refuse(self, error: LookbackError) -> None:
+        self.say(error, 409 if isinstance(error, Refused) else 400)
 
 
-class Nothing(Guarded):
-    """Any other address."""
-
-    def prepare(self) -> NoReturn:
-        raise HTTPError(404)
-
-
-class Page(Guarded):
-    """The page itself: a shell without any data."""
-
-    def initialize(self, script: str) -> None:
-        self._script = script
-
-    def get(self) -> None:
-        self.set_header("Content-Type", "text/html; charset=utf-8")
-        self.finish((PAGE / "index.html").read_text(encoding="utf-8").replace("SCRIPT", self._script))
-
-
-class Script(Guarded):
-    """The page's own scripts and style."""
-
-    def get(self, name: str) -> None:
-        if name not in SCRIPTS:
-            raise HTTPError(404)
-        self.set_header("Content-Type", f"{TYPES[Path(name).suffix]}; charset=utf-8")
-        self.finish("".join(part.read_text(encoding="utf-8") for part in SCRIPTS[name]))
-
-
-class Media(StaticFileHandler):
-    """A video of the item in front of the person, whole or a range of it. No path comes from the page."""
-
-    def set_extra_headers(self, path: str) -> None:
-        self.set_header("Cache-Control", "no-store")  # the same address may show another side's clip to the next person
-        self.set_header("X-Content-Type-Options", "nosniff")
+class Media(web.VideoFile):
+    """A video of the item in front of the person."""
 
     async def get(self, item: str, slot: str, include_body: bool = True) -> None:  # type: ignore[override]
         found = self.settings["study"].video_of(visitor(self.request), item, int(slot))
         if found is None:
             raise HTTPError(404)
-        self._file = found.path
-        await super().get("video" + found.path.suffix, include_body)
+        await self.send(found.path, include_body)
 
     async def head(self, item: str, slot: str) -> None:  # type: ignore[override]
         await self.get(item, slot, include_body=False)
-
-    def validate_absolute_path(self, root: str, absolute_path: str) -> str | None:
-        if not self._file.is_file():
-            raise HTTPError(404)
-        return str(self._file)
-
-    def compute_etag(self) -> str | None:
-        state = self._file.stat()  # not the content: a long clip would be read whole for every range
-        return f'"{state.st_size:x}-{state.st_mtime_ns:x}"'
-
-    def write_error(self, status_code: int, **_: object) -> None:
-        self.finish(b"")
 
 
 class Desk(Guarded):
@@ -256,7 +152,7 @@ class Desk(Guarded):
         try:
             self.finish(self._done(what, content))
         except LookbackError as error:
-            self.say(error)
+            self.refuse(error)
 
     def _done(self, what: str, content: Mapping[str, object]) -> dict[str, object]:
         item, comment = str(content.get("item", "")), str(content.get("comment", ""))
@@ -306,7 +202,7 @@ class Organiser(Guarded):
             else:
                 raise HTTPError(405)
         except LookbackError as error:
-            self.say(error)
+            self.refuse(error)
 
 
 class Export(Guarded):
@@ -315,7 +211,7 @@ class Export(Guarded):
     def get(self, name: str) -> None:
         if name not in FORMATS:
             raise HTTPError(404)
-        self.set_header("Content-Type", f"{TYPES[Path(name).suffix]}; charset=utf-8")
+        self.set_header("Content-Type", f"{web.TYPES[Path(name).suffix]}; charset=utf-8")
         self.set_header("Content-Disposition", f'attachment; filename="{name}"')
         self.finish(export_text(self.study, name))
 

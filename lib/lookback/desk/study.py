@@ -14,15 +14,15 @@ from lookback.desk.assignment import Standing, deal
 from lookback.desk.book import BACK, LEFT, OPENED, READ, SKIPPED, VoteBook
 from lookback.desk.forms import Form, find_form
 from lookback.desk.items import OTHER_SIDE, SIDES, Item, Part, Video, ordered, spread
-from lookback.desk.media import Playable, playable
 from lookback.desk.practice import practice_clip
 from lookback.desk.roster import Roster
 from lookback.desk.settings import Settings, declared_items
 from lookback.errors import ContractError, LookbackError, MediaError, UsageError
 from lookback.files import write_text
 from lookback.params import RunParams
-from lookback.paths import portable
+from lookback.paths import portable, resolve
 from lookback.progress import track
+from lookback.widgets.playable import Playable, playable
 
 SLACK = 0.95  # a vote may come this share of the longest video's length after the item was opened
 
@@ -237,7 +237,7 @@ class Study:
     def file(self, video: Video) -> Playable:
         """The file that is served for a video of this study."""
         if video not in self._files:
-            self._files[video] = playable(video, self.folder / "media")
+            self._files[video] = playable(resolve(video.path), self.folder / "media", video.still)
         return self._files[video]
 
     def video_of(self, name: str, item_id: str, slot: int) -> Playable | None:
@@ -323,7 +323,7 @@ def _readable(items: Sequence[Item], folder: Path) -> list[Item]:
 
 def _plays(video: Video, folder: Path) -> bool:
     try:
-        return playable(video, folder).seconds > 0
+        return playable(resolve(video.path), folder, video.still).seconds > 0
     except MediaError:
         return False
 

@@ -1,38 +1,55 @@
-"""Open the inspector: for a run, from a link, or at the clip and frame of a table row.
+"""Open the inspector in a notebook: for a run, or at the clip and frame of a table row.
 
 A link ends in `?run=<name>&clip=<label>&frame=<number>`.
 """
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Mapping
 from html import escape
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import urlencode
 
 import pandas as pd
 from IPython.display import HTML, display
 
 from lookback.clips import KEYS
 from lookback.errors import LookbackError, UsageError
-from lookback.inspector.run import RunView
 from lookback.params import RunParams, load_run
 
-RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # a link can name a run, but never a file
 FRAME_COLUMNS = ("frame", "frame_start", "start")
+HEIGHT = 900
+_servers: dict[str, Any] = {}  # one server for each run of this kernel
 
 
 def open_inspector(run: str | RunParams, clip: str = "", frame: int = 0) -> None:
-    """Show the inspector in this cell, or a sentence that says what is wrong with the run."""
-    from lookback.inspector.widget import ClipInspector
-
+    """Show the inspector in this cell, or a sentence that says what is wrong with the run. It closes with the kernel."""
     try:
-        params = load_run(run) if isinstance(run, str) else run
-        display(ClipInspector(RunView(params), clip, frame))
+        display(HTML(_page(load_run(run) if isinstance(run, str) else run, clip, frame)))
     except LookbackError as error:
         display(HTML(f"<p role='alert'>{escape(str(error))}</p>"))
+
+
+def _page(params: RunParams, clip: str, frame: int) -> str:
+    """A frame with the page, and a link for notebooks whose browser runs on another machine or blocks the frame."""
+    from lookback.inspector.run import RunView
+    from lookback.inspector.server import PORT, InspectorServer
+    from lookback.widgets.web import serve_in_thread
+
+    if params.run not in _servers:
+        RunView.of_run(params)  # says what is wrong before anything is served
+        _servers[params.run] = serve_in_thread(lambda: InspectorServer(params, PORT, framed=True), "inspector")
+    server = _servers[params.run]
+    place = {"run": params.run, **({"clip": clip, "frame": frame} if clip else {})}
+    link = escape(f"{server.address}?{urlencode({'token': server.token, **place})}")
+    # a notebook at localhost must frame localhost: the page's cookie is for one site alone
+    swap = "if (location.hostname === 'localhost') for (const part of [this, this.nextElementSibling.firstElementChild])"
+    swap += " for (const name of ['src', 'href']) if (part[name]) part[name] = part[name].replace('//127.0.0.1:', '//localhost:');"
+    return (
+        f"<iframe title='clip inspector' src='{link}' onload=\"this.onload = null; {swap}\" "
+        f"style='width:100%;height:{HEIGHT}px;border:1px solid #8c959f'></iframe>"
+        f"<p><a target='_blank' rel='noopener' href='{link}'>Open the inspector in a page of its own</a></p>"
+    )
 
 
 def open_row(run: str | RunParams, row: Mapping[str, Any] | pd.Series) -> None:
@@ -50,12 +67,3 @@ def place_of(row: Mapping[str, Any] | pd.Series) -> tuple[str, int]:
         raise UsageError(f"This row names no clip: it lacks the columns {', '.join(lacking)}; give a row with {', '.join(KEYS)}")
     frames = [values[name] for name in FRAME_COLUMNS if name in values and not pd.isna(values[name])]
     return "/".join(str(values[name]) for name in KEYS if values[name]), int(frames[0]) if frames else 0
-
-
-def deep_link(run: str, clip: str = "", frame: int = 0, query: str | None = None) -> tuple[str, str, int]:
-    """Run, clip and frame from the page's address (Voila sets QUERY_STRING); the given values where the address has none."""
-    values = parse_qs(os.environ.get("QUERY_STRING", "") if query is None else query)
-    asked = values.get("run", [""])[0]
-    number = values.get("frame", [""])[0]
-    run = asked if RUN_NAME.fullmatch(asked) and not asked.endswith((".yaml", ".yml")) else run
-    return run, values.get("clip", [clip])[0], int(number) if number.isdecimal() else frame

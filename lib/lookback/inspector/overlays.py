@@ -40,7 +40,6 @@ LAYERS: dict[str, tuple[type[Artifact], ...]] = {
 class Clicked:
     """A point that was clicked in a frame; x and y are shares of width and height."""
 
-    slot: int
     frame: int
     x: float
     y: float

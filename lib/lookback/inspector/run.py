@@ -1,11 +1,11 @@
-"""What the inspector reads and writes in a run: clips, their scores and artifacts, per-frame curves, and notes."""
+"""What the inspector reads in a run or in a plain folder: clips, their scores and artifacts, per-frame curves."""
 
 from __future__ import annotations
 
-import fcntl
 import json
+import re
 from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,9 +16,12 @@ from numpy.typing import ArrayLike
 from lookback.artifacts import Artifact, Masks, PoseTrack, RunArtifacts
 from lookback.camera.poses import turned_yaw_deg
 from lookback.clips import KEYS, Clip, clips_from_frame
-from lookback.errors import ContractError, UsageError
-from lookback.files import write_json
+from lookback.errors import UsageError
+from lookback.files import sha256_json
+from lookback.layouts.detection import read
 from lookback.params import RunParams
+from lookback.params.stages import Source
+from lookback.paths import RunPaths, resolve
 from lookback.tables import empty_table, read_table
 
 A = TypeVar("A", bound=Artifact)
@@ -30,91 +33,77 @@ MARK_KINDS = (
     "action",
 )  # segments that divide a clip; the first kind found is used
 MIN_POINTS = 3
+TABLES = ("artifacts", "units", "gated", "items", "judgements", "failures", "segments")
 TIME_PHASES = ("", "V", "D", "R")  # any other value of `phase` is the name of a measure (MIND's mse, psnr, ...)
 Curve = dict[str, str | list[float]]
 
 
-@dataclass(frozen=True)
-class Filters:
-    """Which clips to list. Empty fields do not filter."""
-
-    model: str = ""
-    scene: str = ""
-    failure: str = ""
-    metric: str = ""
-    low: float | None = None
-    high: float | None = None
-    text: str = ""
-
-
 class RunView:
-    """Read-only access to one run."""
+    """Read-only access to the clips of a run, or of a folder that no run has seen."""
 
-    def __init__(self, params: RunParams):
-        self.params = params
-        folder = params.paths.tables
-        self.clips = {clip.key: clip for clip in clips_from_frame(read_table(folder, "clips"))}
-        names = ("artifacts", "units", "gated", "items", "judgements", "failures", "segments")
-        self.tables = {name: self._table(name) for name in names}
-        items = self.tables["gated"] if len(self.tables["gated"]) else self.tables["items"]
-        self.tables["scores"] = items.assign(
-            shown=[_shown(*row) for row in items[["metric", "variant", "phase"]].itertuples(index=False)]
-        )
-        self._rows = {name: frame.groupby(KEYS, sort=False).indices for name, frame in self.tables.items()}
+    def __init__(self, name: str, clips: list[Clip], tables: Mapping[str, pd.DataFrame], paths: RunPaths, datasets: Iterable[Path]):
+        """`paths` are the run's folders; of the `datasets`, the one that holds a clip's video gets its anchors.csv."""
+        self.name, self.paths = name, paths
+        self.clips = {clip.key: clip for clip in clips}
+        self.tables = {table: tables.get(table, empty_table(table)) for table in TABLES}
+        gated, items = self.tables.pop("gated"), self.tables.pop("items")
+        scores = gated if len(gated) else items
+        self.tables["scores"] = scores.assign(shown=_shown(scores))
+        self._rows = {table: frame.groupby(KEYS, sort=False).indices for table, frame in self.tables.items()}
         self._by_label = {clip.label: clip for clip in self.clips.values()}
-        self._artifacts = RunArtifacts(params.paths.artifacts, self.tables["artifacts"])
+        self._by_task: dict[tuple[str, str, str], list[Clip]] = {}
+        for clip in self.clips.values():
+            self._by_task.setdefault((clip.benchmark, clip.setting, clip.clip_id), []).append(clip)
+        self._datasets = sorted((folder.resolve() for folder in datasets), key=lambda folder: len(folder.parts), reverse=True)
+        self._artifacts = RunArtifacts(paths.artifacts, self.tables["artifacts"])
         self._loaded: OrderedDict[tuple[str, ...], Artifact | None] = OrderedDict()
 
-    def _table(self, name: str) -> pd.DataFrame:
-        """A table of the run; empty if its stage has not run yet, so that the inspector shows what exists."""
-        path = self.params.paths.tables / f"{name}.parquet"
-        return read_table(self.params.paths.tables, name) if path.is_file() else empty_table(name)
+    @classmethod
+    def of_run(cls, params: RunParams) -> RunView:
+        """The view of a run. A table whose stage has not run yet is empty, so that the inspector shows what exists."""
+        folder = params.paths.tables
+        tables = {name: read_table(folder, name) for name in TABLES if name != "items" and (folder / f"{name}.parquet").is_file()}
+        if not len(tables.get("gated", ())) and (folder / "items.parquet").is_file():
+            tables["items"] = read_table(folder, "items")  # else the gated scores stand for them
+        made = params.paths.datasets  # the demo world's datasets lie there
+        datasets = [resolve(source.root) for source in params.curation.sources]
+        datasets += [place for place in made.iterdir() if place.is_dir()] if made.is_dir() else []
+        return cls(params.run, clips_from_frame(read_table(folder, "clips")), tables, params.paths, datasets)
+
+    @classmethod
+    def of_folder(cls, folder: Path) -> RunView:
+        """The clips of a plain folder or dataset, without scores. Notes, tags and small pictures go to outputs/inspect_<name>."""
+        folder = folder.resolve()
+        reading = read(Source(root=str(folder)))
+        if not reading.clips:
+            problem = reading.violations[0] if reading.violations else "there is no video in it"
+            raise UsageError(f"{folder} has no clip to show: {problem}")
+        name = re.sub(r"[^A-Za-z0-9._-]+", "_", f"inspect_{folder.name}_{sha256_json(str(folder))[:6]}")
+        return cls(name, reading.clips, {}, RunPaths.of(name), [folder])
+
+    @property
+    def cache(self) -> Path:
+        """The folder for what can be made again: thumbnails and videos that browsers play."""
+        return self.paths.root / "inspector"
+
+    def dataset_of(self, clip: Clip) -> Path | None:
+        """The folder of the clip's dataset: the innermost one that holds its video."""
+        video = resolve(clip.video).resolve()
+        return next((folder for folder in self._datasets if video.is_relative_to(folder)), None)
 
     def of_clip(self, name: str, key: tuple[str, ...]) -> pd.DataFrame:
         """One clip's rows of a table."""
         return self.tables[name].iloc[self._rows[name].get(key, [])]
 
-    def select(self, filters: Filters) -> list[Clip]:
-        """The clips that pass the filters, in the order of the table."""
-        allowed = set(self.clips)
-        if filters.failure:
-            frame = self.tables["failures"]
-            allowed &= {tuple(row) for row in frame.loc[frame["label"] == filters.failure, KEYS].to_numpy()}
-        if filters.metric:
-            frame = self.tables["scores"]
-            frame = frame[(frame["shown"] == filters.metric) & frame["value"].notna()]
-            low = -np.inf if filters.low is None else filters.low
-            high = np.inf if filters.high is None else filters.high
-            allowed &= {tuple(row) for row in frame.loc[frame["value"].between(low, high), KEYS].to_numpy()}
-        return [
-            clip
-            for key, clip in self.clips.items()
-            if key in allowed
-            and (not filters.model or clip.model_id == filters.model)
-            and (not filters.scene or clip.scene == filters.scene)
-            and filters.text.lower() in clip.label.lower()
-        ]
-
-    def choices(self) -> dict[str, list[str]]:
-        """The values that the filters offer."""
-        scores = self.tables["scores"]
-        return {
-            "model": sorted({clip.model_id for clip in self.clips.values()}),
-            "scene": sorted({clip.scene for clip in self.clips.values() if clip.scene}),
-            "failure": sorted(self.tables["failures"]["label"].unique()),
-            "metric": sorted(scores.loc[scores["value"].notna(), "shown"].unique()),
-        }
-
     def clip(self, label: str) -> Clip:
         """A clip by its label `benchmark/setting/model/clip`."""
         if label not in self._by_label:
-            raise UsageError(f"There is no clip '{label}' in the run '{self.params.run}'")
+            raise UsageError(f"There is no clip '{label}' in '{self.name}'")
         return self._by_label[label]
 
     def counterparts(self, clip: Clip) -> list[Clip]:
         """The clips of other models for the same task."""
-        same = (clip.benchmark, clip.setting, clip.clip_id)
-        return [other for other in self.clips.values() if (other.benchmark, other.setting, other.clip_id) == same and other != clip]
+        return [other for other in self._by_task[clip.benchmark, clip.setting, clip.clip_id] if other.key != clip.key]
 
     def artifact(self, clip: Clip, kind: type[A]) -> A | None:
         """A stored artifact, or None; the last few stay loaded, as every frame of a clip asks for the same ones."""
@@ -162,9 +151,10 @@ class RunView:
         }
 
 
-def _shown(metric: str, variant: str, phase: str) -> str:
-    """The name of a score in the filter, with variant and phase."""
-    return f"{metric} ({variant})" + (f" {phase}" if phase else "")
+def _shown(items: pd.DataFrame) -> pd.Series:
+    """The names of scores in the filter, with variant and phase."""
+    phase = (" " + items["phase"]).where(items["phase"] != "", "")
+    return items["metric"] + " (" + items["variant"] + ")" + phase
 
 
 def _records(frame: pd.DataFrame, columns: list[str]) -> list[dict[str, Any]]:
@@ -205,37 +195,3 @@ def visibility_spans(masks: Masks | None) -> list[tuple[int, int, int]]:
 
 def _curve(name: str, frames: ArrayLike, values: ArrayLike) -> Curve:
     return {"name": name, "frames": np.asarray(frames).tolist(), "values": np.round(np.asarray(values, float), 5).tolist()}
-
-
-class NoteBook:
-    """Notes on clips in one JSON file, by clip label.
-
-    Every write takes a lock and reads the file again, so that two inspectors do not overwrite each other's notes.
-    """
-
-    def __init__(self, path: Path):
-        self.path = path
-
-    def _all(self) -> dict[str, str]:
-        if not self.path.is_file():
-            return {}
-        try:
-            notes = json.loads(self.path.read_text(encoding="utf-8"))
-        except ValueError:
-            raise ContractError(f"{self.path} is not valid JSON; move it away to start new notes") from None
-        return dict(notes)
-
-    def read(self, label: str) -> str:
-        return self._all().get(label, "")
-
-    def write(self, label: str, text: str) -> None:
-        """Save a note. An empty note is removed."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.with_name(f".{self.path.name}.lock").open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            notes = self._all()
-            if text.strip():
-                notes[label] = text
-            else:
-                notes.pop(label, None)
-            write_json(self.path, notes)

@@ -1,1 +1,1 @@
-"""What the inspector's page and the annotation desk share: access control and parts of a page; and how a notebook is served."""
+"""What the inspector's page and the annotation desk share: access control, parts of a server, frames and videos for browsers."""

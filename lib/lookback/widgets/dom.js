@@ -2,9 +2,12 @@
 // Keys work wherever the mouse was last: what a click focused gives the focus back, fields for typing keep it.
 function keyboard(el, keys) {
   el.tabIndex = 0;
-  el.dataset.lmSuppressShortcuts = "true"; // JupyterLab's own single-letter shortcuts stay out
+  let pointed = false; // who chooses from a list with the mouse is done with it; who uses the keys may want the next entry
   const typing = (node) => node.matches?.("textarea, select, input[type=text], input[type=search], input[type=number]");
+  el.addEventListener("pointerdown", () => { pointed = true; });
+  el.addEventListener("change", (event) => { if (pointed && event.target.matches("select")) { event.target.blur(); refocus(el, true); } });
   el.addEventListener("keydown", (event) => {
+    pointed = false;
     if (typing(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === " " && event.target.matches("button, summary, input[type=checkbox], a")) return;
     if (keys(event)) { event.preventDefault(); event.stopPropagation(); }
@@ -21,7 +24,7 @@ function refocus(el, force = false) {
   const active = document.activeElement, idle = !active || active === document.body;
   const spent = force && (!el.contains(active) || active.matches("button, canvas, input[type=range], input[type=checkbox], summary"));
   if (idle || spent)
-    (el.querySelector("input[type=text]") ?? el).focus({ preventScroll: true });
+    el.focus({ preventScroll: true });
 }
 
 function element(tag, attributes = {}, ...children) {

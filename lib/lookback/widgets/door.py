@@ -1,7 +1,6 @@
 """Access control for the served pages: who may open them, and under which name.
 
-Voila's own token does not protect its static and file routes, is the same for everybody, and comes without a check of the Host
-header. So every request passes here first: pages, websockets, kernels, videos and files.
+Every request passes here first: pages, scripts, videos, pictures and what a page saves.
 """
 
 from __future__ import annotations

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lookback.desk.items import Video
-from lookback.media import VideoReader, encode, open_video
-from lookback.paths import resolve
+from lookback.media import VideoInfo, VideoReader, encode, open_video
 
 DEFAULT_FPS = 24.0
 PLAYED = {
@@ -35,21 +33,28 @@ class Playable:
     fps: float
 
 
-def playable(video: Video, folder: Path) -> Playable:
-    """The video as a file that browsers play; a copy is made in `folder` where it is needed. Raises `MediaError`."""
-    path = resolve(video.path)
+def browsers_play(path: Path, info: VideoInfo, even: bool = False) -> bool:
+    """Whether browsers play the file as it is; with `even` also whether a time tells the number of its frame."""
+    known = path.is_file() and (info.codec, path.suffix.lower()) in PLAYED and info.pix_fmt in ("yuv420p", "yuvj420p")
+    return known and info.complete and not (even and info.variable_frame_rate)
+
+
+def playable(path: Path, folder: Path, still: bool = False, even: bool = False) -> Playable:
+    """The video as a file that browsers play; a copy is made in `folder` where it is needed. Raises `MediaError`.
+
+    `still` holds the first picture. `even` asks for frames at even times, so that a time tells the number of its frame.
+    """
     with open_video(path) as reader:
         info = reader.info
         fps = info.fps or DEFAULT_FPS
         seconds = info.n_frames / fps
-        as_it_is = path.is_file() and (info.codec, path.suffix.lower()) in PLAYED and info.pix_fmt in ("yuv420p", "yuvj420p")
-        if as_it_is and info.complete and not video.still:
+        if browsers_play(path, info, even) and not still:
             return Playable(path, seconds, fps)
         state = path.stat()
-        name = hashlib.sha256(f"{path}\0{state.st_size}\0{state.st_mtime_ns}\0{video.still}".encode()).hexdigest()[:20]
+        name = hashlib.sha256(f"{path}\0{state.st_size}\0{state.st_mtime_ns}\0{still}".encode()).hexdigest()[:20]
         copy = folder / f"{name}.mp4"
         if not copy.is_file():
-            encode(copy, _frames(reader, video.still), fps)
+            encode(copy, _frames(reader, still), fps)
         return Playable(copy, seconds, fps)
 
 

@@ -1,0 +1,81 @@
+"""What people say of clips: notes and tags, kept beside the run's tables so that they survive a new run."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lookback.errors import ContractError, UsageError
+from lookback.files import make_folder, write_json
+
+SELECTED = "selected"  # the tag of the clips that are chosen by hand
+MOST_TAGS, LONGEST = 40, 60
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Only one writer of this file at a time, in all processes."""
+    make_folder(path.parent)
+    with path.with_name(f".{path.name}.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+class LabelBook:
+    """One JSON file: clip label -> what is said of it.
+
+    Every write takes a lock and reads the file again, so that two inspectors do not overwrite each other's entries.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def all(self) -> dict[str, object]:
+        if not self.path.is_file():
+            return {}
+        try:
+            return dict(json.loads(self.path.read_text(encoding="utf-8")))
+        except ValueError:
+            raise ContractError(f"{self.path} is not valid JSON; move it away to start a new one") from None
+
+    def change(self, entries: dict[str, object]) -> None:
+        """Save entries by label. An empty one is removed."""
+        with locked(self.path):
+            kept = self.all()
+            kept.update(entries)
+            write_json(self.path, {label: entry for label, entry in kept.items() if entry})
+
+
+class NoteBook(LabelBook):
+    """A note for each clip."""
+
+    def read(self, label: str) -> str:
+        return str(self.all().get(label, ""))
+
+    def write(self, label: str, text: str) -> None:
+        """Save a note. An empty note is removed."""
+        self.change({label: text if text.strip() else ""})
+
+
+class TagBook(LabelBook):
+    """The tags of each clip. The selection is the tag `selected`."""
+
+    def tags(self) -> dict[str, list[str]]:
+        return {label: [str(tag) for tag in tags] for label, tags in self.all().items() if isinstance(tags, list)}
+
+    def set(self, labels: list[str], tag: str, on: bool) -> None:
+        """Give a tag to clips, or take it away."""
+        tag = " ".join(tag.split())
+        if not tag or len(tag) > LONGEST:
+            raise UsageError(f"A tag has 1 to {LONGEST} characters, not {len(tag)}; choose another word")
+        with locked(self.path):
+            kept = self.tags()
+            for label in labels:
+                rest = [each for each in kept.get(label, []) if each != tag]
+                if on and len(rest) >= MOST_TAGS:
+                    raise UsageError(f"{label} has {MOST_TAGS} tags already; remove one first")
+                kept[label] = sorted([*rest, tag] if on else rest)
+            write_json(self.path, {label: tags for label, tags in kept.items() if tags})

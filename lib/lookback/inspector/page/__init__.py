@@ -1,0 +1,1 @@
+"""The inspector's page: what the browser gets."""
