@@ -13,6 +13,7 @@ The networks have the size of the papers' and random weights, so no download is 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import sys
 import tempfile
@@ -20,6 +21,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ import numpy as np
 GOAL = 0.80  # share of the bare forward pass
 SECONDS = 3.0  # of each measurement, at least
 PICTURES = 64
+EACH = 10  # clips for every worker process
 SIZES = {
     "dinov2": {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "image_size": 518, "patch_size": 14},
     "tiny": {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 56, "patch_size": 14},
@@ -50,10 +53,13 @@ class Model:
     batch: int = 32
 
 
+ALL_FRAMES = (("sample_fps", 1000.0), ("max_frames", 10000))
 MODELS = (
-    Model("DINOv2 ViT-B/14, 1,025 tokens", "features", "dinov2", ("fp32", "tf32", "bf16", "fp16"), (1, 2, 4, 8), (("sample_fps", 1000.0), ("max_frames", 10000))),
+    Model("DINOv2 ViT-B/14, 1,025 tokens", "features", "dinov2", ("fp32", "tf32", "bf16", "fp16"), (1, 2, 4, 8), ALL_FRAMES),
     Model("SAM 2.1 large, video", "masks", "sam2", ("fp32", "bf16"), (1, 2, 4)),
-    Model("RAFT large, 12 updates", "flow", "raft", ("fp32", "tf32", "fp16"), (1, 2, 4)),
+    Model("DINOv3 ViT-B/16, 24 frames of a clip", "features", "dinov3", ("fp32",), (1,)),
+    Model("Depth Anything V2 Small, 24 frames of a clip", "depth", "depth-anything-v2", ("fp32",), (1,)),
+    Model("RAFT large, 12 updates", "flow", "raft", ("fp32", "fp16", "tf32"), (1, 2, 4)),
 )  # fmt: skip
 
 
@@ -62,7 +68,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("clips", nargs="+", type=Path)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    parser.add_argument("--only", default="", help="a role: features, masks or flow")
+    parser.add_argument("--only", default="", help="a role or a backend, such as flow or dinov2")
+    parser.add_argument("--vggt-omega", type=Path, help="also time this model, from its released sources in this folder")
     parser.add_argument("--tiny", action="store_true", help="tiny networks, to try the script where there is no GPU")
     given = parser.parse_args(arguments)
     import torch
@@ -75,10 +82,13 @@ def main(arguments: list[str] | None = None) -> int:
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         for model in MODELS:
-            if given.only in ("", model.role):
+            if given.only in ("", model.role, model.backend):
                 checkpoint = make_checkpoint(model.backend, Path(folder) / model.backend, given.tiny)
                 rows += measure(model, str(checkpoint), given)
                 written(given, rows)
+        if given.vggt_omega:
+            rows.append(pose_row(given))
+            written(given, rows)
     print(table(rows))
     return 0
 
@@ -106,16 +116,15 @@ def measure(model: Model, checkpoint: str, given: argparse.Namespace) -> list[di
         row = {"model": model.name, "precision": precision, "bare": bare, "difference": far(model, numbers, exact)}
         chosen = precision == model.precisions[-1] and not given.tiny
         for workers in model.workers if chosen else model.workers[:1]:
-            speed, memory, frames = file_speed(model, options, given, workers)
+            speed, clips, memory, frames = file_speed(model, options, given, workers)
             key = f"{workers} process{'es' * (workers > 1)}"
-            row[key] = {"frames_per_s": speed, "share": speed / bare, "gib": memory}
-            print(
-                f"{model.name} {precision}: bare {bare:.1f}, {key} {speed:.1f} frames/s ({speed / bare:.0%}), {memory:.1f} GiB, {frames} frames",
-                flush=True,
-            )
+            row[key] = {"frames_per_s": speed, "clips_per_s": clips, "share": speed / bare, "gib": memory}
+            said = f"{key} {speed:.1f} frames/s ({speed / bare:.0%}), {memory:.1f} GiB, {frames} frames"
+            print(f"{model.name} {precision}: bare {bare:.1f}, {said}", flush=True)
         print(f"  difference to fp32: {row['difference']}", flush=True)
         rows.append(row)
-        torch.cuda.empty_cache() if given.device != "cpu" else None
+        if given.device != "cpu":
+            torch.cuda.empty_cache()
     return rows
 
 
@@ -146,7 +155,7 @@ _built: dict[str, Any] = {}
 
 def artifact_of(task: Task) -> Any:
     import torch
-    from lookback.clips import Clip, Anchor
+    from lookback.clips import Anchor, Clip
     from lookback.extraction.onepass import extract_clip
     from lookback.media import probe
 
@@ -179,8 +188,8 @@ def backend_of(role: str, name: str, options: dict[str, Any], device: str, batch
     return _built[key]
 
 
-def file_speed(model: Model, options: dict[str, Any], given: argparse.Namespace, workers: int) -> tuple[float, float, int]:
-    """Frames per second of all workers together, GiB on the card, and the number of frames. A first round warms them up."""
+def file_speed(model: Model, options: dict[str, Any], given: argparse.Namespace, workers: int) -> tuple[float, float, float, int]:
+    """Frames and clips per second of all workers, GiB on the card, and the number of frames. A first round warms them up."""
     from lookback.workers import run_tasks, workers_kept
 
     def tasks(rounds: int) -> list[Task]:
@@ -196,11 +205,10 @@ def file_speed(model: Model, options: dict[str, Any], given: argparse.Namespace,
 
     with workers_kept():
         spent(tasks(max(1, -(-2 * workers // len(given.clips)))))
-        seconds, done = spent(tasks(1))
-        rounds = max(1, round(SECONDS * 1.5 / seconds * 1.0)) if not given.tiny else 1
-        seconds, done = spent(tasks(max(rounds, -(-2 * workers // len(given.clips)))))
+        rounds = 1 if given.tiny else -(-EACH * workers // len(given.clips))  # many, so that no worker waits long for the last
+        seconds, done = spent(tasks(rounds))
     frames = sum(count for count, _ in done)
-    return frames / seconds, max(memory for _, memory in done) * workers, frames
+    return frames / seconds, len(done) / seconds, max(memory for _, memory in done) * workers, frames
 
 
 # bare: the forward pass alone
@@ -214,7 +222,9 @@ def bare_speed(model: Model, options: dict[str, Any], given: argparse.Namespace)
     backend = backend_of(model.role, model.backend, options, given.device, model.batch)
     with open_video(given.clips[0]) as reader:
         frames = reader.read(np.arange(min(8 if given.tiny else PICTURES, reader.info.n_frames)))
-    run = {"features": _bare_features, "masks": _bare_masks, "flow": _bare_flow}[model.role](backend, frames, model.batch)
+    run = {"features": _bare_features, "masks": _bare_masks, "flow": _bare_flow, "depth": _bare_depth}[model.role](
+        backend, frames, model.batch
+    )
     with torch.inference_mode(), backend.autocast() if model.role != "features" or backend.precision == "tf32" else _nothing():
         run()
         _wait(given.device)
@@ -238,6 +248,18 @@ def _bare_features(backend: Any, frames: np.ndarray, batch: int) -> Callable[[],
         for _ in range(4):
             model.model(pixel_values=images)
         return 4 * len(images)
+
+    return run
+
+
+def _bare_depth(backend: Any, frames: np.ndarray, batch: int) -> Callable[[], int]:
+    import torch
+
+    images = torch.from_numpy(frames[:batch]).to(backend.device)
+
+    def run() -> int:
+        backend.predict(images)
+        return len(images)
 
     return run
 
@@ -290,11 +312,44 @@ def _nothing() -> Any:
     return nullcontext()
 
 
+def pose_row(given: argparse.Namespace) -> dict[str, Any]:
+    """VGGT-Omega with random weights through its runner's own code, in this process: all frames of a clip in one forward pass."""
+    import lookback.runners.child as child
+    import torch
+    from lookback.media import open_video
+
+    folder = Path(child.__path__[0])
+    sys.path[:0] = [str(given.vggt_omega), str(folder)]
+    spec = importlib.util.spec_from_file_location("vggt_omega_script", folder / "scripts" / "vggt_omega.py")
+    assert spec is not None and spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    from vggt_omega.models import VGGTOmega
+
+    with torch.device(given.device):
+        network = VGGTOmega().eval().requires_grad_(False)
+    run = script.runner(network, given.device, {"mode": "balanced", "image_resolution": 512})
+    seconds, count = [], 0
+    for path in given.clips[:3]:
+        with open_video(path) as reader:
+            frames = reader.read(np.arange(reader.info.n_frames))
+        started = time.perf_counter()
+        run(SimpleNamespace(frames=frames))
+        seconds.append(time.perf_counter() - started)
+        count += len(frames)
+    rest = seconds[1:] or seconds  # the first clip warms up
+    speed = count / len(seconds) * len(rest) / sum(rest)
+    held = {"frames_per_s": speed, "clips_per_s": len(rest) / sum(rest), "gib": torch.cuda.max_memory_reserved() / MEMORY_GIB}
+    return {"model": "VGGT-Omega 1B, 512 px", "precision": "as released", "bare": None, "difference": "", "1 process": held}
+
+
 # how far a precision is from fp32
 
 
 def as_numbers(model: Model, options: dict[str, Any], clip: str, device: str) -> np.ndarray:
     made = artifact_of(Task(model.role, model.backend, tuple(options.items()), device, model.batch, clip))
+    if model.role == "depth":
+        return made.depth
     if model.role == "features":
         unit = made.cls / np.linalg.norm(made.cls, axis=1, keepdims=True)
         return unit @ unit.T
@@ -302,6 +357,8 @@ def as_numbers(model: Model, options: dict[str, Any], clip: str, device: str) ->
 
 
 def far(model: Model, numbers: np.ndarray, exact: np.ndarray) -> str:
+    if model.role == "depth":
+        return f"depth differs by at most {np.abs(numbers - exact).max() / np.abs(exact).max():.1e} of the largest"
     if model.role == "features":
         return f"cosines of frames differ by at most {np.abs(numbers - exact).max():.1e}"
     if model.role == "flow":
@@ -319,6 +376,24 @@ def make_checkpoint(name: str, path: Path, tiny: bool) -> Path:
     torch.manual_seed(0)
     if name == "dinov2":
         transformers.Dinov2Model(transformers.Dinov2Config(**SIZES["tiny" if tiny else "dinov2"])).save_pretrained(path)
+    elif name == "dinov3":
+        sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2} if tiny else {"hidden_size": 768}
+        if not tiny:
+            sizes |= {"num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072}
+        transformers.DINOv3ViTModel(transformers.DINOv3ViTConfig(patch_size=16, num_register_tokens=4, **sizes)).save_pretrained(
+            path
+        )
+    elif name == "depth-anything-v2":
+        backbone = transformers.Dinov2Config(
+            hidden_size=384, num_hidden_layers=12, num_attention_heads=6, image_size=518, patch_size=14,
+            out_indices=[3, 6, 9, 12], apply_layernorm=True, reshape_hidden_states=False,
+        )  # fmt: skip
+        sizes = {"reassemble_hidden_size": 384, "neck_hidden_sizes": [48, 96, 192, 384], "fusion_hidden_size": 64}
+        config = transformers.DepthAnythingConfig(backbone_config=backbone, **sizes)
+        transformers.DepthAnythingForDepthEstimation(config).save_pretrained(path)
+        transformers.DPTImageProcessor(
+            size={"height": 518, "width": 518}, keep_aspect_ratio=True, ensure_multiple_of=14, resample=3
+        ).save_pretrained(path)
     elif name == "raft":
         from torchvision.models.optical_flow import raft_large
 
@@ -328,8 +403,9 @@ def make_checkpoint(name: str, path: Path, tiny: bool) -> Path:
 
         side = 128 if tiny else 1024
         hiera = transformers.Sam2HieraDetConfig(
-            hidden_size=144, num_attention_heads=2, image_size=[side, side], blocks_per_stage=[1, 2, 2, 1] if tiny else [2, 6, 36, 4],
-            embed_dim_per_stage=[144, 288, 576, 1152], num_attention_heads_per_stage=[2, 4, 8, 16], 
+            hidden_size=144, num_attention_heads=2, image_size=[side, side],
+            blocks_per_stage=[1, 2, 2, 1] if tiny else [2, 6, 36, 4],
+            embed_dim_per_stage=[144, 288, 576, 1152], num_attention_heads_per_stage=[2, 4, 8, 16],
             window_size_per_stage=[8, 4, 4, 2] if tiny else [8, 4, 16, 8], global_attention_blocks=[4] if tiny else [23, 33, 43],
         )  # fmt: skip
         sizes = [[side // 4] * 2, [side // 8] * 2, [side // 16] * 2]
@@ -349,16 +425,16 @@ def make_checkpoint(name: str, path: Path, tiny: bool) -> Path:
 
 def table(rows: list[dict[str, Any]]) -> str:
     """The figures as Markdown."""
-    lines = [
-        "| network | precision | bare, frames/s | from files, frames/s (share, processes, GPU memory) | difference to fp32 |",
-        "|---|---|---|---|---|",
-    ]
+    head = ["network", "precision", "bare, frames/s", "from files, frames/s (share, processes, GPU memory)", "difference to fp32"]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for row in rows:
         runs = {key: value for key, value in row.items() if isinstance(value, dict)}
-        cells = "; ".join(
-            f"{run['frames_per_s']:.0f} ({run['share']:.0%}, {key}, {run['gib']:.1f} GiB)" for key, run in runs.items()
-        )
-        lines.append(f"| {row['model']} | {row['precision']} | {row['bare']:.0f} | {cells} | {row['difference']} |")
+        said = []
+        for key, run in runs.items():
+            share = f"{run['share']:.0%}, " if "share" in run else ""
+            said.append(f"{run['frames_per_s']:.0f} ({share}{key}, {run['gib']:.1f} GiB)")
+        bare = "" if row["bare"] is None else f"{row['bare']:.0f}"
+        lines.append(f"| {row['model']} | {row['precision']} | {bare} | {'; '.join(said)} | {row['difference']} |")
     return "\n".join(lines)
 
 
