@@ -57,8 +57,8 @@ ALL_FRAMES = (("sample_fps", 1000.0), ("max_frames", 10000))
 MODELS = (
     Model("DINOv2 ViT-B/14, 1,025 tokens", "features", "dinov2", ("fp32", "tf32", "bf16", "fp16"), (1, 2, 4, 8), ALL_FRAMES),
     Model("SAM 2.1 large, video", "masks", "sam2", ("fp32", "bf16"), (1, 2, 4)),
-    Model("DINOv3 ViT-B/16, 24 frames of a clip", "features", "dinov3", ("fp32",), (1,)),
-    Model("Depth Anything V2 Small, 24 frames of a clip", "depth", "depth-anything-v2", ("fp32",), (1,)),
+    Model("DINOv3 ViT-B/16, sampled frames of a clip", "features", "dinov3", ("fp32",), (1,)),
+    Model("Depth Anything V2 Small, sampled frames of a clip", "depth", "depth-anything-v2", ("fp32",), (1,)),
     Model("RAFT large, 12 updates", "flow", "raft", ("fp32", "fp16", "tf32"), (1, 2, 4)),
 )  # fmt: skip
 
@@ -326,8 +326,7 @@ def pose_row(given: argparse.Namespace) -> dict[str, Any]:
     spec.loader.exec_module(script)
     from vggt_omega.models import VGGTOmega
 
-    with torch.device(given.device):
-        network = VGGTOmega().eval().requires_grad_(False)
+    network = VGGTOmega().eval().requires_grad_(False).to(given.device)
     run = script.runner(network, given.device, {"mode": "balanced", "image_resolution": 512})
     seconds, count = [], 0
     for path in given.clips[:3]:
