@@ -10,6 +10,8 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from lookback.devices import all_devices
+
 LIBRARIES = {"numpy": "numpy", "torch": "torch", "OpenCV": "opencv-python", "PyAV": "av", "onnxruntime": "onnxruntime"}
 
 
@@ -55,9 +57,7 @@ def processor() -> str:
 
 def gpu() -> str:
     """The CUDA device's name, empty where torch sees none."""
-    from lookback.backends.choose import usable_device
-
-    if usable_device("auto") != "cuda":
+    if all_devices("auto") == ["cpu"]:
         return ""
     import torch
 

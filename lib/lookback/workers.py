@@ -29,6 +29,18 @@ class WorkerDied:
 
 
 _kept: dict[tuple[int, int], ProcessPoolExecutor] | None = None
+_number = 0
+_cores = os.cpu_count() or 1
+
+
+def cores_each() -> int:
+    """The cores that this process may keep busy: its share where several workers run, otherwise all."""
+    return _cores
+
+
+def worker_number() -> int:
+    """Which worker this process is: 0, 1, ... of a pool; 0 in a process that is no worker."""
+    return _number
 
 
 @contextmanager
@@ -123,12 +135,17 @@ class _Pool(Generic[Task, Result]):
     def _executor(self, workers: int) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(
-            workers, mp_context=context, initializer=_start, initargs=(self.setup, self.setup_arguments, self.workers)
+            workers,
+            mp_context=context,
+            initializer=_start,
+            initargs=(self.setup, self.setup_arguments, self.workers, context.Value("i", 0)),
         )
 
 
 def share_cores(threads: int) -> None:
     """Limit the threads of a worker. Otherwise every worker starts one thread per core."""
+    global _cores
+    _cores = threads
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, str(threads))
     import cv2
@@ -136,7 +153,10 @@ def share_cores(threads: int) -> None:
     cv2.setNumThreads(threads)
 
 
-def _start(setup: Callable[..., None] | None, arguments: tuple[Any, ...], workers: int) -> None:
+def _start(setup: Callable[..., None] | None, arguments: tuple[Any, ...], workers: int, started: Any) -> None:
+    global _number
+    with started.get_lock():
+        _number, started.value = started.value, started.value + 1
     share_cores(max(1, (os.cpu_count() or 1) // workers))
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     if setup is not None:

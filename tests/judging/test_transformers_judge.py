@@ -177,20 +177,20 @@ def test_transformers_serve_gives_no_log_probabilities_so_its_answers_are_sample
 def test_the_device_auto_is_the_gpu_where_torch_sees_one(monkeypatch, tmp_path):
     """As for other models: the stage passes on the device of the run, and `auto` is decided where the model is loaded."""
     import torch
-    from lookback.backends import choose
+    from lookback import devices
 
-    monkeypatch.setattr(choose, "GPU_FILES", (str(tmp_path),))
+    monkeypatch.setattr(devices, "GPU_FILES", (str(tmp_path),))
     judge = TransformersJudge(JudgeContext(Judging(judge="transformers"), "tiny", device="auto"))
-    for seen, device in ((True, "cuda"), (False, "cpu")):
-        monkeypatch.setattr(torch.cuda, "is_available", lambda seen=seen: seen)
+    for seen, device in ((1, "cuda:0"), (0, "cpu")):
+        monkeypatch.setattr(torch.cuda, "device_count", lambda seen=seen: seen)
         assert judge._device() == device
 
 
 def test_a_gpu_that_is_not_there_is_one_sentence(monkeypatch, model, tmp_path, yes_no):
     import torch
 
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     asker = make(model, tmp_path)
     asker.judge.context = replace(asker.judge.context, device="cuda")
-    with pytest.raises(BackendUnavailable, match="Set device: cpu"):
+    with pytest.raises(BackendUnavailable, match="Set device: auto"):
         asker.ask_all([yes_no()])

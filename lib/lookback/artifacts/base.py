@@ -241,7 +241,8 @@ def _number_type(array_type: object) -> type[np.generic]:
     """np.float64 of NDArray[np.float64] and of NDArray[np.float64] | None."""
     if get_origin(array_type) in (Union, types.UnionType):
         array_type = get_args(array_type)[0]
-    number: type[np.generic] = get_args(get_args(array_type)[1])[0]
+    inside = get_args(array_type)  # ndarray[shape, dtype[number]]; from numpy 2.5 on NDArray[number]
+    number: type[np.generic] = get_args(inside[1])[0] if len(inside) == 2 else inside[0]
     return number
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from lookback.backends.base import BackendOptions
+from lookback.backends.runtime import precision_of
+from lookback.devices import usable_device
 from lookback.errors import BackendUnavailable, UsageError
-from lookback.extras import installed
 from lookback.params import RunParams
 from lookback.registry import Availability, BackendSpec, backends_of
 
@@ -52,6 +51,12 @@ def build_backend(role: str, params: RunParams) -> Any:
     return choose_backend(role, params).build(backend_options(role, params))
 
 
+def precision_named(role: str, name: str, params: RunParams) -> str:
+    """The precision in which the named backend of a role runs here."""
+    known = [spec for spec in backends_of(role) if spec.name == name]
+    return precision_of(known[0].build, backend_options(role, params)) if known else "fp32"
+
+
 def backend_options(role: str, params: RunParams) -> BackendOptions:
     return BackendOptions(
         device=usable_device(params.device),
@@ -60,20 +65,3 @@ def backend_options(role: str, params: RunParams) -> BackendOptions:
         allow_download=params.extraction.allow_download,
         values=params.extraction.options.get(role, {}),
     )
-
-
-# device files of GPUs: NVIDIA, AMD, Windows and Jetson
-GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg", "/dev/nvhost-gpu", "/dev/nvgpu")
-
-
-def usable_device(wanted: str) -> str:
-    """The device to use: `auto` is the GPU when torch sees one. Torch is not loaded where no device file of a GPU exists."""
-    if wanted != "auto":
-        return wanted
-    if sys.platform == "linux" and not any(Path(file).exists() for file in GPU_FILES):
-        return "cpu"
-    if not installed("torch"):
-        return "cpu"
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -18,8 +19,9 @@ import numpy as np
 
 from lookback.artifacts import Artifact, Flow
 from lookback.backends.base import BackendOptions
-from lookback.backends.runtime import ConfiguredBackend, Options, TorchBackend
+from lookback.backends.runtime import ConfiguredBackend, Options, TorchBackend, in_parts
 from lookback.clips import Clip
+from lookback.devices import kind_of
 from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo
 from lookback.registry import backend
@@ -38,6 +40,9 @@ class FlowBackend(Protocol):
 
     def flow(self, a: np.ndarray, b: np.ndarray, inputs: str = "signed") -> np.ndarray: ...
 
+    def lengths(self, frames: np.ndarray) -> np.ndarray:
+        """The mean length (n-1,) of the flow from each of the frames (n,H,W,3) to the next."""
+
 
 class FlowJob:
     """Measures the flow between neighbouring frames of one clip. Only the previous frame is kept."""
@@ -52,13 +57,11 @@ class FlowJob:
         self.scale = 1.0
 
     def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
-        for index, frame in zip(indices, frames, strict=True):
-            small = self._small(frame)
-            if self.last is not None:
-                flow = self.backend.flow(self.last, small)
-                self.magnitude.append(float(np.linalg.norm(flow, axis=-1).mean()) / self.scale)
-                self.indices.append(int(index) - 1)
-            self.last = small
+        small = [self._small(frame) for frame in frames]
+        known = small if self.last is None else [self.last, *small]
+        self.magnitude += (self.backend.lengths(np.stack(known)) / self.scale).tolist()
+        self.indices += (np.asarray(indices)[len(indices) + 1 - len(known) :] - 1).tolist()
+        self.last = small[-1]
 
     def finish(self) -> Flow:
         if not self.magnitude:
@@ -92,33 +95,54 @@ class DisFlow(ConfiguredBackend):
         """Flow (H,W,2) float32 from a to b, both uint8 (H,W,3). It compares grey levels, so `inputs` changes nothing."""
         return self.dis.calc(cv2.cvtColor(a, cv2.COLOR_RGB2GRAY), cv2.cvtColor(b, cv2.COLOR_RGB2GRAY), None)  # type: ignore[call-overload]
 
+    def lengths(self, frames: np.ndarray) -> np.ndarray:
+        return np.array([np.linalg.norm(self.flow(a, b), axis=-1).mean() for a, b in pairwise(frames)])
+
 
 class Raft(TorchBackend):
     """RAFT in either size, from a weights file on disk."""
 
-    defaults: ClassVar[Options] = {"path": "", "precision": "fp32", "updates": 12, "max_side": 960}
+    defaults: ClassVar[Options] = {"path": "", "precision": "auto", "updates": 12, "max_side": 960}
     modules = ("torch", "torchvision")
+    on_gpu = "tf32"
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> FlowJob:
         return FlowJob(self, self.settings["max_side"])
 
     def flow(self, a: np.ndarray, b: np.ndarray, inputs: str = "signed") -> np.ndarray:
         """Flow (H,W,2) float32 from a to b, both uint8 (H,W,3): the last of the network's updates."""
+        height, width = a.shape[:2]
+        flow = self._between(self._tensor(np.stack([a, b]), inputs))
+        return flow[0, :, :height, :width].permute(1, 2, 0).cpu().numpy()
+
+    def lengths(self, frames: np.ndarray) -> np.ndarray:
+        """On a GPU all pairs are computed together, and only their lengths are copied back."""
+        import torch
+
+        height, width = frames.shape[1:3]
+        images = self._tensor(frames, "signed")
+        step = len(images) - 1 if kind_of(self.device) == "cuda" else 1  # of pairs
+        found = [self._between(images[row : row + step + 1])[..., :height, :width] for row in range(0, len(images) - 1, step)]
+        return torch.cat([flow.norm(dim=1).mean((1, 2)) for flow in found]).cpu().numpy() if found else np.empty(0)
+
+    def _between(self, images: torch.Tensor) -> torch.Tensor:
+        """The flow (n-1,2,h,w) from each of the images (n,3,h,w) to the next."""
         import torch
 
         network = _raft_network(self.path, self.weights[0], self.device)
-        height, width = a.shape[:2]
-        first, second = self._tensor(a, inputs), self._tensor(b, inputs)
-        with torch.inference_mode(), self.autocast():
-            flow = network(first, second, num_flow_updates=self.settings["updates"])[-1]
-        return flow[0, :, :height, :width].permute(1, 2, 0).float().cpu().numpy()
 
-    def _tensor(self, image: np.ndarray, inputs: str) -> torch.Tensor:
-        """(1,3,h,w) in the range of `inputs`. The border is repeated to the right and below, up to the size that RAFT needs."""
+        def compute(first: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            return (network(images[first], images[first + 1], num_flow_updates=self.settings["updates"])[-1].float(),)
+
+        with torch.inference_mode(), self.autocast():
+            return in_parts(compute, torch.arange(len(images) - 1, device=images.device))[0]
+
+    def _tensor(self, images: np.ndarray, inputs: str) -> torch.Tensor:
+        """(n,3,h,w) in the range of `inputs`. The border is repeated to the right and below, up to the size that RAFT needs."""
         import torch
         from torch.nn.functional import pad
 
-        tensor = torch.from_numpy(np.ascontiguousarray(image)).to(self.device).permute(2, 0, 1)[None].float()
+        tensor = torch.from_numpy(np.ascontiguousarray(images)).to(self.device).permute(0, 3, 1, 2).float()
         tensor = tensor.div(255) if inputs == "unit" else tensor.div(127.5).sub(1)
         missing = [max(-(-side // RAFT_STEP) * RAFT_STEP, RAFT_MIN_SIDE) - side for side in tensor.shape[2:]]
         return pad(tensor, (0, missing[1], 0, missing[0]), mode="replicate")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from lookback.errors import BackendUnavailable, UsageError, hint
+from lookback.devices import kind_of
+from lookback.errors import BackendUnavailable, NotScorable, Reason, UsageError, hint
 from lookback.extras import EXTRA_OF, installed, need, remedy
 from lookback.registry import Availability
 from lookback.weights import locate
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from lookback.media import VideoInfo
 
 Options = Mapping[str, Any]  # an option and its default
-PRECISIONS = ("fp32", "bf16", "fp16")
+Compute: TypeAlias = "Callable[[torch.Tensor], tuple[torch.Tensor, ...]]"  # from a batch of frames to outputs with a row for each
+PRECISIONS = ("auto", "fp32", "tf32", "bf16", "fp16")
 # WRBench's sampler (appendix D.1): 3 fps, first and last frame kept, at most 24 frames.
 SAMPLING = {"sample_fps": 3.0, "max_frames": 24}
 
@@ -35,6 +37,8 @@ class ConfiguredBackend:
     weights: ClassVar[tuple[str, ...]] = ()
     modules: ClassVar[tuple[str, ...]] = ()
     install: ClassVar[str] = ""  # of a package that no extra brings: the argument of `pip install`
+    # the fastest precision on a GPU whose scores stay within the self-check's tolerance (docs/gpu.md has the measured differences)
+    on_gpu: ClassVar[str] = "fp32"
 
     def __init__(self, options: BackendOptions):
         self.options = options
@@ -54,10 +58,19 @@ class TorchBackend(ConfiguredBackend):
         super().__init__(options)
         self.device = torch_device(options)
         self.path = checkpoint(options, self.weights[0], self.settings["path"])
+        self.precision = precision_of(type(self), options)
 
     def autocast(self) -> AbstractContextManager[Any]:
         """The precision of the options, for a forward pass on the device."""
-        return autocast(self.device, self.settings["precision"])
+        return autocast(self.device, self.precision)
+
+
+def precision_of(backend: object, options: BackendOptions) -> str:
+    """The precision in which a class of backends runs: `auto` is fp32 on a CPU, and the class's `on_gpu` on a GPU."""
+    wanted = options.values.get("precision") or getattr(backend, "defaults", {}).get("precision", "fp32")
+    if wanted != "auto":
+        return str(wanted)
+    return "fp32" if kind_of(options.device) == "cpu" else str(getattr(backend, "on_gpu", "fp32"))
 
 
 def merged_options(options: BackendOptions, defaults: Options) -> dict[str, Any]:
@@ -106,14 +119,22 @@ def torch_device(options: BackendOptions) -> str:
     need("torch")
     import torch
 
-    if options.device.startswith("cuda") and not torch.cuda.is_available():
-        raise BackendUnavailable(f"The device '{options.device}' is not usable: torch sees no CUDA device", "Set device: cpu")
+    if kind_of(options.device) == "cuda":
+        seen = torch.cuda.device_count()
+        if int(options.device.partition(":")[2] or 0) >= seen:
+            there = "no CUDA device" if not seen else f"cuda:0 to cuda:{seen - 1}" if seen > 1 else "cuda:0 alone"
+            raise BackendUnavailable(f"The device '{options.device}' is not usable: torch sees {there}", "Set device: auto")
     return options.device
 
 
-def onnx_providers(options: BackendOptions) -> list[str]:
-    """The providers that onnxruntime uses on the device."""
-    return ["CUDAExecutionProvider", "CPUExecutionProvider"] if options.device.startswith("cuda") else ["CPUExecutionProvider"]
+def onnx_providers(options: BackendOptions) -> list[str | tuple[str, dict[str, str]]]:
+    """The providers that onnxruntime uses on the device. Only its GPU package has the one for CUDA."""
+    import onnxruntime
+
+    if kind_of(options.device) == "cpu" or "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
+        return ["CPUExecutionProvider"]
+    number = options.device.partition(":")[2] or "0"
+    return [("CUDAExecutionProvider", {"device_id": number}), "CPUExecutionProvider"]
 
 
 def autocast(device: str, precision: str) -> AbstractContextManager[Any]:
@@ -122,7 +143,48 @@ def autocast(device: str, precision: str) -> AbstractContextManager[Any]:
 
     if precision == "fp32":
         return nullcontext()
-    return torch.autocast(device.partition(":")[0], dtype=torch.bfloat16 if precision == "bf16" else torch.float16)
+    return _tf32() if precision == "tf32" else torch.autocast(kind_of(device), dtype=dtype_of(precision))
+
+
+def dtype_of(precision: str) -> torch.dtype:
+    """The type of a network's weights in this precision."""
+    import torch
+
+    return {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision, torch.float32)
+
+
+@contextmanager
+def _tf32() -> Iterator[None]:
+    """Matrix products of fp32 numbers that are rounded to 10 bits, as NVIDIA's tensor cores do them."""
+    import torch
+
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def check_finite(values: np.ndarray, precision: str) -> None:
+    """Refuse numbers that have left the range of their precision."""
+    if not np.isfinite(values).all():
+        raise NotScorable(Reason.BACKEND_FAILED, f"the network's numbers overflow in {precision}; set its option precision: fp32")
+
+
+def in_parts(compute: Compute, frames: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """`compute` of a batch. Where the device has too little memory for it, the batch is computed in halves, and those in halves."""
+    import torch
+
+    try:
+        return compute(frames)
+    except torch.OutOfMemoryError:
+        if len(frames) == 1:
+            raise
+    torch.cuda.empty_cache()
+    middle = len(frames) // 2
+    parts = [in_parts(compute, part) for part in (frames[:middle], frames[middle:])]
+    return tuple(torch.cat(pair) for pair in zip(*parts, strict=True))
 
 
 def sampled_frames(clip: Clip, info: VideoInfo, sample: Mapping[str, Any]) -> tuple[np.ndarray, str]:
@@ -143,9 +205,9 @@ class FrameBatches:
     memory, copies in both directions overlap with the computation, and at most two batches are computed at a time.
     """
 
-    def __init__(self, device: str, batch_size: int, total: int, compute: Callable[[torch.Tensor], tuple[torch.Tensor, ...]]):
+    def __init__(self, device: str, batch_size: int, total: int, compute: Compute):
         self.device, self.batch_size, self.total, self.compute = device, batch_size, total, compute
-        self.cuda = device.startswith("cuda")
+        self.cuda = kind_of(device) == "cuda"
         self.buffers: list[torch.Tensor] = []
         self.filled = self.current = self.written = 0
         self.indices: list[np.ndarray] = []
@@ -185,7 +247,7 @@ class FrameBatches:
 
         batch = self.buffers[self.current][: self.filled]
         with torch.inference_mode():
-            outputs = self.compute(batch.to(self.device, non_blocking=True))
+            outputs = in_parts(self.compute, batch.to(self.device, non_blocking=True))
             if self.cuda:
                 outputs = tuple(_to_pinned(output) for output in outputs)
         done = torch.cuda.Event() if self.cuda else None

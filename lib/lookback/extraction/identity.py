@@ -10,6 +10,7 @@ from pathlib import Path
 from lookback.backends.choose import backend_options
 from lookback.clips import Clip
 from lookback.code import code_version
+from lookback.devices import kind_of
 from lookback.errors import MediaError
 from lookback.files import sha256_json
 from lookback.hashcache import HashCache
@@ -30,7 +31,7 @@ def producer_of(role: str, spec: BackendSpec, params: RunParams) -> Producer:
     """The identity of the producer: role, backend, code, options and weights."""
     options = backend_options(GT_ROLES.get(role, role), params)
     values = dict(options.values)
-    settings = sha256_json([values, options.seed, options.device, options.allow_download])
+    settings = sha256_json([values, options.seed, kind_of(options.device), options.allow_download])
     weights = fingerprint(spec.weights, values.get("path") or None) if spec.weights else ""
     others = [f"{name}:{file_hash(resolve(str(path)))}" for name, path in sorted(values.items()) if name.endswith("_path") and path]
     version = code_version(spec.build.__module__, FEEDING)

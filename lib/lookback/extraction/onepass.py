@@ -13,9 +13,11 @@ from lookback.backends.base import Backend, Job
 from lookback.clips import Clip
 from lookback.errors import LookbackError, MediaError, not_scorable
 from lookback.media import VideoReader, open_video
+from lookback.media.ahead import ahead
 from lookback.paths import resolve
 
 BATCH = 8  # frames pushed together
+AHEAD = 4  # such groups are decoded ahead of a GPU
 FRAME_CACHE_BYTES = 512 * 2**20  # of decoded frames, kept for later jobs; of larger clips the wanted frames are read again
 
 
@@ -56,6 +58,7 @@ class _Clocked:
     """A job and the seconds it has taken."""
 
     job: Job
+    on_gpu: bool
     seconds: float = 0.0
     failure: Made | None = None
 
@@ -123,7 +126,9 @@ def _start(
     for role in roles:
         started = time.perf_counter()
         try:
-            running[role] = _Clocked(backends[role].start(clip, reader.info, artifacts), time.perf_counter() - started)
+            job = backends[role].start(clip, reader.info, artifacts)
+            on_gpu = getattr(backends[role], "device", "cpu") != "cpu"
+            running[role] = _Clocked(job, on_gpu, time.perf_counter() - started)
         except Exception as error:
             made[role] = _failed(error)
     return running
@@ -134,7 +139,10 @@ def _stream(reader: VideoReader, running: Mapping[str, _Clocked], cache: _FrameC
     if all(clock.job.wants is not None and not len(clock.job.wants) for clock in running.values()):
         return
     started, waiting = time.perf_counter(), 0.0
-    for indices, frames in reader.batches(BATCH):
+    decoded = reader.batches(BATCH)
+    if any(clock.on_gpu for clock in running.values()):
+        decoded = ahead(decoded, AHEAD)
+    for indices, frames in decoded:
         waiting += time.perf_counter() - started
         cache.put(indices, frames)
         for clock in running.values():

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from lookback.devices import Devices
 from lookback.errors import Reason
 from lookback.executors.connection import connect
 from lookback.judging.frames import Encoding, FrameSource
@@ -117,6 +118,6 @@ def spread_panel(panel: Panel, params: RunParams, context: JudgeContext) -> Pane
     return Panel(seats)
 
 
-def _build(name: str, params: Judging, model: str, seed: int, device: str, allow_download: bool, encoding: Encoding) -> Judge:
+def _build(name: str, params: Judging, model: str, seed: int, device: Devices, allow_download: bool, encoding: Encoding) -> Judge:
     context = JudgeContext(params, model, seed, device, allow_download, frames=FrameSource(encoding))
     return JUDGES.get(name).build(context)

@@ -25,6 +25,7 @@ from av.video.stream import VideoStream
 
 from lookback.errors import MediaError, Reason
 from lookback.media.reader import MAX_PIXELS, check_size
+from lookback.workers import cores_each
 
 # Containers only: with playlists (hls, concat) libavformat would open other files or addresses.
 FORMATS = "mov,mp4,matroska,webm,avi,mpegts,mpeg,mpegvideo,h264,hevc,obu,ivf,flv,asf,ogg,nut,mxf,m4v,mjpeg,yuv4mpegpipe,dv"
@@ -107,7 +108,7 @@ def open_stream(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
             raise MediaError(f"{path}: no decoder for its video codec; encode it as H.264", Reason.DECODE_FAILED)
         check_size(path, stream.codec_context.width, stream.codec_context.height)
         stream.thread_type = "AUTO"
-        stream.codec_context.thread_count = min(MAX_THREADS, os.cpu_count() or 1)
+        stream.codec_context.thread_count = min(MAX_THREADS, cores_each())
         stream.codec_context.options = {"max_pixels": str(MAX_PIXELS)}
         yield container, stream
 

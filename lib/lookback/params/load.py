@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
+from lookback.devices import Devices
 from lookback.errors import ParameterError, brief, hint
 from lookback.hiding import KEY_VARIABLES, find_key, hide, is_secret
 from lookback.params.stages import Agreement, Audit, Curation, Extraction, Forensics, Judging, Ray, Report, Scoring, Section
@@ -31,7 +32,7 @@ class RunParams(Section):
     workers: int = Field(default=2, ge=1, le=256)
     executor: Literal["local", "ray"] = "local"  # processes on this machine, or Ray actors; both give the same tables
     ray: Ray = Ray()
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: Devices = "auto"
     curation: Curation = Curation()
     extraction: Extraction = Extraction()
     scoring: Scoring = Scoring()

@@ -11,9 +11,10 @@ from typing import Any
 import pandas as pd
 
 from lookback.artifacts import entry_of
-from lookback.backends.choose import backend_options, build_backend, choose_backend, usable_device
+from lookback.backends.choose import backend_options, build_backend, choose_backend, precision_named
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.code import code_version
+from lookback.devices import all_devices
 from lookback.errors import BackendUnavailable, NotScorable, Reason, UsageError
 from lookback.executors import WorkerDied, executor_of
 from lookback.extraction.identity import can_be_read, changed_since_curation, file_hash, producer_of
@@ -211,6 +212,8 @@ def _identity(spec: MetricSpec, variant: str, task: ScoringTask) -> tuple[Produc
     rows = {row["role"]: row for row in task.artifacts if row["role"] in spec.roles}
     named = {role: tool.backend for role, tool in tools.items()} | {role: row["backend"] or "none" for role, row in rows.items()}
     sampled = constants.get("lpips_frames", 0) if "lpips_frames" in spec.constants else 0
+    rounded = {precision_named(role, name, task.params) for role, name in named.items()} - {"fp32"}
+    named |= {"precision": "+".join(sorted(rounded))} if rounded else {}
     named |= {"lpips_frames": f"{sampled:g}"} if sampled else {}  # so that every table that shows the score says so
     backends = ",".join(f"{role}={name}" for role, name in sorted(named.items()))
     weights = ",".join(sorted({*(row["weights"] for row in rows.values()), *(tool.weights for tool in tools.values())} - {""}))
@@ -231,7 +234,7 @@ def run_constants(params: RunParams) -> dict[str, float]:
         return dict(constants)
     if wanted != "auto":
         return {**constants, "lpips_frames": wanted}
-    if params.scoring.variant == "official" or usable_device(params.device) != "cpu":  # who asks for the release's number gets it
+    if params.scoring.variant == "official" or all_devices(params.device) != ["cpu"]:  # who asks for the release's number gets it
         return dict(constants)
     return {**constants, "lpips_frames": LPIPS_FRAMES_ON_CPU}
 

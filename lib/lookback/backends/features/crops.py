@@ -15,7 +15,7 @@ import numpy as np
 from lookback.artifacts import Artifact, Masks, ObjectFeatures, People, PersonFeatures
 from lookback.backends.features.encoders import DINOV2, DINOV3, LITE, EncoderBackend
 from lookback.backends.features.geometry import Grid, on_grid
-from lookback.backends.runtime import FrameBatches, Options
+from lookback.backends.runtime import FrameBatches, Options, check_finite
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo, sample_uniform
@@ -32,7 +32,7 @@ MIN_SIDE = 8  # an encoder cannot describe smaller boxes
 class CropFeatures(EncoderBackend):
     """Features of the crops that the masks of another role define."""
 
-    defaults: ClassVar[Options] = {"path": "", "precision": "fp32"}
+    defaults: ClassVar[Options] = {"path": "", "precision": "auto"}
     max_crops: ClassVar[int | None] = None  # per clip; more are thinned out evenly
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> CropJob:
@@ -97,7 +97,8 @@ class CropJob:
 
     def finish(self) -> Artifact:
         rows, (vectors,) = self.batches.finish()
-        facts = {"n_crops": len(rows), "side": SIDE, "precision": self.backend.settings["precision"]}
+        check_finite(vectors, self.backend.precision)
+        facts = {"n_crops": len(rows), "side": SIDE, "precision": self.backend.precision}
         return self.backend.artifact(self.masks, rows, vectors, facts)
 
     def _compute(self, canvases: torch.Tensor) -> tuple[torch.Tensor, ...]:

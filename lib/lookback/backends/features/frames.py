@@ -9,7 +9,7 @@ import numpy as np
 
 from lookback.backends.features.encoders import DINOV2, DINOV3, LITE, EncoderBackend
 from lookback.backends.features.geometry import Pad, Shaping
-from lookback.backends.runtime import SAMPLING, FrameBatches, Options, sampled_frames
+from lookback.backends.runtime import SAMPLING, FrameBatches, Options, check_finite, sampled_frames
 from lookback.registry import backend
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lookback.clips import Clip
     from lookback.media import VideoInfo
 
-OPTIONS: Options = {**SAMPLING, "path": "", "precision": "fp32", "max_side": 448, "square": True}
+OPTIONS: Options = {**SAMPLING, "path": "", "precision": "auto", "max_side": 448, "square": True}
 
 
 class FrameFeatures(EncoderBackend):
@@ -71,6 +71,7 @@ class FeatureJob:
 
         indices, (cls, patches) = self.batches.finish()
         assert self.cells is not None
+        check_finite(cls, self.backend.precision)
         return Features(
             frame_index=indices,
             cls=cls,
@@ -79,7 +80,7 @@ class FeatureJob:
             grid=np.array(self.cells.shape),
             facts={
                 **self.record,
-                "precision": self.backend.settings["precision"],
+                "precision": self.backend.precision,
                 "patch": self.backend.encoder.patch,
                 "n_frames": len(indices),
             },

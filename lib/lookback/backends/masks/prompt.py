@@ -25,7 +25,7 @@ from lookback.registry import BENCHMARKS
 
 MIN_SIDE = 4  # pixels of the video
 DETECTOR_WEIGHTS = "grounding-dino-base"
-OPTIONS: Options = {"path": "", "precision": "fp32", "detector_path": "", "detector_threshold": 0.25, "phrase": ""}
+OPTIONS: Options = {"path": "", "precision": "auto", "detector_path": "", "detector_threshold": 0.25, "phrase": ""}
 
 
 def anchor_box(clip: Clip, info: VideoInfo) -> np.ndarray | None:
@@ -61,6 +61,7 @@ class PromptedMasks(TorchBackend):
     """
 
     defaults: ClassVar[Options] = OPTIONS
+    on_gpu = "bf16"  # as the released program runs it
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> Job:
         phrase = self.settings["phrase"]

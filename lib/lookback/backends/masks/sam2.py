@@ -10,11 +10,13 @@ import cv2
 import numpy as np
 
 from lookback.backends.masks.prompt import DETECTOR_WEIGHTS, Prompt, PromptedJob, PromptedMasks
+from lookback.devices import kind_of
 from lookback.media import VideoInfo
 from lookback.registry import backend
 
 WEIGHTS = "sam2.1-hiera-large"
 OBJECT = 1
+TOGETHER = 8  # frames that a GPU encodes in one pass
 
 
 @backend(
@@ -40,21 +42,37 @@ class _Sam2Job(PromptedJob):
         self.session: Any = None
 
     def push(self, indices: np.ndarray, frames: np.ndarray) -> None:
+        if self.session is None and len(frames):
+            self._prompt(_model(self.backend.path, self.backend.device)[1], frames[0])
+        step = TOGETHER if kind_of(self.backend.device) == "cuda" else 1
+        for start in range(0, len(frames), step):
+            part = slice(start, start + step)
+            logits, scores = self._track(frames[part])
+            for index, mask, score in zip(indices[part], logits, scores, strict=True):
+                shown = cv2.resize(mask, self.rows.size[::-1], interpolation=cv2.INTER_LINEAR) > 0
+                self.rows.add(int(index), shown, float(score))
+
+    def _track(self, frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The logits (n,h,w) and scores (n,) of the next frames. They are encoded together and then followed one by one."""
         import torch
 
         model, processor = _model(self.backend.path, self.backend.device)
-        for index, frame in zip(indices, frames, strict=True):
-            pixels = processor.image_processor(images=frame, return_tensors="pt").pixel_values.to(self.backend.device)
-            if self.session is None:
-                self._prompt(processor, frame)
-            number = len(self.rows)
-            with torch.inference_mode(), self.backend.autocast():
-                output = model(self.session, frame_idx=number, frame=pixels[0])
-            logits = output.pred_masks[0, 0].float().cpu().numpy()
-            score = float(torch.sigmoid(output.object_score_logits.float()).reshape(-1)[0])
-            mask = cv2.resize(logits, self.rows.size[::-1], interpolation=cv2.INTER_LINEAR) > 0
-            self.rows.add(int(index), mask, score)
-            _forget(self.session, number, max(model.config.num_maskmem, model.config.max_object_pointers_in_encoder))
+        images = torch.from_numpy(np.ascontiguousarray(frames)).to(self.backend.device).permute(0, 3, 1, 2)
+        pixels = processor.image_processor(images=list(images), return_tensors="pt").pixel_values
+        memory = max(model.config.num_maskmem, model.config.max_object_pointers_in_encoder)
+        masks, scores, first = [], [], len(self.rows)
+        with torch.inference_mode(), self.backend.autocast():
+            encoded = model.get_image_features(pixels, return_dict=True)
+            for row in range(len(frames)):
+                one = np.s_[:, row : row + 1]
+                features = {"vision_feats": [level[one] for level in encoded.fpn_hidden_states]}
+                features["vision_pos_embeds"] = [level[one] for level in encoded.fpn_position_encoding]
+                self.session.cache.cache_vision_features(first + row, features)
+                output = model(self.session, frame_idx=first + row, frame=pixels[row])
+                masks.append(output.pred_masks[0, 0].float())
+                scores.append(torch.sigmoid(output.object_score_logits.float()).reshape(-1)[0])
+                _forget(self.session, first + row, memory)
+            return torch.stack(masks).cpu().numpy(), torch.stack(scores).cpu().numpy()
 
     def _prompt(self, processor: Any, frame: np.ndarray) -> None:
         if self.point:

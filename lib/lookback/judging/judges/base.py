@@ -12,6 +12,7 @@ import pandas as pd
 
 from lookback.artifacts import Artifact, RunArtifacts, kind_of
 from lookback.clips import Clip
+from lookback.devices import Devices
 from lookback.judging.frames import Encoding, FrameSource
 from lookback.judging.question import Question, Reply
 from lookback.judging.recording import Identity
@@ -25,7 +26,7 @@ class JudgeContext:
     params: Judging
     model: str = ""  # for judges that can run several models
     seed: int = 0
-    device: str = "cpu"  # `auto` is decided where the model runs, which may be another machine
+    device: Devices = "cpu"  # `auto` is decided where the model runs, which may be another machine
     allow_download: bool = False
     artifacts: Callable[[Clip], Mapping[str, Artifact]] = lambda clip: {}
     truth: pd.DataFrame | None = None

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from lookback.backends.base import BackendOptions
-from lookback.backends.choose import usable_device
 from lookback.backends.runtime import torch_device
+from lookback.devices import usable_device
 from lookback.errors import BackendUnavailable, Reason
 from lookback.extras import installed, need, remedy
 from lookback.files import sha256_json
