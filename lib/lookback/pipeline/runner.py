@@ -128,7 +128,8 @@ class Pipeline:
             waiting.remove(stage)
             if why := changed(stage, self.params, self.hashes):
                 if not self.redone and not running:
-                    bar.console.print(f"stages: {', '.join(each.name for each in self.left.wanted)}; {self.left.first_words()}")
+                    names = ", ".join(each.name for each in self.left.wanted)
+                    bar.console.print(f"stages: {names}; {self.left.first_words()}", soft_wrap=True)
                 bar.console.print(f"{stage.notebook}: {one_line(why)}; {self._left(running)}")
                 running.append(self._start(stage, scratch))
             else:
