@@ -4,11 +4,13 @@
    a file that is no page becomes its path in the repository.
 2. The notebooks become pages: the executed copies of a run where there are some (`--run demo`), else the notebooks without pictures.
 3. mkdocs, from an environment of its own, makes the site. A broken link or anchor stops it.
+4. The one script that the theme would load from another host, so that the search works from the disk, is replaced by our own.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
 import subprocess
@@ -36,6 +38,8 @@ REFERENCE = {
     "Statistics": ["lookback.stats.agreement", "lookback.stats.intervals", "lookback.stats.comparisons", "lookback.stats.power"],
     "Errors": ["lookback.errors"],
 }
+SEARCH = "search_from_disk.js"
+FROM_A_HOST = re.compile(r"https?://[^\"'> ]*iframe-worker[^\"'> ]*")
 NO_COPIES = "*These notebooks were not run yet: `make report`, then `make docs`, shows them with their tables and pictures.*"
 
 
@@ -46,7 +50,7 @@ def stage(folder: Path, run: str) -> None:
     pages |= {name: ROOT / path for path, name in GUESTS.items()}
     for name, source in pages.items():
         write_text(folder / name, with_links(source, name, pages))
-    for extra in ("pictures", "site.css"):
+    for extra in ("pictures", "site.css", SEARCH):
         source = DOCS / extra
         if source.is_dir():
             shutil.copytree(source, folder / extra)
@@ -158,10 +162,28 @@ def main() -> int:
     stage(output / "pages", asked.run)
     settings = output / "mkdocs.yml"
     write_text(settings, yaml.safe_dump(configured(output / "pages", output / "site"), sort_keys=False))
-    done = subprocess.run([asked.mkdocs, "build", "--strict", "--quiet", "--config-file", str(settings)], check=False)
-    if done.returncode == 0:
-        print(f"open {output / 'site' / 'index.html'}")
-    return done.returncode
+    done = subprocess.run(
+        [asked.mkdocs, "build", "--strict", "--config-file", str(settings)],
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        print("\n".join(line for line in done.stdout.splitlines() if not line.startswith("INFO")), file=sys.stderr)
+        return done.returncode
+    only_from_here(output / "site")
+    print(f"open {output / 'site' / 'index.html'}")
+    return 0
+
+
+def only_from_here(site: Path) -> None:
+    """Let every page load our script for the search instead of the theme's."""
+    for page in site.rglob("*.html"):
+        depth = "../" * (len(page.relative_to(site).parts) - 1)
+        text = page.read_text(encoding="utf-8")
+        write_text(page, FROM_A_HOST.sub(f"{depth}{SEARCH}", text))
 
 
 if __name__ == "__main__":
