@@ -65,8 +65,8 @@ $(DOCS_VENV)/.ready: docs/requirements.lock
 	@touch $@
 
 docs: $(READY) $(DOCS_VENV)/.ready ## Build the documentation as a site that opens from the disk: outputs/docs/site
-	@$(BIN)python docs/pages.py
-	@$(BIN)python docs/build.py --run "$(RUN)"
+	@$(BIN)python docs/write_pages.py
+	@$(BIN)python docs/build_site.py --run "$(RUN)"
 
 pictures: $(READY) ## Take the pictures of README.md and docs from the finished demo run, with Debian's Chromium
 	@$(BIN)python docs/take_pictures.py --run "$(RUN)"

@@ -44,6 +44,7 @@ def test_the_last_run_says_how_long_it_takes(tmp_path):
     assert left.seconds(set(), {}) == 70.0 and left.first_words() == "all of it takes about 1 min (as the last time)"
     assert left.seconds({"curation"}, {"extraction": Running(4.0)}) == 56.0
     assert left.words({stage.name for stage in STAGES[:-1]}, {"report": Running(1.0)}) == "about 10 s left"
+    assert left.words({stage.name for stage in STAGES}, {}) == "done"
 
 
 def test_the_demo_is_estimated_from_its_recorded_run_and_corrected_by_this_machines_pace(tmp_path):

@@ -68,6 +68,8 @@ class TimeLeft:
 
     def words(self, done: set[str], running: Mapping[str, Running]) -> str:
         """The same as a person says it."""
+        if all(stage.name in done for stage in self.wanted):
+            return "done"
         left = self.seconds(done, running)
         return "time left not known" if left is None else f"about {duration(left)} left"
 

@@ -1,4 +1,4 @@
-"""Write the pages of docs/ that follow from the code: one per benchmark, and the commands. `python docs/pages.py` writes them anew.
+"""Write the pages of docs/ that follow from the code: one per benchmark, and the commands. `python docs/write_pages.py` writes them anew.
 
 What a benchmark page says comes from the registry, `presets.yaml` and `published/tables.yaml`; the words above it from
 `docs/benchmarks.yaml`. The page of the commands is the commands' own help. tests/docs compares both with the files.
@@ -38,7 +38,11 @@ def pages() -> dict[Path, str]:
 def benchmark_page(benchmark: Benchmark, told: dict[str, object]) -> str:
     """What is implemented, what a user needs, the presets, and the tables that can be made again."""
     specs = [spec for spec in METRICS if spec.benchmark == benchmark.name]
-    parts = [f"# {benchmark.title}", str(told["asks"]), "This page is made by `python docs/pages.py`; a test compares it with the code."]
+    parts = [
+        f"# {benchmark.title}",
+        str(told["asks"]),
+        "This page is made by `python docs/write_pages.py`; a test compares it with the code.",
+    ]
     parts += _implemented(benchmark, specs)
     parts += _needed(benchmark, specs, list(told["data"]))  # type: ignore[call-overload]
     parts += _presets(benchmark, specs)
@@ -65,14 +69,16 @@ def _implemented(benchmark: Benchmark, specs: list[MetricSpec]) -> Iterator[str]
 def _needed(benchmark: Benchmark, specs: list[MetricSpec], data: list[str]) -> Iterator[str]:
     layout = LAYOUTS.get(benchmark.name)
     yield "## What you need"
-    yield f"A dataset in the benchmark's own layout. It is recognised by: {layout.looks_like}. Copy a template, name your folder in it:"
+    yield f"A dataset in the benchmark's own layout. It is recognised by: {layout.looks_like}."
+    yield "Copy a template and name your folder in it:"
     copies = [f"cp params/{name}.yaml params/mine.yaml   # then edit `root` in it" for name in data[:1]]
     yield "\n".join(["```sh", *copies, "make report RUN=mine", "```"])
     yield from [f"The other templates: {', '.join(f'`params/{name}.yaml`' for name in data[1:])}."] if data[1:] else []
     first = f"outputs/demo/datasets/{data[0]}"
     yield f"`make curation` renders a small dataset of this layout into `{first}`. With it you can try the commands:"
     shown = next(spec for spec in specs if not spec.judge_tasks)
-    yield f"```sh\nlookback validate {first}\nlookback eval {first} --metrics {shown.name} --limit 2 --output outputs/{data[0]}_try\n```"
+    scored = f"lookback eval {first} --metrics {shown.name} --limit 2 --output outputs/{data[0]}_try"
+    yield "\n".join(["```sh", f"lookback validate {first}", scored, "```"])
     yield "Each metric needs the video, and:"
     rows = []
     for spec in specs:
@@ -80,16 +86,20 @@ def _needed(benchmark: Benchmark, specs: list[MetricSpec], data: list[str]) -> I
         roles = [f"`{role}`" for role in dict.fromkeys((*spec.roles, *spec.tools))]
         rows.append((f"`{spec.name}`", ", ".join(fields), ", ".join(roles), "yes" if spec.judge_tasks else ""))
     yield _table(("metric", "fields of the dataset", "roles (models or files)", "a judge"), rows)
-    yield "[artifacts.md](../artifacts.md) says what a role is and how files made elsewhere are given, [judges.md](../judges.md) who may judge."
+    yield (
+        "[artifacts.md](../artifacts.md) says what a role is and how files made elsewhere are given, "
+        "[judges.md](../judges.md) who may judge."
+    )
 
 
 def _presets(benchmark: Benchmark, specs: list[MetricSpec]) -> Iterator[str]:
     yield "## Presets"
     yield (
-        "`official` is the released program, `paper` the text of the paper, `corrected` ours where both are wrong. Settings that are the "
-        "same in all presets are left out here; `lookback list-metrics --presets` prints all of them."
+        "`official` is the released program, `paper` the text of the paper, `corrected` ours where both are wrong. "
+        "Settings that are the same in all presets are left out here; `lookback list-metrics --presets` prints all of them."
     )
     differing = preset_differences(spec.name for spec in specs)
+    differing = differing.loc[:, (differing != "").any()]  # a variant that this benchmark does not have
     if len(differing):
         yield _table(tuple(differing.columns), [(f"`{row[0]}`", *row[1:]) for row in differing.itertuples(index=False, name=None)])
     else:
@@ -122,7 +132,7 @@ def commands_page() -> str:
     parts = [
         "# The commands",
         "`.venv/bin/lookback` in a clone, `lookback` where the package is installed. This page is what `--help` prints; "
-        "`python docs/pages.py` writes it anew. `make help` lists the `make` commands.",
+        "`python docs/write_pages.py` writes it anew. `make help` lists the `make` commands.",
     ]
     commands = get_command(app).commands  # type: ignore[attr-defined]
     for title, names in VERBS.items():

@@ -2,7 +2,7 @@
 
 1. The pages of docs/ are copied to outputs/docs/pages, with CONTRIBUTING.md, CHANGELOG.md and tests/README.md among them. A link to
    a file that is no page becomes its path in the repository.
-2. The notebooks become pages: the executed copies of a run where there are some (`--run demo`), else the notebooks without pictures.
+2. The notebooks become pages: the executed copies of a run (`--run demo`) where there are some, else without pictures.
 3. mkdocs, from an environment of its own, makes the site. A broken link or anchor stops it.
 4. The one script that the theme would load from another host, so that the search works from the disk, is replaced by our own.
 """
@@ -29,7 +29,7 @@ DOCS = ROOT / "docs"
 # pages from outside docs/, and the names they get
 GUESTS = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "tests/README.md": "tests.md"}
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
-# what the reference page shows, in order
+# the pages of the reference, and the modules on each
 REFERENCE = {
     "The ways in": ["lookback.api", "lookback.training"],
     "Metrics as functions": ["lookback.metrics.functional"],
@@ -56,7 +56,7 @@ def stage(folder: Path, run: str) -> None:
             shutil.copytree(source, folder / extra)
         elif source.is_file():
             shutil.copyfile(source, folder / extra)
-    write_text(folder / "reference.md", reference_page())
+    write_reference(folder / "reference")
     write_notebooks(folder / "notebooks", run)
 
 
@@ -80,12 +80,19 @@ def with_links(source: Path, name: str, pages: dict[str, Path]) -> str:
     return LINK.sub(lead, source.read_text(encoding="utf-8"))
 
 
-def reference_page() -> str:
-    """The Python reference: the docstrings of the modules that a user calls."""
-    parts = ["# Python reference", "Made from the docstrings. [python.md](python.md) shows the calls that most people need."]
+def write_reference(folder: Path) -> None:
+    """The Python reference, a page for each group: the docstrings of the modules that a user calls."""
+    lines = [
+        "# Python reference",
+        "",
+        "Made from the docstrings. [From Python](../python.md) shows the calls that most people need.",
+        "",
+    ]
     for title, modules in REFERENCE.items():
-        parts += [f"## {title}", *(f"::: {module}\n    options:\n      heading_level: 3" for module in modules)]
-    return "\n\n".join(parts) + "\n"
+        name = f"{title.lower().replace(' ', '_')}.md"
+        lines.append(f"- [{title}]({name}): {', '.join(f'`{module}`' for module in modules)}")
+        write_text(folder / name, "\n\n".join([f"# {title}", *(f"::: {module}" for module in modules)]) + "\n")
+    write_text(folder / "index.md", "\n".join(lines) + "\n")
 
 
 # notebooks
