@@ -1,4 +1,4 @@
-"""Write the pages of docs/ that follow from the code: one per benchmark, and the commands. `python docs/write_pages.py` writes them anew.
+"""Write the pages of docs/ that follow from the code: one per benchmark, and the commands (`python docs/write_pages.py`).
 
 What a benchmark page says comes from the registry, `presets.yaml` and `published/tables.yaml`; the words above it from
 `docs/benchmarks.yaml`. The page of the commands is the commands' own help. tests/docs compares both with the files.
