@@ -37,9 +37,9 @@ def without_comment(line: str) -> str:
     return re.sub(r"\s{2,}#.*$", "", line).strip()
 
 
-def run(command: str) -> float:
-    """The seconds that a command took. One that fails stops the script."""
-    started = time.monotonic()
+def run(command: str) -> tuple[float, float]:
+    """The seconds that a command took, on the clock and of the processors. One that fails stops the script."""
+    started, used = time.monotonic(), os.times()
     path = {"PATH": f"{ROOT / '.venv' / 'bin'}:{os.environ['PATH']}"}
     with subprocess.Popen(
         ["bash", "-c", command], cwd=ROOT, env={**os.environ, **path}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -56,7 +56,8 @@ def run(command: str) -> float:
         process.communicate()
     if process.returncode and not command.startswith(SERVES):
         sys.exit(f"{command}\nended with {process.returncode}:\n{''.join(said[-15:])}")
-    return seconds
+    now = os.times()
+    return seconds, now.children_user + now.children_system - used.children_user - used.children_system
 
 
 def main() -> int:
@@ -64,9 +65,9 @@ def main() -> int:
     for command in commands((ROOT / "README.md").read_text(encoding="utf-8")):
         if command.startswith(NOT_TIMED) or (command.startswith(LONG) and (ROOT / "outputs/demo/report.html").is_file()):
             continue
-        seconds = run(command)
-        print(f"{seconds:7.1f} s  {command}", flush=True)
-        rows.append({"command": command, "seconds": round(seconds, 1)})
+        seconds, processors = run(command)
+        print(f"{seconds:7.1f} s ({processors:5.1f} s)  {command}", flush=True)
+        rows.append({"command": command, "seconds": round(seconds, 1), "processor_seconds": round(processors, 1)})
     load, cores = round(os.getloadavg()[0], 1), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     facts = {"rows": rows, "machine": one_line(), "git": git_revision(), "load": load, "cores": cores}
     write_json(ROOT / "outputs" / "commands.json", facts)

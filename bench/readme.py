@@ -194,8 +194,10 @@ def _report_sentence(found: Values) -> str:
 
 def _commands(found: Values) -> str:
     """What each command of the README took."""
-    lines = ["| command | took |", "|---|---|"]
-    lines += [f"| `{row['command'].replace('|', chr(92) + '|')}` | {_seconds(row['seconds'])} |" for row in found["rows"]]
+    lines = ["| command | took | of the processors |", "|---|---|---|"]
+    for row in found["rows"]:
+        took = f"{_seconds(row['seconds'])} | {_seconds(row['processor_seconds'])}"
+        lines.append(f"| `{row['command'].replace('|', chr(92) + '|')}` | {took} |")
     return f"{_where(found)}, load {found['load']:g} on {found['cores']} cores:\n\n" + "\n".join(lines) + "\n"
 
 

@@ -91,8 +91,11 @@ def test_the_demos_timings_are_recorded_and_told(tmp_path):
 def test_the_readmes_commands_are_read_without_comments_and_told_with_their_seconds(tmp_path):
     text = "```sh\nmake x   # why\nlookback y --z 'a # b'\n```\n```bash\nnot run\n```"
     assert commands.commands(text) == ["make x", "lookback y --z 'a # b'"]
-    rows = [{"command": "lookback y", "seconds": 4.25}, {"command": "lookback z", "seconds": 150.0}]
+    rows = [{"command": "lookback y", "seconds": 4.25, "processor_seconds": 2.0}]
+    rows += [{"command": "lookback z", "seconds": 150.0, "processor_seconds": 40.0}]
     measured = {"rows": rows, "machine": "an abacus", "git": "abc", "load": 1.5, "cores": 2}
     (tmp_path / "commands.json").write_text(json.dumps(measured))
     told = readme.SENTENCES["commands"](dict(readme.collected(tmp_path))["commands"])
-    assert "| `lookback y` | 4.2 s |" in told and "| `lookback z` | 2 min |" in told and "load 1.5 on 2 cores" in told
+    assert (
+        "| `lookback y` | 4.2 s | 2.0 s |" in told and "| `lookback z` | 2 min | 40 s |" in told and "load 1.5 on 2 cores" in told
+    )
