@@ -59,9 +59,9 @@ readme: $(READY) ## Record what bench, report and test measured, and fill the fi
 
 # mkdocs has an environment of its own, so that the one of the project stays as it is
 DOCS_VENV := .venv-docs
-$(DOCS_VENV)/.ready: docs/requirements.lock
+$(DOCS_VENV)/.ready: docs/requirements.lock | $(READY)
 	@test -x $(DOCS_VENV)/bin/python || $(PYTHON) -m venv $(DOCS_VENV)
-	@$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r docs/requirements.lock
+	@VIRTUAL_ENV=$(CURDIR)/$(DOCS_VENV) $(BIN)uv pip install --quiet -r docs/requirements.lock
 	@touch $@
 
 docs: $(READY) $(DOCS_VENV)/.ready ## Build the documentation as a site that opens from the disk: outputs/docs/site

@@ -96,6 +96,5 @@ def test_the_readmes_commands_are_read_without_comments_and_told_with_their_seco
     measured = {"rows": rows, "machine": "an abacus", "git": "abc", "load": 1.5, "cores": 2}
     (tmp_path / "commands.json").write_text(json.dumps(measured))
     told = readme.SENTENCES["commands"](dict(readme.collected(tmp_path))["commands"])
-    assert (
-        "| `lookback y` | 4.2 s | 2.0 s |" in told and "| `lookback z` | 2 min | 40 s |" in told and "load 1.5 on 2 cores" in told
-    )
+    assert "| `lookback y` | 4.2 s | 2.0 s |" in told and "| `lookback z` | 2 min | 40 s |" in told
+    assert "load 1.5 on 2 cores" in told
