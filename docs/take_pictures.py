@@ -80,7 +80,7 @@ def inspector_picture(page: Page, run: str, paths: RunPaths) -> None:
     with served(run) as link:
         page.goto(f"{link}&clip={quote(clip, safe='')}&frame={surest['frame_start']}", timeout=180_000)
         page.wait_for_selector("canvas, video", timeout=180_000)
-        page.evaluate("document.querySelector('.lookback-inspector').scrollIntoView()")
+        page.evaluate("document.querySelector('.lookback-inspector')?.scrollIntoView()")
         page.wait_for_timeout(8000)  # frames and curves arrive
         save(page.screenshot(), "inspector")
 
