@@ -12,7 +12,7 @@ TAKES := $(or $(TAKES_$(shell uname -m)),minutes on a first run)
 # report, the stages, compare, lab, inspect, annotate, samples and clean: the same commands as in a study
 include lib/lookback/project/Makefile
 
-.PHONY: setup torch-build test test-fast lint bench readme validity
+.PHONY: setup torch-build test test-fast lint bench readme validity docs pictures
 
 setup: $(if $(TORCH),torch-build) $(READY) ## Create .venv from requirements.lock and fetch the embedded weights (TORCH=cpu: torch without CUDA)
 
@@ -54,8 +54,22 @@ lint: $(READY) ## Check style and types
 bench: $(READY) ## Measure speed: a table of ratios
 	@$(BIN)python bench/run.py
 
-readme: $(READY) ## Record what bench, report and test measured, and fill the figures of README.md
+readme: $(READY) ## Record what bench, report and test measured, and fill the figures of README.md and docs
 	@$(BIN)python bench/readme.py
+
+# mkdocs has an environment of its own, so that the one of the project stays as it is
+DOCS_VENV := .venv-docs
+$(DOCS_VENV)/.ready: docs/requirements.lock | $(READY)
+	@test -x $(DOCS_VENV)/bin/python || $(PYTHON) -m venv $(DOCS_VENV)
+	@VIRTUAL_ENV=$(CURDIR)/$(DOCS_VENV) $(BIN)uv pip install --quiet -r docs/requirements.lock
+	@touch $@
+
+docs: $(READY) $(DOCS_VENV)/.ready ## Build the documentation as a site that opens from the disk: outputs/docs/site
+	@$(BIN)python docs/write_pages.py
+	@$(BIN)python docs/build_site.py --run "$(RUN)"
+
+pictures: $(READY) ## Take the pictures of README.md and docs from the finished demo run, with Debian's Chromium
+	@$(BIN)python docs/take_pictures.py --run "$(RUN)"
 
 validity: $(READY) ## Compare the verdicts with labelled real clips (../shared/clips, where present) and the demo
 	@$(BIN)lookback validity

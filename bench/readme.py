@@ -1,13 +1,15 @@
-"""README's figures come from files: `make readme` records what the measuring commands left in outputs/, and fills README.md.
+"""Measured figures come from files: `make readme` records what the measuring commands left in outputs/, and fills the pages.
 
-`docs/measured/<name>.json` holds the values with machine, date, commit and command. A block of README.md between
-`<!-- measured:name -->` and `<!-- /measured -->` is what `SENTENCES[name]` makes of that file; nobody edits it by hand.
+`docs/measured/<name>.json` holds the values with machine, date, commit and command. A block of README.md or of a page in docs/
+between `<!-- measured:name -->` and `<!-- /measured -->` is what `SENTENCES[name]` makes of that file; nobody edits it by hand.
 
 - race, bench: outputs/race.json and outputs/ratios.json of `make bench`
 - forensics, heldout: outputs/<run>/tables/forensics/*.csv and provenance.json of `make report` and of bench/heldout.py
 - validity: outputs/validity/summary.json of `make validity`
 - setup: the size of this checkout's .venv, one entry per architecture
 - tests: outputs/tests.xml of `make test`
+- commands: outputs/commands.json of bench/commands.py
+- report: the seconds of every stage of outputs/demo; kept in the package, where `make report` reads them for its estimate
 """
 
 from __future__ import annotations
@@ -28,10 +30,18 @@ from lookback.errors import ContractError
 from lookback.files import write_json, write_text
 from lookback.machine import one_line
 from lookback.paths import project_root
+from lookback.pipeline.dag import STAGES
+from lookback.pipeline.remaining import RECORDED, duration, schedule_length
 from lookback.provenance import git_revision
+from pyarrow import parquet
 
 Values = dict[str, Any]
 BLOCK = re.compile(r"(<!-- measured:(\w+) -->\n)(.*?)(<!-- /measured -->)", re.DOTALL)
+FILES = (
+    ("bench", "ratios", "`make bench`"),
+    ("race", "race", "`python bench/race.py`"),
+    ("commands", "commands", "`python bench/commands.py`"),
+)
 FORENSICS = {"forensics": ("demo", "`make report`"), "heldout": ("heldout", "`python bench/heldout.py`")}
 
 
@@ -39,9 +49,21 @@ def folder() -> Path:
     return project_root() / "docs" / "measured"
 
 
+def place(name: str) -> Path:
+    """Where a record is kept. The demo's timings lie in the package, since a run reads them."""
+    return RECORDED if name == "report" else folder() / f"{name}.json"
+
+
 def records() -> dict[str, Values]:
     """Every recorded file by its name."""
-    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder().glob("*.json"))}
+    names = sorted({*(path.stem for path in folder().glob("*.json")), "report"})
+    return {name: json.loads(place(name).read_text(encoding="utf-8")) for name in names}
+
+
+def pages() -> list[Path]:
+    """The pages that hold measured figures."""
+    every = [project_root() / "README.md", *sorted((project_root() / "docs").rglob("*.md"))]
+    return [page for page in every if BLOCK.search(page.read_text(encoding="utf-8"))]
 
 
 # what was measured -> docs/measured
@@ -49,7 +71,7 @@ def records() -> dict[str, Values]:
 
 def collected(outputs: Path) -> Iterator[tuple[str, Values]]:
     """Name and record of everything that lies in outputs/ now."""
-    for name, file, command in (("bench", "ratios", "`make bench`"), ("race", "race", "`python bench/race.py`")):
+    for name, file, command in FILES:
         if (measured := outputs / f"{file}.json").is_file():
             read = json.loads(measured.read_text(encoding="utf-8"))
             yield name, {**read, **_origin(measured, command, read)}
@@ -57,10 +79,21 @@ def collected(outputs: Path) -> Iterator[tuple[str, Values]]:
         if (scores := outputs / run / "tables" / "forensics" / "scores.csv").is_file():
             provenance = json.loads((outputs / run / "provenance.json").read_text(encoding="utf-8"))
             yield name, {**_origin(scores, command, provenance), **_forensics(scores)}
+    if len(timed := _stage_seconds(outputs / "demo")) == len(STAGES):
+        clips = parquet.read_table(outputs / "demo" / "tables" / "clips.parquet", columns=["n_frames"])["n_frames"].to_pylist()
+        said = json.loads((provenance := outputs / "demo" / "provenance.json").read_text(encoding="utf-8"))
+        counted = {"stages": timed, "clips": len(clips), "frames": sum(clips)}
+        yield "report", {**_origin(provenance, "`make report`", said), **counted}
     if (compared := outputs / "validity" / "summary.json").is_file():
         yield "validity", {**_origin(compared, "`make validity`", {}), **json.loads(compared.read_text(encoding="utf-8"))}
     if (suite := outputs / "tests.xml").is_file():
         yield "tests", {**_origin(suite, "`make test`", {}), **_tests(suite)}
+
+
+def _stage_seconds(run: Path) -> dict[str, float]:
+    """What every finished stage of a run took."""
+    files = {stage.name: run / "stages" / f"{stage.name}.json" for stage in STAGES}
+    return {name: json.loads(file.read_text())["seconds"] for name, file in files.items() if file.is_file()}
 
 
 def _origin(file: Path, command: str, said: Values) -> Values:
@@ -94,7 +127,7 @@ def setup_record(known: Values) -> Values:
     return {"command": "`make setup`", "venv": {**known.get("venv", {}), platform.machine(): entry}}
 
 
-# docs/measured -> README.md
+# docs/measured -> README.md and docs/*.md
 
 
 def _bench(found: Values) -> str:
@@ -150,6 +183,28 @@ def _test_sentence(found: Values) -> str:
     return f"`make test`: {found['tests']:,} tests, {bad} failed, {found['skipped']} skipped, in {minutes}. {_where(found)}.\n"
 
 
+def _report_sentence(found: Values) -> str:
+    """How long the demo takes, stage by stage."""
+    took = found["stages"]
+    whole = duration(schedule_length(STAGES, took, set()))
+    parts = ", ".join(f"{name} {duration(seconds)}" for name, seconds in took.items())
+    clips = f"the demo's {found['clips']} clips"
+    return f"`make report` takes about {whole} for {clips} ({parts}; two stages at a time).\n{_where(found)}.\n"
+
+
+def _commands(found: Values) -> str:
+    """What each command of the README took."""
+    lines = ["| command | took | of the processors |", "|---|---|---|"]
+    for row in found["rows"]:
+        took = f"{_seconds(row['seconds'])} | {_seconds(row['processor_seconds'])}"
+        lines.append(f"| `{row['command'].replace('|', chr(92) + '|')}` | {took} |")
+    return f"{_where(found)}, load {found['load']:g} on {found['cores']} cores:\n\n" + "\n".join(lines) + "\n"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s" if seconds < 100 else duration(seconds)
+
+
 def _where(found: Values) -> str:
     commit = f", commit {found['commit'][:7]}" if found["commit"] else ""
     return f"Measured by {found['command']} on {found['machine']}, {found['date']}{commit}"
@@ -163,16 +218,18 @@ SENTENCES: dict[str, Callable[[Values], str]] = {
     "validity": _validity_sentence,
     "setup": _setup_sentence,
     "tests": _test_sentence,
+    "report": _report_sentence,
+    "commands": _commands,
 }
 
 
 def filled(text: str, found: dict[str, Values]) -> str:
-    """README's text with every marked block written anew; a block without a record is empty."""
+    """A page's text with every marked block written anew; a block without a record is empty."""
 
     def fill(match: re.Match[str]) -> str:
         name = match[2]
         if name not in SENTENCES:
-            raise ContractError(f"README.md marks a block 'measured:{name}'; known: {', '.join(SENTENCES)}")
+            raise ContractError(f"a page marks a block 'measured:{name}'; known: {', '.join(SENTENCES)}")
         return match[1] + (SENTENCES[name](found[name]) if name in found else "") + match[4]
 
     return BLOCK.sub(fill, text)
@@ -180,14 +237,14 @@ def filled(text: str, found: dict[str, Values]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fill-only", action="store_true", help="record nothing, only write README.md from docs/measured")
+    parser.add_argument("--fill-only", action="store_true", help="record nothing, only write the pages from docs/measured")
     if not parser.parse_args().fill_only:
         for name, record in collected(project_root() / "outputs"):
-            write_json(folder() / f"{name}.json", record)
-            print(f"docs/measured/{name}.json: {record['machine']}, {record['date']}")
+            write_json(place(name), record)
+            print(f"{place(name).relative_to(project_root())}: {record['machine']}, {record['date']}")
         write_json(folder() / "setup.json", setup_record(records().get("setup", {})))
-    readme = project_root() / "README.md"
-    write_text(readme, filled(readme.read_text(encoding="utf-8"), records()))
+    for page in pages():
+        write_text(page, filled(page.read_text(encoding="utf-8"), records()))
     return 0
 
 

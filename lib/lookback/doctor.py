@@ -5,17 +5,19 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 import pandas as pd
 
 from lookback.errors import LookbackError
 from lookback.extras import remedy
+from lookback.paths import find_project
 from lookback.registry import BACKENDS, JUDGES, Availability, backends_of
 from lookback.weights import cache_folder, read_lock
 
 COLUMNS = ["role", "backend", "embedded", "usable", "why", "remedy", "title", "weights"]
+WIDTH = 100  # of the short page
 ENVIRONMENT, JUDGE = "environment", "judge"
 PACKAGES = {  # the name of the package -> its module
     "torch": "torch",
@@ -42,6 +44,78 @@ def report() -> pd.DataFrame:
     for judge in JUDGES:
         rows.append(_row(JUDGE, judge.name, not judge.looks, _ask(judge.available), judge.title, ""))
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def every_line(frame: pd.DataFrame) -> Iterator[str]:
+    """All rows of the report, by role, each with why it is not usable and the remedy."""
+    for role, rows in frame.groupby("role", sort=False):
+        yield str(role)
+        for row in rows.to_dict("records"):
+            state = "usable" if row["usable"] else "not usable"
+            kind = "embedded" if row["embedded"] else "paper's model"
+            yield f"  {row['backend']:22} {state:11} ({kind}) {row['why']}".rstrip()
+            if not row["usable"] and row["remedy"]:
+                yield f"  {'':22} -> {row['remedy']}"
+
+
+def summary_lines(frame: pd.DataFrame) -> Iterator[str]:
+    """The report on half a page: what works, what does not, and the next command to run."""
+    facts = frame[frame["role"] == ENVIRONMENT].set_index("backend")
+    backends = frame[~frame["role"].isin([ENVIRONMENT, JUDGE])]
+    judges = frame[frame["role"] == JUDGE]
+    here = facts["why"]
+    yield f"Machine: Python {here['python']}, {here['cpu cores']} cores, {here['device']}"
+    yield ""
+    yield "Works"
+    yield from _group("embedded models", _by_role(backends[backends["embedded"] & backends["usable"]]))
+    yield from _group("papers' models", _by_role(backends[~backends["embedded"] & backends["usable"]]))
+    yield from _group("judges", list(judges[judges["usable"]]["backend"]))
+    yield ""
+    yield "Does not work"
+    yield from _group("packages", list(facts[~facts["usable"]].index))
+    yield from _group("embedded models", _by_role(backends[backends["embedded"] & ~backends["usable"]]))
+    yield from _group("papers' models", _by_role(backends[~backends["embedded"] & ~backends["usable"]]))
+    yield from _group("judges", list(judges[~judges["usable"]]["backend"]))
+    yield ""
+    yield "Why, and what to do about it: lookback doctor --all"
+    yield f"Next: {next_command(frame)}"
+
+
+def _by_role(rows: pd.DataFrame) -> list[str]:
+    """The backends as `role: name, name`. Files made elsewhere are no model and always work."""
+    rows = rows[rows["backend"] != "files"]
+    return [f"{role} ({', '.join(names['backend'])})" for role, names in rows.groupby("role", sort=True)]
+
+
+def _group(title: str, names: list[str]) -> Iterator[str]:
+    """The names behind the title, as many to a line as fit; a name is never broken."""
+    if names:
+        line = f"  {title + ':':18}"
+        for name in names[:-1]:
+            line = yield from _next_word(line, f"{name}, ")
+        line = yield from _next_word(line, names[-1])
+        yield line
+
+
+def _next_word(line: str, word: str) -> Generator[str, None, str]:
+    if len(line) + len(word) > WIDTH:
+        yield line.rstrip()
+        line = " " * 20
+    return line + word
+
+
+def next_command(frame: pd.DataFrame) -> str:
+    """What to run now: set up what is missing, else make a report, else look at the one that is there."""
+    broken = frame[(frame["role"] != JUDGE) & frame["embedded"] & ~frame["usable"]]
+    if len(broken):
+        return str(broken.iloc[0]["remedy"]).removeprefix("Run: ")
+    project = find_project()
+    if project is None:
+        return "lookback init study && cd study && make report"
+    made = sorted((project / "outputs").glob("*/report.html"), key=lambda page: page.stat().st_mtime)
+    if not made:
+        return "make report (renders the demo and writes outputs/demo/report.html)"
+    return f"lookback inspect --run {made[-1].parent.name} (or open outputs/{made[-1].parent.name}/report.html)"
 
 
 def _facts() -> dict[str, str]:

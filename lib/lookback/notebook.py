@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -78,6 +78,12 @@ def show_words(text: str, footnote: str = "") -> None:
     display(HTML(f"<p style='max-width:80ch'>{escape(text)}</p>"))
     if footnote:
         display(_caption(footnote))
+
+
+def show_sentences(sentences: Iterable[str]) -> None:
+    """Sentences as a list."""
+    if rows := "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences):
+        display(HTML(f"<ul style='max-width:80ch'>{rows}</ul>"))
 
 
 def _caption(text: str) -> HTML:

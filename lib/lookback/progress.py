@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event, Thread
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tqdm import tqdm
 
@@ -92,11 +92,21 @@ def _report(what: str, done: int, total: int | None, unit: str, pace: float, not
 
 def read_progress(path: Path) -> str:
     """The last report in words. Empty when there is none, or when it is being written at this moment."""
-    try:
-        report = json.loads(path.read_text())
-    except (OSError, ValueError):
+    if not (report := _last_report(path)):
         return ""
     total = f"/{report['total']}" if report["total"] else ""
     left = f", {report['left_s']} s left" if report["left_s"] else ""
     note = f" ({report['note']})" if report["note"] else ""
     return one_line(f"{report['what']}: {report['done']}{total} {report['unit']}s{left}{note}")
+
+
+def seconds_left(path: Path) -> float:
+    """What the last report says is left of its own work; 0 when there is none."""
+    return float(_last_report(path).get("left_s", 0.0))
+
+
+def _last_report(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text()))
+    except (OSError, ValueError):
+        return {}

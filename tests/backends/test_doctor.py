@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from lookback import doctor
+from lookback.cli.app import app
 from lookback.registry import BACKENDS, Availability
+from typer.testing import CliRunner
 
 ROLES = {
     "faces",
@@ -62,3 +65,41 @@ def test_a_backend_that_fails_to_answer_does_not_silence_the_others():
 
     state = doctor._ask(broken)
     assert not state.usable and "RuntimeError: no idea" in state.why
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    return doctor.report()
+
+
+def test_the_short_page_names_what_works_what_does_not_and_ends_with_the_next_command(
+    frame: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("params", "notebooks"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("LOOKBACK_ROOT", str(tmp_path))
+    monkeypatch.setattr(doctor, "report", lambda: frame)
+    shown = CliRunner().invoke(app, ["doctor"]).output
+    works, broken = shown.split("Does not work")
+    assert "pose (classical)" in works and "geometric" in works and "da3" in broken and "openai" in broken
+    assert len(shown.splitlines()) <= 30 and max(map(len, shown.splitlines())) <= doctor.WIDTH
+    assert "not in the cache" not in shown and shown.rstrip().splitlines()[-1].startswith("Next: ")
+
+
+def test_the_next_command_follows_from_what_is_there(frame: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    healthy = frame[frame["usable"]]
+    monkeypatch.setattr(doctor, "find_project", lambda: None)
+    assert doctor.next_command(healthy).startswith("lookback init study")
+    monkeypatch.setattr(doctor, "find_project", lambda: tmp_path)
+    assert doctor.next_command(healthy).startswith("make report")
+    (tmp_path / "outputs" / "mine").mkdir(parents=True)
+    (tmp_path / "outputs" / "mine" / "report.html").touch()
+    assert doctor.next_command(healthy).startswith("lookback inspect --run mine")
+    broken = healthy[healthy["embedded"]].tail(1).assign(role="features", usable=False, remedy="Run: python -m lookback.weights")
+    assert doctor.next_command(pd.concat([healthy, broken])) == "python -m lookback.weights"
+
+
+def test_all_shows_every_backend_with_its_remedy(frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(doctor, "report", lambda: frame)
+    shown = CliRunner().invoke(app, ["doctor", "--all"]).output
+    assert all(spec.name in shown for spec in BACKENDS) and shown.count(" -> ") == (~frame["usable"]).sum()

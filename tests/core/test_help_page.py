@@ -39,3 +39,26 @@ def test_the_names_of_before_still_work():
     known = set(get_command(app).commands)
     names = "list-metrics doctor eval validate prepare watch prompts generate construct report compare export agreement inspect"
     assert {*names.split(), "annotate", "selfcheck", "parity", "conditions", "study", "table"} <= known
+
+
+def letters(text):
+    """Without spaces and marks for the layout: lines may break anywhere."""
+    return "".join(text.replace("\b", "").split())
+
+
+def every_command(command, path=()):
+    """A command and those below it, with the words that call them."""
+    yield path, command
+    for name, below in getattr(command, "commands", {}).items():
+        yield from every_command(below, (*path, name))
+
+
+def test_no_help_of_any_command_is_cut():
+    """Each page holds its whole text, that of every option, and the first sentence of every command below."""
+    for path, command in every_command(get_command(app)):
+        shown = CliRunner().invoke(app, [*path, "--help"], terminal_width=80).output
+        words = letters(shown)
+        texts = [command.help, *(getattr(each, "help", "") for each in command.params)]
+        texts += [below.get_short_help_str(limit=1000) for below in getattr(command, "commands", {}).values()]
+        missing = [text for text in texts if text and "{" not in text and letters(text) not in words]
+        assert not missing and "…" not in shown, (path, missing)

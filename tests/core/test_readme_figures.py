@@ -1,38 +1,43 @@
-"""README's figures: each marked block is what the recorded file gives, and the recorded files come from what commands left."""
+"""Measured figures: each marked block of a page is what its recorded file gives, and those come from what commands left."""
 
 import json
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from lookback.errors import ContractError
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+import commands
 import readme
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_marked_blocks_are_what_the_recorded_files_give():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert readme.filled(text, readme.records()) == text, "run make readme"
-    assert {match[2] for match in readme.BLOCK.finditer(text)} == set(readme.SENTENCES)
+    marked = set()
+    for page in readme.pages():
+        text = page.read_text(encoding="utf-8")
+        assert readme.filled(text, readme.records()) == text, f"{page.name}: run make readme"
+        marked |= {match[2] for match in readme.BLOCK.finditer(text)}
+    assert marked == set(readme.SENTENCES) and ROOT / "README.md" in readme.pages()
 
 
 def test_every_record_names_its_machine_date_and_command():
     records = readme.records()
-    assert {"bench", "forensics", "heldout", "setup"} <= set(records)
+    assert {"bench", "forensics", "heldout", "setup", "report"} <= set(records)
     for name, record in records.items():
         parts = record["venv"].values() if name == "setup" else [record]
         assert record["command"] and all(part["machine"] and part["date"] and part["commit"] for part in parts), name
 
 
 def test_a_changed_record_changes_the_block_and_an_unknown_block_is_refused():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "forensics.md").read_text(encoding="utf-8")
     records = readme.records()
     records["forensics"]["macro_f1"], records["forensics"]["flagged"] = 0.5, 2
     changed = readme.filled(text, records)
-    assert "macro-F1 of 0.50" in changed and "2 of 23 faithful clips flagged" in changed
+    assert "macro-F1 of 0.50" in changed and f"2 of {records['forensics']['faithful']} faithful clips flagged" in changed
     with pytest.raises(ContractError, match="measured:nonsense"):
         readme.filled("<!-- measured:nonsense -->\n<!-- /measured -->", records)
 
@@ -65,3 +70,31 @@ def test_the_race_is_told_with_both_clocks_the_decode_limit_and_the_load(tmp_pat
     told = readme.SENTENCES["race"](dict(readme.collected(tmp_path))["race"])
     assert "| psnr | 8 | 10.0 s (15.0 s) | 45.0 s (60.0 s) | 4.5 (4.0) | 5.0 s (6.0 s) | 2.0 (2.5) |" in told
     assert "on an abacus" in told and "load 0.2 to 1.5 on 2 cores" in told and "mind: left out" in told
+
+
+def test_the_demos_timings_are_recorded_and_told(tmp_path):
+    demo = tmp_path / "demo"
+    for name in ("stages", "tables"):
+        (demo / name).mkdir(parents=True)
+    for stage in readme.STAGES:
+        (demo / "stages" / f"{stage.name}.json").write_text(json.dumps({"seconds": 60.0}))
+    pd.DataFrame({"n_frames": [10, 20]}).to_parquet(demo / "tables" / "clips.parquet")
+    (demo / "provenance.json").write_text(json.dumps({"machine": "an abacus", "git": "abc"}))
+    found = dict(readme.collected(tmp_path))["report"]
+    assert (found["clips"], found["frames"], found["machine"]) == (2, 30, "an abacus")
+    # by hand: four stages in a row, two of three side by side, the third, the report
+    assert "takes about 7 min for the demo's 2 clips" in readme.SENTENCES["report"](found)
+    (demo / "stages" / "audit.json").unlink()
+    assert "report" not in dict(readme.collected(tmp_path))
+
+
+def test_the_readmes_commands_are_read_without_comments_and_told_with_their_seconds(tmp_path):
+    text = "```sh\nmake x   # why\nlookback y --z 'a # b'\n```\n```bash\nnot run\n```"
+    assert commands.commands(text) == ["make x", "lookback y --z 'a # b'"]
+    rows = [{"command": "lookback y", "seconds": 4.25, "processor_seconds": 2.0}]
+    rows += [{"command": "lookback z", "seconds": 150.0, "processor_seconds": 40.0}]
+    measured = {"rows": rows, "machine": "an abacus", "git": "abc", "load": 1.5, "cores": 2}
+    (tmp_path / "commands.json").write_text(json.dumps(measured))
+    told = readme.SENTENCES["commands"](dict(readme.collected(tmp_path))["commands"])
+    assert "| `lookback y` | 4.2 s | 2.0 s |" in told and "| `lookback z` | 2 min | 40 s |" in told
+    assert "load 1.5 on 2 cores" in told

@@ -49,19 +49,15 @@ def _preset_lines(spec: MetricSpec) -> Iterator[str]:
         yield f"    {variant}{' (default)' * (variant == spec.default_variant)}: {settings or 'no settings'}\n"
 
 
-def doctor(json_: Json = False) -> None:
-    """Show which backends and judges work here. For the others: why not, and what would make them work."""
-    from lookback.doctor import report
+def doctor(
+    json_: Json = False,
+    all_: Annotated[bool, typer.Option("--all", help="Show every backend and package, with why it fails and the remedy.")] = False,
+) -> None:
+    """Show what works here, what does not, and the next command to run. `--all` shows every backend with its remedy."""
+    from lookback.doctor import every_line, report, summary_lines
 
     frame = report()
     if json_:
         print(json.dumps(frame.to_dict("records"), indent=2, ensure_ascii=False))
         return
-    for role, rows in frame.groupby("role", sort=False):
-        print(role)
-        for row in rows.to_dict("records"):
-            state = "usable" if row["usable"] else "not usable"
-            kind = "embedded" if row["embedded"] else "paper's model"
-            print(f"  {row['backend']:22} {state:11} ({kind}) {row['why']}")
-            if not row["usable"] and row["remedy"]:
-                print(f"  {'':22} -> {row['remedy']}")
+    print(*(every_line(frame) if all_ else summary_lines(frame)), sep="\n")

@@ -24,14 +24,14 @@ from lookback.names import one_line
 from lookback.params import RunParams
 from lookback.params.load import is_file_name
 from lookback.paths import portable, project_root
+from lookback.pipeline import remaining
 from lookback.pipeline.dag import STAGES, Stage, stages_of, upstream
 from lookback.pipeline.freshness import changed, fingerprint, record
 from lookback.pipeline.lock import run_lock
-from lookback.progress import PROGRESS_FILE, read_progress
+from lookback.progress import PROGRESS_FILE, read_progress, seconds_left
 from lookback.provenance import write_provenance
 from lookback.scratch import scratch_folder
 
-AT_ONCE = 2
 PATIENCE_S = 10.0  # seconds that the processes of a stopped stage get to end
 
 
@@ -96,14 +96,15 @@ class Pipeline:
     def _loop(self, wanted: list[Stage], scratch: Path) -> None:
         waiting = list(wanted)
         running: list[Running] = []
+        self.left = remaining.TimeLeft(self.params, wanted)
         columns = (
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.completed}/{task.total} stages"),
+            TextColumn("{task.completed}/{task.total} stages, {task.fields[left]}"),
         )
         with Progress(*columns, TimeElapsedColumn(), console=self.console) as bar:
-            task = bar.add_task("starting", total=len(wanted))
+            task = bar.add_task("starting", total=len(wanted), left="")
             try:
                 while waiting or running:
                     started = self._start_ready(waiting, running, scratch, bar)
@@ -111,9 +112,8 @@ class Pipeline:
                     for job in finished:
                         running.remove(job)
                         self._finish(job, bar)
-                    bar.update(
-                        task, completed=len(self.done & {stage.name for stage in wanted}), description=self._describe(running)
-                    )
+                    left = self._left(running)
+                    bar.update(task, completed=len(self.done & self.wanted), description=self._describe(running), left=left)
                     if not finished and not started and running:
                         time.sleep(0.1)
             finally:
@@ -123,14 +123,18 @@ class Pipeline:
     def _start_ready(self, waiting: list[Stage], running: list[Running], scratch: Path, bar: Progress) -> bool:
         for stage in list(waiting):
             needed = {other.name for other in upstream(stage)} & self.wanted
-            if len(running) >= AT_ONCE or not needed <= self.done:
+            if len(running) >= remaining.AT_ONCE or not needed <= self.done:
                 continue
             waiting.remove(stage)
             if why := changed(stage, self.params, self.hashes):
-                bar.console.print(f"{stage.notebook}: {one_line(why)}")
+                if not self.redone and not running:
+                    names = ", ".join(each.name for each in self.left.wanted)
+                    bar.console.print(f"stages: {names}; {self.left.first_words()}", soft_wrap=True)
+                bar.console.print(f"{stage.notebook}: {one_line(why)}; {self._left(running)}")
                 running.append(self._start(stage, scratch))
             else:
                 self.done.add(stage.name)
+                self.left.wanted = [each for each in self.left.wanted if each is not stage]
             return True
         return False
 
@@ -179,7 +183,13 @@ class Pipeline:
         record(job.stage, self.params, mark, self.hashes, seconds)
         self.done.add(job.stage.name)
         self.redone.append(job.stage.name)
+        self.left.finished(job.stage, seconds)
         bar.console.print(f"{job.stage.notebook}: done in {seconds:.0f} s")
+
+    def _left(self, running: list[Running]) -> str:
+        now = time.monotonic()
+        jobs = {job.stage.name: remaining.Running(now - job.started, seconds_left(job.progress)) for job in running}
+        return self.left.words(self.done, jobs)
 
     def _describe(self, running: list[Running]) -> str:
         return "; ".join(f"{job.stage.notebook} {read_progress(job.progress)}".strip() for job in running) or "checking"

@@ -1,0 +1,138 @@
+"""What one sees in the tables of a stage, in sentences: each number in them is counted from the table that it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from lookback.clips import KEYS
+from lookback.errors import Reason
+
+TASK = ["benchmark", "setting", "subset"]
+
+
+def curation(clips: pd.DataFrame, screen: pd.DataFrame, rejected: pd.DataFrame) -> Iterator[str]:
+    """Of the clips: how many there are, whether they test memory, and where there are too few scenes."""
+    models, benchmarks = clips["model_id"].nunique(), clips["benchmark"].nunique()
+    refused = f"{len(rejected)} problem{_s(len(rejected))} led to a rejection" if len(rejected) else "no clip was rejected"
+    yield f"{_n(clips, 'clip')} of {models} model{_s(models)} from {benchmarks} benchmark{_s(benchmarks)} can be used; {refused}."
+    known = screen[screen["departs"].notna()]
+    if len(known):
+        tests = int((known["departs"].astype(bool) & known["returns"].fillna(False).astype(bool)).sum())
+        yield (
+            f"The plan of the camera is known for {_n(known, 'clip')}. In {tests} of them it leaves the first view and comes back, "
+            f"so that memory is tested; in {len(known) - tests} it does not."
+        )
+    scenes = clips.groupby(TASK)["scene"].nunique()
+    single = int((scenes < 2).sum())
+    if single:
+        yield f"{single} of {len(scenes)} subsets have a single scene: their means get no interval over scenes."
+
+
+def extraction(artifacts: pd.DataFrame) -> Iterator[str]:
+    """Of the artifacts: how many were made, by what, and what is missing most."""
+    made = artifacts[artifacts["reason"] == ""]
+    yield f"{len(made)} of {_n(artifacts, 'artifact')} were made ({_share(made, artifacts)})."
+    for role, rows in made.groupby("role"):
+        if rows["backend"].nunique() > 1:
+            counts = rows["backend"].value_counts()
+            parts = ", ".join(f"{name} for {count} clip{_s(count)}" for name, count in counts.items())
+            yield f"The role {role} comes from more than one source: {parts}. Scores from two sources are not the same measure."
+    yield from _reasons(artifacts, "artifact")
+
+
+def scoring(items: pd.DataFrame) -> Iterator[str]:
+    """Of the scores: how many have a value, why others have none, and which metric tells the models apart best."""
+    valued = items[items["reason"] == ""]
+    yield f"{len(valued)} of {_n(items, 'score')} have a value ({_share(valued, items)})."
+    yield from _reasons(items, "score")
+    empty = sorted(set(items["metric"]) - set(valued["metric"]))
+    if empty:
+        yield f"{len(empty)} metric{_s(len(empty))} gave no value at all: {', '.join(empty)}."
+    for benchmark, rows in valued.groupby("benchmark"):
+        explained = {key: _explained(each) for key, each in rows.groupby(["metric", "phase"])}
+        best = max(((share, key) for key, share in explained.items() if share is not None), default=None)
+        if best is not None:
+            name = " ".join(part for part in best[1] if part)
+            share = f"the model explains {best[0]:.0%} of the variance between clips"
+            yield f"In {benchmark}, {name} tells the models apart best: {share}."
+
+
+def judging(judgements: pd.DataFrame, gated: pd.DataFrame, right: pd.DataFrame) -> Iterator[str]:
+    """Of the answers: who gave them, what the gate removed, and how often a judge was right where the truth is known."""
+    simulated = int(judgements["simulated"].sum())
+    yield f"{_n(judgements, 'answer')} were given, {simulated} of them by a simulated judge."
+    removed = gated[gated["reason"] == Reason.NOT_TRIGGERED]
+    if len(removed):
+        yield f"The gate removed {_n(removed, 'score')} of {_clips(removed)}: the memory challenge did not happen there."
+    for row in right[right["decision"] == "both"].to_dict("records"):
+        counted = f"{row['right']} of {row['clips']} decisions whose answer is known ({row['share']:.0%})"
+        yield f"The judge {row['judge']} is right in {counted}."
+
+
+def forensics(failures: pd.DataFrame, clips: pd.DataFrame, abstentions: pd.DataFrame) -> Iterator[str]:
+    """Of the findings: how many clips have one, the most common and the surest, and what was not decided."""
+    hit = failures[KEYS].drop_duplicates()
+    yield f"{_n(failures, 'failure')} were found in {len(hit)} of {_n(clips, 'clip')}."
+    if len(failures):
+        most = failures["label"].value_counts()
+        yield f"The most common is {_words(most.index[0])}, in {most.iloc[0]} clip{_s(most.iloc[0])}."
+        surest = failures.loc[failures["confidence"].astype(float).idxmax()]
+        yield (
+            f"The surest is {_words(surest['label'])} in {surest['clip_id']} of {surest['model_id']}, "
+            f"frames {surest['frame_start']} to {surest['frame_end']} "
+            f"(probability {surest['confidence']:.2f}): {surest['evidence']}."
+        )
+    yield from _reasons(abstentions, "decision")
+
+
+def audit(failures: pd.DataFrame) -> Iterator[str]:
+    """Of the injected failures: how many are noticed by a metric that is meant for them, and which are not."""
+    if failures.empty:
+        return
+    for verdict, rows in failures.groupby("verdict", sort=False):
+        yield f"{len(rows)} of {len(failures)} injected failures: {verdict} ({', '.join(map(_words, rows['failure']))})."
+    smallest = failures["n"][failures["n"] > 0].min()
+    if pd.notna(smallest):
+        yield f"The smallest number of compared clips behind a verdict is {int(smallest)}: read verdicts on so few as examples."
+
+
+def _reasons(rows: pd.DataFrame, what: str) -> Iterator[str]:
+    """The most common reason why something is missing."""
+    counts = rows["reason"][rows["reason"] != ""].value_counts()
+    if len(counts):
+        total = int(counts.sum())
+        are = "is" if total == 1 else "are"
+        yield f"{total} {what}{_s(total)} {are} missing; the most common reason is {counts.index[0]} ({counts.iloc[0]})."
+
+
+def _explained(rows: pd.DataFrame) -> float | None:
+    """The share of the variance of a metric's scores that the model explains (eta squared); None with too few scores."""
+    values = rows["value"].astype(float)
+    sizes = rows.groupby("model_id").size()
+    total = ((values - values.mean()) ** 2).sum()
+    if len(sizes) < 2 or (sizes < 2).any() or not total > 0:
+        return None
+    means = values.groupby(rows["model_id"]).transform("mean")
+    return float(((means - values.mean()) ** 2).sum() / total)
+
+
+def _n(rows: pd.DataFrame, what: str) -> str:
+    return f"{len(rows):,} {what}{_s(len(rows))}"
+
+
+def _clips(rows: pd.DataFrame) -> str:
+    return _n(rows[KEYS].drop_duplicates(), "clip")
+
+
+def _s(number: int) -> str:
+    return "" if number == 1 else "s"
+
+
+def _share(part: pd.DataFrame, whole: pd.DataFrame) -> str:
+    return f"{len(part) / len(whole):.0%}" if len(whole) else "nothing was asked for"
+
+
+def _words(name: str) -> str:
+    return str(name).replace("_", " ")
