@@ -56,13 +56,15 @@ class CameraActivity:
     return_row: int | None  # the row of that frame in the path
     trusted: bool  # the path explains what the picture shows
     why: str  # one sentence: why the path is not trusted, else what was seen
+    lens_known: bool = True  # False where the field of view is assumed, so that angles are rough
 
     def describe(self) -> str:
         """One sentence for people."""
         if self.moves == "none":
             return "The camera does not move."
         how = "moves slightly" if self.moves == "slight" else "moves"
-        turn = f" and turns {self.turn_degrees:.0f} deg" if self.trusted and self.turn_degrees >= 5 else ""
+        about = "" if self.lens_known else "about "
+        turn = f" and turns {about}{self.turn_degrees:.0f} deg" if self.trusted and self.turn_degrees >= 5 else ""
         back = f" and comes back at frame {self.return_frame}" if self.return_frame is not None else ""
         return f"The camera {how}{turn}{back}."
 
