@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -21,10 +19,10 @@ from lookback.backends.base import BackendOptions
 from lookback.clips import Anchor, Clip
 from lookback.media import open_video
 from lookback.registry import BACKENDS
+from recording import record
 
 ROOT = Path(__file__).parents[1]
 ANCHORS = ROOT / "lib" / "lookback" / "validity" / "anchors.csv"
-RECORD = ROOT / "docs" / "measured" / "backends.json"
 BATCH, LOADING = 16, 2  # frames
 
 
@@ -84,9 +82,8 @@ def main() -> None:
     for name, value in means.items():
         print(f"{name:45} {value:6.2f} CPU s a clip (n={len(spent[name])})")
     if given.record:
-        known = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {}
-        known[given.record] = {"clips": [path.stem for path in given.clips], "cores": os.cpu_count(), "seconds": means}
-        RECORD.write_text(json.dumps(known, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        values = {given.record: {"clips": [path.stem for path in given.clips], "seconds": means}}
+        record("backends", "python bench/backends_real.py", values)
 
 
 if __name__ == "__main__":

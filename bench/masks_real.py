@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -30,9 +29,9 @@ from lookback.demo.spec import FAITHFUL, ClipSpec
 from lookback.errors import NotScorable
 from lookback.media import VideoInfo, open_video
 from lookback.registry import BACKENDS
+from recording import record
 
 TRUTH = Path(lookback.__file__).parent / "validity"
-RECORD = Path(__file__).parents[1] / "docs" / "measured" / "masks.json"
 AWAY_AND_BACK = "static@10,yaw:right:60@16,static@10,yaw:left:60@16,static@12"
 DEMO = [  # scene, camera, event, failure
     ("playroom", "static@32", "none", FAITHFUL),
@@ -196,7 +195,7 @@ def main() -> None:
     parser.add_argument("--backends", nargs="+", default=["classical", "mobile-sam"])
     parser.add_argument("--only", nargs="*", default=[], help="only clips whose name holds one of these words")
     parser.add_argument("--demo", action="store_true", help="the demo world, too")
-    parser.add_argument("--record", action="store_true", help=f"write {RECORD.name}; takes the demo, too")
+    parser.add_argument("--record", action="store_true", help="keep the figures; takes the demo, too")
     arguments = parser.parse_args()
     if not arguments.folder.is_dir():
         raise SystemExit(f"{arguments.folder}: there is no such folder; name the folder of the real clips")
@@ -210,7 +209,7 @@ def main() -> None:
             print(domain, tally.line(backend))
     if arguments.record:
         found = {domain: {name: tally.figures() for name, tally in backends.items()} for domain, backends in tallies.items()}
-        RECORD.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        record("masks", "python bench/masks_real.py --record", found)
 
 
 if __name__ == "__main__":
