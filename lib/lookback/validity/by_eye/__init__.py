@@ -14,7 +14,8 @@ WRONG = "wrong.csv"  # clip, label, why
 def seen(name: str) -> list[dict[str, str]]:
     """The rows of one of these files."""
     with resources.files(__name__).joinpath(name).open(encoding="utf-8") as handle:
-        return [dict(row) for row in pd.read_csv(handle, dtype=str, keep_default_na=False).to_dict("records")]
+        rows = pd.read_csv(handle, dtype=str, keep_default_na=False).to_dict("records")
+    return [{str(key): str(value) for key, value in row.items()} for row in rows]
 
 
 def rightly_silent() -> set[tuple[str, str]]:
