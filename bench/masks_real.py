@@ -1,9 +1,10 @@
 """Compare mask backends on real clips with boxes drawn by hand, and on the demo world with its true masks.
 
-    python bench/masks_real.py ../shared/clips [--backends classical mobile-sam] [--only WORD ...] [--demo]
+    python bench/masks_real.py ../shared/clips [--backends classical mobile-sam] [--only WORD ...] [--demo] [--record]
 
-For each backend: the overlap of the mask's box with the drawn box (frames where both exist, and with a missing mask as 0), how
-often "in view" is right, wrong or not known, and CPU seconds per clip.
+For each backend: the overlap of the mask's box with the drawn box (a missing mask counts as 0; on the demo: of the mask with the
+true one), how often "in view" is right, wrong or not known, whether "it came back" is right for subjects that left, CPU seconds.
+`--record` writes docs/measured/masks.json, from which docs/validity.md has its table.
 """
 
 from __future__ import annotations
@@ -14,28 +15,35 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import lookback
 import numpy as np
 from lookback.artifacts import Masks
+from lookback.artifacts.masks import OUT, RETURNED
 from lookback.backends.base import BackendOptions
 from lookback.camera.intent import parse
 from lookback.clips import Anchor, Clip
 from lookback.demo.clip import render_clip
-from lookback.demo.spec import ClipSpec
+from lookback.demo.spec import FAITHFUL, ClipSpec
 from lookback.errors import NotScorable
 from lookback.media import VideoInfo, open_video
 from lookback.registry import BACKENDS
+from recording import record
 
 TRUTH = Path(lookback.__file__).parent / "validity"
+AWAY_AND_BACK = "static@10,yaw:right:60@16,static@10,yaw:left:60@16,static@12"
 DEMO = [  # scene, camera, event, failure
-    ("playroom", "static@32", "none", "none"),
-    ("bookshelf", "pan_left_right@64", "none", "none"),
-    ("playroom", "pan_left_right@64", "none", "none"),
-    ("playroom", "pan_left_right@64", "none", "object_vanishes"),
-    ("playroom", "pan_left_right@64", "none", "identity_drift"),
+    ("playroom", "static@32", "none", FAITHFUL),
+    ("garage", AWAY_AND_BACK, "none", FAITHFUL),
+    ("kitchen", AWAY_AND_BACK, "state", FAITHFUL),
+    ("playroom", AWAY_AND_BACK, "none", FAITHFUL),
+    ("playroom", AWAY_AND_BACK, "none", "object_vanishes"),
+    ("garage", AWAY_AND_BACK, "none", "object_vanishes"),
+    ("playroom", AWAY_AND_BACK, "none", "identity_drift"),
+    ("office", AWAY_AND_BACK, "none", "style_shift"),
 ]
-VISIBLE = 0.5  # share of the subject from which the demo's truth counts as in view
+VISIBLE, GONE = 0.5, 0.02  # share of the subject from which the demo's truth counts as in view, and below which as gone
 
 
 @dataclass
@@ -47,6 +55,7 @@ class Tally:
     wrong: int = 0
     unknown: int = 0
     false_view: int = 0  # said in view, but the subject was not there
+    returns: list[tuple[bool, bool]] = field(default_factory=list)  # of subjects that left: came back, said so
     seconds: list[float] = field(default_factory=list)
 
     def count(self, here: bool, found: bool, known: bool) -> None:
@@ -57,13 +66,30 @@ class Tally:
         else:
             self.wrong, self.false_view = self.wrong + 1, self.false_view + (found and not here)
 
+    def figures(self) -> dict[str, Any]:
+        return {
+            "clips": len(self.seconds),
+            "overlap": round(float(np.mean(self.overlaps)), 3),
+            "overlap_frames": len(self.overlaps),
+            "in_view_right": self.right,
+            "in_view_wrong": self.wrong,
+            "falsely_in_view": self.false_view,
+            "not_known": self.unknown,
+            "returned_right": sum(truth == said for truth, said in self.returns),
+            "falsely_returned": sum(said and not truth for truth, said in self.returns),
+            "left": len(self.returns),
+            "cpu_s": round(float(np.mean(self.seconds)), 2),
+        }
+
     def line(self, name: str) -> str:
-        frames = self.right + self.wrong + self.unknown
-        return (
-            f"{name:12} overlap {np.mean(self.overlaps):.3f} (n={len(self.overlaps)})  in view right {self.right}/{frames}, "
-            f"wrong {self.wrong} (falsely in view {self.false_view}), not known {self.unknown}  "
-            f"{np.mean(self.seconds):.1f} CPU s a clip, longest {max(self.seconds):.1f}"
-        )
+        return f"{name:12} " + ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in self.figures().items())
+
+
+def came_back(masks: Masks | None) -> bool:
+    """Whether the masks say that the subject left and came back."""
+    if masks is None or not (masks.state == OUT).any():
+        return False
+    return bool((masks.state[np.flatnonzero(masks.state == OUT)[0] :] == RETURNED).any())
 
 
 def box_overlap(one: np.ndarray, other: np.ndarray) -> float:
@@ -100,6 +126,8 @@ def real(folder: Path, backend: str, only: list[str]) -> Tally:
     with (TRUTH / "anchors.csv").open(encoding="utf-8") as handle:
         anchors = {row["clip_id"]: row for row in csv.DictReader(handle)}
     videos = {path.stem: path for path in sorted(folder.rglob("*.mp4"))}
+    with (folder / "labels.csv").open(encoding="utf-8") as handle:
+        labels = {row["clip"]: row for row in csv.DictReader(handle)}
     tally = Tally()
     for name in sorted({row["clip"] for row in drawn}):
         if not anchors[name]["width"] or (only and not any(word in name for word in only)):
@@ -115,6 +143,8 @@ def real(folder: Path, backend: str, only: list[str]) -> Tally:
             )
             masks, spent = follow(backend, anchored(name, str(videos[name]), box), info, batches)
         tally.seconds.append(spent)
+        if labels[name]["subject_leaves_view"] == "yes" and labels[name]["subject_seen_again"] in ("yes", "no"):
+            tally.returns.append((labels[name]["subject_seen_again"] == "yes", came_back(masks)))
         said = []
         for row in (row for row in drawn if row["clip"] == name):
             frame, here = int(row["frame"]), bool(row["x0"])
@@ -136,7 +166,7 @@ def demo(backend: str) -> Tally:
     """The tally over clips of the demo world, with masks instead of boxes."""
     tally = Tally()
     for scene, camera, event, failure in DEMO:
-        made = render_clip(ClipSpec(scene, parse(camera), event, failure, 0.0 if failure == "none" else 1.0, 416, 240))
+        made = render_clip(ClipSpec(scene, parse(camera), event, failure, 0.0 if failure == FAITHFUL else 1.0, 416, 240))
         truth, count = made.parts == 1, len(made.frames)
         rows, columns = np.flatnonzero(truth[0].any(1)), np.flatnonzero(truth[0].any(0))
         box = np.array([columns[0], rows[0], columns[-1] + 1, rows[-1] + 1], np.float64)
@@ -144,6 +174,9 @@ def demo(backend: str) -> Tally:
         masks, spent = follow(backend, anchored(scene, "clip.mp4", box), info, iter([(np.arange(count), made.frames)]))
         tally.seconds.append(spent)
         shares = []
+        gone = np.flatnonzero(made.visibility < GONE)
+        if len(gone):
+            tally.returns.append((bool((made.visibility[gone[0] :] >= VISIBLE).any()), came_back(masks)))
         for row in range(count if masks is not None else 0):
             assert masks is not None
             here = bool(made.visibility[row] >= VISIBLE)
@@ -162,15 +195,21 @@ def main() -> None:
     parser.add_argument("--backends", nargs="+", default=["classical", "mobile-sam"])
     parser.add_argument("--only", nargs="*", default=[], help="only clips whose name holds one of these words")
     parser.add_argument("--demo", action="store_true", help="the demo world, too")
+    parser.add_argument("--record", action="store_true", help="keep the figures; takes the demo, too")
     arguments = parser.parse_args()
     if not arguments.folder.is_dir():
         raise SystemExit(f"{arguments.folder}: there is no such folder; name the folder of the real clips")
-    lines = []
+    tallies: dict[str, dict[str, Tally]] = {"real": {}, "demo": {}}
     for backend in arguments.backends:
-        lines.append("real " + real(arguments.folder, backend, arguments.only).line(backend))
-        if arguments.demo:
-            lines.append("demo " + demo(backend).line(backend))
-    print("\n".join(lines))
+        tallies["real"][backend] = real(arguments.folder, backend, arguments.only)
+        if arguments.demo or arguments.record:
+            tallies["demo"][backend] = demo(backend)
+    for domain, backends in tallies.items():
+        for backend, tally in backends.items():
+            print(domain, tally.line(backend))
+    if arguments.record:
+        found = {domain: {name: tally.figures() for name, tally in backends.items()} for domain, backends in tallies.items()}
+        record("masks", "python bench/masks_real.py --record", found)
 
 
 if __name__ == "__main__":

@@ -103,6 +103,7 @@ class Benchmark:
     title: ClassVar[str]
     # curation
     one_task_list: ClassVar[bool] = False  # all its settings together are one list of tasks, and every model gets all of them
+    every_task_has_event: ClassVar[bool] = False  # something happens to the subject in each of its tasks
     length_field: ClassVar[str] = "n_frames"  # the field of its files that holds the ground truth's length
     anchor_field: ClassVar[str] = "anchors.csv"  # the field of its files that holds the subject's box
     camera_rule: ClassVar[Rule] = "heading"  # how its camera requests become paths (lookback.camera.intent)

@@ -140,11 +140,28 @@ def test_a_camera_that_should_rest_or_of_which_nothing_is_known_is_not_called_in
 
 def test_what_needs_a_judge_waits_for_one_and_takes_the_answer():
     seen, table = still_clip(), calibration("real")
-    silent = next(one for one in verdicts(seen, table) if one.rule.label == "event_never_starts")
+    silent = next(one for one in verdicts(seen, table) if one.rule.label == "state_reset")
     assert silent.abstained is not None and silent.abstained.reason == Reason.NEEDS_JUDGE and silent.finding is None
     told = Evidence(seen.clip, seen.path, curves=seen.curves, answers={"D4_action": 0.1, "D4_progress": 0.2})
     named = next(one for one in verdicts(told, table) if one.rule.label == "event_never_starts")
     assert named.finding is not None and named.probability == pytest.approx(0.85)
+
+
+def test_an_event_is_missed_only_where_one_was_asked_for_and_the_camera_rests_long_enough_to_see_it():
+    idle, busy = still_clip(), still_clip(own_motion=0.2, rigid=0.6)
+    table = calibration("real")
+    told = {
+        name: next(one for one in verdicts(seen, table) if one.rule.label == "event_never_starts")
+        for name, seen in {
+            "nothing asked": idle,
+            "idle": replace(idle, clip=idle.clip.model_copy(update={"event_level": "full"})),
+            "busy": replace(busy, clip=busy.clip.model_copy(update={"event_level": "full"})),
+            "never rests": replace(turning_clip(), clip=idle.clip.model_copy(update={"event_level": "full"})),
+        }.items()
+    }
+    assert told["nothing asked"].abstained is not None and told["nothing asked"].abstained.reason == Reason.NOT_APPLICABLE
+    assert told["never rests"].abstained is not None and told["never rests"].abstained.reason == Reason.TOO_FEW_VALUES
+    assert told["idle"].finding is not None and told["busy"].finding is None and told["busy"].abstained is None
 
 
 def test_an_experimental_label_is_off_unless_it_is_asked_for():

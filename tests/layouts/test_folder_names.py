@@ -55,3 +55,11 @@ def test_a_row_of_models_csv_that_names_no_video_is_one_line_with_its_place(tmp_
 def test_a_pattern_switches_the_guess_off(tmp_path):
     found, _, _ = read(flat(tmp_path / "mine", "cat_wan", "dog_wan"), pattern="{clip}.mp4")
     assert found == {"cat_wan": ("cat_wan", "mine"), "dog_wan": ("dog_wan", "mine")}
+
+
+def test_models_csv_may_name_the_subject(tmp_path):
+    root = flat(tmp_path, "cat_wan", "dog_wan")
+    (root / "models.csv").write_text("file,model,subject\ncat_wan,Wan,orange cat\n")
+    clips = Folder.read(Source(root=str(root), layout="folder")).clips
+    assert {clip.model_id: clip.object_name for clip in clips}["Wan"] == "orange cat"
+    assert [clip.object_name for clip in clips if clip.model_id != "Wan"] == [""]

@@ -86,13 +86,14 @@ class Still:
 TOOLS = {"features": Colours(), "perceptual": Difference(), "flow": Still()}
 
 
-def scored(folder: Path, video: np.ndarray, path: np.ndarray | None, name: str = "clip", anchor: bool = True):
+def scored(folder: Path, video: np.ndarray, path: np.ndarray | None, name: str = "clip", anchor: bool = True, **more: str):
     """(clip, items, units) of all measures, from a video file and a camera path."""
     encode(folder / f"{name}.mp4", video, 16)
     x, y, w, h = CAT
     clip = Clip(
         benchmark="folder", setting="", model_id="m", clip_id=name, scene=name, video=str(folder / f"{name}.mp4"),
-        n_frames=len(video), fps=16.0, width=WIDTH, height=HEIGHT, object_name="cat" if anchor else "", content_hash="0" * 64,
+        n_frames=len(video), fps=16.0, width=WIDTH, height=HEIGHT, object_name=more.get("subject", "cat" if anchor else ""),
+        content_hash="0" * 64,
         object_anchor=Anchor(centre_x=x + w / 2, centre_y=y + h / 2, width=w, height=h) if anchor else None,
     )  # fmt: skip
 
@@ -103,7 +104,7 @@ def scored(folder: Path, video: np.ndarray, path: np.ndarray | None, name: str =
         return PoseTrack(
             frame_index=np.arange(count), c2w=from_yaw_pitch_roll(path * DEGREES_PER_PIXEL),
             intrinsics=np.tile(np.eye(3), (count, 1, 1)), confidence=np.ones(count, np.float32),
-            has_translation=np.zeros(count, bool),
+            has_translation=np.zeros(count, bool), focal_source=more.get("lens", ""),
         ).pack()  # fmt: skip
 
     shared: dict = {}
@@ -192,6 +193,15 @@ def test_without_a_return_the_measures_of_the_place_abstain_with_a_reason(clips)
     assert verdict(clips["away"]) == "The camera turns 42 degrees to the right and does not come back."
     assert verdict(clips["still"]) == "The camera stays on its first view."
     assert value(clips["cut"], "cuts") == 1 and "there is a hard cut at frame 16" in verdict(clips["cut"])
+
+
+def test_a_subject_that_is_only_named_is_not_guessed_and_an_unknown_lens_makes_the_turn_rough(tmp_path):
+    picture, lens = with_cat(wide_picture()), "assumed: 60.0 deg horizontally"
+    found = scored(tmp_path, film(OUT_AND_BACK, lambda t: picture), OUT_AND_BACK, anchor=False, subject="cat", lens=lens)
+    items = found[1].set_index("metric")
+    assert items.loc["folder.subject_kept", "reason"] == Reason.BACKEND_UNAVAILABLE
+    assert "'cat'" in items.loc["folder.subject_kept", "detail"] and "GroundingDINO" in items.loc["folder.subject_kept", "detail"]
+    assert "The camera turns about 42 degrees to the right and comes back" in verdict(found)
 
 
 def test_without_a_camera_path_the_verdict_says_that_it_does_not_know(tmp_path):

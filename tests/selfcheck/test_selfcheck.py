@@ -174,3 +174,9 @@ def test_wrong_calls_are_sentences(quick, tmp_path):
     (tmp_path / "recorded.csv").write_text("nonsense\n1\n")
     result = call("--recorded", str(tmp_path / "recorded.csv"))
     assert result.exit_code == 1 and "is not a table of recorded values" in str(result.exception)
+
+
+def test_every_measure_of_a_plain_folder_is_checked_once(here: list[Measured]) -> None:
+    measured = [row.key for row in here if row.check.startswith("folder.") and row.value is not None and row.device == "cpu"]
+    assert {check for check, *_ in measured} == {spec.name for spec in METRICS if spec.benchmark == "folder"}
+    assert len(set(measured)) == len(measured)

@@ -12,8 +12,9 @@ from lookback.cli.app import app
 from lookback.forensics.model import Design
 from lookback.forensics.rules import LABELS
 from lookback.validity import dataset, fit
+from lookback.validity.by_eye import ABSTENTIONS, CAMERAS, WRONG, rightly_silent, seen
 from lookback.validity.dataset import Label, clips_folder, label_name, read_labels, scene_of
-from lookback.validity.judged import judge_table
+from lookback.validity.judged import FACTS, judge_table, wrong_answers
 from lookback.validity.page import wrong_verdicts
 from lookback.validity.report import switched_off, validity
 from lookback.validity.scores import Said, agreement, beats_chance, enough_examples, label_row, score_table, summary
@@ -85,9 +86,26 @@ def test_the_summary_counts_surest_failures_false_alarms_and_ground_truths():
         Said(clip, name, (clip, name) in {("a_1_x", MELT), ("a_1_gt", MELT)}) for clip in labels for name in (MELT, "style_shift")
     ]
     said += [Said(clip, "state_reset", False, abstained="needs_judge") for clip in labels]
-    found = summary(said, labels, score_table(said, labels, LABELS), ["a_1_gt"])
-    assert (found["surest"], found["surest_named"], found["surest_abstained"]) == (2, 1, 1)
+    found = summary(said, labels, score_table(said, labels, LABELS), ["a_1_gt"], {("a_1_y", "state_reset"), ("a_1_x", MELT)})
+    assert (found["surest"], found["surest_named"], found["surest_abstained"], found["surest_rightly"]) == (2, 1, 1, 1)
     assert (found["named_on_truths"], found["false_alarms"], found["faithful_flagged"]) == (1, 1, 1)
+
+
+def test_what_was_looked_at_is_told_for_known_labels_in_whole_sentences():
+    for row in [*seen(ABSTENTIONS), *seen(WRONG)]:
+        assert row["label"] in LABELS or row["label"] in FACTS
+        assert scene_of(row["clip"]) and len(row["why"]) > 20
+    assert {row["judged"] for row in seen(CAMERAS)} == {"right", "wrong"} and len(seen(CAMERAS)) == 38
+    assert ("Real_007_wan", "state_reset") in rightly_silent()
+    assert ("Barnyard_001_svc", "background_hallucination") not in rightly_silent()
+
+
+def test_the_judges_wrong_answers_are_those_that_the_labels_contradict():
+    labels = {"a_1_x": label("a_1_x", leaves="no"), "a_1_y": label("a_1_y"), "a_1_z": label("a_1_z", leaves="disputed")}
+    judge = pd.DataFrame(
+        [(clip, "subject_hidden", True, 0.9, "") for clip in labels], columns=["clip", "fact", "yes", "confidence", "reason"]
+    )
+    assert [(one.clip, one.label, kind) for one, kind in wrong_answers(judge, labels)] == [("a_1_x", "subject_hidden", "false yes")]
 
 
 def test_a_scene_is_judged_by_models_that_never_saw_it():
@@ -198,7 +216,7 @@ def test_the_whole_comparison_is_written_from_a_table_of_features(tmp_path, monk
     )
     monkeypatch.setattr(report, "real_run", lambda source, workers: RealRun(table, *none))
     monkeypatch.setattr(report, "read_table", lambda folder, name: pd.DataFrame())
-    monkeypatch.setattr(report, "sheets", lambda wrong, videos: "")
+    monkeypatch.setattr(report, "sheets", lambda wrong, videos, why: "")
     result, page = validity(CLIPS)
     assert result.figures["real"]["inactivity_f1"] == 1.0 and result.figures["real"]["clips"] == 38
     assert page.is_file() and (page.parent / "real_clips.csv").is_file()

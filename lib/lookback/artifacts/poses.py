@@ -83,7 +83,13 @@ class PoseTrack(FrameRows):
 
     def activity(self) -> CameraActivity:
         """Whether the camera moves, how far it turns, whether it comes back, and whether the path can be trusted."""
-        return camera_activity(self.c2w, self.intrinsics, self.frame_index, self.has_translation, self.motion, self.first_view)
+        seen = camera_activity(self.c2w, self.intrinsics, self.frame_index, self.has_translation, self.motion, self.first_view)
+        return replace(seen, lens_known=self.lens_known)
+
+    @property
+    def lens_known(self) -> bool:
+        """Whether the field of view is known. Where it is assumed, all angles may be off by one factor, up to about two."""
+        return not self.focal_source.startswith("assumed")
 
     def trusted(self) -> Self:
         """The path itself; NotScorable where it contradicts the motion of the picture."""

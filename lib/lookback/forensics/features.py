@@ -16,6 +16,7 @@ from lookback.camera.intent import compile
 from lookback.camera.prompts import parse_prompt
 from lookback.errors import NotScorable, Reason
 from lookback.forensics.evidence import Evidence, Path
+from lookback.registry import BENCHMARKS
 
 MIN_FRAMES = 6  # of a curve
 MIN_REQUEST_DEG = 10.0  # a smaller request is no turn
@@ -23,6 +24,7 @@ LEFT = 0.15  # picture widths: a view that gets less far from its start never le
 LEAST_WAY = 0.01  # units of the request: less is no motion
 ASPECT = 16 / 9  # a step down moves a larger share of the picture out of view than a step across
 OUT = 0  # state of a subject that is out of view
+RESTING, FEWEST_RESTING = 0.01, 3  # a step of less, in picture widths, is a camera at rest; in so many pictures
 
 
 @dataclass(frozen=True)
@@ -184,6 +186,23 @@ def peak(seen: Evidence, name: str, share: float) -> float:
     return float(np.nanpercentile(curve(seen, name), share))
 
 
+def event_asked(seen: Evidence) -> float:
+    """1 where the task asks for an event. Where it asks for none, nothing can fail to start."""
+    asked = seen.event_asked or seen.clip.event_action or BENCHMARKS.get(seen.clip.benchmark).every_task_has_event
+    if not asked:
+        raise NotScorable(Reason.NOT_APPLICABLE, "no event was asked for, as far as is known")
+    return 1.0
+
+
+def resting_motion(seen: Evidence) -> float:
+    """The share of the picture that moves on its own while the camera rests on its first view: there parallax moves nothing."""
+    near = np.linalg.norm(place(seen), axis=1) < LEFT
+    resting = near & (curve(seen, "step") < RESTING)
+    if resting.sum() < FEWEST_RESTING:
+        raise NotScorable(Reason.TOO_FEW_VALUES, "the camera hardly rests on its first view")
+    return float(np.nanmean(curve(seen, "own_motion")[resting]))
+
+
 def subject_out_late(seen: Evidence) -> float:
     """The share of the last third in which the subject is out of view; frames in which that is not known do not count."""
     if seen.state is None or not len(seen.state):
@@ -221,6 +240,9 @@ FEATURES: tuple[Feature, ...] = (
     Feature("regained", "points of the first picture that come back", regained),
     Feature("rigid", "share of tracks that follow the camera, mean", mean_of("rigid")),
     Feature("rigid_least", "share of tracks that follow the camera, 10th percentile", lambda seen: peak(seen, "rigid", 10)),
+    Feature("rigid_best", "share of tracks that follow the camera, 75th percentile", lambda seen: peak(seen, "rigid", 75)),
+    Feature("event_asked", "an event was asked for", event_asked),
+    Feature("resting_motion", "share of the picture that moves on its own while the camera rests", resting_motion),
     Feature("own_motion", "share of the picture that moves on its own, mean", mean_of("own_motion")),
     Feature("own_motion_peak", "the same, 90th percentile", lambda seen: peak(seen, "own_motion", 90)),
     Feature("unexplained", "share of the picture that no motion explains, mean", mean_of("unexplained")),

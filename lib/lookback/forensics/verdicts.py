@@ -65,8 +65,11 @@ def cannot_tell(label: str, seen: Evidence) -> Abstention | None:
 
 
 def _by_calibration(seen: Evidence, found: Features, rule: Rule, label: LabelCalibration, experimental: bool) -> Verdict:
+    told = _by_judge(seen, rule, label)
+    if told is not None:
+        return told
     if label.by == "judge":
-        return _by_judge(seen, rule, label)
+        return Verdict(rule, abstained=Abstention(Reason.NEEDS_JUDGE, label.why))
     if label.model is None or (label.experimental and not experimental):
         return Verdict(rule, abstained=Abstention(Reason.UNPROVEN, label.why))
     missing = label.model.missing(found.values)
@@ -81,13 +84,16 @@ def _by_calibration(seen: Evidence, found: Features, rule: Rule, label: LabelCal
     return Verdict(rule, probability, _finding(seen, rule, probability, label.model.words(found.values)))
 
 
-def _by_judge(seen: Evidence, rule: Rule, label: LabelCalibration) -> Verdict:
-    """The answer of a real judge: `yes` to a question that speaks for the failure, or `no` to one that speaks against it."""
+def _by_judge(seen: Evidence, rule: Rule, label: LabelCalibration) -> Verdict | None:
+    """The answer of a real judge: `yes` to a question that speaks for the failure, or `no` to one that speaks against it.
+
+    None where nobody was asked.
+    """
     told = [
         seen.answers[name] if sign > 0 else 1 - seen.answers[name] for name, sign in label.questions.items() if name in seen.answers
     ]
     if not told:
-        return Verdict(rule, abstained=Abstention(Reason.NEEDS_JUDGE, label.why))
+        return None
     probability = float(np.mean(told))
     named = _finding(seen, rule, probability, f"a judge's answers to {', '.join(label.questions)}") if probability >= 0.5 else None
     return Verdict(rule, probability, named)

@@ -56,13 +56,15 @@ class CameraActivity:
     return_row: int | None  # the row of that frame in the path
     trusted: bool  # the path explains what the picture shows
     why: str  # one sentence: why the path is not trusted, else what was seen
+    lens_known: bool = True  # False where the field of view is assumed, so that angles are rough
 
     def describe(self) -> str:
         """One sentence for people."""
         if self.moves == "none":
             return "The camera does not move."
         how = "moves slightly" if self.moves == "slight" else "moves"
-        turn = f" and turns {self.turn_degrees:.0f} deg" if self.trusted and self.turn_degrees >= 5 else ""
+        about = "" if self.lens_known else "about "
+        turn = f" and turns {about}{self.turn_degrees:.0f} deg" if self.trusted and self.turn_degrees >= 5 else ""
         back = f" and comes back at frame {self.return_frame}" if self.return_frame is not None else ""
         return f"The camera {how}{turn}{back}."
 
@@ -115,7 +117,7 @@ def picture_travel(motion: Motion) -> float:
     moves the cells near the border more than those in the middle, so the upper percentile is the one that is summed up.
     """
     total = 0.0
-    for _, steps, known in _windows(motion, ~fixed_cells(motion)):
+    for _, steps, known in windows(motion, ~fixed_cells(motion)):
         size = np.linalg.norm(steps, axis=-1)[known]
         lower, upper = np.percentile(size, LOWER), np.percentile(size, UPPER)
         total += float(min(upper, REACH * lower)) if lower > STILL_STEP else 0.0
@@ -129,7 +131,7 @@ def fixed_cells(motion: Motion) -> NDArray[np.bool_]:
     are higher up. The fastest slides decide, because there every part of the scene slides.
     """
     slides, ratios = [], []
-    for _, steps, known in _windows(motion, np.ones(motion.shape[1:3], bool)):
+    for _, steps, known in windows(motion, np.ones(motion.shape[1:3], bool)):
         sideways = steps[..., 0]
         moving = known & (np.abs(sideways) > TURN_STEP / 2)
         turning = moving.sum() >= max(FEWEST_CELLS, MOST_CELLS * known.sum())  # else something walks past a still camera
@@ -157,7 +159,7 @@ def distrust(c2w: Poses, intrinsics: NDArray[np.float64], has_translation: NDArr
     predicted = np.where(np.isfinite(motion), predicted, np.nan)
     seen = explained = 0.0
     n_known, n_windows = 0, len(range(1, len(motion), WINDOW))
-    for frames, steps, known in _windows(motion, ~fixed_cells(motion)):
+    for frames, steps, known in windows(motion, ~fixed_cells(motion)):
         n_known += 1
         slide, turn = np.median(steps[known], axis=0), np.median(_way(predicted[frames])[known], axis=0)
         if np.linalg.norm(slide) > STILL_STEP * WINDOW and not has_translation[frames].any():
@@ -225,7 +227,7 @@ def _in_sight(
     return np.minimum(found, overlap) if believed else found
 
 
-def _windows(motion: Motion, cells: NDArray[np.bool_]) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.bool_]]]:
+def windows(motion: Motion, cells: NDArray[np.bool_]) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.bool_]]]:
     """For each window with enough known cells: its frames, the way of every cell (R,C,2), and which cells are known.
 
     A cell is known when it was followed in at least half of the frames.

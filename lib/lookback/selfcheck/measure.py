@@ -165,7 +165,9 @@ def _metric_rows(
         return tools[role]
 
     for clip in sample.clips:
-        specs = [spec for spec in METRICS if spec.applies_to(clip.benchmark, clip.setting, clip.subset)]
+        # a metric that other benchmarks borrow is checked once, as its own benchmark's
+        own = [spec for spec in METRICS if spec.benchmark == clip.benchmark]
+        specs = [spec for spec in own if spec.applies_to(clip.benchmark, clip.setting, clip.subset)]
         wanted = [spec for spec in specs if roles is None or roles & {*spec.roles, *spec.tools}]
         shared: dict[object, object] = {}
         tasks = [

@@ -32,7 +32,7 @@ from lookback.validity.scores import Said, beats_chance, enough_examples, label_
 
 MIN_TRAINING = 2  # positives that a model is fitted to
 # features whose ratios count are taken as logarithms of the value and this floor
-FLOORS: Mapping[str, float] = {"reach": 0.03, "travel": 0.03, "turn": 2.0, "unexplained": 0.005}
+FLOORS: Mapping[str, float] = {"reach": 0.03, "travel": 0.03, "turn": 2.0, "unexplained": 0.005, "resting_motion": 0.003}
 
 
 def _design(*needs: str, **features: int) -> Design:
@@ -47,8 +47,10 @@ DESIGNS: Mapping[str, Design] = {
     "background_hallucination": _design("palette_kept", palette_kept=-1, reach=1),
     "object_vanishes": _design("subject_out_late", subject_out_late=1),
     "lighting_shift": _design("light_largest", light_largest=1),
+    "event_never_starts": _design("event_asked", "resting_motion", resting_motion=-1, rigid_best=1),
 }
-# what only somebody who understands the scene can tell: questions of the judges, +1 if `yes` speaks for the failure
+# what somebody who understands the scene tells best: questions of the judges, +1 if `yes` speaks for the failure. Their answers
+# go before a model's; a label without a model waits for them
 QUESTIONS: Mapping[str, Mapping[str, int]] = {
     "event_never_starts": {"D4_action": -1, "D4_progress": -1},
     "state_reset": {"D6_contradiction": 1, "D6_endpoint": -1},
@@ -113,7 +115,7 @@ def real_record(table: pd.DataFrame, labels: Mapping[str, Label]) -> dict[str, A
 
 def _label_record(name: str, table: pd.DataFrame, labels: Mapping[str, Label], said: Sequence[Said]) -> dict[str, Any]:
     positives = sum(name in labels[clip].sure for clip in table.index)
-    if name in QUESTIONS:
+    if name in QUESTIONS and name not in DESIGNS:
         return {"by": "judge", "why": NEEDS_JUDGE, "positives": positives, "questions": dict(QUESTIONS[name])}
     if name not in DESIGNS or not enough_examples(name, labels.values()):
         why = f"{positives} labelled clips show it: too few to learn it in one scene and try it in another"
@@ -131,6 +133,7 @@ def _label_record(name: str, table: pd.DataFrame, labels: Mapping[str, Label], s
         "positives": positives,
         "figures": figures,
         "model": model_record(model),
+        **({"questions": dict(QUESTIONS[name])} if name in QUESTIONS else {}),
     }
 
 

@@ -34,11 +34,13 @@ def wrong_verdicts(said: Sequence[Said], labels: Mapping[str, Label]) -> list[tu
     return sorted(found, key=lambda pair: (pair[0].label, pair[1], pair[0].clip))
 
 
-def sheets(wrong: Sequence[tuple[Said, str]], videos: Mapping[str, Path]) -> str:
-    """A strip of frames per wrong verdict."""
+def sheets(wrong: Sequence[tuple[Said, str]], videos: Mapping[str, Path], why: Mapping[tuple[str, str], str]) -> str:
+    """A strip of frames per wrong verdict, with what somebody who looked at it says about it."""
     parts = []
     for one, kind in wrong:
-        title = f"{TITLES[one.label]}: {kind} in {one.clip} (p = {one.probability:.2f}; {one.words})"
+        what = TITLES.get(one.label) or one.label.replace("_", " ")
+        words = "; ".join(filter(None, [f"p = {one.probability:.2f}", one.words, why.get((one.clip, one.label), "")]))
+        title = f"{what}: {kind} in {one.clip} ({words})"
         try:
             strip = read_strip(videos[one.clip], FRAMES).resized(WIDTH).numbered()
             picture = jpeg_html(strip.joined(gap=2), title, 80)

@@ -18,9 +18,10 @@ from lookback.forensics.score import FAITHFUL, clean_share, label_scores, with_t
 from lookback.forensics.score import macro_f1 as demo_macro_f1
 from lookback.paths import RunPaths, resolve
 from lookback.tables import csv_text, read_csv, read_table
+from lookback.validity.by_eye import rightly_silent, why_wrong
 from lookback.validity.dataset import RUN, TRUTH, label_name, read_labels
 from lookback.validity.fit import all_said
-from lookback.validity.judged import judge_table
+from lookback.validity.judged import judge_table, wrong_answers
 from lookback.validity.page import sheets, write_page, wrong_verdicts
 from lookback.validity.run import labelled, real_run
 from lookback.validity.scores import Said, score_table, summary
@@ -75,19 +76,18 @@ def _real(source: Path, workers: int, out: Path, result: Result) -> None:
         "judge: the geometric judge's answers against the labels (its bounds: set on these clips)": judge_table(run.judge, labels),
     }
     on = score_table(said, labels, LABELS)
-    result.figures = {"real": summary(said, labels, on, truths), "rules": summary(rules, labels, by_rules, truths)}
+    result.figures["real"] = summary(said, labels, on, truths, rightly_silent())
+    result.figures["rules"] = summary(rules, labels, by_rules, truths)
     result.words += sentences(result.figures["real"], result.figures["rules"])
-    wrong = wrong_verdicts(said, labels)
-    rows = [
-        {"clip": one.clip, "label": one.label, "wrong": kind, "probability": one.probability, "evidence": one.words}
-        for one, kind in wrong
-    ]
-    result.tables["wrong verdicts: labels that are on"] = pd.DataFrame(
-        rows, columns=["clip", "label", "wrong", "probability", "evidence"]
+    wrong = [*wrong_verdicts(said, labels), *wrong_answers(run.judge, labels)]
+    why = why_wrong()
+    rows = [(one.clip, one.label, kind, one.probability, one.words, why.get((one.clip, one.label), "")) for one, kind in wrong]
+    result.tables["wrong verdicts: of the labels that are on, and of the geometric judge"] = pd.DataFrame(
+        rows, columns=["clip", "label", "wrong", "probability", "evidence", "why (looked at)"]
     )
     write_text(out / "verdicts.csv", csv_text(pd.DataFrame([one.__dict__ for one in tried])))
     clips = clips_from_frame(read_table(RunPaths.of(RUN).tables, "clips"))
-    result.pictures = sheets(wrong, {label_name(clip): resolve(clip.video) for clip in clips})
+    result.pictures = sheets(wrong, {label_name(clip): resolve(clip.video) for clip in clips}, why)
 
 
 def switched_off(said: Sequence[Said], table: Calibration) -> list[Said]:
@@ -109,7 +109,7 @@ def _state(table: Calibration, name: str) -> str:
 
 def sentences(real: Mapping[str, float], rules: Mapping[str, float]) -> list[str]:
     """The summary in words, with the hand-written rules beside it and the goal where there is one."""
-    named, abstained, of = (int(real[name]) for name in ("surest_named", "surest_abstained", "surest"))
+    named, abstained, rightly, of = (int(real[f"surest{part}"]) for part in ("_named", "_abstained", "_rightly", ""))
     return [
         f"macro-F1 {real['macro_f1']:.2f} over the {int(real['macro_labels'])} answered of the {int(real['agreed_labels'])} labels "
         f"that both passes agree on (kappa 0.5 or more; goal {GOALS['macro_f1']}); {real['macro_f1_abstained_missed']:.2f} with "
@@ -118,9 +118,9 @@ def sentences(real: Mapping[str, float], rules: Mapping[str, float]) -> list[str
         f"hand-written rules {rules['inactivity_f1']:.2f}",
         f"failures named on {int(real['truths'])} ground truths: {int(real['named_on_truths'])} (goal 0); "
         f"hand-written rules {int(rules['named_on_truths'])}",
-        f"surest failure of {of} clips: {named} named ({named / max(of, 1):.0%}; goal {GOALS['surest']:.0%} named or rightly "
-        f"abstained from), {abstained} abstained from with a reason, rightly or not; "
-        f"hand-written rules named {int(rules['surest_named'])}",
+        f"surest failure of {of} clips: {named} named and {rightly} rightly abstained from, judged by eye "
+        f"({(named + rightly) / max(of, 1):.0%}; goal {GOALS['surest']:.0%}), {abstained - rightly} wrongly abstained from, "
+        f"{of - named - abstained} missed; hand-written rules named {int(rules['surest_named'])}",
         f"false alarms: {int(real['false_alarms'])}, and {int(real['faithful_flagged'])} of {int(real['faithful'])} faithful clips "
         f"flagged; hand-written rules {int(rules['false_alarms'])} and {int(rules['faithful_flagged'])}",
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,8 +104,17 @@ def macro_f1(table: pd.DataFrame, column: str = "F1") -> float:
     return float(rows[column].fillna(0.0).mean()) if len(rows) else float("nan")
 
 
-def summary(said: Sequence[Said], labels: Mapping[str, Label], table: pd.DataFrame, truths: Sequence[str]) -> dict[str, float]:
-    """The figures of the whole: macro-F1, inactivity, failures on ground truths, and what became of the surest failures."""
+def summary(
+    said: Sequence[Said],
+    labels: Mapping[str, Label],
+    table: pd.DataFrame,
+    truths: Sequence[str],
+    rightly: Collection[tuple[str, str]] = (),
+) -> dict[str, float]:
+    """The figures of the whole: macro-F1, inactivity, failures on ground truths, and what became of the surest failures.
+
+    `rightly` are the (clip, label) of which somebody who looked at the clip says that nothing can be said without a judge.
+    """
     by_clip: dict[str, dict[str, Said]] = {}
     for one in said:
         by_clip.setdefault(one.clip, {})[one.label] = one
@@ -129,4 +138,5 @@ def summary(said: Sequence[Said], labels: Mapping[str, Label], table: pd.DataFra
         "surest": len(surest),
         "surest_named": sum(one is not None and one.named for one in told),
         "surest_abstained": sum(one is not None and bool(one.abstained) for one in told),
+        "surest_rightly": sum(one is not None and bool(one.abstained) and (one.clip, one.label) in rightly for one in told),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lookback.benchmark import Benchmark
+from lookback.benchmark import Benchmark, SelfCheck
 from lookback.registry import benchmark
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ class Folder(Benchmark):
         """The measures of any benchmark that need nothing but the video and belong to no part of it, and the borrowed ones."""
         plain = set(spec.needs) <= {"video"} and not (spec.settings or spec.subsets or spec.judge_tasks)
         return plain or spec.name in BORROWED
+
+    def selfcheck(self) -> SelfCheck:
+        return SelfCheck((("", ""),))
 
     def paper_tables(self, data: PaperData) -> list[PaperTable]:
         from lookback.benchmarks.folder.report import paper_tables

@@ -129,7 +129,7 @@ def _clip(root: Root, path: Path, matcher: re.Pattern[str], findings: Findings, 
         return None
     values: dict[str, Any] = {FIELDS[name]: value for name, value in match.groupdict().items()}
     if path in names:
-        values |= {"model_id": names[path].model, "clip_id": names[path].scene}
+        values |= {"model_id": names[path].model, "clip_id": names[path].scene, "object_name": names[path].subject}
     values.setdefault("model_id", root.path.name)
     values.setdefault("sample_id", values["clip_id"])
     values.setdefault("scene", values["clip_id"])

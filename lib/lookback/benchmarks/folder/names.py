@@ -16,10 +16,11 @@ FEWEST_SCENES = 2  # a name is a model when it stands behind at least this many 
 
 @dataclass(frozen=True)
 class Named:
-    """The scene and the model of one video."""
+    """The scene and the model of one video, and the name of its subject where one is given."""
 
     scene: str
     model: str
+    subject: str = ""
 
 
 def guessed_names(stems: Iterable[str]) -> dict[str, Named]:
@@ -36,7 +37,7 @@ def guessed_names(stems: Iterable[str]) -> dict[str, Named]:
 
 
 def listed_names(root: Path, videos: Iterable[Path], findings: Findings) -> dict[Path, Named]:
-    """What `models.csv` says: columns file, model and, if wanted, scene. A row that names no video is a violation."""
+    """What `models.csv` says: columns file, model and, if wanted, scene and subject. A row that names no video is a violation."""
     path = root / FILE
     if not path.is_file():
         return {}
@@ -51,6 +52,7 @@ def listed_names(root: Path, videos: Iterable[Path], findings: Findings) -> dict
                 file, model = row.get("file", ""), row.get("model", "")
                 if file not in known or not model:
                     problem = f"names no video of this folder ('{file}')" if model else "names no model"
-                    raise Breach(where, "model", problem, "give the columns file, model and, if wanted, scene")
-                found[known[file]] = Named(row.get("scene") or known[file].stem.removesuffix(f"_{model}"), model)
+                    raise Breach(where, "model", problem, "give the columns file, model and, if wanted, scene and subject")
+                scene = row.get("scene") or known[file].stem.removesuffix(f"_{model}")
+                found[known[file]] = Named(scene, model, row.get("subject") or "")
     return found

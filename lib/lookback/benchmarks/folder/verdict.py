@@ -8,6 +8,7 @@ from enum import StrEnum
 
 import pandas as pd
 
+from lookback.benchmarks.folder.metrics.camera import ROUGH
 from lookback.benchmarks.folder.metrics.shared import RETURNED_SHARE, TURNED_DEG
 from lookback.clips import KEYS
 from lookback.errors import Reason
@@ -50,6 +51,7 @@ class Measured:
     raw: float | None
     reason: str
     frames: tuple[tuple[int, int | None], ...] = ()
+    detail: str = ""
 
 
 Facts = Mapping[str, Measured]  # measure -> what was measured
@@ -67,7 +69,7 @@ def facts_of(items: pd.DataFrame, units: pd.DataFrame) -> dict[tuple[str, ...], 
         key = tuple(row[name] for name in KEYS)
         value, raw = (None if pd.isna(row[name]) else float(row[name]) for name in ("value", "raw"))
         seen = tuple(frames.get((*key, row["metric"]), ()))
-        found.setdefault(key, {})[row["metric"]] = Measured(value, raw, row["reason"], seen)
+        found.setdefault(key, {})[row["metric"]] = Measured(value, raw, row["reason"], seen, row.get("detail") or "")
     return found
 
 
@@ -94,8 +96,9 @@ def _camera(facts: Facts) -> Iterator[Evidence]:
         return
     yaw = turn.raw or 0.0
     side = "" if abs(yaw) < SIDEWAYS * turn.value else " to the right" if yaw > 0 else " to the left"
-    answer, only = (Answer.YES, "") if turn.value >= CLEAR_DEG else (Answer.PARTLY, "only ")
-    yield Evidence("camera turns", answer, f"the camera turns {only}{turn.value:.0f} degrees{side}", frames)
+    answer, how = (Answer.YES, "") if turn.value >= CLEAR_DEG else (Answer.PARTLY, "only ")
+    how += "about " if turn.detail == ROUGH else ""
+    yield Evidence("camera turns", answer, f"the camera turns {how}{turn.value:.0f} degrees{side}", frames)
     again = facts.get("folder.view_again", MISSING)
     undone = back.value if back.value is not None else 0.0
     frames = tuple(frame for frame, _ in back.frames)

@@ -15,6 +15,7 @@ from lookback.backends.pose.classical.rotation import DEFAULT_FOV_DEG, Pair, est
 from lookback.backends.pose.classical.solve import Path, solve_path
 from lookback.backends.pose.classical.tracking import MIN_POINTS, PointTracker
 from lookback.backends.pose.classical.views import XFEAT, Describe, best_describer, describe_sift
+from lookback.backends.pose.classical.wide import fov_by_motion
 from lookback.backends.pose.track import runs, with_facts
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
@@ -23,7 +24,7 @@ from lookback.registry import Availability, backend
 
 LOW_TEXTURE = 25  # with fewer followed points, the pose of a frame is doubtful
 FOCAL_PAIRS = 8
-FOCAL_TRUST = {"given": 1.0, "estimated": 0.9, "assumed": 0.5}
+FOCAL_TRUST = {"given": 1.0, "estimated": 0.9, "estimated by motion": 0.7, "assumed": 0.5}
 
 
 @backend(
@@ -90,9 +91,9 @@ class PoseJob:
         motion = picture_motion(tracker)
         fixed = leave_out_fixed(tracker, motion)
         width, centre = tracker.size[0], (np.array(tracker.size) - 1) / 2.0
-        focal, source = self._focal(width, centre)
+        focal, source = self._focal(width, centre, motion)
         fov = float(np.degrees(2 * np.arctan(width / 2.0 / focal)))
-        path = _solved(tracker, focal, centre, fov, source != "assumed", self.seed)
+        path = _solved(tracker, focal, centre, fov, source in ("given", "estimated"), self.seed)
         c2w = np.tile(np.eye(4), (n, 1, 1))
         c2w[:, :3, :3], c2w[:, :3, 3] = path.rotation, path.position
         frames = np.arange(n)
@@ -116,11 +117,14 @@ class PoseJob:
         facts = {"fixed_to_camera": round(float(fixed.mean()), 3), "recognised_by": self.recognised_by}
         return track, {"segments": path.models, "loops": path.n_loops, "fov_deg": round(fov, 3), **facts}
 
-    def _focal(self, width: int, centre: np.ndarray) -> tuple[float, str]:
+    def _focal(self, width: int, centre: np.ndarray, motion: np.ndarray) -> tuple[float, str]:
         if self.fov_deg is not None:
             return focal_from_fov(self.fov_deg, width), "given"
         estimated = estimate_focal(self._pairs(), width, centre, self.seed)
-        return (estimated, "estimated") if estimated is not None else (focal_from_fov(DEFAULT_FOV_DEG, width), "assumed")
+        if estimated is not None:
+            return estimated, "estimated"
+        fov = fov_by_motion(motion, self.tracker.size[1] / width)
+        return focal_from_fov(fov or DEFAULT_FOV_DEG, width), "estimated by motion" if fov else "assumed"
 
     def _pairs(self) -> list[Pair]:
         """Point pairs of the keyframe and the last frame, for the segments that moved most."""

@@ -6,6 +6,7 @@ from lookback.benchmarks.folder.metrics.shared import TURNED_DEG, camera_path, f
 from lookback.errors import NotScorable, Reason
 from lookback.scoring import Item, PixelScoring, Scored, ScoringClip, Unit
 
+ROUGH = "the field of view is not known and taken as usual: the turn may be up to twice as large"
 SOURCE = "this project; the path of the camera as in the benchmarks"
 
 
@@ -24,7 +25,8 @@ def score_turn(context: ScoringClip) -> Scored:
     path = camera_path(context)
     turn, yaw = float(path.turn[path.farthest]), float(path.yaw[path.farthest])
     frame = int(path.frames[path.farthest])
-    return Scored([Item(turn, yaw, n_units=1)], [Unit("farthest", "frame", turn, yaw, frame)])
+    rough = ROUGH if path.turned and not path.lens_known else ""
+    return Scored([Item(turn, yaw, detail=rough, n_units=1)], [Unit("farthest", "frame", turn, yaw, frame)])
 
 
 @folder_metric(

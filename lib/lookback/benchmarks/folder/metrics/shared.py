@@ -39,6 +39,7 @@ class Path:
     frames: NDArray[np.int64]
     turn: NDArray[np.float64]  # degrees from the first view
     yaw: NDArray[np.float64]  # degrees, right is positive
+    lens_known: bool = True  # else the field of view is assumed, and the degrees are rough
 
     @property
     def farthest(self) -> int:
@@ -108,8 +109,9 @@ def seen_again(context: ScoringClip) -> Looking:
 def camera_path(context: ScoringClip) -> Path:
     """The camera's turns at the compared frames; a path that contradicts the motion of the picture is refused."""
     frames = sampled_frames(context.need("n_frames"))
-    poses = context.artifact(PoseTrack).trusted().at(frames)
-    return Path(frames, rotation_angle_deg(poses[:1], poses), turned_yaw_deg(poses))
+    track = context.artifact(PoseTrack).trusted()
+    poses = track.at(frames)
+    return Path(frames, rotation_angle_deg(poses[:1], poses), turned_yaw_deg(poses), track.lens_known)
 
 
 def _path_if_known(context: ScoringClip) -> Path | None:

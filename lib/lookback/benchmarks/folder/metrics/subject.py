@@ -51,10 +51,19 @@ def drawn_box(clip: Clip) -> Box | None:
 
 
 def subject_of(context: ScoringClip) -> Looking:
-    """The clip's subject, found once for all its measures; NO_MASK when nothing stands out."""
-    drawn = drawn_box(context.clip)
+    """The clip's subject, found once for all its measures; NO_MASK when nothing stands out.
+
+    A subject that is only named is not guessed: what stands out may be something else.
+    """
+    drawn, named = drawn_box(context.clip), context.clip.object_name
     if drawn is not None:
         return Subject(drawn, "drawn box")
+    if named:
+        raise NotScorable(
+            Reason.BACKEND_UNAVAILABLE,
+            f"to find the subject by its name ('{named}') a text model such as GroundingDINO or SAM 3 is needed, and the embedded "
+            "models have none; draw a box in anchors.csv, or leave the name out to take what stands out",
+        )
     last = min(FIRST_SECOND, context.need("n_frames") - 1)
     wanted = np.unique(np.linspace(0, last, PROPOSAL_FRAMES).round().astype(np.int64))
     images = yield Frames(wanted)
