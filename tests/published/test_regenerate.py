@@ -59,7 +59,7 @@ def test_a_network_that_must_be_fetched_is_named_by_its_lock_entry(declared):
     assert status(declared(named))[0] == "needs `dinov3-vitb16`"
     said, preset, command = status(declared(unnamed))
     assert (said, preset) == ("needs `dinov2-base`", "`paper`")
-    assert command.endswith("--set scoring.variant=paper --set extraction.prefer=paper")
+    assert command.endswith("--set scoring.variant=paper --set profile=paper")
 
 
 def test_two_presets_of_one_metric_may_need_different_models(declared):

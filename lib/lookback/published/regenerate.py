@@ -166,7 +166,7 @@ def _status(models: list[str], also: list[str]) -> str:
 def _command(preset: str, models: list[str], also: list[str]) -> str:
     """The call that makes the paper's tables of a run, this one among them."""
     settings = [f"scoring.variant={preset}"] if preset else []
-    settings += ["extraction.prefer=paper"] if models else []
+    settings += ["profile=paper"] if models else []
     settings += ["judging.judge=openai", "judging.base_url=URL", "judging.model=MODEL"] if JUDGE in also else []
     settings += ["agreement.ratings=[votes.csv]"] if VOTES in also else []
     return " ".join(["lookback report --run RUN", *(f"--set {setting}" for setting in settings)])

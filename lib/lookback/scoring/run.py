@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from lookback.artifacts import entry_of
-from lookback.backends.choose import backend_options, build_backend, choose_backend, usable_device
+from lookback.backends.choose import backend_options, choose_backend, usable_device
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.code import code_version
 from lookback.errors import BackendUnavailable, NotScorable, Reason, UsageError
@@ -204,7 +204,7 @@ def _stored(clip: _Prepared, scored: list[Scored]) -> ScoredClip:
 
 def _identity(spec: MetricSpec, variant: str, task: ScoringTask) -> tuple[Producer, str]:
     """The producer (code, variant, constants, backends) and a hash of the inputs (the clip's row, files and artifacts)."""
-    tools = {role: _tool_identity(role, task.params) for role in spec.tools}
+    tools = {role: _tool_identity(role, task.params, task.clip.benchmark) for role in spec.tools}
     constants = run_constants(task.params)
     made_by = [[role, tool.version, tool.params_hash] for role, tool in tools.items()]
     settings = sha256_json([variant, spec.preset(variant, constants), dict(task.params.scoring.constants), made_by])
@@ -231,15 +231,17 @@ def run_constants(params: RunParams) -> dict[str, float]:
         return dict(constants)
     if wanted != "auto":
         return {**constants, "lpips_frames": wanted}
-    if params.scoring.variant == "official" or usable_device(params.device) != "cpu":  # who asks for the release's number gets it
+    if (
+        params.scoring.variant == "official" or params.profile == "paper" or usable_device(params.device) != "cpu"
+    ):  # who asks for the release's number gets it
         return dict(constants)
     return {**constants, "lpips_frames": LPIPS_FRAMES_ON_CPU}
 
 
-def _tool_identity(role: str, params: RunParams) -> Producer:
+def _tool_identity(role: str, params: RunParams, benchmark: str) -> Producer:
     """The identity of a backend that a metric calls directly: version, options and weights."""
     try:
-        return producer_of(role, choose_backend(role, params), params)
+        return producer_of(role, choose_backend(role, params, benchmark), params, benchmark)
     except BackendUnavailable:
         return Producer(role, "none", "")
 
@@ -265,7 +267,7 @@ def _context(spec: MetricSpec, variant: str, task: ScoringTask, store: ArtifactS
         constants,
         segments,
         load,
-        lambda role: _tool(role, task.params),
+        lambda role: _tool(role, task.params, task.clip.benchmark),
         shared,
         settings=spec.preset(variant, constants),
     )
@@ -274,12 +276,17 @@ def _context(spec: MetricSpec, variant: str, task: ScoringTask, store: ArtifactS
 _TOOLS: dict[tuple[str, str], Any] = {}
 
 
-def _tool(role: str, params: RunParams) -> Any:
+def _tool(role: str, params: RunParams, benchmark: str) -> Any:
     """The role's backend. It is built once per worker and set of options."""
-    key = (role, repr([params.extraction.backends.get(role), backend_options(role, params)]))
+    try:
+        spec = choose_backend(role, params, benchmark)
+    except BackendUnavailable as error:
+        raise NotScorable(Reason.BACKEND_UNAVAILABLE, str(error)) from None
+    options = backend_options(spec, params, benchmark)
+    key = (spec.key, repr(options))
     if key not in _TOOLS:
         try:
-            _TOOLS[key] = build_backend(role, params)
+            _TOOLS[key] = spec.build(options)
         except BackendUnavailable as error:
             _TOOLS[key] = error
     if isinstance(_TOOLS[key], BackendUnavailable):

@@ -47,7 +47,7 @@ def locate(name: str, allow_download: bool = False) -> Path:
     entry = weight(name)
     folder = cache_folder() / name
     missing = [file for file in entry.files if not (folder / file).is_file()]
-    if missing and allow_download and entry.kind in ("hub", "torchvision"):
+    if missing and allow_download and entry.downloads:
         _download(entry, folder)
     elif missing:
         raise BackendUnavailable(f"The weights '{name}' are not in the cache: {folder / missing[0]} is missing", remedy(entry))
