@@ -203,6 +203,7 @@ def run_params(
     pattern: str,
     metrics: list[str] | None,
     backend: list[str] | None,
+    overrides: Sequence[str] = (),
 ) -> RunParams:
     """The parameters of a run over one dataset without a judge."""
     extraction: dict[str, object] = {"backends": dict(name_value_pairs(backend, "backend"))}
@@ -216,6 +217,7 @@ def run_params(
             "extraction": extraction,
             "scoring": {"metrics": _names(metrics)},
         },
+        overrides,
     )
 
 

@@ -154,7 +154,8 @@ def check_models(params: RunParams, clips: Iterable[Clip] | None = None) -> None
     every = " ".join(dict.fromkeys(name for command in table["install with"] for name in _installs(command)))
     at_once = f"All that can be fetched, in one command: lookback models install --yes {every}\n" if every else ""
     raise ModelsMissing(
-        f"`profile: paper` needs {len(table)} model(s) that are not installed here. Nothing was run.\n{as_text(table)}{at_once}"
+        f"`profile: paper` needs {len(table)} model(s) that are not installed here. Nothing was run.\n"
+        f"{as_text(table, lines=True)}{at_once}"
         "`profile: auto` takes the best that is installed, and every score names its model."
     )
 
@@ -163,13 +164,13 @@ def _installs(command: str) -> list[str]:
     return [name for step in command.split("; ") if step.startswith("lookback models install ") for name in step.split()[3:]]
 
 
-def as_text(table: pd.DataFrame) -> str:
-    """A table whose cells are wrapped to the width of the terminal."""
+def as_text(table: pd.DataFrame, lines: bool = False) -> str:
+    """A table whose cells are wrapped to the width of the terminal; `lines` puts space between its rows."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
 
-    shown = Table(box=SIMPLE_HEAD, show_lines=True, pad_edge=False)
+    shown = Table(box=SIMPLE_HEAD, show_lines=lines, pad_edge=False)
     for column in table.columns:
         shown.add_column(str(column), overflow="fold")
     for row in table.astype(str).itertuples(index=False, name=None):
