@@ -112,6 +112,11 @@ def doctor(name: Annotated[str, typer.Argument(help="One model; all that are ins
             wrong = [f"its code cannot be imported: {error}"]
         broken += bool(wrong)
         print(f"{model.name:14} {'; '.join(wrong) or 'ready'} (run here before release: {model.proven})")
+    never = [model.name for model in wanted if model.proven == "nothing"]
+    if never:
+        print(
+            f"never run against its real code: {', '.join(never)}. Real weights were loaded for none of the models (docs/models.md)"
+        )
     if broken:
         raise typer.Exit(1)
 

@@ -145,10 +145,8 @@ def _model(role: str, chosen: list[str]) -> list[str]:
     for spec in [*(spec for spec in named if spec.embedded), *named]:
         return [f"`{name}`" for name in named[spec] if not spec.embedded]
     for spec in specs:
-        if (
-            not spec.embedded and spec.weights
-        ):  # models in environments of their own name none: which one is a paper's stands in words
-            return [f"`{name}`" for name in spec.weights]
+        if not spec.embedded:  # a model in an environment of its own names no weights: `lookback models install` takes its name
+            return [f"`{name}`" for name in spec.weights or (spec.name,)]
     return [f"the paper's model of the role `{role}`"]
 
 

@@ -92,6 +92,8 @@ def remedy(entry: Weight) -> str:
     if entry.kind == "embedded":
         return "Run: python -m lookback.weights"
     files = ", ".join(entry.files)
+    if entry.kind == "manual" and entry.source:
+        return f"Run: hf download {entry.source} {' '.join(entry.files)} --local-dir {folder}"
     if entry.kind == "manual":
         return f"Put {files} from {entry.origin} into {folder}"
     commit = f" at {entry.revision}" if entry.kind == "hub" else ""

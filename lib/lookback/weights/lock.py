@@ -98,4 +98,4 @@ def _torchvision(name: str, entry: dict[str, Any]) -> Weight:
 
 
 def _manual(name: str, entry: dict[str, Any]) -> Weight:
-    return Weight(name, "manual", entry["files"], origin=entry["source"])
+    return Weight(name, "manual", entry["files"], origin=entry["source"], source=entry.get("repository", ""))
