@@ -103,14 +103,22 @@ def test_a_folder_without_the_model_is_one_sentence(tmp_path: Path, frames: np.n
     assert "hf download facebook/sam3" in BACKENDS.get("masks=sam3").available().remedy
 
 
-def test_the_reappearance_score_asks_sam3_in_every_frame(checkpoint: Path, frames: np.ndarray, tmp_path: Path):
-    video = encode(tmp_path / "clip.mp4", frames, 8.0)
-    facts = {"n_frames": 5, "fps": 8.0, "d_start": 1, "r_start": 3, "object_name": "cup", "content_hash": content_hash(video)}
-    made = Clip(benchmark="memobench", setting="real", model_id="m", clip_id="c", video=str(video), **facts)
+def test_the_reappearance_score_asks_sam3_in_every_frame(checkpoint: Path, astronaut: np.ndarray, tmp_path: Path):
+    video = encode(tmp_path / "clip.mp4", shifting_clip(astronaut, 10, 48, 64, 5), 8.0)
+    facts = {"n_frames": 10, "gt_frames": 10, "fps": 8.0, "d_start": 3, "r_start": 7, "object_name": "cup"}
+    made = Clip(
+        benchmark="memobench",
+        setting="real",
+        model_id="m",
+        clip_id="c",
+        video=str(video),
+        content_hash=content_hash(video),
+        **facts,
+    )
     extraction = {"backends": {"masks": "sam3"}, "options": {"masks": {"path": str(checkpoint)}}}
     scoring = {"metrics": ["memobench.ors"], "variant": "official"}
     params = RunParams(run="r", output=str(tmp_path / "run"), workers=1, device="cpu", extraction=extraction, scoring=scoring)
     units, items, _ = score_run(params, clips_to_frame([made]), empty_table("segments"), empty_table("artifacts"))
     [item] = items.to_dict("records")
     assert item["reason"] == "" and "asked for 'cup'" in item["detail"] and item["backend"] == "masks=sam3"
-    assert set(units.loc[units["kind"] == "frame", "frame"]) == {3, 4}
+    assert set(units.loc[units["kind"] == "frame", "frame"]) == {7, 8, 9}

@@ -23,11 +23,11 @@ def load(checkpoint, device, options):
 
 def network():
     """The class of the released package. The package's own start imports its training code, which is not needed here."""
-    found = importlib.util.find_spec("ImageReward")
-    for name, place in (("ImageReward", ""), ("ImageReward.models", "models")):
-        module = types.ModuleType(name)
-        module.__path__ = [str(Path(folder) / place) for folder in found.submodule_search_locations]
-        sys.modules[name] = module
+    if "ImageReward" not in sys.modules:
+        [place] = importlib.util.find_spec("ImageReward").submodule_search_locations
+        for name, folder in (("ImageReward", place), ("ImageReward.models", f"{place}/models")):
+            sys.modules[name] = types.ModuleType(name)
+            sys.modules[name].__path__ = [folder]
     from ImageReward.ImageReward import ImageReward
 
     return ImageReward
