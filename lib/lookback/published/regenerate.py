@@ -145,8 +145,11 @@ def _model(role: str, chosen: list[str]) -> list[str]:
     for spec in [*(spec for spec in named if spec.embedded), *named]:
         return [f"`{name}`" for name in named[spec] if not spec.embedded]
     for spec in specs:
-        if not spec.embedded:  # a model in an environment of its own names no weights: `lookback models install` takes its name
-            return [f"`{name}`" for name in spec.weights or (spec.name,)]
+        if not spec.embedded and spec.weights:
+            return [f"`{name}`" for name in spec.weights]
+    elsewhere = [spec.name for spec in specs if not spec.embedded]  # in environments of their own: they name no weights
+    if len(elsewhere) == 1:  # of several, words say which one is the paper's
+        return [f"`{elsewhere[0]}`"]
     return [f"the paper's model of the role `{role}`"]
 
 
