@@ -28,13 +28,14 @@ from lookback.clips import KEYS, Clip
 from lookback.errors import UsageError, hint
 from lookback.exports.results import write_results
 from lookback.exports.run_folder import write_run_folder
+from lookback.extraction.needs import check_models
 from lookback.hiding import using_judge_key
 from lookback.judging.packs import read_packs
 from lookback.judging.panel import check_scorer
 from lookback.layouts import apply_filters, read
 from lookback.names import one_line
 from lookback.params import RunParams
-from lookback.params.load import validate
+from lookback.params.load import apply_overrides, validate
 from lookback.params.stages import Filters, Source
 from lookback.paths import portable
 from lookback.pipeline.lock import run_lock
@@ -184,6 +185,7 @@ def evaluate(
     check_judge(params)
     check_scorer(params.judging)
     read_packs(params.judging.prompts)
+    check_models(params)
     with run_lock(params.paths.root), silenced(progress_bar and not quiet, not quiet):
         for name in STAGES:
             tables = getattr(stages, name)(params)
@@ -225,11 +227,12 @@ def silenced(bars: bool, lines: bool) -> Iterator[None]:
             os.environ.update({} if before is None else {NO_BAR: before})
 
 
-def run_params(output: str, workers: int, sections: dict[str, Any]) -> RunParams:
-    """Parameters of a run whose folder is `output`."""
+def run_params(output: str, workers: int, sections: dict[str, Any], overrides: Sequence[str] = ()) -> RunParams:
+    """Parameters of a run whose folder is `output`. `overrides` are `key=value` as in `lookback report --set`."""
     folder = Path(output).absolute()
     run = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.name).strip("-.") or "run"
-    return validate({"run": run, "output": str(folder), "workers": workers, **sections}, "command line")
+    values = {"run": run, "output": str(folder), "workers": workers, **sections}
+    return validate(apply_overrides(values, list(overrides)), "command line")
 
 
 def judge_name(name: str) -> str:

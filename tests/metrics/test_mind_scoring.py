@@ -172,7 +172,10 @@ def test_a_missing_model_costs_only_its_own_measure(tmp_path):
     clip = video_clip(tmp_path, noise(3))
     tools = {"quality": Sharpness(BackendOptions()), "aesthetic": Aesthetic()}
     items = {item.phase: item for item in scored("mind.visual", clip, tool=tools.get).items}
-    assert items["imaging"].reason == Reason.BACKEND_UNAVAILABLE and "musiq need the pyiqa extra" in items["imaging"].detail
+    assert (
+        items["imaging"].reason == Reason.BACKEND_UNAVAILABLE
+        and "musiq need pyiqa; run: lookback models install pyiqa" in items["imaging"].detail
+    )
     assert items["aesthetic"].value is not None
     both = scored("mind.visual", Clip(**NAMES, n_frames=3, video="nowhere.mp4")).items  # no decode without a model
     assert [(item.phase, item.reason) for item in both] == [

@@ -10,34 +10,64 @@ from lookback.backends.runtime import precision_of
 from lookback.devices import usable_device
 from lookback.errors import BackendUnavailable, UsageError
 from lookback.params import RunParams
+from lookback.profiles import paper_model
 from lookback.registry import Availability, BackendSpec, backends_of
+from lookback.weights.cache import weight
 
 
-def choose_backend(role: str, params: RunParams) -> BackendSpec:
-    """The backend that the run names, else the first usable one; BackendUnavailable with the remedies when none is usable."""
-    candidates = backends_of(role)
-    named = params.extraction.backends.get(role)
-    if named is not None:
-        candidates = [spec for spec in candidates if spec.name == named]
-        if not candidates:
-            known = ", ".join(spec.name for spec in backends_of(role)) or "none"
-            raise UsageError(f"There is no backend '{named}' for the role '{role}'; known: {known}")
-    else:  # files serve the clips that have one; here only those of depth, which give the reason, are a last resort
-        embedded_first = params.extraction.prefer == "embedded"
-        candidates = [spec for spec in candidates if spec.name != "files" or spec.embedded]
-        candidates.sort(key=lambda spec: (spec.name == "files", embedded_first and not spec.embedded))
+def choose_backend(role: str, params: RunParams, benchmark: str = "") -> BackendSpec:
+    """The backend that the run names, else the first usable one of its profile; BackendUnavailable with the remedies if none is."""
     refusals = []
-    for spec in candidates:
+    for spec in candidates(role, params, benchmark):
         state = availability(spec)
-        if state.usable or (named is not None and _is_provided(role, params)):
+        if state.usable or obtainable(spec, params, benchmark):
             return spec
         refusals.append(f"{spec.name}: {state.why}" + (f" ({state.remedy})" if state.remedy else ""))
     raise BackendUnavailable(f"No backend of the role '{role}' is usable here: {'; '.join(refusals) or 'none exists'}")
 
 
-def _is_provided(role: str, params: RunParams) -> bool:
-    """Whether the run names a checkpoint or allows downloads. Building the backend then reports what is wrong, if anything."""
-    return params.extraction.allow_download or bool(params.extraction.options.get(role, {}).get("path"))
+def candidates(role: str, params: RunParams, benchmark: str = "") -> list[BackendSpec]:
+    """The backends that may serve a role in this run, the best first."""
+    known = backends_of(role)
+    if (named := named_backend(role, params, benchmark)) is not None:
+        return [_existing(role, named, known)]
+    paper = paper_model(params.profile, benchmark, role)
+    if paper is not None and params.profile == "paper":
+        return [_existing(role, paper.backend, known)]
+    # files serve the clips that have one; here only those of depth, which give the reason, are a last resort
+    others = [spec for spec in known if spec.name != "files" or spec.embedded]
+    if paper is None:
+        return sorted(others, key=lambda spec: (spec.name == "files", not spec.embedded))
+    return sorted(others, key=lambda spec: (spec.name == "files", spec.name != paper.backend, spec.embedded))
+
+
+def _existing(role: str, name: str, known: list[BackendSpec]) -> BackendSpec:
+    for spec in known:
+        if spec.name == name:
+            return spec
+    names = ", ".join(spec.name for spec in known) or "none"
+    raise UsageError(f"There is no backend '{name}' for the role '{role}'; known: {names}")
+
+
+def named_backend(role: str, params: RunParams, benchmark: str = "") -> str | None:
+    """The backend that the parameters name for a role: under `benchmark/role`, else under `role`."""
+    named = params.extraction.backends
+    return named.get(f"{benchmark}/{role}", named.get(role))
+
+
+def obtainable(spec: BackendSpec, params: RunParams, benchmark: str = "") -> bool:
+    """Whether the run itself brings what the backend lacks: it names a checkpoint, or allows the download of the weights.
+
+    Building the backend then reports what is wrong, if anything. A model that the run names may always be built.
+    """
+    chosen = named_backend(spec.role, params, benchmark) is not None
+    wished = paper_model(params.profile, benchmark, spec.role)
+    if not chosen and (wished is None or wished.backend != spec.name):
+        return False
+    if _options(spec, params, benchmark).get("path"):
+        return True
+    fetched = bool(spec.weights) and all(weight(name).downloads for name in spec.weights)
+    return params.extraction.allow_download and (chosen or fetched)
 
 
 @cache
@@ -46,22 +76,30 @@ def availability(spec: BackendSpec) -> Availability:
     return spec.available()
 
 
-def build_backend(role: str, params: RunParams) -> Any:
+def build_backend(role: str, params: RunParams, benchmark: str = "") -> Any:
     """The backend of the role, built with the options of the run."""
-    return choose_backend(role, params).build(backend_options(role, params))
+    spec = choose_backend(role, params, benchmark)
+    return spec.build(backend_options(spec, params, benchmark))
 
 
-def precision_named(role: str, name: str, params: RunParams) -> str:
+def precision_named(role: str, name: str, params: RunParams, benchmark: str) -> str:
     """The precision in which the named backend of a role runs here."""
     known = [spec for spec in backends_of(role) if spec.name == name]
-    return precision_of(known[0].build, backend_options(role, params)) if known else "fp32"
+    return precision_of(known[0].build, backend_options(known[0], params, benchmark)) if known else "fp32"
 
 
-def backend_options(role: str, params: RunParams) -> BackendOptions:
+def backend_options(spec: BackendSpec, params: RunParams, benchmark: str = "") -> BackendOptions:
     return BackendOptions(
         device=usable_device(params.device),
         batch_size=params.extraction.batch_size,
         seed=params.seed,
         allow_download=params.extraction.allow_download,
-        values=params.extraction.options.get(role, {}),
+        values=_options(spec, params, benchmark),
     )
+
+
+def _options(spec: BackendSpec, params: RunParams, benchmark: str) -> dict[str, str | int | float | bool]:
+    """The settings of the paper's release where its model is used, with those of the run for the role and for `benchmark/role`."""
+    paper, given = paper_model(params.profile, benchmark, spec.role), params.extraction.options
+    released = paper.options if paper is not None and paper.backend == spec.name else {}
+    return {**released, **given.get(spec.role, {}), **given.get(f"{benchmark}/{spec.role}", {})}

@@ -1,30 +1,28 @@
 """The roles `quality` (the quality of single frames, without a reference) and `image_reward` (how well frames fit the prompt).
 
-- `quality=pyiqa`: MUSIQ and CLIP-IQA+, through the optional package `pyiqa` and checkpoints on disk. `pyiqa` brings another build
-  of OpenCV, so it needs an environment of its own. (LAION's aesthetic scores are the role `aesthetic`.)
+- `quality=pyiqa`: MUSIQ and CLIP-IQA+ of the package `pyiqa`, in an environment of its own (`lookback models install pyiqa`).
+  (LAION's aesthetic scores are the role `aesthetic`.)
 - `quality=sharpness`: variance of the Laplacian, embedded. It does not replace any score of a paper.
-- `image_reward=image-reward`: ImageReward (Xu et al. 2023), MemoBench's prompt fidelity, through the optional package
-  `image-reward` and local files.
+- `image_reward=image-reward`: ImageReward (Xu et al. 2023), MemoBench's prompt fidelity, also in an environment of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from pathlib import Path
 from typing import Any, ClassVar
 
 import cv2
 import numpy as np
 
+from lookback import runners
 from lookback.artifacts import Artifact, FrameRows, Quality, Rewards
-from lookback.backends.runtime import SAMPLING, ConfiguredBackend, Options, TorchBackend, sampled_frames
+from lookback.backends.runner import RunnerBackend
+from lookback.backends.runtime import SAMPLING, ConfiguredBackend, sampled_frames
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo
 from lookback.registry import backend
 
-PYIQA_METRICS = {"musiq": "musiq-spaq", "clipiqa": "clipiqa+"}  # array name: name in pyiqa
 Measure = Callable[[np.ndarray], dict[str, np.ndarray]]
 
 
@@ -67,7 +65,7 @@ class MeasuresFrames:
     def require(self, *names: str) -> None:
         """NotScorable when this backend lacks one of the measures. Sharpness does not replace the others."""
         if missing := [name for name in names if name not in self.offers]:
-            raise NotScorable(Reason.BACKEND_UNAVAILABLE, f"{' and '.join(missing)} need the pyiqa extra; see lookback doctor")
+            raise NotScorable(Reason.BACKEND_UNAVAILABLE, f"{' and '.join(missing)} need pyiqa; run: lookback models install pyiqa")
 
 
 @backend(
@@ -92,58 +90,30 @@ class Sharpness(MeasuresFrames, ConfiguredBackend):
         return {"sharpness": np.array([sharpness(frame) for frame in frames])}
 
 
-@backend(
-    role="quality",
-    name="pyiqa",
-    title="MUSIQ-SPAQ and CLIP-IQA+ (pyiqa)",
-    embedded=False,
-    weights=("pyiqa",),
-)
-class PyIqa(MeasuresFrames, TorchBackend):
+@backend(role="quality", name="pyiqa", title="MUSIQ-SPAQ and CLIP-IQA+ (pyiqa) in an environment of its own", embedded=False)
+class PyIqa(MeasuresFrames, RunnerBackend):
     """Per sampled frame: `musiq` (about 0 to 100) and `clipiqa` (0 to 1)."""
 
-    offers = tuple(PYIQA_METRICS)
-
-    defaults: ClassVar[Options] = {**SAMPLING, "path": ""}
-    weights = ("pyiqa",)
-    modules = ("torch", "pyiqa")
-    install = "pyiqa==0.1.15.post2 (in an environment of its own)"
+    offers = ("musiq", "clipiqa")
+    defaults = SAMPLING
+    model = runners.model("pyiqa")
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> QualityJob:
         wants, sampling = sampled_frames(clip, info, self.settings)
-        return QualityJob(self.measure, self.options.batch_size, wants, {"sampling": sampling, "metrics": PYIQA_METRICS})
+        return QualityJob(self.measure, self.options.batch_size, wants, {"sampling": sampling})
 
     def measure(self, frames: np.ndarray, names: Sequence[str] = offers) -> dict[str, np.ndarray]:
         """Values (n,) by name of frames (n,H,W,3), uint8 or float in [0,1]."""
-        import torch
-
         self.require(*names)
-        images = torch.from_numpy(np.ascontiguousarray(frames)).to(self.device).permute(0, 3, 1, 2).float()
-        images = images.div_(255) if frames.dtype == np.uint8 else images
-        with torch.inference_mode():
-            found = {name: _pyiqa_metric(PYIQA_METRICS[name], self.path, self.device)(images) for name in names}
-        return {name: values.float().cpu().numpy().reshape(-1) for name, values in found.items()}
+        return self.ask(frames if frames.dtype == np.uint8 else frames.astype(np.float32), measures=list(names))
 
 
-@lru_cache(maxsize=4)
-def _pyiqa_metric(known: str, path: Path, device: str) -> Any:
-    """A metric of pyiqa. It looks for checkpoints in torch's hub folder and downloads missing ones; here all are on disk."""
-    import torch
-
-    torch.hub.set_dir(str(path))
-    import pyiqa
-
-    return pyiqa.create_metric(known, device=torch.device(device))
-
-
-@backend(role="image_reward", name="image-reward", title="ImageReward-v1.0", embedded=False, weights=("image-reward",))
-class ImageReward(TorchBackend):
+@backend(role="image_reward", name="image-reward", title="ImageReward-v1.0 in an environment of its own", embedded=False)
+class ImageReward(RunnerBackend):
     """The raw reward of each sampled frame for the prompt of the clip, about -2 to 2."""
 
-    defaults: ClassVar[Options] = {**SAMPLING, "path": ""}
-    weights = ("image-reward",)
-    modules = ("torch", "ImageReward")
-    install = "image-reward==1.5 (in an environment of its own)"
+    defaults = SAMPLING
+    model = runners.model("image-reward")
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> QualityJob:
         if not clip.prompt:
@@ -154,16 +124,4 @@ class ImageReward(TorchBackend):
 
     def rewards(self, prompt: str, frames: np.ndarray) -> np.ndarray:
         """Rewards (n,) of frames uint8 (n,H,W,3)."""
-        import torch
-        from PIL import Image
-
-        with torch.inference_mode():
-            scores = _image_reward_model(self.path, self.device).score(prompt, [Image.fromarray(frame) for frame in frames])
-        return np.atleast_1d(np.asarray(scores, np.float32))
-
-
-@lru_cache(maxsize=1)
-def _image_reward_model(folder: Path, device: str) -> Any:
-    import ImageReward
-
-    return ImageReward.load(str(folder / "ImageReward.pt"), device=device, med_config=str(folder / "med_config.json"))
+        return self.ask(frames, prompt=prompt)["image_reward"]

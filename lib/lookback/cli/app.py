@@ -7,6 +7,7 @@ import typer
 from lookback.cli import (
     conditions,
     construct,
+    estimate,
     evaluate,
     init,
     inventory,
@@ -33,6 +34,7 @@ for commands in (
     init,
     inventory,
     evaluate,
+    estimate,
     watch,
     conditions,
     construct,

@@ -99,7 +99,7 @@ class WholeHelpGroup(TyperGroup):
 
 # the commands of the first page of help; a plug-in's or a new command stands last, under its own heading
 VERBS = {
-    "Run": ("init", "report", "eval", "compare", "watch", "inspect"),
+    "Run": ("init", "report", "eval", "estimate", "compare", "watch", "inspect"),
     "Data": ("validate", "prepare", "conditions", "prompts", "generate", "construct"),
     "Study": ("agreement", "study", "annotate"),
     "Models": ("list-metrics", "models", "doctor"),

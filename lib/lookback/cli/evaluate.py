@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +27,11 @@ Depth = Annotated[str, typer.Option(help="Pattern of depth files made elsewhere.
 Files = Annotated[list[str] | None, typer.Option(help="role=pattern: files of another role: one of {file_roles}. May be repeated.")]
 Limit = Annotated[int, typer.Option(help="At most this many clips; 0 means all.")]
 Workers = Annotated[int, typer.Option(help="Processes.")]
+Profile = Annotated[
+    str, typer.Option(help="Whose models measure: embedded, paper (the paper's own) or auto (the best that is installed).")
+]
+AllowDownload = Annotated[bool, typer.Option("--allow-download", help="Allow the download of pinned weights.")]
+Set = Annotated[list[str] | None, typer.Option("--set", help="Override one parameter: key=value. May be repeated.")]
 Backend = Annotated[list[str] | None, typer.Option(help="role=name, e.g. pose=classical. May be repeated.")]
 
 
@@ -55,6 +61,10 @@ def evaluate(
     limit: Limit = 0,
     workers: Workers = 2,
     backend: Backend = None,
+    profile: Profile = "embedded",
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    allow_download: AllowDownload = False,
+    set_: Set = None,
     variant: Annotated[str, typer.Option(help="paper, official or corrected; the default of each metric when left out.")] = "",
     constant: Annotated[list[str] | None, typer.Option(help="name=number: a named constant of a metric. May be repeated.")] = None,
     vlm_judge: Annotated[
@@ -95,7 +105,7 @@ def evaluate(
         "prompts": {name: str(Path(path).absolute()) for name, path in name_value_pairs(prompts, "prompts")},
     }
     scoring = {"metrics": _names(metrics), "constants": dict(name_value_pairs(constant, "constant")), "variant": variant or None}
-    extraction: dict[str, object] = {"backends": dict(name_value_pairs(backend, "backend"))}
+    extraction: dict[str, object] = {"backends": dict(name_value_pairs(backend, "backend")), "allow_download": allow_download}
     if metrics and not vlm_judge:
         extraction["always"] = []  # only what the named metrics read: nobody judges, and there are no forensics here
     curation = {
@@ -103,11 +113,11 @@ def evaluate(
         "filters": _filters(models, subsets, conditions, sample_ids, limit),
     }
     sections = {"curation": curation, "extraction": extraction, "scoring": scoring, "judging": judging}
-    params = _params(output, workers, sections)
+    params = _params(output, workers, {"profile": profile, **sections}, [f"device={device}", *(set_ or [])])
     with using_judge_key(vlm_api_key):
         tables = api.evaluate(params, progress_bar=progress_bar, quiet=quiet, log_file=log_file)
     if not quiet:
-        summary = coverage_table(tables["gated"])[["metric", "variant", "scored", "items", "mean", "missing because"]]
+        summary = coverage_table(tables["gated"])[["metric", "variant", "scored", "items", "mean", "backend", "missing because"]]
         print(summary.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
         print(f"written to {portable(params.paths.root)}")
 
@@ -152,7 +162,7 @@ def prepare(
     layout: Layout = "auto",
     workers: Workers = 2,
     backend: Backend = None,
-    allow_download: Annotated[bool, typer.Option("--allow-download", help="Allow the download of a pinned hub model.")] = False,
+    allow_download: AllowDownload = False,
 ) -> None:
     """Extract the artifacts of one role ahead of `eval`. They go into the run's store, where `eval` and notebooks find them."""
     from lookback import stages
@@ -177,10 +187,10 @@ def prepare(
         print(coverage_table(stages.extraction(params)["artifacts"]).to_string(index=False))
 
 
-def _params(output: str, workers: int, sections: dict[str, object]) -> RunParams:
+def _params(output: str, workers: int, sections: dict[str, object], overrides: Sequence[str] = ()) -> RunParams:
     from lookback.api import run_params
 
-    return run_params(output, workers, sections)
+    return run_params(output, workers, sections, overrides)
 
 
 def run_params(
@@ -193,6 +203,7 @@ def run_params(
     pattern: str,
     metrics: list[str] | None,
     backend: list[str] | None,
+    overrides: Sequence[str] = (),
 ) -> RunParams:
     """The parameters of a run over one dataset without a judge."""
     extraction: dict[str, object] = {"backends": dict(name_value_pairs(backend, "backend"))}
@@ -206,6 +217,7 @@ def run_params(
             "extraction": extraction,
             "scoring": {"metrics": _names(metrics)},
         },
+        overrides,
     )
 
 

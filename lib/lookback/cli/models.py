@@ -38,21 +38,34 @@ def list_models() -> None:
 
 @models.command()
 def install(
-    name: Name,
+    names: Annotated[list[str], typer.Argument(help="Models of `lookback models list`, or weights of params/weights.lock.yaml.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     python: Annotated[str, typer.Option(help="The Python of an environment that holds the packages already.")] = "",
     source: Annotated[list[str] | None, typer.Option(help="NAME=FOLDER: a checkout that is here already.")] = None,
     weights: Annotated[str, typer.Option(help="A folder that holds the weight files already.")] = "",
 ) -> None:
-    """Make the model's environment, and fetch its code and weights. Size and licences are shown first."""
+    """Make each model's environment, and fetch its code and weights. Size and licences are shown first."""
+    from lookback import runners
+    from lookback.weights import read_lock
+
+    if len(names) > 1 and (python or source or weights):
+        raise UsageError("--python, --source and --weights belong to one model; install it by itself")
+    lock = read_lock()
+    for name in names:
+        if name in lock and name not in runners.catalogue():
+            _install_weights(name, yes)
+        else:
+            _install_model(name, yes, python, source or [], weights)
+
+
+def _install_model(name: str, yes: bool, python: str, source: list[str], weights: str) -> None:
     from lookback import runners
     from lookback.runners import environments
 
     model = runners.model(name)
     print("\n".join(environments.plan(model)))
-    if not yes and not typer.confirm(f"Install {name} into {environments.models_folder() / name}?"):
-        raise typer.Exit(1)
-    folders = dict(_named(text) for text in source or [])
+    _ask(f"Install {name} into {environments.models_folder() / name}?", yes)
+    folders = dict(_named(text) for text in source)
     found = environments.install(
         model,
         lambda text: print(f"  {text}", flush=True),
@@ -61,6 +74,23 @@ def install(
         Path(weights) if weights else None,
     )
     print(f"{name} is installed: {len(found.packages)} packages; check it with: lookback models doctor {name}")
+
+
+def _install_weights(name: str, yes: bool) -> None:
+    """Weights that this environment's own packages load."""
+    from lookback.weights import cache_folder, locate, present, read_lock
+
+    entry = read_lock()[name]
+    if not present(name):
+        print(f"{name}: about {entry.size_mb:.0f} MB from {entry.origin}")
+        print(f"licence of the weights: {entry.licence or 'see its project'}")
+        _ask(f"Fetch {name} into {cache_folder() / name}?", yes)
+    print(f"{name}: {locate(name, allow_download=True)}")
+
+
+def _ask(question: str, yes: bool) -> None:
+    if not yes and not typer.confirm(question):
+        raise typer.Exit(1)
 
 
 @models.command()
@@ -82,6 +112,11 @@ def doctor(name: Annotated[str, typer.Argument(help="One model; all that are ins
             wrong = [f"its code cannot be imported: {error}"]
         broken += bool(wrong)
         print(f"{model.name:14} {'; '.join(wrong) or 'ready'} (run here before release: {model.proven})")
+    never = [model.name for model in wanted if model.proven == "nothing"]
+    if never:
+        print(
+            f"never run against its real code: {', '.join(never)}. Real weights were loaded for none of the models (docs/models.md)"
+        )
     if broken:
         raise typer.Exit(1)
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lookback.cli.choices import ChoosingCommand
+from lookback.cli.evaluate import Set
 from lookback.names import one_line
 from lookback.params import load_run
 from lookback.paths import portable, project_root
@@ -35,12 +36,15 @@ def register(app: typer.Typer) -> None:
 def report(
     run: Run = "demo",
     stage: Annotated[str, typer.Option(help="Only this stage and the stages that it needs.")] = "",
-    set_: Annotated[list[str] | None, typer.Option("--set", help="Override one parameter: key=value. May be repeated.")] = None,
+    profile: Annotated[
+        str, typer.Option(help="Whose models measure: embedded, paper or auto; as the file says when left out.")
+    ] = "",
+    set_: Set = None,
 ) -> None:
     """Update the tables, figures and report of a run. Stages that are up to date are not run again."""
     from lookback.pipeline import Pipeline, stage_named
 
-    overrides = list(set_ or [])
+    overrides = [*([f"profile={profile}"] if profile else []), *(set_ or [])]
     params = load_run(run, overrides)
     target = stage_named(stage) if stage else None
     redone = Pipeline(params, run, overrides).run(target)

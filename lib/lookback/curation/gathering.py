@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,10 +37,16 @@ class Collected:
     notes: list[str] = field(default_factory=list)
 
 
-def collect(params: RunParams, sources: list[Source]) -> Collected:
-    """Read all sources of a run and inspect every clip once. Unchanged files are not hashed or decoded again."""
+def collect(params: RunParams, sources: list[Source], only: Collection[tuple[str, ...]] | None = None) -> Collected:
+    """Read all sources of a run and inspect every clip once. Unchanged files are not hashed or decoded again.
+
+    `only` keeps the clips with these keys.
+    """
     readings = apply_filters([read(source) for source in sources], params.curation.filters)
     _refuse_shared_keys(readings)
+    for reading in readings if only is not None else []:
+        reading.clips = [clip for clip in reading.clips if clip.key in only]
+        reading.segments = [row for row in reading.segments if segment_key(row) in only]
     jobs = [(reading, _with_refusals(clip, reading)) for reading in readings for clip in reading.clips]
     hashes = HashCache.of_project()
     cache = Cache(ArtifactStore(params.paths.artifacts), producer())

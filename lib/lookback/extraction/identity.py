@@ -27,9 +27,9 @@ FILES = ("poses", "gt_depth", "gt_intrinsics")
 FEEDING = "lookback.extraction.onepass"  # the code that passes frames to a backend
 
 
-def producer_of(role: str, spec: BackendSpec, params: RunParams) -> Producer:
+def producer_of(role: str, spec: BackendSpec, params: RunParams, benchmark: str = "") -> Producer:
     """The identity of the producer: role, backend, code, options and weights."""
-    options = backend_options(GT_ROLES.get(role, role), params)
+    options = backend_options(spec, params, benchmark)
     values = dict(options.values)
     settings = sha256_json([values, options.seed, kind_of(options.device), options.allow_download])
     weights = fingerprint(spec.weights, values.get("path") or None) if spec.weights else ""

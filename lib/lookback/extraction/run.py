@@ -12,7 +12,7 @@ import pandas as pd
 
 from lookback.artifacts import Artifact, kind_of
 from lookback.backends.base import Backend
-from lookback.backends.choose import backend_options, choose_backend
+from lookback.backends.choose import backend_options, choose_backend, named_backend
 from lookback.backends.files import given_file
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.errors import BackendUnavailable, ContractError, Reason, UsageError, hint
@@ -22,7 +22,7 @@ from lookback.extraction.onepass import Made, extract_clip, rounds
 from lookback.layouts.reading import REFUSED
 from lookback.params import RunParams
 from lookback.progress import track
-from lookback.registry import BACKENDS, METRICS, BackendSpec, backends_of
+from lookback.registry import BACKENDS, BENCHMARKS, METRICS, BackendSpec, backends_of
 from lookback.store import ArtifactStore, Entry, Producer
 
 
@@ -46,7 +46,7 @@ class Extracted:
 def extract_run(params: RunParams, clips: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """(artifacts, timings): one row per clip and role; timings are seconds per clip and role, for what was not in the store."""
     check_names(params)
-    tasks = [ExtractionTask(clip, _roles(clip, params), params) for clip in clips_from_frame(clips)]
+    tasks = [ExtractionTask(clip, extracted_roles(clip, params), params) for clip in clips_from_frame(clips)]
     rows: list[dict[str, Any]] = []
     timings: list[dict[str, Any]] = []
     waiting = []
@@ -76,14 +76,17 @@ def check_names(params: RunParams) -> None:
     asked = params.extraction
     known = sorted({spec.role for spec in BACKENDS} | set(GT_ROLES))
     for name, roles in (("roles", asked.roles), ("always", asked.always), ("backends", asked.backends), ("options", asked.options)):
-        for role in roles:
+        for written in roles:
+            benchmark, _, role = written.rpartition("/")
             if role not in known:
                 raise UsageError(f"extraction.{name} names the role '{role}', which does not exist; {hint(role, known)}")
-    for role, name in asked.backends.items():
-        BACKENDS.get(f"{role}={name}")
+            if benchmark:
+                BENCHMARKS.get(benchmark)
+    for written, name in asked.backends.items():
+        BACKENDS.get(f"{written.rpartition('/')[2]}={name}")
 
 
-def _roles(clip: Clip, params: RunParams) -> tuple[str, ...]:
+def extracted_roles(clip: Clip, params: RunParams) -> tuple[str, ...]:
     if params.extraction.roles:
         return tuple(sorted(with_requirements(set(params.extraction.roles))))
     return roles_for(clip, params)
@@ -158,7 +161,7 @@ def _look_up(clip: Clip, roles: Sequence[str], params: RunParams) -> _Found:
     store, found = ArtifactStore(params.paths.artifacts), _Found({}, {}, {})
     specs: dict[str, BackendSpec] = {}
     for role in roles:
-        if (why := clip.extras.get(REFUSED, {}).get(role)) and role not in params.extraction.backends:
+        if (why := clip.extras.get(REFUSED, {}).get(role)) and named_backend(role, params, clip.benchmark) is None:
             detail = f"the file that was named for this clip is refused: {why}; mend it, or name a backend of the role '{role}'"
             found.rows[role] = _row(clip, role, None, "", Made(None, str(Reason.INVALID_INPUT), detail))
             continue
@@ -169,7 +172,7 @@ def _look_up(clip: Clip, roles: Sequence[str], params: RunParams) -> _Found:
     keys: dict[str, str] = {}
     needs = {role: tuple(spec.build.requires) for role, spec in specs.items()}  # type: ignore[attr-defined]
     for role in (role for rank in rounds(needs) for role in rank):
-        producer = producer_of(role, specs[role], params)
+        producer = producer_of(role, specs[role], params, clip.benchmark)
         inputs = input_hash(clip, {need: keys.get(need, "absent") for need in needs[role]}, role)
         keys[role] = producer.key(inputs)
         entry = store.load(producer, inputs)
@@ -200,7 +203,7 @@ def _make(clip: Clip, roles: Sequence[str], found: _Found, params: RunParams) ->
     backends: dict[str, Backend] = {}
     for role, (spec, _, _) in found.missing.items():
         try:
-            backends[role] = _built(role, spec, params)
+            backends[role] = _built(spec, params, clip.benchmark)
         except BackendUnavailable as error:
             made[role] = Made(None, str(Reason.BACKEND_UNAVAILABLE), str(error))
     seconds: dict[str, float] = {}
@@ -222,17 +225,17 @@ def _make(clip: Clip, roles: Sequence[str], found: _Found, params: RunParams) ->
 def backend_for(role: str, clip: Clip, params: RunParams) -> BackendSpec:
     """The backend of a role for this clip. A file beside the clip is preferred unless the run names a backend."""
     served = GT_ROLES.get(role, role)
-    if served not in params.extraction.backends and given_file(served, clip) is not None:
+    if named_backend(served, params, clip.benchmark) is None and given_file(served, clip) is not None:
         return BACKENDS.get(f"{served}=files")
-    return choose_backend(served, params)
+    return choose_backend(served, params, clip.benchmark)
 
 
 _BACKENDS: dict[tuple[str, str], Backend] = {}
 
 
-def _built(role: str, spec: BackendSpec, params: RunParams) -> Backend:
-    """The backend of a role, built once per worker process."""
-    options = backend_options(GT_ROLES.get(role, role), params)
+def _built(spec: BackendSpec, params: RunParams, benchmark: str) -> Backend:
+    """The backend of a role, built once per worker process and set of options."""
+    options = backend_options(spec, params, benchmark)
     key = (spec.key, repr(options))
     if key not in _BACKENDS:
         _BACKENDS[key] = spec.build(options)

@@ -9,13 +9,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from lookback.devices import Devices
 from lookback.errors import ParameterError, brief, hint
 from lookback.hiding import KEY_VARIABLES, find_key, hide, is_secret
 from lookback.params.stages import Agreement, Audit, Curation, Extraction, Forensics, Judging, Ray, Report, Scoring, Section
 from lookback.paths import RunPaths, needed_project, resolve
+from lookback.profiles import ProfileName
 from lookback.yaml_files import parse_yaml
 
 PLAIN = ("str", "int", "float", "bool")
@@ -32,6 +33,7 @@ class RunParams(Section):
     workers: int = Field(default=2, ge=1, le=256)
     executor: Literal["local", "ray"] = "local"  # processes on this machine, or Ray actors; both give the same tables
     ray: Ray = Ray()
+    profile: ProfileName = "embedded"  # whose models measure: the package's small ones, the paper's, or the best that is installed
     device: Devices = "auto"
     curation: Curation = Curation()
     extraction: Extraction = Extraction()
@@ -41,6 +43,16 @@ class RunParams(Section):
     forensics: Forensics = Forensics()
     audit: Audit = Audit()
     report: Report = Report()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _older_word(cls, values: Any) -> Any:
+        """Files and finished runs from before profiles say `extraction.prefer`: `paper` meant what `auto` means now."""
+        asked = values.get("extraction") if isinstance(values, dict) else None
+        if not isinstance(asked, dict) or "prefer" not in asked:
+            return values
+        profile = {"profile": "auto"} if asked["prefer"] == "paper" else {}
+        return {**profile, **values, "extraction": {name: value for name, value in asked.items() if name != "prefer"}}
 
     @property
     def paths(self) -> RunPaths:

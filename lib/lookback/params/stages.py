@@ -83,13 +83,12 @@ class Curation(Section):
 
 
 class Extraction(Section):
-    """Which backend serves each role. `auto` takes the paper's model when it is usable here, else the embedded one."""
+    """Which backend serves each role. What is not named here follows from the `profile` of the run."""
 
     roles: list[str] = []  # empty: the roles that the metrics of each clip read, and `always`
     always: list[str] = ["pose", "masks"]  # roles that judges and forensics use
-    backends: dict[str, str] = {}  # role: backend name; roles not named use `embedded`
-    prefer: Literal["embedded", "paper"] = "embedded"
-    options: dict[str, dict[str, str | int | float | bool]] = {}  # options of the backend, by role
+    backends: dict[str, str] = {}  # role: backend name; `mind/features: dinov3` is for the clips of one benchmark
+    options: dict[str, dict[str, str | int | float | bool]] = {}  # options of the backend, by role or benchmark/role
     allow_download: bool = False  # allow downloads of hub models (pinned revision)
     batch_size: int = Field(default=16, ge=1)
 

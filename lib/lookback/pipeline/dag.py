@@ -33,7 +33,8 @@ def _modules(load: Registry[Any] | str) -> list[str]:
     return [load, *(point.value for point in plugins(load))] if load.startswith("lookback.") else parts(load)
 
 
-CHOSEN = ("scoring.metrics", "scoring.variant", "scoring.compare_variants")  # which metrics are scored, and which variant counts
+# which metrics are scored, and which variant counts
+CHOSEN = ("profile", "scoring.metrics", "scoring.variant", "scoring.compare_variants")
 SCORED = (*CHOSEN, "scoring.constants", "scoring.lpips_frames")
 
 STAGES = (
@@ -50,7 +51,7 @@ STAGES = (
         "20_extraction",
         ("clips",),
         ("artifacts",),
-        ("extraction", "scoring.metrics"),
+        ("profile", "extraction", "scoring.metrics"),
         (BACKENDS, BENCHMARKS, METRICS),
     ),
     Stage(
@@ -98,7 +99,7 @@ STAGES = (
         "90_report",
         ("clips", "rejected", "screen", "truth", "ratings", "artifacts", "units", "gated", "judgements", "failures"),
         (),
-        ("report", "description", "scoring", "judging", "audit.enabled"),
+        ("profile", "report", "description", "scoring", "judging", "audit.enabled"),
         ("lookback.benchmarks",),
     ),
 )

@@ -19,6 +19,7 @@ from lookback.hashcache import HashCache
 from lookback.params import RunParams
 from lookback.paths import resolve
 from lookback.pipeline.dag import Stage, upstream
+from lookback.runners.environments import RECORD, models_folder
 from lookback.weights import cache_folder
 
 READ_DATASETS = ("curation", "extraction", "scoring", "judging", "forensics", "audit")  # stages that read the datasets' files
@@ -125,6 +126,8 @@ def _external(stage: Stage, params: RunParams, hashes: HashCache) -> dict[str, s
     inputs = {name: hashes.tree(path) if path.is_dir() else hashes.file(path) for name, path in found.items() if path.exists()}
     if stage.name in RUN_MODELS:
         inputs["weights at hand"] = sha256_json(sorted(path.relative_to(cache_folder()).as_posix() for path in _weight_files()))
+        records = sorted(models_folder().glob(f"*/{RECORD}"))
+        inputs["models at hand"] = sha256_json({path.parent.name: hashes.file(path) for path in records})
     return inputs
 
 

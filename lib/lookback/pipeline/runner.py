@@ -86,6 +86,10 @@ class Pipeline:
         need("papermill", "ipykernel")  # only the processes of the stages import them
         wanted = stages_of(self.params, target)
         self.wanted = {stage.name for stage in wanted}
+        if self.params.profile == "paper":
+            from lookback.extraction.needs import check_models  # it imports every backend; other runs need not wait for that
+
+            check_models(self.params)
         with run_lock(self.params.paths.root) as self.lock, scratch_folder() as scratch:
             self._loop(wanted, scratch)
             self.hashes.save()

@@ -145,10 +145,11 @@ def _model(role: str, chosen: list[str]) -> list[str]:
     for spec in [*(spec for spec in named if spec.embedded), *named]:
         return [f"`{name}`" for name in named[spec] if not spec.embedded]
     for spec in specs:
-        if (
-            not spec.embedded and spec.weights
-        ):  # models in environments of their own name none: which one is a paper's stands in words
+        if not spec.embedded and spec.weights:
             return [f"`{name}`" for name in spec.weights]
+    elsewhere = [spec.name for spec in specs if not spec.embedded]  # in environments of their own: they name no weights
+    if len(elsewhere) == 1:  # of several, words say which one is the paper's
+        return [f"`{elsewhere[0]}`"]
     return [f"the paper's model of the role `{role}`"]
 
 
@@ -166,7 +167,7 @@ def _status(models: list[str], also: list[str]) -> str:
 def _command(preset: str, models: list[str], also: list[str]) -> str:
     """The call that makes the paper's tables of a run, this one among them."""
     settings = [f"scoring.variant={preset}"] if preset else []
-    settings += ["extraction.prefer=paper"] if models else []
+    settings += ["profile=paper"] if models else []
     settings += ["judging.judge=openai", "judging.base_url=URL", "judging.model=MODEL"] if JUDGE in also else []
     settings += ["agreement.ratings=[votes.csv]"] if VOTES in also else []
     return " ".join(["lookback report --run RUN", *(f"--set {setting}" for setting in settings)])

@@ -26,12 +26,30 @@ class Source(_Part):
     option: str = ""
 
 
+class Link(_Part):
+    """A file that no hub has, and its hash."""
+
+    url: str
+    sha256: str
+
+
 class ModelWeights(_Part):
-    """Files of a repository on the model hub."""
+    """Files of a repository on the model hub; `others` are repositories whose files go into a folder of that name."""
 
     repository: str = ""
     revision: str | None = None
     files: tuple[str, ...] = ()
+    others: dict[str, ModelWeights] = {}
+    links: dict[str, Link] = {}
+
+    def paths(self) -> list[str]:
+        """Every file, as it lies in the folder of the weights."""
+        beside = [f"{folder}/{file}" for folder, other in self.others.items() for file in other.files]
+        return [*self.files, *beside, *self.links]
+
+    def repositories(self) -> dict[str, ModelWeights]:
+        """Folder -> the repository whose files go there."""
+        return {**({"": self} if self.repository else {}), **self.others}
 
 
 class Licence(_Part):

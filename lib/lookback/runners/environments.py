@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.request import urlretrieve
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -19,7 +20,7 @@ from lookback.errors import BackendUnavailable, LookbackError, UsageError
 from lookback.files import sha256_file, sha256_json, write_text
 from lookback.hashcache import HashCache
 from lookback.registry import Availability
-from lookback.runners.catalogue import Model
+from lookback.runners.catalogue import Link, Model, ModelWeights
 from lookback.runners.process import Launch
 
 VARIABLE = "LOOKBACK_MODELS"
@@ -112,13 +113,13 @@ def launch(model: Model, device: str, options: Mapping[str, object]) -> Launch:
 # -- installing --------------------------------------------------------------------------------------------------------------------
 def plan(model: Model) -> list[str]:
     """What an installation brings, one line each."""
-    weights = model.weights
     lines = [f"{model.title}: about {model.download_gb:g} GB (estimated); used by {model.used_by}"]
     lines += [f"needs {need}" for need in model.needs]
     lines += [f"source: {source.repository} at {source.commit}" for source in model.sources.values()]
-    if weights.repository:
-        pinned = weights.revision or "the newest commit (none is pinned; its hashes are recorded)"
-        lines.append(f"weights: {', '.join(weights.files)} of {weights.repository} at {pinned}")
+    for wanted in model.weights.repositories().values():
+        pinned = wanted.revision or "the newest commit (none is pinned; its hashes are recorded)"
+        lines.append(f"weights: {', '.join(wanted.files)} of {wanted.repository} at {pinned}")
+    lines += [f"weights: {link.url}" for link in model.weights.links.values()]
     return [*lines, f"licence of the code: {model.licence.code}", f"licence of the weights: {model.licence.weights}"]
 
 
@@ -204,24 +205,49 @@ def _checkout(repository: str, commit: str, folder: Path, say: Say) -> Path:
 
 def _weights(model: Model, folder: Path, given: Path | None, say: Say) -> tuple[Path | None, str]:
     """The folder with the weight files, and the revision that they are of."""
-    wanted = model.weights
     if given is not None:
         return _existing(given), "given"
-    if not wanted.repository:
+    if not model.weights.paths():
         return None, ""
+    revisions = []
+    for name, wanted in model.weights.repositories().items():
+        say(f"fetching {', '.join(wanted.files)} of {wanted.repository}")
+        revisions.append(_from_hub(model, wanted, folder / name))
+    for name, link in model.weights.links.items():
+        say(f"fetching {link.url}")
+        _from_link(model, link, folder / name)
+    return folder, ",".join(revisions)
+
+
+def _from_hub(model: Model, wanted: ModelWeights, folder: Path) -> str:
+    """Fetch the files of a repository; the commit that they are of."""
     from huggingface_hub import HfApi, snapshot_download
 
-    say(f"fetching {', '.join(wanted.files)} of {wanted.repository}")
     try:
         revision = wanted.revision or HfApi().model_info(wanted.repository).sha or ""
         snapshot_download(wanted.repository, revision=revision, allow_patterns=list(wanted.files), local_dir=folder)
     except Exception as error:  # huggingface_hub and its transport raise their own types
-        first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise BackendUnavailable(
-            f"The weights of '{model.name}' could not be fetched from {wanted.repository} ({first})",
-            "Accept its licence on the hub if it asks for that, or give the files' folder: --weights FOLDER",
-        ) from None
-    return folder, revision
+        raise _not_fetched(model, wanted.repository, error) from None
+    return revision
+
+
+def _from_link(model: Model, link: Link, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        urlretrieve(link.url, path)
+    except OSError as error:
+        raise _not_fetched(model, link.url, error) from None
+    if sha256_file(path) != link.sha256:
+        path.unlink()
+        raise BackendUnavailable(f"{link.url} is not the pinned file of '{model.name}': its sha256 is another", "Try again later")
+
+
+def _not_fetched(model: Model, place: str, error: Exception) -> BackendUnavailable:
+    first = (str(error).splitlines() or [type(error).__name__])[0]
+    return BackendUnavailable(
+        f"The weights of '{model.name}' could not be fetched from {place} ({first})",
+        "Accept its licence on the hub if it asks for that, or give the files' folder: --weights FOLDER",
+    )
 
 
 def _hashes(model: Model, folder: Path | None, say: Say) -> dict[str, str]:
@@ -229,9 +255,10 @@ def _hashes(model: Model, folder: Path | None, say: Say) -> dict[str, str]:
     if folder is None:
         return {}
     say("hashing the weight files")
+    wanted = model.weights.paths()
     if folder.is_file():
-        raise UsageError(f"{folder} is a file; give the folder that holds {', '.join(model.weights.files)}")
-    names = model.weights.files or [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file()]
+        raise UsageError(f"{folder} is a file; give the folder that holds {', '.join(wanted)}")
+    names = wanted or [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file()]
     for name in names:
         if not (folder / name).is_file():
             raise UsageError(f"{folder} holds no {name}, which {model.name} needs; give the folder of its weight files")

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from lookback.artifacts import entry_of
-from lookback.backends.choose import backend_options, build_backend, choose_backend, precision_named
+from lookback.backends.choose import backend_options, choose_backend, precision_named
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.code import code_version
 from lookback.devices import all_devices
@@ -205,14 +205,14 @@ def _stored(clip: _Prepared, scored: list[Scored]) -> ScoredClip:
 
 def _identity(spec: MetricSpec, variant: str, task: ScoringTask) -> tuple[Producer, str]:
     """The producer (code, variant, constants, backends) and a hash of the inputs (the clip's row, files and artifacts)."""
-    tools = {role: _tool_identity(role, task.params) for role in spec.tools}
+    tools = {role: _tool_identity(role, task.params, task.clip.benchmark) for role in spec.tools}
     constants = run_constants(task.params)
     made_by = [[role, tool.version, tool.params_hash] for role, tool in tools.items()]
     settings = sha256_json([variant, spec.preset(variant, constants), dict(task.params.scoring.constants), made_by])
     rows = {row["role"]: row for row in task.artifacts if row["role"] in spec.roles}
     named = {role: tool.backend for role, tool in tools.items()} | {role: row["backend"] or "none" for role, row in rows.items()}
     sampled = constants.get("lpips_frames", 0) if "lpips_frames" in spec.constants else 0
-    rounded = {precision_named(role, name, task.params) for role, name in named.items()} - {"fp32"}
+    rounded = {precision_named(role, name, task.params, task.clip.benchmark) for role, name in named.items()} - {"fp32"}
     named |= {"precision": "+".join(sorted(rounded))} if rounded else {}
     named |= {"lpips_frames": f"{sampled:g}"} if sampled else {}  # so that every table that shows the score says so
     backends = ",".join(f"{role}={name}" for role, name in sorted(named.items()))
@@ -234,15 +234,16 @@ def run_constants(params: RunParams) -> dict[str, float]:
         return dict(constants)
     if wanted != "auto":
         return {**constants, "lpips_frames": wanted}
-    if params.scoring.variant == "official" or all_devices(params.device) != ["cpu"]:  # who asks for the release's number gets it
+    released = params.scoring.variant == "official" or params.profile == "paper"  # who asks for the release's number gets it
+    if released or all_devices(params.device) != ["cpu"]:
         return dict(constants)
     return {**constants, "lpips_frames": LPIPS_FRAMES_ON_CPU}
 
 
-def _tool_identity(role: str, params: RunParams) -> Producer:
+def _tool_identity(role: str, params: RunParams, benchmark: str) -> Producer:
     """The identity of a backend that a metric calls directly: version, options and weights."""
     try:
-        return producer_of(role, choose_backend(role, params), params)
+        return producer_of(role, choose_backend(role, params, benchmark), params, benchmark)
     except BackendUnavailable:
         return Producer(role, "none", "")
 
@@ -268,7 +269,7 @@ def _context(spec: MetricSpec, variant: str, task: ScoringTask, store: ArtifactS
         constants,
         segments,
         load,
-        lambda role: _tool(role, task.params),
+        lambda role: _tool(role, task.params, task.clip.benchmark),
         shared,
         settings=spec.preset(variant, constants),
     )
@@ -277,12 +278,17 @@ def _context(spec: MetricSpec, variant: str, task: ScoringTask, store: ArtifactS
 _TOOLS: dict[tuple[str, str], Any] = {}
 
 
-def _tool(role: str, params: RunParams) -> Any:
+def _tool(role: str, params: RunParams, benchmark: str) -> Any:
     """The role's backend. It is built once per worker and set of options."""
-    key = (role, repr([params.extraction.backends.get(role), backend_options(role, params)]))
+    try:
+        spec = choose_backend(role, params, benchmark)
+    except BackendUnavailable as error:
+        raise NotScorable(Reason.BACKEND_UNAVAILABLE, str(error)) from None
+    options = backend_options(spec, params, benchmark)
+    key = (spec.key, repr(options))
     if key not in _TOOLS:
         try:
-            _TOOLS[key] = build_backend(role, params)
+            _TOOLS[key] = spec.build(options)
         except BackendUnavailable as error:
             _TOOLS[key] = error
     if isinstance(_TOOLS[key], BackendUnavailable):

@@ -8,12 +8,15 @@ import pandas as pd
 
 from lookback.params import RunParams
 from lookback.presets import VARIANTS, Setting
+from lookback.profiles import paper_profile
 from lookback.registry import BENCHMARKS, METRICS, MetricSpec
 
 
 def chosen_variant(spec: MetricSpec, params: RunParams) -> str:
-    """The run's variant where the metric has it, else the metric's own default."""
+    """The run's variant (`profile: paper` has one of its own) where the metric has it, else the metric's own default."""
     wanted = params.scoring.variant
+    if wanted is None and params.profile == "paper":
+        wanted = paper_profile(spec.benchmark).variant
     return wanted if wanted is not None and wanted in spec.variants else spec.default_variant
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from lookback.clips import clips_from_frame
+from lookback.extraction.needs import check_models
 from lookback.extraction.run import extract_run
 from lookback.files import write_text
 from lookback.params import RunParams
@@ -13,7 +15,9 @@ from lookback.tables import SCHEMAS, csv_text, empty_table, read_table, write_ta
 def extraction(params: RunParams) -> dict[str, pd.DataFrame]:
     """Extract the run's roles; writes the table `artifacts`, and the time spent to `timings/extraction.csv`."""
     folder = params.paths.tables
-    artifacts, timings = extract_run(params, read_table(folder, "clips"))
+    clips = read_table(folder, "clips")
+    check_models(params, clips_from_frame(clips))
+    artifacts, timings = extract_run(params, clips)
     complete = artifacts[list(SCHEMAS["artifacts"].columns)] if len(artifacts) else empty_table("artifacts")
     written = write_table(folder, "artifacts", complete)
     if len(timings):

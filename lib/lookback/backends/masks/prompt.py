@@ -44,6 +44,13 @@ def anchor_box(clip: Clip, info: VideoInfo) -> np.ndarray | None:
     return box
 
 
+def words_for(clip: Clip, phrase: str = "", missing: str = "no object_name") -> str:
+    """What the object is asked for by: its name, or a phrase with the name (`{subject}`) or its first word (`{first}`) in it."""
+    if not clip.object_name:
+        raise NotScorable(Reason.MISSING_INPUT, f"the clip has {missing} to prompt with")
+    return (phrase or "{subject}").replace("{subject}", clip.object_name).replace("{first}", clip.object_name.split()[0])
+
+
 @dataclass(frozen=True)
 class Prompt:
     """What the segmenter is shown in the first frame: the box, or the name of an object whose box is looked for."""
@@ -69,11 +76,8 @@ class PromptedMasks(TorchBackend):
         point = BENCHMARKS.get(clip.benchmark).prompts_with_a_point(clip)
         if box is not None:
             return self.job(info, Prompt(box, point=point))
-        if not clip.object_name:
-            missing = "no object_name" if phrase else "neither an object_anchor nor an object_name"
-            raise NotScorable(Reason.MISSING_INPUT, f"the clip has {missing} to prompt with")
+        words = words_for(clip, phrase, "no object_name" if phrase else "neither an object_anchor nor an object_name")
         checkpoint(self.options, DETECTOR_WEIGHTS, self.settings["detector_path"])
-        words = (phrase or "{subject}").replace("{subject}", clip.object_name).replace("{first}", clip.object_name.split()[0])
         return self.job(info, Prompt(None, words, point))
 
     def job(self, info: VideoInfo, prompt: Prompt) -> Job:

@@ -4,43 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from lookback import runners
 from lookback.artifacts import Artifact, PoseTrack
-from lookback.backends.base import BackendOptions
 from lookback.backends.pose.formats import INTRINSICS_FILE, OMEGA_W2C, read_poses
 from lookback.backends.pose.track import with_facts
+from lookback.backends.runner import RunnerBackend
 from lookback.clips import Clip
-from lookback.errors import ContractError, NotScorable, Reason, UsageError, hint
+from lookback.errors import ContractError, NotScorable, Reason
 from lookback.media import VideoInfo
-from lookback.registry import Availability, backend
+from lookback.registry import backend
 from lookback.scratch import scratch_folder
 
 
-class RunnerPoses:
+class RunnerPoses(RunnerBackend):
     """Sends every frame of a clip to the model, which takes them in one forward pass."""
-
-    requires: ClassVar[tuple[str, ...]] = ()
-    model: ClassVar[runners.Model]
-
-    def __init__(self, options: BackendOptions):
-        for name in options.values:
-            if name not in self.model.options:
-                raise UsageError(f"{self.model.name} has no option '{name}'; {hint(name, sorted(self.model.options))}")
-        self.runner = runners.Runner(runners.launch(self.model, options.device, dict(options.values)))
-
-    @classmethod
-    def available(cls) -> Availability:
-        return runners.availability(cls.model)
-
-    @classmethod
-    def made_by(cls) -> str:
-        """What the answers depend on besides this package: the installed code, packages and weights."""
-        found = runners.installed(cls.model)
-        return found.identity if found is not None else ""
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> _RunnerJob:
         return _RunnerJob(self.model, self.runner, info)

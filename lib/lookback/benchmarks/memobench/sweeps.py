@@ -22,7 +22,7 @@ SWEEPS: tuple[tuple[str, str, tuple[float, ...]], ...] = (
     ("depth_samples", "memobench.geo3d", (2, 3, 5, 7)),
 )
 SWEEP_COLUMNS = ["metric", "constant", "value", "kendall_tau", "pairs", "mean", "default_mean", "why"]
-ORS = "memobench.ors"
+BENCHMARK, ORS = "memobench", "memobench.ors"
 WORDS_BACKEND = "sam2"  # finds an object by its name in the first frame; a backend with `query` asks every frame
 # the paper's five styles; {subject} is the clip's object name, {first} its first word
 STYLES = {
@@ -69,7 +69,7 @@ def _scores(
 def prompt_sweep(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame) -> pd.DataFrame:
     """One row per style and model: mean and standard deviation of ORS over clips; or why there is none."""
     try:
-        chosen = choose_backend("masks", params)
+        chosen = choose_backend("masks", params, BENCHMARK)
     except LookbackError as error:
         return _without(str(error))
     if chosen.name != WORDS_BACKEND and not hasattr(chosen.build, "query"):
