@@ -11,7 +11,6 @@ import typer
 
 from lookback.cli.report import Run
 from lookback.extras import need
-from lookback.params import load_run
 from lookback.paths import portable, resolve
 
 Port = Annotated[int, typer.Option(help="The port; if it is taken, the next free one.")]
@@ -28,6 +27,7 @@ def register(app: typer.Typer) -> None:
 def inspect(run: Run = "demo", port: Port = PORT, host: Host = None) -> None:
     """Serve the clip inspector of a run on this machine. Prints the link that opens it."""
     need("voila", "anywidget")
+    from lookback.params import load_run
     from lookback.widgets.keys import digest, new_token
     from lookback.widgets.serving import serve
 
@@ -61,6 +61,7 @@ def annotate(
     from lookback.desk.export import check_ending, export_file
     from lookback.desk.server import StudyServer, serve_study
     from lookback.desk.start import open_study
+    from lookback.params import load_run
 
     if export is not None:
         check_ending(export)

@@ -10,7 +10,6 @@ import typer
 
 from lookback.cli.choices import ChoosingCommand
 from lookback.names import one_line
-from lookback.params import load_run
 from lookback.paths import portable, project_root
 
 Run = Annotated[str, typer.Option(help="Run name: params/NAME.yaml, or a path to a YAML file.")]
@@ -38,6 +37,7 @@ def report(
     set_: Annotated[list[str] | None, typer.Option("--set", help="Override one parameter: key=value. May be repeated.")] = None,
 ) -> None:
     """Update the tables, figures and report of a run. Stages that are up to date are not run again."""
+    from lookback.params import load_run
     from lookback.pipeline import Pipeline, stage_named
 
     overrides = list(set_ or [])
@@ -54,6 +54,7 @@ def compare(
     output: Annotated[str, typer.Option(help="Folder for the tables and the page.")] = "",
 ) -> None:
     """Compare finished runs with paired tests. Differences, rank changes, and what changed; from three runs on also their curve."""
+    from lookback.params import load_run
     from lookback.report.compare import compare_runs
 
     loaded = [load_run(name) for name in runs]
@@ -78,6 +79,7 @@ def table(
 ) -> None:
     """Print a paper's table from your runs, beside the printed rows. Every number is marked by who measured it and with what."""
     from lookback.files import write_text
+    from lookback.params import load_run
     from lookback.report.beside import printed_tables, tables_named
 
     if not name:
@@ -100,5 +102,6 @@ def export(
 ) -> None:
     """Write a finished run in the file format of a benchmark."""
     from lookback.exports import export as write
+    from lookback.params import load_run
 
     print(write(format, load_run(run), Path(output)))
