@@ -40,9 +40,9 @@ TRIALS = [
     ("real_001", "object_vanishes", "memobench.ors", "", -1, 0.1),
     ("real_001", "camera_inactivity", "memobench.camera_controllability", "", -1, 0.3),
     ("real_001", "camera_inactivity", "memobench.camera_activity", "", -1, 0.5),
-    ("office_officer_counter_sit__T0__yaw_LR", "wrong_direction", "wrbench.cam_align", "", -1, 0.5),
-    ("office_officer_counter_sit__T0__yaw_LR", "camera_drift", "wrbench.cam_prec", "", -1, 0.1),
-    ("office_officer_counter_sit__T0__yaw_LR", "camera_inactivity", "wrbench.cam_prec", "", -1, 0.5),
+    ("office_officer_counter_sit__T2_div_b__yaw_RL", "wrong_direction", "wrbench.cam_align", "", -1, 0.5),
+    ("office_officer_counter_sit__T2_div_b__yaw_RL", "camera_drift", "wrbench.cam_prec", "", -1, 0.1),
+    ("office_officer_counter_sit__T2_div_b__yaw_RL", "camera_inactivity", "wrbench.cam_prec", "", -1, 0.5),
     ("1st_data/mem_test/gallery_001", "ghosting", "mind.lcm", "ssim", -1, 0.05),
     ("1st_data/mem_test/gallery_001", "camera_drift", "mind.action", "__overall__:rot", +1, 0.05),
 ]
