@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ import nbformat
 import psutil
 import pytest
 from lookback import stages
+from lookback.cli import main
 from lookback.errors import StageError
 from lookback.hashcache import HashCache
 from lookback.params import RunParams, load_run
@@ -184,11 +186,20 @@ def test_a_failing_cell_names_stage_cell_and_error(finished: Path, tmp_path: Pat
         (["--run", "folder", "--stage", "curation", "--set", "curation.sources=[{root: not/here}]"], "not/here"),
     ],
 )
-def test_a_wrong_call_gets_one_sentence(arguments: list[str], sentence: str, tmp_path: Path):
+def test_a_wrong_call_gets_one_sentence(
+    arguments: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     output = tmp_path / "out"
-    call = [sys.executable, "-m", "lookback", "report", *arguments, "--set", f"output={output}"]
-    done = subprocess.run(call, cwd=project_root(), capture_output=True, text=True, check=False)
-    assert done.returncode in (1, 2)
-    assert sentence in done.stderr
-    assert "Traceback" not in done.stderr
+    monkeypatch.chdir(project_root())
+    monkeypatch.setattr(sys, "argv", ["lookback", "report", *arguments, "--set", f"output={output}"])
+    interrupted = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main()
+    finally:
+        signal.signal(signal.SIGINT, interrupted)
+    assert ended.value.code in (1, 2)
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert "Traceback" not in said
     assert not list(output.rglob("*.parquet"))
