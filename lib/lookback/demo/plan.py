@@ -78,7 +78,7 @@ def _task(row: dict[str, Any]) -> Task:
 
 
 def _camera(text: str) -> CameraIntent:
-    """A preset or an action spread over frames (`yaw_LR@49`, `left_then_right_4s@40`), or a script."""
+    """A preset or an action spread over frames (`yaw_LR@49`, `left_then_right_2s@40`), or a script."""
     if ":" in text or "," in text:
         return parse(text)
     action, _, frames = text.rpartition("@")
