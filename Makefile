@@ -36,7 +36,6 @@ $(READY): requirements.lock pyproject.toml params/weights.lock.yaml
 	@$(BIN)python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@$(BIN)python -m compileall -q lib
 	@$(BIN)jupyter labextension disable --level=sys_prefix "@jupyterlab/apputils-extension:announcements" 2>/dev/null # it asks a host for news
-	@sed -i.orig '/<link .*https:/d' $(VENV)/share/jupyter/voila/templates/{lab/index.html.j2,base/page.html} # icon fonts of a host
 	@echo "[4/4] embedded model weights"
 	@$(BIN)python -m lookback.weights
 	@touch $@

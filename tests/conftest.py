@@ -1,9 +1,11 @@
 """One thread each: `make test` spreads the files over two processes, and sums of two threads are not the same to the last bit."""
 
+import compileall
 import os
+import sys
 from pathlib import Path
 
-import lookback.without_iri_grammar  # noqa: F401 before anything of Jupyter
+import lookback.without_iri_grammar
 import pytest
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -18,6 +20,16 @@ SLOW_FILES = (
     "test_transformers_judge", "test_hostile_server", "test_stage", "test_published_report", "test_recording", "test_corruptions",
     "test_published_clips", "test_runner", "test_setup", "test_notebook_pictures",
 )  # fmt: skip
+
+
+# pytest rewrites every test file, which takes half a minute; the next process and the next run read what the first one wrote
+sys.dont_write_bytecode = False
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The programs that tests start find compiled code, also where Python was told to write none (hundreds of starts)."""
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(Path(lookback.__file__).parent, quiet=2)
 
 
 def is_slow(path: Path) -> bool:

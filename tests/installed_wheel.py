@@ -43,7 +43,7 @@ class Installed:
         self.folder.mkdir()
         run([sys.executable, "-m", "venv", "--without-pip", str(folder / "env")], folder)
         python = str(self.bin / "python")
-        run([sys.executable, "-m", "pip", "--python", python, "install", *OFFLINE, "--no-compile", str(wheel)], folder)
+        run([sys.executable, "-m", "pip", "--python", python, "install", *OFFLINE, str(wheel)], folder)
         (self.packages,) = (folder / "env" / "lib").glob("python*/site-packages")
         (metadata,) = self.packages.glob("lookback-*.dist-info")
         self.linked: set[str] = set()

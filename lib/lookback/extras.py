@@ -11,7 +11,7 @@ _MODULES = {
     "models": "torch torchvision transformers huggingface_hub lpips open_clip insightface onnx onnxruntime dlib timm pip",
     "sam2": "sam2",
     "demo": "skimage",
-    "notebooks": "IPython anywidget ipykernel ipywidgets jupyterlab nbformat papermill tornado traitlets voila",
+    "notebooks": "IPython ipykernel ipywidgets jupyterlab nbformat papermill tornado",
     "judges": "openai httpx2",
     "ray": "ray",
 }

@@ -119,6 +119,8 @@ def test_weights_and_biases_keeps_the_numbers_and_the_picture_offline(tmp_path, 
 
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_SILENT", "true")
+    monkeypatch.setenv("WANDB__SERVICE_WAIT", "600")  # its service starts as a process: minutes on a busy machine
+    monkeypatch.setenv("WANDB_INIT_TIMEOUT", "600")
     logger = WandbLogger(project="lookback", dir=str(tmp_path), settings=wandb.Settings(console="off"))
     logger.log(7, NUMBERS, {f"{PREFIX}/failure_1": STRIP})
     logger.log(14, NUMBERS, {})

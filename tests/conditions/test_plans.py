@@ -6,13 +6,14 @@ import json
 import cv2
 import numpy as np
 import pytest
+from lookback.camera.intent import parse
 from lookback.cli.app import app
 from lookback.conditions import build_conditions, read_conditions
 from lookback.conditions.interface import Interface
 from lookback.conditions.plans import Scene
 from lookback.demo.clip import render_clip
 from lookback.demo.datasets import subject_box
-from lookback.demo.plan import demo_plan
+from lookback.demo.spec import ClipSpec
 from lookback.errors import ParameterError
 from lookback.media import encode
 from lookback.params.stages import Source
@@ -107,8 +108,7 @@ def test_a_wrong_plan_is_one_sentence(tmp_path, text, problem):
 
 
 def test_phases_are_found_in_a_video_and_shown(tmp_path):
-    planned = next(clip for clip in demo_plan() if clip.task.clip_id == "Playroom_001" and clip.spec.failure == "none")
-    clip = render_clip(planned.spec)
+    clip = render_clip(ClipSpec("playroom", parse("yaw:left:60@30,static@12,yaw:right:60@30"), "full"))
     encode(tmp_path / "truth.mp4", clip.frames, 16.0)
     box = ",".join(f"{value:g}" for value in subject_box(clip))
     sheet = tmp_path / "phases.csv"

@@ -23,7 +23,8 @@ SIZE = {"width": 96, "height": 64}
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
     root = tmp_path_factory.mktemp("world") / "datasets"
-    plan = demo_plan(**SIZE, scale=0.2)
+    drifting = [clip for clip in demo_plan(**SIZE) if clip.task.clip_id.startswith("causal:dining_001:left")][:2]
+    plan = [*demo_plan(**SIZE, scale=0.1), *drifting]
     return root, plan, write_datasets(plan, root, workers=1)
 
 
@@ -38,7 +39,7 @@ def digest(root):
 def test_the_full_plan_covers_what_the_demo_promises():
     plan = demo_plan()
     assert 100 <= len(plan) <= 130
-    assert all(48 <= clip.spec.frames - clip.task.mark_time <= 97 and clip.spec.frames <= 97 for clip in plan)
+    assert all(clip.spec.frames - clip.task.mark_time >= 24 and 32 <= clip.spec.frames <= 52 for clip in plan)
     keys = [(c.task.benchmark, c.task.setting, c.model_id, c.task.clip_id) for c in plan]
     assert len(set(keys)) == len(keys)
     severities = defaultdict(set)
@@ -47,6 +48,11 @@ def test_the_full_plan_covers_what_the_demo_promises():
         severities[clip.spec.failure].add(clip.spec.severity)
         models[clip.task.benchmark, clip.task.setting].add(clip.model_id)
     assert all(severities[name] >= {0.5, 1.0} for name in FAILURES if name != "none")
+    scenes = defaultdict(set)  # WRBench's subsets are its scenes
+    for clip in plan:
+        subset = "" if clip.task.benchmark == "wrbench" else clip.task.subset
+        scenes[clip.task.benchmark, clip.task.setting, subset].add(clip.task.scene)
+    assert len(scenes) == 15 and min(map(len, scenes.values())) >= 3, "intervals over scenes need three of them"
     assert len(models["mbench", "A"]) >= 6 and len(models["mbench", "T"]) >= 8
     events = {(clip.task.event, clip.task.condition_id) for clip in plan if clip.task.benchmark == "wrbench"}
     assert {event for event, _ in events} == {"none", "spatial", "state", "full"}
@@ -101,9 +107,10 @@ def test_mbench_pose_file_is_the_filming_camera_at_its_own_resolution(demo):
 
 def test_mbench_anchor_is_the_subject_of_the_first_frame(demo):
     root, _, truth = demo
-    sample = json.loads(next((root / "mbench_a/samples").rglob("sample.json")).read_text())
-    anchor = sample["metadata"]["object_anchor"]
     row = truth[(truth["setting"] == "A") & (truth["failure"] == "none")].iloc[0]
+    subset, sample, _ = row["clip_id"].split(":")
+    described = json.loads((root / "mbench_a/samples" / subset / sample / "sample.json").read_text())
+    anchor = described["metadata"]["object_anchor"]
     with np.load(row["record"]) as record:
         mask = np.unpackbits(record["subject_mask"][0], axis=-1, count=int(record["width"]))
     rows, columns = np.nonzero(mask)
@@ -128,7 +135,7 @@ def test_wrbench_target_is_the_request_relative_to_the_first_frame(demo):
         target = validate_poses(np.load(path))
         np.testing.assert_allclose(target[0], np.eye(4), atol=1e-12)
         sidecar = json.loads(path.with_name(path.name.replace(".target_c2w.npy", ".camera.json")).read_text())
-        assert sidecar["num_frames"] == len(target) == 81
+        assert sidecar["num_frames"] == len(target) == 49
         if sidecar["control_direction"].startswith("yaw"):
             assert np.abs(yaw_deg(target)).max() == pytest.approx(60.0)
 

@@ -86,7 +86,8 @@ def test_clips_are_exactly_the_planned_ones(demo):
         task = tasks[key]
         assert (clip.sample_id, clip.condition_id) == (task.sample_id, task.condition_id)
         assert clip.n_frames == task.camera.frames - task.mark_time
-        assert (clip.width, clip.height, clip.fps) == (64, 64, 16.0)
+        assert (clip.width, clip.height) == (64, 64)
+        assert clip.fps == (None if resolve(clip.video).is_dir() else 16.0), "a folder of pictures has no frame rate"
         assert clip.prompt or clip.subset == "mirror_test"
 
 
@@ -146,5 +147,5 @@ def test_mind_marks_actions_and_poses_come_back(demo):
     rows = segments[
         (segments["clip_id"] == clip.clip_id) & (segments["model_id"] == clip.model_id) & (segments["kind"] == "action")
     ]
-    assert rows[["start", "end", "text"]].values.tolist() == [[0, 48, "look_left"]]
+    assert rows[["start", "end", "text"]].values.tolist() == [[0, 24, "look_left"]]
     assert clip_of(demo, "mind", "1st_data", "mirror_test").ground_truth is None

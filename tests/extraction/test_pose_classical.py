@@ -178,7 +178,7 @@ def demo(benchmark: str, clip_id: str) -> ClipSpec:
 @pytest.mark.parametrize(
     ("benchmark", "clip_id", "fov"),
     [
-        ("mbench", "object:playroom_001:right_then_wait_then_left_4s", 60.0),
+        ("mbench", "object:playroom_001:right_then_wait_then_left_2s", 60.0),
         ("memobench", "real_002", 60.0),  # up to a blank ceiling
         ("mind", "1st_data/mirror_test/courtyard_001/path-1", None),
     ],

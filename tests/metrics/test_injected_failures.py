@@ -15,9 +15,9 @@ from lookback.scoring.variants import only_chosen
 SEVERITIES = (0.5, 1.0)
 # clip, failure, metric, part or phase, which way it goes, how far the worst clip must be from the faithful one
 TRIALS = [
-    ("environment:courtyard_001:forward_then_backward_4s", "lighting_shift", "mbencha.environment.rendering_lighting", "", -1, 0.3),
+    ("environment:courtyard_001:forward_then_backward_2s", "lighting_shift", "mbencha.environment.rendering_lighting", "", -1, 0.3),
     (
-        "environment:courtyard_001:forward_then_backward_4s",
+        "environment:courtyard_001:forward_then_backward_2s",
         "geometric_melt",
         "mbencha.environment.spatial_reprojection",
         "",
@@ -26,23 +26,23 @@ TRIALS = [
     ),
     ("environment:plaza_001:text", "style_shift", "mbencht.environment.rendering_style", "", -1, 0.1),
     (
-        "object:playroom_001:right_then_wait_then_left_4s",
+        "object:playroom_001:right_then_wait_then_left_2s",
         "geometric_melt",
         "mbencha.entity.object_geometry_consistency",
         "",
         -1,
         0.1,
     ),
-    ("causal:dining_001:left_then_wait_then_right_4s", "camera_drift", "mbencha.causal.camera_interaction", "", -1, 0.0),
+    ("causal:dining_001:left_then_wait_then_right_2s", "camera_drift", "mbencha.causal.camera_interaction", "", -1, 0.0),
     ("real_001", "background_hallucination", "memobench.ssim", "R", -1, 0.2),
     ("real_001", "background_hallucination", "memobench.object_identity", "", -1, 0.05),
     ("real_001", "background_hallucination", "memobench.psnr", "R", -1, 5.0),
     ("real_001", "object_vanishes", "memobench.ors", "", -1, 0.1),
     ("real_001", "camera_inactivity", "memobench.camera_controllability", "", -1, 0.3),
     ("real_001", "camera_inactivity", "memobench.camera_activity", "", -1, 0.5),
-    ("office_officer_counter_sit__T0__yaw_LR", "wrong_direction", "wrbench.cam_align", "", -1, 0.5),
-    ("office_officer_counter_sit__T0__yaw_LR", "camera_drift", "wrbench.cam_prec", "", -1, 0.1),
-    ("office_officer_counter_sit__T0__yaw_LR", "camera_inactivity", "wrbench.cam_prec", "", -1, 0.5),
+    ("office_officer_counter_sit__T2_div_b__yaw_RL", "wrong_direction", "wrbench.cam_align", "", -1, 0.5),
+    ("office_officer_counter_sit__T2_div_b__yaw_RL", "camera_drift", "wrbench.cam_prec", "", -1, 0.1),
+    ("office_officer_counter_sit__T2_div_b__yaw_RL", "camera_inactivity", "wrbench.cam_prec", "", -1, 0.5),
     ("1st_data/mem_test/gallery_001", "ghosting", "mind.lcm", "ssim", -1, 0.05),
     ("1st_data/mem_test/gallery_001", "camera_drift", "mind.action", "__overall__:rot", +1, 0.05),
 ]

@@ -27,12 +27,19 @@ def refuse(number: int) -> int:
     raise LookbackError(f"task {number} is wrong")
 
 
+# Ray's own limits, in seconds: on a busy machine its processes need minutes to start
+PATIENT = ("raylet_start_wait_time_s", "worker_register_timeout_seconds", "gcs_server_request_timeout_seconds")
+
+
 @pytest.fixture(scope="module")
 def local_ray():
-    ray = pytest.importorskip("ray", reason="the extra lookback[ray] is not installed")
-    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # no package: the workers cannot import it
-    yield ray
-    ray.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in PATIENT:
+            patch.setenv(f"RAY_{name}", "600")
+        ray = pytest.importorskip("ray", reason="the extra lookback[ray] is not installed")
+        ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # no package: the workers cannot import it
+        yield ray
+        ray.shutdown()
 
 
 def test_without_the_package_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch):

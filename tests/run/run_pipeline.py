@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -12,6 +13,8 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
+from lookback import stages
+from lookback.cli import main
 from lookback.errors import StageError
 from lookback.hashcache import HashCache
 from lookback.params import RunParams, load_run
@@ -31,7 +34,7 @@ def tables(folder: Path) -> dict[str, bytes]:
 
 
 def command(folder: Path, *more: str) -> list[str]:
-    chosen = [part for setting in settings(folder) for part in ("--set", setting)]
+    chosen = [part for setting in settings(folder, "workers=2") for part in ("--set", setting)]
     return [sys.executable, "-m", "lookback", "report", *more, *chosen]
 
 
@@ -119,8 +122,10 @@ def test_two_runs_write_the_same_bytes(finished: Path, tmp_path: Path):
     aside = tmp_path / "aside"
     shutil.move(finished, aside)
     try:
-        overrides = settings(finished, "scoring.sweeps=false")  # the sweeps write none of these tables
-        Pipeline(load_run("demo", overrides), "demo", overrides).run(stage_named("judging"))
+        # without notebooks, which may not change a byte; the sweeps write none of these tables
+        once_more = load_run("demo", settings(finished, "scoring.sweeps=false"))
+        for stage in (stages.curation, stages.extraction, stages.scoring, stages.judging):
+            stage(once_more)
         again = tables(finished)
         assert {"clips.parquet", "truth.parquet", "artifacts.parquet", "units.parquet", "gated.parquet"} <= set(again)
         assert [name for name in again if again[name] != once[name]] == []
@@ -181,11 +186,20 @@ def test_a_failing_cell_names_stage_cell_and_error(finished: Path, tmp_path: Pat
         (["--run", "folder", "--stage", "curation", "--set", "curation.sources=[{root: not/here}]"], "not/here"),
     ],
 )
-def test_a_wrong_call_gets_one_sentence(arguments: list[str], sentence: str, tmp_path: Path):
+def test_a_wrong_call_gets_one_sentence(
+    arguments: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     output = tmp_path / "out"
-    call = [sys.executable, "-m", "lookback", "report", *arguments, "--set", f"output={output}"]
-    done = subprocess.run(call, cwd=project_root(), capture_output=True, text=True, check=False)
-    assert done.returncode in (1, 2)
-    assert sentence in done.stderr
-    assert "Traceback" not in done.stderr
+    monkeypatch.chdir(project_root())
+    monkeypatch.setattr(sys, "argv", ["lookback", "report", *arguments, "--set", f"output={output}"])
+    interrupted = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main()
+    finally:
+        signal.signal(signal.SIGINT, interrupted)
+    assert ended.value.code in (1, 2)
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert "Traceback" not in said
     assert not list(output.rglob("*.parquet"))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 SMALL = (
     "run=small",
+    "workers=1",  # ten small clips: two more processes per stage would import longer than they work
     "curation.world.scale=0.05",
     "curation.world.width=160",
     "curation.world.height=96",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lookback.cli.choices import ChoosingCommand
 from lookback.errors import ContractError, UsageError, brief
-from lookback.params import RunParams
 from lookback.paths import portable
+
+if TYPE_CHECKING:
+    from lookback.params import RunParams
 
 Csv = Annotated[list[str] | None, typer.Option(metavar="<names>", help="Comma-separated names. May be repeated.")]
 Source = Annotated[str, typer.Argument(help="The folder of the dataset.")]

@@ -11,7 +11,6 @@ import typer
 
 from lookback.cli.report import Run
 from lookback.extras import need
-from lookback.params import load_run
 from lookback.paths import portable
 
 Port = Annotated[int, typer.Option(help="The port; if it is taken, the next free one.")]
@@ -35,6 +34,7 @@ def inspect(
     """Serve the clip inspector on this machine: of a run, or of a folder without any run. Prints the link that opens it."""
     need("tornado", "IPython")
     from lookback.inspector.server import serve_inspector, view_of
+    from lookback.params import load_run
 
     first = load_run(run) if folder is None else view_of(folder)
     serve_inspector(first, lambda server: _say("the inspector", server.address, server.token), port, host or ())
@@ -63,6 +63,7 @@ def annotate(
     from lookback.desk.export import check_ending, export_file
     from lookback.desk.server import StudyServer, serve_study
     from lookback.desk.start import open_study
+    from lookback.params import load_run
     from lookback.widgets.web import IP
 
     if export is not None:

@@ -11,7 +11,6 @@ import typer
 from lookback.cli.choices import ChoosingCommand
 from lookback.cli.evaluate import Set
 from lookback.names import one_line
-from lookback.params import load_run
 from lookback.paths import portable, project_root
 
 Run = Annotated[str, typer.Option(help="Run name: params/NAME.yaml, or a path to a YAML file.")]
@@ -42,6 +41,7 @@ def report(
     set_: Set = None,
 ) -> None:
     """Update the tables, figures and report of a run. Stages that are up to date are not run again."""
+    from lookback.params import load_run
     from lookback.pipeline import Pipeline, stage_named
 
     overrides = [*([f"profile={profile}"] if profile else []), *(set_ or [])]
@@ -58,6 +58,7 @@ def compare(
     output: Annotated[str, typer.Option(help="Folder for the tables and the page.")] = "",
 ) -> None:
     """Compare finished runs with paired tests. Differences, rank changes, and what changed; from three runs on also their curve."""
+    from lookback.params import load_run
     from lookback.report.compare import compare_runs
 
     loaded = [load_run(name) for name in runs]
@@ -82,6 +83,7 @@ def table(
 ) -> None:
     """Print a paper's table from your runs, beside the printed rows. Every number is marked by who measured it and with what."""
     from lookback.files import write_text
+    from lookback.params import load_run
     from lookback.report.beside import printed_tables, tables_named
 
     if not name:
@@ -104,5 +106,6 @@ def export(
 ) -> None:
     """Write a finished run in the file format of a benchmark."""
     from lookback.exports import export as write
+    from lookback.params import load_run
 
     print(write(format, load_run(run), Path(output)))

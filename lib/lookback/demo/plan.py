@@ -78,11 +78,11 @@ def _task(row: dict[str, Any]) -> Task:
 
 
 def _camera(text: str) -> CameraIntent:
-    """A preset, an action spread over frames (`left_then_right_4s@64`), or a script."""
-    if text in PRESETS:
-        return preset(text)
+    """A preset or an action spread over frames (`yaw_LR@49`, `left_then_right_2s@40`), or a script."""
+    if ":" in text or "," in text:
+        return parse(text)
     action, _, frames = text.rpartition("@")
-    return parse(text) if ":" in text or "," in text else parse_action(action, int(frames))
+    return preset(action, int(frames)) if action in PRESETS else parse_action(action, int(frames))
 
 
 def _models(names: list[str]) -> Iterator[Model]:

@@ -13,7 +13,7 @@ from lookback.demo.scenes import load_scene
 from lookback.layouts.writing import Request, Texts
 
 SEGMENTS = 5  # of a five-segment prompt: before, leaving, away, returning, after
-FAMILIES = {"office": "office_officer_counter_sit", "kitchen": "kitchen_cup_table_tip"}
+FAMILIES = {"office": "office_officer_counter_sit", "kitchen": "kitchen_cup_table_tip", "dining": "dining_candle_table_burn"}
 TIERS = {"none": "T0", "spatial": "T1", "state": "T2_div_a", "full": "T2_div_b"}
 DELTAS = {"none": "none", "spatial": "spatial", "state": "state_only", "full": "full"}
 CAMERAS = ("none", "static", "yaw_LR", "yaw_RL", "pan_LR")

@@ -7,6 +7,7 @@ s/n), a position is in millimetres, and rays meet walls by integer division. So 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,8 +74,9 @@ def texture(seed: int) -> Whole:
     return np.clip(128 + (total // 16 - 128) * 5 // 2, 0, 255)
 
 
+@cache
 def _textures() -> list[Whole]:
-    """Six walls in full colour, then the three sides of the box in reds, so that it stands out."""
+    """Six walls in full colour, then the three sides of the box in reds, so that it stands out. They are painted once."""
     walls = [texture(seed) for seed in range(1, BOX_FACE + 1)]
     share, red = np.array([2, 3, 4]), np.array([128, 0, 0])
     sides: list[Whole] = [texture(BOX_FACE + number) // share + red for number in (1, 2, 3)]

@@ -22,8 +22,8 @@ from lookback.tables import check_table, read_table
 def agreement(params: RunParams) -> dict[str, pd.DataFrame]:
     """Analyse the run's votes. A run without votes has no tables.
 
-    The demo world's scenes are too few for intervals. A run of it has a simulated study of a real one's size beside it, whose
-    tables are named `study/<table>`.
+    The demo world has few scenes. A run of it has a simulated study of a real one's size beside it, whose tables are named
+    `study/<table>`.
     """
     params.paths.clear("agreement")
     folder = params.paths.tables

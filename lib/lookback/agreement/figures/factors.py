@@ -26,7 +26,7 @@ def event_factor_boxes(events: pd.DataFrame, factors: pd.DataFrame) -> tuple[Fig
     if not metrics:
         raise NotScorable(Reason.TOO_FEW_VALUES, "no metric has enough models in the four event cells for a test")
     with style():
-        figure, grid = plt.subplots(2, len(metrics), figsize=(2.5 * len(metrics) + 0.8, 5.2), layout="constrained", squeeze=False)
+        figure, grid = plt.subplots(2, len(metrics), figsize=(2.5 * len(metrics) + 0.8, 5.2), squeeze=False)
         for column, metric in enumerate(metrics):
             own = events[events["metric"] == metric]
             means = own.groupby(["model_id", "spatial", "state"])["value"].mean().unstack(["spatial", "state"]).dropna()
@@ -34,6 +34,7 @@ def event_factor_boxes(events: pd.DataFrame, factors: pd.DataFrame) -> tuple[Fig
             _contrasts(grid[1, column], factors[factors["metric"] == metric])
         grid[0, 0].set_ylabel("score (metric's own unit)")
         grid[1, 0].set_ylabel("change in score")
+        figure.set_layout_engine("constrained")  # last: every swarm draws the whole figure once
     counts = span(factors["n"].min(), factors["n"].max())
     caption = (
         f"Scores under the 2x2 event design over {counts} models. Top: one point per model and event level. Bottom: typical change "

@@ -63,7 +63,8 @@ def run_trials(params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, t
     renamed = [(trial.clip.model_id, clip.model_id) for trial, clip in zip(trials, written, strict=True)]
     own_segments = _segments(segments, renamed)
     needed = {role for clip in sound for spec in applicable(clip, params.scoring.metrics) for role in spec.roles}
-    trial_params = params.changed(extraction={"roles": sorted(needed)})  # these clips are not judged and not checked by rules
+    # these clips are not judged, not checked by rules, and only the chosen variant of a metric is audited
+    trial_params = params.changed(extraction={"roles": sorted(needed)}, scoring={"compare_variants": False})
     artifacts, _ = extract_run(trial_params, table)
     _, items, _ = score_run(trial_params, table, own_segments, artifacts)
     facts = pd.DataFrame(

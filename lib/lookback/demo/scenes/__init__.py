@@ -7,14 +7,14 @@ from functools import lru_cache
 
 from lookback.demo import motifs, patterns  # noqa: F401  (they register the drawn textures)
 from lookback.demo.scene import Scene
-from lookback.demo.scenes.humans import office, study
+from lookback.demo.scenes.humans import lobby, office, study
 from lookback.demo.scenes.objects import gallery, garage, playroom
 from lookback.demo.scenes.outdoors import courtyard, plaza
 from lookback.demo.scenes.tabletop import bar, dining, kitchen
 from lookback.errors import UsageError, hint
 
 SCENES: dict[str, Callable[[], Scene]] = {
-    build.__name__: build for build in (study, office, playroom, garage, plaza, gallery, courtyard, kitchen, dining, bar)
+    build.__name__: build for build in (study, office, lobby, playroom, garage, plaza, gallery, courtyard, kitchen, dining, bar)
 }
 
 

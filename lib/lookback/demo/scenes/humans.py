@@ -1,4 +1,4 @@
-"""Scenes with a person: a study and an office; the person stands behind a counter and may walk aside, sit down, or both."""
+"""Scenes with a person: a study, an office, a lobby. The person stands behind a counter and may walk aside, sit down, or both."""
 
 from __future__ import annotations
 
@@ -95,3 +95,26 @@ def office() -> Scene:
         thing("crates", crates((-2.0, 0, 1.9), 4), 3),
     ]
     return Scene("office", "human", "an office", False, subject, tuple(things), (0.0, -1.48, -1.0), _events(subject.name))
+
+
+def lobby() -> Scene:
+    subject = _person(ASTRONAUT)
+    marble = PLASTER.tint(1.05, 0.98, 0.85)
+    things: list[Thing] = [
+        *room_things(
+            (5.4, 2.9, 5.0),
+            [marble, Texture("tiles").edit("hue", 150.0), Texture("brick").tint(0.9, 0.9, 1.1), marble],
+            Texture("carpet"),
+        ),
+        thing("counter", table((2.8, _COUNTER, 0.3), (0, 0, -0.12), top=WOOD, side=Texture("cardboard")), 1),
+        picture("retina", Texture("retina"), 1.1, 1.1, (-1.3, -1.75, 2.49), 0),
+        picture("flower", Texture("flower"), 1.3, 0.9, (1.1, -1.75, 2.49), 0),
+        picture("moon", Texture("moon"), 1.1, 1.1, (2.69, -1.5, 0.3), 90),
+        picture("cat", Texture("cat"), 1.2, 0.85, (2.69, -1.4, -1.5), 90),
+        picture("coins", Texture("coins"), 1.3, 1.0, (-2.69, -1.5, 0.2), 270),
+        picture("galaxies", Texture("galaxies"), 1.2, 0.9, (-2.69, -1.4, -1.5), 270),
+        thing("sofa", sofa((-1.1, 0, -2.0), 180, CLOTH.tint(0.8, 1.1, 0.8)), 0),
+        thing("bookcase", shelf((1.7, 0, -2.2), 180), 3),
+        thing("crates", crates((2.1, 0, 1.8), 3), 3),
+    ]
+    return Scene("lobby", "human", "a lobby", False, subject, tuple(things), (0.0, -1.48, -1.0), _events(subject.name))
