@@ -44,9 +44,10 @@ def collect(params: RunParams, sources: list[Source], only: Collection[tuple[str
     """
     readings = apply_filters([read(source) for source in sources], params.curation.filters)
     _refuse_shared_keys(readings)
-    for reading in readings if only is not None else []:
-        reading.clips = [clip for clip in reading.clips if clip.key in only]
-        reading.segments = [row for row in reading.segments if segment_key(row) in only]
+    if only is not None:
+        for reading in readings:
+            reading.clips = [clip for clip in reading.clips if clip.key in only]
+            reading.segments = [row for row in reading.segments if segment_key(row) in only]
     jobs = [(reading, _with_refusals(clip, reading)) for reading in readings for clip in reading.clips]
     hashes = HashCache.of_project()
     cache = Cache(ArtifactStore(params.paths.artifacts), producer())

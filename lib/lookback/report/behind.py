@@ -107,7 +107,7 @@ class Behind:
         told: Mapping[Key, str],
         standing: Mapping[tuple[str, str], str],
     ) -> str:
-        labels = {clip.key: clip.label for clip in clips}
+        labels: dict[Key, str] = {clip.key: clip.label for clip in clips}
         worst = "".join(self._number(number, one, labels, pictures) for number, one in numbers)
         shown = sum(clip.key in told for clip in clips)
         left = f'<p class="remark">{len(clips) - shown:,} clips are listed without scores. The inspector shows all.</p>'

@@ -17,7 +17,7 @@ from plotly import graph_objects as go
 from lookback.agreement.show import SHOWN, STUDY, shown
 from lookback.artifacts import RunArtifacts
 from lookback.benchmark import Benchmark
-from lookback.clips import clips_from_frame
+from lookback.clips import Clip, clips_from_frame
 from lookback.curation import benchmark_contents, composition
 from lookback.extraction.figures import coverage_table as artifact_coverage
 from lookback.figures import saved_figures
@@ -37,7 +37,7 @@ from lookback.report.leaderboard import DUEL, Leaderboard, leaderboard, mean_ran
 from lookback.report.missing import missing_html
 from lookback.report.page import Report, Section, site_folder
 from lookback.report.paper import PaperData
-from lookback.report.places import anchor, number_anchor
+from lookback.report.places import Key, anchor, number_anchor
 from lookback.report.sheets import clip_of, failure_examples, sheet_html
 from lookback.report.stage_tables import (
     AUDIT,
@@ -54,7 +54,8 @@ from lookback.report.stage_tables import (
 from lookback.report.table import PaperTable
 from lookback.report.trust import audit_sentence, audited_failures, audited_metrics, judged_by, without_judged_marks
 from lookback.scoring.aggregate import with_clip_facts
-from lookback.scoring.figures import coverage_table, runtime_table
+from lookback.scoring.costs import costs
+from lookback.scoring.figures import coverage_table
 from lookback.scoring.variants import defects_table, not_reproduced, only_chosen, preset_differences
 from lookback.tables import empty_table, read_csv, read_table
 
@@ -75,7 +76,7 @@ class ReportBuilder(Report):
         super().__init__(params)
         names = ("clips", "rejected", "screen", "truth", "ratings", "artifacts", "units", "gated", "judgements", "failures")
         self.tables = {name: read_table(params.paths.tables, name) for name in names}
-        self.clips = {clip.key: clip for clip in clips_from_frame(self.tables["clips"])}
+        self.clips: dict[Key, Clip] = {clip.key: clip for clip in clips_from_frame(self.tables["clips"])}
         self.items = only_chosen(self.tables["gated"], params)
         answers = self.tables["judgements"]
         self.simulated = frozenset(answers.loc[answers["simulated"].astype(bool), "judge"])  # judges that are simulated
@@ -334,8 +335,8 @@ class ReportBuilder(Report):
         if len(differences):
             labels = ["metric", "default", "variant", "what differs"]
             title = "Where paper, released code and sense differ, on this run's clips"
-            notes = [f"In no variant: {'; '.join(not_reproduced())}."]
-            section.fragments.append(self.plain("defects", title, differences, labels, notes))
+            absent = [f"In no variant: {'; '.join(not_reproduced())}."]
+            section.fragments.append(self.plain("defects", title, differences, labels, absent))
         settings = preset_differences(self.tables["gated"].dropna(subset="value")["metric"].unique())
         if len(settings):
             title = "Every setting in which paper, released code and our correction differ"
@@ -376,13 +377,14 @@ class ReportBuilder(Report):
             )
             parts.append(self.plain("judgements", "Answers by judge and task", counts.reset_index(), ["judge", "task"]))
         parts += self.saved("judging")
-        timings = self.params.paths.root / "timings" / "scoring.csv"
-        if timings.is_file():
-            note = "From timings/scoring.csv: the clips scored anew on this machine; it differs from run to run."
+        spent = costs(self.params).drop(columns="share")
+        if len(spent):
+            note = "Work of this run alone; what came from the store cost nothing. The seconds differ from machine to machine."
             table = PaperTable(
-                "runtime", "Runtime by metric", runtime_table(read_csv(timings)), ["metric and variant"], notes=[note]
+                "costs", "What each model and metric cost", spent, list(spent.columns[:4]), {"clips": 0}, notes=[note]
             )
-            parts.append(f"<details><summary>Runtime by metric</summary>{table.to_html()}</details>")
+            shown = self.table(table, most=ROWS, fit=True)
+            parts.append(f"<details><summary>What each model and metric cost</summary>{shown}</details>")
         values = json.dumps(self.params.model_dump(mode="json"), indent=1)
         parts.append(f"<details><summary>Parameters</summary><pre>{html.escape(values)}</pre></details>")
         return replace(section, fragments=parts)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -112,7 +113,7 @@ def _scored(params: RunParams, clips: Sequence[Clip], segments: list[dict[str, o
 def real_clip(clip: Clip, params: RunParams) -> Clip:
     """The clip with the real video in place of the model's: from the marked frame on, without files made for the model's video."""
     assert clip.ground_truth is not None
-    facts = {"model_id": REAL, "poses": None, "poses_format": None, "files": {}, "content_hash": ""}
+    facts: dict[str, Any] = {"model_id": REAL, "poses": None, "poses_format": None, "files": {}, "content_hash": ""}
     return clip.model_copy(update={**facts, "video": _video(clip, params)})
 
 

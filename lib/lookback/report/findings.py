@@ -51,7 +51,7 @@ class Finding:
 
 def findings_html(boards: Sequence[Leaderboard], behind: Behind) -> str:
     """At most three findings, the most important kind first; empty where the data support none."""
-    clips = {clip.key: clip for clip in behind.clips}
+    clips: dict[Key, Clip] = {clip.key: clip for clip in behind.clips}
     told = islice(_all(boards, behind, clips), MOST)
     cards = "".join(finding.to_html(behind.run) for finding in told)
     return f'<h2>What the data support</h2><div class="findings">{cards}</div>' if cards else ""

@@ -24,7 +24,10 @@ def load(checkpoint, device, options):
 def network():
     """The class of the released package. The package's own start imports its training code, which is not needed here."""
     if "ImageReward" not in sys.modules:
-        [place] = importlib.util.find_spec("ImageReward").submodule_search_locations
+        found = importlib.util.find_spec("ImageReward")
+        if found is None or not found.submodule_search_locations:
+            raise ImportError("the package ImageReward is not installed in this environment")
+        [place] = found.submodule_search_locations
         for name, folder in (("ImageReward", place), ("ImageReward.models", f"{place}/models")):
             sys.modules[name] = types.ModuleType(name)
             sys.modules[name].__path__ = [folder]

@@ -17,7 +17,7 @@ def load(checkpoint, device, options):
 def runner(create, device):
     import torch
 
-    loaded = {}
+    loaded: dict = {}
 
     def run(clip):
         images = torch.from_numpy(clip.frames).to(device).permute(0, 3, 1, 2)
