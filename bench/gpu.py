@@ -113,7 +113,8 @@ def measure(model: Model, checkpoint: str, given: argparse.Namespace) -> list[di
         clip, frames = str(given.clips[0]), 0
         numbers = as_numbers(model, options, clip, given.device)
         exact = numbers if exact is None else exact
-        row = {"model": model.name, "precision": precision, "bare": bare, "difference": far(model, numbers, exact)}
+        serves = f"{model.role}={model.backend}"
+        row = {"model": model.name, "serves": serves, "precision": precision, "bare": bare, "difference": far(model, numbers, exact)}
         chosen = precision == model.precisions[-1] and not given.tiny
         for workers in model.workers if chosen else model.workers[:1]:
             speed, clips, memory, frames = file_speed(model, options, given, workers)
@@ -339,7 +340,8 @@ def pose_row(given: argparse.Namespace) -> dict[str, Any]:
     rest = seconds[1:] or seconds  # the first clip warms up
     speed = count / len(seconds) * len(rest) / sum(rest)
     held = {"frames_per_s": speed, "clips_per_s": len(rest) / sum(rest), "gib": torch.cuda.max_memory_reserved() / MEMORY_GIB}
-    return {"model": "VGGT-Omega 1B, 512 px", "precision": "as released", "bare": None, "difference": "", "1 process": held}
+    known = {"model": "VGGT-Omega 1B, 512 px", "serves": "pose=vggt-omega"}
+    return {**known, "precision": "as released", "bare": None, "difference": "", "1 process": held}
 
 
 # how far a precision is from fp32

@@ -9,6 +9,7 @@ between `<!-- measured:name -->` and `<!-- /measured -->` is what `SENTENCES[nam
 - setup: the size of this checkout's .venv, one entry per architecture
 - tests: outputs/tests.xml of `make test`
 - commands: outputs/commands.json of bench/commands.py
+- gpu: outputs/gpu.json of bench/gpu.py, which needs a GPU
 - report: the seconds of every stage of outputs/demo; kept in the package, where `make report` reads them for its estimate
 """
 
@@ -41,6 +42,7 @@ FILES = (
     ("bench", "ratios", "`make bench`"),
     ("race", "race", "`python bench/race.py`"),
     ("commands", "commands", "`python bench/commands.py`"),
+    ("gpu", "gpu", "`python bench/gpu.py`"),
 )
 FORENSICS = {"forensics": ("demo", "`make report`"), "heldout": ("heldout", "`python bench/heldout.py`")}
 
@@ -210,6 +212,28 @@ def _where(found: Values) -> str:
     return f"Measured by {found['command']} on {found['machine']}, {found['date']}{commit}"
 
 
+def _gpu(found: Values) -> str:
+    """Speed by network, precision and number of processes; then what the papers' models take for 100 clips."""
+    from gpu import table
+    from lookback.profiles import paper_profile
+    from lookback.registry import BENCHMARKS
+
+    lines = [f"{_where(found)}, with {found['libraries']}, over {found['clips']}; random weights:", "", table(found["rows"]), ""]
+    lines += ["Hours per 100 such clips in one process, in the precision of the released code, by benchmark:", ""]
+    lines += ["| benchmark | measured | hours | not measured |", "|---|---|---|---|"]
+    seconds = {
+        row["serves"]: 1 / row["1 process"]["clips_per_s"] for row in found["rows"] if row["precision"] in ("fp32", "as released")
+    }
+    for name in sorted(spec.name for spec in BENCHMARKS):
+        models = sorted(f"{role}={model.backend}" for role, model in paper_profile(name).roles.items())
+        known = [model for model in models if model in seconds]
+        others = ", ".join(f"`{model}`" for model in models if model not in seconds)
+        if models:
+            hours = sum(seconds[model] for model in known) * 100 / 3600
+            lines.append(f"| {name} | {', '.join(f'`{model}`' for model in known)} | {hours:.2f} | {others} |")
+    return "\n".join(lines) + "\n"
+
+
 SENTENCES: dict[str, Callable[[Values], str]] = {
     "bench": _bench,
     "race": _race,
@@ -220,6 +244,7 @@ SENTENCES: dict[str, Callable[[Values], str]] = {
     "tests": _test_sentence,
     "report": _report_sentence,
     "commands": _commands,
+    "gpu": _gpu,
 }
 
 
