@@ -114,7 +114,13 @@ def measure(model: Model, checkpoint: str, given: argparse.Namespace) -> list[di
         numbers = as_numbers(model, options, clip, given.device)
         exact = numbers if exact is None else exact
         serves = f"{model.role}={model.backend}"
-        row = {"model": model.name, "serves": serves, "precision": precision, "bare": bare, "difference": far(model, numbers, exact)}
+        row = {
+            "model": model.name,
+            "serves": serves,
+            "precision": precision,
+            "bare": bare,
+            "difference": far(model, numbers, exact),
+        }
         chosen = precision == model.precisions[-1] and not given.tiny
         for workers in model.workers if chosen else model.workers[:1]:
             speed, clips, memory, frames = file_speed(model, options, given, workers)

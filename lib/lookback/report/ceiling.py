@@ -27,7 +27,7 @@ from lookback.report.leaderboard import REAL
 from lookback.report.places import number_anchor
 from lookback.report.table import PaperTable
 from lookback.scoring.direction import more_is_better
-from lookback.scoring.run import score_run
+from lookback.scoring.run import applicable, score_run
 from lookback.scoring.variants import only_chosen
 from lookback.tables import SCHEMAS, empty_table
 
@@ -79,9 +79,12 @@ def ceiling_of(params: RunParams, benchmark: Benchmark, clips: pd.DataFrame) -> 
         return _absent(benchmark, Reason.MISSING_INPUT, "its tasks come without real videos")
     if not params.report.ceiling:
         return _absent(benchmark, Reason.NOT_APPLICABLE, "report.ceiling is 0")
-    few = with_truth.iloc[np.unique(np.linspace(0, len(with_truth) - 1, params.report.ceiling).round().astype(int))]
+    tasks = [clip for clip in clips_from_frame(with_truth) if applicable(clip, params.scoring.metrics)]
+    if not tasks:
+        return _absent(benchmark, Reason.NOT_APPLICABLE, "none of the run's metrics looks at its videos")
+    few = np.unique(np.linspace(0, len(tasks) - 1, params.report.ceiling).round().astype(int))
     found, segments, problems = [], [], []
-    for clip in clips_from_frame(few):
+    for clip in (tasks[number] for number in few):
         try:
             seen = inspect(ClipToInspect(real_clip(clip, params)))
         except MediaError as error:
