@@ -64,7 +64,7 @@ def evaluate(
     workers: Workers = 2,
     backend: Backend = None,
     profile: Profile = "embedded",
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
     allow_download: AllowDownload = False,
     set_: Set = None,
     variant: Annotated[str, typer.Option(help="paper, official or corrected; the default of each metric when left out.")] = "",
