@@ -44,7 +44,7 @@ def test_every_stage_leaves_its_notebook_and_tables(finished: Path):
         assert any(cell.outputs for cell in copy.cells if cell.cell_type == "code")
         for table in stage.writes:
             assert (finished / "tables" / f"{table}.parquet").is_file()
-    assert "<title>lookback" in (finished / "report.html").read_text()
+    assert re.search(r"<title>Verdict[^<]*lookback", (finished / "report.html").read_text())
     assert (finished / "provenance.json").is_file()
 
 

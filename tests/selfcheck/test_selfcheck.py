@@ -25,6 +25,14 @@ TOO_WIDE = {
     "mbencht.environment.spatial_reprojection pose=classical",
     *(f"mbench{each}.entity.object_texture_consistency masks=mobile-sam,object_features=efficientnet-lite0" for each in "at"),
 }
+# Yes or no, and how many: the spoilt camera also leaves its first view and comes back to it, and nothing is cut. Their own tests are in
+# tests/metrics/test_plain_folder.py and tests/media/test_shot_cuts.py.
+SAME_ANSWER = {
+    "folder.camera_return pose=files",
+    "folder.cuts none",
+    "folder.view_left pose=classical",
+    "folder.view_left pose=files",
+}
 NETWORKS_WHY = "float32 sums of a network"
 
 
@@ -81,9 +89,9 @@ def test_spoilt_clips_fall_outside_every_tolerance():
     """The camera mirrored, two frames swapped, the depth turned, the face's colours exchanged, answers flipped."""
     outcomes = compare(run.measured({}, spoilt=True), read_recorded(recorded_path()))
     passed = {f"{outcome.check} {outcome.backend}" for outcome in outcomes if outcome.state == "ok"}
-    assert passed <= TOO_WIDE and sum(outcome.state == "differs" for outcome in outcomes) > 50
+    assert passed <= TOO_WIDE | SAME_ANSWER and sum(outcome.state == "differs" for outcome in outcomes) > 50
     caught = {outcome.check for outcome in outcomes if outcome.state == "differs"}
-    assert {outcome.check for outcome in outcomes if outcome.state == "ok"} <= caught
+    assert {outcome.check for outcome in outcomes if outcome.state == "ok"} - caught <= {name.split()[0] for name in SAME_ANSWER}
 
 
 def test_every_recorded_row_says_why_its_tolerance_and_where_it_was_recorded():

@@ -44,4 +44,4 @@ class RunnerBackend:
         """The model's arrays for frames (n,H,W,3), with what it has to know about them."""
         self.runner.begin(**facts)
         self.runner.push(frames)
-        return self.runner.answer().arrays
+        return dict(self.runner.answer().arrays)

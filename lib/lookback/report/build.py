@@ -380,10 +380,9 @@ class ReportBuilder(Report):
         spent = costs(self.params).drop(columns="share")
         if len(spent):
             note = "Work of this run alone; what came from the store cost nothing. The seconds differ from machine to machine."
-            table = PaperTable(
-                "costs", "What each model and metric cost", spent, list(spent.columns[:4]), {"clips": 0}, notes=[note]
-            )
-            shown = self.table(table, most=ROWS, fit=True)
+            title = "What each model and metric cost, the most expensive first"
+            table = PaperTable("costs", title, spent.head(ROWS), list(spent.columns[:4]), {"clips": 0}, notes=[note])
+            shown = table.to_html()  # not saved as a file: it differs between two runs that are the same otherwise
             parts.append(f"<details><summary>What each model and metric cost</summary>{shown}</details>")
         values = json.dumps(self.params.model_dump(mode="json"), indent=1)
         parts.append(f"<details><summary>Parameters</summary><pre>{html.escape(values)}</pre></details>")
