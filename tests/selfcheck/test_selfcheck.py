@@ -25,8 +25,8 @@ TOO_WIDE = {
     "mbencht.environment.spatial_reprojection pose=classical",
     *(f"mbench{each}.entity.object_texture_consistency masks=mobile-sam,object_features=efficientnet-lite0" for each in "at"),
 }
-# Yes or no, and how many: the spoilt camera also leaves its first view and comes back to it, and nothing is cut. Their own tests are in
-# tests/metrics/test_plain_folder.py and tests/media/test_shot_cuts.py.
+# Yes or no, and how many: the spoilt camera also leaves its first view and comes back to it, and nothing is cut.
+# Their own tests are tests/metrics/test_plain_folder.py and tests/media/test_shot_cuts.py.
 SAME_ANSWER = {
     "folder.camera_return pose=files",
     "folder.cuts none",
