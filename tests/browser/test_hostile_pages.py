@@ -11,7 +11,7 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "report"))
 from browser_pages import LOOKBACK, printed_links, server
-from hostile_text import ALL, IMAGE, LINK, SCRIPT, WORDS, write_hostile_page
+from hostile_text import ALL, IMAGE, LINK, SCRIPT, WORDS, write_hostile_pages
 
 pytestmark = pytest.mark.browser
 HOSTILE_RUN = "hostile"
@@ -20,12 +20,19 @@ TEXTS = ("verbatim", "question", "answer", "evidence", "prompt", "object_name", 
 
 def assert_nothing_ran(page) -> None:
     assert page.evaluate("window.ran") is None
-    assert page.locator("img[src^='nowhere'], a.bait, a[href*='evil.example']").count() == 0
+    outside = "a[href*='evil.example']:not([href^='http://127.0.0.1:'])"  # the inspector's address holds the clip's name
+    assert page.locator(f"img[src^='nowhere'], a.bait, {outside}").count() == 0
     assert page.errors == [] and page.asked == []
 
 
 def test_the_report_and_what_notebooks_show(open_page, tmp_path, monkeypatch, screenshot):
-    page = open_page(f"file://{write_hostile_page(tmp_path, monkeypatch)}", "footer")
+    shown, report = write_hostile_pages(tmp_path, monkeypatch)
+    page = open_page(f"file://{shown}", "footer")
+    page.eval_on_selector_all("details", "parts => parts.forEach(part => { part.open = true; })")
+    assert page.locator("td, th", has_text=IMAGE).count() > 3
+    assert_nothing_ran(page)
+    page.close()
+    page = open_page(f"file://{report}", "footer")
     page.locator("figure.drawn").scroll_into_view_if_needed()
     page.wait_for_selector("figure.drawn.ready .plot .ytick text")
     labels = page.eval_on_selector_all("figure.drawn .ytick text", "nodes => nodes.map(node => node.textContent)")
@@ -35,7 +42,7 @@ def test_the_report_and_what_notebooks_show(open_page, tmp_path, monkeypatch, sc
     page.wait_for_selector("figure.drawn .hoverlayer text")
     page.eval_on_selector_all("details", "parts => parts.forEach(part => { part.open = true; })")
     screenshot(page, "hostile_report")
-    assert page.locator("td, th", has_text=IMAGE).count() > 3
+    assert page.locator("td, th", has_text=IMAGE).count() > 0
     assert_nothing_ran(page)
     page.close()
 

@@ -84,6 +84,7 @@ def test_why_a_score_is_missing_is_one_click_from_the_dash(page, finished: Path)
 def test_a_latex_table_is_copied_with_two_clicks(page, finished: Path):
     page.click("nav summary >> text=Benchmarks")
     page.click("nav >> text=MemoBench")
+    page.bring_to_front()
     page.click("#memobench-2 >> text=Copy LaTeX")
     page.wait_for_selector("#memobench-2 button[data-copied]")
     copied = page.evaluate("navigator.clipboard.readText()")

@@ -45,7 +45,8 @@ box.form.addEventListener("submit", event => { event.preventDefault(); found.que
 async function copy(button) {
   const field = button.nextElementSibling, said = button.textContent;
   try {
-    await navigator.clipboard.writeText(field.value);
+    // a browser in the background may never answer
+    await Promise.race([navigator.clipboard.writeText(field.value), new Promise((_, reject) => setTimeout(reject, 1000))]);
   } catch {
     field.hidden = false;
     field.select();
