@@ -76,7 +76,7 @@ const sight = new IntersectionObserver(seen => seen.filter(part => part.isInters
   const { data, layout } = JSON.parse(figure.querySelector("script").textContent);
   Plotly.newPlot(figure.querySelector(".plot"), data, layout, { displaylogo: false, responsive: true });
 }), { rootMargin: "400px" });
-all("figure.drawn").forEach(figure => sight.observe(figure));
+addEventListener("load", () => all("figure.drawn").forEach(figure => sight.observe(figure)));  // plotly is there by then
 
 // a link into a folded part opens it
 function reveal() {
