@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,7 +27,6 @@ from typing import Any
 
 import numpy as np
 
-GOAL = 0.80  # share of the bare forward pass
 SECONDS = 3.0  # of each measurement, at least
 PICTURES = 64
 EACH = 10  # clips for every worker process
@@ -110,8 +110,7 @@ def measure(model: Model, checkpoint: str, given: argparse.Namespace) -> list[di
         torch.backends.cudnn.allow_tf32 = precision == "tf32"
         options = {"path": checkpoint, "precision": precision, **dict(model.options)}
         bare = bare_speed(model, options, given)
-        clip, frames = str(given.clips[0]), 0
-        numbers = as_numbers(model, options, clip, given.device)
+        numbers = as_numbers(model, options, str(given.clips[0]), given.device)
         exact = numbers if exact is None else exact
         serves = f"{model.role}={model.backend}"
         row = {
@@ -232,7 +231,7 @@ def bare_speed(model: Model, options: dict[str, Any], given: argparse.Namespace)
     run = {"features": _bare_features, "masks": _bare_masks, "flow": _bare_flow, "depth": _bare_depth}[model.role](
         backend, frames, model.batch
     )
-    with torch.inference_mode(), backend.autocast() if model.role != "features" or backend.precision == "tf32" else _nothing():
+    with torch.inference_mode(), backend.autocast() if model.role != "features" or backend.precision == "tf32" else nullcontext():
         run()
         _wait(given.device)
         started, count = time.perf_counter(), 0
@@ -311,12 +310,6 @@ def _wait(device: str) -> None:
 
     if device != "cpu":
         torch.cuda.synchronize()
-
-
-def _nothing() -> Any:
-    from contextlib import nullcontext
-
-    return nullcontext()
 
 
 def pose_row(given: argparse.Namespace) -> dict[str, Any]:
