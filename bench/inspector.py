@@ -20,6 +20,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 from lookback.files import write_json
@@ -96,8 +97,8 @@ def open_many(chromium: object, source: Path, many: int, project: Path) -> dict[
     return found
 
 
-def play_three(chromium: object, source: Path, scene: str, models: list[str], project: Path) -> list[dict[str, object]]:
-    """Three models' clips of one scene side by side, from the first frame to the last."""
+def play_three(chromium: object, source: Path, scene: str, models: list[str], project: Path) -> dict[str, Any]:
+    """Three models' clips of one scene side by side, from the first frame to the last; and what the browser used for it."""
     folder = project / "three"
     for model in models:
         (folder / model).mkdir(parents=True)
@@ -119,12 +120,11 @@ def play_three(chromium: object, source: Path, scene: str, models: list[str], pr
         counted = page.evaluate(RESULT)
         used = browser_seconds() - began
         page.close()
-    print(f"the browser used {used:.1f} s of the processors for {facts[0].duration:.1f} s of three clips")
     rows: list[dict[str, object]] = []
     for model, info, count in zip(models, facts, counted, strict=True):
         about = {"model": model, "size": f"{info.width}x{info.height}", "frames": info.n_frames, "fps": info.fps}
         rows.append({**about, **count, "shown_fps": round((count["shown"] - 1) / max(count["seconds"], 1e-9), 2)})
-    return rows
+    return {"three": rows, "browser_s": used, "video_s": facts[0].duration}
 
 
 def browser_seconds() -> float:
@@ -166,14 +166,13 @@ def main() -> int:
         three = play_three(chromium, arguments.clips, arguments.scene, arguments.models, project)
         many = open_many(chromium, arguments.clips, arguments.many, project) if arguments.many else {}
     load = f"{before:.1f} to {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
-    for row in three:
-        print(json.dumps(row))
+    print(json.dumps(three, indent=1))
     for name, seconds in many.items():
         print(f"{name:<42} {seconds:6.2f} s")
     print(f"load {load}")
     write_json(
         ROOT / "outputs" / "inspector.json",
-        {"three": three, "open": many, "load": load, "machine": one_line(), "git": git_revision()},
+        {**three, "open": many, "load": load, "machine": one_line(), "git": git_revision()},
     )
     return 0
 

@@ -10,6 +10,7 @@ between `<!-- measured:name -->` and `<!-- /measured -->` is what `SENTENCES[nam
 - tests: outputs/tests.xml of `make test`
 - commands: outputs/commands.json of bench/commands.py
 - gpu: outputs/gpu.json of bench/gpu.py, which needs a GPU
+- inspector, scale: outputs/<name>.json of bench/inspector.py and bench/scale.py
 - report: the seconds of every stage of outputs/demo; kept in the package, where `make report` reads them for its estimate
 """
 
@@ -43,6 +44,8 @@ FILES = (
     ("race", "race", "`python bench/race.py`"),
     ("commands", "commands", "`python bench/commands.py`"),
     ("gpu", "gpu", "`python bench/gpu.py`"),
+    ("inspector", "inspector", "`python bench/inspector.py`"),
+    ("scale", "scale", "`python bench/scale.py`"),
 )
 FORENSICS = {"forensics": ("demo", "`make report`"), "heldout": ("heldout", "`python bench/heldout.py`")}
 
@@ -234,6 +237,36 @@ def _gpu(found: Values) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _inspector(found: Values) -> str:
+    """How smoothly three clips play, and how long a long list takes."""
+    three = found["three"]
+    sizes = ", ".join(row["size"] for row in three)
+    shown = ", ".join(f"{row['shown']} of {row['frames']}" for row in three)
+    speeds = f"{min(row['shown_fps'] for row in three):.1f} to {max(row['shown_fps'] for row in three):.1f} frames a second"
+    gap = f"longest gap {max(row['longest_gap_ms'] for row in three):.0f} ms"
+    used = f"{found['browser_s']:.1f} s of the processors for {found['video_s']:.1f} s of video"
+    lines = ["| what | measured |", "|---|---|"]
+    what = f"three clips side by side ({sizes}; {three[0]['fps']:g} frames a second)"
+    lines.append(f"| {what} | frames shown: {shown}; {speeds}, {gap}; {used} |")
+    for name, first in found["open"].items():
+        turn, _, what = name.partition(": ")
+        if turn == "first":
+            lines.append(f"| {what}, first time / again | {first:.1f} s / {found['open'][f'again: {what}']:.1f} s |")
+    return f"{_where(found)}, load {found['load']}:\n\n" + "\n".join(lines) + "\n"
+
+
+def _scale(found: Values) -> str:
+    """Every part of a run of thousands of clips: seconds on the clock and the largest memory."""
+    sizes = sorted({row["clips"] for row in found["rows"]})
+    of = {(row["part"], row["clips"]): row for row in found["rows"]}
+    parts = list(dict.fromkeys(row["part"] for row in found["rows"]))
+    lines = [f"| part | {' | '.join(f'{size:,} clips' for size in sizes)} |", "|---" * (1 + len(sizes)) + "|"]
+    for part in parts:
+        cells = [f"{_seconds((row := of[part, size])['seconds'])}, {row['peak_mib']:.0f} MiB" for size in sizes]
+        lines.append(f"| {part} | {' | '.join(cells)} |")
+    return f"{_where(found)}:\n\n" + "\n".join(lines) + "\n"
+
+
 SENTENCES: dict[str, Callable[[Values], str]] = {
     "bench": _bench,
     "race": _race,
@@ -245,6 +278,8 @@ SENTENCES: dict[str, Callable[[Values], str]] = {
     "report": _report_sentence,
     "commands": _commands,
     "gpu": _gpu,
+    "inspector": _inspector,
+    "scale": _scale,
 }
 
 

@@ -218,8 +218,9 @@ class ReportBuilder(Report):
             return table
         models = {model for name, model, _, _ in self.behind.worst if name == benchmark}
         names = [next((value for value in row if value in models), "") for row in table.frame[table.labels].itertuples(index=False)]
+        rows = list(zip(names, table.row_metrics or [""] * len(names), strict=True))
         columns = {
-            column: [self._behind_cell(benchmark, name, table.metrics.get(column, "")) for name in names]
+            column: [self._behind_cell(benchmark, name, table.metrics.get(column, metric)) for name, metric in rows]
             for column in table.numbers
         }
         return replace(table, links=pd.DataFrame(columns, index=table.frame.index))

@@ -40,6 +40,7 @@ class PaperTable:
     headers: dict[str, str] = field(default_factory=dict)  # shown instead of column names
     better: dict[str, bool] = field(default_factory=dict)  # per number column that ranks models: is more better?
     metrics: dict[str, str] = field(default_factory=dict)  # per number column that shows a metric: its name
+    row_metrics: list[str] = field(default_factory=list)  # where each row is about one metric: their names
 
     @property
     def numbers(self) -> list[str]:

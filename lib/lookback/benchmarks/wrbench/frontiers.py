@@ -59,24 +59,27 @@ def metric_checks(items: pd.DataFrame) -> PaperTable:
     frame = pd.DataFrame(rows, columns=["metric", "counts", "Values", "Applies to", "Outputs", "Mean", "use"])
     note = "Each metric has a denominator of its own, so no two of them may be added up; support is a share, not a quality."
     title = "WRBench table 6: what each metric counts"
-    return PaperTable("wrbench-6", title, frame, ["metric", "counts", "use"], notes=_notes(items, note))
+    shown = [metric for metric in USES if (items["metric"] == metric).any()]
+    return PaperTable("wrbench-6", title, frame, ["metric", "counts", "use"], notes=_notes(items, note), row_metrics=shown)
 
 
 def taxonomy(items: pd.DataFrame, types: Mapping[str, str]) -> PaperTable:
     """Table 10: which models have which viewpoint condition type, and which camera axis speaks for them."""
+    cameras = ("wrbench.cam_prec", "wrbench.cam_align")
     rows = []
     for name in _present(types):
         models = sorted(model for model, kind in types.items() if kind == name)
         own = items[items["model_id"].isin(models)]
         row: dict[str, object] = {"type": name, "models": ", ".join(models), "n": len(models)}
         row["Outputs"] = len(own[own["metric"] == "wrbench.support"])
-        for metric in ("wrbench.cam_prec", "wrbench.cam_align"):
+        for metric in cameras:
             row[f"{NAMES[metric]} values"] = int(own.loc[own["metric"] == metric, "value"].count())
         rows.append(row)
     frame = pd.DataFrame(rows, columns=["type", "models", "n", "Outputs", "CamPrec values", "CamAlign values"])
     note = "A model is assigned by the interface that it was run with. Prompt-only models were given no path, so no CamPrec."
     title = "WRBench table 10: viewpoint condition types"
-    return PaperTable("wrbench-10", title, frame, ["type", "models"], notes=[note])
+    metrics = {f"{NAMES[metric]} values": metric for metric in cameras} | {"Outputs": "wrbench.support"}
+    return PaperTable("wrbench-10", title, frame, ["type", "models"], notes=[note], metrics=metrics)
 
 
 def _present(types: Mapping[str, str]) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from lookback.benchmarks.wrbench.metrics.reobservation import dimension_average, is_sparse
-from lookback.benchmarks.wrbench.preferences import INTEGRITY, SUPPORT, preference_pairs
+from lookback.benchmarks.wrbench.preferences import INTEGRITY, SUPPORT, Dimension, preference_pairs
 from lookback.errors import NotScorable
 from lookback.report.model_table import POOLED, Column, backend_note, model_table, single_clip_models
 from lookback.report.paper import PaperData
@@ -48,7 +48,7 @@ def paper_tables(data: PaperData) -> list[PaperTable]:
     if data.items.empty:
         return []
     types = data.condition_types("wrbench")
-    pairs = preference_table({pairs.name: counts for pairs, _, counts in preference_pairs(data.params)})
+    pairs = preference_table({pairs: counts for pairs, _, counts in preference_pairs(data.params)})
     return [profile_table(data, types), *further_tables(data.items, types), pairs]
 
 
@@ -265,16 +265,18 @@ def directions(items: pd.DataFrame) -> PaperTable:
     return _table("13", "support by direction of the turn", frame, ["model"], own)
 
 
-def preference_table(counts: Mapping[str, Mapping[str, Any]]) -> PaperTable:
+def preference_table(counts: Mapping[Dimension, Mapping[str, Any]]) -> PaperTable:
     """Table 17: pairs the preference export would write by dimension, and what it drops."""
     rows = [
-        {"dimension": name.replace("_", " "), "Pairs": own["pairs"], "Candidates": own["candidates"]}
-        for name, own in counts.items()
+        {"dimension": dimension.name.replace("_", " "), "Pairs": own["pairs"], "Candidates": own["candidates"]}
+        for dimension, own in counts.items()
     ]
     dropped = [{f"Dropped: {why.replace('_', ' ')}": n for why, n in own["dropped"].items()} for own in counts.values()]
     frame = pd.concat([pd.DataFrame(rows), pd.DataFrame(dropped)], axis=1)
     note = "A candidate is two models' answers to one request; the export's summary.json writes out the rules."
-    return PaperTable("wrbench-17", "WRBench table 17: preference pairs by dimension", frame, ["dimension"], notes=[note])
+    title = "WRBench table 17: preference pairs by dimension"
+    shown = [dimension.metric for dimension in counts]
+    return PaperTable("wrbench-17", title, frame, ["dimension"], notes=[note], row_metrics=shown)
 
 
 def returns_finding(items: pd.DataFrame) -> list[tuple[str, str]]:
