@@ -5,8 +5,11 @@ The environments are made by the real installer; the sources are those of ../sha
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +63,28 @@ def index_is_reached(python: Path) -> bool:
     return subprocess.run([sys.executable, "-m", *call], capture_output=True).returncode == 0
 
 
+def share_compiled(python: Path) -> None:
+    """Link the compiled code of the packages here to those of a fresh environment.
+
+    Compiling a whole torch takes longer than everything else in these tests. Python takes compiled code only if its source has the
+    same time and size; it compiles a package of another version itself.
+    """
+    here = Path(sysconfig.get_path("purelib"))
+    there = next(python.parent.parent.glob("lib/python*/site-packages"))
+    for package in there.iterdir():
+        for folder in (here / package.name).rglob("__pycache__"):
+            target = there / folder.relative_to(here)
+            if target.parent.is_dir():
+                shutil.copytree(folder, target, copy_function=link_or_copy, dirs_exist_ok=True)
+
+
+def link_or_copy(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another disk
+        shutil.copy2(source, target)
+
+
 def path_of_a_turning_camera(count: int) -> np.ndarray:
     """(count,4,4) camera-to-world: turning right and up while moving, with the identity first."""
     poses = np.tile(np.eye(4), (count, 1, 1))
@@ -72,6 +97,7 @@ def path_of_a_turning_camera(count: int) -> np.ndarray:
 @pytest.mark.parametrize("name", ["vggt", "vggt-omega", "mapanything", "da3"])
 def test_a_known_camera_goes_through_the_released_code(installed, name: str, tmp_path: Path):
     found = installed(name)
+    share_compiled(Path(found.python))
     model = runners.model(name)
     assert environments.try_imports(model, found) == ""
     launch = environments.launch(
