@@ -44,7 +44,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory):
         weights.mkdir()
         for file in model.weights.files:
             (weights / file).write_text("{}")
-        sources = {each: PEERS / CHECKOUTS[each] for each in model.sources}
+        sources = {each: linked(PEERS / CHECKOUTS[each], folder / "checkouts" / name / each) for each in model.sources}
         try:
             return environments.install(model, print, sources=sources, weights=weights)
         except LookbackError as error:
@@ -54,7 +54,18 @@ def installed(tmp_path_factory: pytest.TempPathFactory):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(environments.VARIABLE, str(folder))
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)  # the runner reads what the trial of the imports compiled
         yield install
+
+
+def linked(checkout: Path, folder: Path) -> Path:
+    """The checkout as a folder of links, so that nothing is written beside the released code."""
+    for file in checkout.rglob("*"):
+        if file.is_file():
+            place = folder / file.relative_to(checkout)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to(file)
+    return folder
 
 
 def index_is_reached(python: Path) -> bool:
