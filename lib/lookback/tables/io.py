@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pandera.errors
 import pyarrow as arrow
 import pyarrow.parquet as parquet
-from pandera.pandas import DataFrameSchema
+from pandas.api.extensions import ExtensionDtype
+from pandera.pandas import Column, DataFrameSchema
 
 from lookback.errors import ContractError
 from lookback.files import atomic_path
@@ -30,7 +32,7 @@ def check_table(name: str, frame: pd.DataFrame, where: str = "") -> pd.DataFrame
     if missing or unknown:
         parts = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has unknown {', '.join(map(str, unknown))}"] * bool(unknown)
         raise ContractError(f"Table '{name}'{place} {' and '.join(parts)}; its columns are {', '.join(schema.columns)}")
-    chosen = frame[list(schema.columns)].reset_index(drop=True)
+    chosen = _typed(frame[list(schema.columns)].reset_index(drop=True), schema)
     if _obeys(chosen, schema):
         return chosen
     try:
@@ -47,6 +49,17 @@ def check_table(name: str, frame: pd.DataFrame, where: str = "") -> pd.DataFrame
         ) from None
 
 
+def _typed(frame: pd.DataFrame, schema: DataFrameSchema) -> pd.DataFrame:
+    """The frame with the schema's types, if nothing can be lost: it is empty, or whole numbers become whole numbers with gaps."""
+    wanted = {name: dtype for name, spec in schema.columns.items() if (dtype := _dtype(spec)) != frame[name].dtype}
+    safe = frame.empty or all(str(frame[name].dtype) == "int64" and str(dtype) == "Int64" for name, dtype in wanted.items())
+    return frame.astype(wanted) if wanted and safe else frame
+
+
+def _dtype(spec: Column) -> ExtensionDtype | np.dtype:
+    return pd.api.types.pandas_dtype(spec.dtype.type)
+
+
 def _obeys(frame: pd.DataFrame, schema: DataFrameSchema) -> bool:
     """Whether the frame has the schema's types already and breaks none of its rules.
 
@@ -54,7 +67,7 @@ def _obeys(frame: pd.DataFrame, schema: DataFrameSchema) -> bool:
     """
     for name, spec in schema.columns.items():
         column = frame[name]
-        if column.dtype != pd.api.types.pandas_dtype(spec.dtype.type) or (column.hasnans and not spec.nullable):
+        if column.dtype != _dtype(spec) or (column.hasnans and not spec.nullable):
             return False
     if frame.empty:
         return True
