@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
+from filelock import FileLock
 from lookback.agreement import Plan, analyse, load_plan
 from lookback.paths import project_root
 
@@ -121,6 +125,12 @@ def study(plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
 
 
 @pytest.fixture(scope="session")
-def tables(study, plan) -> dict[str, pd.DataFrame]:
-    ratings, scores, clips = study
-    return analyse(ratings, scores, plan, clips)
+def tables(study, plan, tmp_path_factory) -> dict[str, pd.DataFrame]:
+    """Its analysis, computed once for all test processes."""
+    base = tmp_path_factory.getbasetemp()
+    kept = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "analysed_study.pickle"
+    with FileLock(f"{kept}.lock"):
+        if not kept.exists():
+            ratings, scores, clips = study
+            kept.write_bytes(pickle.dumps(analyse(ratings, scores, plan, clips)))
+    return pickle.loads(kept.read_bytes())  # noqa: S301 - what one of these processes wrote

@@ -10,7 +10,7 @@ from lookback.stats import strength_comparisons, win_ratio_comparisons, win_rati
 
 @pytest.fixture(scope="module")
 def only_people(study, plan):
-    return analyse(study[0], None, plan)
+    return analyse(study[0], None, plan.model_copy(update={"estimands": ("ranking",)}))  # these tables are of this estimand
 
 
 def test_models_are_compared_without_scores_too(tables, only_people):
@@ -41,7 +41,7 @@ def test_comparisons_are_those_of_the_majorities_and_of_the_votes(tables, study,
 
 def test_a_study_of_four_scenes_gives_no_verdict(study, plan):
     few = study[0][study[0]["scene"].isin([f"scene{k:02d}" for k in range(4)]) & (study[0]["benchmark"] == "wrbench")]
-    tables = analyse(few, study[1], plan)
+    tables = analyse(few, study[1], plan.model_copy(update={"estimands": ("ranking", "bridge", "judgeability")}))
     assert tables["comparisons"]["verdict"].eq("not tested").all()
     assert tables["models"]["letters"].eq("a").all()
     assert tables["ceiling"]["verdict"].eq("not tested").all()

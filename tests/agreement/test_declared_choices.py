@@ -98,6 +98,7 @@ def trigger_run(root) -> pd.DataFrame:
 @pytest.mark.parametrize("judge", ["openai", "replay"])
 def test_a_live_judge_and_its_replay_give_the_gates_agreement(tmp_path, monkeypatch, judge):
     monkeypatch.setenv("LOOKBACK_ROOT", str(tmp_path))
+    monkeypatch.setattr("lookback.stages._agreement.draw_figures", lambda tables, folder: [])
     judgements = trigger_run(tmp_path)
     with Recording(tmp_path / "recorded") as recording:
         recording.set_judge("scorer", Identity("openai", "openai/gpt-x", "gpt-x"))

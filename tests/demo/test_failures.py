@@ -1,5 +1,7 @@
 """Every failure: nothing at severity 0, more with more severity, at the right time, and what its name says."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from lookback.camera.poses import rotation_angle_deg, yaw_deg
@@ -35,6 +37,9 @@ DEMONSTRATIONS: dict[str, tuple[str, str, str]] = {
 }
 
 
+rendered = cache(render_clip)  # several tests look at the same clip
+
+
 def task(spec, name, severity, frames=12):
     scene, event, camera = DEMONSTRATIONS[name]
     return spec(scene, camera, event, name, severity, frames)
@@ -48,15 +53,15 @@ def test_every_failure_of_the_papers_is_there():
 @pytest.mark.parametrize("name", NAMES)
 def test_severity_zero_is_the_faithful_clip_byte_for_byte(name, spec):
     nothing = task(spec, name, 0.0)
-    wrong, right = render_clip(nothing), render_clip(nothing.faithful())
+    wrong, right = render_clip(nothing), rendered(nothing.faithful())
     for field in ("frames", "depth", "parts", "c2w", "visibility", "state", "position"):
         assert getattr(wrong, field).tobytes() == getattr(right, field).tobytes(), field
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_more_severity_changes_more(name, spec):
-    right = render_clip(task(spec, name, 0.0).faithful())
-    clips = [render_clip(task(spec, name, severity)) for severity in (0.25, 0.5, 1.0)]
+    right = rendered(task(spec, name, 0.0).faithful())
+    clips = [rendered(task(spec, name, severity)) for severity in (0.25, 0.5, 1.0)]
     if name in CAMERA:
         errors = [rotation_angle_deg(right.c2w, clip.c2w).sum() for clip in clips]
         assert errors == sorted(errors) and errors[0] > 1.0
@@ -74,7 +79,7 @@ def test_more_severity_changes_more(name, spec):
 def test_failures_act_after_the_subject_has_left(name, spec):
     wrong = task(spec, name, 1.0)
     onset = np.argmax([make_context(wrong).weight(frame) > 0 for frame in range(wrong.frames)])
-    right, clip = render_clip(wrong.faithful()), render_clip(wrong)
+    right, clip = rendered(wrong.faithful()), rendered(wrong)
     assert right.d_start <= onset <= right.r_start
     np.testing.assert_array_equal(clip.frames[:onset], right.frames[:onset])
     assert not np.array_equal(clip.frames[-1], right.frames[-1])
@@ -83,61 +88,61 @@ def test_failures_act_after_the_subject_has_left(name, spec):
 @pytest.mark.parametrize("name", ["lighting_shift", "object_vanishes", "style_shift", "teleport"])
 def test_without_an_absence_a_failure_fades_in_during_the_second_half(name, spec):
     still = spec("garage", "static", "none", name, 1.0, 16)
-    right, clip = render_clip(still.faithful()), render_clip(still)
+    right, clip = rendered(still.faithful()), rendered(still)
     change = np.abs(clip.frames.astype(int) - right.frames).mean(axis=(1, 2, 3))
     assert (change[:8] == 0).all() and change[-1] > 0
     assert change[9] < change[-1], "it fades in"
 
 
 def test_the_camera_that_never_moves(spec):
-    clip = render_clip(task(spec, "camera_inactivity", 1.0))
+    clip = rendered(task(spec, "camera_inactivity", 1.0))
     assert np.ptp(clip.c2w, axis=0).max() == 0
     assert not clip.returns and clip.d_start is None
 
 
 def test_the_camera_that_turns_the_wrong_way(spec):
-    clip = render_clip(task(spec, "wrong_direction", 1.0))
+    clip = rendered(task(spec, "wrong_direction", 1.0))
     np.testing.assert_allclose(yaw_deg(clip.c2w), -yaw_deg(clip.target_c2w), atol=1e-9)
 
 
 def test_the_vanished_object_leaves_no_mask(spec):
-    clip = render_clip(task(spec, "object_vanishes", 1.0))
+    clip = rendered(task(spec, "object_vanishes", 1.0))
     assert not clip.returns
     assert not (clip.parts[-1] == SUBJECT).any()
     assert shown_state(clip).endswith("is gone")
 
 
 def test_the_reset_state_is_the_first_one(spec):
-    clip = render_clip(task(spec, "state_reset", 1.0))
+    clip = rendered(task(spec, "state_reset", 1.0))
     assert clip.state[-1] == 0 and clip.expected[-1] == 1
     np.testing.assert_array_equal(clip.frames[-1], clip.frames[0])
     assert "stands tall" in shown_state(clip)
 
 
 def test_the_event_that_never_starts_shows_no_change_at_any_time(spec):
-    assert not render_clip(task(spec, "event_never_starts", 1.0)).state.any()
+    assert not rendered(task(spec, "event_never_starts", 1.0)).state.any()
 
 
 def test_the_duplicate_has_a_mask_of_its_own(spec):
-    clip = render_clip(task(spec, "duplicate", 1.0))
+    clip = rendered(task(spec, "duplicate", 1.0))
     assert (clip.parts[-1] == TWIN).sum() > 200 and not (clip.parts[0] == TWIN).any()
 
 
 def test_the_dragged_subject_never_leaves(spec):
-    clip = render_clip(task(spec, "subject_dragged", 1.0))
+    clip = rendered(task(spec, "subject_dragged", 1.0))
     assert clip.d_start is None
     centres = [np.argwhere(parts == SUBJECT)[:, 1].mean() for parts in clip.parts]
     assert np.ptp(centres) < 6, "it keeps its place in the picture"
 
 
 def test_the_night_is_darker(spec):
-    clip = render_clip(task(spec, "lighting_shift", 1.0))
+    clip = rendered(task(spec, "lighting_shift", 1.0))
     assert clip.frames[-1].mean() < 0.6 * clip.frames[0].mean()
 
 
 def test_the_hallucinated_background_leaves_the_subject_alone(spec):
     wrong = task(spec, "background_hallucination", 1.0)
-    right, clip = render_clip(wrong.faithful()), render_clip(wrong)
+    right, clip = rendered(wrong.faithful()), rendered(wrong)
     mask = (right.parts[-1] == SUBJECT) & (clip.parts[-1] == SUBJECT)
     change = np.abs(clip.frames[-1].astype(int) - right.frames[-1]).mean(axis=-1)
     assert change[~mask].mean() > 20 and np.median(change[mask]) == 0
@@ -145,7 +150,7 @@ def test_the_hallucinated_background_leaves_the_subject_alone(spec):
 
 def test_geometric_melt_bends_masks_and_depth_with_the_picture(spec):
     wrong = task(spec, "geometric_melt", 1.0)
-    right, clip = render_clip(wrong.faithful()), render_clip(wrong)
+    right, clip = rendered(wrong.faithful()), rendered(wrong)
     assert (clip.parts[-1] != right.parts[-1]).mean() > 0.05
     assert not np.array_equal(clip.depth[-1], right.depth[-1])
 

@@ -6,6 +6,7 @@ Written apart from the demo world, so that extraction is held to something it wa
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 
 import cv2
 import numpy as np
@@ -14,6 +15,7 @@ import skimage.data
 HALF = np.array([4.0, 2.2, 4.0])  # the room's half extents around the origin
 
 
+@cache
 def photographs() -> list[np.ndarray]:
     """Six wall pictures: photographs that install with scikit-image."""
     names = ("coffee", "astronaut", "rocket", "chelsea", "retina", "immunohistochemistry")

@@ -57,7 +57,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
     planned = [(SEED, failure) for failure in FAILURES] + [(7, RIGHT), (7, ("object_vanishes", 1.0))]
     rows = []
     for number, (seed, (failure, severity)) in enumerate(planned):
-        rendered = render_clip(replace(task.spec((failure, severity), 320, 192, seed), camera=short))
+        rendered = render_clip(replace(task.spec((failure, severity), 240, 144, seed), camera=short))
         video = folder / f"{number}.mp4"
         encode(video, rendered.frames, fps=16)
         rows.append(watch(rendered, video, failure, severity))

@@ -121,7 +121,8 @@ def lookback(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_validate_names_the_clip_that_may_not_be_read(dataset: Path, tmp_path: Path):
-    done = lookback("validate", str(dataset), "--layout", "folder", "--pattern", "{model}/{clip}.mp4", cwd=tmp_path)
+    arguments = ["--layout", "folder", "--pattern", "{model}/{clip}.mp4", "--workers", "1"]
+    done = lookback("validate", str(dataset), *arguments, cwd=tmp_path)
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stdout.splitlines()) == 1 and "b.mp4" in done.stdout and "ermission" in done.stdout

@@ -86,7 +86,7 @@ def _note(path, name):
 
 def test_two_inspectors_keep_each_others_notes(tmp_path):
     path = tmp_path / "notes.json"
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork")  # new processes that need not import everything anew
     writers = [context.Process(target=_note, args=(path, name)) for name in ("ann", "ben")]
     for writer in writers:
         writer.start()

@@ -273,6 +273,7 @@ def test_the_command_line_takes_patterns(dataset):
         write_vggt(root / "poses" / model / f"{clip}.npz")
         write_masks(root / "masks" / model / f"{clip}.npz")
     call = ["validate", str(root), "--pattern", "{model}/{clip}.mp4", "--poses", "poses/{model}/{clip}.npz"]
+    call += ["--workers", "1"]
     done = CliRunner().invoke(app, [*call, "--poses-format", "vggt", "--masks", "masks/{model}/{clip}.npz"])
     assert done.exit_code == 0, (done.output, done.exception)
     done = CliRunner().invoke(app, [*call, "--poses-format", "kitti", "--files", "masks=masks/{model}/{clip}.npz"])
@@ -288,7 +289,7 @@ def test_a_score_comes_from_the_given_poses(dataset, tmp_path: Path):
         write_vggt(root / "other" / f"{Path(clip.video).stem}.npz", degrees=20.0)
     for number, (pattern, form) in enumerate([("{model}/{video}.mp4.target_c2w.npy", "c2w"), ("other/{video}.npz", "vggt")]):
         output = tmp_path / f"run{number}"
-        call = ["eval", str(root), "--output", str(output), "--metrics", "wrbench.cam_prec", "--limit", "1"]
+        call = ["eval", str(root), "--output", str(output), "--metrics", "wrbench.cam_prec", "--limit", "1", "--workers", "1"]
         done = CliRunner().invoke(app, [*call, "--poses", pattern, "--poses-format", form])
         assert done.exit_code == 0, (done.output, done.exception)
         artifacts = pd.read_parquet(output / "tables" / "artifacts.parquet")

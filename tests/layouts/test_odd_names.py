@@ -1,14 +1,14 @@
 """Ids with control characters are refused by every layout and by the votes' reader, and nothing prints one to a terminal."""
 
 import json
-import os
-import subprocess
+import signal
 import sys
 
 import pandas as pd
 import pytest
 from layout_data import BUILDERS
 from lookback.agreement import read_ratings
+from lookback.cli import main
 from lookback.curation.contract import validate
 from lookback.errors import ContractError
 from lookback.layouts import read
@@ -87,15 +87,29 @@ def test_names_in_other_scripts_are_no_offence(tmp_path):
     assert validate(Source(root=str(root))) == []
 
 
-def test_the_command_line_prints_no_control_character_of_a_dataset(tmp_path):
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """`lookback ...` as its process runs it: (exit code, standard output, standard error)."""
+
+    def call(*words: str):
+        monkeypatch.setattr(sys, "argv", ["lookback", *words])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code, *capsys.readouterr()
+
+    interrupted = signal.getsignal(signal.SIGINT)
+    yield call
+    signal.signal(signal.SIGINT, interrupted)
+
+
+def test_the_command_line_prints_no_control_character_of_a_dataset(tmp_path, command):
     root = model_of("folder", tmp_path, "\x1b]0;owned\x07\x1b[31m")
-    called = [sys.executable, "-m", "lookback", "validate", str(root), "--layout", "folder"]
-    done = subprocess.run(called, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, timeout=300)
-    assert done.returncode == 1
-    assert r"\x1b]0;owned\x07\x1b[31m" in done.stdout
-    assert not any(mark in done.stdout for mark in "\x1b\x07")
-    wrong = subprocess.run([*called[:4], f"{root}\x1b[31m"], capture_output=True, text=True, timeout=300)
-    assert wrong.returncode == 2 and r"\x1b[31m" in wrong.stderr and "\x1b" not in wrong.stderr
+    code, printed, _ = command("validate", str(root), "--layout", "folder", "--workers", "1")
+    assert code == 1
+    assert r"\x1b]0;owned\x07\x1b[31m" in printed
+    assert not any(mark in printed for mark in "\x1b\x07")
+    code, _, said = command("validate", f"{root}\x1b[31m")
+    assert code == 2 and r"\x1b[31m" in said and "\x1b" not in said
 
 
 def test_progress_prints_no_control_character(tmp_path, monkeypatch, capsys):

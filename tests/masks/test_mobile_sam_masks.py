@@ -58,7 +58,7 @@ def test_a_box_cuts_out_the_portrait() -> None:
 
 @needs_weights
 def test_pan_away_and_back_is_followed_out_and_back(backend: MobileSamMasks) -> None:
-    filmed = film("playroom", "yaw:left:60@20,yaw:right:60@20")
+    filmed = film("playroom", "yaw:left:60@12,yaw:right:60@12")
     masks = filmed.run(backend)
     here = filmed.visible >= VISIBLE
     assert masks.in_view[here].mean() > 0.8
@@ -69,7 +69,7 @@ def test_pan_away_and_back_is_followed_out_and_back(backend: MobileSamMasks) -> 
 
 @needs_weights
 def test_a_subject_that_vanishes_is_never_in_view_again(backend: MobileSamMasks) -> None:
-    filmed = film("playroom", "yaw:left:60@20,yaw:right:60@20", "none", "object_vanishes", 1.0)
+    filmed = film("playroom", "yaw:left:60@12,yaw:right:60@12", "none", "object_vanishes", 1.0)
     masks = filmed.run(backend)
     gone = filmed.visible < 0.02
     assert gone[-1] and not masks.in_view[gone].any()

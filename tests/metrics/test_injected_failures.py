@@ -66,13 +66,14 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     for clip in dict.fromkeys(trial[0] for trial in TRIALS):
         wanted = dict.fromkeys(trial[1] for trial in TRIALS if trial[0] == clip)
         models = [("none", 0.0), *((failure, severity) for failure in wanted for severity in SEVERITIES)]
-        plan += [PlannedClip(tasks[clip], tasks[clip].spec(model, 240, 144, 7)) for model in models]
+        plan += [PlannedClip(tasks[clip], tasks[clip].spec(model, 192, 112, 7)) for model in models]
     write_datasets(plan, folder / "datasets", workers=1)
     values = {
         "run": "failures",
         "output": str(folder / "run"),
         "workers": 1,
         "curation": {"sources": [source.model_dump() for source in dataset_sources(folder / "datasets")]},
+        "extraction": {"always": []},  # nothing but what the metrics need
         "scoring": {"metrics": sorted({trial[2] for trial in TRIALS}), "constants": {"lpips": 0}},
     }
     params = validate(values, "test")

@@ -7,22 +7,34 @@ from pathlib import Path
 
 import pytest
 from lookback.benchmarks.memobench import parity as compared
+from lookback.media import encode, open_video, shrink
 from lookback.parity import ParityRow, Released
 from lookback.registry import BENCHMARKS
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 PEER, CLIPS = SHARED / "peers" / "memobench", SHARED / "clips" / "memobench"
-ONE_SCENE = ("Real_007_gt.mp4", "Real_007_opensora.mp4", "phases.csv", "synthetic_metadata.csv", "vqa_questions")
+VIDEOS = {"Real_007_gt.mp4": 960, "Real_007_opensora.mp4": 336}  # with the width that is kept: both programs still shrink the first
+EVERY = 3  # frame of them is kept: 27, of which 13 show the object, 8 do not, and 6 show it again
 needs_peer = pytest.mark.skipif(not PEER.is_dir(), reason=f"the released program is not at {PEER}")
 
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> list[ParityRow]:
-    """One run of both programs on the made-up clips and, where the published clips lie, on the smallest of one scene."""
+    """One run of both programs on the made-up clips and, where the published clips lie, on the smallest of one scene, shortened."""
     folder = tmp_path_factory.mktemp("clips")
-    for name in ONE_SCENE if CLIPS.is_dir() else ():
-        (folder / name).symlink_to(CLIPS / name)
+    if CLIPS.is_dir():
+        one_scene(folder)
     return list(BENCHMARKS.get("memobench").parity(PEER, folder if CLIPS.is_dir() else None))
+
+
+def one_scene(folder: Path) -> None:
+    for name in ("synthetic_metadata.csv", "vqa_questions"):
+        (folder / name).symlink_to(CLIPS / name)
+    (folder / "phases.csv").write_text("clip,n_frames,d_start,r_start\nReal_007,27,13,21\n")
+    for name, width in VIDEOS.items():
+        with open_video(CLIPS / name) as reader:
+            frames = [shrink(frame, width) for frame in reader.read(list(range(0, reader.info.n_frames, EVERY)))]
+        encode(folder / name, frames, 8)
 
 
 @needs_peer

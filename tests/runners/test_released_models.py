@@ -5,8 +5,11 @@ The environments are made by the real installer; the sources are those of ../sha
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +44,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory):
         weights.mkdir()
         for file in model.weights.files:
             (weights / file).write_text("{}")
-        sources = {each: PEERS / CHECKOUTS[each] for each in model.sources}
+        sources = {each: linked(PEERS / CHECKOUTS[each], folder / "checkouts" / name / each) for each in model.sources}
         try:
             return environments.install(model, print, sources=sources, weights=weights)
         except LookbackError as error:
@@ -51,13 +54,46 @@ def installed(tmp_path_factory: pytest.TempPathFactory):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(environments.VARIABLE, str(folder))
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)  # the runner reads what the trial of the imports compiled
         yield install
+
+
+def linked(checkout: Path, folder: Path) -> Path:
+    """The checkout as a folder of links, so that nothing is written beside the released code."""
+    for file in checkout.rglob("*"):
+        if file.is_file():
+            place = folder / file.relative_to(checkout)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to(file)
+    return folder
 
 
 def index_is_reached(python: Path) -> bool:
     """Whether the package index answers for one small package."""
     call = ["uv", "pip", "install", "--dry-run", "--refresh", "--python", str(python), "einops"]
     return subprocess.run([sys.executable, "-m", *call], capture_output=True).returncode == 0
+
+
+def share_compiled(python: Path) -> None:
+    """Link the compiled code of the packages here to those of a fresh environment.
+
+    Compiling a whole torch takes longer than everything else in these tests. Python takes compiled code only if its source has the
+    same time and size; it compiles a package of another version itself.
+    """
+    here = Path(sysconfig.get_path("purelib"))
+    there = next(python.parent.parent.glob("lib/python*/site-packages"))
+    for package in there.iterdir():
+        for folder in (here / package.name).rglob("__pycache__"):
+            target = there / folder.relative_to(here)
+            if target.parent.is_dir():
+                shutil.copytree(folder, target, copy_function=link_or_copy, dirs_exist_ok=True)
+
+
+def link_or_copy(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another disk
+        shutil.copy2(source, target)
 
 
 def path_of_a_turning_camera(count: int) -> np.ndarray:
@@ -72,6 +108,7 @@ def path_of_a_turning_camera(count: int) -> np.ndarray:
 @pytest.mark.parametrize("name", ["vggt", "vggt-omega", "mapanything", "da3"])
 def test_a_known_camera_goes_through_the_released_code(installed, name: str, tmp_path: Path):
     found = installed(name)
+    share_compiled(Path(found.python))
     model = runners.model(name)
     assert environments.try_imports(model, found) == ""
     launch = environments.launch(

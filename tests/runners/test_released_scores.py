@@ -9,7 +9,7 @@ import pytest
 from lookback import runners
 from lookback.errors import LookbackError
 from lookback.runners import environments
-from test_released_models import SCRIPTS, index_is_reached
+from test_released_models import SCRIPTS, index_is_reached, share_compiled
 
 pytestmark = pytest.mark.slow
 FRAMES = np.random.default_rng(0).integers(0, 255, (3, 64, 96, 3), dtype=np.uint8)
@@ -19,6 +19,7 @@ FRAMES = np.random.default_rng(0).integers(0, 255, (3, 64, 96, 3), dtype=np.uint
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A runner of a model's small network, in the environment that the real installer makes."""
     monkeypatch.setenv(environments.VARIABLE, str(tmp_path))
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)  # the runner reads what the trial of the imports compiled
     started: list[runners.Runner] = []
 
     def start(name: str) -> runners.Runner:
@@ -33,6 +34,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             if not index_is_reached(tmp_path / name / "environment" / "bin" / "python"):
                 pytest.skip(f"the package index cannot be reached: {error}")
             raise
+        share_compiled(Path(found.python))
         assert environments.try_imports(model, found) == ""
         launch = environments.launch(model, "cpu", {"script": str(model.script_path)})
         started.append(runners.Runner(runners.Launch(**{**launch.__dict__, "script": SCRIPTS / f"small_{model.script}"})))

@@ -82,6 +82,7 @@ def analysed(
     benchmark's paper, main, sensitivity, distributions, consensus.
     """
     valid = check_ratings(votes, plan, clips)
+    dropped, valid.attrs = dropped_words(valid.attrs["dropped"]), {}  # pandas copies attrs with every column that is taken
     checked, refused = judgeable_votes(valid, plan)
     if checked.empty:
         raise ContractError("no vote is left: people called every item not judgeable; check the plan's judgeable keys")
@@ -94,7 +95,7 @@ def analysed(
         if not same_run:
             check_joins(joins, plan)
     result = Analysis(checked, units, exclusion_table(units, checked, refused), plan, standing)
-    result.dropped = dropped_words(valid.attrs["dropped"])
+    result.dropped = dropped
     result.add("exclusions", "Items that do not enter, and why", "item", result.exclusions, lambda: result.left_out().strip())
     result.add("joins", "Scores that the votes ask for", "score", joins, lambda: read_joins(joins))
     designed = overview.design_table(valid, plan)
@@ -209,7 +210,7 @@ def _for_the_journal(result: Analysis, scores: pd.DataFrame | None) -> None:
         main = study.main_table(result.tables, result.units, plan)
         result.add("main", "Main table", "item", main, lambda: study.read_main(main) + result.left_out())
     if scores is not None:
-        rules = study.sensitivity_table(votes, scores, plan)
+        rules = study.sensitivity_table(votes, result.units, scores, plan)
         result.add("sensitivity", "Sensitivity to the rules", "item", rules, lambda: study.read_sensitivity(rules))
     answers = study.distribution_table(votes, plan)
     result.add("distributions", "Distribution of the votes", "vote", answers, lambda: study.read_distribution(answers))

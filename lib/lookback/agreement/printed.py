@@ -57,24 +57,43 @@ HIDDEN = re.compile(r"(^|_)(low|high|se|p|reason|note|method|hint)(_|$)|^(kind|r
 
 def printed(name: str, table: pd.DataFrame) -> pd.DataFrame:
     """The table as texts: whole where it has eight columns, else the telling ones (not empty, not one label throughout)."""
-    kept = _without_bounds(table)
-    if len(kept) > MOST_COLUMNS:
-        wanted = [c for c in table.attrs.get("shown", SHOWN.get(name, ())) if c in table]
-        columns = wanted or [c for c in kept if not HIDDEN.search(c)]
-        kept = [c for c in columns if _tells(table, c)] or columns
-        if len(kept) > MOST_COLUMNS and {"family", "setting"} <= set(kept):
-            joined = [f"{family} {setting}".strip() for family, setting in zip(table["family"], table["setting"], strict=True)]
-            table = table.assign(**{JOINED: joined})
-            kept = [JOINED, *(c for c in kept if c not in ("family", "setting"))]
-        kept = kept[:MOST_COLUMNS]
-    cells = {NAMES.get(c, c.removeprefix("n_").replace("_", " ")): _column(table, c) for c in kept}
+    kept, table = _shown(name, table), _bare(table)
+    if JOINED in kept:
+        joined = [f"{family} {setting}".strip() for family, setting in zip(table["family"], table["setting"], strict=True)]
+        table = table.assign(**{JOINED: joined})
+    cells = {_heading(c): _column(table, c) for c in kept}
     return pd.DataFrame(cells, index=table.index)
 
 
 def hidden_columns(name: str, table: pd.DataFrame) -> int:
     """How many columns only the CSV shows (bounds that stand in their estimate's cell are shown)."""
-    shown = printed(name, table).columns
-    return len(_without_bounds(table)) - len(shown) - int(JOINED in shown)
+    shown = _shown(name, table)
+    return len(_without_bounds(table)) - len(set(map(_heading, shown))) - int(JOINED in shown)
+
+
+def _heading(column: str) -> str:
+    return NAMES.get(column, column.removeprefix("n_").replace("_", " "))
+
+
+def _shown(name: str, table: pd.DataFrame) -> list[str]:
+    """The columns that are printed."""
+    kept = _without_bounds(table)
+    if len(kept) <= MOST_COLUMNS:
+        return kept
+    wanted = [c for c in table.attrs.get("shown", SHOWN.get(name, ())) if c in table]
+    columns = wanted or [c for c in kept if not HIDDEN.search(c)]
+    table = _bare(table)
+    kept = [c for c in columns if _tells(table, c)] or columns
+    if len(kept) > MOST_COLUMNS and {"family", "setting"} <= set(kept):
+        kept = [JOINED, *(c for c in kept if c not in ("family", "setting"))]
+    return kept[:MOST_COLUMNS]
+
+
+def _bare(table: pd.DataFrame) -> pd.DataFrame:
+    """The table without `attrs`: pandas copies them, readings and all, with every column that is taken."""
+    bare = table.copy(deep=False)
+    bare.attrs = {}
+    return bare
 
 
 def _without_bounds(table: pd.DataFrame) -> list[str]:
@@ -84,7 +103,7 @@ def _without_bounds(table: pd.DataFrame) -> list[str]:
 
 def _tells(table: pd.DataFrame, column: str) -> bool:
     values = table[column]
-    if values.isna().all() or (values.astype(str) == "").all():
+    if values.isna().all() or all(str(value) == "" for value in values):
         return False
     if column in LABELS:
         return column in ("dimension", "measure") or values.nunique() > 1

@@ -41,6 +41,8 @@ def read_csv(path: Path, **options: Any) -> pd.DataFrame:
 
 def _changed(frame: pd.DataFrame, change: Callable[[object], object]) -> pd.DataFrame:
     """The table with `change` applied to its header and to every text cell."""
+    frame = frame.copy(deep=False)
+    frame.attrs = {}  # pandas copies them with every column that is taken
     changed = frame.copy(deep=False)
     for place in range(frame.shape[1]):
         column = frame.iloc[:, place]

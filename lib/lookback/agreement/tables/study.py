@@ -110,14 +110,16 @@ def _rho(first: Any, second: Any) -> float:
     return float(spearman_rows(x[both][None], y[both][None])[0]) if both.sum() > 1 else np.nan
 
 
-def sensitivity_table(votes: pd.DataFrame, scores: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+def sensitivity_table(votes: pd.DataFrame, planned: pd.DataFrame, scores: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """The main measure under the plan and under each other rule for ties and majorities, one rule changed at a time.
 
-    Empty where a rule does not touch the kind of vote: a mean rating knows no ties and no majority.
+    `planned` are the units under the plan, with their scores. Empty where a rule does not touch the kind of vote: a mean rating
+    knows no ties and no majority.
     """
     columns = {}
     for name, variant in variants(plan).items():
-        units = attach_scores(analysis_units(votes, variant), scores, variant)
+        same_labels = name == "as_planned" or name.startswith("ties_")  # ties are counted after the labels are made
+        units = planned if same_labels else attach_scores(analysis_units(votes, variant), scores, variant)
         known = units[units["label"].notna() & units["decision"].notna()]
         groups = known.groupby(GROUP, sort=True)
         columns[name] = pd.Series(
