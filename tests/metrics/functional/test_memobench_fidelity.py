@@ -12,6 +12,7 @@ import pytest
 import torch
 from lookback.benchmarks.memobench.metrics.fidelity import frame_psnr, frame_ssim, to_generated_size
 from lookback.measures.images import PairComparison
+from lookback.media import SharedFrame
 from lookback.metrics.functional import psnr, ssim
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 from torchmetrics.functional.image import structural_similarity_index_measure
@@ -92,6 +93,12 @@ class TestOfficialSize:
         generated, resized = to_generated_size(wide, truth, 640)
         assert generated.shape == resized.shape == (369, 640, 3)
         assert to_generated_size(wide, truth)[1].shape == (480, 832, 3)
+
+    def test_a_truth_of_that_size_is_not_kept_by_itself(self) -> None:
+        """A frame that held itself would stay in memory until the next collection."""
+        truth = np.zeros((24, 32, 3), np.uint8).view(SharedFrame)
+        assert to_generated_size(np.zeros((24, 32, 3), np.uint8), truth, 640)[1] is truth
+        assert not truth._derived
 
     def test_scores_equal_the_released_formula_written_out(self, photo: np.ndarray) -> None:
         """The released code in numpy: area resize, uint8 mse, Gaussian blurs of 11x11 with sigma 1.5 and reflected border.

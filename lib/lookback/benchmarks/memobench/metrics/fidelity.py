@@ -48,7 +48,11 @@ def to_generated_size(generated: Array, truth: Array, max_side: int = 0) -> tupl
     if scale < 1:
         height, width = max(1, round(height * scale)), max(1, round(width * scale))
         generated = resize_area(generated, width, height)
-    return generated, derived(truth, ("area", width, height), lambda _: resize_area(truth, width, height, width == max_side))
+    if truth.shape[:2] != (height, width):
+        # all clips that `max_side` limits have this width, so they share the truth's columns
+        shared, whole = width == max_side, truth
+        truth = derived(whole, ("area", width, height), lambda _: resize_area(whole, width, height, share_columns=shared))
+    return generated, truth
 
 
 def frame_psnr(a: Array, b: Array) -> float:
