@@ -16,7 +16,7 @@ from lookback.backends.features.frames import Dinov2Features, Dinov3Features, Li
 from lookback.backends.features.geometry import IMAGENET, Grid, on_grid
 from lookback.errors import BackendUnavailable, NotScorable, Reason
 from lookback.media import pad_to_grid
-from lookback.networks.efficientnet_lite0 import EfficientNetLite0, load
+from lookback.networks.efficientnet_lite0 import EfficientNetLite0, SameConv, load
 from lookback.weights import locate
 
 CLASSES = {
@@ -210,3 +210,17 @@ def test_no_mask_is_a_typed_reason(embedded_weights: None, astronaut: np.ndarray
     with pytest.raises(NotScorable) as raised:
         LiteObjects(options()).start(clip(), video_info(astronaut[None, :192, :320]), artifacts)
     assert raised.value.reason is Reason.NO_MASK
+
+
+@pytest.mark.parametrize(("kernel", "stride"), [(3, 1), (5, 1), (3, 2), (5, 2)])
+@pytest.mark.parametrize("size", [(14, 28), (9, 15), (7, 10)])
+def test_same_padding_without_a_copy_gives_the_digits_of_padding_first(kernel: int, stride: int, size: tuple[int, int]) -> None:
+    torch.manual_seed(kernel)
+    layer = SameConv(8, 8, kernel, stride, groups=8)
+    image = torch.randn(1, 8, *size)
+    missing = [max((-(-side // stride) - 1) * stride + kernel - side, 0) for side in size]
+    edges = (missing[1] // 2, missing[1] - missing[1] // 2, missing[0] // 2, missing[0] - missing[0] // 2)
+    with torch.inference_mode():
+        padded = torch.nn.functional.pad(image, edges)
+        expected = torch.nn.functional.conv2d(padded, layer.weight, layer.bias, stride, groups=8)
+        assert torch.allclose(layer(image), expected, rtol=0.0, atol=1e-6)

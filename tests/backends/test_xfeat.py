@@ -31,6 +31,16 @@ def test_corners_and_descriptors_are_those_of_the_published_program(grey: np.nda
     assert descriptors.mean(dim=0)[:8].numpy() == pytest.approx(MEAN, abs=2e-4)
 
 
+def test_the_highest_around_a_corner_is_that_of_max_pooling() -> None:
+    import torch
+    from lookback.networks.xfeat import NEIGHBOURS, highest_around
+
+    values = torch.rand(1, 1, 37, 53, generator=torch.Generator().manual_seed(3))
+    values[0, 0, :9, 20:] = 0.5  # equal neighbours, also at the border
+    expected = torch.nn.functional.max_pool2d(values, NEIGHBOURS, 1, NEIGHBOURS // 2)
+    assert torch.equal(highest_around(values), expected)
+
+
 def test_more_matches_than_sift_after_a_turn_with_noise_and_all_right(grey: np.ndarray) -> None:
     """A picture that is moved, darkened and disturbed, as a generated clip disturbs its texture."""
     warp = np.array([[1.02, 0.03, 60.0], [-0.01, 0.98, 8.0], [2e-4, 0.0, 1.0]])

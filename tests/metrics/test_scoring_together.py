@@ -92,8 +92,8 @@ def test_a_shared_truth_is_decoded_once_and_few_of_its_frames_are_held(clips, mo
 
 
 def test_a_truth_is_brought_to_each_size_once(clips, monkeypatch):
-    sizes, plain = [], fidelity.cv2.resize
-    monkeypatch.setattr(fidelity.cv2, "resize", lambda picture, size, **how: sizes.append(size) or plain(picture, size, **how))
+    sizes, plain = [], fidelity.resize_area
+    monkeypatch.setattr(fidelity, "resize_area", lambda frame, *size, **how: sizes.append(size) or plain(frame, *size, **how))
     together(clips[:2])
     assert sizes == [(80, 48)] * FRAMES
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 from torch import nn
-from torch.nn.functional import pad
+from torch.nn.functional import conv2d, pad
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 # stage: (blocks, kernel, stride of the first block, expansion, channels out)
@@ -34,6 +34,8 @@ class SameConv(nn.Conv2d):
         kernel, stride = self.kernel_size[0], self.stride[0]
         missing = [max((-(-size // stride) - 1) * stride + kernel - size, 0) for size in x.shape[2:]]
         top, left = missing[0] // 2, missing[1] // 2
+        if missing == [2 * top, 2 * left]:  # the same on both sides: the convolution can do it without a copy
+            return conv2d(x, self.weight, self.bias, self.stride, (top, left), self.dilation, self.groups)
         return super().forward(pad(x, (left, missing[1] - left, top, missing[0] - top)))
 
 
@@ -57,7 +59,7 @@ class Block(nn.Module):
         y = nn.functional.relu6(self._bn0(self._expand_conv(x)), inplace=True) if self.expands else x
         y = nn.functional.relu6(self._bn1(self._depthwise_conv(y)), inplace=True)
         y = self._bn2(self._project_conv(y))
-        return x + y if self.shortcut else y
+        return y.add_(x) if self.shortcut else y
 
 
 class EfficientNetLite0(nn.Module):

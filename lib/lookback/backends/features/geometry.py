@@ -117,7 +117,7 @@ def on_grid(frames: torch.Tensor, grid: Grid, normalisation: Normalisation) -> t
         images = interpolate(images, size=(grid.height, grid.width), mode="bilinear", align_corners=False, antialias=True)
     images = pad(images, (0, grid.columns * grid.patch - grid.width, 0, grid.rows * grid.patch - grid.height))
     mean, std = _on_device(normalisation, images.device)
-    return (images - mean) / std
+    return images.sub_(mean).div_(std)
 
 
 @lru_cache(maxsize=8)

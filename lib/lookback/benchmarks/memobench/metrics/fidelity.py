@@ -21,8 +21,9 @@ from lookback.benchmarks.memobench.metrics.shared import BOTH, memobench_metric,
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Array, Variant, require_equal_size, require_images, require_variant
 from lookback.measures.frames import PHASES, ground_truth_index, ground_truth_pairs
-from lookback.measures.images import MARGIN, ComparisonPool, PairQueue, mean_inside, peak_value, psnr_from_mse
-from lookback.media import derived, shrink
+from lookback.measures.grey_ssim import grey_ssim
+from lookback.measures.images import MARGIN, WINDOW, ComparisonPool, PairQueue, mean_inside, peak_value, psnr_from_mse
+from lookback.media import derived, resize_area, shrink
 from lookback.presets import Setting
 from lookback.scoring import Item, Paired, PixelScoring, Scored, ScoringClip, Unit, mean_item
 from lookback.scoring.sampling import lpips_step, sampled_words
@@ -42,12 +43,15 @@ _POOL = ComparisonPool()
 # -- two frames -----------------------------------------------------------------------------------------------------------------
 def to_generated_size(generated: Array, truth: Array, max_side: int = 0) -> tuple[Array, Array]:
     """Both frames at one size: the truth is resized (area) to the generated frame, which `max_side` limits first (0: not)."""
-    if max_side:
-        generated = shrink(generated, max_side)
     height, width = generated.shape[:2]
+    scale = max_side / max(height, width) if max_side else 1.0
+    if scale < 1:
+        height, width = max(1, round(height * scale)), max(1, round(width * scale))
+        generated = resize_area(generated, width, height)
     if truth.shape[:2] != (height, width):
-        size = (width, height)
-        truth = derived(truth, ("area", size), lambda whole: cv2.resize(whole, size, interpolation=cv2.INTER_AREA))
+        # all clips that `max_side` limits have this width, so they share the truth's columns
+        shared, whole = width == max_side, truth
+        truth = derived(whole, ("area", width, height), lambda _: resize_area(whole, width, height, share_columns=shared))
     return generated, truth
 
 
@@ -73,13 +77,18 @@ def frame_ssim(a: Array, b: Array, *, variant: Variant = "paper") -> float:
 
 def frame_ssims(a: Array, b: Array) -> dict[str, float]:
     """The SSIM of two frames by the treatment of the border: different means of the same map."""
-    grey_a, grey_b = (
-        cv2.cvtColor(frame if frame.dtype == np.uint8 else frame.astype(np.float32), cv2.COLOR_RGB2GRAY) for frame in (a, b)
-    )
+    if a.dtype == b.dtype == np.uint8 and min(a.shape[:2]) >= WINDOW:
+        means = grey_ssim(_luma(a), _luma(b))
+        return {str(border): means.inside if margin else means.whole for border, margin in MARGINS.items()}
+    grey_a, grey_b = (_luma(frame.astype(np.float32, copy=False)) for frame in (a, b))
     comparison = _POOL.get(grey_a.shape)
     comparison.load(grey_a, grey_b)
     ssim_map = comparison.ssim_map(peak_value(a))
     return {str(border): mean_inside(ssim_map, margin) for border, margin in MARGINS.items()}
+
+
+def _luma(frame: Array) -> Array:
+    return np.asarray(cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY))
 
 
 def pixel_measures(a: Array, b: Array) -> dict[str, float]:
