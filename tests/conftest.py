@@ -3,10 +3,13 @@
 import compileall
 import os
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import lookback.without_iri_grammar
 import pytest
+from warm_python import WarmPython
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
@@ -30,6 +33,35 @@ def pytest_configure(config: pytest.Config) -> None:
     """The programs that tests start find compiled code, also where Python was told to write none (hundreds of starts)."""
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(Path(lookback.__file__).parent, quiet=2)
+        if getattr(config.option, "numprocesses", None) and not config.option.markexpr.startswith("not slow"):
+            config.pluginmanager.register(SharedPython())
+
+
+@pytest.fixture(scope="session")
+def warm_python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A program like Python itself that starts at once: all processes of `make test` share one (tests/warm_python.py)."""
+    if shared := getattr(request.config, "workerinput", {}).get("warm_python"):
+        yield shared
+        return
+    warm = WarmPython(Path(sys.executable), tmp_path_factory.mktemp("warm") / "python")
+    yield str(warm.program)
+    warm.close()
+
+
+class SharedPython:
+    """With xdist, the process that spreads the tests starts the warm Python, as it is the last to end."""
+
+    def __init__(self) -> None:
+        self.warm = WarmPython(Path(sys.executable), Path(tempfile.mkdtemp(prefix="warm")) / "python")
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: object) -> None:
+        node.workerinput["warm_python"] = str(self.warm.program)  # type: ignore[attr-defined]
+
+    def pytest_unconfigure(self) -> None:
+        self.warm.close()
+        self.warm.program.unlink()
+        self.warm.program.parent.rmdir()
 
 
 def is_slow(path: Path) -> bool:
