@@ -1,6 +1,7 @@
 """One thread each: `make test` spreads the files over two processes, and sums of two threads are not the same to the last bit."""
 
 import compileall
+import gc
 import os
 import sys
 import tempfile
@@ -25,6 +26,8 @@ SLOW_FILES = (
 )  # fmt: skip
 
 
+gc.disable()  # until all tests are collected: millions of objects are made then, and none of them is garbage
+
 # pytest rewrites every test file, which takes half a minute; the next process and the next run read what the first one wrote
 sys.dont_write_bytecode = False
 
@@ -35,6 +38,12 @@ def pytest_configure(config: pytest.Config) -> None:
         compileall.compile_dir(Path(lookback.__file__).parent, quiet=2)
         if getattr(config.option, "numprocesses", None) and not config.option.markexpr.startswith("not slow"):
             config.pluginmanager.register(SharedPython())
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays to the end: nobody looks through it for garbage again."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

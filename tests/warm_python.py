@@ -30,9 +30,10 @@ from pathlib import Path
 
 LIBRARIES = (
     "pandas", "scipy.stats", "scipy.optimize", "scipy.ndimage", "torch", "pyarrow.parquet", "pandera", "pydantic", "cv2", "av",
-    "PIL.Image", "yaml", "rich.progress", "typer", "matplotlib.figure", "statsmodels.api", "narwhals", "jinja2",
+    "PIL.Image", "yaml", "rich.progress", "typer", "matplotlib.figure", "statsmodels.api", "narwhals", "jinja2", "hypothesis", "xarray",
     "nbclient", "jupyter_client", "IPython", "requests",
 )  # fmt: skip
+INLINE = "module://matplotlib_inline.backend_inline"
 PROGRAM = """#!{python} -IS
 import array, json, os, signal, socket, struct, sys, time
 if sys.argv[1:2] == ["-B"]:
@@ -64,7 +65,8 @@ class WarmPython:
         self.folder = Path(tempfile.mkdtemp(prefix="warm"))  # short: a socket's path has at most 104 characters
         place, self.program = str(self.folder / "socket"), program
         call = [str(python), __file__, place, str(program), str(os.getpid())]
-        self.server = subprocess.Popen(call, stdin=subprocess.DEVNULL, start_new_session=True)
+        own = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # every call brings its own
+        self.server = subprocess.Popen(call, env=own, stdin=subprocess.DEVNULL, start_new_session=True)
         program.write_text(PROGRAM.format(python=python, place=place))
         program.chmod(0o755)
 
@@ -87,7 +89,7 @@ def serve(place: str, program: str, owner: int) -> None:
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(place + ".new")
     listener.listen(64)
-    os.rename(place + ".new", place)  # whoever sees it can connect
+    Path(place + ".new").rename(place)  # whoever sees it can connect
     while os.getppid() == owner:
         if select.select([listener], [], [], 1.0)[0]:
             wire, _ = listener.accept()
@@ -156,7 +158,8 @@ def _become(program: str, files: array.array[int], arguments: list[str], folder:
     sys.executable = program
     sys.argv = arguments[1:]
     sys.modules["numpy"].random.seed()
-    if backend := variables.get("MPLBACKEND"):
+    backend = variables.get("MPLBACKEND") or (INLINE if "ipykernel_launcher" in arguments else "")
+    if backend and "matplotlib" in sys.modules:  # it reads the variable, which a kernel sets, when it is imported
         sys.modules["matplotlib"].rcParams["backend"] = backend
 
 
@@ -170,7 +173,7 @@ def be_the_program() -> int:
             sys.modules["__main__"] = main = type(sys)("__main__")
             exec(code, main.__dict__)
         elif kind == "-m":
-            sys.path.insert(0, os.getcwd())
+            sys.path.insert(0, str(Path.cwd()))
             del sys.argv[0]
             runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
         else:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from installed_wheel import Installed, build_wheel, run
+from installed_wheel import Installed, run, shared_wheel
 from lookback.paths import project_root
 
 pytestmark = pytest.mark.slow
@@ -20,9 +21,12 @@ SMALL = (
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     folder = tmp_path_factory.mktemp("wheel")
-    return Installed(folder, build_wheel(folder), "demo", "notebooks")
+    made = Installed(folder, shared_wheel(tmp_path_factory.getbasetemp()), "demo", "notebooks")
+    warm = made.warm_up()
+    yield made
+    warm.close()
 
 
 @pytest.fixture(scope="module")

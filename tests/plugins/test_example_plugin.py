@@ -42,7 +42,7 @@ class Scratch:
         self.python("-m", "pip", "install", *offline, str(copy))
 
     def warm_up(self) -> WarmPython:
-        """From here on its processes fork from one that has imported the large libraries, and nothing of lookback or the plug-in."""
+        """From here on its processes fork from one that has imported the large libraries, but nothing of lookback."""
         warm = WarmPython(self.program, self.program.with_name("warm-python"))
         self.program = warm.program
         return warm

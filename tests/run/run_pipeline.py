@@ -33,9 +33,9 @@ def tables(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((folder / "tables").glob("*.parquet"))}
 
 
-def command(folder: Path, *more: str) -> list[str]:
-    chosen = [part for setting in settings(folder, "workers=2") for part in ("--set", setting)]
-    return [sys.executable, "-m", "lookback", "report", *more, *chosen]
+def extraction(python: str, folder: Path, *more: str) -> list[str]:
+    chosen = [part for setting in settings(folder, *more) for part in ("--set", setting)]
+    return [python, "-m", "lookback", "report", "--stage", "extraction", *chosen]
 
 
 def test_every_stage_leaves_its_notebook_and_tables(finished: Path):
@@ -134,7 +134,7 @@ def test_two_runs_write_the_same_bytes(finished: Path, tmp_path: Path):
         shutil.move(aside, finished)
 
 
-def test_a_killed_run_goes_on_where_it_was(finished: Path, tmp_path: Path):
+def test_a_killed_run_goes_on_where_it_was(finished: Path, tmp_path: Path, warm_python: str):
     """The runner is killed in the middle of extraction: its notebook, kernel and workers follow, and the next call finishes.
 
     The table is the undisturbed run's, and nothing that was finished is made again. Masks and poses of ten clips are to be made.
@@ -146,7 +146,7 @@ def test_a_killed_run_goes_on_where_it_was(finished: Path, tmp_path: Path):
             shutil.rmtree(folder)
         for name in ("extraction", "scoring"):
             (finished / "stages" / f"{name}.json").unlink()
-        running = subprocess.Popen(command(finished, "--stage", "extraction"), cwd=project_root(), stderr=subprocess.DEVNULL)
+        running = subprocess.Popen(extraction(sys.executable, finished, "workers=2"), cwd=project_root(), stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 120
         while not [path for folder in missing for path in folder.rglob("[!.]*.json")]:
             assert running.poll() is None, "the stage ended before it could be killed"
@@ -160,7 +160,7 @@ def test_a_killed_run_goes_on_where_it_was(finished: Path, tmp_path: Path):
         assert not (finished / "stages" / "extraction.json").exists()
         kept = {path: path.stat().st_mtime_ns for path in (finished / "artifacts").rglob("[!.]*.json")}
         assert len(kept) < len(list((aside / "artifacts").rglob("[!.]*.json"))), "it was not killed in the middle"
-        subprocess.run(command(finished, "--stage", "extraction"), cwd=project_root(), check=True, capture_output=True)
+        subprocess.run(extraction(warm_python, finished), cwd=project_root(), check=True, capture_output=True)
         assert tables(finished)["artifacts.parquet"] == tables(aside)["artifacts.parquet"]
         assert all(path.stat().st_mtime_ns == stamp for path, stamp in kept.items()), "finished artifacts were made again"
     finally:

@@ -6,12 +6,17 @@ SMALL = (
     "run=small",
     "workers=1",  # ten small clips: two more processes per stage would import longer than they work
     "curation.world.scale=0.05",
-    "curation.world.width=160",
-    "curation.world.height=96",
-    "scoring.resamples=200",
+    "curation.world.width=96",
+    "curation.world.height=64",
+    "extraction.options={faces: {side: 160, frames: 2}, features: {max_side: 64}, perceptual: {max_side: 64, max_frames: 2}}",
+    "scoring.constants={lpips_every: 48, lpips_side: 64, dino_every: 48}",
+    "scoring.resamples=100",
     "scoring.sweeps=true",
+    "forensics.max_cases=1",
     "audit.clips=1",
-    "audit.benchmarks=[wrbench]",
+    "audit.benchmarks=[mind]",  # the shortest clips
+    "report.ceiling=1",
+    "report.thumbnails=4",
 )
 
 
