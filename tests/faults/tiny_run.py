@@ -41,6 +41,8 @@ def tiny_params(root: Path, output: Path) -> RunParams:
         "scoring": {"metrics": metrics, "resamples": 100},
         "judging": {"judge": "geometric"},
         "agreement": {"ratings": [str(root / "votes.csv")]},
+        "forensics": {"max_cases": 1},
         "audit": {"enabled": True, "clips": 1, "severities": [1.0]},
+        "report": {"ceiling": 0, "thumbnails": 2},
     }
     return validate(values, "test")
