@@ -3,6 +3,7 @@
 import compileall
 import gc
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -15,7 +16,8 @@ from warm_python import WarmPython
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-LONG = ("run", "plugins", "browser", "selfcheck", "faults", "ray")  # first: nobody is left alone with a file of minutes at the end
+# files and folders that come first, the longest before all: nobody is left alone with a file of minutes at the end
+LONG = ("test_run", "test_killed_stages", "plugins", "selfcheck", "test_core_imports", "ray", "browser", "faults")
 SLOW = ("backends", "demo", "extraction", "faults", "forensics", "fuzz", "masks", "plugins", "ray", "run", "selfcheck")
 SLOW_FILES = (
     "test_coverage", "test_few_clusters", "test_small_tables", "test_small_studies", "test_injected_failures",
@@ -49,12 +51,13 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="session")
 def warm_python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A program like Python itself that starts at once: all processes of `make test` share one (tests/warm_python.py)."""
-    if shared := getattr(request.config, "workerinput", {}).get("warm_python"):
-        yield shared
-        return
-    warm = WarmPython(Path(sys.executable), tmp_path_factory.mktemp("warm") / "python")
-    yield str(warm.program)
-    warm.close()
+    shared = getattr(request.config, "workerinput", {}).get("warm_python")
+    own = None if shared else WarmPython(Path(sys.executable), tmp_path_factory.mktemp("warm") / "python")
+    program = str(own.program) if own else shared
+    subprocess.run([program, "-c", ""], check=True)  # time limits of tests begin when it is ready
+    yield program
+    if own:
+        own.close()
 
 
 class SharedPython:
@@ -83,7 +86,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: LONG.index(name) if (name := item.path.parent.name) in LONG else len(LONG))
+    items.sort(
+        key=lambda item: min(LONG.index(name) if name in LONG else len(LONG) for name in (item.path.stem, item.path.parent.name))
+    )
     for item in items:
         if is_slow(item.path):
             item.add_marker(pytest.mark.slow)
