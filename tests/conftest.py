@@ -40,6 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
         compileall.compile_dir(Path(lookback.__file__).parent, quiet=2)
         if getattr(config.option, "numprocesses", None) and not config.option.markexpr.startswith("not slow"):
             config.pluginmanager.register(SharedPython())
+            gc.enable()  # this process collects no tests
 
 
 def pytest_collection_finish() -> None:
