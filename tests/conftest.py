@@ -38,7 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """The programs that tests start find compiled code, also where Python was told to write none (hundreds of starts)."""
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(Path(lookback.__file__).parent, quiet=2)
-        if getattr(config.option, "numprocesses", None) and not config.option.markexpr.startswith("not slow"):
+        if getattr(config.option, "numprocesses", None):
             config.pluginmanager.register(SharedPython())
             gc.enable()  # this process collects no tests
 

@@ -30,8 +30,8 @@ from pathlib import Path
 
 LIBRARIES = (
     "pandas", "scipy.stats", "scipy.optimize", "scipy.ndimage", "torch", "pyarrow.parquet", "pandera", "pydantic", "cv2", "av",
-    "PIL.Image", "yaml", "rich.progress", "typer", "matplotlib.figure", "statsmodels.api", "narwhals", "jinja2", "hypothesis", "xarray",
-    "papermill", "jupyter_client", "IPython", "requests",
+    "PIL.Image", "yaml", "rich.progress", "typer", "matplotlib.figure", "statsmodels.api", "narwhals", "jinja2",
+    "hypothesis", "xarray", "papermill", "jupyter_client", "IPython", "requests",
 )  # fmt: skip
 INLINE = "module://matplotlib_inline.backend_inline"
 PROGRAM = """#!{python} -IS
