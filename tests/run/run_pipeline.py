@@ -13,7 +13,7 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
-from lookback import stages
+from installed_wheel import Installed, run
 from lookback.cli import main
 from lookback.errors import StageError
 from lookback.hashcache import HashCache
@@ -117,15 +117,23 @@ def test_content_counts_not_timestamps(finished: Path):
         table.write_bytes(original)
 
 
-def test_two_runs_write_the_same_bytes(finished: Path, tmp_path: Path):
+# without notebooks, which may not change a byte; the sweeps write none of these tables
+ONCE_MORE = """
+import sys
+from installed_wheel import Installed, run
+from lookback.params import load_run
+params = load_run("demo", [*sys.argv[1:], "scoring.sweeps=false"])
+for stage in (stages.curation, stages.extraction, stages.scoring, stages.judging):
+    stage(params)
+"""
+
+
+def test_two_runs_write_the_same_bytes(finished: Path, installed: Installed, study: Path, tmp_path: Path):
     once = tables(finished)
     aside = tmp_path / "aside"
     shutil.move(finished, aside)
     try:
-        # without notebooks, which may not change a byte; the sweeps write none of these tables
-        once_more = load_run("demo", settings(finished, "scoring.sweeps=false"))
-        for stage in (stages.curation, stages.extraction, stages.scoring, stages.judging):
-            stage(once_more)
+        run([str(installed.bin / "python"), "-c", ONCE_MORE, *settings(finished)], study, installed.environment)
         again = tables(finished)
         assert {"clips.parquet", "truth.parquet", "artifacts.parquet", "units.parquet", "gated.parquet"} <= set(again)
         assert [name for name in again if again[name] != once[name]] == []
