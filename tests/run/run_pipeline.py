@@ -120,7 +120,7 @@ def test_content_counts_not_timestamps(finished: Path):
 # without notebooks, which may not change a byte; the sweeps write none of these tables
 ONCE_MORE = """
 import sys
-from installed_wheel import Installed, run
+from lookback import stages
 from lookback.params import load_run
 params = load_run("demo", [*sys.argv[1:], "scoring.sweeps=false"])
 for stage in (stages.curation, stages.extraction, stages.scoring, stages.judging):
