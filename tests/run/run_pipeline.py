@@ -176,7 +176,10 @@ def test_a_killed_run_goes_on_where_it_was(finished: Path, tmp_path: Path, warm_
         shutil.move(aside, finished)
 
 
-def test_a_failing_cell_names_stage_cell_and_error(finished: Path, tmp_path: Path):
+def test_a_failing_cell_names_stage_cell_and_error(
+    finished: Path, tmp_path: Path, warm_python: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sys, "executable", warm_python)
     folder = tmp_path / "broken"
     shutil.copytree(finished / "tables", folder / "tables")
     overrides = settings(folder, "curation.filters.models=[nobody]")
@@ -195,8 +198,14 @@ def test_a_failing_cell_names_stage_cell_and_error(finished: Path, tmp_path: Pat
     ],
 )
 def test_a_wrong_call_gets_one_sentence(
-    arguments: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    arguments: list[str],
+    sentence: str,
+    tmp_path: Path,
+    warm_python: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ):
+    monkeypatch.setattr(sys, "executable", warm_python)
     output = tmp_path / "out"
     monkeypatch.chdir(project_root())
     monkeypatch.setattr(sys, "argv", ["lookback", "report", *arguments, "--set", f"output={output}"])
