@@ -1,17 +1,23 @@
 """One thread each: `make test` spreads the files over two processes, and sums of two threads are not the same to the last bit."""
 
 import compileall
+import gc
 import os
+import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import lookback.without_iri_grammar
 import pytest
+from warm_python import WarmPython
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-LONG = ("run", "plugins", "browser", "selfcheck", "faults", "ray")  # first: nobody is left alone with a file of minutes at the end
+# files and folders that come first, the longest before all: nobody is left alone with a file of minutes at the end
+LONG = ("test_run", "test_killed_stages", "plugins", "selfcheck", "test_core_imports", "ray", "browser", "faults")
 SLOW = ("backends", "demo", "extraction", "faults", "forensics", "fuzz", "masks", "plugins", "ray", "run", "selfcheck")
 SLOW_FILES = (
     "test_coverage", "test_few_clusters", "test_small_tables", "test_small_studies", "test_injected_failures",
@@ -22,6 +28,8 @@ SLOW_FILES = (
 )  # fmt: skip
 
 
+gc.disable()  # until all tests are collected: millions of objects are made then, and none of them is garbage
+
 # pytest rewrites every test file, which takes half a minute; the next process and the next run read what the first one wrote
 sys.dont_write_bytecode = False
 
@@ -30,6 +38,43 @@ def pytest_configure(config: pytest.Config) -> None:
     """The programs that tests start find compiled code, also where Python was told to write none (hundreds of starts)."""
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(Path(lookback.__file__).parent, quiet=2)
+        if getattr(config.option, "numprocesses", None):
+            config.pluginmanager.register(SharedPython())
+            gc.enable()  # this process collects no tests
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays to the end: nobody looks through it for garbage again."""
+    gc.freeze()
+    gc.enable()
+
+
+@pytest.fixture(scope="session")
+def warm_python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A program like Python itself that starts at once: all processes of `make test` share one (tests/warm_python.py)."""
+    shared = getattr(request.config, "workerinput", {}).get("warm_python")
+    own = None if shared else WarmPython(Path(sys.executable), tmp_path_factory.mktemp("warm") / "python")
+    program = str(own.program) if own else shared
+    subprocess.run([program, "-c", ""], check=True)  # time limits of tests begin when it is ready
+    yield program
+    if own:
+        own.close()
+
+
+class SharedPython:
+    """With xdist, the process that spreads the tests starts the warm Python, as it is the last to end."""
+
+    def __init__(self) -> None:
+        self.warm = WarmPython(Path(sys.executable), Path(tempfile.mkdtemp(prefix="warm")) / "python")
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: object) -> None:
+        node.workerinput["warm_python"] = str(self.warm.program)  # type: ignore[attr-defined]
+
+    def pytest_unconfigure(self) -> None:
+        self.warm.close()
+        self.warm.program.unlink()
+        self.warm.program.parent.rmdir()
 
 
 def is_slow(path: Path) -> bool:
@@ -42,7 +87,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: LONG.index(name) if (name := item.path.parent.name) in LONG else len(LONG))
+    items.sort(
+        key=lambda item: min(LONG.index(name) if name in LONG else len(LONG) for name in (item.path.stem, item.path.parent.name))
+    )
     for item in items:
         if is_slow(item.path):
             item.add_marker(pytest.mark.slow)

@@ -6,6 +6,7 @@ read from the wheel: a dependency that is used and not declared is missing there
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from lookback.paths import project_root
 from packaging.requirements import Requirement
+from warm_python import WarmPython
 
 SOURCES = ("lib", "notebooks", "params", "pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE")
 OFFLINE = ("--quiet", "--isolated", "--no-index", "--no-deps", "--disable-pip-version-check")
@@ -35,6 +37,15 @@ def build_wheel(folder: Path) -> Path:
     return wheel
 
 
+def shared_wheel(basetemp: Path) -> Path:
+    """The wheel of this clone, built once for all test processes."""
+    folder = (basetemp.parent if "PYTEST_XDIST_WORKER" in os.environ else basetemp) / "shared-wheel"
+    folder.mkdir(exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return next(folder.glob("*.whl"), None) or build_wheel(folder)
+
+
 class Installed:
     """An environment with the wheel, and a working folder that lies outside the clone."""
 
@@ -48,6 +59,11 @@ class Installed:
         (metadata,) = self.packages.glob("lookback-*.dist-info")
         self.linked: set[str] = set()
         self._link_needs(PathDistribution(metadata), extras)
+
+    def warm_up(self) -> WarmPython:
+        """From here on its Python, and so its commands and kernels, forks from one that has imported the large libraries."""
+        python = self.bin / "python"
+        return WarmPython(python.rename(self.bin / "cold-python"), python)
 
     def _link_needs(self, package: Distribution, extras: Iterable[str]) -> None:
         for text in package.requires or ():

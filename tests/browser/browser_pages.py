@@ -4,7 +4,6 @@ import base64
 import os
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -17,7 +16,6 @@ import pytest
 from little_run import RUN
 
 T = TypeVar("T")
-LOOKBACK = [sys.executable, "-m", "lookback"]
 PROJECT = Path(__file__).resolve().parents[2]
 STARTED_WITHIN, SHOWN_WITHIN = 120, 120_000  # seconds, milliseconds: a crowded machine is slow, not wrong
 PIXELS = """canvas => {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from browser_pages import LOOKBACK, PROJECT, SHOWN_WITHIN, printed_links, server
+from browser_pages import PROJECT, SHOWN_WITHIN, printed_links, server
 from little_run import RUN, LittleRun, write_little_run
 
 SCREENSHOTS = PROJECT / "outputs" / "browser"
@@ -31,16 +31,22 @@ def little(tmp_path_factory) -> LittleRun:
 
 
 @pytest.fixture(scope="session")
-def inspector(little) -> Iterator[str]:
+def lookback(warm_python) -> list[str]:
+    """The command `lookback`, in a process that starts at once."""
+    return [warm_python, "-m", "lookback"]
+
+
+@pytest.fixture(scope="session")
+def inspector(little, lookback) -> Iterator[str]:
     """The link that `make inspect` prints."""
-    with server([*LOOKBACK, "inspect", f"--run={RUN}"], little.root, printed_links) as links:
+    with server([*lookback, "inspect", f"--run={RUN}"], little.root, printed_links) as links:
         yield links["the inspector"]
 
 
 @pytest.fixture(scope="session")
-def desk(little) -> Iterator[dict[str, str]]:
+def desk(little, lookback) -> Iterator[dict[str, str]]:
     """The links that `make annotate FORM=mbench_pairwise ANNOTATORS="ann eli"` prints, by name."""
-    command = [*LOOKBACK, "annotate", f"--run={RUN}", "--form=mbench_pairwise", "--annotator=ann", "--annotator=eli"]
+    command = [*lookback, "annotate", f"--run={RUN}", "--form=mbench_pairwise", "--annotator=ann", "--annotator=eli"]
     with server(command, little.root, printed_links) as links:
         yield links
 

@@ -4,7 +4,7 @@ import socket
 import time
 
 import pytest
-from browser_pages import LOOKBACK, PROJECT, SHOWN_WITHIN, printed_links, server
+from browser_pages import PROJECT, SHOWN_WITHIN, printed_links, server
 from little_run import RUN
 from lookback.agreement import analyse, load_plan, read_ratings
 from lookback.desk import VoteBook
@@ -75,12 +75,12 @@ class Person:
 
 
 @pytest.fixture(scope="module")
-def people(browser, little):
+def people(browser, little, lookback):
     """Two people at once, each by an own address."""
     if not has_second_address():
         pytest.skip("this machine has no second loopback address")
     (little.root / "pages.yaml").write_text("form: wrbench_axes\nname: pages\nraters: 2\nlimit: 4\ngold_share: 0\n")
-    command = [*LOOKBACK, "annotate", f"--run={RUN}", f"--study={little.root / 'pages.yaml'}", "--annotator=ann", "--annotator=eli"]
+    command = [*lookback, "annotate", f"--run={RUN}", f"--study={little.root / 'pages.yaml'}", "--annotator=ann", "--annotator=eli"]
     with server([*command, "--listen=127.0.0.1", "--listen=127.0.0.2"], little.root, printed_links) as links:
         ann = Person(browser, links["ann"])
         eli = Person(browser, links["eli"].replace("127.0.0.1", "127.0.0.2"), width=390)
@@ -226,11 +226,11 @@ def test_videos_came_in_ranges_and_nothing_named_a_model(people):
     assert not any(name in everything for name in ("aldermoor", "birkdale", "calderbrook", ".mp4"))
 
 
-def test_a_stopped_server_is_said_and_its_links_work_again_after_a_restart(browser, little):
+def test_a_stopped_server_is_said_and_its_links_work_again_after_a_restart(browser, little, lookback):
     (little.root / "again.yaml").write_text(
         "form: wrbench_axes\nname: again\nraters: 1\npractice: false\nwatch: false\ngold_share: 0\n"
     )
-    command = [*LOOKBACK, "annotate", f"--run={RUN}", f"--study={little.root / 'again.yaml'}"]
+    command = [*lookback, "annotate", f"--run={RUN}", f"--study={little.root / 'again.yaml'}"]
     with server([*command, "--annotator=ann"], little.root, printed_links) as links:
         ann = Person(browser, links["ann"])
         ann.page.wait_for_selector(".start")

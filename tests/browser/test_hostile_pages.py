@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "report"))
-from browser_pages import LOOKBACK, printed_links, server
+from browser_pages import printed_links, server
 from hostile_text import ALL, IMAGE, LINK, SCRIPT, WORDS, write_hostile_pages
 
 pytestmark = pytest.mark.browser
@@ -86,10 +86,10 @@ def test_the_inspector_says_what_is_wrong_in_plain_text(open_page, inspector, ho
     page.close()
 
 
-def test_the_desk_and_its_organiser(open_page, little, hostile_run, screenshot):
+def test_the_desk_and_its_organiser(open_page, little, lookback, hostile_run, screenshot):
     study = little.root / "hostile.yaml"
     study.write_text(yaml.safe_dump({"form": "mbench_pairwise", "practice": False, "watch": False, "instructions": [IMAGE]}))
-    command = [*LOOKBACK, "annotate", f"--run={HOSTILE_RUN}", f"--study={study}", f"--annotator={IMAGE}"]
+    command = [*lookback, "annotate", f"--run={HOSTILE_RUN}", f"--study={study}", f"--annotator={IMAGE}"]
     with server(command, little.root, printed_links) as links:
         page = open_page(links[IMAGE], ".instructions")
         assert IMAGE in page.locator(".instructions").inner_text()

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import cv2
 import numpy as np
 import pytest
-from browser_pages import LOOKBACK, printed_links, scrub, server, shown, wait_for_frame, wait_until
+from browser_pages import printed_links, scrub, server, shown, wait_for_frame, wait_until
 from little_run import FRAMES, LONG_FRAMES, LONG_LABEL, LONGER, RUN, VERBATIM, long_frame
 from lookback.inspector.sync import by_phase
 from lookback.layouts.detection import read
@@ -427,9 +427,9 @@ def folder(little):
     return root
 
 
-def test_a_plain_folder_opens_and_a_drawn_box_becomes_a_row_of_anchors(little, folder, open_page, screenshot):
+def test_a_plain_folder_opens_and_a_drawn_box_becomes_a_row_of_anchors(little, folder, open_page, screenshot, lookback):
     (folder / "anchors.csv").write_text("clip_id,centre_x,centre_y,width,height\nattic,0.5,0.5,0.1,0.1\n")
-    with server([*LOOKBACK, "inspect", str(folder)], little.root, printed_links) as links:
+    with server([*lookback, "inspect", str(folder)], little.root, printed_links) as links:
         page = open_page(links["the inspector"], ".cards img")
         assert page.locator("h1").inner_text() == "own_clips"
         assert page.locator("[data-filter='metric']").count() == 0
@@ -476,7 +476,7 @@ def test_a_quarter_of_an_hour_opens_and_seeks_to_the_exact_frame(page, screensho
     """How little a seek decodes is counted in tests/media; seconds would say more about the machine's load."""
     open_clip(page, LONG_LABEL)
     assert f"0–{LONG_FRAMES - 1}" in page.locator(".position").inner_text()
-    for index in np.random.default_rng(3).integers(0, LONG_FRAMES, 9).tolist():
+    for index in np.random.default_rng(3).integers(0, LONG_FRAMES, 4).tolist():
         scrub(page, index)
         wait_for_frame(page, index)
         expected = long_frame(index)[400, ::3, 0].astype(int)  # shown at 1280 of 1920 pixels

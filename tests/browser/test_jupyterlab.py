@@ -21,8 +21,8 @@ RUN_ALL = """async () => {  // as a person does: once the page stands, the widge
 }"""
 
 
-def test_the_notebook_shows_the_inspector_and_its_keys_stay_with_it(little, open_page, screenshot):
-    command = [str(Path(sys.executable).with_name("jupyter")), "lab", "--ip=127.0.0.1", "--no-browser", "--allow-root"]
+def test_the_notebook_shows_the_inspector_and_its_keys_stay_with_it(little, warm_python, open_page, screenshot):
+    command = [warm_python, str(Path(sys.executable).with_name("jupyter-lab")), "--ip=127.0.0.1", "--no-browser", "--allow-root"]
     command += ["--IdentityProvider.token=", "--LabApp.expose_app_in_browser=True", str(little.root / "notebooks")]
     with server(command, little.root, answers("/lab")) as address:
         page = open_page(f"{address}/lab/tree/inspect.ipynb", ".jp-Notebook .jp-Cell")

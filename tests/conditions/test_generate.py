@@ -19,7 +19,7 @@ from lookback.media import encode
 from typer.testing import CliRunner
 
 PROMPT = 'A cup\'s "x".'
-PYTHON = shlex.quote(sys.executable)
+PYTHON = sys.executable
 # a model in a file: it fails, hangs or writes rubbish where the seed says so, and counts its calls
 MODEL = """
 import sys, time
@@ -34,6 +34,13 @@ if seed == 3: output.write_bytes(b"no video")
 elif seed != 4: encode(output, np.full((frames, 32, 48, 3), seed, np.uint8), 8.0)
 """
 GOOD = MODEL.replace("seed == ", "seed == -").replace("seed != ", "seed != -")  # nothing fails any more
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_python(warm_python):
+    """A user's command starts dozens of times here."""
+    global PYTHON
+    PYTHON = shlex.quote(warm_python)
 
 
 @pytest.fixture

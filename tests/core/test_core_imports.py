@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from installed_wheel import Installed, build_wheel, run
+from installed_wheel import Installed, run, shared_wheel
 from lookback.extras import EXTRA_OF
 
 pytestmark = pytest.mark.slow
@@ -33,17 +33,19 @@ print(json.dumps(failed))
 
 
 @pytest.fixture(scope="module")
-def core(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    folder = tmp_path_factory.mktemp("core")
-    return Installed(folder, build_wheel(folder))
+def core(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
+    made = Installed(tmp_path_factory.mktemp("core"), shared_wheel(tmp_path_factory.getbasetemp()))
+    warm = made.warm_up()
+    yield made
+    warm.close()
 
 
 @pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def dataset(tmp_path_factory: pytest.TempPathFactory, warm_python: str) -> Path:
     """Two small clips of two models with their ground truth, made in another process: the module lies with the layouts' tests."""
     folder = tmp_path_factory.mktemp("data") / "checkout"
     code = "import sys, pathlib, layout_data; layout_data.memobench(pathlib.Path(sys.argv[1]))"
-    subprocess.run([sys.executable, "-c", code, str(folder)], cwd=TESTS / "layouts", check=True)
+    subprocess.run([warm_python, "-c", code, str(folder)], cwd=TESTS / "layouts", check=True)
     return folder
 
 

@@ -1,5 +1,7 @@
 """Figures stand in a notebook as pictures, whatever the kernel's settings; lists stand only where somebody sits before it."""
 
+import sys
+
 import matplotlib.pyplot as plt
 import nbformat
 import pytest
@@ -27,6 +29,11 @@ from lookback.notebook import browse
 from matplotlib import pyplot as plt
 chooser = browse({"first": 1, "second": 2}, lambda number: (plt.figure(), f"number {number} <b>"), "clip")
 """
+
+
+@pytest.fixture(autouse=True)
+def quick_kernels(warm_python: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "executable", warm_python)
 
 
 def outputs(*cells: str) -> list[dict[str, str]]:

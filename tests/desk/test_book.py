@@ -17,6 +17,8 @@ from lookback.errors import LookbackError, UsageError
 from lookback.tables import check_table
 from small_study import clips
 
+FORK = multiprocessing.get_context("fork")  # a new Python would import for seconds before its first vote
+
 
 def made_items():
     return triggered(None, clips(), 0) + mbench_pairs(None, clips(), 0)
@@ -83,8 +85,7 @@ def _vote_all(path, annotator):
 def test_two_annotators_at_once_lose_nothing(tmp_path):
     path = tmp_path / "votes.sqlite"
     VoteBook(path)
-    context = multiprocessing.get_context("spawn")
-    people = [context.Process(target=_vote_all, args=(path, name)) for name in ("ann", "ben")]
+    people = [FORK.Process(target=_vote_all, args=(path, name)) for name in ("ann", "ben")]
     for person in people:
         person.start()
     for person in people:
@@ -112,10 +113,9 @@ def open_at(path, barrier, said):
 
 
 def test_several_who_open_a_new_book_at_once_all_get_it(tmp_path):
-    context = multiprocessing.get_context("fork")
-    barrier, said = context.Barrier(4), context.Queue()
+    barrier, said = FORK.Barrier(4), FORK.Queue()
     for number in range(15):
-        people = [context.Process(target=open_at, args=(tmp_path / f"{number}.sqlite", barrier, said)) for _ in range(4)]
+        people = [FORK.Process(target=open_at, args=(tmp_path / f"{number}.sqlite", barrier, said)) for _ in range(4)]
         for person in people:
             person.start()
         assert [said.get(timeout=60) for _ in people] == [""] * 4
@@ -125,7 +125,7 @@ def test_several_who_open_a_new_book_at_once_all_get_it(tmp_path):
 
 def test_a_killed_desk_keeps_every_vote(tmp_path):
     path = tmp_path / "votes.sqlite"
-    person = multiprocessing.get_context("spawn").Process(target=_vote_and_die, args=(path,))
+    person = FORK.Process(target=_vote_and_die, args=(path,))
     person.start()
     person.join(60)
     assert person.exitcode == -signal.SIGKILL
@@ -155,7 +155,7 @@ def test_an_export_killed_while_writing_leaves_the_earlier_file_whole(tmp_path):
     export_file(book, target)
     earlier = target.read_bytes()
     book.add("bob", made_items()[0], answers(made_items()[0]))
-    person = multiprocessing.get_context("spawn").Process(target=_export_and_die, args=(target, book.path))
+    person = FORK.Process(target=_export_and_die, args=(target, book.path))
     person.start()
     person.join(120)
     assert person.exitcode == -signal.SIGKILL

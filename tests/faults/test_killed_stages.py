@@ -14,13 +14,19 @@ import pytest
 HERE = Path(__file__).resolve()
 SCRIPT = """
 import os, sys
+from importlib import import_module
 from pathlib import Path
 sys.path[:0] = sys.argv[1:3]
 folder = Path(sys.argv[3])
 os.environ["LOOKBACK_ROOT"] = str(folder / "project")
 import numpy as np
+from lookback.pipeline import STAGES
 from tiny_run import tiny_params, tiny_project
 from soak import SmallDisk, Soak
+
+beside = ("hypothesis", "matplotlib.pyplot", "pingouin", "plotly.graph_objects", "torch")  # what stages import while they work
+for module in (*beside, *(name for stage in STAGES for name in stage.loaded())):
+    import_module(module)
 
 tiny_project(folder / "project")
 with SmallDisk(folder / "disk") as disk:

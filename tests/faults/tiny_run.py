@@ -1,5 +1,6 @@
 """The smallest run that goes through all eight stages: four clips of eight frames, two metrics, a few votes."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -16,8 +17,9 @@ ROUND = ((0, 1), (1, 2), (2, 0), (0, 3), (3, 1))  # who wins against whom: nobod
 def tiny_project(root: Path) -> None:
     (root / "notebooks").mkdir(parents=True)
     (root / "params").mkdir()
-    for name in ("weights.lock.yaml", "agreement.yaml"):
-        shutil.copy(PARAMS / name, root / "params")
+    shutil.copy(PARAMS / "weights.lock.yaml", root / "params")
+    plan = (PARAMS / "agreement.yaml").read_text()
+    (root / "params" / "agreement.yaml").write_text(re.sub(r"(?m)^resamples: \d+", "resamples: 100", plan))
     write_dataset(root / "data", 4, distinct=True)
     votes = [
         f"pairwise,mbench,A,lighting,{CLIP},model{better},{CLIP},model{worse},s00000,{person},1,1,false"
@@ -39,6 +41,8 @@ def tiny_params(root: Path, output: Path) -> RunParams:
         "scoring": {"metrics": metrics, "resamples": 100},
         "judging": {"judge": "geometric"},
         "agreement": {"ratings": [str(root / "votes.csv")]},
+        "forensics": {"max_cases": 1},
         "audit": {"enabled": True, "clips": 1, "severities": [1.0]},
+        "report": {"ceiling": 0, "thumbnails": 2},
     }
     return validate(values, "test")

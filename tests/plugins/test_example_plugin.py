@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 
 import lookback
@@ -15,6 +16,7 @@ import pandas as pd
 import pytest
 import yaml
 from lookback.paths import project_root
+from warm_python import WarmPython
 
 PLUGIN = project_root() / "examples" / "plugin"
 METRICS = {"flipbook.colour_return", "flipbook.left_and_returned"}
@@ -28,6 +30,7 @@ class Scratch:
         for name in ("params", "notebooks"):
             shutil.copytree(project_root() / name, self.project / name)
         self._run([sys.executable, "-m", "venv", "--without-pip", str(folder / "env")])
+        self.program = folder / "env" / "bin" / "python"
         self.packages = Path(self.python("-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
         seen = [Path(lookback.__file__).parents[1], *(sysconfig.get_path(name) for name in ("purelib", "platlib"))]
         (self.packages / "seen.pth").write_text("\n".join(dict.fromkeys(map(str, seen))) + "\n")
@@ -38,9 +41,15 @@ class Scratch:
         offline = ("--isolated", "--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check")
         self.python("-m", "pip", "install", *offline, str(copy))
 
+    def warm_up(self) -> WarmPython:
+        """From here on its processes fork from one that has imported the large libraries, but nothing of lookback."""
+        warm = WarmPython(self.program, self.program.with_name("warm-python"))
+        self.program = warm.program
+        return warm
+
     def python(self, *arguments: str, fails: int = 0, path: Path | None = None) -> str:
         """What Python printed, with its errors where the call must fail."""
-        done = self._run([str(self.folder / "env" / "bin" / "python"), *arguments], fails, path)
+        done = self._run([str(self.program), *arguments], fails, path)
         return done.stdout + done.stderr if fails else done.stdout
 
     def lookback(self, *arguments: str, fails: int = 0, path: Path | None = None) -> str:
@@ -55,11 +64,13 @@ class Scratch:
 
 
 @pytest.fixture(scope="module")
-def scratch(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
     made = Scratch(tmp_path_factory.mktemp("flipbook"))
     made.install(PLUGIN)
-    made.python("-m", "lookback_flipbook.sample", str(made.data))
-    return made
+    made.python("-m", "lookback_flipbook.sample", str(made.data))  # the environment's own Python finds it, too
+    warm = made.warm_up()
+    yield made
+    warm.close()
 
 
 @pytest.fixture(scope="module")
@@ -83,13 +94,13 @@ def test_what_it_adds_is_listed(scratch: Scratch):
 
 
 def test_its_layout_is_detected_and_its_reader_says_what_is_wrong(scratch: Scratch, tmp_path: Path):
-    assert "no violation" in scratch.lookback("validate", str(scratch.data))
+    assert "no violation" in scratch.lookback("validate", str(scratch.data), "--workers", "1")
     broken = shutil.copytree(scratch.data, tmp_path / "broken")
     listed = json.loads((broken / "flipbook.json").read_text())
     del listed["clips"][0]["model"]
     listed["clips"][1]["video"] = "../elsewhere.mp4"
     (broken / "flipbook.json").write_text(json.dumps(listed))
-    said = scratch.lookback("validate", str(broken), fails=1)
+    said = scratch.lookback("validate", str(broken), "--workers", "1", fails=1)
     assert "2 violation(s)" in said
     assert "clips[0].model: is missing" in said and "clips[1].video: the path '../elsewhere.mp4' leaves the dataset" in said
 

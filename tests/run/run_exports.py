@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -76,11 +75,11 @@ def test_main_tables(params: RunParams, tmp_path: Path, name: str, metric: str, 
     assert table[column].to_dict() == pytest.approx((scale * expected).to_dict())
 
 
-def test_eval_scores_a_dataset_in_one_command(finished: Path, tmp_path: Path):
+def test_eval_scores_a_dataset_in_one_command(finished: Path, tmp_path: Path, warm_python: str):
     """PSNR and SSIM of the demo's MemoBench dataset, layout detected; the same numbers as the run's own."""
     source, output = finished / "datasets" / "memobench", tmp_path / "scored"
     command = [
-        sys.executable,
+        warm_python,
         "-m",
         "lookback",
         "eval",

@@ -13,7 +13,7 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
-from lookback import stages
+from installed_wheel import Installed, run
 from lookback.cli import main
 from lookback.errors import StageError
 from lookback.hashcache import HashCache
@@ -33,9 +33,9 @@ def tables(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((folder / "tables").glob("*.parquet"))}
 
 
-def command(folder: Path, *more: str) -> list[str]:
-    chosen = [part for setting in settings(folder, "workers=2") for part in ("--set", setting)]
-    return [sys.executable, "-m", "lookback", "report", *more, *chosen]
+def extraction(python: str, folder: Path, *more: str) -> list[str]:
+    chosen = [part for setting in settings(folder, *more) for part in ("--set", setting)]
+    return [python, "-m", "lookback", "report", "--stage", "extraction", *chosen]
 
 
 def test_every_stage_leaves_its_notebook_and_tables(finished: Path):
@@ -117,15 +117,23 @@ def test_content_counts_not_timestamps(finished: Path):
         table.write_bytes(original)
 
 
-def test_two_runs_write_the_same_bytes(finished: Path, tmp_path: Path):
+# without notebooks, which may not change a byte; the sweeps write none of these tables
+ONCE_MORE = """
+import sys
+from lookback import stages
+from lookback.params import load_run
+params = load_run("demo", [*sys.argv[1:], "scoring.sweeps=false"])
+for stage in (stages.curation, stages.extraction, stages.scoring, stages.judging):
+    stage(params)
+"""
+
+
+def test_two_runs_write_the_same_bytes(finished: Path, installed: Installed, study: Path, tmp_path: Path):
     once = tables(finished)
     aside = tmp_path / "aside"
     shutil.move(finished, aside)
     try:
-        # without notebooks, which may not change a byte; the sweeps write none of these tables
-        once_more = load_run("demo", settings(finished, "scoring.sweeps=false"))
-        for stage in (stages.curation, stages.extraction, stages.scoring, stages.judging):
-            stage(once_more)
+        run([str(installed.bin / "python"), "-c", ONCE_MORE, *settings(finished)], study, installed.environment)
         again = tables(finished)
         assert {"clips.parquet", "truth.parquet", "artifacts.parquet", "units.parquet", "gated.parquet"} <= set(again)
         assert [name for name in again if again[name] != once[name]] == []
@@ -134,7 +142,7 @@ def test_two_runs_write_the_same_bytes(finished: Path, tmp_path: Path):
         shutil.move(aside, finished)
 
 
-def test_a_killed_run_goes_on_where_it_was(finished: Path, tmp_path: Path):
+def test_a_killed_run_goes_on_where_it_was(finished: Path, tmp_path: Path, warm_python: str):
     """The runner is killed in the middle of extraction: its notebook, kernel and workers follow, and the next call finishes.
 
     The table is the undisturbed run's, and nothing that was finished is made again. Masks and poses of ten clips are to be made.
@@ -146,7 +154,7 @@ def test_a_killed_run_goes_on_where_it_was(finished: Path, tmp_path: Path):
             shutil.rmtree(folder)
         for name in ("extraction", "scoring"):
             (finished / "stages" / f"{name}.json").unlink()
-        running = subprocess.Popen(command(finished, "--stage", "extraction"), cwd=project_root(), stderr=subprocess.DEVNULL)
+        running = subprocess.Popen(extraction(sys.executable, finished, "workers=2"), cwd=project_root(), stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 120
         while not [path for folder in missing for path in folder.rglob("[!.]*.json")]:
             assert running.poll() is None, "the stage ended before it could be killed"
@@ -160,7 +168,7 @@ def test_a_killed_run_goes_on_where_it_was(finished: Path, tmp_path: Path):
         assert not (finished / "stages" / "extraction.json").exists()
         kept = {path: path.stat().st_mtime_ns for path in (finished / "artifacts").rglob("[!.]*.json")}
         assert len(kept) < len(list((aside / "artifacts").rglob("[!.]*.json"))), "it was not killed in the middle"
-        subprocess.run(command(finished, "--stage", "extraction"), cwd=project_root(), check=True, capture_output=True)
+        subprocess.run(extraction(warm_python, finished), cwd=project_root(), check=True, capture_output=True)
         assert tables(finished)["artifacts.parquet"] == tables(aside)["artifacts.parquet"]
         assert all(path.stat().st_mtime_ns == stamp for path, stamp in kept.items()), "finished artifacts were made again"
     finally:
@@ -168,7 +176,10 @@ def test_a_killed_run_goes_on_where_it_was(finished: Path, tmp_path: Path):
         shutil.move(aside, finished)
 
 
-def test_a_failing_cell_names_stage_cell_and_error(finished: Path, tmp_path: Path):
+def test_a_failing_cell_names_stage_cell_and_error(
+    finished: Path, tmp_path: Path, warm_python: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sys, "executable", warm_python)
     folder = tmp_path / "broken"
     shutil.copytree(finished / "tables", folder / "tables")
     overrides = settings(folder, "curation.filters.models=[nobody]")
@@ -187,8 +198,14 @@ def test_a_failing_cell_names_stage_cell_and_error(finished: Path, tmp_path: Pat
     ],
 )
 def test_a_wrong_call_gets_one_sentence(
-    arguments: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    arguments: list[str],
+    sentence: str,
+    tmp_path: Path,
+    warm_python: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ):
+    monkeypatch.setattr(sys, "executable", warm_python)
     output = tmp_path / "out"
     monkeypatch.chdir(project_root())
     monkeypatch.setattr(sys, "argv", ["lookback", "report", *arguments, "--set", f"output={output}"])

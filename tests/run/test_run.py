@@ -5,3 +5,4 @@ from run_latex import *  # noqa: F403
 from run_pipeline import *  # noqa: F403
 from run_report_page import *  # noqa: F403
 from run_report_tables import *  # noqa: F403
+from run_study import *  # noqa: F403
