@@ -112,7 +112,7 @@ def save_figure(figure: Figure, folder: Path, name: str, caption: str) -> SavedF
     """Write PNG, SVG and PDF, and close the figure."""
     with style():  # compute the layout once, not once per format
         figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+        figure.set_layout_engine(None)  # "none" would leave a placeholder, with which every format is drawn twice
         paper = figure.get_tightbbox().padded(MARGIN)
     without_dates = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     for suffix, metadata in without_dates.items():
