@@ -115,10 +115,14 @@ def save_figure(figure: Figure, folder: Path, name: str, caption: str) -> SavedF
         figure.draw_without_rendering()
         figure.set_layout_engine(None)  # "none" would leave a placeholder, with which every format is drawn twice
         paper = figure.get_tightbbox().padded(MARGIN)
-    without_dates = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    for suffix, metadata in without_dates.items():
+    without_dates: dict[str, dict[str, Any]] = {
+        ".png": {"metadata": {"Software": None}, "pil_kwargs": QUICK},
+        ".svg": {"metadata": {"Date": None}},
+        ".pdf": {"metadata": {"CreationDate": None}},
+    }
+    for suffix, options in without_dates.items():
         with atomic_path(folder / f"{name}{suffix}") as temporary, style():
-            figure.savefig(temporary, metadata=metadata, bbox_inches=paper, **({"pil_kwargs": QUICK} if suffix == ".png" else {}))
+            figure.savefig(temporary, bbox_inches=paper, **options)
     write_text(folder / f"{name}.txt", caption)  # the report reads figures back with their captions
     plt.close(figure)
     return SavedFigure(folder / f"{name}.png", caption)
