@@ -32,6 +32,7 @@ from lookback.files import atomic_path, write_text
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
 PHASE_COLOURS = {"V": "#009E73", "D": "#999999", "R": "#0072B2"}
 MARGIN = 0.1  # inches around a saved figure
+QUICK = {"compress_level": 1}  # a PNG file is a tenth larger and written in half the time
 STYLE: Any = {
     "figure.dpi": 110,
     "savefig.dpi": 150,
@@ -77,7 +78,7 @@ def png_of(figure: Figure) -> bytes:
     """The figure as PNG bytes, drawn as it would be saved."""
     packed = io.BytesIO()
     with style():
-        figure.savefig(packed, format="png", bbox_inches="tight")
+        figure.savefig(packed, format="png", bbox_inches="tight", pil_kwargs=QUICK)
     return packed.getvalue()
 
 
@@ -112,12 +113,16 @@ def save_figure(figure: Figure, folder: Path, name: str, caption: str) -> SavedF
     """Write PNG, SVG and PDF, and close the figure."""
     with style():  # compute the layout once, not once per format
         figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+        figure.set_layout_engine(None)  # "none" would leave a placeholder, with which every format is drawn twice
         paper = figure.get_tightbbox().padded(MARGIN)
-    without_dates = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    for suffix, metadata in without_dates.items():
+    without_dates: dict[str, dict[str, Any]] = {
+        ".png": {"metadata": {"Software": None}, "pil_kwargs": QUICK},
+        ".svg": {"metadata": {"Date": None}},
+        ".pdf": {"metadata": {"CreationDate": None}},
+    }
+    for suffix, options in without_dates.items():
         with atomic_path(folder / f"{name}{suffix}") as temporary, style():
-            figure.savefig(temporary, metadata=metadata, bbox_inches=paper)
+            figure.savefig(temporary, bbox_inches=paper, **options)
     write_text(folder / f"{name}.txt", caption)  # the report reads figures back with their captions
     plt.close(figure)
     return SavedFigure(folder / f"{name}.png", caption)

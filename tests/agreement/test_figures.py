@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from lookback.agreement.figures import (
     agreement_forest,
     agreement_heatmap,
     correlation_matrix,
     event_factor_boxes,
+    model_ranking,
     ranking_forest,
     win_ratio_scatter,
 )
 from lookback.agreement.figures.draw import draw_figures
 from lookback.agreement.figures.scatter import LINE, label_sides
+from lookback.errors import NotScorable
 
 
 @pytest.fixture(autouse=True)
@@ -51,6 +54,21 @@ def test_scatter_names_every_model(tables):
     assert all(model in shown for model in own["model"].unique())
     assert "rho" in shown
     assert "order" in caption
+
+
+def test_two_models_are_no_panel():
+    """The demo drew thirty panels of two points each; three models are the fewest that can be ranked."""
+    rows = [
+        {"family": "f", "setting": "", "dimension": name, "model": f"m{place}", "win_ratio": place / 3, "low": 0.0, "high": 1.0,
+         "letters": "a", "n": 4}
+        for name, models in (("pair", 2), ("three", 3)) for place in range(models)
+    ]  # fmt: skip
+    table = pd.DataFrame(rows)
+    figure, caption = model_ranking(table)
+    assert [axes.get_title().split("\n")[0] for axes in figure.axes if axes.get_visible()] == ["three"]
+    assert caption.endswith(" 1 dimension(s) with fewer than 3 models are in the table only.")
+    with pytest.raises(NotScorable):
+        model_ranking(table[table["dimension"] == "pair"])
 
 
 def test_labels_of_two_points_at_one_place_do_not_cover_each_other():

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from forensics_evidence import make_clip, make_path, out_and_back, returned, seen_with
+from lookback.demo.plan import demo_plan
 from lookback.errors import Reason
 from lookback.forensics.calibration import Calibration, calibration, figures, from_record, model_from_record, model_record
 from lookback.forensics.evidence import Evidence
@@ -100,7 +101,8 @@ def test_the_rules_have_no_number_that_the_recorded_table_lacks():
 
 def test_figures_of_both_domains_stand_side_by_side_with_intervals():
     table = figures().set_index("label")
-    assert table.loc["camera_inactivity", "demo_n"] > 100 and 20 < table.loc["camera_inactivity", "real_n"] <= 38
+    assert table.loc["camera_inactivity", "demo_n"] == len(demo_plan()), "fit the demo's table again when its plan changes"
+    assert 20 < table.loc["camera_inactivity", "real_n"] <= 38
     assert "[" in table.loc["camera_inactivity", "real_precision"] and table.loc["state_reset", "real_state"] == "needs a judge"
 
 

@@ -103,3 +103,7 @@ def test_mind_says_it_of_lpips_alone(clip):
     items = {item.phase: item for item in scored_measures(frames, {}, True, "every 2nd frame").items}
     assert items["lpips"].detail == "every 2nd frame" and items["lpips"].n_units == 1
     assert items["psnr"].detail == "" and items["psnr"].n_units == 2
+    smaller = {
+        item.phase: item.detail for item in scored_measures(frames, {}, True, "every 2nd frame", "frames of 320x192 px").items
+    }
+    assert smaller["lpips"] == "every 2nd frame; frames of 320x192 px" and smaller["ssim"] == "frames of 320x192 px"

@@ -129,7 +129,7 @@ def test_identical_frames_are_left_out_or_make_the_official_mean_infinite(tmp_pa
     for variant in ("corrected", "official"):
         items = scored("mind.gsc", clip, variant, lpips=0, height=36, width=64).items
         psnr[variant] = next(item for item in items if item.phase == "psnr")
-    assert psnr["corrected"].value is not None and psnr["corrected"].detail == "2 identical frames left out"
+    assert psnr["corrected"].value is not None and psnr["corrected"].detail == "2 identical frames left out; frames of 64x36 px"
     assert (psnr["official"].value, psnr["official"].reason) == (None, Reason.UNDEFINED)
 
 

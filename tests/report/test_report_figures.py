@@ -6,6 +6,7 @@ import re
 from types import SimpleNamespace
 
 import made_artifacts
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,12 +15,14 @@ from lookback.benchmarks.memobench.figures import phase_fidelity
 from lookback.benchmarks.wrbench.figures import camera_access, series_diagnostics
 from lookback.camera.poses import from_yaw_pitch_roll
 from lookback.clips import Clip
+from lookback.figures import save_figure
 from lookback.report.figures.drawn import plotly_script
 from lookback.report.figures.paths import camera_paths
 from lookback.report.figures.profiles import profile, relative
 from lookback.report.figures.statistics import correlations, event_boxes
 from lookback.report.page import Section, write_page
 from lookback.report.table import PaperTable
+from matplotlib.figure import Figure
 
 MODELS = ["a", "b", "c"]
 
@@ -172,3 +175,13 @@ def test_the_library_is_loaded_only_when_a_figure_needs_it(tmp_path):
     assert "plotly.js" not in (tmp_path / "plain.html").read_text() and not (tmp_path / "plain" / "plotly.js").exists()
     assert 'src="drawn/plotly.js"' in (tmp_path / "drawn.html").read_text()
     assert (tmp_path / "drawn" / "plotly.js").read_text() == plotly_script()
+
+
+def test_a_saved_figure_is_drawn_once_per_format(tmp_path, monkeypatch):
+    """One drawing finds the layout, then one per format; a layout engine that stays would draw every format twice."""
+    drawn, draw = [], Figure.draw
+    monkeypatch.setattr(Figure, "draw", lambda figure, renderer: (drawn.append(figure), draw(figure, renderer))[1])
+    figure, axes = plt.subplots(layout="constrained")
+    axes.plot([0, 1])
+    save_figure(figure, tmp_path, "line", "A line.")
+    assert len(drawn) == 1 + len({".png", ".svg", ".pdf"})

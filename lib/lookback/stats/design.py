@@ -48,6 +48,8 @@ def holm(p_values: pd.Series | ArrayLike, *, family_size: int | None = None) -> 
     >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
     [0.03, 0.06, 0.06]
     """
+    from pingouin import multicomp  # here, because its import takes a second
+
     p = np.asarray(p_values, dtype=float)
     if p.ndim != 1:
         raise UsageError(f"p-values must be one list, got shape {p.shape}")
@@ -57,9 +59,7 @@ def holm(p_values: pd.Series | ArrayLike, *, family_size: int | None = None) -> 
     if m < len(p):
         raise UsageError(f"family_size {m} is smaller than the {len(p)} p-values given")
     # an untested member of the family counts like a test with p = 1, which comes last and changes no other
-    order = np.argsort(p, kind="stable")
-    adjusted = np.empty(len(p))
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate((m - np.arange(len(p))) * p[order]))
+    adjusted = multicomp(np.append(p, np.ones(m - len(p))), method="holm")[1][: len(p)] if len(p) else p
     return pd.Series(adjusted, index=p_values.index, name=p_values.name) if isinstance(p_values, pd.Series) else adjusted
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from lookback.errors import NotScorable, Reason
 from lookback.figures import PALETTE, style
 
 COLUMNS = 4
+FEWEST_MODELS = 3  # of a panel
 PEOPLE, MACHINE, GREY = PALETTE[1], PALETTE[0], "#999999"
 
 
@@ -18,9 +22,29 @@ def panel_name(dimension: object, setting: object) -> str:
     return f"{dimension} [{setting}]" if setting else str(dimension)
 
 
+Panel = tuple[Any, pd.DataFrame]
+
+
+def ranked_panels(panels: list[Panel]) -> list[Panel]:
+    """The panels of at least three models; NotScorable when there is none."""
+    kept = [(key, own) for key, own in panels if len(own) >= FEWEST_MODELS]
+    if not kept:
+        raise NotScorable(Reason.TOO_FEW_VALUES, f"no dimension has {FEWEST_MODELS} models")
+    return kept
+
+
+def left_out_words(number: int) -> str:
+    """What a caption says about panels that are left out; empty when there are none."""
+    return f" {number} dimension(s) with fewer than {FEWEST_MODELS} models are in the table only." if number else ""
+
+
 def model_ranking(models: pd.DataFrame) -> tuple[Figure, str]:
-    """One panel per family, setting and dimension: win ratios with intervals, best on top, letters at the right."""
-    panels = list(models.groupby(["family", "setting", "dimension"], sort=False))
+    """One panel per family, setting and dimension: win ratios with intervals, best on top, letters at the right.
+
+    Two models are no ranking: their panels are left out, and the caption counts them.
+    """
+    every = list(models.groupby(["family", "setting", "dimension"], sort=False))
+    panels = ranked_panels(every)
     columns = min(COLUMNS, len(panels))
     lines = int(np.ceil(len(panels) / columns))
     tallest = max(len(own) for _, own in panels)
@@ -37,7 +61,7 @@ def model_ranking(models: pd.DataFrame) -> tuple[Figure, str]:
         "Models ranked by people, one panel per dimension: points are win ratios, bars their intervals. Models that share a letter "
         "are not told apart after Holm's correction over all pairs of models; bars of models that are told apart may still overlap."
     )
-    return figure, caption
+    return figure, caption + left_out_words(len(every) - len(panels))
 
 
 def _ranked(axes: Axes, own: pd.DataFrame) -> None:

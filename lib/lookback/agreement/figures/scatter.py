@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from lookback.agreement.figures.comparison import left_out_words, ranked_panels
 from lookback.figures import PALETTE, style
 
 COLUMNS = 3
@@ -16,9 +17,13 @@ LETTER, LINE = 0.024, 0.05
 
 
 def win_ratio_scatter(win_ratios: pd.DataFrame, ranking: pd.DataFrame) -> tuple[Figure, str]:
-    """One panel per family, setting and dimension of the win-ratio table; models named beside their points."""
+    """One panel per family, setting and dimension of the win-ratio table; models named beside their points.
+
+    Two models have no rank correlation: their panels are left out, and the caption counts them.
+    """
     keys = ["family", "setting", "dimension"]
-    panels = list(win_ratios.groupby(keys, sort=False))
+    every = list(win_ratios.groupby(keys, sort=False))
+    panels = ranked_panels(every)
     columns = min(COLUMNS if len(panels) <= COLUMNS**2 else COLUMNS + 1, len(panels))
     lines = int(np.ceil(len(panels) / columns))
     known = ranking.set_index(keys)
@@ -38,7 +43,7 @@ def win_ratio_scatter(win_ratios: pd.DataFrame, ranking: pd.DataFrame) -> tuple[
         "Win ratios of people and metric over the same pairs, one point per model with intervals. Points on the dashed line are "
         "preferred as often by people as by the metric; what counts for rho is only their order."
     )
-    return figure, caption
+    return figure, caption + left_out_words(len(every) - len(panels))
 
 
 def _panel(axes: Axes, own: pd.DataFrame) -> None:

@@ -12,6 +12,7 @@ from lookback.measures.checks import require_finite
 from lookback.measures.features import unit_vectors
 from lookback.scoring import Frames, Item, PixelScoring, Scored, ScoringClip, Unit
 
+SAMPLES = 9  # frames of R, the paper's
 TOP_FRACTION = 0.4
 ALPHA = 0.7
 
@@ -50,7 +51,8 @@ def object_identity(patches: ArrayLike, patches_0: ArrayLike, *, top_fraction: f
 def score(context: ScoringClip) -> PixelScoring:
     """Patch features of nine R frames against those of frame 0."""
     reappear, encoder = phases(context)["R"], context.backend("features")
-    chosen = spread(int(reappear[0]), int(reappear[-1]), int(context.number("identity_samples")))
+    samples = int(context.number("identity_samples"))
+    chosen = spread(int(reappear[0]), int(reappear[-1]), samples)
     images = yield Frames(np.unique([0, *chosen]))
     shown = np.stack([limited(context, images[int(frame)]) for frame in (0, *chosen)])
     patches = encoder.encode(shown, _shaping(context)).picture_patches().astype(np.float64)
@@ -61,7 +63,8 @@ def score(context: ScoringClip) -> PixelScoring:
     ]
     alpha = context.number("alpha")
     value = share(context, alpha * percent(context, float(top.mean())) + (1.0 - alpha) * percent(context, float(top.min())))
-    return Scored([Item(value, float(top.mean()), n_units=len(units))], units)
+    fewer = "" if samples == SAMPLES else f"at most {samples} frames of R"
+    return Scored([Item(value, float(top.mean()), detail=fewer, n_units=len(units))], units)
 
 
 def _shaping(context: ScoringClip) -> Shaping:

@@ -11,6 +11,7 @@ from lookback.backends.features.geometry import ResizeCrop, Shaping
 from lookback.benchmarks.mind.metrics.shared import (
     frame_size,
     mind_metric,
+    other_size,
     predicted_frames,
     preprocess,
     scored_frames,
@@ -117,7 +118,7 @@ def score(context: ScoringClip) -> PixelScoring:
 
 
 def _departures(encoder: FrameEncoder, context: ScoringClip, every: int) -> str:
-    """What keeps the number from being the preset's own: frames left out, another network."""
+    """What keeps the number from being the preset's own: frames left out, another size, another network."""
     network = str(context.setting("network"))
     named = "" if network in encoder.weights else f"{encoder.weights[0]} in place of {network}"
-    return "; ".join(filter(None, [f"every {every}th frame" if every > 1 else "", named]))
+    return "; ".join(filter(None, [f"every {every}th frame" if every > 1 else "", other_size(context), named]))

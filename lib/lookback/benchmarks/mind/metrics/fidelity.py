@@ -21,6 +21,7 @@ from lookback.benchmarks.mind.metrics.shared import (
     frame_size,
     lcm_length,
     mind_metric,
+    other_size,
     predicted_frames,
     preprocess,
     preset,
@@ -142,7 +143,7 @@ def score_lcm(context: ScoringClip) -> PixelScoring:
     key = f"lcm-{every}-{measure.key}"  # both variants share the pairs
     found = yield Paired(key, lambda: MeasuredPairs(measure, every), frames, truth)
     chosen = {int(frame): found[int(frame)] for frame in frames[:length]}
-    return scored_measures(chosen, missing, context.setting("identical") == "left_out", sampled_words(every))
+    return scored_measures(chosen, missing, context.setting("identical") == "left_out", sampled_words(every), other_size(context))
 
 
 @dataclass(frozen=True)
@@ -202,7 +203,7 @@ def score_gsc(context: ScoringClip) -> PixelScoring:
     every = lpips_step(context)
     images = yield Frames(np.concatenate([np.arange(length), np.arange(count - length, count)]))
     found = {index: measure(images[index], images[count - 1 - index], index % every == 0) for index in range(length)}
-    return scored_measures(found, missing, context.setting("identical") == "left_out", sampled_words(every))
+    return scored_measures(found, missing, context.setting("identical") == "left_out", sampled_words(every), other_size(context))
 
 
 def measure_or_reason(context: ScoringClip) -> tuple[PairMeasure, dict[str, NotScorable]]:
@@ -224,9 +225,14 @@ def lpips_or_reason(context: ScoringClip) -> tuple[Distance | None, dict[str, No
 
 
 def scored_measures(
-    per_frame: dict[int, dict[str, float]], missing: dict[str, NotScorable], identical_left_out: bool, sampled: str = ""
+    per_frame: dict[int, dict[str, float]],
+    missing: dict[str, NotScorable],
+    identical_left_out: bool,
+    sampled: str = "",
+    sized: str = "",
 ) -> Scored:
-    """One item per measure and one unit per frame and measure. `sampled` says of which frames LPIPS was taken.
+    """One item per measure and one unit per frame and measure. `sampled` says of which frames LPIPS was taken, `sized` at
+    which size all measures were.
 
     Identical frames have an infinite PSNR. They are left out of the mean and counted; officially they make the mean infinite, which
     no table can hold.
@@ -239,7 +245,8 @@ def scored_measures(
         values = {frame: row[measure] for frame, row in per_frame.items() if measure in row}
         units += [_unit(measure, frame, value) for frame, value in values.items()]
         item = _item(measure, list(values.values()), identical_left_out)
-        items.append(replace(item, detail=sampled) if measure == "lpips" and sampled and not item.reason else item)
+        said = [item.detail, sampled if measure == "lpips" else "", sized]
+        items.append(item if item.reason else replace(item, detail="; ".join(filter(None, said))))
     return Scored(items, units)
 
 

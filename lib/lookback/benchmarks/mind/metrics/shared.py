@@ -36,6 +36,12 @@ def frame_size(context: ScoringClip) -> tuple[int, int]:
     return int(context.number("height")), int(context.number("width"))
 
 
+def other_size(context: ScoringClip) -> str:
+    """What an item says where the run brings frames to another size than MIND's; empty otherwise."""
+    height, width = frame_size(context)
+    return "" if (height, width) == (HEIGHT, WIDTH) else f"frames of {width}x{height} px"
+
+
 def video_max_time(context: ScoringClip) -> int | None:
     """The most frames of a video that are compared, where the run sets a limit. Action accuracy has a limit of its own."""
     return int(context.number("video_max_time")) or None

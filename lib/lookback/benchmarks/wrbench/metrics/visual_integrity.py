@@ -14,6 +14,8 @@ from lookback.measures.scores import clip01
 from lookback.media import sample_fps
 from lookback.scoring import Frames, Item, PixelScoring, Scored, ScoringClip, Unit
 
+SIDE = 448  # the paper's, of a padded frame
+
 
 def visual_integrity(cls: ArrayLike, patches: ArrayLike, valid: ArrayLike | None = None) -> float:
     """min(s_global, s_local) (WRBench eq. 3), in [0,1].
@@ -93,6 +95,12 @@ def _view(context: ScoringClip) -> Shaping:
     return ResizeCrop(resize, crop, interpolation, antialias, margin=str(context.setting("margin")))
 
 
+def _other_side(context: ScoringClip) -> str:
+    """What the item says where the run pads frames to another side than the paper's; empty otherwise."""
+    side = int(context.number("integrity_side")) if context.setting("view") == "padded" else SIDE
+    return "" if side == SIDE else f"frames of {side} px"
+
+
 @wrbench_metric(
     "visual_integrity",
     title="Visual integrity",
@@ -116,5 +124,6 @@ def score(context: ScoringClip) -> PixelScoring:
         Unit(f"f{int(a)}_f{int(b)}", "pair", float(value), float(value), int(b), int(a))
         for value, a, b in zip(adjacent_scores(unit, kept, percentile), frames[:-1], frames[1:], strict=True)
     ]
-    detail = ", ".join(f"{name} {parts[name]:.4f}" for name in ("s_global", "s_local", "s_global_patch_mean"))
+    told = [f"{name} {parts[name]:.4f}" for name in ("s_global", "s_local", "s_global_patch_mean")]
+    detail = ", ".join(filter(None, [*told, _other_side(context)]))
     return Scored([Item(parts["score"], parts["score"], detail=detail, n_units=len(units))], units)
