@@ -76,6 +76,11 @@ def run_job(job: Job) -> Done:
     return Done(rows, (len(right.frames), right.d_start, right.r_start), anchor)
 
 
+def run_scene(jobs: tuple[Job, ...]) -> list[Done]:
+    """The tasks of one scene, in one process: its textures are painted once."""
+    return [run_job(job) for job in jobs]
+
+
 def delivery_of(planned: PlannedClip) -> Delivery:
     """A planned clip, as the layouts' writers take it."""
     condition = CONDITION_TYPES.get(planned.spec.failure, OTHER_TYPE)
@@ -109,16 +114,19 @@ def write_datasets(plan: Sequence[PlannedClip], root: Path, workers: int = 2) ->
 
 
 def _write(plan: Sequence[PlannedClip], staging: Path, root: Path, workers: int) -> pd.DataFrame:
-    jobs = [Job(tuple(clips), staging, root) for _, clips in groupby(plan, key=lambda clip: clip.task)]
-    jobs.sort(
-        key=lambda job: -len(job.clips) * job.clips[0].spec.frames
-    )  # long ones first, so that all workers finish at about the same time
+    scenes: dict[str, list[Job]] = {}
+    for _, clips in groupby(plan, key=lambda clip: clip.task):
+        job = Job(tuple(clips), staging, root)
+        scenes.setdefault(job.clips[0].spec.scene, []).append(job)
+    # long ones first, so that all workers finish at about the same time
+    groups = sorted(
+        (tuple(jobs) for jobs in scenes.values()), key=lambda jobs: -sum(len(job.clips) * job.clips[0].spec.frames for job in jobs)
+    )
     done: dict[Task, Done] = {}
-    for index, result in track(run_tasks(run_job, jobs, workers), "rendering the demo world", len(jobs), "task"):
-        task = jobs[index].clips[0].task
-        if isinstance(result, WorkerDied):
-            raise LookbackError(f"Rendering {task.clip_id} of the demo world failed: {result.message}")
-        done[task] = result
+    for index, results in track(run_tasks(run_scene, groups, workers), "rendering the demo world", len(groups), "scene"):
+        if isinstance(results, WorkerDied):
+            raise LookbackError(f"Rendering {groups[index][0].clips[0].task.clip_id} of the demo world failed: {results.message}")
+        done |= {job.clips[0].task: result for job, result in zip(groups[index], results, strict=True)}
     folders: dict[tuple[str, str], list[PlannedClip]] = {}
     for clip in plan:
         folders.setdefault((clip.task.benchmark, writer_of(clip.task).folder(request_of(clip.task))), []).append(clip)

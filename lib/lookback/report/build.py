@@ -26,7 +26,7 @@ from lookback.registry import BENCHMARKS
 from lookback.report.behind import Behind
 from lookback.report.beside import beside, printed_tables
 from lookback.report.cards import card_fragments
-from lookback.report.ceiling import Ceiling, ceiling_of
+from lookback.report.ceiling import Ceiling, ceilings_beside
 from lookback.report.failures import failures_html
 from lookback.report.figures.drawn import fragment
 from lookback.report.figures.paths import camera_paths
@@ -81,10 +81,13 @@ class ReportBuilder(Report):
         answers = self.tables["judgements"]
         self.simulated = frozenset(answers.loc[answers["simulated"].astype(bool), "judge"])  # judges that are simulated
         self.own: dict[str, list[PaperTable]] = {}  # the paper tables of each benchmark
+        self.ceilings: list[Ceiling] = []
 
     def sections(self) -> list[Section]:
         """Every page that has something to say."""
-        papers = self.papers()
+        with ceilings_beside(self.params) as ceilings:
+            papers = self.papers()
+            self.ceilings = ceilings()
         boards = self.leaderboards()
         standing = {(board.benchmark, model): words for board in boards for model, words in board.standing().items()}
         parts = [self.verdict(boards), *papers, self.failures(), self.agreement(), self.trust(), self.missing(), self.provenance()]
@@ -146,11 +149,6 @@ class ReportBuilder(Report):
         absent = [f"<li>{html.escape(part.why)}</li>" for part in self.ceilings if not part.scored]
         intro = "<p>The real videos of the same tasks, scored as if a model had made them: what a perfect model could reach.</p>"
         return f"<h2>Ceiling</h2>{intro}{''.join(parts)}<ul class=notes>{''.join(absent)}</ul>"
-
-    @cached_property
-    def ceilings(self) -> list[Ceiling]:
-        """The ceiling of every benchmark of the run."""
-        return [ceiling_of(self.params, benchmark, self.tables["clips"]) for benchmark in self.benchmarks()]
 
     def published(self) -> str:
         """Our rows beside the rows that the papers print, folded."""

@@ -7,8 +7,12 @@ judge are not asked. Results are kept in the run's store, so a second report doe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -23,13 +27,14 @@ from lookback.files import sha256_json
 from lookback.media import encode, open_video
 from lookback.params import RunParams
 from lookback.paths import portable, resolve
+from lookback.registry import BENCHMARKS
 from lookback.report.leaderboard import REAL
 from lookback.report.places import number_anchor
 from lookback.report.table import PaperTable
 from lookback.scoring.direction import more_is_better
 from lookback.scoring.run import applicable, score_run
 from lookback.scoring.variants import only_chosen
-from lookback.tables import SCHEMAS, empty_table
+from lookback.tables import SCHEMAS, empty_table, read_table
 
 TASK = ["setting", "clip_id"]
 
@@ -69,6 +74,30 @@ class Ceiling:
             f"ceiling-{self.benchmark}", f"{self.title}: ceiling", pd.DataFrame(rows), ["measure", "which"],
             {REAL: 4, "best model": 4}, links=pd.DataFrame({"best model": links}), notes=notes,
         )  # fmt: skip
+
+
+@contextmanager
+def ceilings_beside(params: RunParams) -> Iterator[Callable[[], list[Ceiling]]]:
+    """Inside, the ceilings are made in a process of their own; the yielded function waits for them. One worker: on demand, here."""
+    if params.workers == 1 or not params.report.ceiling:
+        yield lambda: ceilings_of(params)
+        return
+
+    def waited() -> list[Ceiling]:
+        try:
+            return made.result()
+        except BrokenProcessPool:  # killed, as by a lack of memory
+            return ceilings_of(params)
+
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        made = pool.submit(ceilings_of, params)
+        yield waited
+
+
+def ceilings_of(params: RunParams) -> list[Ceiling]:
+    """The ceiling of every benchmark of the run."""
+    clips = read_table(params.paths.tables, "clips")
+    return [ceiling_of(params, BENCHMARKS.get(name), clips) for name in sorted(clips["benchmark"].unique())]
 
 
 def ceiling_of(params: RunParams, benchmark: Benchmark, clips: pd.DataFrame) -> Ceiling:
