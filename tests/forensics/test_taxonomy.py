@@ -1,9 +1,8 @@
 """The taxonomy on rendered clips, and its score.
 
-On the full sets, with the embedded backends (classical masks and poses) and severity 0.5 or more: demo (seed 7, 103 failing and 23
-faithful clips; the thresholds were chosen on these) macro-F1 0.91; held out (`forensics_heldout`, seed 8, 32 failing and 9 faithful
-clips, never used to choose a threshold) 0.92; nothing found on any faithful clip of either. Here a small part of the latter is
-rendered anew and read with the renderer's own camera and masks, so that it takes seconds.
+`docs/measured/forensics.json` and `heldout.json` hold the scores on the full sets: the demo, where the thresholds were chosen, and
+`forensics_heldout`, never used to choose one. Here a small part of the latter is rendered anew and read with the renderer's own
+camera and masks, so that it takes seconds.
 """
 
 from __future__ import annotations
