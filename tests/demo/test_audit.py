@@ -194,7 +194,8 @@ def test_reactions_compare_with_the_sound_clip_of_the_same_task():
 def test_a_users_own_clips_are_corrupted_and_scored(tmp_path, frames: np.ndarray):
     """No truth is known: the clips are taken as they are. A frozen camera is not aligned with the turn that was asked for."""
     params = load_run("demo", [f"output={tmp_path / 'run'}", "workers=1", "audit.clips=1", "audit.severities=[1.0]"])
-    params = params.model_copy(update={"scoring": params.scoring.model_copy(update={"metrics": ["wrbench.visual_integrity"]})})
+    own = {"metrics": ["wrbench.visual_integrity"], "constants": {}}  # frames of the paper's size
+    params = params.model_copy(update={"scoring": params.scoring.model_copy(update=own)})
     video = encode(tmp_path / "clip.mp4", np.repeat(frames, 2, 0), 16)
     facts = {"n_frames": 24, "fps": 16.0, "width": 64, "height": 48, "camera": "static", "video": str(video)}
     clip = Clip(benchmark="wrbench", setting="s", model_id="m", clip_id="c", scene="x", content_hash="0" * 64, **facts)
