@@ -115,8 +115,8 @@ def write_datasets(plan: Sequence[PlannedClip], root: Path, workers: int = 2) ->
 
 def _write(plan: Sequence[PlannedClip], staging: Path, root: Path, workers: int) -> pd.DataFrame:
     scenes: dict[str, list[Job]] = {}
-    for _, clips in groupby(plan, key=lambda clip: clip.task):
-        job = Job(tuple(clips), staging, root)
+    for _, of_task in groupby(plan, key=lambda clip: clip.task):
+        job = Job(tuple(of_task), staging, root)
         scenes.setdefault(job.clips[0].spec.scene, []).append(job)
     # long ones first, so that all workers finish at about the same time
     groups = sorted(
