@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from lookback.benchmarks.wrbench.frontiers import USES, frontier_figure, frontiers, reading_tables
+from lookback.benchmarks.wrbench.frontiers import NAMES, USES, frontier_figure, frontiers, reading_tables
 from lookback.published import load
 
 PRINTED = ("cam_prec", "cam_align", "visual_integrity", "reobs_support_pct", "visible_spatial", "visible_state", "reobs_spatial")
@@ -45,7 +45,9 @@ def test_the_figure_keeps_the_camera_axes_and_support_apart(printed):
 
 
 def test_table_6_counts_each_metric_over_its_own_outputs(printed):
-    table = {table.id: table for table in reading_tables(*printed, {})}["wrbench-6"].frame.set_index("metric")
+    whole = {table.id: table for table in reading_tables(*printed, {})}["wrbench-6"]
+    assert [NAMES[metric] for metric in whole.row_metrics] == list(whole.frame["metric"]), "each row's link is its own metric's"
+    table = whole.frame.set_index("metric")
     assert table.loc["CamPrec", ["Values", "Applies to", "Outputs"]].tolist() == [16, 16, 23]
     assert table.loc["CamAlign", "Values"] == 23
     assert table.loc["CamPrec", "Mean"] == pytest.approx(load("wrbench_table2")["cam_prec"].mean())

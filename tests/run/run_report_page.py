@@ -129,6 +129,15 @@ def test_search_finds_a_model_and_a_metric_on_other_pages(page):
     assert "sim-faithful" in page.inner_text("main")
 
 
+def test_numbers_of_tables_without_models_as_rows_are_links_too(finished: Path):
+    text = (finished / "report" / "wrbench.html").read_text()
+    for name in ("wrbench-6", "wrbench-17"):
+        table = re.search(rf'<figure class="table[^"]*" id="{name}">.*?</figure>', text, re.DOTALL)
+        assert table is not None, name
+        cells = [cell for cell in re.findall(r"<td.*?</td>", table[0], re.DOTALL) if "–" not in cell]
+        assert cells and any("<a " in cell for cell in cells), name
+
+
 def test_every_link_leads_to_a_page_and_a_place(finished: Path):
     texts = {path.resolve(): path.read_text() for path in pages(finished)}
     ids = {path: set(re.findall(r'\sid="([^"]+)"', text)) for path, text in texts.items()}
