@@ -40,9 +40,9 @@ $(READY): requirements.lock pyproject.toml params/weights.lock.yaml
 	@$(BIN)python -m lookback.weights
 	@touch $@
 
-# three processes on two cores: browsers, servers and time limits keep one of them waiting
+# four processes on two cores: browsers, servers and time limits keep some of them waiting
 test: $(READY) ## Run the test suite
-	@$(BIN)python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder --durations=10 --junitxml=outputs/tests.xml
+	@$(BIN)python -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder --durations=10 --junitxml=outputs/tests.xml
 
 test-fast: $(READY) ## Run the quick tests: no browser, no whole runs, no faults
 	@$(BIN)python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser"

@@ -2,6 +2,7 @@
 
 import compileall
 import gc
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -17,7 +18,9 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 # files and folders that come first, the longest before all: nobody is left alone with a file of minutes at the end
-LONG = ("test_run", "test_killed_stages", "plugins", "selfcheck", "test_core_imports", "ray", "browser", "faults")
+LONG = (
+    "test_run", "selfcheck", "test_killed_stages", "plugins", "runners", "ray", "browser", "parity", "test_core_imports", "faults",
+)  # fmt: skip
 SLOW = ("backends", "demo", "extraction", "faults", "forensics", "fuzz", "masks", "plugins", "ray", "run", "selfcheck")
 SLOW_FILES = (
     "test_coverage", "test_few_clusters", "test_small_tables", "test_small_studies", "test_injected_failures",
@@ -36,11 +39,16 @@ sys.dont_write_bytecode = False
 
 def pytest_configure(config: pytest.Config) -> None:
     """The programs that tests start find compiled code, also where Python was told to write none (hundreds of starts)."""
-    if not hasattr(config, "workerinput"):
-        compileall.compile_dir(Path(lookback.__file__).parent, quiet=2)
-        if getattr(config.option, "numprocesses", None):
-            config.pluginmanager.register(SharedPython())
-            gc.enable()  # this process collects no tests
+    if hasattr(config, "workerinput"):
+        sys.executable = config.workerinput["python"]
+        multiprocessing.set_executable(config.workerinput["warm_python"])  # of the pools of worker processes
+        return
+    compileall.compile_dir(Path(lookback.__file__).parent, quiet=2)
+    if getattr(config.option, "numprocesses", None):
+        shared = SharedPython()
+        config.pluginmanager.register(shared)
+        config.option.tx = [f"popen//python={shared.warm.program}"] * len(config.option.tx)
+        gc.enable()  # this process collects no tests
 
 
 def pytest_collection_finish() -> None:
@@ -62,14 +70,17 @@ def warm_python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 
 
 class SharedPython:
-    """With xdist, the process that spreads the tests starts the warm Python, as it is the last to end."""
+    """With xdist, the process that spreads the tests starts the warm Python, as it is the last to end.
+
+    The processes that run the tests fork from it, too: each of them imports what all tests together need.
+    """
 
     def __init__(self) -> None:
         self.warm = WarmPython(Path(sys.executable), Path(tempfile.mkdtemp(prefix="warm")) / "python")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: object) -> None:
-        node.workerinput["warm_python"] = str(self.warm.program)  # type: ignore[attr-defined]
+        node.workerinput |= {"warm_python": str(self.warm.program), "python": sys.executable}  # type: ignore[attr-defined]
 
     def pytest_unconfigure(self) -> None:
         self.warm.close()

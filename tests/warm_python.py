@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import array
 import atexit
+import fcntl
 import gc
 import json
+import multiprocessing
 import os
 import runpy
 import select
@@ -31,20 +33,26 @@ from pathlib import Path
 LIBRARIES = (
     "pandas", "scipy.stats", "scipy.optimize", "scipy.ndimage", "torch", "pyarrow.parquet", "pandera", "pydantic", "cv2", "av",
     "PIL.Image", "yaml", "rich.progress", "typer", "matplotlib.figure", "statsmodels.api", "narwhals", "jinja2",
-    "hypothesis", "xarray", "papermill", "jupyter_client", "IPython", "requests",
+    "hypothesis", "xarray", "papermill", "jupyter_client", "IPython", "requests", "seaborn", "ipywidgets",
+    "nbconvert", "sklearn.metrics", "torchmetrics.functional.image", "transformers",
 )  # fmt: skip
+MOST_FILES = 253  # that one message may carry
 INLINE = "module://matplotlib_inline.backend_inline"
 PROGRAM = """#!{python} -IS
 import array, json, os, signal, socket, struct, sys, time
-if sys.argv[1:2] == ["-B"]:
+while sys.argv[1:2] and sys.argv[1] in ("-B", "-u"):
     del sys.argv[1]
+numbers = [0, 1, 2]
+for name in os.listdir("/proc/self/fd"):
+    if int(name) > 2 and os.path.exists("/proc/self/fd/" + name):  # the folder that is listed is closed again
+        numbers.append(int(name))
 until = time.monotonic() + 300  # the server imports for seconds, on a crowded machine for a minute
 while not os.path.exists({place!r}) and time.monotonic() < until:
     time.sleep(0.02)
 wire = socket.socket(socket.AF_UNIX)
 wire.connect({place!r})
-asked = json.dumps([sys.argv, os.getcwd(), dict(os.environ)]).encode()
-wire.sendmsg([struct.pack("I", len(asked))], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))])
+asked = json.dumps([numbers, sys.argv, os.getcwd(), dict(os.environ)]).encode()
+wire.sendmsg([struct.pack("I", len(asked))], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", numbers))])
 wire.sendall(asked)
 for number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(number, lambda number, frame: wire.sendall(bytes([number])))
@@ -119,7 +127,7 @@ def _reap(wait: bool = False) -> None:
 def _keep(wire: socket.socket, program: str) -> None:
     """Start the program, hand signals on to it, and tell its status. When the caller is gone, the program is killed."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    head, rights, _, _ = wire.recvmsg(4, socket.CMSG_SPACE(12))
+    head, rights, _, _ = wire.recvmsg(4, socket.CMSG_SPACE(4 * MOST_FILES))
     files = array.array("i", rights[0][2])
     size, asked = struct.unpack("I", head)[0], b""
     while len(asked) < size:
@@ -144,9 +152,14 @@ def _keep(wire: socket.socket, program: str) -> None:
             os._exit(1)
 
 
-def _become(program: str, files: array.array[int], arguments: list[str], folder: str, variables: dict[str, str]) -> None:
+def _become(
+    program: str, files: array.array[int], numbers: list[int], arguments: list[str], folder: str, variables: dict[str, str]
+) -> None:
     """This process as Python would have started it, up to the program's first line."""
-    for number, file in enumerate(files):
+    aside = [fcntl.fcntl(file, fcntl.F_DUPFD, max(numbers) + 1) for file in files]  # nobody's number is taken by another
+    for file in files:
+        os.close(file)
+    for number, file in zip(numbers, aside, strict=True):
         os.dup2(file, number)
         os.close(file)
     os.chdir(folder)
@@ -156,6 +169,7 @@ def _become(program: str, files: array.array[int], arguments: list[str], folder:
     os.environ["JPY_PARENT_PID"] = str(os.getppid()) if "JPY_PARENT_PID" in variables else ""
     sys.path[:1] = path  # the folder of this file goes
     sys.executable = program
+    multiprocessing.set_executable(program)
     sys.argv = arguments[1:]
     sys.modules["numpy"].random.seed()
     backend = variables.get("MPLBACKEND") or (INLINE if "ipykernel_launcher" in arguments else "")

@@ -6,7 +6,6 @@ the stages once and forks: an import takes longer than any of these stages.
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -40,9 +39,9 @@ with SmallDisk(folder / "disk") as disk:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def told(tmp_path_factory: pytest.TempPathFactory, warm_python: str) -> list[str]:
     places = [HERE.parent, HERE.parents[2] / "bench", tmp_path_factory.mktemp("soak")]
-    done = subprocess.run([sys.executable, "-c", SCRIPT, *map(str, places)], capture_output=True, text=True, check=False)
+    done = subprocess.run([warm_python, "-c", SCRIPT, *map(str, places)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return done.stdout.splitlines()
 

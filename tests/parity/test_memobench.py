@@ -19,7 +19,7 @@ needs_peer = pytest.mark.skipif(not PEER.is_dir(), reason=f"the released program
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> list[ParityRow]:
+def rows(tmp_path_factory: pytest.TempPathFactory, warm_released_programs: None) -> list[ParityRow]:
     """One run of both programs on the made-up clips and, where the published clips lie, on the smallest of one scene, shortened."""
     folder = tmp_path_factory.mktemp("clips")
     if CLIPS.is_dir():

@@ -29,7 +29,10 @@ from lookback.scoring.clip import score_clip
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 PEER, CLIPS = SHARED / "peers" / "wrbench", SHARED / "clips" / "wrbench"
 SCORING = PEER / "src" / "wrbench" / "eval" / "scoring"
-pytestmark = pytest.mark.skipif(not PEER.is_dir(), reason="the released program (../shared/peers/wrbench) is not here")
+pytestmark = [
+    pytest.mark.usefixtures("warm_released_programs"),
+    pytest.mark.skipif(not PEER.is_dir(), reason="the released program (../shared/peers/wrbench) is not here"),
+]
 ROWS = {"path": 25, "precision": 45, "alignment": 46, "sampler": 9, "probe": 18, "gate": 3}
 
 

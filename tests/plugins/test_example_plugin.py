@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
 from pathlib import Path
 
 import lookback
@@ -16,7 +15,6 @@ import pandas as pd
 import pytest
 import yaml
 from lookback.paths import project_root
-from warm_python import WarmPython
 
 PLUGIN = project_root() / "examples" / "plugin"
 METRICS = {"flipbook.colour_return", "flipbook.left_and_returned"}
@@ -29,9 +27,9 @@ class Scratch:
         self.folder, self.project, self.data = folder, folder / "project", folder / "data"
         for name in ("params", "notebooks"):
             shutil.copytree(project_root() / name, self.project / name)
+        self.program, self.first = folder / "env" / "bin" / "python", ""  # packages that come before all others
         self._run([sys.executable, "-m", "venv", "--without-pip", str(folder / "env")])
-        self.program = folder / "env" / "bin" / "python"
-        self.packages = Path(self.python("-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+        (self.packages,) = (folder / "env" / "lib").glob("python*/site-packages")
         seen = [Path(lookback.__file__).parents[1], *(sysconfig.get_path(name) for name in ("purelib", "platlib"))]
         (self.packages / "seen.pth").write_text("\n".join(dict.fromkeys(map(str, seen))) + "\n")
 
@@ -40,12 +38,6 @@ class Scratch:
         copy = shutil.copytree(source, self.folder / source.name)
         offline = ("--isolated", "--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check")
         self.python("-m", "pip", "install", *offline, str(copy))
-
-    def warm_up(self) -> WarmPython:
-        """From here on its processes fork from one that has imported the large libraries, but nothing of lookback."""
-        warm = WarmPython(self.program, self.program.with_name("warm-python"))
-        self.program = warm.program
-        return warm
 
     def python(self, *arguments: str, fails: int = 0, path: Path | None = None) -> str:
         """What Python printed, with its errors where the call must fail."""
@@ -57,20 +49,20 @@ class Scratch:
 
     def _run(self, call: list[str], fails: int = 0, path: Path | None = None) -> subprocess.CompletedProcess[str]:
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        environment |= {"LOOKBACK_ROOT": str(self.project)} | ({"PYTHONPATH": str(path)} if path else {})
+        first = os.pathsep.join(str(folder) for folder in (path, self.first) if folder)
+        environment |= {"LOOKBACK_ROOT": str(self.project)} | ({"PYTHONPATH": first} if first else {})
         done = subprocess.run(call, env=environment, cwd=self.folder, capture_output=True, text=True, check=False)
         assert done.returncode == fails, done.stdout[-2000:] + done.stderr[-4000:]
         return done
 
 
 @pytest.fixture(scope="module")
-def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
+def scratch(tmp_path_factory: pytest.TempPathFactory, warm_python: str) -> Scratch:
     made = Scratch(tmp_path_factory.mktemp("flipbook"))
     made.install(PLUGIN)
     made.python("-m", "lookback_flipbook.sample", str(made.data))  # the environment's own Python finds it, too
-    warm = made.warm_up()
-    yield made
-    warm.close()
+    made.program, made.first = Path(warm_python), str(made.packages)
+    return made
 
 
 @pytest.fixture(scope="module")
