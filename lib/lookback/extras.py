@@ -14,6 +14,7 @@ _MODULES = {
     "notebooks": "IPython ipykernel ipywidgets jupyterlab nbformat papermill tornado",
     "judges": "openai httpx2",
     "ray": "ray",
+    "fast": "numba",
 }
 EXTRA_OF = {module: extra for extra, modules in _MODULES.items() for module in modules.split()}
 

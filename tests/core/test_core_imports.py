@@ -17,7 +17,7 @@ TESTS = Path(__file__).parents[1]
 # what notebooks, pages, embedded networks and endpoints are made of; everything else is the core
 BESIDE_THE_CORE = (
     "lookback.notebook", "lookback.desk", "lookback.inspector", "lookback.widgets", "lookback.networks",
-    "lookback.pipeline.execute", "lookback.judging.bounded_transport",
+    "lookback.pipeline.execute", "lookback.judging.bounded_transport", "lookback.measures.compiled",
 )  # fmt: skip
 IMPORT_ALL = """
 import importlib, json, pkgutil, lookback

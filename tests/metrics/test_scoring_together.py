@@ -4,10 +4,10 @@ import os
 from collections import defaultdict
 from pathlib import Path
 
+import lookback.measures.images as images
 import numpy as np
 import pandas as pd
 import pytest
-from lookback.benchmarks.memobench.metrics import fidelity
 from lookback.clips import Clip, clips_to_frame
 from lookback.media import SharedFrame, content_hash, derived, encode
 from lookback.params.load import validate
@@ -92,10 +92,10 @@ def test_a_shared_truth_is_decoded_once_and_few_of_its_frames_are_held(clips, mo
 
 
 def test_a_truth_is_brought_to_each_size_once(clips, monkeypatch):
-    sizes, plain = [], fidelity.resize_area
-    monkeypatch.setattr(fidelity, "resize_area", lambda frame, *size, **how: sizes.append(size) or plain(frame, *size, **how))
+    sizes, plain = [], images.resize_areas
+    monkeypatch.setattr(images, "resize_areas", lambda frame, *size: sizes.append(size) or plain(frame, *size))
     together(clips[:2])
-    assert sizes == [(80, 48)] * FRAMES
+    assert sizes == [(80, (48,))] * FRAMES
 
 
 def test_frames_that_metrics_keep_limit_how_many_clips_go_together(clips, monkeypatch):

@@ -5,7 +5,6 @@ A clip is a video file, a folder of PNG/JPEG frames, or an animated GIF/WebP/PNG
 """
 
 from lookback.media.access import content_hash, open_video, probe
-from lookback.media.area import resize_area
 from lookback.media.cuts import shot_cuts
 from lookback.media.derived import SharedFrame, derived
 from lookback.media.encode import encode, write_frames
@@ -26,7 +25,6 @@ __all__ = [
     "probe",
     "read_image",
     "resize",
-    "resize_area",
     "sample_fps",
     "sample_segments",
     "sample_uniform",

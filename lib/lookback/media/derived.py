@@ -13,13 +13,17 @@ T = TypeVar("T")
 
 
 class SharedFrame(np.ndarray):
-    """An array that keeps what was derived from it, for as long as it lives itself. Views and copies of it do not."""
+    """An array that keeps what was derived from it, for as long as it lives itself. Views and copies of it do not.
 
+    `sizes` are those that it was asked for, as (width, height). The frames of one video share the set: the next will be asked, too.
+    """
+
+    sizes: set[tuple[int, int]]
     _derived: dict[Hashable, Future[Any]]
     _lock: Lock
 
     def __array_finalize__(self, _source: object) -> None:
-        self._derived, self._lock = {}, Lock()
+        self.sizes, self._derived, self._lock = set(), {}, Lock()
 
 
 def derived(frame: np.ndarray, key: Hashable, make: Callable[[np.ndarray], T]) -> T:

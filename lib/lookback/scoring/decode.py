@@ -196,6 +196,7 @@ class _Truth:
         self.failure: NotScorable | None = None
         self.users: Counter[int] = Counter()  # true frame -> clips that still need it
         self.window: dict[int, SharedFrame] = {}
+        self.sizes: set[tuple[int, int]] = set()  # that the clips have asked its frames for
         self.reader: VideoReader | None = None
         self.stream: Iterator[tuple[int, np.ndarray]] = iter(())
 
@@ -221,6 +222,7 @@ class _Truth:
                 index, frame = next(self.stream)
                 if index in self.users:
                     self.window[index] = frame.view(SharedFrame)
+                    self.window[index].sizes = self.sizes
                 if index > match:
                     raise NotScorable(Reason.INVALID_INPUT, f"ground-truth frame {match} was asked for out of order")
         except StopIteration:

@@ -21,9 +21,19 @@ from lookback.benchmarks.memobench.metrics.shared import BOTH, memobench_metric,
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Array, Variant, require_equal_size, require_images, require_variant
 from lookback.measures.frames import PHASES, ground_truth_index, ground_truth_pairs
-from lookback.measures.grey_ssim import grey_ssim
-from lookback.measures.images import MARGIN, WINDOW, ComparisonPool, PairQueue, mean_inside, peak_value, psnr_from_mse
-from lookback.media import derived, resize_area, shrink
+from lookback.measures.images import (
+    MARGIN,
+    WINDOW,
+    ComparisonPool,
+    PairQueue,
+    compiled,
+    mean_inside,
+    peak_value,
+    psnr_from_mse,
+    resize_area,
+    shared_area,
+)
+from lookback.media import shrink
 from lookback.presets import Setting
 from lookback.scoring import Item, Paired, PixelScoring, Scored, ScoringClip, Unit, mean_item
 from lookback.scoring.sampling import lpips_step, sampled_words
@@ -49,9 +59,7 @@ def to_generated_size(generated: Array, truth: Array, max_side: int = 0) -> tupl
         height, width = max(1, round(height * scale)), max(1, round(width * scale))
         generated = resize_area(generated, width, height)
     if truth.shape[:2] != (height, width):
-        # all clips that `max_side` limits have this width, so they share the truth's columns
-        shared, whole = width == max_side, truth
-        truth = derived(whole, ("area", width, height), lambda _: resize_area(whole, width, height, share_columns=shared))
+        truth = shared_area(truth, width, height)
     return generated, truth
 
 
@@ -77,10 +85,11 @@ def frame_ssim(a: Array, b: Array, *, variant: Variant = "paper") -> float:
 
 def frame_ssims(a: Array, b: Array) -> dict[str, float]:
     """The SSIM of two frames by the treatment of the border: different means of the same map."""
-    if a.dtype == b.dtype == np.uint8 and min(a.shape[:2]) >= WINDOW:
-        means = grey_ssim(_luma(a), _luma(b))
-        return {str(border): means.inside if margin else means.whole for border, margin in MARGINS.items()}
-    grey_a, grey_b = (_luma(frame.astype(np.float32, copy=False)) for frame in (a, b))
+    kind, kernels = np.uint8 if a.dtype == b.dtype == np.uint8 else np.float32, compiled()
+    grey_a, grey_b = (_luma(frame.astype(kind, copy=False)) for frame in (a, b))
+    if kernels and kind == np.uint8 and min(a.shape[:2]) >= WINDOW:
+        whole, inside = kernels.grey_ssim(grey_a, grey_b)
+        return {str(border): inside if margin else whole for border, margin in MARGINS.items()}
     comparison = _POOL.get(grey_a.shape)
     comparison.load(grey_a, grey_b)
     ssim_map = comparison.ssim_map(peak_value(a))
