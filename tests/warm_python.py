@@ -34,7 +34,7 @@ LIBRARIES = (
     "pandas", "scipy.stats", "scipy.optimize", "scipy.ndimage", "torch", "pyarrow.parquet", "pandera", "pydantic", "cv2", "av",
     "PIL.Image", "yaml", "rich.progress", "typer", "matplotlib.figure", "statsmodels.api", "narwhals", "jinja2",
     "hypothesis", "xarray", "papermill", "jupyter_client", "IPython", "requests", "seaborn", "ipywidgets",
-    "nbconvert", "sklearn.metrics", "torchmetrics.functional.image", "transformers",
+    "nbconvert", "sklearn.metrics", "torchmetrics.functional.image", "transformers", "numba",
 )  # fmt: skip
 MOST_FILES = 253  # that one message may carry
 INLINE = "module://matplotlib_inline.backend_inline"
