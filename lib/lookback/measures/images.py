@@ -135,14 +135,17 @@ class PairComparison:
         """SSIM at every pixel and channel. The array is a buffer: copy it to keep it. Load the pair again before the next call."""
         c1, c2 = np.float32(2.0 * (K1 * data_range) ** 2), np.float32(2.0 * (K2 * data_range) ** 2)
         s, d, mean_s, mean_d, var_s, var_d = self.total, self.difference, self.mean_s, self.mean_d, self.var_s, self.var_d
+        middle = np.float32(data_range)  # of s; squares of the smaller numbers around it lose less to rounding
+        s -= middle
         self._blur(s, mean_s)
         self._blur(d, mean_d)
         self._blur(np.multiply(s, s, out=s), var_s)
         self._blur(np.multiply(d, d, out=d), var_d)
-        np.multiply(mean_s, mean_s, out=mean_s)
+        var_s -= np.multiply(mean_s, mean_s, out=s)
         np.multiply(mean_d, mean_d, out=mean_d)
-        np.subtract(var_s, mean_s, out=var_s)
-        np.subtract(var_d, mean_d, out=var_d)
+        var_d -= mean_d
+        mean_s += middle
+        mean_s *= mean_s
         mean_s += c1
         var_s += c2
         np.subtract(mean_s, mean_d, out=s)

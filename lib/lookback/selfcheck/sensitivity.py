@@ -61,10 +61,17 @@ def _no_onednn() -> None:
     torch.backends.mkldnn.enabled = False  # type: ignore[assignment]
 
 
+def _without_numba() -> None:
+    from lookback.measures import images
+
+    images.installed = lambda module: False  # type: ignore[assignment]
+
+
 DISTURBANCES = {
     "threads": Disturbance("two threads", {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}, _two_threads),
     "plain": Disturbance("plain code in torch, OpenCV and numpy", PLAIN, _plain_code),
     "onednn": Disturbance("torch without oneDNN", {}, _no_onednn),
+    "numba": Disturbance("OpenCV in place of compiled loops", {}, _without_numba),
     "noise1": Disturbance("one grey level in 1 of 10,000 pixels", noise=Noise(10_000, 1)),
     "noise2": Disturbance("one grey level in 1 of 10,000 pixels", noise=Noise(10_000, 2)),
     "noise3": Disturbance("one grey level in 1 of 100 pixels", noise=Noise(100, 3)),
