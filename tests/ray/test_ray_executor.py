@@ -27,7 +27,7 @@ def refuse(number: int) -> int:
     raise LookbackError(f"task {number} is wrong")
 
 
-# Ray's own limits, in seconds: on a busy machine its processes need minutes to start
+# Ray's own limits, in seconds: on a busy machine its processes need a minute to start; one that never does costs so much time
 PATIENT = ("raylet_start_wait_time_s", "worker_register_timeout_seconds", "gcs_server_request_timeout_seconds")
 
 
@@ -35,7 +35,7 @@ PATIENT = ("raylet_start_wait_time_s", "worker_register_timeout_seconds", "gcs_s
 def local_ray():
     with pytest.MonkeyPatch.context() as patch:
         for name in PATIENT:
-            patch.setenv(f"RAY_{name}", "600")
+            patch.setenv(f"RAY_{name}", "120")
         ray = pytest.importorskip("ray", reason="the extra lookback[ray] is not installed")
         ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # no package: the workers cannot import it
         yield ray
