@@ -64,7 +64,7 @@ def _no_onednn() -> None:
 def _without_numba() -> None:
     from lookback.measures import images
 
-    images.installed = lambda module: False  # type: ignore[assignment]
+    images.installed = lambda module: False
 
 
 DISTURBANCES = {
