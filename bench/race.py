@@ -98,10 +98,10 @@ give("clock", [time.perf_counter() - started[0], time.process_time() - started[1
 
 def memobench(scenes: int) -> Iterator[tuple[str, Racer]]:
     racer, peer = Racer(), PEERS / "memobench"
-    chosen = [(truth, videos, marks, _clips(videos, truth, marks)) for truth, videos, marks in sample_scenes()[:scenes]]
-    for *_, clips in chosen[:1]:  # imports, and compiled code is loaded; the released program's clock starts after its imports, too
-        official_scores(clips)
-    for number, (truth, videos, marks, clips) in enumerate(chosen):
+    for number, (truth, videos, marks) in enumerate(sample_scenes()[:scenes]):
+        clips = [memobench_clip(video, truth, marks) for video in videos]
+        if number == 0:  # imports, and compiled code is loaded; the released program's clock starts after its imports, too
+            official_scores(clips)
         turns: list[Callable[[], Any]] = [
             lambda clips=clips: clocked(lambda: official_scores(clips)),
             lambda videos=videos, truth=truth, marks=marks: released_scores(peer, videos, truth, marks),
@@ -134,10 +134,6 @@ def sample_scenes() -> list[tuple[Path, list[Path], Any]]:
         if marks is not None and videos:
             found.append((truth, videos, marks))
     return found
-
-
-def _clips(videos: Sequence[Path], truth: Path, marks: Any) -> list[Clip]:
-    return [memobench_clip(video, truth, marks) for video in videos]
 
 
 def memobench_clip(video: Path, truth: Path, marks: Any) -> Clip:

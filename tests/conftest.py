@@ -1,4 +1,4 @@
-"""One thread each: `make test` spreads the files over two processes, and sums of two threads are not the same to the last bit."""
+"""One thread each: `make test` spreads the files over processes, and sums of two threads are not the same to the last bit."""
 
 import compileall
 import gc

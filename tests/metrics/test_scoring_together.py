@@ -4,7 +4,7 @@ import os
 from collections import defaultdict
 from pathlib import Path
 
-import lookback.measures.images as images
+import lookback.measures.shrinking as shrinking
 import numpy as np
 import pandas as pd
 import pytest
@@ -92,8 +92,8 @@ def test_a_shared_truth_is_decoded_once_and_few_of_its_frames_are_held(clips, mo
 
 
 def test_a_truth_is_brought_to_each_size_once(clips, monkeypatch):
-    sizes, plain = [], images.resize_areas
-    monkeypatch.setattr(images, "resize_areas", lambda frame, *size: sizes.append(size) or plain(frame, *size))
+    sizes, plain = [], shrinking.resize_areas
+    monkeypatch.setattr(shrinking, "resize_areas", lambda frame, *size: sizes.append(size) or plain(frame, *size))
     together(clips[:2])
     assert sizes == [(80, (48,))] * FRAMES
 

@@ -1,7 +1,8 @@
 """Two loops over uint8 pictures, compiled by numba (the extra `fast`): OpenCV's INTER_AREA for shrinking, and SSIM.
 
-`lookback.measures.images` calls them where numba is installed, and OpenCV elsewhere. They hold no interpreter lock. A picture is
-worked through a few rows at a time, so that what lies between the picture and the result stays in the processor's own cache.
+They are used where numba is installed (`lookback.measures.shrinking.kernels`); elsewhere OpenCV does the work. They hold no
+interpreter lock. A picture is worked through a few rows at a time, so that what lies between the picture and the result stays in
+the processor's own cache.
 """
 
 from __future__ import annotations

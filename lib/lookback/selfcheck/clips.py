@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,7 @@ from lookback.files import write_json
 from lookback.media import content_hash, write_frames
 from lookback.registry import BENCHMARKS
 from lookback.selfcheck.judged import Verdicts, written_answers
-from lookback.selfcheck.pictures import Picture, Room, View, Whole, intrinsics, scramble
+from lookback.selfcheck.pictures import Picture, Room, View, intrinsics, scramble
 
 FPS = 11.0
 FRAMES, OUT = 34, 16  # frames of the path, and the last frame on the way out
@@ -80,12 +79,6 @@ def _path(error: int) -> list[View]:
     return views
 
 
-@cache
-def _seen(view: View, with_box: bool) -> tuple[Picture, Whole]:
-    """The picture and its depth. The clips are written again for every disturbance, with the same views."""
-    return Room(with_box).look(view)
-
-
 def _mirrored(view: View) -> View:
     """The view of a path to the left instead of the right, which turns less far."""
     x, y, z = view.place
@@ -93,9 +86,10 @@ def _mirrored(view: View) -> View:
 
 
 def _room(folder: Path, spoilt: bool, noise: Noise) -> Sample:
+    room, empty = Room(), Room(with_box=False)
     asked = _path(0)
     walked = [_mirrored(view) for view in _path(60)] if spoilt else _path(60)
-    made = [_seen(view, with_box=not spoilt or frame <= OUT) for frame, view in enumerate(walked)]
+    made = [(empty if spoilt and frame > OUT else room).look(view) for frame, view in enumerate(walked)]
     frames = [_fading(picture, frame) for frame, (picture, _) in enumerate(made)]
     depth = np.stack([depth for _, depth in made]).astype(np.float32) / np.float32(1000)
     if spoilt:
@@ -103,7 +97,7 @@ def _room(folder: Path, spoilt: bool, noise: Noise) -> Sample:
         frames[OUT::2] = [picture // 64 * 64 for picture in frames[OUT::2]]
         depth = depth[::-1, ::-1] ** 2
     files = _poses(folder / "generated", walked) | {"depth": _save(folder / "depth.npy", depth[:, ::2, ::2])}
-    truth = write_frames(folder / "truth", [_seen(view, with_box=True)[0] for view in asked])
+    truth = write_frames(folder / "truth", [room.look(view)[0] for view in asked])
     target = _poses(folder / "asked", asked)["poses"]
     actions = [{"time": frame, "ws": 0, "ad": 0, "ud": 0, "lr": 2 if frame < OUT else 1} for frame in range(FRAMES)]
     write_json(folder / "actions.json", {"data": actions})
@@ -133,8 +127,9 @@ def _labels(name: str, places: Callable[[SelfCheck], Iterable[tuple[str, str]]])
 
 
 def _still(folder: Path, spoilt: bool, noise: Noise) -> Sample:
+    room = Room()
     views = [View(0, ((4 if spoilt else 1) * frame, 0, frame)) for frame in range(STILL_FRAMES)]
-    facts = _facts(folder, [_seen(view, with_box=True)[0] for view in views], noise)
+    facts = _facts(folder, [room.look(view)[0] for view in views], noise)
     files = {"poses": _poses(folder / "generated", views)["poses"], "poses_format": "c2w"}
     files["target_poses"] = _poses(folder / "asked", [View(0)] * STILL_FRAMES)["poses"]
     asked = {"fov_deg": 60.0, "camera": "static", "prompt": "A box in a room.", "object_name": "box"}

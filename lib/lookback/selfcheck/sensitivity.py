@@ -62,9 +62,7 @@ def _no_onednn() -> None:
 
 
 def _without_numba() -> None:
-    from lookback.measures import images
-
-    images.installed = lambda module: False
+    sys.modules["numba"] = None  # type: ignore[assignment]  # Python takes it for a package that is not there
 
 
 DISTURBANCES = {

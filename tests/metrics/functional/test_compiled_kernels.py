@@ -20,8 +20,10 @@ import lookback.measures.images as images
 import numpy as np
 import pytest
 from lookback.benchmarks.memobench.metrics import fidelity
+from lookback.measures import shrinking
 from lookback.measures.compiled import covered, grey_ssim, shrink_area
-from lookback.measures.images import MARGIN, resize_area, shared_area
+from lookback.measures.images import MARGIN
+from lookback.measures.shrinking import resize_area, shared_area
 from lookback.media import SharedFrame
 from skimage.metrics import structural_similarity
 
@@ -49,10 +51,10 @@ def pictures() -> np.random.Generator:
 
 @pytest.fixture
 def without_numba(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(images, "installed", lambda module: False)
-    images.compiled.cache_clear()
+    monkeypatch.setitem(sys.modules, "numba", None)
+    shrinking.kernels.cache_clear()
     yield
-    images.compiled.cache_clear()
+    shrinking.kernels.cache_clear()
 
 
 def assert_as_opencv(found: np.ndarray, expected: np.ndarray) -> None:
@@ -112,8 +114,8 @@ class TestShrinking:
     def test_a_shared_frame_makes_the_sizes_that_the_frame_before_was_asked_for(
         self, pictures: np.random.Generator, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        asked, plain = [], images.resize_areas
-        monkeypatch.setattr(images, "resize_areas", lambda whole, *size: asked.append(size) or plain(whole, *size))
+        asked, plain = [], shrinking.resize_areas
+        monkeypatch.setattr(shrinking, "resize_areas", lambda whole, *size: asked.append(size) or plain(whole, *size))
         frames = [pictures.integers(0, 256, (120, 240, 3), dtype=np.uint8) for _ in range(2)]
         shared = [frame.view(SharedFrame) for frame in frames]
         shared[1].sizes = shared[0].sizes
@@ -192,7 +194,7 @@ class TestNumba:
         small = [resize_area(picture, target[1], target[0]) for picture in (a, b)]
         quick = fidelity.pixel_measures(*small)
         request.getfixturevalue("without_numba")
-        assert images.compiled() is None
+        assert shrinking.kernels() is None
         slow = [resize_area(picture, target[1], target[0]) for picture in (a, b)]
         for one, other in zip(small, slow, strict=True):
             assert_as_opencv(one, other)

@@ -21,18 +21,8 @@ from lookback.benchmarks.memobench.metrics.shared import BOTH, memobench_metric,
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Array, Variant, require_equal_size, require_images, require_variant
 from lookback.measures.frames import PHASES, ground_truth_index, ground_truth_pairs
-from lookback.measures.images import (
-    MARGIN,
-    WINDOW,
-    ComparisonPool,
-    PairQueue,
-    compiled,
-    mean_inside,
-    peak_value,
-    psnr_from_mse,
-    resize_area,
-    shared_area,
-)
+from lookback.measures.images import MARGIN, WINDOW, ComparisonPool, PairQueue, mean_inside, peak_value, psnr_from_mse
+from lookback.measures.shrinking import kernels, resize_area, shared_area
 from lookback.media import shrink
 from lookback.presets import Setting
 from lookback.scoring import Item, Paired, PixelScoring, Scored, ScoringClip, Unit, mean_item
@@ -85,10 +75,10 @@ def frame_ssim(a: Array, b: Array, *, variant: Variant = "paper") -> float:
 
 def frame_ssims(a: Array, b: Array) -> dict[str, float]:
     """The SSIM of two frames by the treatment of the border: different means of the same map."""
-    kind, kernels = np.uint8 if a.dtype == b.dtype == np.uint8 else np.float32, compiled()
+    kind = np.uint8 if a.dtype == b.dtype == np.uint8 else np.float32
     grey_a, grey_b = (_luma(frame.astype(kind, copy=False)) for frame in (a, b))
-    if kernels and kind == np.uint8 and min(a.shape[:2]) >= WINDOW:
-        whole, inside = kernels.grey_ssim(grey_a, grey_b)
+    if kind == np.uint8 and min(a.shape[:2]) >= WINDOW and (compiled := kernels()):
+        whole, inside = compiled.grey_ssim(grey_a, grey_b)
         return {str(border): inside if margin else whole for border, margin in MARGINS.items()}
     comparison = _POOL.get(grey_a.shape)
     comparison.load(grey_a, grey_b)
