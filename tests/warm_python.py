@@ -86,6 +86,7 @@ class WarmPython:
 
 def serve(place: str, program: str, owner: int) -> None:
     """Fork for every call. Returns in the forked process, which is then to be the program."""
+    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment] # as in lookback.without_iri_grammar
     for name in LIBRARIES:
         try:
             import_module(name)
