@@ -390,11 +390,30 @@ def test_tags_and_a_selection_are_kept_and_exported(page, little):
     assert "object_vanishes from frame 14" in {row["failures"] for row in rows}
     assert (little.folder / "selected.csv").read_text() == download.value.path().read_text()
     assert json.loads((little.folder / "tags.json").read_text())[VANISHING] == ["look again", "selected"]
+
+
+FIRST_ANSWER_LATE = """() => {
+  const real = window.fetch, late = new Promise((done) => setTimeout(done, 1000));
+  let calls = 0;
+  window.fetch = async (...asked) => { const first = calls++ === 0, answer = await real(...asked); if (first) await late; return answer; };
+}"""
+
+
+def test_two_changes_at_once_and_a_half_typed_tag_are_all_kept(page, little):
+    (little.folder / "tags.json").write_text(json.dumps({VANISHING: ["look again", "selected"]}))
     page.reload()
+    open_clip(page, VANISHING)
     page.wait_for_selector(".marks .chip")
+    page.fill(".marks .new-tag", "half")
+    page.evaluate(FIRST_ANSWER_LATE)
     page.click("[data-tool='select-none']")
     page.click(".marks .chip")
     page.wait_for_selector(".marks .chip", state="detached")
+    page.wait_for_timeout(1500)
+    assert page.locator(".marks .chip").count() == 0
+    assert page.get_attribute(".selector", "aria-pressed") == "false"
+    assert page.input_value(".marks .new-tag") == "half"
+    assert json.loads((little.folder / "tags.json").read_text()) == {}
 
 
 def test_a_link_brings_another_visitor_to_the_same_view(page, inspector, open_page):

@@ -15,15 +15,7 @@ const actions = {
   filters: () => drawSide(),
   clip: (label) => grid.clip(label),
   tags: () => grid.choices("tag").filter((tag) => tag !== "selected"),
-  tag: async (labels, tag, on) => {
-    try {
-      const { tags } = await send(state.ask("api/tag"), { labels, tag, on });
-      grid.clips.forEach((clip) => { clip.tags = tags[clip.label] ?? []; });
-      await relist();
-      drawSide();
-      if (state.clip) stage.marks();
-    } catch (error) { say(error.message); }
-  },
+  tag: (labels, tag, on) => { saving = saving.then(() => saveTag(labels, tag, on)); },
   failure: (by) => {
     const found = grid.nextFailure(state.clip, state.clip ? stage.clock?.position ?? 0 : -1, by);
     if (!found) say("No clip of this list has a failure.");
@@ -39,6 +31,16 @@ const side = element("aside", { "aria-label": "clips" }, title, filters, count, 
 const main = element("section", { class: "main" });
 root.append(side, main);
 
+let saving = Promise.resolve(); // one change after the other: an older answer must not overwrite a newer one
+async function saveTag(labels, tag, on) {
+  try {
+    const { tags } = await send(state.ask("api/tag"), { labels, tag, on });
+    grid.clips.forEach((clip) => { clip.tags = tags[clip.label] ?? []; });
+    await relist();
+    drawSide();
+    if (state.clip) stage.showTags();
+  } catch (error) { say(error.message); }
+}
 function say(text) { note.textContent = text; if (text) main.prepend(note); else note.remove(); }
 function drawSide() {
   const open = filters.open;

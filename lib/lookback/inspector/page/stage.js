@@ -4,7 +4,7 @@ const MAX_COMPARED = 3, NOTE_PAUSE = 600, DEFAULT_CURVES = 3, LARGEST = 16;
 
 class Stage {
   constructor(state, actions) {
-    this.state = state; this.actions = actions; this.node = element("div", { class: "stage" });
+    this.state = state; this.actions = actions; this.node = element("div", { class: "stage" }); this.showTags = () => {};
     this.players = []; this.clock = null; this.picked = new Map(); this.models = new Map(); this.open = new Set(["failures"]); this.zoom = { z: 1, x: 0, y: 0 };
   }
   close() {
@@ -324,16 +324,23 @@ class Stage {
 
   // tags, note, facts
   marks() {
-    const clip = this.actions.clip(this.view.label), tags = clip?.tags ?? [];
-    const select = element("button", { class: "tool selector", "aria-pressed": String(tags.includes("selected")), title: "x", text: tags.includes("selected") ? "✓ selected" : "Select", onclick: () => this.actions.tag([this.view.label], "selected", !tags.includes("selected")) });
-    const input = element("input", { type: "text", class: "new-tag", "aria-label": "add a tag", placeholder: "add a tag", list: "tags" });
-    input.addEventListener("keydown", (event) => { if (event.key === "Enter" && input.value.trim()) this.actions.tag([this.view.label], input.value.trim(), true); });
-    const line = element("div", { class: "marks" }, element("button", { class: "tool back", text: "All clips", title: "Escape", onclick: () => this.actions.open("") }), select,
-      ...tags.filter((tag) => tag !== "selected").map((tag) => element("button", { class: "chip", title: `remove the tag ${tag}`, text: `${tag} ×`, onclick: () => this.actions.tag([this.view.label], tag, false) })),
-      input, element("datalist", { id: "tags" }, ...this.actions.tags().map((tag) => element("option", { value: tag }))),
+    const { actions } = this, { label } = this.view;
+    const select = element("button", { class: "tool selector", title: "x", onclick: () => actions.tag([label], "selected", select.getAttribute("aria-pressed") !== "true") });
+    const input = element("input", { type: "text", class: "new-tag", "aria-label": "add a tag", placeholder: "add a tag", list: "tags" }), known = element("datalist", { id: "tags" });
+    input.addEventListener("keydown", (event) => { if (event.key === "Enter" && input.value.trim()) { actions.tag([label], input.value.trim(), true); input.blur(); } });
+    const line = element("div", { class: "marks" }, element("button", { class: "tool back", text: "All clips", title: "Escape", onclick: () => actions.open("") }), select, input, known,
       element("button", { class: "tool", "data-tool": "link", text: "Copy link", title: "the address of exactly this view", onclick: () => this.copyLink() }));
-    if (this.marksLine?.isConnected) this.marksLine.replaceWith(line);
-    this.marksLine = line;
+    this.showTags = () => { // in place: a button that is being pressed and a tag that is being typed stay
+      const tags = actions.clip(label)?.tags ?? [], selected = tags.includes("selected"), chips = [...line.querySelectorAll(".chip")];
+      select.setAttribute("aria-pressed", String(selected));
+      select.textContent = selected ? "✓ selected" : "Select";
+      chips.filter((chip) => !tags.includes(chip.dataset.tag)).forEach((chip) => chip.remove());
+      tags.filter((tag) => tag !== "selected" && !chips.some((chip) => chip.dataset.tag === tag)).forEach((tag) =>
+        input.before(element("button", { class: "chip", "data-tag": tag, title: `remove the tag ${tag}`, text: `${tag} ×`, onclick: () => actions.tag([label], tag, false) })));
+      if (tags.includes(input.value.trim().replace(/\s+/g, " "))) input.value = "";
+      known.replaceChildren(...actions.tags().map((tag) => element("option", { value: tag })));
+    };
+    this.showTags();
     return line;
   }
   copyLink() {
