@@ -395,7 +395,11 @@ def test_tags_and_a_selection_are_kept_and_exported(page, little):
 FIRST_ANSWER_LATE = """() => {
   const real = window.fetch, late = new Promise((done) => setTimeout(done, 1000));
   let calls = 0;
-  window.fetch = async (...asked) => { const first = calls++ === 0, answer = await real(...asked); if (first) await late; return answer; };
+  window.fetch = async (...asked) => {
+    const first = calls++ === 0, answer = await real(...asked);
+    if (first) await late;
+    return answer;
+  };
 }"""
 
 

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import lookback.without_iri_grammar  # noqa: F401
 from lookback.errors import LookbackError
 from lookback.extras import need
 from lookback.params.stages import Ray
@@ -30,7 +31,6 @@ def connect(workers: int, settings: Ray) -> Any:
     if settings.address and _has_token():
         os.environ.setdefault("RAY_AUTH_MODE", "token")  # Ray itself looks for a token only with the address `auto`
     need("ray")
-    import lookback.without_iri_grammar  # noqa: F401 - Ray imports jsonschema
     import ray
 
     if ray.is_initialized():
