@@ -1,8 +1,8 @@
 """The race against the released programs: the same real clips, the same numbers, in turns on the same machine.
 
-    python bench/race.py [--only memobench mind] [--scenes N]
+    python bench/race.py [--only memobench mind wrbench] [--scenes N]
 
-Needs the released sources in ../shared/peers and MemoBench's sample clips in ../shared/clips; a part that is not here is left out
+Needs the released sources in ../shared/peers and sample clips in ../shared/clips; a part that is not here is left out
 with a note. Each row says how long ours and theirs took (wall clock and processor time), how far the numbers differ, and what bare
 decoding of the same files takes, each file once: nobody who reads the clips can be faster. The sides take turns scene by scene, so
 that other work on the machine slows down both. Processor time hardly depends on such work; the ratios of both clocks are given.
@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from lookback.scoring.contract import ScoringClip
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"
-PEERS, CLIPS = SHARED / "peers", SHARED / "clips" / "memobench"
+PEERS, CLIPS, WRBENCH_CLIPS = SHARED / "peers", SHARED / "clips" / "memobench", SHARED / "clips" / "wrbench"
 Clock = np.ndarray  # (wall, processor) seconds
 LIMIT_S = 3600.0
 PHASES = {"V": "O", "D": "H", "R": "R", "": "ALL"}  # ours and theirs
@@ -220,10 +221,54 @@ def mind(scenes: int) -> Iterator[tuple[str, Racer]]:
     yield f"MIND: lcm without LPIPS, {MIND_FRAMES} frames a clip at 720x1280, with decoding", racer
 
 
+# -- WRBench: visual integrity ----------------------------------------------------------------------------------------------------
+WRBENCH = """
+import time
+from transformers import AutoImageProcessor, AutoModel
+from wrbench.eval.d2 import extract_d2_dinov2_local_global_candidate as d2
+processor = AutoImageProcessor.from_pretrained(inputs["model"], local_files_only=True)
+model = AutoModel.from_pretrained(inputs["model"], local_files_only=True).eval()
+clock = []
+for turn in range(2):  # the first time loads whatever is loaded only once
+    started = time.perf_counter(), time.process_time()
+    found = d2._extract_one(
+        {"video_id": "v", "video_path": inputs["video"]}, processor, model, "cpu", "time_fps", 2.0, 4, 16, 8, None
+    )
+    clock = [time.perf_counter() - started[0], time.process_time() - started[1]]
+give("clock", clock)
+give("score", found["d2_selected_visual_integrity_score"])
+"""
+
+
+def wrbench(scenes: int) -> Iterator[tuple[str, Racer]]:
+    from lookback.benchmarks.wrbench.parity import our_integrity, random_dinov2
+
+    racer = Racer()
+    with TemporaryDirectory() as folder:
+        random_dinov2(Path(folder))
+        integrity = our_integrity(Path(folder))
+        for video in sorted(WRBENCH_CLIPS.glob("*.mp4"))[:scenes]:
+            integrity(video)
+            ours, value = clocked(lambda video=video: integrity(video))
+            inputs = {"model": folder, "video": str(video.resolve())}
+            released = run_released(PEERS / "wrbench", WRBENCH, inputs, folders=("src",), time_limit_s=LIMIT_S)
+            if "clock" not in released.arrays:
+                raise RuntimeError(f"the released program did not run: {released.note('clock')}")
+            decoding, _ = clocked(lambda video=video: decode([video]))
+            racer.clips += 1
+            racer.ours += ours
+            racer.theirs += released.arrays["clock"]
+            racer.decoding += decoding
+            racer.differ("score", value, float(released.arrays["score"]))
+    yield "WRBench: visual integrity with a DINOv2 of base size (random weights, the same on both sides), with decoding", racer
+
+
 # -- the table --------------------------------------------------------------------------------------------------------------------
-RACES: dict[str, tuple[Path, Callable[[int], Iterator[tuple[str, Racer]]]]] = {
-    "memobench": (PEERS / "memobench", memobench),
-    "mind": (PEERS / "mind", mind),
+Race = Callable[[int], Iterator[tuple[str, Racer]]]
+RACES: dict[str, tuple[Path, Path, Race]] = {  # the released program, the clips, what is run
+    "memobench": (PEERS / "memobench", CLIPS, memobench),
+    "mind": (PEERS / "mind", CLIPS, mind),
+    "wrbench": (PEERS / "wrbench", WRBENCH_CLIPS, wrbench),
 }
 
 
@@ -244,8 +289,8 @@ def main() -> int:
     chosen = parser.parse_args()
     rows, notes, load = [], [], [os.getloadavg()[0]]
     for name in chosen.only:
-        peer, race = RACES[name]
-        missing = [str(path.relative_to(SHARED)) for path in (peer, CLIPS) if not path.is_dir()]
+        peer, clips, race = RACES[name]
+        missing = [str(path.relative_to(SHARED)) for path in (peer, clips) if not path.is_dir()]
         if missing:
             notes.append(f"{name}: left out, ../shared/{missing[0]} is not here")
             continue

@@ -6,7 +6,7 @@ comes from the processor that is saved beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -283,28 +283,28 @@ def integrity_rows(peer: Path, clips: Path | None) -> Iterator[ParityRow]:
     with TemporaryDirectory(prefix="lookback-parity-") as name:
         folder = Path(name)
         try:
-            _tiny_dinov2(folder / "dinov2")
+            random_dinov2(folder / "dinov2", hidden_size=32, num_hidden_layers=2, num_attention_heads=2)
         except ImportError as error:
             yield ParityRow("visual_integrity", "a small random DINOv2", None, None, note=f"cannot be built here: {error}")
             return
         videos = [_made_up_clip(folder / "made_up.mp4"), *(sorted(clips.rglob("*.mp4"))[:CLIPS] if clips else [])]
         inputs = {"model": str(folder / "dinov2"), "videos": [str(video.resolve()) for video in videos]}
         released = run_released(peer, INTEGRITY, inputs, folders=SOURCE)
+        integrity = our_integrity(folder / "dinov2")
         for place, video in enumerate(videos):
-            ours = _our_integrity(video, folder / "dinov2")
+            ours = integrity(video)
             note = released.note(f"score{place}") or "a small random DINOv2 on both sides"
             yield released.row("visual_integrity", video.name, ours, f"score{place}", INTEGRITY_TOLERANCE, note)
 
 
-def _tiny_dinov2(folder: Path) -> None:
-    """A DINOv2 of random weights with the processor of the published checkpoints."""
+def random_dinov2(folder: Path, **sizes: Any) -> None:
+    """A DINOv2 of random weights (sizes: by default the base model's) with the processor of the published checkpoints."""
     import torch
     from transformers import BitImageProcessor, Dinov2Config, Dinov2Model
 
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        shape = Dinov2Config(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, image_size=224, patch_size=14)
-        Dinov2Model(shape).save_pretrained(folder)
+        Dinov2Model(Dinov2Config(image_size=224, patch_size=14, **sizes)).save_pretrained(folder)
     BitImageProcessor(
         size={"shortest_edge": 256},
         crop_size={"height": 224, "width": 224},
@@ -326,7 +326,8 @@ def _made_up_clip(path: Path) -> Path:
     return path
 
 
-def _our_integrity(video: Path, model: Path) -> float | None:
+def our_integrity(model: Path) -> Callable[[Path], float]:
+    """Our official visual integrity of a video, with the DINOv2 of this folder."""
     from lookback.backends.base import BackendOptions
     from lookback.backends.features.frames import Dinov2Features
     from lookback.media import probe
@@ -334,15 +335,17 @@ def _our_integrity(video: Path, model: Path) -> float | None:
     from lookback.scoring.clip import score_clip
     from lookback.scoring.contract import ScoringClip
 
-    info = probe(video)
-    clip = _clip(str(video), n_frames=info.n_frames, fps=info.fps, width=info.width, height=info.height)
-    spec = METRICS.get("wrbench.visual_integrity")
-    encoder = Dinov2Features(BackendOptions(values={"path": str(model)}))
-    context = ScoringClip(
-        clip, "official", {}, pd.DataFrame(), _nothing, lambda role: encoder, settings=spec.preset("official", {})
-    )
-    (item,) = score_clip([(spec, context)])[0].items
-    return float("nan") if item.value is None else item.value
+    spec, encoder = METRICS.get("wrbench.visual_integrity"), Dinov2Features(BackendOptions(values={"path": str(model)}))
+    settings = spec.preset("official", {})
+
+    def integrity(video: Path) -> float:
+        info = probe(video)
+        clip = _clip(str(video), n_frames=info.n_frames, fps=info.fps, width=info.width, height=info.height)
+        context = ScoringClip(clip, "official", {}, pd.DataFrame(), _nothing, lambda role: encoder, settings=settings)
+        (item,) = score_clip([(spec, context)])[0].items
+        return float("nan") if item.value is None else item.value
+
+    return integrity
 
 
 def _clip(video: str, **facts: Any) -> Clip:
