@@ -4,8 +4,9 @@
 
 Needs the released sources in ../shared/peers and sample clips in ../shared/clips; a part that is not here is left out
 with a note. Each row says how long ours and theirs took (wall clock and processor time), how far the numbers differ, and what bare
-decoding of the same files takes, each file once: nobody who reads the clips can be faster. The sides take turns scene by scene, so
-that other work on the machine slows down both. Processor time hardly depends on such work; the ratios of both clocks are given.
+decoding of the same files takes, each file once: nobody who reads the clips can be faster. Ours and bare decoding take turns, five
+times for each scene, and the median counts; the released program runs once, between them. Other work on the machine slows down all
+of them. Processor time depends less on it; the ratios of both clocks are given.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -38,7 +40,9 @@ from lookback.scoring.contract import ScoringClip
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"
 PEERS, CLIPS, WRBENCH_CLIPS = SHARED / "peers", SHARED / "clips" / "memobench", SHARED / "clips" / "wrbench"
+T = TypeVar("T")
 Clock = np.ndarray  # (wall, processor) seconds
+TURNS = 5
 LIMIT_S = 3600.0
 PHASES = {"V": "O", "D": "H", "R": "R", "": "ALL"}  # ours and theirs
 MIND_FRAMES = 16  # the released SSIM at 720x1280 takes most of a second for each
@@ -54,14 +58,32 @@ class Racer:
     decoding: Clock = field(default_factory=lambda: np.zeros(2))
     differences: dict[str, float] = field(default_factory=dict)
 
+    def race(
+        self, paths: Sequence[Path], ours: Callable[[], T], theirs: Callable[[], Released], frames: int | None = None
+    ) -> tuple[T, Released]:
+        """Run both sides on these files, and decode them; what both sides found."""
+        result = ours()  # imports, and compiled code is loaded: the released program's clock starts after that, too
+        taken: list[tuple[Clock, Clock]] = []
+        for turn in range(TURNS):
+            taken.append((clocked(ours), clocked(lambda: decode(paths, frames))))
+            if turn == TURNS // 2:
+                released = theirs()
+        if "clock" not in released.arrays:
+            raise RuntimeError(f"the released program did not run: {released.note('clock')}")
+        mine, decoding = np.median(taken, axis=0)
+        self.ours += mine
+        self.decoding += decoding
+        self.theirs += released.arrays["clock"]
+        return result, released
+
     def differ(self, name: str, ours: float, theirs: float) -> None:
         self.differences[name] = max(self.differences.get(name, 0.0), abs(ours - theirs))
 
 
-def clocked(work: Callable[[], Any]) -> tuple[Clock, Any]:
+def clocked(work: Callable[[], object]) -> Clock:
     started = time.perf_counter(), time.process_time()
-    result = work()
-    return np.array([time.perf_counter() - started[0], time.process_time() - started[1]]), result
+    work()
+    return np.array([time.perf_counter() - started[0], time.process_time() - started[1]])
 
 
 def decode(paths: Sequence[Path], frames: int | None = None) -> None:
@@ -99,26 +121,12 @@ give("clock", [time.perf_counter() - started[0], time.process_time() - started[1
 
 def memobench(scenes: int) -> Iterator[tuple[str, Racer]]:
     racer, peer = Racer(), PEERS / "memobench"
-    for number, (truth, videos, marks) in enumerate(sample_scenes()[:scenes]):
+    for truth, videos, marks in sample_scenes()[:scenes]:
         clips = [memobench_clip(video, truth, marks) for video in videos]
-        if number == 0:  # imports, and compiled code is loaded; the released program's clock starts after its imports, too
-            official_scores(clips)
-        turns: list[Callable[[], Any]] = [
-            lambda clips=clips: clocked(lambda: official_scores(clips)),
-            lambda videos=videos, truth=truth, marks=marks: released_scores(peer, videos, truth, marks),
-            lambda videos=videos, truth=truth: clocked(lambda: decode([*videos, truth])),
-        ]
-        took: dict[int, Any] = {}
-        for turn in (0, 1, 2) if number % 2 == 0 else (2, 1, 0):
-            took[turn] = turns[turn]()
-        released: Released = took[1]
-        if "clock" not in released.arrays:
-            raise RuntimeError(f"the released program did not run: {released.note('clock')}")
+        theirs = partial(released_scores, peer, videos, truth, marks)
+        found, released = racer.race([*videos, truth], partial(official_scores, clips), theirs)
         racer.clips += len(clips)
-        racer.ours += took[0][0]
-        racer.theirs += released.arrays["clock"]
-        racer.decoding += took[2][0]
-        for place, scores in enumerate(took[0][1]):
+        for place, scores in enumerate(found):
             for (measure, phase), value in scores.items():
                 racer.differ(measure, value, float(released.arrays[f"{place} GT_{PHASES[phase]}_{measure}"]))
     yield "MemoBench: PSNR and SSIM of every phase, with decoding", racer
@@ -196,26 +204,19 @@ def mind(scenes: int) -> Iterator[tuple[str, Racer]]:
     from lookback.benchmarks.mind.metrics.fidelity import measure_pairs
     from lookback.benchmarks.mind.metrics.shared import preprocess
 
-    def lcm(video: Path, truth: Path, frames: int = MIND_FRAMES) -> list[float]:
+    def lcm(video: Path, truth: Path) -> list[float]:
         with open_video(video) as one, open_video(truth) as other:
-            pairs = zip(one, other, range(frames), strict=False)
+            pairs = zip(one, other, range(MIND_FRAMES), strict=False)
             found = measure_pairs((preprocess(a), preprocess(b)) for (_, a), (_, b), _ in pairs)
         return [found[name] for name in ("avg_mse", "avg_psnr", "avg_ssim")]
 
     racer = Racer()
     for truth, videos, _ in sample_scenes()[:scenes]:
         video = videos[-1]
-        pairs = {"pairs": [[str(video.resolve()), str(truth.resolve())]], "frames": MIND_FRAMES}
-        lcm(video, truth, 1)  # whatever is loaded or started only once; the released program has that behind it, too
-        ours, values = clocked(lambda video=video, truth=truth: lcm(video, truth))
-        released = run_released(PEERS / "mind", MIND, pairs, folders=("src",), time_limit_s=LIMIT_S)
-        if "clock" not in released.arrays:
-            raise RuntimeError(f"the released program did not run: {released.note('clock')}")
-        decoding, _ = clocked(lambda video=video, truth=truth: decode([video, truth], MIND_FRAMES))
+        inputs = {"pairs": [[str(video.resolve()), str(truth.resolve())]], "frames": MIND_FRAMES}
+        theirs = partial(run_released, PEERS / "mind", MIND, inputs, folders=("src",), time_limit_s=LIMIT_S)
+        values, released = racer.race([video, truth], partial(lcm, video, truth), theirs, MIND_FRAMES)
         racer.clips += 1
-        racer.ours += ours
-        racer.theirs += released.arrays["clock"]
-        racer.decoding += decoding
         for name, value, expected in zip(("mse", "PSNR", "SSIM"), values, released.arrays["pair 0"], strict=True):
             racer.differ(name, value, float(expected))
     yield f"MIND: lcm without LPIPS, {MIND_FRAMES} frames a clip at 720x1280, with decoding", racer
@@ -248,17 +249,10 @@ def wrbench(scenes: int) -> Iterator[tuple[str, Racer]]:
         random_dinov2(Path(folder))
         integrity = our_integrity(Path(folder))
         for video in sorted(WRBENCH_CLIPS.glob("*.mp4"))[:scenes]:
-            integrity(video)
-            ours, value = clocked(lambda video=video: integrity(video))
             inputs = {"model": folder, "video": str(video.resolve())}
-            released = run_released(PEERS / "wrbench", WRBENCH, inputs, folders=("src",), time_limit_s=LIMIT_S)
-            if "clock" not in released.arrays:
-                raise RuntimeError(f"the released program did not run: {released.note('clock')}")
-            decoding, _ = clocked(lambda video=video: decode([video]))
+            theirs = partial(run_released, PEERS / "wrbench", WRBENCH, inputs, folders=("src",), time_limit_s=LIMIT_S)
+            value, released = racer.race([video], partial(integrity, video), theirs)
             racer.clips += 1
-            racer.ours += ours
-            racer.theirs += released.arrays["clock"]
-            racer.decoding += decoding
             racer.differ("score", value, float(released.arrays["score"]))
     yield "WRBench: visual integrity with a DINOv2 of base size (random weights, the same on both sides), with decoding", racer
 

@@ -155,7 +155,7 @@ def _race(found: Values) -> str:
         lines.append(f"| {' | '.join(cells)} |")
     load = f"load {min(found['load']):g} to {max(found['load']):g} on {found['cores']} cores"
     notes = "".join(f"\n{note}\n" for note in found["notes"])
-    words = "Seconds on the clock, and of the processors in brackets; the sides took turns"
+    words = "Seconds on the clock, and of the processors in brackets; ours and decoding in turns, the median of five"
     return f"{_where(found)}, {load}. {words}:\n\n" + "\n".join(lines) + "\n" + notes
 
 
