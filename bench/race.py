@@ -223,37 +223,20 @@ def mind(scenes: int) -> Iterator[tuple[str, Racer]]:
 
 
 # -- WRBench: visual integrity ----------------------------------------------------------------------------------------------------
-WRBENCH = """
-import time
-from transformers import AutoImageProcessor, AutoModel
-from wrbench.eval.d2 import extract_d2_dinov2_local_global_candidate as d2
-processor = AutoImageProcessor.from_pretrained(inputs["model"], local_files_only=True)
-model = AutoModel.from_pretrained(inputs["model"], local_files_only=True).eval()
-clock = []
-for turn in range(2):  # the first time loads whatever is loaded only once
-    started = time.perf_counter(), time.process_time()
-    found = d2._extract_one(
-        {"video_id": "v", "video_path": inputs["video"]}, processor, model, "cpu", "time_fps", 2.0, 4, 16, 8, None
-    )
-    clock = [time.perf_counter() - started[0], time.process_time() - started[1]]
-give("clock", clock)
-give("score", found["d2_selected_visual_integrity_score"])
-"""
-
-
 def wrbench(scenes: int) -> Iterator[tuple[str, Racer]]:
     from lookback.benchmarks.wrbench.parity import our_integrity, random_dinov2
+    from lookback.benchmarks.wrbench.parity_drivers import INTEGRITY
 
     racer = Racer()
     with TemporaryDirectory() as folder:
         random_dinov2(Path(folder))
         integrity = our_integrity(Path(folder))
         for video in sorted(WRBENCH_CLIPS.glob("*.mp4"))[:scenes]:
-            inputs = {"model": folder, "video": str(video.resolve())}
-            theirs = partial(run_released, PEERS / "wrbench", WRBENCH, inputs, folders=("src",), time_limit_s=LIMIT_S)
+            inputs = {"model": folder, "videos": 2 * [str(video.resolve())]}  # the first time loads whatever is loaded only once
+            theirs = partial(run_released, PEERS / "wrbench", INTEGRITY, inputs, folders=("src",), time_limit_s=LIMIT_S)
             value, released = racer.race([video], partial(integrity, video), theirs)
             racer.clips += 1
-            racer.differ("score", value, float(released.arrays["score"]))
+            racer.differ("score", value, float(released.arrays["score1"]))
     yield "WRBench: visual integrity with a DINOv2 of base size (random weights, the same on both sides), with decoding", racer
 
 

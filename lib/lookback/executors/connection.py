@@ -95,7 +95,7 @@ def _session_folder(ray: Any) -> str:
 
 @contextmanager
 def _quick_helpers(folder: str) -> Iterator[None]:
-    """Ray's Python processes start in a third of the time without the grammar of `lookback.without_iri_grammar`.
+    """Ray's Python processes start in a quarter of the time without the grammar of `lookback.without_iri_grammar`.
 
     They cache bytecode in another folder where Python must not write it beside the packages.
     """
