@@ -93,9 +93,9 @@ def test_a_shared_truth_is_decoded_once_and_few_of_its_frames_are_held(clips, mo
 
 def test_a_truth_is_brought_to_each_size_once(clips, monkeypatch):
     sizes, plain = [], shrinking.resize_areas
-    monkeypatch.setattr(shrinking, "resize_areas", lambda frame, *size: sizes.append(size) or plain(frame, *size))
+    monkeypatch.setattr(shrinking, "resize_areas", lambda frame, asked: sizes.append(asked) or plain(frame, asked))
     together(clips[:2])
-    assert sizes == [(80, (48,))] * FRAMES
+    assert sizes == [((80, 48),)] * FRAMES
 
 
 def test_frames_that_metrics_keep_limit_how_many_clips_go_together(clips, monkeypatch):

@@ -30,15 +30,16 @@ _compiling = Lock()
 
 
 # -- shrinking ------------------------------------------------------------------------------------------------------------------
-def shrink_area(frame: Pixels, width: int, heights: tuple[int, ...]) -> list[Pixels]:
-    """The frame (H, W, 3) at one width and several heights, as cv2.resize(INTER_AREA) makes them; no side may grow."""
-    tables = _tables(frame.shape[1], width, len(frame), heights)
-    out = np.empty((sum(heights), 3 * width), np.uint8)
+def shrink_area(frame: Pixels, sizes: tuple[tuple[int, int], ...]) -> dict[tuple[int, int], Pixels]:
+    """The frame (H, W, 3) at several sizes (width, height), as cv2.resize(INTER_AREA) makes them; no side may grow."""
+    sizes = tuple(sorted(sizes))  # the heights of a width side by side
+    out = np.empty(sum(3 * width * height for width, height in sizes), np.uint8)
     with _compiling:
-        kernel = _shrink_kernel(tables[1].shape[1])
-    kernel(np.ascontiguousarray(frame).reshape(len(frame), -1), *tables, out)
-    ends = np.cumsum(heights)
-    return [out[end - height : end].reshape(height, width, 3) for end, height in zip(ends, heights, strict=True)]
+        kernel = _shrink_kernel()
+    kernel(np.ascontiguousarray(frame).reshape(len(frame), -1), *_tables(frame.shape[1], len(frame), sizes), out)
+    ends = np.cumsum([3 * width * height for width, height in sizes])
+    parts = np.split(out, ends[:-1])
+    return {(width, height): part.reshape(height, width, 3) for (width, height), part in zip(sizes, parts, strict=True)}
 
 
 def covered(source: int, target: int) -> list[list[tuple[int, float]]]:
@@ -56,70 +57,84 @@ def covered(source: int, target: int) -> list[list[tuple[int, float]]]:
 
 
 @lru_cache(maxsize=256)
-def _tables(width: int, new_width: int, height: int, heights: tuple[int, ...]) -> tuple[NDArray[Any], ...]:
-    """What the kernel reads: the places and weights of the columns (new_width, taps); and of the rows, for each height in turn,
-    the first entry of `height`, and per entry the source row, the row of the result and the weight."""
-    columns = covered(width, new_width)
-    taps = max(map(len, columns))
-    places, weights = np.zeros((new_width, taps), np.uint64), np.zeros((new_width, taps), np.float32)
-    for column, shares in enumerate(columns):
-        places[column, : len(shares)], weights[column, : len(shares)] = [3 * place for place, _ in shares], [w for _, w in shares]
-    rows = [[(s, t, w) for t, shares in enumerate(covered(height, each)) for s, w in shares] for each in heights]
-    firsts = np.cumsum([0, *map(len, rows)])
-    tops = np.cumsum([0, *heights])
-    entries = [(s, t + top, w) for top, each in zip(tops, rows, strict=False) for s, t, w in each]
+def _tables(width: int, height: int, sizes: tuple[tuple[int, int], ...]) -> tuple[NDArray[Any], ...]:
+    """What the kernel reads, all in whole lists one after the other.
+
+    For each new width: the width and the number of heights. For each of its columns: how many source pixels it is made of. For each
+    of these: its place in the row and its weight. For each size: the first entry of `sources`. For each source row of a new row:
+    its number, where the new row begins in the result, and its weight.
+    """
+    widths, kinds = np.unique([new_width for new_width, _ in sizes], return_counts=True)
+    columns = [shares for new_width in widths for shares in covered(width, int(new_width))]
+    places, weights = zip(*(share for shares in columns for share in shares), strict=True)
+    entries: list[tuple[int, int, float]] = []
+    firsts, begin = [0], 0
+    for new_width, new_height in sizes:
+        rows = enumerate(covered(height, new_height))
+        entries += [(source, begin + 3 * new_width * row, weight) for row, shares in rows for source, weight in shares]
+        firsts.append(len(entries))
+        begin += 3 * new_width * new_height
     sources, targets, shares_of_rows = zip(*entries, strict=True)
-    return places, weights, firsts, np.array(sources), np.array(targets), np.array(shares_of_rows, np.float32)
+    whole: list[NDArray[Any]] = [np.array(values, np.int64) for values in (widths, kinds, list(map(len, columns)))]
+    whole += [3 * np.array(places, np.uint64), np.array(weights, np.float32)]
+    whole += [np.array(values, np.int64) for values in (firsts, sources, targets)]
+    return *whole, np.array(shares_of_rows, np.float32)
 
 
 @cache
-def _shrink_kernel(taps: int) -> Callable[..., None]:
-    """The loop for columns that are made of `taps` source pixels. It adds in OpenCV's order, so that it rounds in the same way."""
+def _shrink_kernel() -> Callable[..., None]:
+    types = "void(u1[:,::1],i8[::1],i8[::1],i8[::1],u8[::1],f4[::1],i8[::1],i8[::1],i8[::1],f4[::1],u1[::1])"
+    settings: Any = numba.config
+    before, settings.SLP_VECTORIZE = settings.SLP_VECTORIZE, 1  # the four values of a pixel in one register
+    try:
+        return njit(types, nogil=True, cache=True)(_shrink)
+    finally:
+        settings.SLP_VECTORIZE = before
 
-    def shrink(frame, places, weights, firsts, sources, targets, shares, out):
-        length, kinds = out.shape[1], len(firsts) - 1
-        wide = np.zeros((TOGETHER, frame.shape[1] + 1), np.float32)
-        narrow = np.zeros((TOGETHER, length + 1), np.float32)
-        total = np.zeros((kinds, length), np.float32)
-        place = firsts[:-1].copy()
-        a, b, c, d = wide[0], wide[1], wide[2], wide[3]
-        for top in range(0, len(frame), TOGETHER):
-            for row in range(min(TOGETHER, len(frame) - top)):
-                _to_float(frame[top + row], wide[row])
-            at = np.uint64(0)
-            for x in range(len(places)):  # red, green, blue, and the red of the next pixel, which overwrites it
-                i, w = places[x, 0], weights[x, 0]
+
+def _shrink(frame, widths, kinds, counts, places, weights, firsts, sources, targets, shares, out):
+    """A few source rows at a time, for all sizes. It adds in OpenCV's order, so that it rounds in the same way."""
+    wide = np.zeros((TOGETHER, frame.shape[1] + 1), np.float32)
+    narrow = np.zeros((TOGETHER, 3 * widths.max() + 1), np.float32)
+    total = np.zeros((len(firsts) - 1, 3 * widths.max()), np.float32)
+    entries = firsts[:-1].copy()
+    a, b, c, d = wide[0], wide[1], wide[2], wide[3]
+    for top in range(0, len(frame), TOGETHER):
+        for row in range(min(TOGETHER, len(frame) - top)):
+            _to_float(frame[top + row], wide[row])
+        column, size, at = 0, 0, np.uint64(0)
+        for number in range(len(widths)):
+            length, put = 3 * widths[number], np.uint64(0)
+            for _ in range(widths[number]):  # red, green, blue, and the red of the next pixel, which overwrites it
+                i, w = places[at], weights[at]
                 a0, a1, a2, a3 = w * a[i], w * a[i + ONE], w * a[i + TWO], w * a[i + THREE]
                 b0, b1, b2, b3 = w * b[i], w * b[i + ONE], w * b[i + TWO], w * b[i + THREE]
                 c0, c1, c2, c3 = w * c[i], w * c[i + ONE], w * c[i + TWO], w * c[i + THREE]
                 d0, d1, d2, d3 = w * d[i], w * d[i + ONE], w * d[i + TWO], w * d[i + THREE]
-                for tap in range(1, taps):
-                    i, w = places[x, tap], weights[x, tap]
+                at += ONE
+                for _ in range(1, counts[column]):
+                    i, w = places[at], weights[at]
                     a0, a1, a2, a3 = a0 + w * a[i], a1 + w * a[i + ONE], a2 + w * a[i + TWO], a3 + w * a[i + THREE]
                     b0, b1, b2, b3 = b0 + w * b[i], b1 + w * b[i + ONE], b2 + w * b[i + TWO], b3 + w * b[i + THREE]
                     c0, c1, c2, c3 = c0 + w * c[i], c1 + w * c[i + ONE], c2 + w * c[i + TWO], c3 + w * c[i + THREE]
                     d0, d1, d2, d3 = d0 + w * d[i], d1 + w * d[i + ONE], d2 + w * d[i + TWO], d3 + w * d[i + THREE]
-                _put(narrow[0], at, a0, a1, a2, a3)
-                _put(narrow[1], at, b0, b1, b2, b3)
-                _put(narrow[2], at, c0, c1, c2, c3)
-                _put(narrow[3], at, d0, d1, d2, d3)
-                at += THREE
-            for kind in range(kinds):
-                entry = place[kind]
-                while entry < firsts[kind + 1] and sources[entry] < top + TOGETHER:
-                    reduced, begins = narrow[sources[entry] - top], entry == firsts[kind] or targets[entry] != targets[entry - 1]
-                    _add_row(reduced, shares[entry], begins, total[kind])
+                    at += ONE
+                column += 1
+                _put(narrow[0], put, a0, a1, a2, a3)
+                _put(narrow[1], put, b0, b1, b2, b3)
+                _put(narrow[2], put, c0, c1, c2, c3)
+                _put(narrow[3], put, d0, d1, d2, d3)
+                put += THREE
+            for _ in range(kinds[number]):
+                entry, last, line = entries[size], firsts[size + 1], total[size, :length]
+                while entry < last and sources[entry] < top + TOGETHER:
+                    begins = entry == firsts[size] or targets[entry] != targets[entry - 1]
+                    _add_row(narrow[sources[entry] - top], shares[entry], begins, line)
                     entry += 1
-                    if entry == firsts[kind + 1] or targets[entry] != targets[entry - 1]:
-                        _round_row(total[kind], out[targets[entry - 1]])
-                place[kind] = entry
-
-    settings: Any = numba.config
-    before, settings.SLP_VECTORIZE = settings.SLP_VECTORIZE, 1  # the four values of a pixel in one register
-    try:
-        return njit("void(u1[:,::1],u8[:,::1],f4[:,::1],i8[::1],i8[::1],i8[::1],f4[::1],u1[:,::1])", nogil=True, cache=True)(shrink)
-    finally:
-        settings.SLP_VECTORIZE = before
+                    if entry == last or targets[entry] != targets[entry - 1]:
+                        _round_row(line, out[targets[entry - 1] : targets[entry - 1] + length])
+                entries[size] = entry
+                size += 1
 
 
 @njit(nogil=True, forceinline=True)

@@ -25,32 +25,33 @@ def kernels() -> ModuleType | None:
 
 def resize_area(frame: Array, width: int, height: int) -> Array:
     """The frame (H,W,3) at another size, by OpenCV's INTER_AREA."""
-    return frame if frame.shape[:2] == (height, width) else resize_areas(frame, width, (height,))[height]
+    size = width, height
+    return frame if frame.shape[:2] == (height, width) else resize_areas(frame, (size,))[size]
 
 
 def shared_area(frame: Array, width: int, height: int) -> Array:
     """`resize_area` of a frame that several clips may share: a SharedFrame is brought to each size once.
 
-    One compiled pass makes all heights of a width that this frame, or one of the same video before it, was asked for.
+    One compiled pass makes all sizes that this frame, or one of the same video before it, was asked for.
     """
     if not isinstance(frame, SharedFrame):
         return resize_area(frame, width, height)
+    size = width, height
     if kernels():
-        frame.sizes.add((width, height))
-        heights = tuple(sorted(tall for wide, tall in tuple(frame.sizes) if wide == width))
-        made = derived(frame, ("area", width), lambda whole: resize_areas(whole, width, heights))
-        if height in made:
-            return made[height]
-    return derived(frame, ("area", width, height), lambda whole: resize_area(whole, width, height))
+        frame.sizes.add(size)
+        made = derived(frame, "area", lambda whole: resize_areas(whole, tuple(frame.sizes)))
+        if size in made:
+            return made[size]
+    return derived(frame, ("area", size), lambda whole: resize_area(whole, width, height))
 
 
-def resize_areas(frame: Array, width: int, heights: tuple[int, ...]) -> dict[int, Array]:
-    """The frame (H,W,3) at one width and several heights: compiled where that gives OpenCV's values, else by OpenCV itself."""
+def resize_areas(frame: Array, sizes: tuple[tuple[int, int], ...]) -> dict[tuple[int, int], Array]:
+    """The frame (H,W,3) at several sizes (width, height): compiled where that gives OpenCV's values, else by OpenCV itself."""
     frame, compiled = np.asarray(frame), kernels()
-    quick = tuple(height for height in heights if compiled and _rounds_alike(frame, width, height))
-    found = dict(zip(quick, compiled.shrink_area(frame, width, quick), strict=True)) if compiled and quick else {}
-    slow = {height for height in heights if height not in found}
-    return found | {height: np.asarray(cv2.resize(frame, (width, height), interpolation=cv2.INTER_AREA)) for height in slow}
+    quick = tuple(size for size in sizes if compiled and _rounds_alike(frame, *size))
+    found = compiled.shrink_area(frame, quick) if compiled and quick else {}
+    slow = (size for size in sizes if size not in found)
+    return found | {size: np.asarray(cv2.resize(frame, size, interpolation=cv2.INTER_AREA)) for size in slow}
 
 
 def _rounds_alike(frame: Array, width: int, height: int) -> bool:

@@ -77,8 +77,8 @@ class TestShrinking:
     ) -> None:
         frame = pictures.integers(0, 256, (*source, 3), dtype=np.uint8)
         frame = cv2.GaussianBlur(frame, (0, 0), 2).reshape(frame.shape) if smooth else frame
-        (found,) = shrink_area(frame, target[1], (target[0],))
-        assert_as_opencv(found, by_opencv(frame, target[1], target[0]))
+        size = target[1], target[0]
+        assert_as_opencv(shrink_area(frame, (size,))[size], by_opencv(frame, *size))
 
     def test_random_sizes_are_opencv_to_the_bit(self, pictures: np.random.Generator) -> None:
         """Through `resize_area`, which leaves to OpenCV what it rounds differently: whole factors, and sides that grow."""
@@ -105,24 +105,26 @@ class TestShrinking:
                 assert weight == pytest.approx(float(share), abs=1e-9)
             assert sum(weight for _, weight in shares) == pytest.approx(1.0, abs=1e-3)
 
-    def test_the_heights_of_one_pass_are_those_of_single_passes(self, pictures: np.random.Generator) -> None:
-        frame = pictures.integers(0, 256, (108, 192, 3), dtype=np.uint8)
-        heights = (37, 36, 108, 5)
-        for height, found in zip(heights, shrink_area(frame, 64, heights), strict=True):
-            assert_as_opencv(found, by_opencv(frame, 64, height))
+    def test_the_sizes_of_one_pass_are_those_of_single_passes(self, pictures: np.random.Generator) -> None:
+        frame = pictures.integers(0, 256, (109, 192, 3), dtype=np.uint8)
+        sizes = (64, 37), (64, 36), (50, 109), (64, 109), (7, 5), (192, 36), (191, 1)
+        found = shrink_area(frame, sizes)
+        assert set(found) == set(sizes)
+        for size, picture in found.items():
+            assert_as_opencv(picture, by_opencv(frame, *size))
 
     def test_a_shared_frame_makes_the_sizes_that_the_frame_before_was_asked_for(
         self, pictures: np.random.Generator, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         asked, plain = [], shrinking.resize_areas
-        monkeypatch.setattr(shrinking, "resize_areas", lambda whole, *size: asked.append(size) or plain(whole, *size))
+        monkeypatch.setattr(shrinking, "resize_areas", lambda whole, sizes: asked.append(sorted(sizes)) or plain(whole, sizes))
         frames = [pictures.integers(0, 256, (120, 240, 3), dtype=np.uint8) for _ in range(2)]
         shared = [frame.view(SharedFrame) for frame in frames]
         shared[1].sizes = shared[0].sizes
         for frame, truth in zip(frames, shared, strict=True):
             for width, height in ((80, 41), (80, 45), (60, 30)):
                 assert_as_opencv(shared_area(truth, width, height), by_opencv(frame, width, height))
-        assert asked == [(80, (41,)), (80, (45,)), (60, (30,)), (80, (41, 45)), (60, (30,))]
+        assert asked == [[(80, 41)], [(80, 45)], [(60, 30)], [(60, 30), (80, 41), (80, 45)]]
 
     @pytest.mark.parametrize(("size", "kind"), [((60, 40), "uint8"), ((20, 40), "uint8"), ((15, 9), "float32")])
     def test_enlarging_and_floats_are_left_to_opencv(
