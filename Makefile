@@ -48,7 +48,7 @@ test-fast: $(READY) ## Run the quick tests: no browser, no whole runs, no faults
 	@$(BIN)python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser"
 
 lint: $(READY) ## Check style and types
-	@$(BIN)ruff check . && $(BIN)ruff format --check . && $(BIN)mypy
+	@$(BIN)ruff check . && $(BIN)ruff format --check . && $(BIN)mypy -n 2
 
 bench: $(READY) ## Measure speed: a table of ratios
 	@$(BIN)python bench/run.py

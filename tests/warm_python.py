@@ -27,6 +27,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -46,7 +47,7 @@ numbers = [0, 1, 2]
 for name in os.listdir("/proc/self/fd"):
     if int(name) > 2 and os.path.exists("/proc/self/fd/" + name):  # the folder that is listed is closed again
         numbers.append(int(name))
-until = time.monotonic() + 300  # the server imports for seconds, on a crowded machine for a minute
+until = time.monotonic() + 900  # the server imports for seconds, on a crowded machine for minutes
 while not os.path.exists({place!r}) and time.monotonic() < until:
     time.sleep(0.02)
 wire = socket.socket(socket.AF_UNIX)
@@ -144,7 +145,8 @@ def _keep(wire: socket.socket, program: str) -> None:
         ready = select.select([ended, wire], [], [])[0]
         if ended in ready:
             _, status = os.waitpid(child, 0)
-            wire.sendall(struct.pack("i", os.waitstatus_to_exitcode(status)))
+            with suppress(BrokenPipeError):  # the caller was killed a moment ago
+                wire.sendall(struct.pack("i", os.waitstatus_to_exitcode(status)))
             os._exit(0)
         told = wire.recv(1)
         os.kill(child, told[0] if told else signal.SIGKILL)

@@ -23,7 +23,7 @@ from lookback.errors import ContractError
 from lookback.names import one_line
 
 EQUAL, DIFFERS, CANNOT_RUN = "equal", "differs", "cannot run"
-TIME_LIMIT_S = 300.0
+TIME_LIMIT_S = 1800.0
 
 Value = str | float | bool | None | Sequence["Value"] | Mapping[str, "Value"] | np.ndarray  # what a driver may be given
 

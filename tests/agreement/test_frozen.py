@@ -16,6 +16,7 @@ from lookback.cli.app import app
 from lookback.cli.study import example
 from lookback.errors import ContractError, UsageError
 from lookback.files import sha256_file
+from time_limits import HUNG_S
 from typer.testing import CliRunner
 
 
@@ -297,5 +298,5 @@ def test_the_order_of_the_sides_changes_no_number_of_rated_pairs(study):
             ]
         )
         if shutil.which("Rscript"):
-            subprocess.run(["Rscript", "recompute.R"], cwd=study / "out", timeout=120, check=True, capture_output=True)
+            subprocess.run(["Rscript", "recompute.R"], cwd=study / "out", timeout=HUNG_S, check=True, capture_output=True)
     assert found[0] == pytest.approx(found[1], abs=1e-9)

@@ -23,6 +23,7 @@ from scipy import optimize
 from scipy import stats as scipy_stats
 from sklearn import metrics as sk
 from statsmodels.stats.inter_rater import fleiss_kappa
+from time_limits import HUNG_S
 from typer.testing import CliRunner
 
 SCENES = [f"s{k}" for k in range(8)]
@@ -378,7 +379,7 @@ def test_r_says_that_an_icc_with_missing_votes_is_not_recomputed(ratings, tmp_pa
     if shutil.which("Rscript") is None:
         pytest.skip("R is not installed here; apt install r-base-core")
     done = analysed(tmp_path, ratings.votes.iloc[1:], ratings.scores, (ratings.folder / "plan.yaml").read_text())
-    said = subprocess.check_output(["Rscript", "recompute.R"], cwd=done.folder / "results", text=True, timeout=120)
+    said = subprocess.check_output(["Rscript", "recompute.R"], cwd=done.folder / "results", text=True, timeout=HUNG_S)
     assert "icc_1 is not recomputed, because votes are missing" in said
     assert "The rest of the main table is the same." in said
 
@@ -388,14 +389,14 @@ def test_r_recomputes_the_main_table(name, request):
     if shutil.which("Rscript") is None:
         pytest.skip("R is not installed here; apt install r-base-core")
     folder = request.getfixturevalue(name).folder / "results"
-    done = subprocess.run(["Rscript", "recompute.R"], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(["Rscript", "recompute.R"], cwd=folder, capture_output=True, text=True, timeout=HUNG_S, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "The main table is the same." in done.stdout
     table = pd.read_csv(folder / "main.csv")
     column = "icc_1" if name == "ratings" else "people"
     table.assign(**{column: table[column] + 1e-4}).to_csv(folder / "main.csv", index=False)
     try:
-        again = subprocess.run(["Rscript", "recompute.R"], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+        again = subprocess.run(["Rscript", "recompute.R"], cwd=folder, capture_output=True, text=True, timeout=HUNG_S, check=False)
     finally:
         table.to_csv(folder / "main.csv", index=False)
     assert (again.returncode, "DIFFERENT" in again.stdout) == (1, True)

@@ -14,10 +14,11 @@ from typing import TypeVar
 import numpy as np
 import pytest
 from little_run import RUN
+from time_limits import HUNG_S
 
 T = TypeVar("T")
 PROJECT = Path(__file__).resolve().parents[2]
-STARTED_WITHIN, SHOWN_WITHIN = 120, 120_000  # seconds, milliseconds: a crowded machine is slow, not wrong
+SHOWN_WITHIN = 1000 * HUNG_S  # milliseconds
 PIXELS = """canvas => {
   const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
   let text = ""; for (let i = 0; i < data.length; i += 32768) text += String.fromCharCode(...data.subarray(i, i + 32768));
@@ -41,7 +42,7 @@ def server(command: list[str], root: Path, ready: Callable[[str, str], T]) -> It
     with log.open("w") as output:
         process = subprocess.Popen([*command, f"--port={port}"], env=env, cwd=root, stdout=output, stderr=subprocess.STDOUT)
         try:
-            deadline = time.monotonic() + STARTED_WITHIN
+            deadline = time.monotonic() + HUNG_S
             while not (found := ready(f"http://127.0.0.1:{port}", log.read_text())):
                 if time.monotonic() > deadline or process.poll() is not None:
                     pytest.fail(f"{' '.join(command)} did not start: {log.read_text()[-2000:]}")
@@ -92,7 +93,7 @@ def wait_for_frame(page, index: int, slot: int = 0) -> None:
 
 def wait_until(page, expression: str, arg: object = None) -> None:
     """Until the expression is true. Playwright's own `wait_for_function` needs `eval`, which the inspector's page forbids."""
-    deadline = time.monotonic() + SHOWN_WITHIN / 1000
+    deadline = time.monotonic() + HUNG_S
     while not page.evaluate(expression, arg):
         assert time.monotonic() < deadline, f"never true: {expression}"
         page.wait_for_timeout(50)

@@ -71,7 +71,7 @@ def open_page(browser) -> Callable:
 
     def opened(address: str, selector: str | None, heard: list | None = None):
         page = browser.new_page(viewport={"width": 1440, "height": 1300})
-        page.set_default_timeout(SHOWN_WITHIN)  # whatever is waited for: a crowded machine is slow, not wrong
+        page.set_default_timeout(SHOWN_WITHIN)
         page.errors, page.asked = [], []
 
         def refuse(route):

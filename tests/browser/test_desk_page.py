@@ -8,6 +8,7 @@ from browser_pages import PROJECT, SHOWN_WITHIN, printed_links, server
 from little_run import RUN
 from lookback.agreement import analyse, load_plan, read_ratings
 from lookback.desk import VoteBook
+from time_limits import HUNG_S
 
 pytestmark = pytest.mark.browser
 TOTAL = 4  # two plain axes and two of the return
@@ -41,7 +42,7 @@ class Person:
 
     def until(self, script: str, arg: object = None) -> None:
         """Wait for a script to say yes. The page's own policy forbids the text that playwright would wait with."""
-        deadline = time.monotonic() + SHOWN_WITHIN / 1000
+        deadline = time.monotonic() + HUNG_S
         while not self.page.evaluate(script, arg):
             assert time.monotonic() < deadline, script
             self.page.wait_for_timeout(50)

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import pytest
+from time_limits import HUNG_S
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
@@ -33,7 +34,7 @@ PATHS = [
 
 def ask(link: str, path: str, method: str = "GET", **headers: str) -> tuple[int, str]:
     place = urlsplit(link)
-    connection = http.client.HTTPConnection(place.hostname, place.port, timeout=60)
+    connection = http.client.HTTPConnection(place.hostname, place.port, timeout=HUNG_S)
     connection.request(method, path, headers=headers)
     response = connection.getresponse()
     return response.status, response.read().decode("utf-8", "replace")
@@ -45,7 +46,9 @@ def websocket(link: str, kernel: str) -> int:
     async def knock() -> int:
         place = urlsplit(link)
         try:
-            wire = await websocket_connect(HTTPRequest(f"ws://{place.netloc}/api/kernels/{kernel}/channels", request_timeout=60))
+            wire = await websocket_connect(
+                HTTPRequest(f"ws://{place.netloc}/api/kernels/{kernel}/channels", request_timeout=HUNG_S)
+            )
         except HTTPClientError as error:
             return error.code
         wire.close()

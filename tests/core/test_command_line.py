@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from lookback.cli.app import app
 from lookback.pipeline import Pipeline
+from time_limits import HUNG_S
 from typer.testing import CliRunner
 
 
@@ -27,7 +28,7 @@ from lookback.cli import main
 sys.argv = ["lookback", "doctor"]
 main()
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HUNG_S, check=False)
     assert done.returncode in (130, -signal.SIGINT), done.stderr  # a shell reports both as 130
     assert "Traceback" not in done.stderr
     assert done.stderr.startswith("lookback: stopped")
@@ -37,7 +38,7 @@ def test_the_entry_point_imports_nothing_heavy():
     code = (
         "import sys, lookback.cli; print(*sorted({name.partition('.')[0] for name in sys.modules} & {'typer', 'numpy', 'pandas'}))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HUNG_S, check=True)
     assert done.stdout.split() == []
 
 

@@ -10,6 +10,7 @@ from lookback.notebook import browse
 from lookback.paths import UNATTENDED
 from lookback.progress import track
 from nbclient import NotebookClient
+from time_limits import HUNG_S
 
 SHOWN = """
 from lookback import figures
@@ -40,7 +41,7 @@ def quick_kernels(warm_python: str, monkeypatch: pytest.MonkeyPatch):
 def outputs(*cells: str) -> list[dict[str, str]]:
     """What the first cell leaves behind in a fresh kernel once all have run, by kind."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    NotebookClient(notebook, kernel_name="python3", timeout=300).execute()
+    NotebookClient(notebook, kernel_name="python3", timeout=HUNG_S, startup_timeout=HUNG_S).execute()
     return [output["data"] for output in notebook.cells[0].outputs if "data" in output]
 
 

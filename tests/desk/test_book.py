@@ -16,6 +16,7 @@ from lookback.desk.forms import gold_item
 from lookback.errors import LookbackError, UsageError
 from lookback.tables import check_table
 from small_study import clips
+from time_limits import HUNG_S
 
 FORK = multiprocessing.get_context("fork")  # a new Python would import for seconds before its first vote
 
@@ -89,7 +90,7 @@ def test_two_annotators_at_once_lose_nothing(tmp_path):
     for person in people:
         person.start()
     for person in people:
-        person.join(60)
+        person.join(HUNG_S)
         assert person.exitcode == 0
     counts = VoteBook(path).ratings().groupby("annotator").size()
     questions = sum(len(item.questions) for item in made_items())
@@ -118,7 +119,7 @@ def test_several_who_open_a_new_book_at_once_all_get_it(tmp_path):
         people = [FORK.Process(target=open_at, args=(tmp_path / f"{number}.sqlite", barrier, said)) for _ in range(4)]
         for person in people:
             person.start()
-        assert [said.get(timeout=60) for _ in people] == [""] * 4
+        assert [said.get(timeout=HUNG_S) for _ in people] == [""] * 4
         for person in people:
             person.join()
 
@@ -127,7 +128,7 @@ def test_a_killed_desk_keeps_every_vote(tmp_path):
     path = tmp_path / "votes.sqlite"
     person = FORK.Process(target=_vote_and_die, args=(path,))
     person.start()
-    person.join(60)
+    person.join(HUNG_S)
     assert person.exitcode == -signal.SIGKILL
     book = VoteBook(path)
     assert len(book.ratings()) == 3
@@ -157,7 +158,7 @@ def test_an_export_killed_while_writing_leaves_the_earlier_file_whole(tmp_path):
     book.add("bob", made_items()[0], answers(made_items()[0]))
     person = FORK.Process(target=_export_and_die, args=(target, book.path))
     person.start()
-    person.join(120)
+    person.join(HUNG_S)
     assert person.exitcode == -signal.SIGKILL
     assert target.read_bytes() == earlier
     assert export_file(book, target) == 4 and len(read_ratings(target)) == 4

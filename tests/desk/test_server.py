@@ -19,6 +19,7 @@ from lookback.desk.notebook import open_desk, show_progress
 from lookback.desk.server import StudyServer, serve_study
 from lookback.errors import UsageError
 from lookback.paths import project_root
+from time_limits import HUNG_S
 from typer.testing import CliRunner
 
 
@@ -45,7 +46,7 @@ class Visitor:
         return self
 
     def ask(self, path: str, body: object = None, **headers: str) -> tuple[int, dict[str, str], bytes]:
-        connection = HTTPConnection(self.address, self.server.port, timeout=60)
+        connection = HTTPConnection(self.address, self.server.port, timeout=HUNG_S)
         sent = {"Cookie": self.cookie} if self.cookie else {}
         if body is not None:
             sent["Content-Type"] = "application/json"
@@ -99,12 +100,12 @@ def served(study, listen=("127.0.0.1",), **options) -> Iterator[StudyServer]:
 
     thread = threading.Thread(target=run)
     thread.start()
-    assert ready.wait(60)
+    assert ready.wait(HUNG_S)
     try:
         yield started[0]
     finally:
         ended.set()
-        thread.join(60)
+        thread.join(HUNG_S)
 
 
 @pytest.fixture

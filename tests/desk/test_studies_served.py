@@ -17,6 +17,7 @@ from lookback.desk.study import Refused, given, stored
 from lookback.errors import ParameterError, UsageError
 from lookback.media import encode, open_video, write_frames
 from lookback.widgets.playable import playable
+from time_limits import HUNG_S
 
 
 def choices(shown, preference="left"):
@@ -215,7 +216,7 @@ def test_a_killed_server_loses_no_vote_and_the_person_goes_on_with_the_next_item
     done = context.Event()
     person = context.Process(target=vote_and_die, args=(run.root, done))
     person.start()
-    person.join(60)
+    person.join(HUNG_S)
     assert person.exitcode == -signal.SIGKILL and done.is_set()
     again = run.study(watch=False, practice=False)
     own = [item.id for item in again.own_items("ann")]

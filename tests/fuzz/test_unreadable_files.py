@@ -21,6 +21,7 @@ from lookback.hashcache import HashCache
 from lookback.judging.frames import Encoding, FrameSource
 from lookback.media import content_hash, encode, open_video, probe
 from lookback.report.sheets import sheet_html
+from time_limits import HUNG_S
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -117,7 +118,7 @@ def lookback(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     (cwd / "notebooks").mkdir(exist_ok=True)
     command = [*unprivileged(), sys.executable, "-m", "lookback", *arguments]
     environment = {**os.environ, "LOOKBACK_ROOT": str(cwd)}
-    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, cwd=cwd, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, timeout=HUNG_S, check=False, cwd=cwd, env=environment)
 
 
 def test_validate_names_the_clip_that_may_not_be_read(dataset: Path, tmp_path: Path):

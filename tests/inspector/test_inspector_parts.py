@@ -24,6 +24,7 @@ from lookback.inspector.overlays import (
 from lookback.inspector.run import metric_curves, visibility_spans, yaw_curve
 from lookback.inspector.sync import by_frame, by_phase
 from lookback.metrics.functional import ground_truth_pairs
+from time_limits import HUNG_S
 
 
 def test_by_phase_pairs_a_clip_with_its_ground_truth_as_the_fidelity_metrics_do():
@@ -91,7 +92,7 @@ def test_two_inspectors_keep_each_others_notes(tmp_path):
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join(60)
+        writer.join(HUNG_S)
         assert writer.exitcode == 0
     book = NoteBook(path)
     assert all(book.read(f"{name}-{number}") == "seen" for name in ("ann", "ben") for number in range(20))

@@ -23,6 +23,7 @@ from lookback.inspector.server import InspectorServer
 from lookback.layouts.detection import read
 from lookback.media import encode, open_video
 from lookback.params.stages import Source
+from time_limits import HUNG_S
 
 FRAMES = 12
 
@@ -55,7 +56,7 @@ class Visitor:
             self.headers = {"Cookie": f"{morsel.key}={morsel.coded_value}"}
 
     def ask(self, path: str, body: object = None, headers: dict[str, str] | None = None, **query: object):
-        connection = HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+        connection = HTTPConnection("127.0.0.1", self.server.port, timeout=HUNG_S)
         sent = self.headers | ({"Content-Type": "application/json"} if body is not None else {}) | (headers or {})
         where = path + (f"?{urlencode(query, doseq=True)}" if query else "")
         connection.request("GET" if body is None else "POST", where, None if body is None else json.dumps(body), sent)

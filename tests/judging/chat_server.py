@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from time_limits import HUNG_S
+
 KEY = "sk-lookback-test-5f2c9e"  # not a real key; the tests search everything that is written for it
 
 
@@ -59,12 +61,12 @@ class ChatServer:
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
         self._thread.start()
-        assert self._ready.wait(10)
+        assert self._ready.wait(HUNG_S)
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10)
+        self._thread.join(HUNG_S)
 
     async def _serve(self) -> None:
         self._loop, self._stop, self._now = asyncio.get_running_loop(), asyncio.Event(), 0

@@ -125,10 +125,11 @@ def test_retry_after_is_honoured_and_holds_every_call_back(make_asker, yes_no):
 
 
 def test_retry_after_may_be_a_date(make_asker, yes_no):
-    later = format_datetime(datetime.now(UTC) + timedelta(seconds=2), usegmt=True)
-    with ChatServer(
-        lambda body, n: Sent(b"{}", 503, (("retry-after", later),)) if n == 0 else completion("Yes", [[("Yes", 0.0)]])
-    ) as server:
+    def answer(body: object, n: int) -> Sent:
+        later = format_datetime(datetime.now(UTC) + timedelta(seconds=2), usegmt=True)
+        return Sent(b"{}", 503, (("retry-after", later),)) if n == 0 else completion("Yes", [[("Yes", 0.0)]])
+
+    with ChatServer(answer) as server:
         started = time.monotonic()
         assert make_asker(server.url).ask_all([yes_no()])[0].answers[0].answer == "yes"
     assert time.monotonic() - started > 0.5

@@ -20,6 +20,7 @@ from lookback.judging.judges.openai_judge import OpenAIJudge
 from lookback.judging.question import Part, Question
 from lookback.judging.recording import FILE_NAME, Identity, Recording, call_key
 from lookback.params.stages import Judging
+from time_limits import HUNG_S
 
 YES = completion("Yes", [[("Yes", -0.1), ("No", -2.0)]])
 
@@ -213,7 +214,7 @@ def test_killed_half_way_and_restarted_no_question_is_asked_twice(tmp_path: Path
         arguments = (server.url, tmp_path / "cache", video, results)
         process = fork.Process(target=_ask_in_child, args=arguments)
         process.start()
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + HUNG_S
         while len(server.requests) < 60 and time.monotonic() < deadline:
             time.sleep(0.002)
         process.kill()
@@ -221,7 +222,7 @@ def test_killed_half_way_and_restarted_no_question_is_asked_twice(tmp_path: Path
         assert 60 <= len(server.requests) < 120
         restarted = fork.Process(target=_ask_in_child, args=arguments)
         restarted.start()
-        assert results.get(timeout=30) == 120
+        assert results.get(timeout=HUNG_S) == 120
         restarted.join()
         asked = [request["messages"][-1]["content"][0]["text"] for request in server.requests]
     assert set(asked) == {f"Question {n}?" for n in range(120)}

@@ -26,6 +26,7 @@ from lookback.judging.recording import Recording
 from lookback.judging.tasks import Sampling
 from lookback.params.stages import Judging
 from scipy.special import logsumexp
+from time_limits import HUNG_S
 from tiny_vlm import save_tiny_qwen3, save_tiny_vlm
 
 YES_AND_NO = (("Yes", "yes", "YES"), ("No", "no", "NO"))
@@ -169,7 +170,7 @@ def served(model: Path, tmp_path_factory: pytest.TempPathFactory):
     with log.open("w") as output:
         server = subprocess.Popen([*command, "--device", "cpu"], env=environment, stdout=output, stderr=output)
         try:
-            deadline = time.monotonic() + 180
+            deadline = time.monotonic() + HUNG_S
             while not _healthy(port):
                 assert server.poll() is None, log.read_text()[-2000:]
                 assert time.monotonic() < deadline, "transformers serve did not start"
@@ -177,19 +178,19 @@ def served(model: Path, tmp_path_factory: pytest.TempPathFactory):
             yield f"http://127.0.0.1:{port}/v1"
         finally:
             server.terminate()
-            server.wait(10)
+            server.wait(HUNG_S)
 
 
 def _healthy(port: int) -> bool:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=2) as response:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=HUNG_S) as response:
             return response.status == 200
     except (urllib.error.URLError, OSError):
         return False
 
 
 def test_transformers_serve_gives_no_log_probabilities_so_its_answers_are_sampled(served, model, make_asker, yes_no):
-    asker = make_asker(served, samples=4, concurrency=2, timeout_s=60)
+    asker = make_asker(served, samples=4, concurrency=2, timeout_s=HUNG_S)
     asker.judge.model = str(model)
     asked = asker.ask_all([yes_no(0, frames=(0, 15)), yes_no(1, frames=(0,))])
     for one in asked:

@@ -24,6 +24,7 @@ from lookback.report.stage_tables import audit_reach, whole_counts
 from lookback.report.table import PaperTable, mark_best
 from lookback.report.trust import NO_VERDICT, audit_sentence, audited_failures, judged_by, without_judged_marks
 from lookback.scoring.figures import coverage_table
+from time_limits import HUNG_S
 
 ROW = dict(zip(KEYS, ("wrbench", "demo", "m", "c"), strict=True))
 
@@ -82,7 +83,7 @@ def test_a_wide_table_and_long_words_fit_the_page(tmp_path: Path):
     head = r"\documentclass{article}\usepackage[a4paper,margin=1in]{geometry}\usepackage{booktabs,graphicx}\begin{document}"
     (tmp_path / "t.tex").write_text("\n".join([head, *(table.to_latex() for table in tables), r"\end{document}"]))
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=False, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=False, timeout=HUNG_S)
     assert done.returncode == 0, done.stdout[-800:]
     assert "Overfull \\hbox" not in done.stdout
 

@@ -22,6 +22,7 @@ from lookback.paths import project_root
 from lookback.pipeline import STAGES, Pipeline, stage_named
 from lookback.pipeline.freshness import changed
 from small_run import settings
+from time_limits import HUNG_S
 
 
 def stale(params: RunParams) -> set[str]:
@@ -155,7 +156,7 @@ def test_a_killed_run_goes_on_where_it_was(finished: Path, tmp_path: Path, warm_
         for name in ("extraction", "scoring"):
             (finished / "stages" / f"{name}.json").unlink()
         running = subprocess.Popen(extraction(sys.executable, finished, "workers=2"), cwd=project_root(), stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + HUNG_S
         while not [path for folder in missing for path in folder.rglob("[!.]*.json")]:
             assert running.poll() is None, "the stage ended before it could be killed"
             assert time.monotonic() < deadline
@@ -164,7 +165,7 @@ def test_a_killed_run_goes_on_where_it_was(finished: Path, tmp_path: Path, warm_
         assert len(family) >= 2, "a notebook's process and its kernel at least"
         running.kill()
         running.wait()
-        assert psutil.wait_procs(family, timeout=10)[1] == [], "somebody still works for a runner that is gone"
+        assert psutil.wait_procs(family, timeout=HUNG_S)[1] == [], "somebody still works for a runner that is gone"
         assert not (finished / "stages" / "extraction.json").exists()
         kept = {path: path.stat().st_mtime_ns for path in (finished / "artifacts").rglob("[!.]*.json")}
         assert len(kept) < len(list((aside / "artifacts").rglob("[!.]*.json"))), "it was not killed in the middle"

@@ -26,6 +26,8 @@ from lookback.files import unwritable, write_json
 from lookback.paths import UNATTENDED, project_root, resolve
 from lookback.pipeline.dag import stage_named
 
+KERNEL_STARTS_WITHIN_S = 600  # jupyter's own 60 s are too short on a crowded machine
+
 
 def execute(stage: str, output: Path, run: str, overrides: list[str]) -> dict[str, str]:
     """Execute the notebook; returns {} or the failure as {title, name, message}."""
@@ -35,7 +37,13 @@ def execute(stage: str, output: Path, run: str, overrides: list[str]) -> dict[st
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         papermill.execute_notebook(
-            source, output, parameters=values, kernel_name="python3", progress_bar=False, cwd=str(project_root())
+            source,
+            output,
+            parameters=values,
+            kernel_name="python3",
+            progress_bar=False,
+            start_timeout=KERNEL_STARTS_WITHIN_S,
+            cwd=str(project_root()),
         )
         hide_empty_sections(output)
     except PapermillExecutionError as error:

@@ -20,14 +20,14 @@ def run(clip):
     if wish == "refuse":
         raise ValueError("this clip is upside down\nsecond line")
     if wish == "hang":
-        time.sleep(600)
+        time.sleep(3600)
     if wish == "die":
         sys.stderr.write("the end of the log\n")
         sys.stderr.flush()
         os._exit(7)
     if wish == "grow":
         held = np.ones(60_000_000)
-        time.sleep(600)
+        time.sleep(3600)
         return {"held": held}
     if wish == "memory":
         raise MemoryError

@@ -41,7 +41,6 @@ from lookback.scoring.clip import score_clip
 from lookback.scoring.contract import Item, ScoringClip
 
 FOLDER = "evaluation"
-TIME_LIMIT_S = 1800.0
 # our metric beside the program's column, and the difference that still counts as equal: the last digit that the program keeps of a
 # score of 0-100 (poses are given, so the camera must agree); PSNR and SSIM change by this much between releases of OpenCV
 SCORES = {
@@ -74,7 +73,7 @@ def parity(peer: Path, clips: Path | None) -> Iterator[ParityRow]:
             **MASKS,
         }
         given |= {f"path {clip.folder_name}": clip.path for clip in compared}
-        running = beside.submit(run_released, peer, DRIVER, given, folders=(FOLDER,), time_limit_s=TIME_LIMIT_S)
+        running = beside.submit(run_released, peer, DRIVER, given, folders=(FOLDER,))
         ours = [_scored(read_clip(folder / "root", clip), networks) for clip in compared]
         released = running.result()
     for clip, found in zip(compared, ours, strict=True):
