@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from threading import Lock
 from typing import Any
 
@@ -33,13 +33,13 @@ _compiling = Lock()
 def shrink_area(frame: Pixels, sizes: tuple[tuple[int, int], ...]) -> dict[tuple[int, int], Pixels]:
     """The frame (H, W, 3) at several sizes (width, height), as cv2.resize(INTER_AREA) makes them; no side may grow."""
     sizes = tuple(sorted(sizes))  # the heights of a width side by side
-    out = np.empty(sum(3 * width * height for width, height in sizes), np.uint8)
+    ends = np.cumsum([3 * width * height for width, height in sizes])
+    out = np.empty(ends[-1], np.uint8)
     with _compiling:
         kernel = _shrink_kernel()
     kernel(np.ascontiguousarray(frame).reshape(len(frame), -1), *_tables(frame.shape[1], len(frame), sizes), out)
-    ends = np.cumsum([3 * width * height for width, height in sizes])
-    parts = np.split(out, ends[:-1])
-    return {(width, height): part.reshape(height, width, 3) for (width, height), part in zip(sizes, parts, strict=True)}
+    parts = zip(sizes, np.split(out, ends[:-1]), strict=True)
+    return {(width, height): part.reshape(height, width, 3) for (width, height), part in parts}
 
 
 def covered(source: int, target: int) -> list[list[tuple[int, float]]]:
@@ -58,11 +58,11 @@ def covered(source: int, target: int) -> list[list[tuple[int, float]]]:
 
 @lru_cache(maxsize=256)
 def _tables(width: int, height: int, sizes: tuple[tuple[int, int], ...]) -> tuple[NDArray[Any], ...]:
-    """What the kernel reads, all in whole lists one after the other.
+    """What the kernel reads, as flat arrays.
 
-    For each new width: the width and the number of heights. For each of its columns: how many source pixels it is made of. For each
-    of these: its place in the row and its weight. For each size: the first entry of `sources`. For each source row of a new row:
-    its number, where the new row begins in the result, and its weight.
+    `widths`, and `kinds`: how many heights each has; `counts`: of how many source pixels each column of each width is made;
+    `places` and `weights` of these pixels; `firsts`: the first entry of each size in the last three. There, for every source row
+    of every new row: its number, where the new row begins in the result, and its weight.
     """
     widths, kinds = np.unique([new_width for new_width, _ in sizes], return_counts=True)
     columns = [shares for new_width in widths for shares in covered(width, int(new_width))]
@@ -75,10 +75,10 @@ def _tables(width: int, height: int, sizes: tuple[tuple[int, int], ...]) -> tupl
         firsts.append(len(entries))
         begin += 3 * new_width * new_height
     sources, targets, shares_of_rows = zip(*entries, strict=True)
-    whole: list[NDArray[Any]] = [np.array(values, np.int64) for values in (widths, kinds, list(map(len, columns)))]
-    whole += [3 * np.array(places, np.uint64), np.array(weights, np.float32)]
-    whole += [np.array(values, np.int64) for values in (firsts, sources, targets)]
-    return *whole, np.array(shares_of_rows, np.float32)
+    whole, real = partial(np.array, dtype=np.int64), partial(np.array, dtype=np.float32)
+    counts = whole([len(shares) for shares in columns])
+    of_columns = whole(widths), whole(kinds), counts, 3 * np.array(places, np.uint64), real(weights)
+    return *of_columns, whole(firsts), whole(sources), whole(targets), real(shares_of_rows)
 
 
 @cache
