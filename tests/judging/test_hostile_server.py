@@ -103,13 +103,17 @@ def test_the_bombs_are_whole(wbits):
 @pytest.mark.parametrize("name", CASES)
 def test_every_hostile_answer_ends_in_a_value_or_a_typed_reason(name, make_asker, yes_no):
     behave, reason = CASES[name]
-    with ChatServer(lambda body, n: behave(n)) as server:
-        started = time.process_time()
-        limit = 0.5 if name in ("hangs", "drips for ever") else HUNG_S
-        asker = make_asker(server.url, timeout_s=limit, max_retries=2, samples=2, max_wait_s=1)
-        answer = asker.ask_all([yes_no()])[0].answers[0]
-        assert len(server.requests) <= 2 * 3, "two samples, each tried once and again twice"
-    assert time.process_time() - started < 60  # unpacking everything, or a pattern that backtracks, would take minutes
+    limit = 0.5 if name in ("hangs", "drips for ever") else HUNG_S
+    for _ in range(3):  # a busy machine may be slow once; code that is slow is slow every time
+        with ChatServer(lambda body, n: behave(n)) as server:
+            started = time.process_time()
+            asker = make_asker(server.url, timeout_s=limit, max_retries=2, samples=2, max_wait_s=1)
+            answer = asker.ask_all([yes_no()])[0].answers[0]
+            taken = time.process_time() - started
+            assert len(server.requests) <= 2 * 3, "two samples, each tried once and again twice"
+        if taken < 6:
+            break
+    assert taken < 6
     if reason is None:
         assert answer.value is not None
     else:

@@ -165,7 +165,8 @@ def test_a_killed_run_goes_on_where_it_was(finished: Path, tmp_path: Path, warm_
         assert len(family) >= 2, "a notebook's process and its kernel at least"
         running.kill()
         running.wait()
-        assert psutil.wait_procs(family, timeout=HUNG_S)[1] == [], "somebody still works for a runner that is gone"
+        # whoever waits is found here, and whoever works on, by the number of artifacts below
+        assert psutil.wait_procs(family, timeout=HUNG_S)[1] == [], "somebody still lives for a runner that is gone"
         assert not (finished / "stages" / "extraction.json").exists()
         kept = {path: path.stat().st_mtime_ns for path in (finished / "artifacts").rglob("[!.]*.json")}
         assert len(kept) < len(list((aside / "artifacts").rglob("[!.]*.json"))), "it was not killed in the middle"
