@@ -95,8 +95,8 @@ def _shrink_kernel() -> Callable[..., None]:
 def _shrink(frame, widths, kinds, counts, places, weights, firsts, sources, targets, shares, out):
     """A few source rows at a time, for all sizes. It adds in OpenCV's order, so that it rounds in the same way."""
     wide = np.zeros((TOGETHER, frame.shape[1] + 1), np.float32)
-    narrow = np.zeros((TOGETHER, 3 * widths.max() + 1), np.float32)
-    total = np.zeros((len(firsts) - 1, 3 * widths.max()), np.float32)
+    narrow = np.zeros((TOGETHER, 3 * widths[-1] + 1), np.float32)  # the last width is the largest
+    total = np.zeros((len(firsts) - 1, 3 * widths[-1]), np.float32)
     entries = firsts[:-1].copy()
     a, b, c, d = wide[0], wide[1], wide[2], wide[3]
     for top in range(0, len(frame), TOGETHER):
@@ -199,8 +199,8 @@ def _ssim_sums(a, b):
         before, last = first - (left - MARGIN), end - 1 - (left - MARGIN)
         for top in range(0, height, STRIP):
             rows = min(STRIP, height - top)
-            if top:
-                blurred[: 2 * MARGIN * MAPS] = blurred[STRIP * MAPS :]
+            for place in range(2 * MARGIN * MAPS if top else 0):  # an assignment of slices would take seconds to compile
+                blurred[place] = blurred[STRIP * MAPS + place]
             for row in range(2 * MARGIN if top else 0, rows + 2 * MARGIN):
                 y = abs(top + row - MARGIN)
                 y = min(y, 2 * (height - 1) - y)
