@@ -53,6 +53,13 @@ def test_headers_say_which_way_is_better_and_csv_keeps_the_names():
     assert table.to_csv().splitlines()[0] == "model,PSNR,LPIPS,n"
 
 
+def test_a_number_that_rounds_to_zero_has_no_sign():
+    table = PaperTable("t", "T", pd.DataFrame({"model": ["a", "b"], "drop": [-0.0004, -0.004]}), ["model"], digits={"drop": 2})
+    assert table.texts("drop") == ["0.00", "0.00"]
+    table.digits = {"drop": 3}
+    assert table.texts("drop") == ["0.000", "-0.004"] and "-0.0004" in table.to_csv()
+
+
 def test_a_long_table_is_shortened_on_the_page_alone_and_says_so():
     table = PaperTable("agreement-x", "X", pd.DataFrame({"row": [f"r{k}" for k in range(153)], "v": np.arange(153.0)}), ["row"])
     short = table.to_html(30)

@@ -55,7 +55,7 @@ class PaperTable:
         whole, digits = pd.api.types.is_integer_dtype(cells.dtype), self.digits.get(column, 2)
 
         def printed(value: object) -> str:
-            return value if isinstance(value, str) else f"{int(value):,}" if whole else f"{float(value):.{digits}f}"  # type: ignore[call-overload, arg-type]
+            return value if isinstance(value, str) else f"{int(value):,}" if whole else f"{float(value):z.{digits}f}"  # type: ignore[call-overload, arg-type]
 
         return [DASH if missing else printed(value) for value, missing in zip(values, absent, strict=True)]
 
