@@ -104,13 +104,13 @@ def test_the_bombs_are_whole(wbits):
 def test_every_hostile_answer_ends_in_a_value_or_a_typed_reason(name, make_asker, yes_no):
     behave, reason = CASES[name]
     limit = 0.5 if name in ("hangs", "drips for ever") else HUNG_S
-    for _ in range(3):  # a busy machine may be slow once; code that is slow is slow every time
+    for turn in range(3):  # a busy machine may be slow once; code that is slow is slow every time
         with ChatServer(lambda body, n: behave(n)) as server:
             started = time.process_time()
-            asker = make_asker(server.url, timeout_s=limit, max_retries=2, samples=2, max_wait_s=1)
+            asker = make_asker(server.url, f"answers of turn {turn}", timeout_s=limit, max_retries=2, samples=2, max_wait_s=1)
             answer = asker.ask_all([yes_no()])[0].answers[0]
             taken = time.process_time() - started
-            assert len(server.requests) <= 2 * 3, "two samples, each tried once and again twice"
+            assert 1 <= len(server.requests) <= 2 * 3, "two samples, each tried once and again twice"
         if taken < 6:
             break
     assert taken < 6
