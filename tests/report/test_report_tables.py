@@ -21,7 +21,7 @@ from lookback.report.compare import rank_changes
 from lookback.report.model_table import Column, model_table
 from lookback.report.paper import PaperData
 from lookback.report.stage_tables import audit_reach, whole_counts
-from lookback.report.table import PaperTable, mark_best
+from lookback.report.table import PaperTable, bounds_text, mark_best
 from lookback.report.trust import NO_VERDICT, audit_sentence, audited_failures, judged_by, without_judged_marks
 from lookback.scoring.figures import coverage_table
 from time_limits import HUNG_S
@@ -58,6 +58,7 @@ def test_a_number_that_rounds_to_zero_has_no_sign():
     assert table.texts("drop") == ["0.00", "0.00"]
     table.digits = {"drop": 3}
     assert table.texts("drop") == ["0.000", "-0.004"] and "-0.0004" in table.to_csv()
+    assert bounds_text(-0.0004, 0.02, 2) == " [0.00, 0.02]" and bounds_text(np.nan, 0.02, 2) == ""
 
 
 def test_a_long_table_is_shortened_on_the_page_alone_and_says_so():

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from lookback.report.table import PaperTable
+from lookback.report.table import PaperTable, bounds_text
 
 MOST_COLUMNS = 8
 LONG = 36  # text that is longer stands in the notes
@@ -46,10 +46,7 @@ def _joined_intervals(table: PaperTable) -> tuple[pd.DataFrame, pd.DataFrame]:
             continue
         if base:
             digits = table.digits.get(base, 2)
-            suffixes[base] = [
-                "" if pd.isna(one) or pd.isna(other) else f" [{one:.{digits}f}, {other:.{digits}f}]"
-                for one, other in zip(frame[low], frame[high], strict=True)
-            ]
+            suffixes[base] = [bounds_text(*ends, digits) for ends in zip(frame[low], frame[high], strict=True)]
             frame = frame.drop(columns=[low, high])
     return frame, suffixes
 

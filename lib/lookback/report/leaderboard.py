@@ -17,7 +17,7 @@ import pandas as pd
 from lookback.clips import KEYS
 from lookback.errors import NotScorable, Reason
 from lookback.report.places import anchor
-from lookback.report.table import PaperTable
+from lookback.report.table import PaperTable, bounds_text
 from lookback.scoring.aggregate import TRIGGER_DETAIL, UNMEASURABLE
 from lookback.scoring.direction import more_is_better, parts_are_measures
 from lookback.stats.comparisons import ranking_with_ties, win_ratio_comparisons
@@ -98,10 +98,7 @@ class Leaderboard:
         marks = pd.DataFrame("", index=frame.index, columns=[WON])
         if self.separated:
             marks.loc[top, WON] = "best"
-        bounds = [
-            "" if pd.isna(low) else f" [{100 * low:.0f}, {100 * high:.0f}]"
-            for low, high in zip(rows["low"], rows["high"], strict=True)
-        ]
+        bounds = [bounds_text(100 * low, 100 * high, 0) for low, high in zip(rows["low"], rows["high"], strict=True)]
         places = [f"ceiling-{self.benchmark}"] * top + [anchor(self.benchmark, model) for model in self.rows["model"]]
         return PaperTable(
             f"leaderboard-{self.benchmark}", f"{self.title}: leaderboard", frame, ["model", "rank", "tie"], {WON: 0}, marks,

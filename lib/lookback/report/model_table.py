@@ -10,7 +10,7 @@ import pandas as pd
 
 from lookback.clips import KEYS
 from lookback.report.places import missing_anchor, number_anchor
-from lookback.report.table import PaperTable, mark_best
+from lookback.report.table import PaperTable, bounds_text, mark_best
 from lookback.scoring.direction import more_is_better
 
 POOLED = ("benchmark", "metric", "variant", "phase", "model_id")  # grouped like this, the settings of a benchmark are pooled
@@ -87,10 +87,7 @@ def single_clip_models(items: pd.DataFrame) -> list[str]:
 
 
 def _interval(row: pd.Series, column: Column) -> str:
-    if pd.isna(row["ci_low"]):
-        return ""
-    low, high = (row[name] * column.scale for name in ("ci_low", "ci_high"))
-    return f" [{low:.{column.digits}f}, {high:.{column.digits}f}]"
+    return bounds_text(row["ci_low"] * column.scale, row["ci_high"] * column.scale, column.digits)
 
 
 def _coverage(row: pd.Series) -> str:

@@ -246,6 +246,11 @@ def latex_breakable(text: str) -> str:
     return re.sub(r"[0-9a-f]{24,}", lambda checksum: BREAK.join(re.findall(".{1,8}", checksum[0])), escaped)
 
 
+def bounds_text(low: float, high: float, digits: int) -> str:
+    """An interval as it is printed behind its number; empty where there is none."""
+    return "" if pd.isna(low) or pd.isna(high) else f" [{low:z.{digits}f}, {high:z.{digits}f}]"
+
+
 def as_printed(values: pd.Series, digits: int) -> pd.Series:
     """The numbers as a reader sees them, rounded to the column's digits; empty cells are left out."""
     return pd.to_numeric(values, errors="coerce").dropna().map(lambda value: float(f"{value:.{digits}f}"))
