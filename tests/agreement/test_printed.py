@@ -8,7 +8,7 @@ from lookback.agreement import analyse, read_ratings, read_scores
 from lookback.agreement.overview import read_design
 from lookback.agreement.plan import Plan, load_plan
 from lookback.agreement.printed import MOST_COLUMNS, cell_text, hidden_columns, printed
-from lookback.agreement.reading import read_power
+from lookback.agreement.reading import interval, number, read_power
 from lookback.cli.study import example
 
 RATED = {
@@ -61,6 +61,10 @@ def test_the_answer_of_a_table_is_shown_with_several_families_and_settings(table
 
 def test_counts_are_printed_without_decimals_and_estimates_with_them():
     assert [cell_text(value) for value in (23.0, 0.0, -0.0, 1200.0, 0.5, float("nan"))] == ["23", "0", "0", "1200", "0.50", "-"]
+
+
+def test_an_estimate_that_rounds_to_zero_has_no_sign():
+    assert (number(-0.001), interval(-0.001, 0.2)) == ("0.00", "0.00 to 0.20")
     table = pd.DataFrame({"measure": ["true_yes", "recall"], "value": [23.0, 1.0], "low": [None, 0.9], "high": [None, 1.0]})
     assert printed("trigger", table)["value"].tolist() == ["23", "1.00 (0.90 to 1.00)"]
 

@@ -146,4 +146,4 @@ def _digits(number: float) -> str:
     """Two or three digits, also of a whole number: an estimate and its bounds look alike."""
     if number.is_integer() and abs(number) >= 1000:
         return f"{number:.0f}"
-    return f"{number:.3g}" if 0 < abs(number) < 0.01 or abs(number) >= 100 else f"{number:.2f}"
+    return f"{number:.3g}" if 0 < abs(number) < 0.01 or abs(number) >= 100 else f"{number:z.2f}"

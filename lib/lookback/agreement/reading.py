@@ -53,11 +53,11 @@ SETTINGS = {"T": "text", "A": "action"}
 
 
 def number(value: float, digits: int = 2) -> str:
-    return "none" if value is None or not np.isfinite(value) else f"{value:.{digits}f}"
+    return "none" if value is None or not np.isfinite(value) else f"{value:z.{digits}f}"
 
 
 def interval(low: float, high: float) -> str:
-    return "no interval" if not (np.isfinite(low) and np.isfinite(high)) else f"{low:.2f} to {high:.2f}"
+    return "no interval" if not (np.isfinite(low) and np.isfinite(high)) else f"{low:z.2f} to {high:z.2f}"
 
 
 def span(low: float, high: float) -> str:
