@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from lookback.threads import in_thread_pool
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
@@ -34,8 +36,9 @@ _cores = os.cpu_count() or 1
 
 
 def cores_each() -> int:
-    """The cores that this process may keep busy: its share where several workers run, otherwise all."""
-    return _cores
+    """The cores that the caller may keep busy: its process's share where several workers run, otherwise all; one of the threads
+    that share them (`lookback.threads`), a single one."""
+    return 1 if in_thread_pool() else _cores
 
 
 def worker_number() -> int:

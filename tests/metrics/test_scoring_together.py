@@ -1,9 +1,15 @@
 """Clips that share a ground truth: scored in one pass over it, with the same numbers, in bounded memory, safe against a kill."""
 
+import dataclasses
 import os
+import threading
+import time
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
+import cv2
 import lookback.measures.shrinking as shrinking
 import numpy as np
 import pandas as pd
@@ -81,6 +87,81 @@ class Watched:
 
 def test_scores_are_the_same_to_the_bit_as_those_of_single_clips(clips):
     assert together(clips) == [score_clip(asked(clip)) for clip in clips]
+
+
+@pytest.fixture(params=[1, 2])
+def threads(request) -> Iterator[int]:
+    before = cv2.getNumThreads()
+    cv2.setNumThreads(request.param)
+    yield request.param
+    cv2.setNumThreads(before)
+
+
+def test_the_number_of_threads_changes_no_score(clips, threads):
+    """One: no pool. Two: four clips are enough for the pool. Three: they are too few."""
+    found = together(clips[:4])
+    cv2.setNumThreads(3)
+    assert found == together(clips[:4])
+
+
+class Counting:
+    """Notes which threads call it, whether two of them do so at once, and the last frame."""
+
+    threads: ClassVar[set[int]]
+    inside: ClassVar[list[int]]
+    overlaps: ClassVar[int]
+
+    def push(self, index, frame, truth):
+        self.threads.add(threading.get_ident())
+        self.inside.append(index)
+        type(self).overlaps += len(self.inside) > 1
+        time.sleep(0.002)
+        self.inside.pop()
+
+    def finish(self):
+        return None
+
+
+@pytest.fixture
+def counting() -> type[Counting]:
+    Counting.threads, Counting.inside, Counting.overlaps = set(), [], 0
+    return Counting
+
+
+def streams(clips: list[Clip], counting: type[Counting]) -> list[decode.Asked]:
+    return [decode.Asked(Path(clip.video), None, [decode.Stream("count", counting)], defaultdict(float), 11) for clip in clips[:4]]
+
+
+def test_a_consumer_of_one_thread_is_never_called_by_two_at_once(clips, counting, threads):
+    decode.serve(streams(clips, counting))
+    assert counting.overlaps == 0
+    assert (threading.get_ident() in counting.threads) == (threads == 1)
+
+
+def test_nobody_works_on_after_an_interruption(clips, counting, threads, monkeypatch):
+    told = []
+
+    def interrupted(*words):
+        told.append(words)
+        if len(told) == 9:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(decode, "inside", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        decode.serve(streams(clips, counting))
+    counting.threads.clear()
+    time.sleep(0.05)
+    assert not counting.threads
+
+
+def test_a_clip_that_is_cut_off_says_so_after_its_last_frame(clips, counting, tmp_path, threads):
+    cut = tmp_path / "cut.mkv"
+    encode(cut, noise(48, 80, FRAMES, 1), 16)
+    cut.write_bytes(cut.read_bytes()[:-3000])
+    whole, *_ = streams(clips, counting)
+    found = decode.serve([whole, dataclasses.replace(whole, video=cut), whole, whole])
+    assert [answer is None for (answer,) in found] == [True, False, True, True]
+    assert "decoding broke after" in found[1][0].detail
 
 
 def test_a_shared_truth_is_decoded_once_and_few_of_its_frames_are_held(clips, monkeypatch):

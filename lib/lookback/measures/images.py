@@ -6,8 +6,7 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache
+from concurrent.futures import Future
 from typing import Generic, TypeVar
 
 import cv2
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Array, require_equal_size, require_images, unit_float
+from lookback.threads import in_thread_pool, thread_count, thread_pool
 
 
 def linear_light(srgb: Array) -> NDArray[np.float32]:
@@ -165,21 +165,19 @@ class ComparisonPool:
 class PairQueue(Generic[Result]):
     """Measures pairs of frames on several threads while the next ones are decoded. The result is {index: result}, in order.
 
-    OpenCV and numpy release the interpreter lock while they work. Only a few pairs are held at a time, so memory does not grow
-    with the video. It uses as many threads as OpenCV may use, so that several worker processes share the cores fairly.
+    Only a few pairs are held at a time, so memory does not grow with the video. A thread of the pool measures its pair itself.
     """
 
     def __init__(self) -> None:
-        self.threads = max(1, cv2.getNumThreads())
         self.found: dict[int, Result] = {}
         self._waiting: deque[tuple[int, Future[Result]]] = deque()
 
     def push(self, index: int, function: Callable[[Array, Array], Result], a: Array, b: Array) -> None:
-        if self.threads == 1:
+        if thread_count() == 1 or in_thread_pool():
             self.found[index] = function(a, b)
             return
-        self._waiting.append((index, _threads(self.threads).submit(function, a, b)))
-        if len(self._waiting) > 2 * self.threads:
+        self._waiting.append((index, thread_pool().submit(function, a, b)))
+        if len(self._waiting) > 2 * thread_count():
             self._take_oldest()
 
     def finish(self) -> dict[int, Result]:
@@ -190,11 +188,6 @@ class PairQueue(Generic[Result]):
     def _take_oldest(self) -> None:
         index, future = self._waiting.popleft()
         self.found[index] = future.result()
-
-
-@cache
-def _threads(count: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(count, thread_name_prefix="pairs")
 
 
 def map_pairs(function: Callable[[Array, Array], Result], pairs: Iterable[tuple[Array, Array]]) -> list[Result]:

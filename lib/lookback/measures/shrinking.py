@@ -36,10 +36,10 @@ def shared_area(frame: Array, width: int, height: int) -> Array:
     """
     if not isinstance(frame, SharedFrame):
         return resize_area(frame, width, height)
-    size = width, height
+    size, sizes = (width, height), frame.habits.sizes
     if kernels():
-        frame.sizes.add(size)
-        made = derived(frame, "area", lambda whole: resize_areas(whole, tuple(frame.sizes)))
+        sizes.add(size)
+        made = derived(frame, "area", lambda whole: resize_areas(whole, tuple(sizes)), usual=True)
         if size in made:
             return made[size]
     return derived(frame, ("area", size), lambda whole: resize_area(whole, width, height))

@@ -6,7 +6,7 @@ A clip is a video file, a folder of PNG/JPEG frames, or an animated GIF/WebP/PNG
 
 from lookback.media.access import content_hash, open_video, probe
 from lookback.media.cuts import shot_cuts
-from lookback.media.derived import SharedFrame, derived
+from lookback.media.derived import Habits, SharedFrame, derived
 from lookback.media.encode import encode, write_frames
 from lookback.media.frames import read_image
 from lookback.media.reader import VideoInfo, VideoReader
@@ -14,6 +14,7 @@ from lookback.media.resize import pad_to_grid, resize, scale_and_centre_crop, sh
 from lookback.media.sampling import sample_fps, sample_segments, sample_uniform
 
 __all__ = [
+    "Habits",
     "SharedFrame",
     "VideoInfo",
     "VideoReader",

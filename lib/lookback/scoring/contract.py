@@ -78,7 +78,10 @@ def mean_item(units: Sequence[Unit], phase: str = "", detail: str = "") -> Item:
 
 
 class Consumer(Protocol):
-    """Receives frames in order as they are decoded, and returns a result at the end."""
+    """Receives frames in order as they are decoded, and returns a result at the end.
+
+    Consumers of different clips may be called by different threads, one at a time; at the same time those with `any_thread = True`.
+    """
 
     def push(self, index: int, frame: np.ndarray, truth: np.ndarray | None) -> None: ...
 

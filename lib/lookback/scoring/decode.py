@@ -2,29 +2,39 @@
 
 Clips are decoded in step: the one whose next frame needs the earliest true frame goes first. So a true frame is decoded once,
 brought to each size once (`lookback.media.derived`), and forgotten as soon as no clip needs it any more.
+
+Where there are at least twice as many clips as threads, each thread takes a clip one frame further, alone: it decodes the frame and
+measures it while it lies in the cache. With fewer clips, the decoder and the metrics share the threads out by themselves.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, TypeVar
 
 import numpy as np
 
 from lookback.errors import MediaError, NotScorable, Reason, not_scorable
-from lookback.media import SharedFrame, VideoReader, open_video
+from lookback.media import Habits, SharedFrame, VideoReader, open_video
 from lookback.progress import inside
 from lookback.scoring.contract import Consumer, Frames, Paired, Request, Stream
+from lookback.threads import thread_count, thread_pool
 
+T = TypeVar("T")
 Spent = defaultdict[str, float]  # name -> seconds
 Plan = dict[int, int] | None  # frame -> true frame (-1: none); None: every frame
 DECODE = "decode"  # the seconds that belong to no request
+LEAD = 2  # true frames that a clip may be before the slowest
+_one_at_a_time = Lock()  # for consumers that may not be called by several threads
 
 
 @contextmanager
@@ -50,31 +60,52 @@ class Asked:
 
 def serve(clips: Sequence[Asked]) -> list[list[Any]]:
     """Each clip's answers in the order of its requests. A request that cannot be answered gets a NotScorable with the reason."""
-    truths = {path: _Truth(path) for path in {clip.truth for clip in clips}}
+    pool = thread_pool() if thread_count() > 1 and len(clips) >= 2 * thread_count() else None
+    truths = {path: _Truth(path, pool) for path in {clip.truth for clip in clips}}
     served = [_Served(clip, truths[clip.truth]) for clip in clips]
     try:
-        _in_step(served)
+        _in_step(served, pool)
     finally:
         for truth in truths.values():
             truth.close()
     return [[each.requests.answer(request) for request in each.asked.requests] for each in served]
 
 
-def _in_step(served: Sequence[_Served]) -> None:
-    """Advance the clips frame by frame, so that all of them need the truth at the same place."""
+def _in_step(served: Sequence[_Served], pool: Executor | None) -> None:
+    """Advance the clips frame by frame, so that all of them need the truth at about the same place."""
     waiting = [(-1, number) for number in range(len(served))]
+    running: dict[Future[int | None], tuple[int, int]] = {}
+    most = 2 * thread_count() if pool else 1
     done, total = 0, sum(each.frames for each in served)
-    while waiting:
-        _, number = heapq.heappop(waiting)
-        needed = served[number].advance()
-        done += 1
-        inside("frame", min(done, total), total)
-        if needed is not None:
-            heapq.heappush(waiting, (needed, number))
+    try:
+        while waiting or running:
+            slowest = min((needed for needed, _ in running.values() if needed >= 0), default=math.inf)
+            if waiting and len(running) < most and waiting[0][0] <= slowest + LEAD:
+                needed, number = heapq.heappop(waiting)
+                served[number].truth.reach(needed)
+                running[_begun(pool, served[number].advance)] = needed, number
+                continue
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                _, number = running.pop(future)
+                done += 1
+                inside("frame", min(done, total), total)
+                if (next_needed := future.result()) is not None:
+                    heapq.heappush(waiting, (next_needed, number))
+    finally:
+        wait(running)  # after an interruption: nothing is closed that a thread still works on
+
+
+def _begun(pool: Executor | None, work: Callable[[], T]) -> Future[T]:
+    """The work as a task of the pool; without a pool it is done at once."""
+    if pool is not None:
+        return pool.submit(work)
+    done: Future[T] = Future()
+    done.set_result(work())
+    return done
 
 
 class _Served:
-    """One clip on its way: decoded up to a frame that waits for its true frames."""
+    """One clip on its way: its next frame waits for its true frames."""
 
     def __init__(self, asked: Asked, truth: _Truth):
         self.asked, self.truth = asked, truth
@@ -84,7 +115,7 @@ class _Served:
         self.steps = self._decoded()
 
     def advance(self) -> int | None:
-        """Hand on the frame that waits, and decode the next. Returns the last true frame that this one needs; None at the end."""
+        """Decode and measure the next frame. Returns the last true frame that the one after it needs; None at the end."""
         before, started = sum(self.asked.spent.values()), time.perf_counter()
         needed = next(self.steps, None)
         measured = sum(self.asked.spent.values()) - before
@@ -92,17 +123,20 @@ class _Served:
         return needed
 
     def _decoded(self) -> Iterator[int]:
+        """The last true frame that each frame needs, before this frame is decoded."""
         if not self.asked.requests:
             return
         try:
             with open_video(self.asked.video) as reader:
-                last = self.requests.last_wanted
-                for index, frame in _wanted(reader, self.requests):
+                indices, frames = _wanted(reader, self.requests)
+                for index in indices:
                     yield self.requests.furthest_truth(index)
+                    if (frame := next(frames, None)) is None:
+                        break
                     self.requests.push(index, frame, self.truth)
                     self.truth.release(self.last_uses.pop(index, ()))
-                    if last is not None and index >= last:
-                        break
+                if self.requests.until is None or self.requests.until >= reader.info.n_frames:
+                    next(frames, None)  # a file that is cut off says so at its end
         except MediaError as error:
             self.requests.failure = NotScorable(error.reason, str(error))
         finally:
@@ -110,15 +144,13 @@ class _Served:
                 self.truth.release(matches)
 
 
-def _wanted(reader: VideoReader, requests: _Requests) -> Iterator[tuple[int, np.ndarray]]:
-    """All frames if one request needs all; otherwise only the requested ones, by seeking."""
-    if requests.everything or len(requests.wanted) > 0.5 * reader.info.n_frames:
-        yield from reader
-        return
-    inside = [index for index in sorted(requests.wanted) if index < reader.info.n_frames]
-    for start in range(0, len(inside), 8):
-        chunk = inside[start : start + 8]
-        yield from zip(chunk, reader.read(chunk), strict=True)
+def _wanted(reader: VideoReader, requests: _Requests) -> tuple[Sequence[int], Iterator[np.ndarray]]:
+    """The indices and the frames up to the last that a request needs; where they are few, only the requested ones, by seeking."""
+    count, until = reader.info.n_frames, requests.until
+    if until is None or len(requests.wanted) > 0.5 * count:
+        return range(count if until is None else min(until + 1, count)), (frame for _, frame in reader)
+    wanted = [index for index in sorted(requests.wanted) if index < count]
+    return wanted, (frame for start in range(0, len(wanted), 8) for frame in reader.read(wanted[start : start + 8]))
 
 
 class _Requests:
@@ -149,7 +181,8 @@ class _Requests:
         return (None if request.indices is None else {int(index): -1 for index in request.indices}), False
 
     @property
-    def last_wanted(self) -> int | None:
+    def until(self) -> int | None:
+        """The last frame that a request needs; None for all of them."""
         return None if self.everything or not self.wanted else max(self.wanted)
 
     def furthest_truth(self, index: int) -> int:
@@ -163,9 +196,10 @@ class _Requests:
             consumer = self.consumers[key]
             if isinstance(consumer, NotScorable) or (plan is not None and index not in plan):
                 continue
+            turn = nullcontext() if getattr(consumer, "any_thread", False) else _one_at_a_time
             try:
                 match = truth.frame(plan[index]) if needs_truth and plan is not None else None
-                with clocked(self.spent, key):
+                with turn, clocked(self.spent, key):
                     consumer.push(index, frame, match)
             except Exception as error:  # an error in one metric must not cost the scores of the others
                 self.consumers[key] = not_scorable(error)
@@ -191,14 +225,17 @@ class _Requests:
 class _Truth:
     """A ground truth, decoded in step with the clips that need it. A frame is kept only as long as one of them still does."""
 
-    def __init__(self, path: Path | None):
-        self.path = path
+    def __init__(self, path: Path | None, pool: Executor | None):
+        self.path, self.pool = path, pool
         self.failure: NotScorable | None = None
         self.users: Counter[int] = Counter()  # true frame -> clips that still need it
+        self.last = -1  # true frame that anybody needs
         self.window: dict[int, SharedFrame] = {}
-        self.sizes: set[tuple[int, int]] = set()  # that the clips have asked its frames for
-        self.reader: VideoReader | None = None
-        self.stream: Iterator[tuple[int, np.ndarray]] = iter(())
+        self.habits = Habits()
+        self.frames = self._decoded()
+        self.reached = -1
+        self.coming: Future[tuple[int, SharedFrame] | None] | None = None
+        self.changing = Lock()
 
     def wanted_by(self, requests: Sequence[Request]) -> dict[int, list[int]]:
         """Note the true frames that a clip needs. Returns those that each of its frames is the last to need."""
@@ -208,45 +245,63 @@ class _Truth:
                 for index, match in zip(request.indices, request.truth, strict=True):
                     last[int(match)] = max(int(index), last.get(int(match), -1))
         self.users.update(last.keys())
+        self.last = max([self.last, *last])
         found: dict[int, list[int]] = {}
         for match, index in last.items():
             found.setdefault(index, []).append(match)
         return found
 
-    def frame(self, match: int) -> SharedFrame:
-        if self.failure is not None:
-            raise self.failure
+    def reach(self, match: int) -> None:
+        """Decode up to this frame. A pool decodes the next one while the clips use this one."""
         try:
-            self._open()
-            while match not in self.window:
-                index, frame = next(self.stream)
-                if index in self.users:
-                    self.window[index] = frame.view(SharedFrame)
-                    self.window[index].sizes = self.sizes
-                if index > match:
-                    raise NotScorable(Reason.INVALID_INPUT, f"ground-truth frame {match} was asked for out of order")
-        except StopIteration:
-            raise NotScorable(Reason.TOO_SHORT, f"the ground truth has no frame {match}") from None
+            while self.reached < match and self.failure is None:
+                found = self._next().result()
+                self.coming = None
+                if found is None:
+                    self.failure = NotScorable(Reason.TOO_SHORT, f"the ground truth has no frame {self.reached + 1}")
+                    return
+                self.reached, frame = found
+                with self.changing:
+                    if self.reached in self.users:
+                        self.window[self.reached] = frame
+            if self.pool is not None and self.reached < self.last:
+                self._next()
+        except NotScorable as reason:
+            self.failure = reason
         except MediaError as error:
             self.failure = NotScorable(error.reason, f"ground truth: {error}")
-            raise self.failure from None
-        return self.window[match]
 
-    def _open(self) -> None:
+    def _next(self) -> Future[tuple[int, SharedFrame] | None]:
+        self.coming = self.coming or _begun(self.pool, lambda: next(self.frames, None))
+        return self.coming
+
+    def _decoded(self) -> Generator[tuple[int, SharedFrame], None, None]:
         if self.path is None:
             raise NotScorable(Reason.MISSING_INPUT, "the clip has no ground-truth video")
-        if self.reader is None:
-            self.reader = open_video(self.path)
-            self.stream = iter(self.reader)
+        with open_video(self.path) as reader:
+            for index, frame in reader:
+                shared = frame.view(SharedFrame)
+                shared.habits = self.habits
+                if self.pool is not None and index in self.users:
+                    self.habits.prepare(shared)
+                yield index, shared
+
+    def frame(self, match: int) -> SharedFrame:
+        """A frame that was reached, and that the asking clip has not released."""
+        if match in self.window:
+            return self.window[match]
+        raise self.failure or NotScorable(Reason.INVALID_INPUT, f"ground-truth frame {match} was asked for out of order")
 
     def release(self, matches: Sequence[int]) -> None:
         """One clip needs these true frames no more."""
-        for match in matches:
-            self.users[match] -= 1
-            if not self.users[match]:
-                del self.users[match]
-                self.window.pop(match, None)
+        with self.changing:
+            for match in matches:
+                self.users[match] -= 1
+                if not self.users[match]:
+                    del self.users[match]
+                    self.window.pop(match, None)
 
     def close(self) -> None:
-        if self.reader is not None:
-            self.reader.close()
+        if self.coming is not None:
+            wait([self.coming])
+        self.frames.close()

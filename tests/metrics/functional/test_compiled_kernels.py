@@ -118,13 +118,19 @@ class TestShrinking:
     ) -> None:
         asked, plain = [], shrinking.resize_areas
         monkeypatch.setattr(shrinking, "resize_areas", lambda whole, sizes: asked.append(sorted(sizes)) or plain(whole, sizes))
-        frames = [pictures.integers(0, 256, (120, 240, 3), dtype=np.uint8) for _ in range(2)]
+        frames = [pictures.integers(0, 256, (120, 240, 3), dtype=np.uint8) for _ in range(3)]
         shared = [frame.view(SharedFrame) for frame in frames]
-        shared[1].sizes = shared[0].sizes
-        for frame, truth in zip(frames, shared, strict=True):
+        shared[1].habits = shared[2].habits = shared[0].habits
+        shared[0].habits.prepare(shared[2])
+        assert not asked  # nobody asked for anything yet
+        for frame, truth in zip(frames[:2], shared, strict=False):
             for width, height in ((80, 41), (80, 45), (60, 30)):
                 assert_as_opencv(shared_area(truth, width, height), by_opencv(frame, width, height))
         assert asked == [[(80, 41)], [(80, 45)], [(60, 30)], [(60, 30), (80, 41), (80, 45)]]
+        shared[0].habits.prepare(shared[2])
+        assert asked[4:] == [[(60, 30), (80, 41), (80, 45)]]
+        assert_as_opencv(shared_area(shared[2], 60, 30), by_opencv(frames[2], 60, 30))
+        assert len(asked) == 5
 
     @pytest.mark.parametrize(("size", "kind"), [((60, 40), "uint8"), ((20, 40), "uint8"), ((15, 9), "float32")])
     def test_enlarging_and_floats_are_left_to_opencv(

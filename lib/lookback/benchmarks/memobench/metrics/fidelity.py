@@ -197,6 +197,8 @@ def score_lpips(context: ScoringClip) -> PixelScoring:
 class MeasuredPairs:
     """Brings each pair of frames to one size and measures it. The result is {frame: measures}."""
 
+    any_thread = True
+
     def __init__(self, max_side: int, measure: Measure):
         self.max_side, self.measure = max_side, measure
         self.queue: PairQueue[dict[str, float]] = PairQueue()

@@ -161,12 +161,15 @@ class PairMeasure:
 
     def __call__(self, frame: Array, truth: Array, with_lpips: bool) -> dict[str, float]:
         size = self.height, self.width
-        first, second = preprocess(frame, *size), derived(truth, ("preprocessed", size), lambda whole: preprocess(whole, *size))
+        first = preprocess(frame, *size)
+        second = derived(truth, ("preprocessed", size), lambda whole: preprocess(whole, *size), usual=True)
         return frame_measures(first, second, self.distance if with_lpips else None, self.data_range)
 
 
 class MeasuredPairs:
     """Measures pairs of frames on several threads, with LPIPS for every `every`th pair."""
+
+    any_thread = True
 
     def __init__(self, measure: PairMeasure, every: int):
         self.measure, self.every = measure, every
