@@ -66,14 +66,15 @@ def together(clips: list[Clip]):
 
 
 class Watched:
-    """Counts how often each file is opened, and how many true frames are held at most."""
+    """Counts how often each file is opened (`late` takes longer than all others), and how many true frames are held at most."""
 
-    def __init__(self, monkeypatch):
+    def __init__(self, monkeypatch, late=""):
         self.opened, self.held = [], 0
         plain_open, plain_frame = decode.open_video, decode._Truth.frame
 
         def opened(path):
             self.opened.append(Path(path).name)
+            time.sleep(0.5 * (Path(path).name == late))
             return plain_open(path)
 
         def frame(truth, match):
@@ -105,7 +106,7 @@ def test_the_number_of_threads_changes_no_score(clips, threads):
 
 
 class Counting:
-    """Notes which threads call it, whether two of them do so at once, and the last frame."""
+    """Notes which threads call it, and whether two of them do so at once."""
 
     threads: ClassVar[set[int]]
     inside: ClassVar[list[int]]
@@ -154,12 +155,17 @@ def test_nobody_works_on_after_an_interruption(clips, counting, threads, monkeyp
     assert not counting.threads
 
 
-def test_a_clip_that_is_cut_off_says_so_after_its_last_frame(clips, counting, tmp_path, threads):
-    cut = tmp_path / "cut.mkv"
-    encode(cut, noise(48, 80, FRAMES, 1), 16)
-    cut.write_bytes(cut.read_bytes()[:-3000])
-    whole, *_ = streams(clips, counting)
-    found = decode.serve([whole, dataclasses.replace(whole, video=cut), whole, whole])
+@pytest.fixture
+def cut(tmp_path) -> Path:
+    """A clip whose end is missing."""
+    path = encode(tmp_path / "cut.mkv", noise(48, 80, FRAMES, 1), 16)
+    path.write_bytes(path.read_bytes()[:-3000])
+    return path
+
+
+def test_a_clip_that_is_cut_off_says_so_after_its_last_frame(clips, counting, cut, threads):
+    first, second, *others = streams(clips, counting)
+    found = decode.serve([first, dataclasses.replace(second, video=cut), *others])
     assert [answer is None for (answer,) in found] == [True, False, True, True]
     assert "decoding broke after" in found[1][0].detail
 
@@ -170,6 +176,40 @@ def test_a_shared_truth_is_decoded_once_and_few_of_its_frames_are_held(clips, mo
     assert sorted(watched.opened) == sorted([Path(clip.video).name for clip in clips] + ["truth.mp4", "other.mp4"])
     # 11 frames against 24: a step of the shortest clip is two or three true frames, once by the phases and once by the whole clip
     assert watched.held <= 6
+
+
+def test_nobody_runs_ahead_of_a_clip_that_is_slow_to_open(clips, threads, monkeypatch):
+    watched = Watched(monkeypatch, late=Path(clips[1].video).name)
+    together(clips[:4])
+    assert watched.held <= 6
+
+
+def test_a_truth_that_breaks_costs_only_the_metrics_that_need_it(clips, counting, threads, monkeypatch):
+    plain = decode.open_video
+
+    def opened(path):
+        if Path(path).name == "truth.mp4":
+            raise ValueError("a strange file")
+        return plain(path)
+
+    monkeypatch.setattr(decode, "open_video", opened)
+    paired = decode.Paired("pairs", counting, np.arange(4), np.arange(4))
+    asked = [
+        dataclasses.replace(each, truth=Path(clips[0].ground_truth), requests=[*each.requests, paired])
+        for each in streams(clips, counting)
+    ]
+    for streamed, compared in decode.serve(asked):
+        assert streamed is None
+        assert "a strange file" in compared.detail
+
+
+def test_who_wants_no_frame_does_not_meet_the_end_of_a_cut_clip(clips, counting, cut, threads):
+    frames = np.array([], int)
+    asked = [
+        dataclasses.replace(each, video=cut, requests=[decode.Stream("count", counting, frames), decode.Frames(frames)])
+        for each in streams(clips, counting)
+    ]
+    assert decode.serve(asked) == [[None, {}]] * 4
 
 
 def test_a_truth_is_brought_to_each_size_once(clips, monkeypatch):

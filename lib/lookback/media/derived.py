@@ -22,7 +22,7 @@ class Habits:
     makers: dict[Hashable, Callable[[np.ndarray], Any]] = field(default_factory=dict)
 
     def prepare(self, frame: SharedFrame) -> None:
-        """Make it now."""
+        """Make all of it for this frame, before anyone asks."""
         for key, make in list(self.makers.items()):
             with suppress(Exception):  # those who ask get the error
                 derived(frame, key, make)

@@ -80,7 +80,8 @@ def mean_item(units: Sequence[Unit], phase: str = "", detail: str = "") -> Item:
 class Consumer(Protocol):
     """Receives frames in order as they are decoded, and returns a result at the end.
 
-    Consumers of different clips may be called by different threads, one at a time; at the same time those with `any_thread = True`.
+    Frames of different clips come from different threads. Only one of them is pushed at a time, unless the class says
+    `any_thread = True`.
     """
 
     def push(self, index: int, frame: np.ndarray, truth: np.ndarray | None) -> None: ...

@@ -10,7 +10,6 @@ measures it while it lies in the cache. With fewer clips, the decoder and the me
 from __future__ import annotations
 
 import heapq
-import math
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -27,14 +26,14 @@ from lookback.errors import MediaError, NotScorable, Reason, not_scorable
 from lookback.media import Habits, SharedFrame, VideoReader, open_video
 from lookback.progress import inside
 from lookback.scoring.contract import Consumer, Frames, Paired, Request, Stream
-from lookback.threads import thread_count, thread_pool
+from lookback.threads import in_thread_pool, thread_count, thread_pool
 
 T = TypeVar("T")
 Spent = defaultdict[str, float]  # name -> seconds
 Plan = dict[int, int] | None  # frame -> true frame (-1: none); None: every frame
 DECODE = "decode"  # the seconds that belong to no request
-LEAD = 2  # true frames that a clip may be before the slowest
-_one_at_a_time = Lock()  # for consumers that may not be called by several threads
+LEAD = 2  # true frames that a clip may be ahead of the oldest that another clip still needs
+_one_at_a_time = Lock()  # for consumers that only one thread may call
 
 
 @contextmanager
@@ -60,7 +59,8 @@ class Asked:
 
 def serve(clips: Sequence[Asked]) -> list[list[Any]]:
     """Each clip's answers in the order of its requests. A request that cannot be answered gets a NotScorable with the reason."""
-    pool = thread_pool() if thread_count() > 1 and len(clips) >= 2 * thread_count() else None
+    many = len(clips) >= 2 * thread_count() > 2 and not in_thread_pool()
+    pool = thread_pool() if many else None
     truths = {path: _Truth(path, pool) for path in {clip.truth for clip in clips}}
     served = [_Served(clip, truths[clip.truth]) for clip in clips]
     try:
@@ -74,23 +74,23 @@ def serve(clips: Sequence[Asked]) -> list[list[Any]]:
 def _in_step(served: Sequence[_Served], pool: Executor | None) -> None:
     """Advance the clips frame by frame, so that all of them need the truth at about the same place."""
     waiting = [(-1, number) for number in range(len(served))]
-    running: dict[Future[int | None], tuple[int, int]] = {}
+    running: dict[Future[int | None], int] = {}
     most = 2 * thread_count() if pool else 1
     done, total = 0, sum(each.frames for each in served)
     try:
         while waiting or running:
-            slowest = min((needed for needed, _ in running.values() if needed >= 0), default=math.inf)
-            if waiting and len(running) < most and waiting[0][0] <= slowest + LEAD:
-                needed, number = heapq.heappop(waiting)
+            needed, number = waiting[0] if waiting else (0, 0)
+            if waiting and (not running or (len(running) < most and needed <= served[number].truth.oldest() + LEAD)):
+                heapq.heappop(waiting)
                 served[number].truth.reach(needed)
-                running[_begun(pool, served[number].advance)] = needed, number
+                running[_begun(pool, served[number].advance)] = number
                 continue
             for future in wait(running, return_when=FIRST_COMPLETED).done:
-                _, number = running.pop(future)
+                number = running.pop(future)
                 done += 1
                 inside("frame", min(done, total), total)
-                if (next_needed := future.result()) is not None:
-                    heapq.heappush(waiting, (next_needed, number))
+                if (furthest := future.result()) is not None:
+                    heapq.heappush(waiting, (furthest, number))
     finally:
         wait(running)  # after an interruption: nothing is closed that a thread still works on
 
@@ -182,12 +182,13 @@ class _Requests:
 
     @property
     def until(self) -> int | None:
-        """The last frame that a request needs; None for all of them."""
-        return None if self.everything or not self.wanted else max(self.wanted)
+        """The last frame that a request needs (-1: none); None where one needs all."""
+        return None if self.everything else max(self.wanted, default=-1)
 
     def furthest_truth(self, index: int) -> int:
-        """The last true frame that a frame needs; -1 for none."""
-        return max((plan.get(index, -1) for plan, _ in self.plans.values() if plan is not None), default=-1)
+        """The last true frame that a frame needs; -1 for none, or none any more."""
+        plans = [plan for key, (plan, _) in self.plans.items() if not isinstance(self.consumers[key], NotScorable)]
+        return max((plan.get(index, -1) for plan in plans if plan is not None), default=-1)
 
     def push(self, index: int, frame: np.ndarray, truth: _Truth) -> None:
         if index in self.to_keep:
@@ -196,10 +197,10 @@ class _Requests:
             consumer = self.consumers[key]
             if isinstance(consumer, NotScorable) or (plan is not None and index not in plan):
                 continue
-            turn = nullcontext() if getattr(consumer, "any_thread", False) else _one_at_a_time
+            alone = truth.pool is not None and not getattr(consumer, "any_thread", False)
             try:
                 match = truth.frame(plan[index]) if needs_truth and plan is not None else None
-                with turn, clocked(self.spent, key):
+                with _one_at_a_time if alone else nullcontext(), clocked(self.spent, key):
                     consumer.push(index, frame, match)
             except Exception as error:  # an error in one metric must not cost the scores of the others
                 self.consumers[key] = not_scorable(error)
@@ -229,11 +230,11 @@ class _Truth:
         self.path, self.pool = path, pool
         self.failure: NotScorable | None = None
         self.users: Counter[int] = Counter()  # true frame -> clips that still need it
-        self.last = -1  # true frame that anybody needs
+        self.last = -1  # the last true frame that anybody needs
         self.window: dict[int, SharedFrame] = {}
         self.habits = Habits()
         self.frames = self._decoded()
-        self.reached = -1
+        self.reached, self._oldest = -1, 0
         self.coming: Future[tuple[int, SharedFrame] | None] | None = None
         self.changing = Lock()
 
@@ -264,12 +265,18 @@ class _Truth:
                 with self.changing:
                     if self.reached in self.users:
                         self.window[self.reached] = frame
-            if self.pool is not None and self.reached < self.last:
+            if self.pool is not None and self.failure is None and self.reached < self.last:
                 self._next()
-        except NotScorable as reason:
-            self.failure = reason
         except MediaError as error:
             self.failure = NotScorable(error.reason, f"ground truth: {error}")
+        except Exception as error:  # it must not cost the scores of metrics that need no truth
+            self.failure = not_scorable(error)
+
+    def oldest(self) -> int:
+        """The first of the reached frames that a clip still needs; the next one if there is none."""
+        while self._oldest <= self.reached and self._oldest not in self.users:
+            self._oldest += 1
+        return self._oldest
 
     def _next(self) -> Future[tuple[int, SharedFrame] | None]:
         self.coming = self.coming or _begun(self.pool, lambda: next(self.frames, None))
