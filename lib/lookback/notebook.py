@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ipywidgets import Dropdown
 
 Choice = TypeVar("Choice")
+CELL_LENGTH = 240  # characters of a text that a table shows
 
 
 def asked_run(run: str) -> str:
@@ -91,22 +93,36 @@ def _caption(text: str) -> HTML:
 
 
 def show_table(frame: pd.DataFrame, rows: int = 40, caption: str = "") -> None:
-    """The first rows of a table, and the number of rows left out. An empty table is not shown."""
+    """The first rows of a table, and the number of rows left out. An empty table is not shown.
+
+    Long texts are cut, with the whole text under the pointer; names may break after `_`, `:` and `/`, so that tables stay narrow.
+    """
     if frame.empty:
         return
     more = f"{len(frame) - rows} more rows" if len(frame) > rows else ""
     text = ". ".join(part for part in (caption, more) if part)
     shown = frame.head(rows).reset_index(drop=True).copy()
+    worded = []
     for place in range(shown.shape[1]):
         column = shown.iloc[:, place]
         if not pd.api.types.is_numeric_dtype(column.dtype):
+            worded.append(place)
             shown.isetitem(place, pd.Series([_as_text(value) for value in column], dtype=object))
-    shown = shown.rename(columns=lambda name: escape(str(name)))
-    display(shown.style.hide(axis="index").format(precision=3, na_rep="–").set_caption(escape(text)))
+    shown = shown.rename(columns=lambda name: _breakable(str(name)))
+    left = {"selector": ", ".join(f".col{place}" for place in worded), "props": "text-align: left"}
+    style = shown.style.hide(axis="index").format(precision=3, na_rep="–").set_caption(escape(text))
+    display(style.set_table_styles([left]) if worded else style)
 
 
 def _as_text(value: Any) -> Any:
     """A cell as escaped text. Numbers and missing values stay, because the table formats them."""
     if isinstance(value, bool | int | float) or value is None or value is pd.NA or value is pd.NaT:
         return value
-    return escape(str(value))
+    text = str(value)
+    if len(text) <= CELL_LENGTH:
+        return _breakable(text)
+    return f'<span title="{escape(text)}">{_breakable(text[:CELL_LENGTH])} …</span>'
+
+
+def _breakable(text: str) -> str:
+    return "<wbr>".join(map(escape, re.split("(?<=[_:/])", text)))
