@@ -275,10 +275,10 @@ def main() -> int:
             rows.append(row(what, racer))
             print(told(rows[-1]), flush=True)
         load.append(os.getloadavg()[0])
+        found = {"rows": rows, "notes": notes, "load": [round(value, 1) for value in load], "cores": os.cpu_count()}
+        write_json(ROOT / "outputs" / "race.json", {**found, "machine": one_line(), "git": git_revision()})  # also if it is stopped
     for note in notes:
         print(note)
-    found = {"rows": rows, "notes": notes, "load": [round(value, 1) for value in load], "cores": os.cpu_count()}
-    write_json(ROOT / "outputs" / "race.json", {**found, "machine": one_line(), "git": git_revision()})
     return 0
 
 
