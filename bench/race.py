@@ -268,15 +268,15 @@ def main() -> int:
     for name in chosen.only:
         peer, clips, race = RACES[name]
         missing = [str(path.relative_to(SHARED)) for path in (peer, clips) if not path.is_dir()]
-        if missing:
-            notes.append(f"{name}: left out, ../shared/{missing[0]} is not here")
-            continue
-        for what, racer in race(chosen.scenes):
+        notes += [f"{name}: left out, ../shared/{path} is not here" for path in missing[:1]]
+        for what, racer in () if missing else race(chosen.scenes):
             rows.append(row(what, racer))
             print(told(rows[-1]), flush=True)
         load.append(os.getloadavg()[0])
         found = {"rows": rows, "notes": notes, "load": [round(value, 1) for value in load], "cores": os.cpu_count()}
-        write_json(ROOT / "outputs" / "race.json", {**found, "machine": one_line(), "git": git_revision()})  # also if it is stopped
+        write_json(
+            ROOT / "outputs" / "race.json", {**found, "machine": one_line(), "git": git_revision()}
+        )  # each time: it may be stopped
     for note in notes:
         print(note)
     return 0

@@ -36,8 +36,8 @@ _cores = os.cpu_count() or 1
 
 
 def cores_each() -> int:
-    """The cores that the caller may keep busy: its process's share where several workers run, otherwise all; one of the threads
-    that share them (`lookback.threads`), a single one."""
+    """The cores that the caller may keep busy: one in a thread of `lookback.threads`, which share them out; otherwise those of its
+    process: its share where several workers run, or all."""
     return 1 if in_thread_pool() else _cores
 
 

@@ -61,12 +61,14 @@ def test_the_answer_of_a_table_is_shown_with_several_families_and_settings(table
 
 def test_counts_are_printed_without_decimals_and_estimates_with_them():
     assert [cell_text(value) for value in (23.0, 0.0, -0.0, 1200.0, 0.5, float("nan"))] == ["23", "0", "0", "1200", "0.50", "-"]
+    table = pd.DataFrame({"measure": ["true_yes", "recall"], "value": [23.0, 1.0], "low": [None, 0.9], "high": [None, 1.0]})
+    assert printed("trigger", table)["value"].tolist() == ["23", "1.00 (0.90 to 1.00)"]
 
 
 def test_an_estimate_that_rounds_to_zero_has_no_sign():
     assert (number(-0.001), interval(-0.001, 0.2)) == ("0.00", "0.00 to 0.20")
-    table = pd.DataFrame({"measure": ["true_yes", "recall"], "value": [23.0, 1.0], "low": [None, 0.9], "high": [None, 1.0]})
-    assert printed("trigger", table)["value"].tolist() == ["23", "1.00 (0.90 to 1.00)"]
+    table = pd.DataFrame({"measure": ["kappa"], "value": [-0.0], "low": [-0.4], "high": [0.4]})
+    assert printed("trigger", table)["value"].tolist() == ["0.00 (-0.40 to 0.40)"]
 
 
 def test_every_rule_is_printed_where_family_and_setting_vary(tables):

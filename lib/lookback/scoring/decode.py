@@ -79,9 +79,8 @@ def _in_step(served: Sequence[_Served], pool: Executor | None) -> None:
     done, total = 0, sum(each.frames for each in served)
     try:
         while waiting or running:
-            needed, number = waiting[0] if waiting else (0, 0)
-            if waiting and (not running or (len(running) < most and needed <= served[number].truth.oldest() + LEAD)):
-                heapq.heappop(waiting)
+            if waiting and (not running or (len(running) < most and _near(served, *waiting[0]))):
+                needed, number = heapq.heappop(waiting)
                 served[number].truth.reach(needed)
                 running[_begun(pool, served[number].advance)] = number
                 continue
@@ -93,6 +92,11 @@ def _in_step(served: Sequence[_Served], pool: Executor | None) -> None:
                     heapq.heappush(waiting, (furthest, number))
     finally:
         wait(running)  # after an interruption: nothing is closed that a thread still works on
+
+
+def _near(served: Sequence[_Served], needed: int, number: int) -> bool:
+    """Whether the true frame that a clip needs next is near those that others still hold."""
+    return needed <= served[number].truth.oldest() + LEAD
 
 
 def _begun(pool: Executor | None, work: Callable[[], T]) -> Future[T]:
