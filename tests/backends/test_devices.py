@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import time
+import os
+import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from lookback.media.ahead import ahead
 from lookback.params.load import apply_overrides, validate
 from lookback.registry import BACKENDS
 from lookback.workers import run_tasks
+from time_limits import wait_until
 
 
 def options(device: str = "cpu", **values: str) -> BackendOptions:
@@ -40,14 +43,16 @@ def test_another_name_is_one_sentence_with_the_names(wanted: str) -> None:
         params(f"device={wanted}")
 
 
-def device_here(wanted: list[str]) -> str:
-    time.sleep(0.3)  # so that no worker takes two tasks before the others have started
+def device_here(task: tuple[list[str], Path]) -> str:
+    wanted, folder = task
+    (folder / str(os.getpid())).touch()
+    wait_until(lambda: len(list(folder.iterdir())) == len(wanted), "a worker did not start")  # nobody takes another's task
     return devices.usable_device(wanted)
 
 
-def test_workers_take_the_gpus_in_turn() -> None:
+def test_workers_take_the_gpus_in_turn(tmp_path) -> None:
     wanted = ["cuda:0", "cuda:1", "cuda:2"]
-    found = dict(run_tasks(device_here, [wanted] * 6, workers=3))
+    found = dict(run_tasks(device_here, [(wanted, tmp_path)] * 6, workers=3))
     assert set(found.values()) == set(wanted)
     assert devices.usable_device(wanted) == "cuda:0", "a process that is no worker takes the first"
 
@@ -136,11 +141,8 @@ def test_work_ahead_keeps_order_bound_and_error() -> None:
 
 
 def test_a_reader_that_leaves_early_ends_the_thread() -> None:
-    import threading
-
     before = threading.active_count()
     for number in ahead(iter(range(1000)), 2):
         if number == 3:
             break
-    time.sleep(0.3)
-    assert threading.active_count() <= before
+    wait_until(lambda: threading.active_count() <= before, "the thread lives on")

@@ -1,14 +1,12 @@
 """A study in real browsers on two addresses: instructions, practice, watching before answering, keys, and what is stored."""
 
 import socket
-import time
 
 import pytest
-from browser_pages import PROJECT, SHOWN_WITHIN, printed_links, server
+from browser_pages import PROJECT, SHOWN_WITHIN, printed_links, server, wait_until
 from little_run import RUN
 from lookback.agreement import analyse, load_plan, read_ratings
 from lookback.desk import VoteBook
-from time_limits import HUNG_S
 
 pytestmark = pytest.mark.browser
 TOTAL = 4  # two plain axes and two of the return
@@ -41,11 +39,7 @@ class Person:
         return self.page.locator(part).first.inner_text()
 
     def until(self, script: str, arg: object = None) -> None:
-        """Wait for a script to say yes. The page's own policy forbids the text that playwright would wait with."""
-        deadline = time.monotonic() + HUNG_S
-        while not self.page.evaluate(script, arg):
-            assert time.monotonic() < deadline, script
-            self.page.wait_for_timeout(50)
+        wait_until(self.page, script, arg)
 
     def finished(self) -> bool:
         self.page.wait_for_selector(f"{QUESTION}, {FINISHED}")

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from lookback.cli.app import app
 from lookback.conditions import build_conditions, read_conditions
+from lookback.conditions import generate as generating
 from lookback.conditions.check import check_delivery
 from lookback.conditions.generate import LOG, generate
 from lookback.conditions.interface import Interface
@@ -16,6 +17,7 @@ from lookback.demo.datasets import write_datasets
 from lookback.demo.plan import demo_plan
 from lookback.errors import ContractError, UsageError
 from lookback.media import encode
+from time_limits import HUNG_S
 from typer.testing import CliRunner
 
 PROMPT = 'A cup\'s "x".'
@@ -71,12 +73,14 @@ def command(tmp_path, rest="{seed} {frames} {output}"):
     return f"{PYTHON} {shlex.quote(str(tmp_path / 'model.py'))} {rest}"
 
 
-def test_every_bad_video_is_one_line_and_the_rest_goes_on(conditions, tmp_path):
-    attempts = generate(conditions, command(tmp_path), workers=3, timeout_s=20)
+def test_every_bad_video_is_one_line_and_the_rest_goes_on(conditions, tmp_path, monkeypatch):
+    call = generating._call  # the one that hangs waits for three seconds, and no other for a crowded machine
+    monkeypatch.setattr(generating, "_call", lambda words, limit: call(words, limit / 300 if words[2] == "2" else limit))
+    attempts = generate(conditions, command(tmp_path), workers=3, timeout_s=HUNG_S)
     problems = {each.clip_id: each.problem for each in attempts}
     assert [not problems[f"f__T{n}__yaw_LR"] for n in range(6)] == [True, False, False, False, False, True]
     assert problems["f__T1__yaw_LR"] == "the command ended with 1: CUDA out of memory"
-    assert problems["f__T2__yaw_LR"] == "the command ran longer than 20 s and was ended"
+    assert problems["f__T2__yaw_LR"] == "the command ran longer than 3 s and was ended"
     assert problems["f__T3__yaw_LR"].startswith("the video cannot be read")
     assert problems["f__T4__yaw_LR"] == "the command ended well but wrote no video"
     assert sorted(path.name for path in (conditions / "m" / "videos").glob("*.mp4")) == ["f__T0__yaw_LR.mp4", "f__T5__yaw_LR.mp4"]
@@ -87,7 +91,7 @@ def test_every_bad_video_is_one_line_and_the_rest_goes_on(conditions, tmp_path):
 
 
 def test_a_second_call_makes_only_what_is_missing_or_changed(conditions, tmp_path):
-    generate(conditions, command(tmp_path), timeout_s=20, limit=1)
+    generate(conditions, command(tmp_path), limit=1)
     (tmp_path / "model.py").write_text(GOOD)
     assert len(generate(conditions, command(tmp_path))) == 5
     assert generate(conditions, command(tmp_path)) == []

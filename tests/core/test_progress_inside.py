@@ -1,17 +1,17 @@
 """Progress inside an item: a worker tells it, the bar's file shows it."""
 
 import os
-import time
+from pathlib import Path
 
 from lookback.progress import inside, read_progress, track
 from lookback.workers import run_tasks
+from time_limits import wait_until
 
 
-def _slow(task):
-    """Tells where it is, and takes long enough to be seen."""
-    for step in range(4):
-        inside(f"frame of {task}", step, 4)
-        time.sleep(0.6)
+def _seen(task):
+    """Tells where it is, and works on until that is shown."""
+    inside(f"frame of {task}", 1, 4)
+    wait_until(lambda: "frame of" in read_progress(Path(os.environ["LOOKBACK_PROGRESS_FILE"])), "it was never shown")
     return task
 
 
@@ -22,7 +22,7 @@ def test_what_a_worker_process_tells_is_shown_before_the_item_is_done(tmp_path, 
     seen = []
 
     def tasks():
-        for result in run_tasks(_slow, ["a", "b"], workers=2):
+        for result in run_tasks(_seen, ["a", "b"], workers=2):
             seen.append(read_progress(file))
             yield result
 

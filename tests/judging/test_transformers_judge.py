@@ -9,7 +9,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from dataclasses import replace
@@ -26,7 +25,7 @@ from lookback.judging.recording import Recording
 from lookback.judging.tasks import Sampling
 from lookback.params.stages import Judging
 from scipy.special import logsumexp
-from time_limits import HUNG_S
+from time_limits import HUNG_S, wait_until
 from tiny_vlm import save_tiny_qwen3, save_tiny_vlm
 
 YES_AND_NO = (("Yes", "yes", "YES"), ("No", "no", "NO"))
@@ -170,11 +169,8 @@ def served(model: Path, tmp_path_factory: pytest.TempPathFactory):
     with log.open("w") as output:
         server = subprocess.Popen([*command, "--device", "cpu"], env=environment, stdout=output, stderr=output)
         try:
-            deadline = time.monotonic() + HUNG_S
-            while not _healthy(port):
-                assert server.poll() is None, log.read_text()[-2000:]
-                assert time.monotonic() < deadline, "transformers serve did not start"
-                time.sleep(0.2)
+            wait_until(lambda: server.poll() is not None or _healthy(port), "transformers serve did not start")
+            assert server.poll() is None, log.read_text()[-2000:]
             yield f"http://127.0.0.1:{port}/v1"
         finally:
             server.terminate()

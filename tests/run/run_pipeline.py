@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import nbformat
@@ -22,7 +21,7 @@ from lookback.paths import project_root
 from lookback.pipeline import STAGES, Pipeline, stage_named
 from lookback.pipeline.freshness import changed
 from small_run import settings
-from time_limits import HUNG_S
+from time_limits import HUNG_S, wait_until
 
 
 def stale(params: RunParams) -> set[str]:
@@ -156,11 +155,12 @@ def test_a_killed_run_goes_on_where_it_was(finished: Path, tmp_path: Path, warm_
         for name in ("extraction", "scoring"):
             (finished / "stages" / f"{name}.json").unlink()
         running = subprocess.Popen(extraction(sys.executable, finished, "workers=2"), cwd=project_root(), stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + HUNG_S
-        while not [path for folder in missing for path in folder.rglob("[!.]*.json")]:
-            assert running.poll() is None, "the stage ended before it could be killed"
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+
+        def under_way() -> bool:
+            return any(path for folder in missing for path in folder.rglob("[!.]*.json")) or running.poll() is not None
+
+        wait_until(under_way, "nothing is made")
+        assert running.poll() is None, "the stage ended before it could be killed"
         family = psutil.Process(running.pid).children(recursive=True)
         assert len(family) >= 2, "a notebook's process and its kernel at least"
         running.kill()
