@@ -141,7 +141,7 @@ def test_calls_under_way_count_against_the_cost_budget(max_cost, make_asker, yes
 
 
 def test_a_cost_budget_that_is_ample_costs_no_concurrency(make_asker, yes_no):
-    with ChatServer(lambda body, n: YES, latency_s=0.05) as server:
+    with ChatServer(lambda body, n: YES, latency_s=0.3) as server:
         asker = make_asker(server.url, max_cost=1000.0, price_per_million_input=10_000.0, concurrency=16)
         asked = asker.ask_all([yes_no(n) for n in range(60)])
     assert all(one.answers[0].reason is None for one in asked)
