@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Choice = TypeVar("Choice")
 CELL_LENGTH = 240  # characters of a text that a table shows
+MANY_COLUMNS = 10  # more are shown in smaller letters
 
 
 def asked_run(run: str) -> str:
@@ -109,9 +110,10 @@ def show_table(frame: pd.DataFrame, rows: int = 40, caption: str = "") -> None:
             worded.append(place)
             shown.isetitem(place, pd.Series([_as_text(value) for value in column], dtype=object))
     shown = shown.rename(columns=lambda name: _breakable(str(name)))
-    left = {"selector": ", ".join(f".col{place}" for place in worded), "props": "text-align: left"}
-    style = shown.style.hide(axis="index").format(precision=3, na_rep="–").set_caption(escape(text))
-    display(style.set_table_styles([left]) if worded else style)
+    styles = [{"selector": f".col{place}", "props": "text-align: left"} for place in worded]
+    if shown.shape[1] > MANY_COLUMNS:
+        styles.append({"selector": "th, td", "props": "font-size: 11px; padding: 2px 4px"})
+    display(shown.style.hide(axis="index").format(precision=3, na_rep="–").set_caption(escape(text)).set_table_styles(styles))
 
 
 def _as_text(value: Any) -> Any:

@@ -23,3 +23,8 @@ def test_names_may_break_and_words_stand_to_the_left_of_their_column(monkeypatch
     html = shown(pd.DataFrame({"clip_id": ["a<b:left_then_right/2"], "value": [0.5]}), monkeypatch)
     assert ">clip_<wbr>id</th>" in html and ">a&lt;b:<wbr>left_<wbr>then_<wbr>right/<wbr>2</td>" in html
     assert html.count("text-align: left") == 1  # numbers stay on the right
+
+
+def test_a_table_of_many_columns_has_smaller_letters(monkeypatch):
+    html = shown(pd.DataFrame([range(notebook.MANY_COLUMNS + 1)]), monkeypatch)
+    assert "font-size: 11px" in html and "font-size" not in shown(pd.DataFrame([range(notebook.MANY_COLUMNS)]), monkeypatch)

@@ -80,6 +80,7 @@ def wide_table() -> PaperTable:
 def test_only_a_wide_table_is_shrunk():
     narrow = PaperTable("narrow", "N", pd.DataFrame({"model": ["a"], "x": [1.0]}), ["model"])
     assert "resizebox" in wide_table().to_latex() and "resizebox" not in narrow.to_latex()
+    assert '"table many' in wide_table().to_html() and " many" not in narrow.to_html()
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex (Debian package texlive-latex-recommended)")

@@ -155,6 +155,8 @@ def test_no_page_is_wider_than_its_screen_and_pictures_say_what_they_show(browse
             page.goto(path.as_uri())
             assert page.evaluate("document.documentElement.scrollWidth") <= width, (path.name, width)
             assert page.eval_on_selector_all("img", "all => all.filter(image => !image.alt).length") == 0, path.name
+            cut_off = "all => all.filter(box => box.scrollWidth > box.clientWidth).length"
+            assert page.eval_on_selector_all(".boards .scroll", cut_off) == 0, f"leaderboard cut off at {width} px"
         ink, paper = page.evaluate("[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]")
         light = [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in (ink, paper)]
         assert (light[0] > light[1]) == (scheme == "dark")

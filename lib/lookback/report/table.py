@@ -14,7 +14,7 @@ from lookback.files import write_text
 from lookback.tables import csv_text
 
 DASH = "–"
-WIDE = 20  # a table with more columns is printed in small letters
+MANY, WIDE = 10, 20  # a table with more columns is shown in smaller letters; with still more, printed in tiny ones
 PAGE_PT = 453  # LaTeX: text width of A4 with margins of one inch; wider tables are shrunk to it
 CHARACTER_PT, GAP_PT = 5, 12  # LaTeX: generous widths of one character and of the space between columns
 PAGE_ROWS = 45  # LaTeX: rows per page; a longer table is split
@@ -84,11 +84,12 @@ class PaperTable:
         cells = zip(*(self._html_cells(column, shown) for column in self.frame.columns), strict=True)
         body = "\n".join(f"<tr>{''.join(row)}</tr>" for row in cells)
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in [*told, *self.notes])
-        wide = " wide" if len(self.frame.columns) > WIDE else ""
+        columns = len(self.frame.columns)
+        size = f"{' many' if columns > MANY else ''}{' wide' if columns > WIDE else ''}"
         beside = f'<span class="tools">{tools}</span>' if tools else ""
         conclusion = f'<p class="remark">{html.escape(self.conclusion)}</p>' if self.conclusion else ""
         return (
-            f'<figure class="table{wide}" id="{html.escape(self.id)}"><figcaption>{html.escape(self.title)}{beside}</figcaption>'
+            f'<figure class="table{size}" id="{html.escape(self.id)}"><figcaption>{html.escape(self.title)}{beside}</figcaption>'
             f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
             f"{conclusion}{f'<ul class=notes>{notes}</ul>' if notes else ''}</figure>"
         )
