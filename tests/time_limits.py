@@ -3,6 +3,8 @@
 import time
 from collections.abc import Callable
 
+import psutil
+
 HUNG_S = 900  # whoever needs longer hangs
 
 
@@ -12,3 +14,15 @@ def wait_until(true: Callable[[], object], words: str) -> None:
     while not true():
         assert time.monotonic() < deadline, words
         time.sleep(0.02)
+
+
+def wait_for_the_end_of(process: int) -> None:
+    """Of a process that is not the caller's own child: it is gone, or a zombie that nobody has asked about."""
+
+    def ended() -> bool:
+        try:
+            return psutil.Process(process).status() == psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return True
+
+    wait_until(ended, f"process {process} lives on")

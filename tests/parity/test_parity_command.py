@@ -9,13 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
 from lookback.benchmark import Benchmark
 from lookback.cli.app import app
 from lookback.parity import ParityRow, Released, run_released
 from lookback.registry import BENCHMARKS
-from time_limits import HUNG_S, wait_until
+from time_limits import HUNG_S, wait_for_the_end_of
 from typer.testing import CliRunner
 
 PROGRAM = """
@@ -83,8 +82,7 @@ def test_a_released_program_that_hangs_is_ended_with_its_children(peer: Path, tm
         assert given.note("mean") == f"the released program did not end within {limit:g} s"
         if number.exists() and number.read_text():
             break
-    child = int(number.read_text())
-    wait_until(lambda: not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE, "it lives on")
+    wait_for_the_end_of(int(number.read_text()))
 
 
 def test_a_folder_that_the_checkout_does_not_have_is_named(tmp_path: Path):

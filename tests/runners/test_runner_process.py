@@ -9,11 +9,10 @@ import time
 from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
 from lookback.errors import BackendUnavailable, NotScorable, Reason
 from lookback.runners import Runner
-from time_limits import HUNG_S, wait_until
+from time_limits import HUNG_S, wait_for_the_end_of
 
 FRAMES = np.arange(2 * 4 * 6 * 3, dtype=np.uint8).reshape(2, 4, 6, 3)
 
@@ -87,5 +86,4 @@ os.kill(os.getpid(), 9)
 """
     script = Path(__file__).parent / "scripts" / "made_up.py"
     parent = subprocess.run([sys.executable, "-c", code, str(script)], capture_output=True, text=True)
-    child = int(parent.stdout)
-    wait_until(lambda: not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE, "it lives on")
+    wait_for_the_end_of(int(parent.stdout))
