@@ -274,9 +274,8 @@ def main() -> int:
             print(told(rows[-1]), flush=True)
         load.append(os.getloadavg()[0])
         found = {"rows": rows, "notes": notes, "load": [round(value, 1) for value in load], "cores": os.cpu_count()}
-        write_json(
-            ROOT / "outputs" / "race.json", {**found, "machine": one_line(), "git": git_revision()}
-        )  # each time: it may be stopped
+        # after every part, as the race may be stopped
+        write_json(ROOT / "outputs" / "race.json", {**found, "machine": one_line(), "git": git_revision()})
     for note in notes:
         print(note)
     return 0

@@ -17,7 +17,7 @@ def wait_until(true: Callable[[], object], words: str) -> None:
 
 
 def wait_for_the_end_of(process: int) -> None:
-    """Of a process that is not the caller's own child: it is gone, or a zombie that nobody has asked about."""
+    """Until a process that is not the caller's own child is gone, or a zombie that nobody has asked about."""
 
     def ended() -> bool:
         try:

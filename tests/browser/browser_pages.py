@@ -91,7 +91,7 @@ def wait_for_frame(page, index: int, slot: int = 0) -> None:
     page.wait_for_selector(f"canvas.lookback-frame[data-slot='{slot}'][data-frame='{index}'][data-exact='true']")
 
 
-def wait_until(page, expression: str, arg: object = None) -> None:
+def wait_for_script(page, expression: str, arg: object = None) -> None:
     """Until the expression is true. Playwright's own `wait_for_function` needs `eval`, which the inspector's page forbids."""
     deadline = time.monotonic() + HUNG_S
     while not page.evaluate(expression, arg):

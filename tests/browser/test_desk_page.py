@@ -3,7 +3,7 @@
 import socket
 
 import pytest
-from browser_pages import PROJECT, SHOWN_WITHIN, printed_links, server, wait_until
+from browser_pages import PROJECT, SHOWN_WITHIN, printed_links, server, wait_for_script
 from little_run import RUN
 from lookback.agreement import analyse, load_plan, read_ratings
 from lookback.desk import VoteBook
@@ -39,7 +39,7 @@ class Person:
         return self.page.locator(part).first.inner_text()
 
     def until(self, script: str, arg: object = None) -> None:
-        wait_until(self.page, script, arg)
+        wait_for_script(self.page, script, arg)
 
     def finished(self) -> bool:
         self.page.wait_for_selector(f"{QUESTION}, {FINISHED}")

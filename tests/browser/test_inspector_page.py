@@ -8,7 +8,7 @@ from urllib.parse import quote
 import cv2
 import numpy as np
 import pytest
-from browser_pages import printed_links, scrub, server, shown, wait_for_frame, wait_until
+from browser_pages import printed_links, scrub, server, shown, wait_for_frame, wait_for_script
 from little_run import FRAMES, LONG_FRAMES, LONG_LABEL, LONGER, RUN, VERBATIM, long_frame
 from lookback.inspector.sync import by_phase
 from lookback.layouts.detection import read
@@ -43,7 +43,7 @@ def overlay(page, name: str, on: bool = True) -> None:
     canvas = page.locator("canvas.lookback-frame[data-slot='0']")
     before = canvas.get_attribute("data-version")
     page.set_checked(f"[data-overlay='{name}']", on)
-    wait_until(
+    wait_for_script(
         page,
         "before => { const canvas = document.querySelector(\"canvas.lookback-frame[data-slot='0']\"); "
         "return canvas.dataset.version !== before && canvas.dataset.exact === 'true'; }",
@@ -58,7 +58,7 @@ def test_a_link_opens_the_clip_at_its_frame_in_the_run_that_make_inspect_names(p
     assert page.locator(".cards [data-clip]").count() == len(little.clips)
     page.keyboard.press("ArrowRight")  # the keys are at hand without a click
     wait_for_frame(page, 18)
-    wait_until(page, "location.search.endsWith('frame=18')")
+    wait_for_script(page, "location.search.endsWith('frame=18')")
     assert page.url.split("?")[1] == f"run={RUN}&clip={quote(VANISHING, safe='')}&frame=18"
 
 
@@ -98,8 +98,8 @@ def test_space_plays_to_the_end(page, little):
     page.keyboard.press("End")
     wait_for_frame(page, FRAMES - 1)
     page.keyboard.press(" ")
-    wait_until(page, "document.querySelector('.play').textContent === 'Pause'")
-    wait_until(page, "document.querySelector('.play').textContent === 'Play'")
+    wait_for_script(page, "document.querySelector('.play').textContent === 'Pause'")
+    wait_for_script(page, "document.querySelector('.play').textContent === 'Play'")
     wait_for_frame(page, FRAMES - 1)
     np.testing.assert_array_equal(shown(page), little.frame(FAITHFUL, FRAMES - 1))
 
@@ -108,7 +108,7 @@ def test_a_pause_shows_the_exact_frame_at_which_the_video_stopped(page, little):
     open_clip(page, FAITHFUL)
     page.select_option("[aria-label='speed']", "0.25")  # a crowded machine must not reach the end first
     page.keyboard.press(" ")
-    wait_until(page, "document.querySelector('.screen.rolling') && Number(document.querySelector('.slider').value) >= 5")
+    wait_for_script(page, "document.querySelector('.screen.rolling') && Number(document.querySelector('.slider').value) >= 5")
     assert page.is_hidden("canvas.lookback-frame[data-slot='0']")  # the video itself is seen
     page.keyboard.press(" ")
     index = int(page.locator(".slider").input_value())
@@ -130,7 +130,7 @@ def test_a_marked_part_is_looped(page):
         "window.seen = []; window.watch = setInterval(() => window.seen.push(Number(document.querySelector('.slider').value)), 20)"
     )
     page.keyboard.press(" ")
-    wait_until(page, "window.seen.filter((at, k) => k && at < window.seen[k - 1]).length >= 2")
+    wait_for_script(page, "window.seen.filter((at, k) => k && at < window.seen[k - 1]).length >= 2")
     page.keyboard.press(" ")
     played = page.evaluate("clearInterval(window.watch), window.seen")
     assert min(played) >= 4 and max(played) <= 10
@@ -193,7 +193,7 @@ def test_a_clicked_point_is_found_again_after_the_turn(page, little, screenshot)
     open_clip(page, FAITHFUL)
     overlay(page, "epipolar")
     page.click("canvas.lookback-frame[data-slot='0']", position={"x": 200, "y": 150})
-    wait_until(page, "document.querySelector(\"canvas[data-slot='0']\").dataset.exact === 'true'")
+    wait_for_script(page, "document.querySelector(\"canvas[data-slot='0']\").dataset.exact === 'true'")
     scrub(page, 4)
     wait_for_frame(page, 4)
     orange = (np.abs(shown(page).astype(int) - (213, 94, 0)) < 12).all(axis=-1)
@@ -247,7 +247,7 @@ def set_filters(page, **values) -> None:
 
 def wait_for_list(page, expected) -> None:
     labels = "[...document.querySelectorAll('.cards [data-clip]')].map(node => node.dataset.clip)"
-    wait_until(page, f"wanted => {labels}.sort().join() === wanted", arg=",".join(sorted(expected)))
+    wait_for_script(page, f"wanted => {labels}.sort().join() === wanted", arg=",".join(sorted(expected)))
 
 
 def test_the_grid_filters_by_model_failure_metric_range_name_and_prompt(page, little, screenshot):
@@ -268,7 +268,7 @@ def test_the_grid_filters_by_model_failure_metric_range_name_and_prompt(page, li
     ):
         set_filters(page, **values)
         wait_for_list(page, expected)
-    wait_until(page, "[...document.querySelectorAll('.cards img')].every(img => img.complete && img.naturalWidth === 320)")
+    wait_for_script(page, "[...document.querySelectorAll('.cards img')].every(img => img.complete && img.naturalWidth === 320)")
     screenshot(page, "inspector_grid")
 
 
@@ -280,7 +280,7 @@ def test_the_grid_sorts_and_shows_the_values(page, little, screenshot):
     values = page.eval_on_selector_all("[data-value]", "nodes => nodes.map(node => Number(node.textContent))")
     assert sorted(values)[1] == 60 and sorted(values)[0] < 55
     page.click(".order")
-    wait_until(page, "location.search.includes('order=down')")
+    wait_for_script(page, "location.search.includes('order=down')")
     assert listed(page) == [FAITHFUL, VANISHING]
     page.click("[data-tool='view']")
     page.wait_for_selector(".cards.rows")
@@ -318,7 +318,7 @@ def test_a_wipe_shows_one_clip_left_and_the_other_right_of_the_line(page, little
     page.mouse.down()
     page.mouse.move(box["x"] + 0.25 * box["width"], box["y"] + 80, steps=4)
     page.mouse.up()
-    wait_until(page, "location.search.includes('wipe=25')")
+    wait_for_script(page, "location.search.includes('wipe=25')")
     seen = cv2.imdecode(np.frombuffer(page.screenshot(clip=box), np.uint8), 1)[..., ::-1].astype(int)
     size = (seen.shape[1], seen.shape[0])
     left, right = (cv2.resize(little.frame(label, 12), size).astype(int) for label in (FAITHFUL, LONGER_CLIP))
@@ -340,7 +340,7 @@ def test_zoom_keeps_the_point_under_the_mouse_and_a_drag_moves_the_picture(page)
     page.keyboard.down("Control")
     page.mouse.wheel(0, -300)
     page.keyboard.up("Control")
-    wait_until(page, "location.search.includes('zoom=')")
+    wait_for_script(page, "location.search.includes('zoom=')")
     left, top, width, height = page.eval_on_selector("canvas.lookback-frame", place)
     assert width / box["width"] == pytest.approx(np.e, rel=0.02)
     assert ((at[0] - left) / width, (at[1] - top) / height) == pytest.approx((0.3, 0.6), abs=0.01)
@@ -382,7 +382,7 @@ def test_tags_and_a_selection_are_kept_and_exported(page, little):
     page.keyboard.press("Enter")
     page.wait_for_selector(".marks .chip")
     page.check(f"[aria-label='select {FAITHFUL}']")
-    wait_until(page, "document.querySelector('.count').textContent.includes('2 selected')")
+    wait_for_script(page, "document.querySelector('.count').textContent.includes('2 selected')")
     with page.expect_download() as download:
         page.click("[data-tool='export']")
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
@@ -428,9 +428,9 @@ def test_a_link_brings_another_visitor_to_the_same_view(page, inspector, open_pa
     assert other.locator(".count").inner_text().startswith("3 of ")
     assert other.is_checked("[data-overlay='mask']")
     assert "scale(2)" in other.locator(".layer").first.get_attribute("style")
-    wait_until(other, "!location.search.includes('token')")
+    wait_for_script(other, "!location.search.includes('token')")
     other.click("[data-tool='link']")
-    wait_until(other, "document.querySelector('.stage .message').textContent.includes('frame=9')")
+    wait_for_script(other, "document.querySelector('.stage .message').textContent.includes('frame=9')")
     copied = other.locator(".stage .message").inner_text()
     for part in ("wipe=30", "zoom=2", "failure=none", "overlays=mask", "against=2"):
         assert part in copied
@@ -472,7 +472,7 @@ def test_a_plain_folder_opens_and_a_drawn_box_becomes_a_row_of_anchors(little, f
         page.fill("[aria-label='name of the subject']", "the ball")
         screenshot(page, "inspector_box")
         page.click("[data-tool='save-box']")
-        wait_until(page, "document.querySelector('.stage .message').textContent.includes('anchors.csv')")
+        wait_for_script(page, "document.querySelector('.stage .message').textContent.includes('anchors.csv')")
         assert page.errors == [] and page.asked == []
         page.close()
     kept, drawn = csv.DictReader((folder / "anchors.csv").open())
@@ -487,7 +487,7 @@ def test_a_plain_folder_opens_and_a_drawn_box_becomes_a_row_of_anchors(little, f
 def test_a_note_is_saved_to_the_run_and_comes_back_with_the_clip(page, little):
     open_clip(page, VANISHING)
     page.fill("textarea", "the ball is gone")
-    wait_until(page, "document.querySelector('.saved').textContent === 'saved'")
+    wait_for_script(page, "document.querySelector('.saved').textContent === 'saved'")
     assert json.loads((little.folder / "notes.json").read_text()) == {VANISHING: "the ball is gone"}
     open_clip(page, FAITHFUL)
     assert page.input_value("textarea") == ""

@@ -74,7 +74,7 @@ def command(tmp_path, rest="{seed} {frames} {output}"):
 
 
 def test_every_bad_video_is_one_line_and_the_rest_goes_on(conditions, tmp_path, monkeypatch):
-    call = generating._call  # the one that hangs waits for three seconds, and no other for a crowded machine
+    call = generating._call  # the model that hangs gets a 300th of the limit: the others may need it on a crowded machine
     monkeypatch.setattr(generating, "_call", lambda words, limit: call(words, limit / 300 if words[2] == "2" else limit))
     attempts = generate(conditions, command(tmp_path), workers=3, timeout_s=HUNG_S)
     problems = {each.clip_id: each.problem for each in attempts}

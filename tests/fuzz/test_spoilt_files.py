@@ -1,6 +1,7 @@
 """Spoilt files of every kind: each reader answers with a sentence or a typed reason, in bounded time and memory."""
 
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,9 @@ from lookback.errors import LookbackError
 from lookback.params.load import apply_overrides, validate
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-from fuzz import fuzz, quiet
-from fuzz_readers import all_readers
+import fuzz as fuzzing
+from fuzz import Outcome, attempt, fuzz, quiet
+from fuzz_readers import Reader, all_readers
 
 CASES = 6  # per reader; `bench/fuzz.py --cases` does more
 
@@ -34,6 +36,17 @@ def test_no_reader_falls_over_spoilt_bytes_and_documents(readers):
     assert failures == []
     assert tried == CASES * len(readers) >= 250
     assert refused > tried / 3, "most cases must be spoilt enough to be noticed"
+
+
+def compute() -> None:
+    while True:
+        pass
+
+
+@pytest.mark.parametrize(("clock", "read"), [("LIMIT_S", compute), ("HUNG_S", lambda: time.sleep(60))])
+def test_a_reader_that_computes_or_waits_for_ever_is_found(clock, read, monkeypatch):
+    monkeypatch.setattr(fuzzing, clock, 0.2)
+    assert attempt(Reader("endless", Path("none"), read), Outcome()).startswith("took more than")
 
 
 values = st.recursive(
