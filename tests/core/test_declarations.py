@@ -12,12 +12,13 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import files, packages_distributions
+from importlib.metadata import files, metadata, packages_distributions
 
 import pytest
 from lookback.extras import EXTRA_OF
 from lookback.paths import project_root
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 ROOT = project_root()
@@ -129,10 +130,13 @@ def test_all_is_every_extra_of_a_user_and_development_needs_all():
     assert "lookback[all]" in OPTIONAL["dev"]
 
 
+def locked() -> dict[str, str]:
+    return dict(re.findall(r"^([A-Za-z0-9._-]+)==([^\s\\]+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
+
+
 @pytest.mark.parametrize("name", sorted(set(MAIN) - set(UNBOUNDED)))
 def test_every_dependency_has_two_bounds_and_the_lock_lies_between_them(name: str):
-    locked = dict(re.findall(r"^([A-Za-z0-9._-]+)==([^\s\\]+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
-    versions = {canonicalize_name(package): version for package, version in locked.items()}
+    versions = {canonicalize_name(package): version for package, version in locked().items()}
     kinds = {each.operator for each in MAIN[name].specifier}
     assert kinds in ({"=="}, {">=", "<"})
     assert MAIN[name].specifier.contains(versions[name])
@@ -141,6 +145,12 @@ def test_every_dependency_has_two_bounds_and_the_lock_lies_between_them(name: st
 def test_later_pythons_are_allowed_and_the_lock_stays_on_one():
     assert PROJECT["requires-python"] == ">=3.11"
     assert "PYTHON ?= python3.11" in (ROOT / "Makefile").read_text()
+
+
+def test_the_lock_can_be_installed_by_the_first_python_3_11():
+    """Debian 12's own is 3.11.2: one package that asks for 3.11.5, and nothing can be set up there."""
+    asked = {name: metadata(name)["Requires-Python"] for name in locked()}
+    assert [name for name, pythons in asked.items() if pythons and not SpecifierSet(pythons).contains("3.11.0")] == []
 
 
 def test_the_package_table_in_the_docs_names_every_dependency():
