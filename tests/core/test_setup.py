@@ -1,4 +1,4 @@
-"""`make setup` says what went wrong with the CPU-only build of torch, and asks uv for it only when it is wanted.
+"""`make setup` says what went wrong with Python or the CPU-only build of torch, and asks uv for that only when it is wanted.
 
 The container is set up by the same command.
 """
@@ -57,6 +57,20 @@ def test_a_ready_environment_with_cuda_is_not_mixed_with_another_build(clone: Pa
     (clone / ".venv" / ".ready").touch()
     done = make(clone, "TORCH=cpu")
     assert done.returncode == 2 and "rm -rf .venv" in done.stdout and not (clone / "asked").exists()
+
+
+def test_a_python_that_is_not_here_is_one_sentence(clone: Path):
+    shutil.rmtree(clone / ".venv")
+    done = make(clone, "PYTHON=python3.99")
+    assert done.returncode == 2 and "python3.99 is not here: install it, or name another" in done.stdout
+
+
+def test_an_environment_without_pip_is_made_again(clone: Path):
+    """Debian's Python without python3-venv leaves one behind, and says what to install."""
+    program(clone / ".venv" / "bin" / "python", "exit 1")
+    program(clone / "installed", 'echo "$@" > made')
+    make(clone, "PYTHON=./installed")
+    assert (clone / "made").read_text() == "-m venv .venv\n"
 
 
 def test_the_container_has_every_file_that_setting_it_up_needs(tmp_path: Path):
