@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lookback.benchmarks.memobench.vqa.bank import BankQuestion
 from lookback.benchmarks.memobench.vqa.pipeline import parts as bank_parts
@@ -103,6 +103,8 @@ VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dic
 
 @settings(max_examples=50, deadline=None)
 @given(VALUES)
+@example({"<think>": None})
+@example(["a mark </think> in a text", "</think>"])
 def test_valid_json_is_read_as_json_reads_it(value):
     assert parse_json(json.dumps(value)) == value
 

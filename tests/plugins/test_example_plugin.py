@@ -147,6 +147,7 @@ def test_a_report_has_a_section_with_its_table(scratch: Scratch):
         "extraction": {"always": []},
         "scoring": {"resamples": 100, "metrics": sorted(METRICS)},
         "judging": {"judge": "first-and-last"},
+        "forensics": {"max_cases": 1},
     }
     (scratch.folder / "flipbook.yaml").write_text(yaml.safe_dump(values))
     scratch.lookback("report", "--run", "flipbook.yaml")

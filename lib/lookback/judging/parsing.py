@@ -237,13 +237,23 @@ def _writable(value: Any) -> Any:
     return value if whole == written else json.loads(whole)
 
 
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def _without_thinking(text: str) -> str:
     """The reply without its <think>...</think> passages and the white space around it.
 
     Some chat templates write <think> themselves, so that a reply has only the closing mark. A passage that was never closed was
-    cut off: nothing in it is an answer.
+    cut off: nothing in it is an answer. In a reply that is JSON as a whole, the marks are words in its texts.
     """
     text, said, place = text[:LONGEST], [], 0
+    if _is_json(text):
+        return text.strip()
     first_end = text.find(THOUGHT)
     if first_end >= 0 and not 0 <= text.find(THINK) < first_end:
         place = first_end + len(THOUGHT)
