@@ -24,7 +24,7 @@ torch-build:
 $(READY): requirements.lock pyproject.toml params/weights.lock.yaml
 	@echo "[1/4] virtual environment ($(PYTHON))"
 	@$(BIN)python -m pip --version >/dev/null 2>&1 || { \
-	  command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not here: install it, or name another (make setup PYTHON=python3.12)"; exit 2; }; \
+	  command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not here: install it, or name another (make setup PYTHON=python3.13)"; exit 2; }; \
 	  $(PYTHON) -m venv $(VENV); }
 	@echo "[2/4] packages from requirements.lock ($(if $(TORCH),torch without CUDA,$(TAKES)))"
 	@$(BIN)python -m pip install --quiet --disable-pip-version-check "$$(grep -i '^uv==' requirements.lock)"
