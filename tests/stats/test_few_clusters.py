@@ -241,6 +241,14 @@ def test_the_design_effect_of_copies_is_their_number():
     assert np.isnan(design_effect(pairs.assign(scene="s"), "scene"))
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_model_with_nothing_but_ties_has_no_part_in_the_design_effect():
+    pairs = compared(40, models=2, per_pair=1)
+    tied = pairs.assign(model_b="always tied", label=0)
+    with_ties = design_effect(pd.concat([pairs, tied]), "scene", ties="drop", resamples=4000)
+    assert with_ties == pytest.approx(design_effect(pairs, "scene", ties="drop", resamples=4000), rel=0.1)
+
+
 def test_the_model_ceiling_counts_the_odd_vote():
     # three votes a pair: the ceiling is the correlation of the true win ratios with those of three votes, here by simulation
     rng = np.random.default_rng(6)

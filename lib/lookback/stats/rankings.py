@@ -137,10 +137,12 @@ def design_effect(
     if codes.n_clusters < FEWEST_CLUSTERS:
         return np.nan
     m, terms = len(codes.models), np.hstack(win_terms(codes, preference_sign(pairs[label]), ties))
-    together, apart = (
-        float(np.nansum(np.nanvar(bootstrap_totals(terms, lambda t: t[:, :m] / t[:, m:], groups, resamples, seed), axis=0)))
-        for groups in (codes.clusters, np.arange(len(pairs)))
-    )
+
+    def variance(groups: Codes) -> float:
+        draws = bootstrap_totals(terms, lambda t: t[:, :m] / t[:, m:], groups, resamples, seed)
+        return float(np.nanvar(draws[:, np.isfinite(draws).any(axis=0)], axis=0).sum())  # a model with nothing but ties has no ratio
+
+    together, apart = variance(codes.clusters), variance(np.arange(len(pairs)))
     return together / apart if apart > 0 else np.nan
 
 
