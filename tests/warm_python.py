@@ -39,7 +39,10 @@ LIBRARIES = (
 )  # fmt: skip
 MOST_FILES = 253  # that one message may carry
 INLINE = "module://matplotlib_inline.backend_inline"
-PROGRAM = """#!{python} -IS
+# Python in the place of the shell, by a line that is a text to Python: after "#!" no path may have a space
+PROGRAM = """#!/bin/sh
+'''exec' "{python}" -IS "$0" "$@"
+'''
 import array, json, os, signal, socket, struct, sys, time
 while sys.argv[1:2] and sys.argv[1] in ("-B", "-u"):
     del sys.argv[1]
@@ -174,7 +177,8 @@ def _become(
     sys.executable = program
     multiprocessing.set_executable(program)
     sys.argv = arguments[1:]
-    sys.modules["numpy"].random.seed()
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed()
     backend = variables.get("MPLBACKEND") or (INLINE if "ipykernel_launcher" in arguments else "")
     if backend and "matplotlib" in sys.modules:  # it reads the variable, which a kernel sets, when it is imported
         sys.modules["matplotlib"].rcParams["backend"] = backend
