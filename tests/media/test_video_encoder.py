@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lookback.errors import MediaError, Reason, UsageError
+from lookback.errors import CannotWrite, MediaError, Reason, UsageError
 from lookback.media import content_hash, encode, open_video, probe
 from media_clips import moving_texture, plain_ffmpeg
 
@@ -136,4 +137,16 @@ def test_settings_that_make_no_sense_are_refused(tmp_path: Path, settings: dict)
         encode(tmp_path / "clip.mp4", moving_texture(2), **{"fps": 24, **settings})
     with pytest.raises(UsageError, match="no container"):
         encode(tmp_path / "clip.nonesuch", moving_texture(2), 24)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_may_not_grow_is_a_disk_error_and_no_wrong_call(tmp_path: Path) -> None:
+    """As with `ulimit -f`, or on a file system that holds no large files."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(CannotWrite, match=r"Cannot write .*clip\.mp4: File too large"):
+            encode(tmp_path / "clip.mp4", moving_texture(8), 24)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert not list(tmp_path.iterdir())

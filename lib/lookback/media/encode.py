@@ -16,7 +16,7 @@ import numpy as np
 from av.video.reformatter import ColorPrimaries, ColorRange, Colorspace, ColorTrc, Interpolation, VideoReformatter
 from av.video.stream import VideoStream
 
-from lookback.errors import FULL_DISK, ContractError, MediaError, Reason, UsageError
+from lookback.errors import ContractError, MediaError, Reason, UsageError
 from lookback.files import atomic_path, writing
 from lookback.media.container import quiet_ffmpeg
 from lookback.scratch import part_folder
@@ -88,7 +88,7 @@ def _write(
                 container.mux(stream.encode(frame))
             container.mux(stream.encode(None))
     except (av.FFmpegError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno in FULL_DISK:
+        if isinstance(error, OSError):  # of the file; the encoder's own errors are of other kinds
             raise
         raise UsageError(f"{path}: cannot encode {width}x{height} {pix_fmt} with {codec} into {path.suffix} ({error})") from None
 
