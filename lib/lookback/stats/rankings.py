@@ -140,7 +140,7 @@ def design_effect(
 
     def variance(groups: Codes) -> float:
         draws = bootstrap_totals(terms, lambda t: t[:, :m] / t[:, m:], groups, resamples, seed)
-        return float(np.nanvar(draws[:, np.isfinite(draws).any(axis=0)], axis=0).sum())  # a model with nothing but ties has no ratio
+        return float(np.nanvar(draws[:, np.isfinite(draws).any(axis=0)], axis=0).sum())  # a model that only ties has no ratio
 
     together, apart = variance(codes.clusters), variance(np.arange(len(pairs)))
     return together / apart if apart > 0 else np.nan
