@@ -57,6 +57,16 @@ def unwritable(target: Path, error: OSError) -> CannotWrite:
     return CannotWrite(f"Cannot write {target}: {error.strerror or error}; check the folder's permissions and free space")
 
 
+def copy_folder(source: Path, target: Path) -> None:
+    """Copy the files into a folder that may be there already. Permissions stay behind: a copy of read-only files can be written."""
+    make_folder(target)
+    for path in source.iterdir():
+        if path.is_dir():
+            copy_folder(path, target / path.name)
+        else:
+            shutil.copyfile(path, target / path.name)
+
+
 def write_bytes(target: Path, content: bytes) -> None:
     with atomic_path(target) as temporary:
         temporary.write_bytes(content)

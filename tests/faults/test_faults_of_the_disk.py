@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lookback.errors import CannotWrite, LookbackError, Reason, not_scorable
-from lookback.files import sha256_json, write_json, write_text
+from lookback.files import copy_folder, sha256_json, write_json, write_text
 from lookback.hashcache import HashCache
 from lookback.judging.recording import Recording
 from lookback.pipeline.lock import run_lock
@@ -156,3 +156,17 @@ def test_time_stamps_of_another_decade_do_not_matter(tmp_path: Path, jump_s: int
         hashes.save()
         hashes = HashCache(tmp_path / "hashes.json")
     assert len(seen) == 3
+
+
+def test_a_copy_of_a_read_only_folder_can_be_written_again(tmp_path):
+    """Datasets lie on disks that only some may write to; a second model's samples are copied over the first one's."""
+    file = tmp_path / "source" / "samples" / "one.json"
+    file.parent.mkdir(parents=True)
+    file.write_text("1")
+    for path, mode in ((file, 0o444), (file.parent, 0o555), (file.parents[1], 0o555)):
+        path.chmod(mode)
+    for _ in range(2):
+        copy_folder(tmp_path / "source", tmp_path / "copy")
+    copied = tmp_path / "copy" / "samples" / "one.json"
+    assert copied.read_text() == "1"
+    assert all(path.stat().st_mode & 0o200 for path in (copied, copied.parent, copied.parents[1]))

@@ -63,7 +63,8 @@ def decoded_plainly(path: Path) -> np.ndarray:
 def plain_ffmpeg() -> Iterator[None]:
     """FFmpeg without any vector instructions, as on a processor that has none."""
     maps = Path("/proc/self/maps")
-    loaded = {line.split()[-1] for line in maps.read_text().splitlines() if "libavutil" in line} if maps.exists() else set()
+    lines = maps.read_text().splitlines() if maps.exists() else []
+    loaded = {line.split(maxsplit=5)[-1] for line in lines if "libavutil" in line}
     if not loaded:
         pytest.skip("the library libavutil is not to be found in this process")
     libavutil = ctypes.CDLL(loaded.pop())

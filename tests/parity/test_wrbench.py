@@ -115,7 +115,7 @@ def test_a_run_asks_the_released_prompts(tmp_path):
 @pytest.mark.parametrize("spoil", ["missing overlay", "no literal", "code", "not python"])
 def test_a_spoilt_checkout_is_refused_in_one_sentence_and_nothing_runs(tmp_path, spoil):
     for name in (prompt_pack.CATALOGUE, prompt_pack.VISIBLE, prompt_pack.RETURNED):
-        shutil.copy(SCORING / name, tmp_path / name)
+        shutil.copyfile(SCORING / name, tmp_path / name)
     catalogue = tmp_path / prompt_pack.CATALOGUE
     if spoil == "missing overlay":
         (tmp_path / prompt_pack.VISIBLE).unlink()

@@ -15,6 +15,7 @@ from lookback.camera.text import parse_captions, to_text
 from lookback.conditions.interface import Interface
 from lookback.conditions.records import Record, intent_of
 from lookback.errors import ParameterError, Reason
+from lookback.files import copy_folder
 from lookback.layouts.confine import Root, folders
 from lookback.layouts.documents import Document, read_yaml
 from lookback.layouts.reading import Breach
@@ -110,7 +111,7 @@ def finish(out: Path, source: Path, conditions: Sequence[Mapping[str, Any]]) -> 
     if source.resolve() != out.resolve():
         out.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source / "dataset.yaml", out / "dataset.yaml")
-        shutil.copytree(source / "samples", out / "samples", dirs_exist_ok=True)
+        copy_folder(source / "samples", out / "samples")
     dataset_id = Document(read_yaml(out / "dataset.yaml"), out / "dataset.yaml").text("dataset_id")
     model = conditions[0]["model"]
     rows = [

@@ -26,7 +26,7 @@ from lookback.conditions.build import prompt_for
 from lookback.conditions.interface import Interface
 from lookback.conditions.records import Record, intent_of
 from lookback.errors import ParameterError
-from lookback.files import write_text
+from lookback.files import copy_folder, write_text
 from lookback.layouts.documents import Document, read_json, read_jsonl, read_rows
 from lookback.layouts.reading import Breach
 from lookback.layouts.writing import write_array, write_json, write_jsonl
@@ -209,7 +209,7 @@ def finish(out: Path, source: Path, conditions: Sequence[Mapping[str, Any]]) -> 
         for name in FILES:
             shutil.copyfile(folder / name, out / name)
         if (folder / "first_frames").is_dir():
-            shutil.copytree(folder / "first_frames", out / "first_frames", dirs_exist_ok=True)
+            copy_folder(folder / "first_frames", out / "first_frames")
 
 
 def _write_suite(out: Path, conditions: Sequence[Mapping[str, Any]]) -> None:
