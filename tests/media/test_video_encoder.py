@@ -131,7 +131,9 @@ def test_frames_that_are_no_clip_are_refused(tmp_path: Path, frames: list[np.nda
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("settings", [{"codec": "nonesuch"}, {"pix_fmt": "nonesuch"}, {"fps": 0}, {"fps": float("nan")}])
+@pytest.mark.parametrize(
+    "settings", [{"codec": "nonesuch"}, {"pix_fmt": "nonesuch"}, {"pix_fmt": "pal8"}, {"fps": 0}, {"fps": float("nan")}]
+)
 def test_settings_that_make_no_sense_are_refused(tmp_path: Path, settings: dict) -> None:
     with pytest.raises(UsageError):
         encode(tmp_path / "clip.mp4", moving_texture(2), **{"fps": 24, **settings})

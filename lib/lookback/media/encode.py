@@ -5,6 +5,7 @@ The bytes depend neither on the run nor on the instruction set of the processor.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
@@ -16,7 +17,7 @@ import numpy as np
 from av.video.reformatter import ColorPrimaries, ColorRange, Colorspace, ColorTrc, Interpolation, VideoReformatter
 from av.video.stream import VideoStream
 
-from lookback.errors import ContractError, MediaError, Reason, UsageError
+from lookback.errors import FULL_DISK, ContractError, MediaError, Reason, UsageError
 from lookback.files import atomic_path, writing
 from lookback.media.container import quiet_ffmpeg
 from lookback.scratch import part_folder
@@ -29,6 +30,7 @@ X264_PARAMS = "cpu-independent=1"
 # swscale's default shortcuts round differently on every instruction set.
 EXACT = Interpolation.BILINEAR | Interpolation.ACCURATE_RND | Interpolation.BITEXACT
 AVCOL_SPC_BT709 = 1
+OF_THE_DISK = (*FULL_DISK, errno.EFBIG, errno.EIO)
 CONTAINERS = {".mp4": "mp4", ".mov": "mov", ".mkv": "matroska", ".webm": "webm", ".avi": "avi", ".ts": "mpegts"}
 
 
@@ -88,7 +90,7 @@ def _write(
                 container.mux(stream.encode(frame))
             container.mux(stream.encode(None))
     except (av.FFmpegError, ValueError) as error:
-        if isinstance(error, OSError):  # of the file; the encoder's own errors are of other kinds
+        if isinstance(error, OSError) and error.errno in OF_THE_DISK:  # others are of the call
             raise
         raise UsageError(f"{path}: cannot encode {width}x{height} {pix_fmt} with {codec} into {path.suffix} ({error})") from None
 
