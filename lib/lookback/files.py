@@ -58,9 +58,14 @@ def unwritable(target: Path, error: OSError) -> CannotWrite:
 
 
 def copy_folder(source: Path, target: Path) -> None:
-    """Copy the files into a folder that may be there already. Permissions stay behind: a copy of read-only files can be written."""
+    """Copy the files into a folder that may be there already; hidden files and caches stay behind.
+
+    So do the permissions: a copy of read-only files can be written.
+    """
     make_folder(target)
     for path in source.iterdir():
+        if path.name.startswith((".", "__pycache__")):
+            continue
         if path.is_dir():
             copy_folder(path, target / path.name)
         else:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lookback.cli import init
 from lookback.errors import CannotWrite, LookbackError, Reason, not_scorable
 from lookback.files import copy_folder, sha256_json, write_json, write_text
 from lookback.hashcache import HashCache
@@ -37,7 +38,8 @@ def table():
     rows = [{**same, "path": str(i), "problem": noise[200 * i : 200 * i + 200]} for i in range(2000)]
     write_table(folder, "rejected", pd.DataFrame(rows))
 def text():
-    from lookback.files import write_text
+    from lookback.cli import init
+from lookback.files import write_text
     write_text(folder / "page.html", "x" * 100_000)
 for write in (store, table, text):
     try:
@@ -159,9 +161,11 @@ def test_time_stamps_of_another_decade_do_not_matter(tmp_path: Path, jump_s: int
 
 
 def test_a_copy_of_a_read_only_folder_can_be_written_again(tmp_path):
-    """Datasets lie on disks that only some may write to; a second model's samples are copied over the first one's."""
+    """Datasets and packages lie on disks that only some may write to; a second model's samples are copied over the first one's."""
     file = tmp_path / "source" / "samples" / "one.json"
-    file.parent.mkdir(parents=True)
+    for left_behind in (file.parent / ".ipynb_checkpoints", file.parent / "__pycache__"):
+        left_behind.mkdir(parents=True)
+        (left_behind / "two.json").write_text("2")
     file.write_text("1")
     for path, mode in ((file, 0o444), (file.parent, 0o555), (file.parents[1], 0o555)):
         path.chmod(mode)
@@ -170,3 +174,18 @@ def test_a_copy_of_a_read_only_folder_can_be_written_again(tmp_path):
     copied = tmp_path / "copy" / "samples" / "one.json"
     assert copied.read_text() == "1"
     assert all(path.stat().st_mode & 0o200 for path in (copied, copied.parent, copied.parents[1]))
+    assert list(copied.parent.iterdir()) == [copied]
+
+
+def test_a_study_laid_out_from_a_read_only_package_can_be_edited(tmp_path, monkeypatch):
+    package = tmp_path / "package"
+    for name in ("notebooks/10_score.ipynb", "params/runs/demo.yaml"):
+        (package / name).parent.mkdir(parents=True)
+        (package / name).write_text("{}")
+    for path in sorted(package.rglob("*"), reverse=True):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    monkeypatch.setattr(init, "SHIPPED", package)
+    monkeypatch.setattr(init, "SHIPPED_FOLDERS", ("notebooks", "params"))
+    init.init(tmp_path / "study")
+    assert all(path.stat().st_mode & 0o200 for path in (tmp_path / "study").rglob("*"))
+    assert (tmp_path / "study" / "params" / "runs" / "demo.yaml").is_file()

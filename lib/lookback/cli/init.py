@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from lookback.errors import UsageError
-from lookback.files import unwritable
+from lookback.files import copy_folder, unwritable
 from lookback.paths import SHIPPED, SHIPPED_FOLDERS
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "project"
@@ -27,7 +27,7 @@ def init(folder: Annotated[Path, typer.Argument(help="The folder of the project;
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in SHIPPED_FOLDERS:
-            shutil.copytree(SHIPPED / name, folder / name, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+            copy_folder(SHIPPED / name, folder / name)
         for name, target in FILES.items():
             shutil.copyfile(TEMPLATES / name, folder / target)
     except OSError as error:

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from lookback.figures import save_figure
-from lookback.files import write_bytes, write_text
+from lookback.files import copy_folder, write_bytes, write_text
 from lookback.params import RunParams
 from lookback.report.figures.drawn import plotly_script
 from lookback.report.fitting import fitted
@@ -123,7 +123,7 @@ def write_page(path: Path, title: str, subtitle: str, sections: Sequence[Section
 def copy_site(entry: Path, target: Path) -> None:
     """Copy a written site so that `target` is the file to open; its pages follow under the target's name."""
     names = {f'="{site_folder(entry).name}/': f'="{site_folder(target).name}/', f'="../{entry.name}': f'="../{target.name}'}
-    shutil.copytree(site_folder(entry), site_folder(target), dirs_exist_ok=True)
+    copy_folder(site_folder(entry), site_folder(target))
     for source, copy in ((entry, target), *((page, page) for page in sorted(site_folder(target).glob("*.html")))):
         text = source.read_text(encoding="utf-8")
         for old, new in names.items():
