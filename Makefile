@@ -29,7 +29,7 @@ $(READY): requirements.lock pyproject.toml params/weights.lock.yaml
 	@echo "[2/4] packages from requirements.lock ($(if $(TORCH),torch without CUDA,$(TAKES)))"
 	@$(BIN)python -m pip install --quiet --disable-pip-version-check "$$(grep -i '^uv==' requirements.lock)"
 	@export SAM2_BUILD_CUDA=0; \
-	  VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)uv pip install $(if $(TORCH),--torch-backend $(TORCH)) --compile-bytecode --build-constraint requirements.lock -r requirements.lock \
+	  VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)uv pip install $(if $(TORCH),--torch-backend $(TORCH)) --compile-bytecode --build-constraint requirements.lock -r requirements.lock \
 	  || { if [ -n "$(TORCH)" ]; then echo "The CPU-only build of torch could not be installed: uv's lines above say whether its package index" \
 	         "can be reached from here; run make setup without TORCH for the build your own package index has."; exit 1; fi; \
 	       echo "uv could not install; trying pip"; sed 's/ --hash=.*//' requirements.lock > $(VENV)/pins.txt; \
@@ -62,7 +62,7 @@ readme: $(READY) ## Record what bench, report and test measured, and fill the fi
 DOCS_VENV := .venv-docs
 $(DOCS_VENV)/.ready: docs/requirements.lock | $(READY)
 	@test -x $(DOCS_VENV)/bin/python || $(PYTHON) -m venv $(DOCS_VENV)
-	@VIRTUAL_ENV=$(CURDIR)/$(DOCS_VENV) $(BIN)uv pip install --quiet -r docs/requirements.lock
+	@VIRTUAL_ENV="$(CURDIR)/$(DOCS_VENV)" $(BIN)uv pip install --quiet -r docs/requirements.lock
 	@touch $@
 
 docs: $(READY) $(DOCS_VENV)/.ready ## Build the documentation as a site that opens from the disk: outputs/docs/site

@@ -20,13 +20,14 @@ def program(path: Path, *lines: str) -> None:
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """A clone whose environment holds a uv that writes down what it is asked for and fails, and a python that does nothing."""
+    clone = tmp_path / "a clone"  # with a space in its path, as any user may have
     for name in ("Makefile", "lib/lookback/project/Makefile", "requirements.lock", "pyproject.toml", "params/weights.lock.yaml"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(project_root() / name, tmp_path / name)
-    (tmp_path / ".venv" / "bin").mkdir(parents=True)
-    program(tmp_path / ".venv" / "bin" / "uv", 'echo "$@" > asked', "exit 1")
-    program(tmp_path / ".venv" / "bin" / "python", "exit 0")
-    return tmp_path
+        (clone / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(project_root() / name, clone / name)
+    (clone / ".venv" / "bin").mkdir(parents=True)
+    program(clone / ".venv" / "bin" / "uv", 'echo "$VIRTUAL_ENV: $@" > asked', "exit 1")
+    program(clone / ".venv" / "bin" / "python", "exit 0")
+    return clone
 
 
 def make(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -44,7 +45,9 @@ def test_a_failed_cpu_only_build_is_one_sentence_with_the_remedy(clone: Path):
 
 def test_without_it_uv_is_asked_as_before_and_pip_is_tried(clone: Path):
     done = make(clone)
-    assert "--torch-backend" not in (clone / "asked").read_text() and "uv could not install; trying pip" in done.stdout
+    asked = (clone / "asked").read_text()
+    assert asked.startswith(f"{clone / '.venv'}: pip install") and "--torch-backend" not in asked
+    assert "uv could not install; trying pip" in done.stdout
 
 
 def test_an_unknown_build_is_a_users_mistake(clone: Path):
