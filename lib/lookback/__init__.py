@@ -8,6 +8,7 @@
 `lookback.metrics.functional` holds every metric as a function of arrays. What a name needs is imported when it is first used.
 """
 
+import getpass
 import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,11 @@ __all__ = ["Result", "__version__", "evaluate"]
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 os.environ.setdefault("DO_NOT_TRACK", "1")
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+
+try:  # torch asks for the user's name and fails for a number without a name, as containers and clusters give one
+    getpass.getuser()
+except (KeyError, OSError):  # the second from Python 3.13 on
+    os.environ["USER"] = f"user{os.getuid()}"
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,8 @@
 """A stage that fails while another runs: the error is the stage's own, and nothing of the other is left."""
 
+import io
+import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -7,12 +10,14 @@ import time
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import psutil
 import pytest
-from lookback.errors import StageError
+from lookback.errors import Reason, StageError
 from lookback.params.load import validate
 from lookback.pipeline import Pipeline, runner, stage_named
 from lookback.pipeline.execute import cell_title
+from rich.console import Console
 
 FAILS = """
 import json, sys, time
@@ -61,6 +66,27 @@ def test_a_failing_stage_ends_the_other_and_says_why(tmp_path: Path, temporary: 
     assert {process.pid for process in psutil.Process().children(recursive=True)} <= before
     assert writers_of(temporary) == []
     assert list(temporary.iterdir()) == [], "the folder for temporary files is gone"
+
+
+def test_rows_that_a_broken_model_left_empty_are_said_when_the_stage_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    params, stage = validate({"run": "tiny", "output": str(tmp_path)}, "test"), stage_named("extraction")
+    params.paths.tables.mkdir()
+    details = ["no [key]", "no [key]", "gone", "clip is short"]
+    reasons = [*[Reason.BACKEND_FAILED] * 3, Reason.TOO_SHORT]
+    pd.DataFrame({"reason": reasons, "detail": details}).to_parquet(params.paths.tables / "artifacts.parquet")
+
+    def start(self: Pipeline, stage: runner.Stage, scratch: Path) -> runner.Running:
+        paths = [scratch / f"{stage.name}.{kind}" for kind in ("json", "log", "progress")]
+        paths[0].write_text("{}")
+        return runner.Running(stage, subprocess.Popen(["true"]), *paths, {"inputs": {}}, time.monotonic())
+
+    monkeypatch.setattr(runner, "stages_of", lambda *_: [stage])
+    monkeypatch.setattr(runner, "write_provenance", lambda *_: None)  # it reads whole tables
+    monkeypatch.setattr(Pipeline, "_start", start)
+    said = io.StringIO()
+    Pipeline(params, "tiny", [], Console(file=said)).run()
+    assert re.search(r"20_extraction: done in \d s; 3 row\(s\) failed \(2 with no \[key\]\), the next call tries", said.getvalue())
+    assert json.loads((params.paths.stages / "extraction.json").read_text())["failed"] == 3
 
 
 def writers_of(folder: Path) -> list[psutil.Process]:

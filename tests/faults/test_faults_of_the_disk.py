@@ -38,8 +38,7 @@ def table():
     rows = [{**same, "path": str(i), "problem": noise[200 * i : 200 * i + 200]} for i in range(2000)]
     write_table(folder, "rejected", pd.DataFrame(rows))
 def text():
-    from lookback.cli import init
-from lookback.files import write_text
+    from lookback.files import write_text
     write_text(folder / "page.html", "x" * 100_000)
 for write in (store, table, text):
     try:

@@ -62,19 +62,22 @@ def changed(stage: Stage, params: RunParams, hashes: HashCache) -> str:
     return ""
 
 
-def record(stage: Stage, params: RunParams, started: dict[str, Any], hashes: HashCache, seconds: float) -> None:
-    """Record that the stage finished, with the fingerprint it started with."""
+def record(stage: Stage, params: RunParams, started: dict[str, Any], hashes: HashCache, seconds: float) -> list[str]:
+    """Record that the stage finished, with the fingerprint it started with; returns the errors of its rows that failed."""
     files = {path.relative_to(params.paths.root).as_posix(): hashes.file(path) for path in output_files(stage, params)}
-    facts = {"fingerprint": started, "outputs": files, "failed": _failed_rows(stage, params), "seconds": round(seconds, 2)}
+    errors = _errors_of_rows(stage, params)
+    facts = {"fingerprint": started, "outputs": files, "failed": len(errors), "seconds": round(seconds, 2)}
     write_json(params.paths.stages / f"{stage.name}.json", facts)
+    return errors
 
 
-def _failed_rows(stage: Stage, params: RunParams) -> int:
-    """The number of rows that failed because a worker or a model broke. Another run may succeed."""
+def _errors_of_rows(stage: Stage, params: RunParams) -> list[str]:
+    """One error per row that failed because a worker or a model broke. Another run may succeed."""
     from pyarrow import parquet  # imported here, because a run with nothing to do does not need it
 
     own = [params.paths.tables / f"{table}.parquet" for table in stage.writes if table in ("artifacts", "items")]
-    return sum(parquet.read_table(path, columns=["reason"])["reason"].to_pylist().count(Reason.BACKEND_FAILED) for path in own)
+    failed = [("reason", "==", str(Reason.BACKEND_FAILED))]
+    return [error for path in own for error in parquet.read_table(path, columns=["detail"], filters=failed)["detail"].to_pylist()]
 
 
 def output_files(stage: Stage, params: RunParams) -> list[Path]:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +65,14 @@ def end_family(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def _failed(errors: list[str]) -> str:
+    """How many rows have no value because a model broke, with the most frequent error. Empty when there are none."""
+    if not errors:
+        return ""
+    ((error, count),) = Counter(errors).most_common(1)
+    return f"; {len(errors)} row(s) failed ({count} with {one_line(error)}), the next call tries them again"
 
 
 class Pipeline:
@@ -184,11 +193,11 @@ class Pipeline:
             rendered = str(self.params.paths.datasets)
             now = fingerprint(job.stage, self.params, self.hashes)["inputs"]
             mark["inputs"] |= {rendered: now[rendered]} if rendered in now else {}
-        record(job.stage, self.params, mark, self.hashes, seconds)
+        errors = record(job.stage, self.params, mark, self.hashes, seconds)
         self.done.add(job.stage.name)
         self.redone.append(job.stage.name)
         self.left.finished(job.stage, seconds)
-        bar.console.print(f"{job.stage.notebook}: done in {seconds:.0f} s")
+        bar.console.print(f"{job.stage.notebook}: done in {seconds:.0f} s{_failed(errors)}", soft_wrap=True, markup=False)
 
     def _left(self, running: list[Running]) -> str:
         now = time.monotonic()
