@@ -17,6 +17,7 @@ from lookback.files import write_json
 from lookback.machine import one_line
 from lookback.paths import project_root
 from lookback.provenance import git_revision
+from lookback.threads import cores
 
 ROOT = project_root()
 BLOCK = re.compile(r"```sh\n(.*?)```", re.DOTALL)
@@ -68,8 +69,8 @@ def main() -> int:
         seconds, processors = run(command)
         print(f"{seconds:7.1f} s ({processors:5.1f} s)  {command}", flush=True)
         rows.append({"command": command, "seconds": round(seconds, 1), "processor_seconds": round(processors, 1)})
-    load, cores = round(os.getloadavg()[0], 1), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    facts = {"rows": rows, "machine": one_line(), "git": git_revision(), "load": load, "cores": cores}
+    load = round(os.getloadavg()[0], 1)
+    facts = {"rows": rows, "machine": one_line(), "git": git_revision(), "load": load, "cores": cores()}
     write_json(ROOT / "outputs" / "commands.json", facts)
     return 0
 

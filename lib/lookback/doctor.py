@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import platform
 from collections.abc import Callable, Generator, Iterator
 from importlib.metadata import PackageNotFoundError, version
@@ -14,6 +13,7 @@ from lookback.errors import LookbackError
 from lookback.extras import remedy
 from lookback.paths import find_project
 from lookback.registry import BACKENDS, JUDGES, Availability, backends_of
+from lookback.threads import cores
 from lookback.weights import cache_folder, read_lock
 
 COLUMNS = ["role", "backend", "embedded", "usable", "why", "remedy", "title", "weights"]
@@ -123,7 +123,7 @@ def _facts() -> dict[str, str]:
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "cpu cores": str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()),
+        "cpu cores": str(cores()),
         "av (FFmpeg)": _ffmpeg(),
         "opencv-python": _version("opencv-python"),
         "device": _device(),

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from lookback.devices import all_devices
+from lookback.threads import cores
 
 LIBRARIES = {"numpy": "numpy", "torch": "torch", "OpenCV": "opencv-python", "PyAV": "av", "onnxruntime": "onnxruntime"}
 
@@ -38,10 +39,6 @@ def one_line() -> str:
 def described() -> str:
     """The machine with the versions of the libraries that its numbers depend on."""
     return "; ".join([one_line(), *(f"{name} {_version(package)}" for name, package in LIBRARIES.items())])
-
-
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def processor() -> str:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from lookback.threads import in_thread_pool
+from lookback.threads import cores, in_thread_pool
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -32,7 +32,7 @@ class WorkerDied:
 
 _kept: dict[tuple[int, int], ProcessPoolExecutor] | None = None
 _number = 0
-_cores = os.cpu_count() or 1
+_cores = cores()
 
 
 def cores_each() -> int:
@@ -160,7 +160,7 @@ def _start(setup: Callable[..., None] | None, arguments: tuple[Any, ...], worker
     global _number
     with started.get_lock():
         _number, started.value = started.value, started.value + 1
-    share_cores(max(1, (os.cpu_count() or 1) // workers))
+    share_cores(max(1, cores() // workers))
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     if setup is not None:
         setup(*arguments)
