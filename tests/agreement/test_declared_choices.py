@@ -85,7 +85,7 @@ def trigger_run(root) -> pd.DataFrame:
             votes.append({**vote, "clip_a": clip.clip_id, "model_a": clip.model_id, "annotator": who, "label": said})
     blank = empty_table("judgements")
     frame = pd.concat([blank, pd.DataFrame(rows)]).astype({"frame": "Int64"})
-    texts = [name for name in blank if str(blank[name].dtype) == "string"]
+    texts = [name for name in blank if pd.api.types.is_string_dtype(blank[name].dtype)]
     frame = frame.assign(simulated=False, **{name: frame[name].fillna("") for name in texts})[list(SCHEMAS["judgements"].columns)]
     write_table(tables, "clips", clips_to_frame(CLIPS))
     write_table(tables, "gated", empty_table("gated"))

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -59,6 +60,15 @@ def test_this_machine_gives_the_recorded_numbers(quick):
     assert result.output.splitlines()[-1].endswith("not recorded") and ", 0 differs," in result.output.splitlines()[-1]
     for fact in ("architecture", "processor", "Python", "numpy", "torch", "OpenCV", "PyAV", "GPU"):
         assert any(line.startswith(fact) for line in result.output.splitlines()), fact
+
+
+def test_every_number_has_its_own_recorded_value(here):
+    """Features of objects depend on the masks: with one name for both, a machine without MobileSAM differed."""
+    named = Counter((*row.key, row.device) for row in here)
+    assert [key for key, count in named.items() if count > 1] == []
+    built_on = {row.backend for row in here if row.check == "person_features=efficientnet-lite0"}
+    people = ("face-grabcut", "mobile-sam")
+    assert built_on == {f"faces=scrfd-dlib,people={each},person_features=efficientnet-lite0" for each in people}
 
 
 def test_a_changed_recorded_value_is_named_and_ends_with_1(quick, tmp_path):

@@ -89,7 +89,7 @@ def measure(samples: Sequence[Sample], named: Mapping[str, str], scratch: Path, 
         made = {role: entry for role, entry in known.get(sample.name, {}).items() if role not in affected}
         made |= _extract(sample, {role: chosen[role] for role in affected}, made, device)
         known.setdefault(sample.name, made)
-        rows += _backend_rows(sample, {role: chosen[role] for role in affected}, made, device)
+        rows += _backend_rows(sample, affected, chosen, made, device)
         rows += _metric_rows(sample, chosen, made, affected if changed else None, device)
     return rows
 
@@ -100,6 +100,12 @@ def _affected(changed: set[str], chosen: Chosen) -> set[str]:
     while grown := {role for role, spec in chosen.items() if role not in found and found & set(_requires(spec))}:
         found |= grown
     return found
+
+
+def _with_required(spec: BackendSpec, chosen: Chosen) -> set[str]:
+    """The backend and those that it builds on: features of objects are other numbers with other masks."""
+    below = [chosen[role] for role in _requires(spec) if role in chosen]
+    return {spec.key}.union(*(_with_required(each, chosen) for each in below))
 
 
 def _requires(spec: BackendSpec) -> tuple[str, ...]:
@@ -123,10 +129,11 @@ def _extract(sample: Sample, chosen: Chosen, known: Mapping[str, Made], device: 
     return made
 
 
-def _backend_rows(sample: Sample, chosen: Chosen, made: Mapping[str, Made], device: str) -> Iterator[Measured]:
+def _backend_rows(sample: Sample, roles: set[str], chosen: Chosen, made: Mapping[str, Made], device: str) -> Iterator[Measured]:
     """Statistics of the arrays of each backend. A mean weighted by position shows when values are swapped."""
-    for role, spec in chosen.items():
-        row = Measured(spec.key, sample.name, "", spec.key, device)
+    for role in sorted(roles):
+        spec = chosen[role]
+        row = Measured(spec.key, sample.name, "", ",".join(sorted(_with_required(spec, chosen))), device)
         artifact = made[role].artifact
         if artifact is None:
             yield replace(row, reason=made[role].reason, detail=made[role].detail)

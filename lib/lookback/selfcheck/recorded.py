@@ -7,7 +7,7 @@ import io
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from importlib import resources
 from pathlib import Path
 
@@ -97,7 +97,7 @@ def write_recorded(path: Path, rows: Iterable[Recorded]) -> None:
 def with_tolerances(rows: Sequence[Measured], disturbed: Mapping[str, Sequence[Measured]], machine: str) -> list[Recorded]:
     """The measured rows as recorded ones. A tolerance depends on how far the number changed under the disturbances."""
     moved = {name: {row.key: row for row in changed if row.device == "cpu"} for name, changed in disturbed.items()}
-    spread = {(row.check, row.clip, row.part.removesuffix(" spread")): row.value for row in rows if row.part.endswith(" spread")}
+    spread = {replace(row, part=row.part.removesuffix(" spread")).key: row.value for row in rows if row.part.endswith(" spread")}
     found = []
     for row in rows:
         if row.device != "cpu" or row.reason == Reason.BACKEND_UNAVAILABLE:
@@ -105,7 +105,7 @@ def with_tolerances(rows: Sequence[Measured], disturbed: Mapping[str, Sequence[M
         if row.value is None:
             found.append(Recorded(*row.key, None, row.reason, 0.0, 0.0, "the reason itself is compared", machine))
             continue
-        size = max(abs(row.value), spread.get((row.check, row.clip, row.part.rpartition(" ")[0])) or 0.0, 1e-6)
+        size = max(abs(row.value), spread.get(replace(row, part=row.part.rpartition(" ")[0]).key) or 0.0, 1e-6)
         tolerance, why = _tolerance(row, {name: changed.get(row.key) for name, changed in moved.items()}, size)
         on_cuda = max(tolerance, CUDA * size) if _has_network(row.backend) else tolerance
         found.append(Recorded(*row.key, row.value, "", tolerance, on_cuda, why, machine))

@@ -95,7 +95,7 @@ def _unusable() -> list[Outcome]:
 def _remedy(outcome: Outcome) -> str:
     """What would make the missing backend of a metric usable; the models of the papers come first."""
     spec = METRICS.get(outcome.check) if outcome.check in METRICS else None
-    roles = (*spec.roles, *spec.tools) if spec else (outcome.backend.partition("=")[0],)
+    roles = (*spec.roles, *spec.tools) if spec else (outcome.check.partition("=")[0],)
     candidates: list[BackendSpec] = [each for role in roles for each in backends_of(role)]
     remedies = [availability(each).remedy for each in candidates if not availability(each).usable]
     return next(filter(None, remedies), "run lookback doctor to see what is missing")
