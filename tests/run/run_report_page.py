@@ -60,7 +60,7 @@ def test_the_best_model_and_by_how_much_stand_on_the_first_page(page):
 
 def test_the_worst_failure_and_its_frames_are_one_click_away(page):
     page.click("nav >> text=Failures")
-    worst = page.query_selector(".failure")
+    worst = page.wait_for_selector(".failure")
     assert worst.query_selector("h3").inner_text().startswith("1.") and worst.query_selector("img").bounding_box()["height"] > 20
     loaded = "video => new Promise((done, fail) => { video.onloadeddata = () => done(video.duration); video.onerror = fail; %s })"
     seconds = worst.query_selector("video").evaluate(loaded % "video.load()")
@@ -76,8 +76,8 @@ def test_the_worst_failure_and_its_frames_are_one_click_away(page):
 def test_why_a_score_is_missing_is_one_click_from_the_dash(page, finished: Path):
     page.goto((finished / "report" / "memobench.html").as_uri())
     page.click("#memobench-2 td[title] a")
-    row = page.query_selector("tr:target")
-    assert row is not None and "missing.html" in page.url
+    row = page.wait_for_selector("tr:target")
+    assert "missing.html" in page.url
     assert "backend unavailable" in row.inner_text() and row.query_selector("code").inner_text() != ""
 
 
@@ -105,7 +105,7 @@ def test_a_latex_table_is_copied_with_two_clicks(page, finished: Path):
 def test_a_number_leads_to_its_worst_frame_and_from_there_to_the_inspector(page, finished: Path):
     page.goto((finished / "report" / "memobench.html").as_uri())
     page.click("#memobench-2 tbody td a:not(td[title] a)")
-    place = page.query_selector("figure:target")
+    place = page.wait_for_selector("figure:target")
     place.query_selector("img").scroll_into_view_if_needed()
     assert place.query_selector("img").bounding_box()["height"] > 20
     link = place.query_selector("a.inspect")
