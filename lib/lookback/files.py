@@ -64,7 +64,7 @@ def copy_folder(source: Path, target: Path) -> None:
     """
     make_folder(target)
     for path in source.iterdir():
-        if path.name.startswith((".", "__pycache__")):
+        if path.name.startswith(".") or path.name == "__pycache__":
             continue
         if path.is_dir():
             copy_folder(path, target / path.name)

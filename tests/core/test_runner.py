@@ -1,4 +1,4 @@
-"""A stage that fails while another runs: the error is the stage's own, and nothing of the other is left."""
+"""What is said of a stage: its own error when it fails while another runs, and the rows that failed when it ends."""
 
 import io
 import json
