@@ -12,10 +12,15 @@ from pathlib import Path
 
 import lookback.without_iri_grammar
 import pytest
+from hypothesis import HealthCheck, settings
 from warm_python import WarmPython
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+# on a crowded machine a process may stand still for a second: slow is not wrong
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 # files and folders that come first, the longest before all: nobody is left alone with a file of minutes at the end
 LONG = (

@@ -52,7 +52,6 @@ def _contents(each: ArrayField, sizes: dict[str, int]) -> st.SearchStrategy[np.n
 @pytest.mark.parametrize("role", ROLES)
 @settings(  # large arrays overflow hypothesis' buffer, which it counts as filtering
     max_examples=15,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 @given(data=st.data())
@@ -132,7 +131,6 @@ def test_numbers_are_kept_in_the_declared_width() -> None:
 
 
 @given(any_array(bool, st.tuples(st.integers(0, 3), st.integers(1, 5), st.integers(1, 20))))
-@settings(deadline=None)
 def test_packing_masks_loses_nothing(masks: np.ndarray) -> None:
     assert np.array_equal(unpack_masks(pack_masks(masks), masks.shape[2]), masks)
 

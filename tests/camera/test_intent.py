@@ -28,13 +28,13 @@ intents = st.builds(ci.CameraIntent, st.lists(segments(), min_size=1, max_size=5
 
 
 @given(intents)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_grammar_round_trip(intent):
     assert ci.parse(ci.to_grammar(intent)).segments == intent.segments
 
 
 @given(intents)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_compile_gives_valid_poses_that_start_at_the_identity(intent):
     path = poses.validate_poses(ci.compile(intent))
     assert len(path) == intent.frames
@@ -42,7 +42,7 @@ def test_compile_gives_valid_poses_that_start_at_the_identity(intent):
 
 
 @given(intents)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_reversed_request_retraces_the_path(intent):
     back = tuple(ci.Segment(tuple(m.reversed() for m in s.motions), s.frames) for s in reversed(intent.segments))
     path = ci.compile(ci.CameraIntent(intent.segments + back))

@@ -57,7 +57,7 @@ values = st.recursive(
 KEYS = ["seed", "workers", "curation", "curation.world.width", "extraction.options", "judging.max_calls", "report.title", "run"]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from(KEYS), values)
 def test_any_value_of_a_parameter_is_taken_or_refused_in_a_sentence(key: str, value: object):
     inner: object = value
@@ -69,7 +69,7 @@ def test_any_value_of_a_parameter_is_taken_or_refused_in_a_sentence(key: str, va
         assert str(error) and len(str(error)) < 20_000
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(st.text(max_size=40) | st.builds("{}={}".format, st.sampled_from([*KEYS, "", ".", "a..b"]), st.text(max_size=30)))
 def test_any_override_is_taken_or_refused_in_a_sentence(override: str):
     try:

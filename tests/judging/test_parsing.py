@@ -88,7 +88,7 @@ def test_json_is_found_in_fences_prose_and_small_mistakes():
         assert parse_json(text) is None
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=300))
 def test_any_text_ends_in_an_answer_or_none(text):
     assert parse_yes_no(text) in ("yes", "no", None)
@@ -101,7 +101,7 @@ LEAVES = st.none() | st.booleans() | st.integers() | st.text(max_size=20)
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(VALUES)
 @example({"<think>": None})
 @example(["a mark </think> in a text", "</think>"])

@@ -93,7 +93,7 @@ def test_the_same_result_in_every_scene_is_judged_by_a_sign_test():
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.integers(2, 7), st.data())
 def test_models_share_a_letter_exactly_when_they_are_not_told_apart(m, data):
     models = [f"m{k}" for k in range(m)]

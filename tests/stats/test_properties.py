@@ -25,7 +25,7 @@ from lookback.stats import (
 
 SCALE = [0, 1, 2]
 NOMINAL = (gwet_ac1, fleiss_kappa, percent_agreement, lambda v, c: krippendorff_alpha(v, c, resamples=1))
-QUICK = settings(max_examples=40, deadline=None)
+QUICK = settings(max_examples=40)
 
 
 @st.composite

@@ -17,7 +17,7 @@ from lookback import stats
 from lookback.errors import NotScorable, Reason
 from scipy.optimize import linprog
 
-QUICK = settings(max_examples=25, deadline=None)
+QUICK = settings(max_examples=25)
 DRAWN: dict[str, Any] = {"resamples": 20, "seed": 1}
 SCALE = [-1, 0, 1]
 
@@ -165,7 +165,7 @@ def designed(draw: st.DrawFn) -> pd.DataFrame:
     return table
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(designed())
 def test_mixed_models_of_degenerate_designs_give_estimates_or_a_reason(table):
     try:
@@ -191,7 +191,7 @@ def likelihood_has_a_maximum(table: pd.DataFrame) -> bool:
     return bool(-best.fun < 1e-9 and np.linalg.matrix_rank(gains) == gains.shape[1])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(votes())
 def test_strengths_exist_exactly_where_linear_programming_finds_no_separation(table):
     try:
