@@ -34,6 +34,9 @@ $(READY): requirements.lock pyproject.toml params/weights.lock.yaml
 	         "can be reached from here; run make setup without TORCH for the build your own package index has."; exit 1; fi; \
 	       echo "uv could not install; trying pip"; sed 's/ --hash=.*//' requirements.lock > $(VENV)/pins.txt; \
 	       PIP_CONSTRAINT=$(VENV)/pins.txt PIP_BUILD_CONSTRAINT=$(VENV)/pins.txt $(BIN)python -m pip install -r $(VENV)/pins.txt; }
+	@$(BIN)python -c "import cv2" 2>/dev/null || { echo "OpenCV's window library is not on this machine: taking opencv-python-headless"; \
+	  $(BIN)python -m pip uninstall --quiet --yes opencv-python opencv-python-headless; \
+	  $(BIN)python -m pip install --quiet --disable-pip-version-check "$$(sed -n 's/^opencv-python==/opencv-python-headless==/p' requirements.lock)"; }
 	@echo "[3/4] lookback itself"
 	@$(BIN)python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@$(BIN)python -m compileall -q lib

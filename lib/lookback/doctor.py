@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib.util
 import platform
 from collections.abc import Callable, Generator, Iterator
-from importlib.metadata import PackageNotFoundError, version
 
 import pandas as pd
 
 from lookback.errors import LookbackError
 from lookback.extras import remedy
+from lookback.machine import package_version
 from lookback.paths import find_project
 from lookback.registry import BACKENDS, JUDGES, Availability, backends_of
 from lookback.threads import cores
@@ -125,10 +125,10 @@ def _facts() -> dict[str, str]:
         "platform": platform.platform(),
         "cpu cores": str(cores()),
         "av (FFmpeg)": _ffmpeg(),
-        "opencv-python": _version("opencv-python"),
+        "opencv-python": package_version("opencv-python"),
         "device": _device(),
         "weights cache": str(cache_folder()),
-        **{name: _version(name) for name in PACKAGES},
+        **{name: package_version(name) for name in PACKAGES},
     }
 
 
@@ -161,13 +161,6 @@ def _pins(names: tuple[str, ...]) -> str:
     return ", ".join(
         f"{name}@{lock[name].revision or 'unversioned'}" if name in lock else f"{name} (not in the lock)" for name in names
     )
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
 
 
 def _ffmpeg() -> str:

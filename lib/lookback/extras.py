@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 
 from lookback.errors import BackendUnavailable
@@ -16,6 +17,10 @@ _MODULES = {
     "ray": "ray",
     "fast": "numba",
 }
+OPENCV_REMEDY = (
+    "Install it (on Debian and Ubuntu: apt-get install libgl1 libglib2.0-0), or take the OpenCV that needs no screen: "
+    'pip uninstall opencv-python, then pip install "opencv-python-headless>=5.0.0.93,<6"'
+)
 EXTRA_OF = {module: extra for extra, modules in _MODULES.items() for module in modules.split()}
 
 
@@ -39,7 +44,13 @@ def unavailable(module: str) -> BackendUnavailable:
     return BackendUnavailable(f"This needs the package '{module}', which is not installed", f"Install it with: {remedy(module)}")
 
 
-def missing_extra(error: Exception) -> BackendUnavailable | None:
-    """What a failed import of an optional package means; None for every other error."""
-    name = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
-    return unavailable(name) if name in EXTRA_OF and not installed(name) else None
+def why_not_imported(error: ImportError) -> BackendUnavailable | None:
+    """An optional package is not installed, or the system lacks a library that a package needs; None for every other error."""
+    name = (error.name or "").partition(".")[0]
+    if isinstance(error, ModuleNotFoundError):
+        return unavailable(name) if name in EXTRA_OF and not installed(name) else None
+    library = re.match(r"(\S+): cannot open shared object file", str(error))
+    if library is None:
+        return None
+    cause = f"The package '{name}' cannot be loaded: this machine has no {library[1]}"
+    return BackendUnavailable(cause, OPENCV_REMEDY if name == "cv2" else "Install the package of your system that holds it")

@@ -7,6 +7,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from lookback.devices import all_devices
 from lookback.threads import cores
 
 LIBRARIES = {"numpy": "numpy", "torch": "torch", "OpenCV": "opencv-python", "PyAV": "av", "onnxruntime": "onnxruntime"}
+OPENCV = ("opencv-python", "opencv-python-headless")  # the same library; the second needs nothing of a screen
 
 
 def machine() -> dict[str, str]:
@@ -23,7 +25,7 @@ def machine() -> dict[str, str]:
         "processor": processor(),
         "cores": str(cores()),
         "Python": platform.python_version(),
-        **{name: _version(package) for name, package in LIBRARIES.items()},
+        **{name: package_version(package) for name, package in LIBRARIES.items()},
         "GPU": gpu() or "none",
     }
     return {name: value for name, value in facts.items() if value}
@@ -38,7 +40,7 @@ def one_line() -> str:
 
 def described() -> str:
     """The machine with the versions of the libraries that its numbers depend on."""
-    return "; ".join([one_line(), *(f"{name} {_version(package)}" for name, package in LIBRARIES.items())])
+    return "; ".join([one_line(), *(f"{name} {package_version(package)}" for name, package in LIBRARIES.items())])
 
 
 def processor() -> str:
@@ -75,8 +77,9 @@ def _cpuinfo() -> list[str]:
     return path.read_text(errors="replace").splitlines() if path.is_file() else []
 
 
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
+def package_version(name: str) -> str:
+    """The installed version of a package, empty where it is not installed."""
+    for each in OPENCV if name in OPENCV else (name,):
+        with suppress(PackageNotFoundError):
+            return version(each)
+    return ""

@@ -5,13 +5,12 @@ from __future__ import annotations
 import platform
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import lookback
 from lookback.files import sha256_json, write_json
 from lookback.hiding import hide_all
-from lookback.machine import one_line
+from lookback.machine import one_line, package_version
 from lookback.params import RunParams
 from lookback.paths import project_root
 from lookback.registry import GROUPS, plugins
@@ -42,13 +41,7 @@ def git_revision() -> str:
 
 
 def package_versions() -> dict[str, str]:
-    found = {}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+    return {name: package_version(name) or "not installed" for name in PACKAGES}
 
 
 def provenance(params: RunParams) -> dict[str, Any]:

@@ -1,12 +1,14 @@
-"""In a container or on a cluster: a user without a name, and fewer cores than the machine has."""
+"""In a container or on a cluster: a user without a name, fewer cores than the machine has, no libraries of a screen."""
 
 import os
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
-from lookback import threads
+from lookback import machine, threads
+from lookback.extras import why_not_imported
 
 
 @pytest.mark.parametrize("error", ["KeyError", "OSError"])
@@ -57,3 +59,35 @@ def test_a_container_uses_the_cores_that_it_was_given(
     monkeypatch.setattr(threads, "CONTROL_GROUPS", tmp_path)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
     assert threads.cores() == expected
+
+
+@pytest.mark.parametrize("command", [["list-metrics"], ["doctor"], ["report"]])
+def test_an_opencv_that_finds_no_screen_is_a_sentence_with_two_remedies(tmp_path: Path, command: list[str]):
+    """What `import cv2` raises where libGL is not installed."""
+    missing = "libGL.so.1: cannot open shared object file: No such file or directory"
+    (tmp_path / "cv2.py").write_text(f"raise ImportError({missing!r}, name='cv2')")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    called = [sys.executable, "-c", "from lookback.cli import main; main()", *command]
+    done = subprocess.run(called, env=environment, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.startswith("lookback: The package 'cv2' cannot be loaded: this machine has no libGL.so.1. Install it")
+    assert "apt-get install libgl1" in done.stderr and 'pip install "opencv-python-headless>=' in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_other_failed_imports_keep_their_own_words():
+    assert why_not_imported(ImportError("cannot import name 'x' from 'y'", name="y")) is None
+    assert why_not_imported(ModuleNotFoundError("No module named 'y'", name="y")) is None
+    other = why_not_imported(ImportError("libfoo.so.2: cannot open shared object file: No such file", name="foo._native"))
+    assert str(other).startswith("The package 'foo' cannot be loaded: this machine has no libfoo.so.2.")
+    assert "opencv" not in str(other)
+
+
+def test_the_opencv_without_a_screen_has_its_version_in_every_table(monkeypatch: pytest.MonkeyPatch):
+    def version(name: str) -> str:
+        if name == "opencv-python":
+            raise PackageNotFoundError(name)
+        return {"opencv-python-headless": "5.0.0.93"}[name]
+
+    monkeypatch.setattr(machine, "version", version)
+    assert machine.package_version("opencv-python") == "5.0.0.93"

@@ -1,5 +1,7 @@
 """`make setup` says what went wrong with Python or the CPU-only build of torch, and asks uv for that only when it is wanted.
 
+It works on a machine without a screen's libraries, too.
+
 The container is set up by the same command.
 """
 
@@ -74,6 +76,20 @@ def test_an_environment_without_pip_is_made_again(clone: Path):
     program(clone / "installed", 'echo "$@" > made')
     make(clone, "PYTHON=./installed")
     assert (clone / "made").read_text() == "-m venv .venv\n"
+
+
+def test_a_machine_without_the_library_of_windows_gets_the_opencv_that_needs_none(clone: Path):
+    """As servers and small containers are: import cv2 then ends with `libGL.so.1: cannot open shared object file`."""
+    program(clone / ".venv" / "bin" / "uv", "exit 0")
+    program(clone / ".venv" / "bin" / "jupyter", "exit 0")
+    program(clone / ".venv" / "bin" / "python", 'echo "$@" >> asked', 'test "$2" != "import cv2"')
+    done = make(clone)
+    (pin,) = (line for line in (clone / "requirements.lock").read_text().splitlines() if line.startswith("opencv-python=="))
+    asked = (clone / "asked").read_text().splitlines()
+    found = asked.index("-c import cv2")
+    assert done.returncode == 0 and "taking opencv-python-headless" in done.stdout, done.stderr
+    assert asked[found + 1] == "-m pip uninstall --quiet --yes opencv-python opencv-python-headless"
+    assert asked[found + 2].endswith(pin.replace("opencv-python", "opencv-python-headless"))
 
 
 def test_the_container_has_every_file_that_setting_it_up_needs(tmp_path: Path):

@@ -19,7 +19,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, _leave)
     from lookback.cli.app import app
     from lookback.errors import FULL_DISK, LookbackError
-    from lookback.extras import missing_extra
+    from lookback.extras import why_not_imported
     from lookback.files import unwritable
     from lookback.hiding import hide
     from lookback.names import printable
@@ -33,8 +33,8 @@ def main() -> None:
     except LookbackError as error:
         print(f"lookback: {printable(hide(str(error)))}", file=sys.stderr)
         code = error.exit_code
-    except ModuleNotFoundError as error:
-        missing = missing_extra(error)
+    except ImportError as error:
+        missing = why_not_imported(error)
         if missing is None:
             raise
         print(f"lookback: {missing}", file=sys.stderr)
