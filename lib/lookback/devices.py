@@ -10,10 +10,12 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from lookback.extras import installed
+from lookback.threads import cores, memory
 from lookback.workers import worker_number
 
 # device files of GPUs: NVIDIA, AMD, Windows and Jetson
 GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg", "/dev/nvhost-gpu", "/dev/nvgpu")
+WORKER_MEMORY = 2 * 2**30  # a worker with the embedded models and a clip of 1080p
 NAMED = re.compile(r"auto|cpu|cuda(:\d+)?")
 
 
@@ -48,6 +50,13 @@ def all_devices(wanted: str | list[str]) -> list[str]:
     import torch
 
     return [f"cuda:{number}" for number in range(torch.cuda.device_count())] or ["cpu"]
+
+
+def suited_workers(wanted: str | list[str]) -> int:
+    """How many worker processes suit this machine: one for each core that has memory for it, or two for each GPU."""
+    devices = all_devices(wanted)
+    most = min(cores(), memory() // WORKER_MEMORY)
+    return max(1, most if devices == ["cpu"] else min(most, 2 * len(devices)))
 
 
 def kind_of(device: str) -> str:

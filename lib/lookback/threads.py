@@ -1,5 +1,5 @@
-"""How many cores this process may use, and its threads that work on frames: one for each core that OpenCV may use, and the same
-for all who ask.
+"""How many cores and how much memory this process may use, and its threads that work on frames: one for each core that OpenCV may
+use, and the same for all who ask.
 
 OpenCV, numpy, the decoders and the compiled loops release the interpreter lock while they work.
 """
@@ -10,11 +10,13 @@ import math
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 CONTROL_GROUPS = Path("/sys/fs/cgroup")  # a container sees its own limits here
 QUOTAS = (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"))  # of today's kernels, and of older ones
+MEMORY_LIMITS = ("memory.max", "memory/memory.limit_in_bytes")
 _here = threading.local()
 
 
@@ -33,6 +35,17 @@ def _quota() -> float:
             continue
         return int(time) / int(period) if time not in ("max", "-1") else 0.0
     return 0.0
+
+
+def memory() -> int:
+    """The bytes of memory that this process may use: in a container fewer than the machine has."""
+    import psutil
+
+    limits = [psutil.virtual_memory().total]
+    for name in MEMORY_LIMITS:
+        with suppress(OSError, ValueError):  # `max` where there is no limit
+            limits.append(int((CONTROL_GROUPS / name).read_text()))
+    return min(limits)
 
 
 def thread_count() -> int:

@@ -62,32 +62,20 @@ def workers_kept() -> Iterator[None]:
             pool.shutdown()
 
 
-def run_tasks(
-    function: Callable[[Task], Result],
-    tasks: Sequence[Task],
-    workers: int,
-    setup: Callable[..., None] | None = None,
-    setup_arguments: tuple[Any, ...] = (),
-) -> Iterator[tuple[int, Result | WorkerDied]]:
-    """(index, result) of every task, in the order they finish. `setup` runs once per worker, for example to load models."""
+def run_tasks(function: Callable[[Task], Result], tasks: Sequence[Task], workers: int) -> Iterator[tuple[int, Result | WorkerDied]]:
+    """(index, result) of every task, in the order they finish."""
     workers = min(workers, len(tasks))
     if workers <= 1:
-        if setup is not None and tasks:
-            setup(*setup_arguments)
         yield from ((index, function(task)) for index, task in enumerate(tasks))
         return
-    yield from _Pool(function, tasks, workers, setup, setup_arguments).run()
+    yield from _Pool(function, tasks, workers).run()
 
 
 class _Pool(Generic[Task, Result]):
     """A process pool that is rebuilt when a worker dies. The tasks that were running are then tried again one by one."""
 
-    def __init__(
-        self, function: Callable[[Task], Result], tasks: Sequence[Task], workers: int, setup: Any, setup_arguments: tuple[Any, ...]
-    ):
+    def __init__(self, function: Callable[[Task], Result], tasks: Sequence[Task], workers: int):
         self.function, self.tasks, self.workers = function, tasks, workers
-        self.setup = setup
-        self.setup_arguments = setup_arguments
         self.waiting = deque(range(len(tasks)))
         self.suspects: deque[int] = deque()
 
@@ -126,7 +114,7 @@ class _Pool(Generic[Task, Result]):
 
     @contextmanager
     def _processes(self, workers: int) -> Iterator[ProcessPoolExecutor]:
-        if _kept is None or self.setup is not None:
+        if _kept is None:
             with self._executor(workers) as pool:
                 yield pool
         else:
@@ -137,12 +125,7 @@ class _Pool(Generic[Task, Result]):
 
     def _executor(self, workers: int) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(
-            workers,
-            mp_context=context,
-            initializer=_start,
-            initargs=(self.setup, self.setup_arguments, self.workers, context.Value("i", 0)),
-        )
+        return ProcessPoolExecutor(workers, context, _start, (self.workers, context.Value("i", 0)))
 
 
 def share_cores(threads: int) -> None:
@@ -156,14 +139,12 @@ def share_cores(threads: int) -> None:
     cv2.setNumThreads(threads)
 
 
-def _start(setup: Callable[..., None] | None, arguments: tuple[Any, ...], workers: int, started: Any) -> None:
+def _start(workers: int, started: Any) -> None:
     global _number
     with started.get_lock():
         _number, started.value = started.value, started.value + 1
     share_cores(max(1, cores() // workers))
     threading.Thread(target=_leave_with_parent, daemon=True).start()
-    if setup is not None:
-        setup(*arguments)
 
 
 def _leave_with_parent() -> None:

@@ -65,6 +65,14 @@ def test_auto_is_every_gpu_that_torch_sees(monkeypatch: pytest.MonkeyPatch, tmp_
     assert devices.all_devices("auto") == ["cpu"]
 
 
+def test_workers_share_a_gpu_by_twos(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "cores", lambda: 16)
+    monkeypatch.setattr(devices, "memory", lambda: 128 * 2**30)
+    monkeypatch.setattr(devices, "all_devices", lambda wanted: wanted)
+    assert devices.suited_workers(["cuda:0"]) == 2 and devices.suited_workers(["cuda:0", "cuda:1"]) == 4
+    assert devices.suited_workers([f"cuda:{number}" for number in range(32)]) == 16
+
+
 def test_a_gpu_that_is_not_there_is_named_with_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert torch_device(options(device="cuda:1")) == "cuda:1"
@@ -82,7 +90,8 @@ def test_precision_is_full_on_a_cpu_and_the_fastest_that_holds_on_a_gpu() -> Non
     assert precision_of(Dinov2Features, options()) == "fp32"
     assert precision_of(Dinov2Features, options(device="cuda:0")) == "fp16"
     assert precision_of(RaftLarge, options(device="cuda")) == "tf32"
-    assert precision_of(LiteFeatures, options(device="cuda", precision="fp32")) == "fp32"
+    assert precision_of(LiteFeatures, options(device="cuda")) == "fp32"
+    assert precision_of(LiteFeatures, options(device="cuda", precision="fp16")) == "fp16"
 
 
 def test_numbers_that_overflow_are_refused_with_the_remedy() -> None:

@@ -5,10 +5,13 @@ import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
-from lookback import machine, threads
+from lookback import devices, machine, threads
 from lookback.extras import why_not_imported
+from lookback.params import RunParams
 
 
 @pytest.mark.parametrize("error", ["KeyError", "OSError"])
@@ -59,6 +62,19 @@ def test_a_container_uses_the_cores_that_it_was_given(
     monkeypatch.setattr(threads, "CONTROL_GROUPS", tmp_path)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
     assert threads.cores() == expected
+
+
+@pytest.mark.parametrize(("gib", "limit", "expected"), [(64, "max\n", 16), (64, f"{9 * 2**30}\n", 4), (3, "", 1), (1, "", 1)])
+def test_a_worker_for_each_core_that_has_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gib: int, limit: str, expected: int
+):
+    if limit:
+        (tmp_path / "memory.max").write_text(limit)
+    monkeypatch.setattr(threads, "CONTROL_GROUPS", tmp_path)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(total=gib * 2**30))
+    monkeypatch.setattr(devices, "cores", lambda: 16)
+    assert RunParams(run="r", device="cpu").workers == expected
+    assert RunParams(run="r", device="cpu", workers=7).workers == 7
 
 
 @pytest.mark.parametrize("command", [["list-metrics"], ["doctor"], ["report"]])

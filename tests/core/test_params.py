@@ -27,7 +27,7 @@ def test_every_run_file_in_the_project_loads():
         ("curation.world.widht=3", ["'curation.world.widht'", "did you mean 'width'?"]),
         ("curation.sources=[{root: a, layuot: b}]", ["'curation.sources.0.layuot'", "did you mean 'layout'?"]),
         ("seed=minus", ["'seed'", "'minus'", "integer"]),
-        ("workers=0", ["'workers'", "0", "greater than or equal to 1"]),
+        ("workers=-1", ["'workers'", "-1", "greater than or equal to 0"]),
         ("judging.judge=oracle", ["'judging.judge'", "'oracle'", "known: geometric, openai"]),
         ("seed", ["'seed' is not key=value"]),
         ("report.title=[1", ["not valid YAML"]),

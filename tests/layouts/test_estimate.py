@@ -71,7 +71,7 @@ def test_loading_counts_once_and_work_for_every_clip_that_has_the_part():
 def test_estimate_names_clips_models_and_hours_and_its_file_gives_the_table(dataset: Path, tmp_path: Path):
     file = tmp_path / "run.yaml"
     file.write_text(
-        f"workers: 1\ncuration: {{sources: [{{root: {dataset}, layout: wrbench}}]}}\n"
+        f"workers: 1\ndevice: cpu\ncuration: {{sources: [{{root: {dataset}, layout: wrbench}}]}}\n"
         f"extraction: {{always: []}}\nscoring: {{metrics: [{METRIC}]}}\n"
     )
     ran = CliRunner().invoke(app, ["estimate", str(file), "--save", str(tmp_path / "seconds.csv")])

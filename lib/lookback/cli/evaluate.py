@@ -28,7 +28,7 @@ Masks = Annotated[str, typer.Option(help="Pattern of mask files made elsewhere, 
 Depth = Annotated[str, typer.Option(help="Pattern of depth files made elsewhere.")]
 Files = Annotated[list[str] | None, typer.Option(help="role=pattern: files of another role: one of {file_roles}. May be repeated.")]
 Limit = Annotated[int, typer.Option(help="At most this many clips; 0 means all.")]
-Workers = Annotated[int, typer.Option(help="Processes.")]
+Workers = Annotated[int, typer.Option(min=0, help="Processes; 0: one per core, or two per GPU.")]
 Profile = Annotated[
     str, typer.Option(help="Whose models measure: embedded, paper (the paper's own) or auto (the best that is installed).")
 ]
@@ -61,7 +61,7 @@ def evaluate(
     conditions: Csv = None,
     sample_ids: Csv = None,
     limit: Limit = 0,
-    workers: Workers = 2,
+    workers: Workers = 0,
     backend: Backend = None,
     profile: Profile = "embedded",
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
@@ -141,15 +141,15 @@ def validate(
     conditions: Csv = None,
     sample_ids: Csv = None,
     limit: Limit = 0,
-    workers: Workers = 2,
+    workers: Workers = 0,
 ) -> None:
     """Check a dataset and print every violation. Each has path, field, problem and remedy; exit 1 if there is one."""
     from lookback.curation.contract import validate as check
 
     filters = _filters(models, subsets, conditions, sample_ids, limit)
     sources = [_source(source, layout, gt_root, phases, pattern) | _given(poses, poses_format, masks, depth, files)]
-    curation = _params("validate", workers, {"curation": {"sources": sources, "filters": filters}}).curation
-    violations = check(curation.sources[0], _names(metrics), curation.filters, workers)
+    params = _params("validate", workers, {"curation": {"sources": sources, "filters": filters}})
+    violations = check(params.curation.sources[0], _names(metrics), params.curation.filters, params.workers)
     for violation in violations:
         print(violation.line)
     if violations:
@@ -162,7 +162,7 @@ def prepare(
     producer: Annotated[str, typer.Option(help="The role to extract: one of {roles}, gt_pose.")],
     output: Output,
     layout: Layout = "auto",
-    workers: Workers = 2,
+    workers: Workers = 0,
     backend: Backend = None,
     allow_download: AllowDownload = False,
 ) -> None:

@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
 
 def validity(
     clips: Annotated[str, typer.Option(help="The folder of the labelled clips; ../shared/clips when left out.")] = "",
-    workers: Annotated[int, typer.Option(min=1, help="Processes that extract and compare frames.")] = 2,
+    workers: Annotated[int, typer.Option(min=0, help="Processes; 0: one per core, or two per GPU.")] = 0,
 ) -> None:
     """Compare the verdicts and the geometric judge with labelled real clips (cross-validated by scene) and with the demo."""
     from lookback.validity.dataset import clips_folder

@@ -24,7 +24,7 @@ def watch(
     gt_root: GtRoot = "",
     phases: Phases = "",
     pattern: Pattern = "",
-    workers: Workers = 2,
+    workers: Workers = 0,
     backend: Backend = None,
     settle_s: Annotated[float, typer.Option(help="Seconds without a change until a checkpoint counts as complete.")] = 30.0,
     every_s: Annotated[float, typer.Option(help="Seconds between looks at the folder.")] = 30.0,

@@ -7,11 +7,11 @@ import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, ValidationInfo, model_validator
 
-from lookback.devices import Devices
+from lookback.devices import Devices, suited_workers
 from lookback.errors import ParameterError, brief, hint
 from lookback.hiding import KEY_VARIABLES, find_key, hide, is_secret
 from lookback.params.stages import Agreement, Audit, Curation, Extraction, Forensics, Judging, Ray, Report, Scoring, Section
@@ -23,6 +23,10 @@ PLAIN = ("str", "int", "float", "bool")
 RESULTS = "results.json"  # the file of a finished run that holds its parameters and scores (docs/results.md)
 
 
+def _suited(workers: int, info: ValidationInfo) -> int:
+    return workers or suited_workers(info.data.get("device", "cpu"))
+
+
 class RunParams(Section):
     """Everything a run depends on."""
 
@@ -30,11 +34,11 @@ class RunParams(Section):
     description: str = ""
     output: str | None = None  # a folder other than outputs/<run>
     seed: int = Field(default=7, ge=0)
-    workers: int = Field(default=2, ge=1, le=256)
     executor: Literal["local", "ray"] = "local"  # processes on this machine, or Ray actors; both give the same tables
     ray: Ray = Ray()
     profile: ProfileName = "embedded"  # whose models measure: the package's small ones, the paper's, or the best that is installed
     device: Devices = "auto"
+    workers: Annotated[int, AfterValidator(_suited)] = Field(default=0, ge=0, le=256, validate_default=True)  # 0: as many as suit
     curation: Curation = Curation()
     extraction: Extraction = Extraction()
     scoring: Scoring = Scoring()

@@ -77,7 +77,7 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def run_params(source: Path, workers: int = 2) -> RunParams:
+def run_params(source: Path, workers: int = 0) -> RunParams:
     """The parameters of the run over the labelled clips; its datasets are written first."""
     roots = build_datasets(source, RunPaths.of(RUN).datasets)
     sections = {

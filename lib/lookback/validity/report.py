@@ -40,7 +40,7 @@ class Result:
     pictures: str = "<p>The labelled clips are not here.</p>"
 
 
-def validity(source: Path, workers: int = 2) -> tuple[Result, Path]:
+def validity(source: Path, workers: int = 0) -> tuple[Result, Path]:
     """The whole comparison, written below outputs/validity; returns it with the page."""
     out, result = RunPaths.of(RUN).root, Result()
     if source.is_dir():

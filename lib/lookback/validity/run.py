@@ -51,7 +51,7 @@ class RealRun:
 TABLES = tuple(RealRun.__dataclass_fields__)
 
 
-def real_run(source: Path, workers: int = 2) -> RealRun:
+def real_run(source: Path, workers: int = 0) -> RealRun:
     """The tables of the labelled clips, from an earlier call if neither clips nor code changed."""
     folder = RunPaths.of(RUN).root / "seen"
     stamp = sha256_json(

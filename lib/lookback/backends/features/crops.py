@@ -149,6 +149,7 @@ class Dinov3Objects(ObjectCrops):
 )
 class LiteObjects(ObjectCrops):
     weights = (LITE,)
+    on_gpu = "fp32"
 
 
 @backend(role="person_features", name="dinov2", title="DINOv2 ViT-B/14 of each masked person", weights=(DINOV2,), embedded=False)
@@ -170,3 +171,4 @@ class Dinov3People(PersonCrops):
 )
 class LitePeople(PersonCrops):
     weights = (LITE,)
+    on_gpu = "fp32"

@@ -110,4 +110,5 @@ class Dinov3Features(FrameFeatures):
 @backend(role="features", name=LITE, title="EfficientNet-Lite0: feature map, in place of DINO", weights=(LITE,), embedded=True)
 class LiteFeatures(FrameFeatures):
     weights = (LITE,)
+    on_gpu = "fp32"
     defaults: ClassVar[Options] = {**OPTIONS, "square": False}
