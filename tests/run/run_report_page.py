@@ -162,6 +162,14 @@ def test_no_page_is_wider_than_its_screen_and_pictures_say_what_they_show(browse
         assert (light[0] > light[1]) == (scheme == "dark")
 
 
+def test_no_table_of_the_first_page_is_cut_off_on_a_laptop(browser, finished: Path):
+    page = browser.new_context(viewport={"width": 1300, "height": 900}).new_page()
+    page.goto((finished / "report.html").as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")
+    cut_off = "all => all.filter(box => box.scrollWidth > box.clientWidth).map(box => box.parentElement.id)"
+    assert page.eval_on_selector_all(".scroll", cut_off) == []
+
+
 def test_figures_draw_themselves_when_they_come_into_sight_and_stay_pictures_in_print(page, finished: Path):
     page.goto((finished / "report" / "memobench.html").as_uri())
     figures = page.query_selector_all("figure.drawn")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -43,8 +44,9 @@ class Finding:
     def to_html(self, run: str) -> str:
         shown = "".join(f"<div>{_picture(seen)}<figcaption>{html.escape(seen.words)}</figcaption></div>" for seen in self.pair)
         last = self.pair[1]
+        sentence = re.sub(r"(?<=[a-z])([._:])(?=[a-z])", r"\1<wbr>", html.escape(self.sentence))  # long names break between words
         return (
-            f'<div class="finding"><p>{html.escape(self.sentence)} <a href="#{self.place}">Evidence</a> · '
+            f'<div class="finding"><p>{sentence} <a href="#{self.place}">Evidence</a> · '
             f'{inspector_link(run, last.clip.label, last.frame, "inspector")}</p><figure class="pair">{shown}</figure></div>'
         )
 
