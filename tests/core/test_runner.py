@@ -1,8 +1,10 @@
 """What is said of a stage: its own error when it fails while another runs, and the rows that failed when it ends."""
 
+import errno
 import io
 import json
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -95,6 +97,19 @@ def writers_of(folder: Path) -> list[psutil.Process]:
         for process in psutil.process_iter(["cmdline"])
         if any(str(folder) in word for word in process.info["cmdline"] or [])
     ]
+
+
+def test_without_the_loopback_device_nothing_starts_and_a_sentence_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """As in a sandbox without any network (`unshare --net make report`): there the kernel was waited for, ten minutes."""
+
+    def unreachable(self: socket.socket, address: object) -> None:
+        raise OSError(errno.ENETUNREACH, "Network is unreachable")
+
+    monkeypatch.setattr(socket.socket, "connect", unreachable)
+    params = validate({"run": "sandbox", "output": str(tmp_path / "run")}, "test")
+    with pytest.raises(StageError, match=r"loopback device, which does not work here \(Network is unreachable\); switch it on"):
+        Pipeline(params, "sandbox", []).run()
+    assert not (tmp_path / "run").exists()
 
 
 def test_an_error_names_the_heading_above_its_cell(tmp_path: Path):

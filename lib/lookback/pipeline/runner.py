@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -75,6 +76,20 @@ def _failed(errors: list[str]) -> str:
     return f"; {len(errors)} row(s) failed ({count} with {one_line(error)}), the next call tries them again"
 
 
+def need_loopback() -> None:
+    """Refuse to start where a notebook and its kernel cannot talk to each other; they would wait for minutes."""
+    with socket.socket() as server, socket.socket() as client:
+        try:
+            server.bind(("127.0.0.1", 0))
+            server.listen()
+            client.connect(server.getsockname())
+        except OSError as error:
+            raise StageError(
+                f"A notebook talks to its kernel over this machine's loopback device, which does not work here ({error.strerror}); "
+                "switch it on (as root: ip link set lo up)"
+            ) from None
+
+
 class Pipeline:
     """One execution of the DAG for one run."""
 
@@ -93,6 +108,7 @@ class Pipeline:
     def run(self, target: Stage | None = None) -> list[str]:
         """Bring `target` (default: the whole DAG) up to date; returns the stages that were run."""
         need("papermill", "ipykernel")  # only the processes of the stages import them
+        need_loopback()
         wanted = stages_of(self.params, target)
         self.wanted = {stage.name for stage in wanted}
         if self.params.profile == "paper":
