@@ -36,7 +36,7 @@ $(READY): requirements.lock pyproject.toml params/weights.lock.yaml
 	       PIP_CONSTRAINT=$(VENV)/pins.txt PIP_BUILD_CONSTRAINT=$(VENV)/pins.txt $(BIN)python -m pip install -r $(VENV)/pins.txt; }
 	@$(BIN)python -c "import cv2" 2>/dev/null || { echo "OpenCV's window library is not on this machine: taking opencv-python-headless"; \
 	  $(BIN)python -m pip uninstall --quiet --yes opencv-python opencv-python-headless; \
-	  $(BIN)python -m pip install --quiet --disable-pip-version-check "$$(sed -n 's/^opencv-python==/opencv-python-headless==/p' requirements.lock)"; }
+	  $(BIN)python -m pip install --quiet --disable-pip-version-check --no-deps "$$(sed -n 's/^opencv-python==/opencv-python-headless==/p' requirements.lock)"; }
 	@echo "[3/4] lookback itself"
 	@$(BIN)python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@$(BIN)python -m compileall -q lib

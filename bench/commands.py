@@ -14,10 +14,10 @@ import sys
 import time
 
 from lookback.files import write_json
+from lookback.limits import cores
 from lookback.machine import one_line
 from lookback.paths import project_root
 from lookback.provenance import git_revision
-from lookback.threads import cores
 
 ROOT = project_root()
 BLOCK = re.compile(r"```sh\n(.*?)```", re.DOTALL)

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from lookback.extras import installed
-from lookback.threads import cores, memory
+from lookback.limits import cores, memory
 from lookback.workers import worker_number
 
 # device files of GPUs: NVIDIA, AMD, Windows and Jetson

@@ -10,10 +10,10 @@ import pandas as pd
 
 from lookback.errors import LookbackError
 from lookback.extras import remedy
+from lookback.limits import cores
 from lookback.machine import package_version
 from lookback.paths import find_project
 from lookback.registry import BACKENDS, JUDGES, Availability, backends_of
-from lookback.threads import cores
 from lookback.weights import cache_folder, read_lock
 
 COLUMNS = ["role", "backend", "embedded", "usable", "why", "remedy", "title", "weights"]

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from lookback.devices import all_devices
-from lookback.threads import cores
+from lookback.limits import cores
 
 LIBRARIES = {"numpy": "numpy", "torch": "torch", "OpenCV": "opencv-python", "PyAV": "av", "onnxruntime": "onnxruntime"}
 OPENCV = ("opencv-python", "opencv-python-headless")  # the same library; the second needs nothing of a screen

@@ -17,7 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from lookback.threads import cores, in_thread_pool
+from lookback.limits import cores
+from lookback.threads import in_thread_pool
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

@@ -1,6 +1,7 @@
 """In a container or on a cluster: a user without a name, fewer cores than the machine has, no libraries of a screen."""
 
 import os
+import re
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError
@@ -9,9 +10,10 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
-from lookback import devices, machine, threads
+from lookback import devices, limits, machine
 from lookback.extras import why_not_imported
 from lookback.params import RunParams
+from lookback.paths import project_root
 
 
 @pytest.mark.parametrize("error", ["KeyError", "OSError"])
@@ -59,9 +61,9 @@ def test_a_container_uses_the_cores_that_it_was_given(
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    monkeypatch.setattr(threads, "CONTROL_GROUPS", tmp_path)
+    monkeypatch.setattr(limits, "CONTROL_GROUPS", tmp_path)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
-    assert threads.cores() == expected
+    assert limits.cores() == expected
 
 
 @pytest.mark.parametrize(("gib", "limit", "expected"), [(64, "max\n", 16), (64, f"{9 * 2**30}\n", 4), (3, "", 1), (1, "", 1)])
@@ -70,7 +72,7 @@ def test_a_worker_for_each_core_that_has_memory(
 ):
     if limit:
         (tmp_path / "memory.max").write_text(limit)
-    monkeypatch.setattr(threads, "CONTROL_GROUPS", tmp_path)
+    monkeypatch.setattr(limits, "CONTROL_GROUPS", tmp_path)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(total=gib * 2**30))
     monkeypatch.setattr(devices, "cores", lambda: 16)
     assert RunParams(run="r", device="cpu").workers == expected
@@ -79,7 +81,11 @@ def test_a_worker_for_each_core_that_has_memory(
 
 @pytest.mark.parametrize("command", [["list-metrics"], ["doctor"], ["report"]])
 def test_an_opencv_that_finds_no_screen_is_a_sentence_with_two_remedies(tmp_path: Path, command: list[str]):
-    """What `import cv2` raises where libGL is not installed."""
+    """What `import cv2` raises where libGL is not installed. The second remedy has the bounds of the package, as on the page."""
+    declared = re.search(r'"opencv-python(>=[^"]+)"', (project_root() / "pyproject.toml").read_text())
+    assert declared is not None
+    headless = f'pip install "opencv-python-headless{declared[1]}"'
+    assert headless in (project_root() / "docs" / "faq.md").read_text()
     missing = "libGL.so.1: cannot open shared object file: No such file or directory"
     (tmp_path / "cv2.py").write_text(f"raise ImportError({missing!r}, name='cv2')")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
@@ -87,7 +93,7 @@ def test_an_opencv_that_finds_no_screen_is_a_sentence_with_two_remedies(tmp_path
     done = subprocess.run(called, env=environment, capture_output=True, text=True)
     assert done.returncode == 1 and done.stdout == ""
     assert done.stderr.startswith("lookback: The package 'cv2' cannot be loaded: this machine has no libGL.so.1. Install it")
-    assert "apt-get install libgl1" in done.stderr and 'pip install "opencv-python-headless>=' in done.stderr
+    assert "apt-get install libgl1" in done.stderr and headless in done.stderr
     assert done.stderr.count("\n") == 1
 
 

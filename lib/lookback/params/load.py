@@ -24,6 +24,7 @@ RESULTS = "results.json"  # the file of a finished run that holds its parameters
 
 
 def _suited(workers: int, info: ValidationInfo) -> int:
+    """0 means as many as suit the machine and the devices of the run."""
     return workers or suited_workers(info.data.get("device", "cpu"))
 
 
@@ -38,7 +39,7 @@ class RunParams(Section):
     ray: Ray = Ray()
     profile: ProfileName = "embedded"  # whose models measure: the package's small ones, the paper's, or the best that is installed
     device: Devices = "auto"
-    workers: Annotated[int, AfterValidator(_suited)] = Field(default=0, ge=0, le=256, validate_default=True)  # 0: as many as suit
+    workers: Annotated[int, AfterValidator(_suited)] = Field(default=0, ge=0, le=256, validate_default=True)
     curation: Curation = Curation()
     extraction: Extraction = Extraction()
     scoring: Scoring = Scoring()

@@ -34,6 +34,7 @@ from lookback.progress import PROGRESS_FILE, read_progress, seconds_left
 from lookback.provenance import write_provenance
 from lookback.scratch import scratch_folder
 
+ANSWERS_WITHIN_S = 10.0  # the loopback device, also of a crowded machine
 PATIENCE_S = 10.0  # seconds that the processes of a stopped stage get to end
 
 
@@ -82,10 +83,11 @@ def need_loopback() -> None:
         try:
             server.bind(("127.0.0.1", 0))
             server.listen()
+            client.settimeout(ANSWERS_WITHIN_S)
             client.connect(server.getsockname())
         except OSError as error:
             raise StageError(
-                f"A notebook talks to its kernel over this machine's loopback device, which does not work here ({error.strerror}); "
+                f"A notebook talks to its kernel over this machine's loopback device, which does not work here ({error}); "
                 "switch it on (as root: ip link set lo up)"
             ) from None
 

@@ -82,7 +82,7 @@ class LiteEncoder:
 class EncoderBackend(TorchBackend):
     """A backend that runs an encoder. The encoder is loaded when the first frame arrives."""
 
-    on_gpu = "fp16"
+    on_gpu = "fp16"  # of DINO; the scores of EfficientNet leave the tolerance in it
 
     @classmethod
     def available(cls) -> Availability:
