@@ -8,6 +8,7 @@ the processor's own cache.
 from __future__ import annotations
 
 import math
+import platform
 from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from threading import Lock
@@ -25,6 +26,7 @@ Pixels = NDArray[np.uint8]
 ROUND = np.float32(1.5 * 2**23)  # a float32 of this size has no fraction: adding it rounds, half to even
 ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)  # numba need not ask whether such an index is negative
 TOGETHER = 4  # source rows whose columns are reduced at once
+FUSED = platform.machine() in ("aarch64", "arm64")  # there OpenCV is compiled to multiply and add in one step, rounded once
 
 _compiling = Lock()
 
@@ -87,7 +89,7 @@ def _shrink_kernel() -> Callable[..., None]:
     settings: Any = numba.config
     before, settings.SLP_VECTORIZE = settings.SLP_VECTORIZE, 1  # the four values of a pixel in one register
     try:
-        return njit(types, nogil=True, cache=True)(_shrink)
+        return njit(types, nogil=True, cache=True, fastmath={"contract"} if FUSED else False)(_shrink)
     finally:
         settings.SLP_VECTORIZE = before
 

@@ -69,6 +69,7 @@ class Model(_Part):
     imports: tuple[str, ...]
     packages: tuple[str, ...] = ()
     without_dependencies: tuple[str, ...] = ()
+    empty_modules: tuple[str, ...] = ()
     sources: dict[str, Source] = {}
     weights: ModelWeights = ModelWeights()
     needs: tuple[str, ...] = ()

@@ -192,6 +192,9 @@ def _environment(model: Model, folder: Path, say: Say) -> Path:
         _run([uv, "pip", "install", "--quiet", "--python", str(python), *model.packages])
     if model.without_dependencies:
         _run([uv, "pip", "install", "--quiet", "--no-deps", "--python", str(python), *model.without_dependencies])
+    for name in model.empty_modules:
+        packages = _run([str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]).strip()
+        Path(packages, f"{name}.py").write_text(f'"""Empty: {model.title} imports it for an export that lookback never calls."""\n')
     return python
 
 

@@ -61,7 +61,7 @@ class ResizeCrop:
 
         images = frames.permute(0, 3, 1, 2).float().div_(255)
         height, width = images.shape[2:]
-        size = self._size(height, width)
+        size = self.size(height, width)
         if size != (height, width):
             images = interpolate(images, size=size, mode=self.interpolation, align_corners=False, antialias=self.antialias)
             images = images.clamp_(0, 1)
@@ -72,7 +72,8 @@ class ResizeCrop:
         cells = self.crop // patch
         return (images / 255 if self.rescale_twice else images).sub(mean) / std, np.ones((cells, cells), bool)
 
-    def _size(self, height: int, width: int) -> tuple[int, int]:
+    def size(self, height: int, width: int) -> tuple[int, int]:
+        """Height and width before the crop."""
         if not self.resize:
             return self.crop, self.crop
         shorter = min(height, width)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from PIL import Image
 
 from lookback.backends.features.geometry import Pad, ResizeCrop, Shaping
 from lookback.benchmarks.memobench.metrics.shared import limited, memobench_metric, percent, phases, share, spread
@@ -54,8 +55,9 @@ def score(context: ScoringClip) -> PixelScoring:
     samples = int(context.number("identity_samples"))
     chosen = spread(int(reappear[0]), int(reappear[-1]), samples)
     images = yield Frames(np.unique([0, *chosen]))
-    shown = np.stack([limited(context, images[int(frame)]) for frame in (0, *chosen)])
-    patches = encoder.encode(shown, _shaping(context)).picture_patches().astype(np.float64)
+    shaping = _shaping(context)
+    shown = np.stack([_scaled(limited(context, images[int(frame)]), shaping) for frame in (0, *chosen)])
+    patches = encoder.encode(shown, shaping).picture_patches().astype(np.float64)
     top = top_patch_similarities(patches[1:], patches[0], top_fraction=context.number("top_fraction"))
     units = [
         Unit(f"s{number}_f{int(frame)}", "frame", float(row.mean()), float(row.min()), int(frame), phase="R")
@@ -71,3 +73,11 @@ def _shaping(context: ScoringClip) -> Shaping:
     """How a frame becomes the network's input: the whole frame, or the centre square of the shrunk frame."""
     side = int(context.number("resize"))
     return ResizeCrop(side, int(context.number("crop"))) if context.setting("shaping") == "centre_crop" else Pad(side, square=False)
+
+
+def _scaled(frame: NDArray[np.uint8], shaping: Shaping) -> NDArray[np.uint8]:
+    """The frame before the centre crop, scaled by Pillow as the released program does it: whole values after each direction."""
+    if isinstance(shaping, Pad):
+        return frame
+    height, width = shaping.size(*frame.shape[:2])
+    return np.asarray(Image.fromarray(frame).resize((width, height), Image.Resampling.BICUBIC))
