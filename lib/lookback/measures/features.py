@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
 
+SHORTEST = 1e-12  # torch's `eps`: shorter tokens are divided by this
+
 
 def unit_vectors(features: ArrayLike, name: str = "features") -> NDArray[np.float64]:
     """Features (…,D) divided by their length; a zero vector has no direction and is an invalid input."""
@@ -21,6 +23,15 @@ def unit_vectors(features: ArrayLike, name: str = "features") -> NDArray[np.floa
     if not (length > 0).all():
         raise NotScorable(Reason.INVALID_INPUT, f"{name}: a feature vector is zero, so its direction is undefined")
     return array / length
+
+
+def patch_directions(tokens: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Patch tokens (…,D) divided by their length, as the released programs do it (torch's `normalize`).
+
+    A token of length zero, as a network with ReLU gives for a black patch, stays zero, and the clip still gets a score.
+    """
+    lengths: NDArray[np.float64] = np.linalg.norm(tokens, axis=-1, keepdims=True)
+    return tokens / np.maximum(lengths, SHORTEST)
 
 
 def cosine(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:

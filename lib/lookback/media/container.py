@@ -30,6 +30,10 @@ from lookback.workers import cores_each
 # Containers only: with playlists (hls, concat) libavformat would open other files or addresses.
 FORMATS = "mov,mp4,matroska,webm,avi,mpegts,mpeg,mpegvideo,h264,hevc,obu,ivf,flv,asf,ogg,nut,mxf,m4v,mjpeg,yuv4mpegpipe,dv"
 MAX_THREADS = 4
+# swscale's default shortcuts round differently on every instruction set. They are how OpenCV, and with it the released programs,
+# convert to RGB on the same machine.
+CONVERSION = Interpolation.BILINEAR
+EXACT = Interpolation.BILINEAR | Interpolation.ACCURATE_RND | Interpolation.BITEXACT
 # Tags that are not UTF-8 must not make a video unreadable. From version 19 PyAV accepts them by default.
 LENIENT: dict[str, Any] = {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
 
@@ -171,7 +175,7 @@ class RgbConverter:
 
     def __call__(self, frame: av.VideoFrame) -> np.ndarray:
         # swscale's fast path leaves the last column of an odd width unwritten.
-        interpolation = Interpolation.BILINEAR | Interpolation.ACCURATE_RND if frame.width % 2 else Interpolation.BILINEAR
+        interpolation = CONVERSION | Interpolation.ACCURATE_RND if frame.width % 2 else CONVERSION
         rgb = self._reformatter.reformat(frame, format="rgb24", interpolation=interpolation, threads=1).to_ndarray()
         image = self._orientation.apply(rgb)
         if image.shape != self._shape:

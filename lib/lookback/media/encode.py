@@ -14,12 +14,12 @@ from pathlib import Path
 import av
 import cv2
 import numpy as np
-from av.video.reformatter import ColorPrimaries, ColorRange, Colorspace, ColorTrc, Interpolation, VideoReformatter
+from av.video.reformatter import ColorPrimaries, ColorRange, Colorspace, ColorTrc, VideoReformatter
 from av.video.stream import VideoStream
 
 from lookback.errors import FULL_DISK, ContractError, MediaError, Reason, UsageError
 from lookback.files import atomic_path, writing
-from lookback.media.container import quiet_ffmpeg
+from lookback.media.container import EXACT, quiet_ffmpeg
 from lookback.scratch import part_folder
 
 # Fixed, so that the bytes do not depend on the number of cores.
@@ -27,8 +27,6 @@ THREADS = 2
 # Without this the encoder decides differently on each instruction set. Also, the AVX-512 code of x264's macroblock tree reads
 # memory that was never written, so the bytes would differ from call to call.
 X264_PARAMS = "cpu-independent=1"
-# swscale's default shortcuts round differently on every instruction set.
-EXACT = Interpolation.BILINEAR | Interpolation.ACCURATE_RND | Interpolation.BITEXACT
 AVCOL_SPC_BT709 = 1
 OF_THE_DISK = (*FULL_DISK, errno.EFBIG, errno.EIO)
 CONTAINERS = {".mp4": "mp4", ".mov": "mov", ".mkv": "matroska", ".webm": "webm", ".avi": "avi", ".ts": "mpegts"}

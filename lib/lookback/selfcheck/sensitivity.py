@@ -65,11 +65,18 @@ def _without_numba() -> None:
     sys.modules["numba"] = None  # type: ignore[assignment]  # Python takes it for a package that is not there
 
 
+def _exact_colours() -> None:
+    from lookback.media import container
+
+    container.CONVERSION = container.EXACT
+
+
 DISTURBANCES = {
     "threads": Disturbance("two threads", {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}, _two_threads),
     "plain": Disturbance("plain code in torch, OpenCV and numpy", PLAIN, _plain_code),
     "onednn": Disturbance("torch without oneDNN", {}, _no_onednn),
     "numba": Disturbance("OpenCV in place of compiled loops", {}, _without_numba),
+    "colours": Disturbance("colours converted without swscale's shortcuts", {}, _exact_colours),
     "noise1": Disturbance("one grey level in 1 of 10,000 pixels", noise=Noise(10_000, 1)),
     "noise2": Disturbance("one grey level in 1 of 10,000 pixels", noise=Noise(10_000, 2)),
     "noise3": Disturbance("one grey level in 1 of 100 pixels", noise=Noise(100, 3)),

@@ -69,6 +69,14 @@ class TestObjectIdentity:
         expected = 0.7 * top.mean(dim=1).mean() + 0.3 * top.min()
         assert object_identity(patches, anchor) == pytest.approx(expected.item(), abs=1e-12)
 
+    def test_black_patches_have_no_similarity_as_in_the_release(self, rng: np.random.Generator) -> None:
+        patches, anchor = rng.random((2, 10, 4)), rng.random((10, 4))
+        patches[0, :7] = anchor[5] = 0
+        a, b = (torch.nn.functional.normalize(torch.from_numpy(tokens), dim=-1) for tokens in (patches, anchor))
+        top = (a * b).sum(dim=-1).clamp(0, 1).topk(4, dim=1).values
+        assert top.min() == 0  # three patches of the first frame are not black
+        assert object_identity(patches, anchor) == pytest.approx((0.7 * top.mean() + 0.3 * top.min()).item(), abs=1e-12)
+
     def test_the_same_frame_scores_one(self, rng: np.random.Generator) -> None:
         anchor = rng.normal(size=(10, 4))
         assert object_identity(anchor[None], anchor) == pytest.approx(1.0)

@@ -45,6 +45,13 @@ def test_padding_does_not_count(tokens: tuple[np.ndarray, np.ndarray, np.ndarray
     assert visual_integrity(cls, noise, valid) == visual_integrity(cls, zeros, valid)
 
 
+def test_a_black_patch_resembles_nothing(tokens: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+    cls, patches, _ = tokens
+    dark = patches.copy()
+    dark[2, :6] = 0
+    assert 0 < integrity_parts(cls, dark)["s_local"] < integrity_parts(cls, patches)["s_local"]
+
+
 def test_an_intact_clip_scores_one_even_when_patches_move(
     tokens: tuple[np.ndarray, np.ndarray, np.ndarray], rng: np.random.Generator
 ) -> None:

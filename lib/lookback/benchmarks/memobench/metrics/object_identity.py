@@ -10,7 +10,7 @@ from lookback.backends.features.geometry import Pad, ResizeCrop, Shaping
 from lookback.benchmarks.memobench.metrics.shared import limited, memobench_metric, percent, phases, share, spread
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
-from lookback.measures.features import unit_vectors
+from lookback.measures.features import patch_directions
 from lookback.scoring import Frames, Item, PixelScoring, Scored, ScoringClip, Unit
 
 SAMPLES = 9  # frames of R, the paper's
@@ -25,7 +25,7 @@ def top_patch_similarities(patches: ArrayLike, patches_0: ArrayLike, *, top_frac
         raise NotScorable(Reason.SIZE_MISMATCH, f"patches {frames.shape[1:]} against patches_0 {anchor.shape}")
     if not 0.0 < top_fraction <= 1.0:
         raise NotScorable(Reason.INVALID_INPUT, f"top_fraction must lie in (0,1], not {top_fraction}")
-    similarity = np.clip((unit_vectors(frames) * unit_vectors(anchor)).sum(axis=-1), 0.0, 1.0)
+    similarity = np.clip((patch_directions(frames) * patch_directions(anchor)).sum(axis=-1), 0.0, 1.0)
     kept = max(1, int(similarity.shape[1] * top_fraction))
     return np.sort(similarity, axis=1)[:, -kept:]
 

@@ -18,26 +18,16 @@ from lookback.benchmarks.mind.metrics.shared import (
     video_max_time,
 )
 from lookback.measures.checks import Array, require_equal_size, require_finite
+from lookback.measures.features import patch_directions
 from lookback.scoring import Item, Paired, PixelScoring, Scored, ScoringClip, Unit
-
-SHORTEST = 1e-12  # torch's `eps`: shorter tokens are divided by this
 
 
 def dino_mse(patches: ArrayLike, patches_truth: ArrayLike) -> NDArray[np.float64]:
-    """Per frame, the mean squared error of L2-normalised patch tokens (N,P,D), special tokens dropped.
-
-    Normalised as in the released code (torch's `normalize`): a token of length zero, as a network with ReLU gives for a black
-    patch, stays zero, and the clip still gets a score.
-    """
+    """Per frame, the mean squared error of L2-normalised patch tokens (N,P,D), special tokens dropped."""
     predicted, expected = require_finite(patches, "patches", ndim=3), require_finite(patches_truth, "patches_truth", ndim=3)
     require_equal_size(predicted, expected, "patches and patches_truth")
-    errors: NDArray[np.float64] = ((_normalised(predicted) - _normalised(expected)) ** 2).mean(axis=(1, 2))
+    errors: NDArray[np.float64] = ((patch_directions(predicted) - patch_directions(expected)) ** 2).mean(axis=(1, 2))
     return errors
-
-
-def _normalised(tokens: NDArray[np.float64]) -> NDArray[np.float64]:
-    lengths: NDArray[np.float64] = np.linalg.norm(tokens, axis=-1, keepdims=True)
-    return tokens / np.maximum(lengths, SHORTEST)
 
 
 BATCH = 8  # pairs encoded at once

@@ -9,7 +9,7 @@ from lookback.backends.features.geometry import Pad, ResizeCrop, Shaping
 from lookback.benchmarks.wrbench.metrics.shared import Settings, settings_of, wrbench_metric
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import require_finite
-from lookback.measures.features import unit_vectors
+from lookback.measures.features import patch_directions, unit_vectors
 from lookback.measures.scores import clip01
 from lookback.media import sample_fps
 from lookback.scoring import Frames, Item, PixelScoring, Scored, ScoringClip, Unit
@@ -69,9 +69,7 @@ def _normalised_patches(
     flags = np.broadcast_to(flags, array.shape[:2])
     if not flags.any(axis=1).all():
         raise NotScorable(Reason.INVALID_INPUT, "valid: a frame has padding only")
-    unit = np.zeros_like(array)
-    unit[flags] = unit_vectors(array[flags], "patches")
-    return unit, flags
+    return np.where(flags[..., None], patch_directions(array), 0.0), flags
 
 
 def integrity_frames(n_frames: int, fps: float | None, context: Settings) -> NDArray[np.int64]:
