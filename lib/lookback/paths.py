@@ -19,6 +19,16 @@ SHIPPED = _INSIDE if (_INSIDE / "params").is_dir() else _INSIDE.parents[2]
 SHIPPED_FOLDERS = ("notebooks", "params")
 
 
+def user_folder(variable: str, name: str) -> Path:
+    """The folder that the environment variable names, else ~/.cache/lookback/NAME."""
+    try:
+        return Path(os.environ.get(variable) or Path.home() / ".cache" / "lookback" / name).expanduser()
+    except RuntimeError:  # a user without a name and without HOME, as in some containers
+        raise UsageError(
+            f"There is no home folder that may hold {name}; set HOME or {variable} to a folder that you may write"
+        ) from None
+
+
 def find_project() -> Path | None:
     """The project folder: $LOOKBACK_ROOT, else the nearest folder upwards with params/ and notebooks/, else the clone in use."""
     if given := os.environ.get("LOOKBACK_ROOT"):

@@ -31,6 +31,21 @@ print(getpass.getuser())
     assert done.stdout == f"user{os.getuid()}\n", done.stderr
 
 
+def test_a_user_without_a_home_is_told_what_to_set():
+    code = """
+import os, pwd, sys
+def unknown(number): raise KeyError(number)
+pwd.getpwuid = unknown
+os.environ.pop("HOME"); os.environ.pop("LOOKBACK_MODELS", None)
+from lookback.cli import main
+sys.argv = ["lookback", "models", "list"]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "set HOME or LOOKBACK_MODELS to a folder" in done.stderr and "Traceback" not in done.stderr
+
+
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processes are not tied to cores here")
 def test_a_process_that_was_given_one_core_uses_one():
     """As clusters give some cores of a large machine to a job; two workers would start a thread for each of the others, too."""

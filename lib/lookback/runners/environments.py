@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from lookback.errors import BackendUnavailable, LookbackError, UsageError
 from lookback.files import sha256_file, sha256_json, write_text
 from lookback.hashcache import HashCache
+from lookback.paths import user_folder
 from lookback.registry import Availability
 from lookback.runners.catalogue import Link, Model, ModelWeights
 from lookback.runners.process import Launch
@@ -53,7 +54,7 @@ class Installed(BaseModel):
 
 def models_folder() -> Path:
     """$LOOKBACK_MODELS, else ~/.cache/lookback/models."""
-    return Path(os.environ.get(VARIABLE) or Path.home() / ".cache" / "lookback" / "models").expanduser()
+    return user_folder(VARIABLE, "models")
 
 
 def installed(model: Model) -> Installed | None:

@@ -5,7 +5,6 @@ A missing weight is downloaded from the model hub or from torchvision's server, 
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from lookback.errors import BackendUnavailable, LookbackError, UsageError
 from lookback.extras import need
 from lookback.hashcache import HashCache
+from lookback.paths import user_folder
 from lookback.scratch import part_folder, sweep
 from lookback.weights.lock import Weight, read_lock
 
@@ -22,7 +22,7 @@ ENVIRONMENT = "LOOKBACK_WEIGHTS"
 
 def cache_folder() -> Path:
     """$LOOKBACK_WEIGHTS, else ~/.cache/lookback/weights."""
-    return Path(os.environ.get(ENVIRONMENT) or Path.home() / ".cache" / "lookback" / "weights").expanduser()
+    return user_folder(ENVIRONMENT, "weights")
 
 
 def weight(name: str) -> Weight:
