@@ -13,7 +13,7 @@ import torch
 from conftest import clip, options, run_job, shifting_clip, video_info
 from lookback.backends.features.crops import SIDE, Dinov2Objects, LiteObjects, LitePeople, cut_out
 from lookback.backends.features.frames import Dinov2Features, Dinov3Features, LiteFeatures
-from lookback.backends.features.geometry import IMAGENET, Grid, on_grid
+from lookback.backends.features.geometry import IMAGENET, Grid, ResizeCrop, on_grid
 from lookback.errors import BackendUnavailable, NotScorable, Reason
 from lookback.media import pad_to_grid
 from lookback.networks.efficientnet_lite0 import EfficientNetLite0, SameConv, load
@@ -224,3 +224,20 @@ def test_same_padding_without_a_copy_gives_the_digits_of_padding_first(kernel: i
         padded = torch.nn.functional.pad(image, edges)
         expected = torch.nn.functional.conv2d(padded, layer.weight, layer.bias, stride, groups=8)
         assert torch.allclose(layer(image), expected, rtol=0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [(200, 656), (480, 832), (300, 256), (100, 90)])
+@pytest.mark.parametrize("kind", ["uint8", "float32"])
+def test_scaled_frames_are_those_of_transformers(size: tuple[int, int], kind: str) -> None:
+    """Its processor keeps whole numbers whole while it scales, and ours must do so, too: the released programs use it."""
+    import torch
+    from transformers import BitImageProcessor
+
+    frames = np.random.default_rng(0).integers(0, 256, (2, *size, 3), dtype=np.uint8).astype(kind)
+    mean, std = list(IMAGENET.mean), list(IMAGENET.std)
+    processor = BitImageProcessor(
+        size={"shortest_edge": 256}, crop_size={"height": 224, "width": 224}, image_mean=mean, image_std=std
+    )
+    expected = processor(images=list(frames), return_tensors="pt")["pixel_values"]
+    found, _ = ResizeCrop(margin="floor").shape(torch.from_numpy(frames.copy()), 14, IMAGENET)
+    assert torch.allclose(found, expected, rtol=0, atol=2e-6)

@@ -103,6 +103,8 @@ def scored(name: str, clip: Clip, variant: str, tools: object, artifacts=(), **c
 def test_each_metric_looks_at_the_frames_and_the_size_of_its_preset(clip, name, frames, variant, size):
     tools = Tools()
     assert scored(name, clip, variant, tools).items[0].value is not None
+    if (name, variant) == ("object_identity", "official"):
+        size = 256, int(256 * 640 / 37)  # scaled before the network sees it
     assert (set(tools.shown), tools.sizes) == (frames, {size})
 
 

@@ -43,8 +43,7 @@ class FrameFeatures(EncoderBackend):
         """Patch tokens (n,P,D) float32 of frames (n,H,W,3), uint8 or float in [0,1]. Nothing is rounded."""
         import torch
 
-        scale = 1.0 if frames.dtype == np.uint8 else 255.0
-        pixels = torch.from_numpy(frames.astype(np.float32) * np.float32(scale)).to(self.device)
+        pixels = torch.from_numpy(frames if frames.dtype == np.uint8 else frames * np.float32(255)).to(self.device)
         model = self.encoder
         with torch.inference_mode():
             images, cells = shaping.shape(pixels, model.patch, model.normalisation)

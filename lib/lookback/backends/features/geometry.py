@@ -57,20 +57,26 @@ class ResizeCrop:
     margin: str = "round"
 
     def shape(self, frames: torch.Tensor, patch: int, normalisation: Normalisation) -> tuple[torch.Tensor, np.ndarray]:
-        from torch.nn.functional import interpolate
-
-        images = frames.permute(0, 3, 1, 2).float().div_(255)
-        height, width = images.shape[2:]
-        size = self.size(height, width)
-        if size != (height, width):
-            images = interpolate(images, size=size, mode=self.interpolation, align_corners=False, antialias=self.antialias)
-            images = images.clamp_(0, 1)
+        images = frames.permute(0, 3, 1, 2)
+        size = self.size(*images.shape[2:])
+        images = (images if size == images.shape[2:] else self._scaled(images, size)).float().div_(255)
         halve = math.floor if self.margin == "floor" else round
         top, left = (halve((side - self.crop) / 2) for side in size)
         images = images[:, :, top : top + self.crop, left : left + self.crop]
         mean, std = _on_device(normalisation, images.device)
         cells = self.crop // patch
         return (images / 255 if self.rescale_twice else images).sub(mean) / std, np.ones((cells, cells), bool)
+
+    def _scaled(self, images: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
+        """As torchvision and transformers do it: whole numbers stay whole numbers and within 0 to 255, other numbers need not."""
+        import torch
+        from torch.nn.functional import interpolate
+
+        whole = images.dtype == torch.uint8
+        if not (whole and self.interpolation == "bicubic" and images.device.type == "cpu"):  # torch has no other integer kernel
+            images = images.float()
+        images = interpolate(images, size=size, mode=self.interpolation, align_corners=False, antialias=self.antialias)
+        return images.round_().clamp_(0, 255) if whole else images
 
     def size(self, height: int, width: int) -> tuple[int, int]:
         """Height and width before the crop."""

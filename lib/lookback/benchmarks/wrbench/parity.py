@@ -35,7 +35,7 @@ LENGTHS = (81, 49, 2)
 PATH_TOLERANCE = 2e-6  # the released paths are float32
 SCORE_TOLERANCE = 1e-7  # acos near 0 turns the last digits of a product of matrices into 1e-9
 ROUNDED = 1e-6  # the released probes are rounded to six digits
-INTEGRITY_TOLERANCE = 1e-3  # two ways to resize; ours keeps patches as float16
+INTEGRITY_TOLERANCE = 1e-4  # ours keeps patches as float16
 CLIPS = 2  # clips of the user's folder that are compared
 
 
