@@ -72,10 +72,10 @@ class ResizeCrop:
         import torch
         from torch.nn.functional import interpolate
 
-        whole = images.dtype == torch.uint8
-        if not (whole and self.interpolation == "bicubic" and images.device.type == "cpu"):  # torch has no other integer kernel
-            images = images.float()
-        images = interpolate(images, size=size, mode=self.interpolation, align_corners=False, antialias=self.antialias)
+        whole, device = images.dtype == torch.uint8, images.device
+        # torch scales whole numbers with this kernel only; the released programs do it there, whatever the network runs on
+        images = images.cpu() if whole and self.interpolation == "bicubic" else images.float()
+        images = interpolate(images, size=size, mode=self.interpolation, align_corners=False, antialias=self.antialias).to(device)
         return images.round_().clamp_(0, 255) if whole else images
 
     def size(self, height: int, width: int) -> tuple[int, int]:
