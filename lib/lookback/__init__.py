@@ -24,6 +24,10 @@ os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 os.environ.setdefault("DO_NOT_TRACK", "1")
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
+# Threads of torch that wait for work sleep. Otherwise they spin, and two runs on one machine take the cores from each other:
+# three self-checks at once on 16 cores took more than ten minutes instead of 36 s (24 s alone).
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 try:  # torch asks for the user's name and fails for a number without a name, as containers and clusters give one
     getpass.getuser()
 except (KeyError, OSError):  # the second from Python 3.13 on

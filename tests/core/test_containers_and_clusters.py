@@ -46,6 +46,16 @@ main()
     assert "set HOME or LOOKBACK_MODELS to a folder" in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(("given", "expected"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_waiting_threads_sleep_unless_the_user_wants_otherwise(given: str | None, expected: str):
+    """Two runs on one machine would take the cores from each other."""
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    environment |= {"OMP_WAIT_POLICY": given} if given else {}
+    code = "import os, lookback; print(os.environ['OMP_WAIT_POLICY'])"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{expected}\n"
+
+
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processes are not tied to cores here")
 def test_a_process_that_was_given_one_core_uses_one():
     """As clusters give some cores of a large machine to a job; two workers would start a thread for each of the others, too."""

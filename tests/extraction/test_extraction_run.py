@@ -155,6 +155,18 @@ def test_a_named_backend_is_used_or_its_absence_is_the_reason(project: Path, cli
     assert {row["backend"] for row in rows(table, "pose").values()} == {"classical"}
 
 
+def test_what_builds_on_an_unavailable_model_is_unavailable_too(
+    project: Path, clips: list[Clip], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without weights for faces nobody knows whether the clip shows one: `no_face` would be a finding about the model."""
+    monkeypatch.setenv("LOOKBACK_WEIGHTS", str(tmp_path))
+    chosen = {"roles": ["faces", "people"], "backends": {"faces": "scrfd-dlib", "people": "face-grabcut"}}
+    table = extraction(make(project, clips[:1], **chosen))["artifacts"]
+    faces, people = (rows(table, role)["one"] for role in ("faces", "people"))
+    assert faces["reason"] == people["reason"] == Reason.BACKEND_UNAVAILABLE
+    assert people["detail"] == f"it builds on the role 'faces': {faces['detail']}"
+
+
 def test_a_wrong_backend_name_is_one_sentence_before_any_work(project: Path, clips: list[Clip]) -> None:
     with pytest.raises(UsageError, match="did you mean 'pose=classical'"):
         extraction(make(project, clips, backends={"pose": "clasical"}))

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from lookback.cli.app import app
 from lookback.errors import UsageError
-from lookback.registry import METRICS
+from lookback.registry import METRICS, Availability
+from lookback.selfcheck import measure as selfcheck_measure
 from lookback.selfcheck import run
 from lookback.selfcheck.clips import Noise, write_samples
 from lookback.selfcheck.measure import Measured, choose
@@ -182,6 +183,16 @@ def test_a_check_without_a_recorded_value_says_so_and_a_new_number_differs():
     known = Recorded("check", "clip", "part", "none", 1.0, "", 0.1, 0.1, "because", "here")
     (grown,) = compare([row(1.0), Measured("check", "clip", "another", "none", value=1.0)], {known.key: known})
     assert grown.state == "differs" and "nothing recorded" in grown.differences[0]
+
+
+def test_a_role_without_the_role_that_it_builds_on_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no face can be found, people have no mask, which would differ from every recorded number."""
+    every, _ = choose({})
+    assert {"faces", "people", "person_features"} <= every.keys()
+    monkeypatch.setattr(selfcheck_measure, "availability", lambda spec: Availability(spec.role != "faces" and spec.embedded))
+    first, others = choose({})
+    assert every.keys() - first.keys() == {"faces", "people", "person_features"}
+    assert not {spec.role for spec in others} & {"faces", "people", "person_features"}
 
 
 def test_wrong_calls_are_sentences(quick, tmp_path):

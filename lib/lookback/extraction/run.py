@@ -172,6 +172,11 @@ def _look_up(clip: Clip, roles: Sequence[str], params: RunParams) -> _Found:
     keys: dict[str, str] = {}
     needs = {role: tuple(spec.build.requires) for role, spec in specs.items()}  # type: ignore[attr-defined]
     for role in (role for rank in rounds(needs) for role in rank):
+        absent = next((found.rows[need] for need in needs[role] if _unavailable(found.rows.get(need))), None)
+        if absent is not None:
+            detail = f"it builds on the role '{absent['role']}': {absent['detail']}"
+            found.rows[role] = _row(clip, role, None, "", Made(None, absent["reason"], detail))
+            continue
         producer = producer_of(role, specs[role], params, clip.benchmark)
         inputs = input_hash(clip, {need: keys.get(need, "absent") for need in needs[role]}, role)
         keys[role] = producer.key(inputs)
@@ -184,6 +189,10 @@ def _look_up(clip: Clip, roles: Sequence[str], params: RunParams) -> _Found:
         if made.artifact is not None:
             found.known[role] = made.artifact
     return found
+
+
+def _unavailable(row: dict[str, Any] | None) -> bool:
+    return row is not None and row["reason"] == Reason.BACKEND_UNAVAILABLE
 
 
 def _stored(role: str, entry: Entry) -> Made | None:

@@ -70,7 +70,9 @@ def choose(named: Mapping[str, str]) -> tuple[dict[str, BackendSpec], list[Backe
         if usable:
             first[role] = usable[0]
             others += usable[1:]
-    return first, others
+    while lacking := [role for role, spec in first.items() if not first.keys() >= set(_requires(spec))]:
+        first = {role: spec for role, spec in first.items() if role not in lacking}
+    return first, [spec for spec in others if first.keys() >= {spec.role, *_requires(spec)}]
 
 
 def measure(samples: Sequence[Sample], named: Mapping[str, str], scratch: Path, devices: Sequence[str]) -> list[Measured]:
@@ -85,7 +87,7 @@ def measure(samples: Sequence[Sample], named: Mapping[str, str], scratch: Path, 
     steps = [(sample, *chosen) for chosen in rounds for sample in samples]
     for sample, chosen, changed, device in track(steps, "checking"):
         affected = (_affected(changed, chosen) if changed else set(chosen)) & sample.roles
-        if not affected:
+        if changed and not affected:
             continue
         made = {role: entry for role, entry in known.get(sample.name, {}).items() if role not in affected}
         made |= _extract(sample, {role: chosen[role] for role in affected}, made, device)
