@@ -3,7 +3,7 @@
 `docs/measured/<name>.json` holds the values with machine, date, commit and command. A block of README.md or of a page in docs/
 between `<!-- measured:name -->` and `<!-- /measured -->` is what `SENTENCES[name]` makes of that file; nobody edits it by hand.
 
-- race, bench: outputs/race.json and outputs/ratios.json of `make bench`
+- race (race_arm on ARM), bench: outputs/race.json and outputs/ratios.json of `make bench`
 - forensics, heldout: outputs/<run>/tables/forensics/*.csv and provenance.json of `make report` and of bench/heldout.py
 - validity: outputs/validity/summary.json of `make validity`
 - setup: the size of this checkout's .venv, one entry per architecture
@@ -79,7 +79,9 @@ def collected(outputs: Path) -> Iterator[tuple[str, Values]]:
     for name, file, command in FILES:
         if (measured := outputs / f"{file}.json").is_file():
             read = json.loads(measured.read_text(encoding="utf-8"))
-            yield name, {**read, **_origin(measured, command, read)}
+            record = {**read, **_origin(measured, command, read)}
+            on_arm = name == "race" and record["machine"].startswith(("aarch64", "arm64"))  # each kind of processor has its table
+            yield "race_arm" if on_arm else name, record
     for name, (run, command) in FORENSICS.items():
         if (scores := outputs / run / "tables" / "forensics" / "scores.csv").is_file():
             provenance = json.loads((outputs / run / "provenance.json").read_text(encoding="utf-8"))
@@ -270,6 +272,7 @@ def _scale(found: Values) -> str:
 SENTENCES: dict[str, Callable[[Values], str]] = {
     "bench": _bench,
     "race": _race,
+    "race_arm": _race,
     "forensics": lambda found: f"On the demo world, where the thresholds were chosen: {_forensic_sentence(found)}",
     "heldout": lambda found: f"On clips held out: {_forensic_sentence(found)}",
     "validity": _validity_sentence,
