@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import av
 import numpy as np
 import pandas as pd
 
@@ -18,6 +17,7 @@ from lookback.extraction.identity import truth_as_clip
 from lookback.extraction.onepass import Made, extract_clip
 from lookback.judging.verdicts import JudgedClip
 from lookback.media import encode, open_video, shrink
+from lookback.media.container import open_stream
 from lookback.paths import resolve
 from lookback.progress import track
 from lookback.registry import BACKENDS, METRICS, BackendSpec, MetricSpec, backends_of
@@ -240,8 +240,8 @@ def _media(sample: Sample, scratch: Path) -> Iterator[Measured]:
         with open_video(file) as reader:
             decoded = reader.read(np.arange(len(frames)))
         yield replace(row, part=f"{name} mean difference", value=float(np.abs(decoded.astype(int) - frames).mean()))
-    with av.open(files["h264"]) as container:
-        planes = np.stack([frame.to_ndarray() for frame in container.decode(video=0)])
+    with open_stream(files["h264"]) as (container, stream):
+        planes = np.stack([frame.to_ndarray() for frame in container.decode(stream)])
     yield from (replace(row, part=f"h264 planes {name}", value=value) for name, value in _statistics(planes).items())
     small = np.stack([shrink(frame, 100) for frame in frames])
     yield from (replace(row, part=f"shrink {name}", value=value) for name, value in _statistics(small).items())

@@ -40,7 +40,7 @@ class FrameFeatures(EncoderBackend):
         return job.finish()
 
     def tokens(self, frames: np.ndarray, shaping: Shaping) -> np.ndarray:
-        """Patch tokens (n,P,D) float32 of frames (n,H,W,3), uint8 or float in [0,1]. Nothing is rounded."""
+        """Patch tokens (n,P,D) float32 of frames (n,H,W,3), uint8 or float in [0,1]. Tokens are not rounded to float16."""
         import torch
 
         pixels = torch.from_numpy(frames if frames.dtype == np.uint8 else frames * np.float32(255)).to(self.device)

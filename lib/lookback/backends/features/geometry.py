@@ -59,7 +59,7 @@ class ResizeCrop:
     def shape(self, frames: torch.Tensor, patch: int, normalisation: Normalisation) -> tuple[torch.Tensor, np.ndarray]:
         images = frames.permute(0, 3, 1, 2)
         size = self.size(*images.shape[2:])
-        images = (images if size == images.shape[2:] else self._scaled(images, size)).float().div_(255)
+        images = (images if size == images.shape[2:] else self._scaled(images, size)).float() / 255
         halve = math.floor if self.margin == "floor" else round
         top, left = (halve((side - self.crop) / 2) for side in size)
         images = images[:, :, top : top + self.crop, left : left + self.crop]
