@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -158,11 +159,20 @@ def test_a_named_backend_is_used_or_its_absence_is_the_reason(project: Path, cli
 def test_what_builds_on_an_unavailable_model_is_unavailable_too(
     project: Path, clips: list[Clip], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Without weights for faces nobody knows whether the clip shows one: `no_face` would be a finding about the model."""
-    monkeypatch.setenv("LOOKBACK_WEIGHTS", str(tmp_path))
+    """Without weights for faces nobody knows whether the clip shows one: `no_face` would be a finding about the model.
+
+    One who installs the weights and runs the cell again has them: nothing is remembered from before.
+    """
     chosen = {"roles": ["faces", "people"], "backends": {"faces": "scrfd-dlib", "people": "face-grabcut"}}
-    table = extraction(make(project, clips[:1], **chosen))["artifacts"]
-    faces, people = (rows(table, role)["one"] for role in ("faces", "people"))
+
+    def faces_and_people() -> list[dict[str, Any]]:
+        table = extraction(make(project, clips[:1], **chosen))["artifacts"]
+        return [rows(table, role)["one"] for role in ("faces", "people")]
+
+    with monkeypatch.context() as patched:
+        patched.setenv("LOOKBACK_WEIGHTS", str(tmp_path))
+        faces, people = faces_and_people()
+    assert Reason.BACKEND_UNAVAILABLE not in {row["reason"] for row in faces_and_people()}
     assert faces["reason"] == people["reason"] == Reason.BACKEND_UNAVAILABLE
     assert people["detail"] == f"it builds on the role 'faces': {faces['detail']}"
 

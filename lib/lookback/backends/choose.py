@@ -12,7 +12,7 @@ from lookback.errors import BackendUnavailable, UsageError
 from lookback.params import RunParams
 from lookback.profiles import paper_model
 from lookback.registry import Availability, BackendSpec, backends_of
-from lookback.weights.cache import weight
+from lookback.weights.cache import present, weight
 
 
 def choose_backend(role: str, params: RunParams, benchmark: str = "") -> BackendSpec:
@@ -72,8 +72,20 @@ def obtainable(spec: BackendSpec, params: RunParams, benchmark: str = "") -> boo
 
 @cache
 def availability(spec: BackendSpec) -> Availability:
-    """Whether the backend is usable. Cached per process, because the check reads the weight files."""
+    """Whether the backend is usable. Cached until `look_again`, because the check reads the weight files."""
     return spec.available()
+
+
+@cache
+def whole(spec: BackendSpec) -> bool:
+    """Whether all its weights are here, also those that only some clips need (a detector where no box is given)."""
+    return all(present(name) for name in spec.weights)
+
+
+def look_again() -> None:
+    """Forget which backends are usable: between two stages of one session somebody may have installed a model."""
+    availability.cache_clear()
+    whole.cache_clear()
 
 
 def build_backend(role: str, params: RunParams, benchmark: str = "") -> Any:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache
 from io import StringIO
 from shutil import get_terminal_size
 
 import pandas as pd
 
 from lookback import runners
-from lookback.backends.choose import availability, candidates, obtainable
+from lookback.backends.choose import availability, candidates, obtainable, whole
 from lookback.clips import Clip
 from lookback.errors import BackendUnavailable
 from lookback.extraction.identity import GT_ROLES
@@ -84,13 +83,7 @@ def _chosen(role: str, clip: Clip, params: RunParams) -> tuple[BackendSpec, bool
         spec = backend_for(role, clip, params)
     except BackendUnavailable:
         return candidates(role, params, clip.benchmark)[0], True
-    return spec, params.profile == "paper" and not obtainable(spec, params, clip.benchmark) and not _whole(spec)
-
-
-@cache
-def _whole(spec: BackendSpec) -> bool:
-    """Whether all its weights are here, also those that only some clips need (a detector where no box is given)."""
-    return all(present(name) for name in spec.weights)
+    return spec, params.profile == "paper" and not obtainable(spec, params, clip.benchmark) and not whole(spec)
 
 
 def missing_table(found: Iterable[Need]) -> pd.DataFrame:

@@ -82,6 +82,8 @@ def score_run(
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """(units, items, timings) of every clip and applicable metric; timings: seconds of every part that was not in the store."""
     check_metrics(params.scoring.metrics, clips)
+    for key in [key for key, tool in _TOOLS.items() if isinstance(tool, BackendUnavailable)]:
+        del _TOOLS[key]  # the model may have been installed since
     tasks = list(_tasks(params, clips, segments, artifacts))
     units: list[dict[str, Any]] = []
     items: list[dict[str, Any]] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from lookback.backends.choose import look_again
 from lookback.clips import clips_from_frame
 from lookback.extraction.needs import check_models
 from lookback.extraction.run import extract_run
@@ -14,6 +15,7 @@ from lookback.tables import SCHEMAS, csv_text, empty_table, read_table, write_ta
 
 def extraction(params: RunParams) -> dict[str, pd.DataFrame]:
     """Extract the run's roles; writes the table `artifacts`, and the time spent to `timings/extraction.csv`."""
+    look_again()
     folder = params.paths.tables
     clips = read_table(folder, "clips")
     check_models(params, clips_from_frame(clips))

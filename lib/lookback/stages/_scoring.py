@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from lookback.backends.choose import look_again
 from lookback.files import write_text
 from lookback.params import RunParams
 from lookback.registry import BENCHMARKS
@@ -13,6 +14,7 @@ from lookback.tables import SCHEMAS, csv_text, empty_table, read_table, write_ta
 
 def scoring(params: RunParams) -> dict[str, pd.DataFrame]:
     """Score every clip with every metric that applies; writes `units` and `items`, and the time spent to `timings/scoring.csv`."""
+    look_again()
     folder = params.paths.tables
     clips, segments, artifacts = (read_table(folder, name) for name in ("clips", "segments", "artifacts"))
     params.paths.clear("scoring")
