@@ -215,6 +215,17 @@ def test_a_key_follows_everything_the_artifact_depends_on(project: Path, clips: 
     assert input_hash(clip.model_copy(update={"model_id": "three"}), {}) == input_hash(clip, {})  # the same file under another name
 
 
+def test_a_ground_truth_that_was_replaced_within_the_session_is_looked_at_again(
+    project: Path, clips: list[Clip], yaw_scene: Scene
+) -> None:
+    """As in a notebook: the cell is run, the video is made anew under the same name, the cell is run again."""
+    params = make(project, clips[:1], roles=["gt_pose"])
+    before = rows(extraction(params)["artifacts"], "gt_pose")["one"]
+    encode(project / "data" / "truth.mp4", yaw_scene.frames[:16:2], 16.0)
+    after = rows(extraction(params)["artifacts"], "gt_pose")["one"]
+    assert (before["n_frames"], after["n_frames"]) == (16, 8)
+
+
 @pytest.mark.parametrize("section", ["roles", "always", "options"])
 def test_a_wrong_role_is_one_sentence_before_any_work(project: Path, clips: list[Clip], section: str) -> None:
     value = {"poze": {"a": 1}} if section == "options" else ["poze"]

@@ -15,6 +15,7 @@ from lookback.errors import MediaError
 from lookback.files import sha256_json
 from lookback.hashcache import HashCache
 from lookback.media import content_hash
+from lookback.media.reader import os_errors_as_media_errors
 from lookback.params import RunParams
 from lookback.paths import resolve
 from lookback.registry import BackendSpec
@@ -93,10 +94,15 @@ def can_be_read(clip: Clip) -> bool:
     return os.access(resolve(clip.video), os.R_OK)
 
 
-@cache
 def _content_hash(path: str) -> str:
+    """Hash of a ground truth, which curation does not hash. It is read again when it has changed: a session may outlive it."""
+    video, hashes = resolve(path), _hashes()
     try:
-        return content_hash(resolve(path))
+        with os_errors_as_media_errors(video):
+            if not (digest := hashes.known_content(video)):
+                digest = content_hash(video)
+                hashes.remember_content(video, digest)
+            return digest
     except MediaError as error:
         return str(error.reason)
 

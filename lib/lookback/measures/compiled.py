@@ -170,7 +170,7 @@ def _round_row(row, out):
 STRIP, WIDE = 32, 640  # rows and columns of the map at a time
 MAPS = 4 * WIDE  # s, d, s^2 and d^2 of a row, side by side
 W0, W1, W2, W3, W4, W5 = cv2.getGaussianKernel(WINDOW, SIGMA, cv2.CV_32F)[: MARGIN + 1, 0]  # from the edge to the middle
-MIDDLE = int32(256)  # taken from s: squares of smaller numbers lose less to rounding, and the variance stays the same
+MIDDLE = np.float32(256)  # taken from s: squares of smaller numbers lose less to rounding, and the variance stays the same
 C1, C2 = np.float32(2.0 * (K1 * 255.0) ** 2), np.float32(2.0 * (K2 * 255.0) ** 2)
 
 
@@ -234,8 +234,9 @@ def _ssim_sums(a, b):
 
 @njit(nogil=True, forceinline=True)
 def _sum_and_difference(a, b, s, d):
-    for x in range(a.size):
-        s[x], d[x] = float32(int32(a[x]) + int32(b[x]) - MIDDLE), float32(int32(a[x]) - int32(b[x]))
+    for x in range(a.size):  # in float32, as numba adds small whole numbers in 64 bits: half as many at a time
+        p, q = float32(a[x]), float32(b[x])
+        s[x], d[x] = p + q - MIDDLE, p - q
 
 
 @njit(nogil=True, forceinline=True, fastmath=True)
@@ -264,7 +265,7 @@ def _blur_four_rows(r, count, one, two, three, four):
 def _ssim_of_row(s, d, ss, dd, count):
     total = float32(0.0)
     for x in range(count):
-        mean_s, mean_d = (s[x] + MIDDLE) ** 2, d[x] * d[x]
+        mean_s, mean_d = (s[x] + MIDDLE) * (s[x] + MIDDLE), d[x] * d[x]
         var_s, var_d = ss[x] - s[x] * s[x], dd[x] - mean_d
         upper, lower = (mean_s - mean_d + C1) * (var_s - var_d + C2), (mean_s + mean_d + C1) * (var_s + var_d + C2)
         s[x] = upper / lower
