@@ -187,6 +187,7 @@ def evaluate(
     read_packs(params.judging.prompts)
     check_models(params)
     with run_lock(params.paths.root), silenced(progress_bar and not quiet, not quiet):
+        forget_failures(params)
         for name in STAGES:
             tables = getattr(stages, name)(params)
             if name == "curation":
@@ -198,6 +199,12 @@ def evaluate(
         write_run_folder(params, params.paths.root, log_file)
         write_results(params)
     return tables
+
+
+def forget_failures(params: RunParams) -> None:
+    """Remove the failures of an earlier evaluation in this folder; `Result.failures` looks for those of the new clips."""
+    (params.paths.tables / "failures.parquet").unlink(missing_ok=True)
+    params.paths.clear("forensics")
 
 
 def rejected_line(rejected: pd.DataFrame, table: Path) -> str:

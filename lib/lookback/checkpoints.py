@@ -1,8 +1,8 @@
 """Score the clips of a model's checkpoints while it trains, and keep a curve per metric.
 
 Every folder below the watched one is a checkpoint: a dataset in any layout, or plain videos. A number in its name is its step. It
-is scored once its files have not changed for a while (or a file `DONE` lies in it), and again when they change. A training loop can
-call `score_folder` itself instead of having the folder watched.
+is scored once its files have not changed for a while (or a file `DONE` lies in it), and again when they or the settings change. A
+training loop can call `score_folder` itself instead of having the folder watched.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from lookback import stages
-from lookback.api import run_params
+from lookback.api import forget_failures, run_params
 from lookback.errors import LookbackError, UsageError
 from lookback.exports.results import write_results
 from lookback.files import sha256_json, write_json, write_text
@@ -34,6 +34,7 @@ STATE, CURVE, RUNS = "checkpoints.json", "curve.csv", "checkpoints"
 DONE = "DONE"
 COLUMNS = ["checkpoint", "step", *BY, "mean", "ci_low", "ci_high", "n", "n_items", "n_clusters", "ci_note", "reasons"]
 STAGES = ("curation", "extraction", "scoring", "judging")
+SETTINGS = {"seed", "profile", "device", *STAGES}  # parameters that change the scores of a checkpoint
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,17 @@ def _checkpoint(folder: Path, settle_s: float) -> Checkpoint | None:
 
 
 def watch(folder: Path, params: RunParams, settle_s: float, every_s: float, once: bool) -> Iterator[str]:
-    """Score new and changed checkpoints as they settle; one line each. Goes on until it is interrupted, or once over."""
+    """Score new and changed checkpoints as they settle; one line each. Goes on until it is interrupted, or once over.
+
+    Those that could not be scored by an earlier call are tried once more.
+    """
+    again = {name for name, record in _scored(params.paths.root).items() if record.get("problem")}
     while True:
         scored = _scored(params.paths.root)
         for checkpoint in checkpoints(folder, settle_s):
-            if checkpoint.settled and scored.get(checkpoint.name, {}).get("state") != checkpoint.state:
+            known = scored.get(checkpoint.name, {}).get("state") == _state(checkpoint, params)
+            if checkpoint.settled and (not known or checkpoint.name in again):
+                again.discard(checkpoint.name)
                 yield _line(checkpoint, score_checkpoint(checkpoint, params))
         if once:
             return
@@ -123,6 +130,7 @@ def score_checkpoint(checkpoint: Checkpoint, params: RunParams) -> dict[str, Any
     started = time.monotonic()
     try:
         with run_lock(own.paths.root):
+            forget_failures(own)
             for name in STAGES:
                 tables = getattr(stages, name)(own)
             write_results(own)
@@ -131,7 +139,7 @@ def score_checkpoint(checkpoint: Checkpoint, params: RunParams) -> dict[str, Any
         problem = one_line(str(error))
     record = {
         "step": checkpoint.step,
-        "state": checkpoint.state,
+        "state": _state(checkpoint, params),
         "seconds": round(time.monotonic() - started, 1),
         "problem": problem,
     }
@@ -146,6 +154,12 @@ def score_checkpoint(checkpoint: Checkpoint, params: RunParams) -> dict[str, Any
 def _rows(checkpoint: Checkpoint, items: pd.DataFrame, clips: pd.DataFrame, seed: int, resamples: int) -> pd.DataFrame:
     found = aggregate(with_clip_facts(items, clips), by=BY, seed=seed, resamples=resamples)
     return found.assign(checkpoint=checkpoint.name, step=checkpoint.step)[COLUMNS]
+
+
+def _state(checkpoint: Checkpoint, params: RunParams) -> str:
+    """Hash of the files of a checkpoint and of the settings that change its scores; its own folder takes the place of the root."""
+    roots = {"curation": {"sources": {"__all__": {"root"}}}}
+    return sha256_json([checkpoint.state, params.model_dump(mode="json", include=SETTINGS, exclude=roots)])[:16]
 
 
 def _scored(root: Path) -> dict[str, dict[str, Any]]:

@@ -72,6 +72,15 @@ def copy_folder(source: Path, target: Path) -> None:
             shutil.copyfile(path, target / path.name)
 
 
+def made_from(folder: Path, owner: object, source: object, suffix: str) -> Path:
+    """The place of a file that is made from `source` for `owner`. What the owner had from another source is removed."""
+    start = sha256_json(owner)[:16]
+    target = folder / f"{start}-{sha256_json(source)[:16]}{suffix}"
+    for old in set(folder.glob(f"{start}-*{suffix}")) - {target}:
+        old.unlink(missing_ok=True)
+    return target
+
+
 def write_bytes(target: Path, content: bytes) -> None:
     with atomic_path(target) as temporary:
         temporary.write_bytes(content)

@@ -53,11 +53,11 @@ def needed_project() -> Path:
 
 
 def resolve(path: str | Path) -> Path:
-    """A path of a table or parameter file: absolute, or relative to the project folder.
+    """A path of a table or parameter file: absolute, below the home folder (`~`), or relative to the project folder.
 
     Notebooks and parameters that the project does not have are those of the package.
     """
-    path = Path(path)
+    path = Path(os.path.expanduser(path))  # noqa: PTH111, a file may be called ~name, which Path's own refuses
     if path.is_absolute():
         return path
     own = project_root() / path
@@ -70,6 +70,17 @@ def portable(path: Path) -> str:
     path = Path(os.path.abspath(path))
     root = find_project()
     return path.relative_to(root).as_posix() if root and path.is_relative_to(root) else path.as_posix()
+
+
+def fixed_folder(pattern: str) -> str:
+    """The folders of a pattern before its first field: `poses/` of `poses/{model}/{clip}.npz`."""
+    start = pattern.partition("{")[0]
+    return start[: start.rfind("/") + 1]
+
+
+def frozen_file(plan: Path) -> Path:
+    """Where `lookback study freeze` records a plan of agreement."""
+    return plan.with_name(f"{plan.stem}.frozen.json")
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,12 @@ def test_failures_and_the_page(result, tmp_path, capfd):
         assert "page.html" in text or path == entry
 
 
+def test_a_second_evaluation_into_the_same_folder_has_its_own_failures(tmp_path):
+    for name in ("first", "second"):
+        found = lookback.evaluate({f"m/{name}": frames(1, steady=False, n=24)}, metrics=METRIC, output=tmp_path)
+        assert set(found.failures()["clip_id"]) == {name}
+
+
 def test_one_file_a_list_of_files_and_a_folder_of_frames(tmp_path):
     (tmp_path / "clips" / "deep" / "er").mkdir(parents=True)
     for name in ("a", "b", "other", "deep/er/c"):

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from conftest import clip, options, run_job, shifting_clip, video_info
 from lookback import runners
-from lookback.backends import choose
 from lookback.backends.quality import ImageReward, PyIqa, Sharpness, sharpness
 from lookback.clips import Clip, clips_to_frame
 from lookback.errors import NotScorable, Reason, UsageError
+from lookback.extraction import built
 from lookback.media import content_hash, encode
 from lookback.params import RunParams
 from lookback.registry import Availability
@@ -87,8 +87,7 @@ def test_what_is_not_installed_is_said_with_its_command(kind: type, tmp_path: Pa
 def test_the_metrics_of_the_papers_take_their_values_from_the_child(made_up, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """MIND's imaging is MUSIQ / 100, MemoBench's ImageReward the sigmoid of the reward: both by hand from the made-up scores."""
     monkeypatch.setattr(runners, "availability", lambda model: Availability(True))
-    choose.availability.cache_clear()
-    scoring_run._TOOLS.clear()
+    built.look_again()
     frames = np.full((5, 32, 64, 3), 100, np.uint8)
     video = encode(tmp_path / "clip.mkv", frames, 8.0, codec="ffv1", crf=None, pix_fmt="bgr0")
     facts = {"video": str(video), "n_frames": 5, "fps": 8.0, "width": 64, "height": 32, "content_hash": content_hash(video)}
@@ -107,11 +106,9 @@ def test_the_metrics_of_the_papers_take_their_values_from_the_child(made_up, tmp
     try:
         _, items, _ = scoring_run.score_run(params, clips_to_frame(clips), empty_table("segments"), empty_table("artifacts"))
     finally:
-        for tool in scoring_run._TOOLS.values():
-            if hasattr(tool, "runner"):
-                tool.runner.close()
-        scoring_run._TOOLS.clear()
-        choose.availability.cache_clear()
+        for key in [key for key in built._BUILT if key[0] in ("quality=pyiqa", "image_reward=image-reward")]:
+            built._drop(key)
+        built.look_again()
     found = items.set_index(["metric", "phase"])
     assert found.loc[("memobench.image_reward", ""), "value"] == pytest.approx(1 / (1 + np.exp(-3 * 100 / 255)), abs=1e-6)
     assert found.loc[("memobench.image_reward", ""), "backend"] == "image_reward=image-reward"

@@ -193,6 +193,35 @@ def test_the_fingerprint_follows_content(project: Path, tmp_path: Path):
     assert fingerprint(["net"], own) != first
 
 
+@pytest.mark.parametrize("named", ["heads.pt", "~/heads.pt"])
+def test_a_checkpoint_is_hashed_where_it_is_loaded(project: Path, monkeypatch: pytest.MonkeyPatch, named: str):
+    """A relative path starts at the project folder, `~` is the home folder, for the loader as for both hashes."""
+    from lookback.backends.base import BackendOptions
+    from lookback.backends.runtime import checkpoint
+    from lookback.extraction.identity import file_hash, producer_of
+    from lookback.params.load import validate
+    from lookback.registry import backends_of
+
+    place = project / ("elsewhere" if "~" in named else "") / "heads.pt"
+    place.parent.mkdir(exist_ok=True)
+    place.write_bytes(b"mine")
+    monkeypatch.setenv("HOME", str(project / "elsewhere"))
+    monkeypatch.chdir(project / "archives")
+    assert checkpoint(BackendOptions(), "net", named) == place
+    assert fingerprint(["net"], named) == fingerprint(["net"], place)
+    (spec,) = [spec for spec in backends_of("aesthetic") if "heads_path" in spec.build.defaults]
+    options = {"aesthetic": {"path": named, "heads_path": named}}
+    weights = producer_of("aesthetic", spec, validate({"run": "t", "extraction": {"options": options}}, "test")).weights
+    assert f"heads_path:{file_hash(place)}" in weights
+
+
+def test_an_edited_lock_file_is_read_again(project: Path):
+    lock = project / "params" / "weights.lock.yaml"
+    assert "net" in read_lock()
+    lock.write_text("manual:\n  own-model: {source: somewhere, files: {model.pt: null}}\n")
+    assert list(read_lock()) == ["own-model"]
+
+
 def test_the_command_ends_with_the_error_as_one_sentence(project: Path):
     import sys
 

@@ -2,10 +2,14 @@
 
 import json
 import re
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from lookback import checkpoints as module
+from lookback.api import run_params
 from lookback.checkpoints import DONE, checkpoints, score_folder
 from lookback.cli.app import app
 from lookback.errors import UsageError
@@ -64,6 +68,36 @@ def test_a_checkpoint_that_is_still_written_waits_and_a_broken_one_is_one_line(t
     assert "step-1: " in output and "step-2: not scored" in output and "Traceback" not in output
     state = json.loads((tmp_path / "out" / "checkpoints.json").read_text())
     assert state["step-1"]["problem"] == "" and state["step-2"]["problem"] and state["step-1"]["step"] == 1
+
+
+def test_other_settings_score_again_and_other_workers_do_not(tmp_path):
+    write_checkpoint(tmp_path / "train" / "step-1", 1, 0)
+    assert SCORED.findall(watch(tmp_path / "train", tmp_path, "--settle-s", "0").output) == ["step-1"]
+    other = ("--settle-s", "0", "--metrics", "wrbench.cam_prec")
+    assert SCORED.findall(watch(tmp_path / "train", tmp_path, *other).output) == ["step-1"]
+    assert set(pd.read_csv(tmp_path / "out" / "curve.csv")["metric"]) == {METRIC, "wrbench.cam_prec"}
+    assert not SCORED.findall(watch(tmp_path / "train", tmp_path, *other, "--workers", "2").output)
+
+
+def test_a_checkpoint_that_could_not_be_scored_is_tried_once_more_by_every_call(tmp_path, monkeypatch):
+    (tmp_path / "train" / "step-2").mkdir(parents=True)
+    (tmp_path / "train" / "step-2" / "notes.txt").write_text("no clip")
+    looks = []
+
+    def look_again(seconds):
+        looks.append(seconds)
+        if len(looks) == 3:
+            raise InterruptedError
+
+    monkeypatch.setattr(module, "time", SimpleNamespace(time=time.time, monotonic=time.monotonic, sleep=look_again))
+    source = {"root": str(tmp_path / "train"), "layout": "wrbench"}
+    params = run_params(str(tmp_path / "out"), 1, {"curation": {"sources": [source]}})
+    for _ in range(2):
+        looks.clear()
+        said = module.watch(tmp_path / "train", params, settle_s=0, every_s=1, once=False)
+        assert next(said).startswith("step-2: not scored")
+        with pytest.raises(InterruptedError):  # it looks three times, and has nothing more to say
+            next(said)
 
 
 def test_steps_are_sorted_as_numbers(tmp_path):

@@ -56,3 +56,9 @@ def test_a_run_by_name_needs_a_project_and_a_run_by_file_does_not(elsewhere: Pat
         load_run("demo")
     (elsewhere / "trial.yaml").write_text("seed: 8\n")
     assert load_run("trial.yaml").paths.root == elsewhere / "outputs" / "trial"
+
+
+def test_a_tilde_is_the_home_folder_unless_no_such_user_exists(elsewhere: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", str(elsewhere.parent))
+    assert paths.resolve("~/checkpoint") == elsewhere.parent / "checkpoint"
+    assert paths.resolve("~nobody-of-this-name/clip.mp4") == elsewhere / "~nobody-of-this-name" / "clip.mp4"

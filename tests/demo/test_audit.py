@@ -8,9 +8,10 @@ from lookback.demo.audit.controls import CONTROLS
 from lookback.demo.audit.figures import dose_figure, sensitivity_figure
 from lookback.demo.audit.reading import failure_readings, metric_readings
 from lookback.demo.audit.sensitivity import invariance, measures, paired_drops, reactions, sensitivity, thresholds
-from lookback.demo.audit.trial import _trials, run_trials, sound_clips
-from lookback.media import encode
+from lookback.demo.audit.trial import Trial, _trials, _write, run_trials, sound_clips
+from lookback.media import content_hash, encode
 from lookback.params import load_run
+from lookback.paths import resolve
 from lookback.scoring.direction import more_is_better
 from lookback.scoring.variants import only_chosen
 from lookback.tables import empty_table
@@ -189,6 +190,21 @@ def test_reactions_compare_with_the_sound_clip_of_the_same_task():
     found = reactions(pd.DataFrame(rows))
     assert found["drop"].tolist() == pytest.approx([0.3])
     assert invariance(found)["relative_drop"].tolist() == pytest.approx([1 / 3])
+
+
+def test_every_model_has_copies_of_its_own_video_and_a_new_video_has_new_ones(tmp_path, frames: np.ndarray):
+    params = load_run("demo", [f"output={tmp_path / 'run'}"])
+
+    def frozen(model: str, video: np.ndarray) -> Clip:
+        path = encode(tmp_path / f"{model}.mp4", video, 16)
+        facts = {"video": str(path), "content_hash": content_hash(path)}
+        clip = Clip(benchmark="folder", setting="", model_id=model, clip_id="a/b:c", **facts)
+        return _write(Trial(clip, BY_NAME["frozen"], 1.0), [clip], params)
+
+    first, other = frozen("m", frames), frozen("n", 255 - frames)
+    assert first.content_hash != other.content_hash, "two models of one task"
+    assert frozen("m", 255 - frames).content_hash == other.content_hash, "made again"
+    assert not resolve(first.video).exists() and resolve(other.video).is_file()
 
 
 def test_a_users_own_clips_are_corrupted_and_scored(tmp_path, frames: np.ndarray):

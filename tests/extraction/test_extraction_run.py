@@ -114,7 +114,7 @@ def test_finished_work_is_not_done_again(project: Path, clips: list[Clip], monke
         raise AssertionError("a finished clip needs no backend and no decode")
 
     monkeypatch.setattr(extraction_run, "extract_clip", refuse)
-    monkeypatch.setattr(extraction_run, "_built", refuse)
+    monkeypatch.setattr(extraction_run, "built", refuse)
     assert extraction(params)["artifacts"].equals(first)
 
 
@@ -258,6 +258,18 @@ def test_a_score_made_by_another_tool_has_another_key(project: Path, clips: list
 
     assert key() == key()
     assert key() != key(max_side=64)
+
+
+def test_a_score_follows_the_depth_that_was_made_elsewhere(project: Path, clips: list[Clip]) -> None:
+    """Geo3D reads the file itself, so no artifact of an earlier stage carries its content."""
+    shutil.copy(Path(__file__).parents[2] / "params" / "weights.lock.yaml", project / "params")
+    clip = clips[0].model_copy(update={"files": {"depth": "data/depth.npy"}})
+    task, keys = ScoringTask(clip, (), (), (), RunParams(run="test")), set()
+    for depth in (1.0, 1.0, 2.0):
+        np.save(project / "data" / "depth.npy", np.full((16, 12, 20), depth, np.float32))
+        producer, inputs = score_identity(METRICS.get("memobench.geo3d"), "official", task)
+        keys.add(producer.key(inputs))
+    assert len(keys) == 2
 
 
 def test_a_key_follows_the_files_beside_a_path(project: Path, clips: list[Clip], tmp_path: Path) -> None:

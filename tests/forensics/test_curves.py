@@ -9,13 +9,16 @@ import made_artifacts
 import numpy as np
 import pytest
 from forensics_evidence import make_clip
+from lookback.forensics.collect import ProbeTask, curves_task
 from lookback.forensics.curves import WIDTH, camera_motion, curves
 from lookback.forensics.evidence import Evidence
 from lookback.forensics.features import features
 from lookback.forensics.probe import Inputs, probe
 from lookback.media import encode
+from lookback.store import Producer
 
 HEIGHT = 180
+NOBODY = Producer("forensics", "pixels", "")
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +78,18 @@ def test_brightness_and_the_ground_truth_of_the_same_moment_are_compared(world, 
     assert dimmed["light_largest"] == pytest.approx(np.log(2), abs=0.1) and same["light_largest"] < 0.2
     assert same["truth_match"] > 0.7 and same["truth_match"] > still["truth_match"] + 0.15
     assert dimmed["truth_palette"] < same["truth_palette"]
+
+
+def test_a_ground_truth_that_was_replaced_is_compared_again(world, tmp_path):
+    still, other = [window(world, 200)] * 16, [255 - window(world, 0)] * 16
+    task = ProbeTask(
+        make_clip(video=str(tmp_path / "clip.mp4"), ground_truth=str(tmp_path / "truth.mp4")), (), tmp_path / "store", NOBODY
+    )
+    likeness = []
+    for truth in (still, other):
+        seen(tmp_path, still, truth)
+        likeness.append(np.nanmean(curves_task(task)["truth_palette"]))
+    assert likeness[0] > 0.9 and likeness[1] < 0.6
 
 
 def test_a_sharper_ground_truth_is_no_change_of_style(world, tmp_path):

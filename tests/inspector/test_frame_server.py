@@ -3,7 +3,8 @@
 import cv2
 import numpy as np
 import pytest
-from lookback.media import encode, open_video
+from lookback.errors import MediaError
+from lookback.media import encode, open_video, write_frames
 from lookback.widgets.frames import FrameServer, encode_image, shown_size
 
 
@@ -51,3 +52,30 @@ def test_a_paused_frame_keeps_every_pixel_and_a_large_one_is_scaled_down(clip):
     large = np.zeros((1080, 1920, 3), np.uint8)
     assert cv2.imdecode(np.frombuffer(encode_image(large, False), np.uint8), 1).shape == (720, 1280, 3)
     assert shown_size(FrameServer().info(clip)) == (128, 96)
+
+
+def test_a_replaced_video_is_shown_and_the_old_one_is_closed(tmp_path, monkeypatch):
+    server, path, closed = FrameServer(), tmp_path / "clip.mp4", []
+    for count, grey in ((5, 0), (9, 200)):
+        encode(path, np.full((count, 32, 32, 3), grey, np.uint8), 8)
+        assert abs(server.pixels(path, 2).mean() - grey) < 3
+        assert server.info(path).n_frames == count
+        monkeypatch.setattr(server._reader(path), "close", lambda count=count: closed.append(count))
+    assert closed == [5] and server._bytes == sum(frame.nbytes for frame in server._frames.values())
+
+
+def test_a_frame_that_was_written_over_is_shown(tmp_path):
+    """Writing over a file leaves the time of its folder as it was."""
+    server, folder = FrameServer(), write_frames(tmp_path / "frames", np.zeros((3, 16, 16, 3), np.uint8))
+    assert not server.pixels(folder, 1).any()
+    noise = np.random.default_rng(0).integers(0, 255, (16, 16, 3), dtype=np.uint8)
+    cv2.imwrite(str(folder / "000001.png"), noise)
+    np.testing.assert_array_equal(server.pixels(folder, 1), noise[..., ::-1])
+
+
+def test_a_removed_video_is_said_in_one_sentence(tmp_path):
+    server, path = FrameServer(), encode(tmp_path / "clip.mp4", np.zeros((3, 32, 32, 3), np.uint8), 8)
+    server.pixels(path, 0)
+    path.unlink()
+    with pytest.raises(MediaError, match="No such file"):
+        server.pixels(path, 0)

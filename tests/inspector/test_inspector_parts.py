@@ -1,15 +1,18 @@
 """What stands behind the inspector's page: side-by-side frames, curves, links, notes, overlays, rows that open a clip."""
 
 import multiprocessing
+from types import SimpleNamespace
 
 import cv2
 import made_artifacts
+import made_runs
 import numpy as np
 import pandas as pd
 import pytest
 from lookback.artifacts import Depth
 from lookback.camera.poses import from_yaw_pitch_roll
 from lookback.errors import UsageError
+from lookback.inspector import links
 from lookback.inspector.links import place_of
 from lookback.inspector.marks import NoteBook
 from lookback.inspector.overlays import (
@@ -24,6 +27,7 @@ from lookback.inspector.overlays import (
 from lookback.inspector.run import metric_curves, visibility_spans, yaw_curve
 from lookback.inspector.sync import by_frame, by_phase
 from lookback.metrics.functional import ground_truth_pairs
+from lookback.widgets import web
 from time_limits import HUNG_S
 
 
@@ -78,6 +82,16 @@ def test_any_row_that_names_a_clip_opens_it_at_its_frame():
     assert place_of(vote) == ("mbench/T/a/c1", 0)
     with pytest.raises(UsageError, match="names no clip"):
         place_of({"model_id": "m"})
+
+
+def test_a_run_of_the_same_name_in_another_folder_has_an_inspector_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(links, "_servers", {})
+    made = lambda make, name: SimpleNamespace(address=f"http://{len(links._servers)}/", token="")  # noqa: E731
+    monkeypatch.setattr(web, "serve_in_thread", made)
+    runs = [made_runs.made_run(tmp_path / place / "run", {("m", place): 1.0}) for place in ("a", "b")]
+    assert runs[0].run == runs[1].run
+    first, second, again = (links._page(params, "", 0) for params in (*runs, runs[0]))
+    assert first != second and first == again
 
 
 def _note(path, name):

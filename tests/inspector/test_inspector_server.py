@@ -19,7 +19,7 @@ from lookback.inspector.anchors import Box, save_box
 from lookback.inspector.marks import TagBook
 from lookback.inspector.paths import path_3d
 from lookback.inspector.run import RunView
-from lookback.inspector.server import InspectorServer
+from lookback.inspector.server import InspectorServer, Shelf
 from lookback.layouts.detection import read
 from lookback.media import encode, open_video
 from lookback.params.stages import Source
@@ -233,3 +233,11 @@ def test_a_path_in_space_starts_at_the_first_camera_and_has_the_size_one():
 def test_an_empty_folder_is_said_in_one_sentence(tmp_path):
     with pytest.raises(UsageError, match="has no known layout"):
         RunView.of_folder(tmp_path)
+
+
+def test_a_new_clip_of_the_folder_is_listed_when_the_page_is_loaded_again(tmp_path):
+    encode(tmp_path / "room.mp4", film(1), 8)
+    shelf = Shelf(RunView.of_folder(tmp_path))
+    encode(tmp_path / "lake.mp4", film(2), 8)
+    assert len(shelf.view("").clips) == 1 and len(shelf.view("", fresh=True).clips) == 2
+    assert len(shelf.view("").clips) == 2, "the page can open it"

@@ -21,7 +21,7 @@ from lookback.judging.asking import Asker, Budget, Patience
 from lookback.judging.frames import Encoding, FrameSource
 from lookback.judging.judges.base import JudgeContext
 from lookback.judging.judges.transformers_judge import TransformersJudge
-from lookback.judging.recording import Recording
+from lookback.judging.recording import Recording, call_key
 from lookback.judging.tasks import Sampling
 from lookback.params.stages import Judging
 from scipy.special import logsumexp
@@ -142,6 +142,21 @@ def test_a_generation_that_ends_at_its_limit_is_truncated(model, tmp_path, make_
 def test_a_model_that_is_not_there_is_a_sentence(tmp_path, yes_no):
     with pytest.raises(BackendUnavailable, match="cannot be loaded"):
         make(tmp_path / "nothing", tmp_path).ask_all([yes_no()])
+
+
+def test_a_checkpoint_is_known_by_its_content_and_not_by_its_place(tmp_path, monkeypatch, yes_no):
+    def key(model: str) -> str:
+        return call_key(TransformersJudge(JudgeContext(Judging(), model)).identity, yes_no(), Encoding(), 0, 0)
+
+    for folder, weights in (("runA", "one"), ("runB", "two"), ("moved", "one")):
+        (tmp_path / folder / "final").mkdir(parents=True)
+        (tmp_path / folder / "final" / "model.safetensors").write_text(weights)
+    monkeypatch.setenv("HOME", str(tmp_path / "moved"))
+    first = key(str(tmp_path / "runA" / "final"))
+    assert first == key(str(tmp_path / "moved" / "final")) == key("~/final")
+    assert first != key(str(tmp_path / "runB" / "final"))
+    (tmp_path / "runA" / "final" / "model.safetensors").write_text("one, trained on")
+    assert first != key(str(tmp_path / "runA" / "final"))
 
 
 @pytest.fixture(scope="module")

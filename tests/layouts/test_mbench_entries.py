@@ -19,6 +19,7 @@ from chat_server import ChatServer, completion
 
 KEY = "key-of-the-flag-7c1d"  # not a real key; everything that is written is searched for it
 LIGHT = "mbencha.environment.rendering_lighting"
+OBJECT = "mbencha.entity.object_geometry_consistency"
 STATE = "mbencht.causal.state_progress"
 
 
@@ -88,6 +89,15 @@ def test_run_eval_scores_exactly_the_items_it_is_given(tmp_path):
     run_eval(one, [LIGHT], aggregator_registry.get("mean"), tmp_path / "run", workers=1, quiet=True, log_file=False)
     lines = (tmp_path / "run" / "items.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == [{"item_id": one[0].item_id, "model_id": "svc"}]
+
+
+def test_a_metric_without_items_has_no_summary_of_an_earlier_call(tmp_path):
+    items = adapter_registry.get("mbench-dir").load(mbench(tmp_path / "data"))
+    mean, output = aggregator_registry.get("mean"), tmp_path / "run"
+    assert set(run_eval(items, [LIGHT, OBJECT], mean, output, workers=1, quiet=True)) == {LIGHT, OBJECT}
+    left = [item for item in items if item.clip.subset == "environment"]
+    assert set(run_eval(left, [LIGHT, OBJECT], mean, output, workers=1, quiet=True)) == {LIGHT}
+    assert not (output / "metrics" / OBJECT / "summary.json").exists()
 
 
 def test_wrong_names_are_one_sentence(tmp_path):

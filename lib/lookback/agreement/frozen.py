@@ -21,6 +21,7 @@ from lookback.agreement.plan import Plan, load_plan
 from lookback.errors import ContractError, UsageError, brief
 from lookback.files import sha256_file, write_json
 from lookback.names import one_line
+from lookback.paths import frozen_file
 
 Record = dict[str, Any]
 ABSENT = "nothing"  # in place of the value of a key that is not there
@@ -42,10 +43,6 @@ class Standing:
             return "plan not frozen"
         log = "; ".join(self.amendments) if self.amendments else "no amendment"
         return f"plan frozen {self.frozen_at}, {self.order}; {log}"
-
-
-def frozen_file(plan: Path) -> Path:
-    return plan.with_name(f"{plan.stem}.frozen.json")
 
 
 def freeze(path: Path, because: str = "") -> str:

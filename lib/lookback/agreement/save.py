@@ -17,13 +17,13 @@ import pandas as pd
 
 import lookback
 from lookback.agreement.analyse import Analysis
-from lookback.agreement.frozen import frozen_file
 from lookback.agreement.journal import journal_page
 from lookback.agreement.plan import Plan
 from lookback.agreement.printed import hidden_columns, printed
 from lookback.errors import ContractError
 from lookback.files import sha256_file, write_bytes, write_json, write_text
 from lookback.names import one_line
+from lookback.paths import frozen_file
 from lookback.tables import csv_text
 
 ROWS_SHOWN = 40

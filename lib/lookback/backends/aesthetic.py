@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -19,7 +18,7 @@ from lookback.artifacts import Artifact
 from lookback.backends.base import BackendOptions
 from lookback.backends.features.geometry import Normalisation
 from lookback.backends.perceptual.loading import torch_state
-from lookback.backends.runtime import Options, TorchBackend, checkpoint
+from lookback.backends.runtime import Options, TorchBackend, checkpoint, loaded_once
 from lookback.clips import Clip
 from lookback.errors import BackendUnavailable, NotScorable, Reason
 from lookback.media import VideoInfo
@@ -112,7 +111,7 @@ def quiet_loading() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-@lru_cache(maxsize=1)
+@loaded_once(1)
 def _vision(folder: Path, device: str) -> Any:
     """The image half of CLIP with its projection."""
     from transformers import CLIPVisionModelWithProjection
@@ -128,7 +127,7 @@ def _vision(folder: Path, device: str) -> Any:
     return model.eval().requires_grad_(False).to(device)
 
 
-@lru_cache(maxsize=2)
+@loaded_once(2)
 def _layers(path: Path, device: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """(weight, bias) of every layer of a head, in the order of their numbers."""
     if not path.is_file():

@@ -82,12 +82,6 @@ def whole(spec: BackendSpec) -> bool:
     return all(present(name) for name in spec.weights)
 
 
-def look_again() -> None:
-    """Forget which backends are usable: between two stages of one session somebody may have installed a model."""
-    availability.cache_clear()
-    whole.cache_clear()
-
-
 def build_backend(role: str, params: RunParams, benchmark: str = "") -> Any:
     """The backend of the role, built with the options of the run."""
     spec = choose_backend(role, params, benchmark)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from lookback.artifacts import Artifact, TextImageFeatures
-from lookback.backends.runtime import FrameBatches, Options, TorchBackend
+from lookback.backends.runtime import FrameBatches, Options, TorchBackend, loaded_once
 from lookback.clips import Clip
 from lookback.errors import BackendUnavailable, NotScorable, Reason
 from lookback.media import VideoInfo, sample_segments
@@ -77,7 +76,7 @@ class _ClipJob:
         return TextImageFeatures(frame_index=indices, image=images, segment=self.segment, text=texts, facts=facts)
 
 
-@lru_cache(maxsize=1)
+@loaded_once(1)
 def _model(path: Path, device: str) -> tuple[Any, Any, Any]:
     import open_clip
 

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,7 +19,7 @@ import numpy as np
 from lookback.array_files import array_names
 from lookback.artifacts import Artifact, Depth
 from lookback.backends.pose.loading import frame_rows, load_arrays
-from lookback.backends.runtime import SAMPLING, ConfiguredBackend, FrameBatches, Options, TorchBackend, sampled_frames
+from lookback.backends.runtime import SAMPLING, ConfiguredBackend, FrameBatches, Options, TorchBackend, loaded_once, sampled_frames
 from lookback.clips import Clip
 from lookback.errors import BackendUnavailable, ContractError, MediaError, NotScorable, Reason
 from lookback.media import VideoInfo, open_video
@@ -95,7 +94,7 @@ class _NetworkJob:
         return (interpolate(depth[:, None], size=size, mode="bilinear", align_corners=False, antialias=True)[:, 0],)
 
 
-@lru_cache(maxsize=1)
+@loaded_once(1)
 def _model(path: Path, device: str) -> tuple[Any, Any]:
     from transformers import AutoImageProcessor, AutoModelForDepthEstimation
 

@@ -9,7 +9,6 @@ The artifact holds only the mean length of each flow field. A metric that needs 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -19,7 +18,7 @@ import numpy as np
 
 from lookback.artifacts import Artifact, Flow
 from lookback.backends.base import BackendOptions
-from lookback.backends.runtime import ConfiguredBackend, Options, TorchBackend, in_parts
+from lookback.backends.runtime import ConfiguredBackend, Options, TorchBackend, in_parts, loaded_once
 from lookback.clips import Clip
 from lookback.devices import kind_of
 from lookback.errors import NotScorable, Reason
@@ -158,7 +157,7 @@ class RaftSmall(Raft):
     weights = ("raft-small",)
 
 
-@lru_cache(maxsize=2)
+@loaded_once(2)
 def _raft_network(path: Path, weights: str, device: str) -> Any:
     import torch
     from torchvision.models.optical_flow import raft_large, raft_small

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,7 +18,7 @@ from lookback.artifacts import Artifact, FaceTracks, People
 from lookback.artifacts.masks import IN_VIEW, LEAVING, OUT, bounds, pack_masks, working_size
 from lookback.backends.masks.segmenter import MODULES, Segmenter
 from lookback.backends.masks.segmenter import WEIGHTS as MOBILE_SAM
-from lookback.backends.runtime import ConfiguredBackend, Options, TorchBackend, checkpoint, torch_device
+from lookback.backends.runtime import ConfiguredBackend, Options, TorchBackend, checkpoint, loaded_once, torch_device
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo
@@ -143,7 +142,7 @@ class _Sam2Job(PeopleJob):
         return np.stack([cv2.resize(mask, self.size[::-1], interpolation=cv2.INTER_LINEAR) > 0 for mask in logits])
 
 
-@lru_cache(maxsize=1)
+@loaded_once(1)
 def _sam2_model(path: Path, device: str) -> tuple[Any, Any]:
     from transformers import Sam2Model, Sam2Processor
 

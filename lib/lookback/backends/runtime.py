@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 
 from lookback.devices import kind_of
 from lookback.errors import BackendUnavailable, NotScorable, Reason, UsageError, hint
 from lookback.extras import EXTRA_OF, installed, need, remedy
+from lookback.paths import resolve
 from lookback.registry import Availability
 from lookback.weights import locate
 
@@ -108,10 +110,30 @@ def checkpoint(options: BackendOptions, name: str, path: str = "") -> Path:
     """The pinned weights, or the checkpoint that the run names by `path` instead."""
     if not path:
         return locate(name, options.allow_download)
-    given = Path(path).expanduser()
+    given = resolve(path)
     if not given.exists():
         raise UsageError(f"{given}: there is no such checkpoint; check the role's `path` option")
     return given
+
+
+Network = TypeVar("Network")
+_LOADERS: list[Any] = []
+
+
+def loaded_once(most: int) -> Callable[[Callable[..., Network]], Callable[..., Network]]:
+    """For a function that loads a network: the last `most` are kept, for all backends of the process, until `forget_networks`."""
+
+    def kept(load: Callable[..., Network]) -> Callable[..., Network]:
+        _LOADERS.append(lru_cache(most)(load))
+        return _LOADERS[-1]
+
+    return kept
+
+
+def forget_networks() -> None:
+    """Let all networks go: a checkpoint was replaced under its name."""
+    for load in _LOADERS:
+        load.cache_clear()
 
 
 def torch_device(options: BackendOptions) -> str:

@@ -37,6 +37,9 @@ def write_run_folder(params: RunParams, output: Path, log_file: bool = True) -> 
     _write_lines(
         output / "items.jsonl", [{"item_id": row["clip_id"], "model_id": row["model_id"]} for row in clips.to_dict("records")]
     )
+    for metric in {*params.scoring.metrics} - {*items["metric"]}:  # of an earlier evaluation into this folder
+        for name in ("items.jsonl", "units.jsonl", "summary.json"):
+            (output / "metrics" / metric / name).unlink(missing_ok=True)
     log = []
     for metric, own in items.groupby("metric", sort=True):
         target = output / "metrics" / str(metric)

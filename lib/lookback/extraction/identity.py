@@ -69,7 +69,7 @@ def truth_as_clip(clip: Clip) -> Clip:
             "poses": clip.gt_poses,
             "poses_format": clip.gt_poses_format,
             "files": {},
-            "content_hash": _content_hash(clip.ground_truth) if clip.ground_truth else clip.content_hash,
+            "content_hash": truth_hash(clip.ground_truth) if clip.ground_truth else clip.content_hash,
             "n_frames": clip.gt_frames,
             "object_anchor": None,
             "object_name": "",
@@ -94,7 +94,7 @@ def can_be_read(clip: Clip) -> bool:
     return os.access(resolve(clip.video), os.R_OK)
 
 
-def _content_hash(path: str) -> str:
+def truth_hash(path: str) -> str:
     """Hash of a ground truth, which curation does not hash. It is read again when it has changed: a session may outlive it."""
     video, hashes = resolve(path), _hashes()
     try:

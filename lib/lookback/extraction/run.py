@@ -12,11 +12,12 @@ import pandas as pd
 
 from lookback.artifacts import Artifact, kind_of
 from lookback.backends.base import Backend
-from lookback.backends.choose import backend_options, choose_backend, named_backend
+from lookback.backends.choose import choose_backend, named_backend
 from lookback.backends.files import given_file
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.errors import BackendUnavailable, ContractError, Reason, UsageError, hint
 from lookback.executors import WorkerDied, executor_of
+from lookback.extraction.built import built
 from lookback.extraction.identity import GT_ROLES, can_be_read, changed_since_curation, input_hash, producer_of, truth_as_clip
 from lookback.extraction.onepass import Made, extract_clip, rounds
 from lookback.layouts.reading import REFUSED
@@ -212,7 +213,7 @@ def _make(clip: Clip, roles: Sequence[str], found: _Found, params: RunParams) ->
     backends: dict[str, Backend] = {}
     for role, (spec, _, _) in found.missing.items():
         try:
-            backends[role] = _built(spec, params, clip.benchmark)
+            backends[role] = built(spec, params, clip.benchmark)
         except BackendUnavailable as error:
             made[role] = Made(None, str(Reason.BACKEND_UNAVAILABLE), str(error))
     seconds: dict[str, float] = {}
@@ -237,18 +238,6 @@ def backend_for(role: str, clip: Clip, params: RunParams) -> BackendSpec:
     if named_backend(served, params, clip.benchmark) is None and given_file(served, clip) is not None:
         return BACKENDS.get(f"{served}=files")
     return choose_backend(served, params, clip.benchmark)
-
-
-_BACKENDS: dict[tuple[str, str], Backend] = {}
-
-
-def _built(spec: BackendSpec, params: RunParams, benchmark: str) -> Backend:
-    """The backend of a role, built once per worker process and set of options."""
-    options = backend_options(spec, params, benchmark)
-    key = (spec.key, repr(options))
-    if key not in _BACKENDS:
-        _BACKENDS[key] = spec.build(options)
-    return _BACKENDS[key]
 
 
 def _keep(store: ArtifactStore, producer: Producer, inputs: str, made: Made) -> None:

@@ -14,6 +14,7 @@ from lookback.artifacts import Masks, PoseTrack, RunArtifacts, TruePoseTrack
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.code import code_version
 from lookback.errors import LookbackError
+from lookback.extraction.identity import file_hash
 from lookback.files import sha256_json
 from lookback.forensics.curves import curves
 from lookback.forensics.evidence import Evidence, gather
@@ -37,6 +38,11 @@ class ProbeTask:
     root: Path
     producer: Producer
 
+    @property
+    def truth(self) -> str:
+        """Hash of the ground truth's content; empty without one."""
+        return file_hash(resolve(self.clip.ground_truth)) if self.clip.ground_truth else ""
+
     def inputs(self) -> Inputs | None:
         """The clip with its artifacts loaded; None if it has no camera path."""
         stored = RunArtifacts(self.root, pd.DataFrame(list(self.rows), columns=None if self.rows else [*KEYS, "role"]))
@@ -59,7 +65,7 @@ def tasks_of(clips: Sequence[Clip], artifacts: pd.DataFrame, root: Path) -> list
 
 def probe_task(task: ProbeTask) -> list[dict[str, Any]]:
     """The pixel records of the clip, from the store or computed now; none if the clip cannot be read."""
-    made_from = [task.clip.model_dump(mode="json"), sorted((row["role"], row["stored"]) for row in task.rows)]
+    made_from = [task.clip.model_dump(mode="json"), sorted((row["role"], row["stored"]) for row in task.rows), task.truth]
     store, key = ArtifactStore(task.root), sha256_json(made_from)
     known = store.load(task.producer, key)
     if known is not None:
@@ -78,7 +84,7 @@ def curves_task(task: ProbeTask) -> dict[str, np.ndarray]:
     clip = task.clip
     truth = resolve(clip.ground_truth) if clip.ground_truth else None
     producer = Producer("forensics", "curves", code_version("lookback.forensics.curves"))
-    store, key = ArtifactStore(task.root), sha256_json([clip.content_hash, clip.video, clip.ground_truth])
+    store, key = ArtifactStore(task.root), sha256_json([clip.content_hash, clip.video, clip.ground_truth, task.truth])
     known = store.load(producer, key)
     if known is not None:
         return dict(known.arrays)

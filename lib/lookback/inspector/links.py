@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,7 +20,7 @@ from lookback.params import RunParams, load_run
 
 FRAME_COLUMNS = ("frame", "frame_start", "start")
 HEIGHT = 900
-_servers: dict[str, Any] = {}  # one server for each run of this kernel
+_servers: dict[tuple[str, Path], Any] = {}  # one server for each run of this kernel, by name and folder
 
 
 def open_inspector(run: str | RunParams, clip: str = "", frame: int = 0) -> None:
@@ -36,10 +37,11 @@ def _page(params: RunParams, clip: str, frame: int) -> str:
     from lookback.inspector.server import PORT, InspectorServer
     from lookback.widgets.web import serve_in_thread
 
-    if params.run not in _servers:
+    key = params.run, params.paths.root
+    if key not in _servers:
         RunView.of_run(params)  # says what is wrong before anything is served
-        _servers[params.run] = serve_in_thread(lambda: InspectorServer(params, PORT, framed=True), "inspector")
-    server = _servers[params.run]
+        _servers[key] = serve_in_thread(lambda: InspectorServer(params, PORT, framed=True), "inspector")
+    server = _servers[key]
     place = {"run": params.run, **({"clip": clip, "frame": frame} if clip else {})}
     link = escape(f"{server.address}?{urlencode({'token': server.token, **place})}")
     # a notebook at localhost must frame localhost: the page's cookie is for one site alone

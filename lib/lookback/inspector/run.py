@@ -54,7 +54,7 @@ class RunView:
         self._by_task: dict[tuple[str, str, str], list[Clip]] = {}
         for clip in self.clips.values():
             self._by_task.setdefault((clip.benchmark, clip.setting, clip.clip_id), []).append(clip)
-        self._datasets = sorted((folder.resolve() for folder in datasets), key=lambda folder: len(folder.parts), reverse=True)
+        self.datasets = sorted((folder.resolve() for folder in datasets), key=lambda folder: len(folder.parts), reverse=True)
         self._artifacts = RunArtifacts(paths.artifacts, self.tables["artifacts"])
         self._loaded: OrderedDict[tuple[str, ...], Artifact | None] = OrderedDict()
 
@@ -89,7 +89,7 @@ class RunView:
     def dataset_of(self, clip: Clip) -> Path | None:
         """The folder of the clip's dataset: the innermost one that holds its video."""
         video = resolve(clip.video).resolve()
-        return next((folder for folder in self._datasets if video.is_relative_to(folder)), None)
+        return next((folder for folder in self.datasets if video.is_relative_to(folder)), None)
 
     def of_clip(self, name: str, key: tuple[str, ...]) -> pd.DataFrame:
         """One clip's rows of a table."""

@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 class Shelf:
-    """The runs that a server has opened, by name. A run is read again when its tables have changed."""
+    """The runs that a server has opened, by name. `fresh` reads a plain folder again, and a run whose tables have changed."""
 
     def __init__(self, first: RunView | RunParams):
         self.first = first.name if isinstance(first, RunView) else first.run
@@ -59,6 +59,8 @@ class Shelf:
         """The run of this name, or the one that the server was started with."""
         name = name or self.first
         if self._folder is not None and name == self.first:
+            if fresh:
+                self._folder = RunView.of_folder(self._folder.datasets[0])
             return self._folder
         if name in self._views and not fresh:
             return self._views[name][0]

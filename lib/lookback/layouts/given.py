@@ -20,7 +20,7 @@ from lookback.layouts.confine import Root, entries, existing_file, is_video_file
 from lookback.layouts.documents import Document, read_rows
 from lookback.layouts.reading import Breach, ClipRef, Findings, Reading
 from lookback.params.stages import Source
-from lookback.paths import portable, resolve
+from lookback.paths import fixed_folder, portable, resolve
 
 POSES = "poses"
 KINDS = (POSES, *ROLES)
@@ -169,13 +169,13 @@ class _Pattern:
             known = ", ".join(f"{{{name}}}" for name in FIELDS)
             said = f"has {{{unknown[0]}}} in it" if unknown else "names the same file for every clip"
             raise UsageError(f"The pattern '{text}' for {kind} {said}; use {known}, for example {{model}}/{{clip}}.npz")
-        start = text.rfind("/", 0, text.index("{")) + 1
-        base = folder / text[:start]
+        start = fixed_folder(text)
+        base = folder / start
         if not base.is_dir():
             raise UsageError(
                 f"The pattern '{text}' for {kind} begins in {base}, which is no folder; paths start at the dataset folder"
             )
-        return cls(kind, text, Root(base), text[start:], (source.poses_format or "") if kind == POSES else "")
+        return cls(kind, text, Root(base), text.removeprefix(start), (source.poses_format or "") if kind == POSES else "")
 
     def find(self, clip: Clip) -> Given | None:
         filled = _FIELD.sub(lambda field: FIELDS[field[1]](clip), self.rest)

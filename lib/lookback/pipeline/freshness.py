@@ -17,13 +17,15 @@ from lookback.errors import Reason
 from lookback.files import sha256_json, write_json
 from lookback.hashcache import HashCache
 from lookback.params import RunParams
-from lookback.paths import resolve
+from lookback.paths import fixed_folder, frozen_file, resolve
 from lookback.pipeline.dag import Stage, upstream
 from lookback.runners.environments import RECORD, models_folder
 from lookback.weights import cache_folder
 
 READ_DATASETS = ("curation", "extraction", "scoring", "judging", "forensics", "audit")  # stages that read the datasets' files
 RUN_MODELS = ("extraction", "scoring", "audit")  # stages that run models
+FAILED = [str(Reason.BACKEND_FAILED), str(Reason.JUDGE_FAILED)]
+ERRORS = {"artifacts": "detail", "items": "detail", "judgements": "verbatim"}  # tables with such rows: the column with the error
 
 
 def fingerprint(stage: Stage, params: RunParams, hashes: HashCache) -> dict[str, Any]:
@@ -72,12 +74,15 @@ def record(stage: Stage, params: RunParams, started: dict[str, Any], hashes: Has
 
 
 def _errors_of_rows(stage: Stage, params: RunParams) -> list[str]:
-    """One error per row that failed because a worker or a model broke. Another run may succeed."""
+    """One error per row that failed because a worker, a model or a judge's server broke. Another run may succeed."""
     from pyarrow import parquet  # imported here, because a run with nothing to do does not need it
 
-    own = [params.paths.tables / f"{table}.parquet" for table in stage.writes if table in ("artifacts", "items")]
-    failed = [("reason", "==", str(Reason.BACKEND_FAILED))]
-    return [error for path in own for error in parquet.read_table(path, columns=["detail"], filters=failed)["detail"].to_pylist()]
+    errors: list[str] = []
+    for table in stage.writes:
+        if table in ERRORS and not (table == "judgements" and params.judging.judge == "replay"):  # a recorded failure stays one
+            path, column = params.paths.tables / f"{table}.parquet", ERRORS[table]
+            errors += parquet.read_table(path, columns=[column], filters=[("reason", "in", FAILED)])[column].to_pylist()
+    return errors
 
 
 def output_files(stage: Stage, params: RunParams) -> list[Path]:
@@ -131,6 +136,10 @@ def _external(stage: Stage, params: RunParams, hashes: HashCache) -> dict[str, s
         inputs["weights at hand"] = sha256_json(sorted(path.relative_to(cache_folder()).as_posix() for path in _weight_files()))
         records = sorted(models_folder().glob(f"*/{RECORD}"))
         inputs["models at hand"] = sha256_json({path.parent.name: hashes.file(path) for path in records})
+    if stage.name == "judging" and "openai" in _judges(params):
+        from lookback.judging.judges.openai_judge import endpoint  # imported here, because it brings pandas
+
+        inputs["model and address of the judge"] = sha256_json(endpoint(params.judging.model, params.judging.base_url))
     return inputs
 
 
@@ -139,6 +148,10 @@ def _paths_read(stage: Stage, params: RunParams) -> list[str]:
     if stage.name in READ_DATASETS:  # the clips table names files, and their content may change
         for source in params.curation.sources:
             paths += [path for path in (source.root, source.gt_root, source.phases) if path]
+            given = [fixed_folder(pattern) for pattern in (source.poses, *source.files.values()) if pattern]
+            if source.poses and source.poses_format == "vipe":
+                given.append(f"{given[0]}../intrinsics")  # ViPE writes them beside the folder of the poses
+            paths += [str(Path(source.root, folder)) for folder in given]  # a folder of its own where the pattern is absolute
         if params.curation.world is not None and params.paths.datasets.is_dir():
             paths.append(str(params.paths.datasets))
     if stage.name in RUN_MODELS:
@@ -147,12 +160,18 @@ def _paths_read(stage: Stage, params: RunParams) -> list[str]:
     if stage.name == "judging":
         judging = params.judging
         named = (judging.recordings, judging.vqa_questions, judging.vqa_failures, *judging.prompts.values())
-        paths += [path for path in named if path]
+        models = (judging.model, judging.gate_model) if "transformers" in _judges(params) else ()  # they may be folders
+        paths += [path for path in (*named, *models) if path]
     if stage.name == "agreement":
-        paths += [params.agreement.plan, *params.agreement.ratings]
+        plan = params.agreement.plan
+        paths += [plan, str(frozen_file(Path(plan))), *params.agreement.ratings]
     if stage.name == "forensics":
         paths.append(params.forensics.plan)
     return paths
+
+
+def _judges(params: RunParams) -> set[str | None]:
+    return {params.judging.judge, params.judging.gate_judge, *params.judging.also}
 
 
 def _weight_files() -> list[Path]:

@@ -19,11 +19,13 @@ import numpy as np
 import pandas as pd
 
 from lookback.benchmark import Benchmark
-from lookback.clips import KEYS, Clip, clips_from_frame, clips_to_frame
+from lookback.clips import Clip, clips_from_frame, clips_to_frame
+from lookback.code import code_version
 from lookback.curation.inspection import ClipToInspect, inspect
 from lookback.errors import MediaError, Reason
+from lookback.extraction.identity import truth_hash
 from lookback.extraction.run import extract_run
-from lookback.files import sha256_json
+from lookback.files import made_from
 from lookback.media import encode, open_video
 from lookback.params import RunParams
 from lookback.paths import portable, resolve
@@ -154,8 +156,8 @@ def _video(clip: Clip, params: RunParams) -> str:
     assert clip.ground_truth is not None
     if not clip.mark_time:
         return clip.ground_truth
-    name = sha256_json([*(getattr(clip, key) for key in KEYS), clip.ground_truth, clip.mark_time])[:16]
-    target = params.paths.root / "ceiling" / f"{name}.mkv"
+    source = [truth_hash(clip.ground_truth), clip.mark_time, clip.fps, code_version("lookback.media")]
+    target = made_from(params.paths.root / "ceiling", clip.key, source, ".mkv")
     if not target.is_file():
         with open_video(resolve(clip.ground_truth)) as reader:
             frames = reader.read(np.arange(clip.mark_time, reader.info.n_frames))

@@ -11,12 +11,14 @@ from typing import Any
 import pandas as pd
 
 from lookback.artifacts import entry_of
-from lookback.backends.choose import backend_options, choose_backend, precision_named
+from lookback.backends.choose import choose_backend, precision_named
+from lookback.backends.files import given_file
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.code import code_version
 from lookback.devices import all_devices
 from lookback.errors import BackendUnavailable, NotScorable, Reason, UsageError
 from lookback.executors import WorkerDied, executor_of
+from lookback.extraction.built import built
 from lookback.extraction.identity import can_be_read, changed_since_curation, file_hash, producer_of
 from lookback.files import sha256_json
 from lookback.params import RunParams
@@ -82,8 +84,6 @@ def score_run(
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """(units, items, timings) of every clip and applicable metric; timings: seconds of every part that was not in the store."""
     check_metrics(params.scoring.metrics, clips)
-    for key in [key for key, tool in _TOOLS.items() if isinstance(tool, BackendUnavailable)]:
-        del _TOOLS[key]  # the model may have been installed since
     tasks = list(_tasks(params, clips, segments, artifacts))
     units: list[dict[str, Any]] = []
     items: list[dict[str, Any]] = []
@@ -222,6 +222,7 @@ def _identity(spec: MetricSpec, variant: str, task: ScoringTask) -> tuple[Produc
     code = code_version(spec.score.__module__, SERVING)
     producer = Producer("score", spec.name, code, settings, f"{backends or 'none'};{weights}")
     files = [file_hash(resolve(path)) for name in FILES if (path := getattr(task.clip, name))]
+    files += [file_hash(path) for role in spec.tools if (path := given_file(role, task.clip))]
     made = [(role, row["stored"], row["reason"]) for role, row in rows.items()]
     return producer, sha256_json([task.clip.model_dump(mode="json"), files, made, list(task.segments)])
 
@@ -277,25 +278,12 @@ def _context(spec: MetricSpec, variant: str, task: ScoringTask, store: ArtifactS
     )
 
 
-_TOOLS: dict[tuple[str, str], Any] = {}
-
-
 def _tool(role: str, params: RunParams, benchmark: str) -> Any:
-    """The role's backend. It is built once per worker and set of options."""
+    """The role's backend."""
     try:
-        spec = choose_backend(role, params, benchmark)
+        return built(choose_backend(role, params, benchmark), params, benchmark)
     except BackendUnavailable as error:
         raise NotScorable(Reason.BACKEND_UNAVAILABLE, str(error)) from None
-    options = backend_options(spec, params, benchmark)
-    key = (spec.key, repr(options))
-    if key not in _TOOLS:
-        try:
-            _TOOLS[key] = spec.build(options)
-        except BackendUnavailable as error:
-            _TOOLS[key] = error
-    if isinstance(_TOOLS[key], BackendUnavailable):
-        raise NotScorable(Reason.BACKEND_UNAVAILABLE, str(_TOOLS[key]))
-    return _TOOLS[key]
 
 
 def _from_record(record: dict[str, Any]) -> Scored:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from lookback.backends.choose import look_again
 from lookback.clips import clips_from_frame
+from lookback.extraction.built import look_again
 from lookback.extraction.needs import check_models
 from lookback.extraction.run import extract_run
 from lookback.files import write_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from lookback.backends.choose import look_again
+from lookback.extraction.built import look_again
 from lookback.files import write_text
 from lookback.params import RunParams
 from lookback.registry import BENCHMARKS

@@ -13,7 +13,7 @@ from typing import Any
 from lookback.errors import BackendUnavailable, LookbackError, UsageError
 from lookback.extras import need
 from lookback.hashcache import HashCache
-from lookback.paths import user_folder
+from lookback.paths import resolve, user_folder
 from lookback.scratch import part_folder, sweep
 from lookback.weights.lock import Weight, read_lock
 
@@ -75,7 +75,7 @@ def fingerprint(names: Iterable[str], path: str | Path | None = None) -> str:
     names = list(names)
     hashes = HashCache(cache_folder() / ".hashes.json")
     if path is not None:
-        given = Path(path).expanduser()
+        given = resolve(path)
         if not given.exists():
             raise UsageError(f"{given}: there is no such checkpoint; check the role's `path` option")
         digest = hashes.tree(given) if given.is_dir() else hashes.file(given)

@@ -43,11 +43,14 @@ class Weight:
 
 def read_lock(path: Path | None = None) -> dict[str, Weight]:
     """Every weight by name."""
-    return _read(path or resolve(f"params/{LOCK_FILE}"))
+    path = path or resolve(f"params/{LOCK_FILE}")
+    facts = path.stat() if path.is_file() else None
+    return _read(path, (facts.st_mtime_ns, facts.st_size) if facts else None)
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path) -> dict[str, Weight]:
+def _read(path: Path, state: tuple[int, int] | None) -> dict[str, Weight]:
+    """`state` tells an edited file from the one that was read before."""
     try:
         sections = parse_yaml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,7 +20,7 @@ from lookback.backends.base import BackendOptions
 from lookback.backends.faces import dlib_embedding
 from lookback.backends.faces.dlib_embedding import DlibEmbedding
 from lookback.backends.faces.scrfd import SIDE, Scrfd
-from lookback.backends.runtime import ConfiguredBackend, Options, checkpoint, onnx_providers
+from lookback.backends.runtime import ConfiguredBackend, Options, checkpoint, loaded_once, onnx_providers
 from lookback.clips import Clip
 from lookback.errors import BackendUnavailable, NotScorable, Reason
 from lookback.measures.features import MATCH_THRESHOLD, track_identities
@@ -128,7 +127,7 @@ class BuffaloL(ConfiguredBackend):
         return FaceJob(self.find, wants, self.settings["tracker_threshold"], record)
 
 
-@lru_cache(maxsize=2)
+@loaded_once(2)
 def _insightface(folder: Path, providers: tuple[str, ...], min_score: float) -> Any:
     from insightface.app import FaceAnalysis
 
@@ -177,7 +176,7 @@ class ScrfdDlib(ConfiguredBackend):
         return FaceJob(self.find, wants, self.settings["tracker_threshold"], record)
 
 
-@lru_cache(maxsize=2)
+@loaded_once(2)
 def _scrfd_dlib(scrfd: Path, landmarks: Path, network: Path, providers: tuple[str, ...], side: int) -> tuple[Scrfd, DlibEmbedding]:
     """One instance per process. It uses one thread, because the workers are processes."""
     return Scrfd(scrfd, list(providers), threads=1, side=side), DlibEmbedding(landmarks, network)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lookback.backends.features.geometry import IMAGENET, Normalisation
-from lookback.backends.runtime import TorchBackend, autocast, dtype_of, usable
+from lookback.backends.runtime import TorchBackend, autocast, dtype_of, loaded_once, usable
 from lookback.errors import BackendUnavailable
 from lookback.registry import Availability
 
@@ -93,7 +92,7 @@ class EncoderBackend(TorchBackend):
         return _encoder(self.weights[0], self.path, self.device, self.precision)
 
 
-@lru_cache(maxsize=4)
+@loaded_once(4)
 def _encoder(weights: str, path: Path, device: str, precision: str) -> Encoder:
     """One instance per process, shared by the roles features, object_features and person_features."""
     return LiteEncoder(path, device, precision) if weights == LITE else DinoEncoder(path, device, precision)

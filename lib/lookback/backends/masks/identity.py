@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from lookback.backends.features.crops import cut_out
 from lookback.backends.features.encoders import LITE, LiteEncoder
 from lookback.backends.masks.classical.colours import colour_index, histogram
+from lookback.backends.runtime import loaded_once
 
 MIN_PIXELS = 30  # of the frame; with less nothing can be said
 
@@ -55,6 +55,6 @@ def alike(one: Look, other: Look) -> tuple[float, float]:
     return float(one.vector @ other.vector), float(np.sqrt(one.colours * other.colours).sum())
 
 
-@lru_cache(maxsize=1)
+@loaded_once(1)
 def _encoder(path: Path, device: str) -> LiteEncoder:
     return LiteEncoder(path, device, "fp32")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,7 +16,7 @@ import numpy as np
 from lookback.artifacts import Artifact, Masks
 from lookback.backends.base import Job
 from lookback.backends.masks.artifact import MaskRows
-from lookback.backends.runtime import Options, TorchBackend, checkpoint
+from lookback.backends.runtime import Options, TorchBackend, checkpoint, loaded_once
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
 from lookback.media import VideoInfo
@@ -147,7 +146,7 @@ def find_object(path: Path, device: str, frame: np.ndarray, name: str, threshold
     return Detection(box.clip(0, np.tile([frame.shape[1], frame.shape[0]], 2)), float(found["scores"][best]))
 
 
-@lru_cache(maxsize=1)
+@loaded_once(1)
 def _detector(path: Path, device: str) -> tuple[Any, Any]:
     from transformers import AutoModelForZeroShotObjectDetection, GroundingDinoProcessor
 

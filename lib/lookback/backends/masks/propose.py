@@ -9,7 +9,6 @@ stands out, there is no proposal.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from lookback.backends.features.encoders import LITE
 from lookback.backends.masks.classical.colours import colour_index, histogram
 from lookback.backends.masks.classical.motion import background_motion, sources
 from lookback.backends.masks.segmenter import WEIGHTS, Cut, Segmenter, objects
+from lookback.backends.runtime import loaded_once
 from lookback.weights import locate
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def thing_chances(frame: np.ndarray, masks: list[np.ndarray]) -> np.ndarray:
         return np.asarray(network(pixels).softmax(1).topk(TOP_CLASSES).values.sum(1).numpy())
 
 
-@lru_cache(maxsize=1)
+@loaded_once(1)
 def _classifier(path: Path) -> EfficientNetLite0:
     from lookback.networks.efficientnet_lite0 import load
 

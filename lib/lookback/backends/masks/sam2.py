@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import cv2
 import numpy as np
 
 from lookback.backends.masks.prompt import DETECTOR_WEIGHTS, Prompt, PromptedJob, PromptedMasks
+from lookback.backends.runtime import loaded_once
 from lookback.devices import kind_of
 from lookback.media import VideoInfo
 from lookback.registry import backend
@@ -92,7 +92,7 @@ def _forget(session: Any, frame: int, keep: int) -> None:
         tracked.pop(frame - keep, None)
 
 
-@lru_cache(maxsize=1)
+@loaded_once(1)
 def _model(path: Path, device: str) -> tuple[Any, Any]:
     from transformers import Sam2VideoModel, Sam2VideoProcessor, Sam2VideoVideoProcessor
     from transformers.models.sam2.image_processing_sam2 import Sam2ImageProcessor

@@ -10,7 +10,6 @@ import contextlib
 import io
 import tempfile
 from collections.abc import Generator
-from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,7 +20,7 @@ from PIL import Image
 from lookback.artifacts import Masks
 from lookback.backends.base import BackendOptions
 from lookback.backends.masks.prompt import DETECTOR_WEIGHTS, OPTIONS, Prompt, PromptedJob, PromptedMasks
-from lookback.backends.runtime import Options
+from lookback.backends.runtime import Options, loaded_once
 from lookback.errors import UsageError
 from lookback.media import VideoInfo
 from lookback.registry import backend
@@ -143,7 +142,7 @@ def _config_of(path: Path) -> str:
     return configs[path.name]
 
 
-@lru_cache(maxsize=1)
+@loaded_once(1)
 def _predictor(path: Path, config: str, overrides: tuple[str, ...], device: str) -> Any:
     from sam2.build_sam import build_sam2_video_predictor
 

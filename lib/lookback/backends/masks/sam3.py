@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,7 +16,7 @@ import numpy as np
 from lookback.artifacts import Artifact, Masks
 from lookback.backends.masks.artifact import MaskRows
 from lookback.backends.masks.prompt import words_for
-from lookback.backends.runtime import Options, TorchBackend
+from lookback.backends.runtime import Options, TorchBackend, loaded_once
 from lookback.clips import Clip
 from lookback.errors import BackendUnavailable
 from lookback.media import VideoInfo
@@ -144,14 +143,14 @@ def _add(rows: MaskRows, index: int, mask: np.ndarray | None, confidence: float)
     rows.add(index, small, confidence)
 
 
-@lru_cache(maxsize=1)
+@loaded_once(1)
 def _image_model(path: Path, device: str) -> tuple[Any, Any]:
     from transformers import Sam3Model, Sam3Processor
 
     return _loaded(path, device, Sam3Model, Sam3Processor)
 
 
-@lru_cache(maxsize=1)
+@loaded_once(1)
 def _video_model(path: Path, device: str) -> tuple[Any, Any]:
     from transformers import Sam3VideoModel, Sam3VideoProcessor
 

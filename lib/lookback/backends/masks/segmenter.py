@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import cv2
 import numpy as np
 
 from lookback.artifacts.masks import bounds
+from lookback.backends.runtime import loaded_once
 
 if TYPE_CHECKING:
     from lookback.networks.mobile_sam import MobileSam
@@ -122,7 +122,7 @@ def box_of(mask: np.ndarray, scale: np.ndarray) -> np.ndarray | None:
     return None if around is None else np.array(around) * scale
 
 
-@lru_cache(maxsize=1)
+@loaded_once(1)
 def _network(path: Path, device: str) -> MobileSam:
     from lookback.networks.mobile_sam import load_mobile_sam
 

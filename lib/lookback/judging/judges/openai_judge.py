@@ -36,8 +36,7 @@ class OpenAIJudge(Judge):
 
     def __init__(self, context: JudgeContext):
         params = context.params
-        model = context.model or _environment(MODEL_VARIABLES)
-        self.base_url = params.base_url or _environment(URL_VARIABLES)
+        model, self.base_url = endpoint(context.model, params.base_url)
         if not model or not self.base_url:
             field, variables = ("judging.model", MODEL_VARIABLES) if not model else ("judging.base_url", URL_VARIABLES)
             raise BackendUnavailable(f"The openai judge needs {field}", f"Set it, or ${variables[0]}")
@@ -166,6 +165,11 @@ class OpenAIJudge(Judge):
             if instead:
                 body[instead] = value
         return body
+
+
+def endpoint(model: str, base_url: str) -> tuple[str, str]:
+    """The model and its address: those of the run, else those of the environment."""
+    return model or _environment(MODEL_VARIABLES), base_url or _environment(URL_VARIABLES)
 
 
 def _environment(names: tuple[str, ...]) -> str:

@@ -20,6 +20,7 @@ from lookback.judging.parsing import NO_TOKENS, YES_TOKENS
 from lookback.judging.question import JudgeError, Question, Reply
 from lookback.judging.recording import Identity
 from lookback.registry import Availability, judge
+from lookback.weights import fingerprint
 
 
 @judge(name="transformers", title="a local vision-language model", looks=True, local_model=True)
@@ -35,9 +36,11 @@ class TransformersJudge(Judge):
         self.params, self.context = context.params, context
         settings: dict[str, object] = {"temperature": self.params.temperature, "seed": context.seed}
         settings |= {"max_tokens": self.params.max_tokens, **chosen_settings(self.params, "video", "chat_template_kwargs")}
-        # the name of the folder, not its path: the same checkpoint gives the same answers in any place
-        name = Path(context.model).name if Path(context.model).is_dir() else context.model
-        self.identity = Identity("transformers", f"transformers/{name}", name, settings=settings)
+        folder = Path(context.model).expanduser()
+        self.model, name, version = context.model, context.model, "1"
+        if folder.is_dir():  # known by its name and content, not by its place: the same checkpoint gives the same answers anywhere
+            self.model, name, version = str(folder), folder.name, fingerprint((), folder.absolute()).rpartition(":")[2][:16]
+        self.identity = Identity("transformers", f"transformers/{name}", name, version, settings=settings)
         self._lock = threading.Lock()  # one model, one call at a time
         self._loaded: tuple[Any, Any] | None = None
 
@@ -68,7 +71,7 @@ class TransformersJudge(Judge):
             import av.logging
             from transformers import AutoModelForImageTextToText, AutoProcessor
 
-            name, offline = self.context.model, not self.context.allow_download
+            name, offline = self.model, not self.context.allow_download
             try:
                 processor = AutoProcessor.from_pretrained(name, local_files_only=offline)
                 model = AutoModelForImageTextToText.from_pretrained(name, local_files_only=offline, dtype="auto")

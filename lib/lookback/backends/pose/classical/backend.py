@@ -47,6 +47,11 @@ class ClassicalPose:
     def available() -> Availability:
         return Availability(True)
 
+    @staticmethod
+    def made_by() -> str:
+        """Which points recognise the first view: without torch, or without the weights, they are others."""
+        return best_describer()[0]
+
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> PoseJob:
         return PoseJob(info, clip.fov_deg, self.seed, self.recognise, self.recognised_by)
 

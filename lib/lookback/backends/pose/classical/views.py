@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 
+from lookback.backends.runtime import loaded_once
 from lookback.extras import installed
 from lookback.weights import locate, present
 
@@ -86,7 +86,7 @@ def describe_xfeat(weights: Path) -> Describe:
     return describe
 
 
-@cache
+@loaded_once(1)
 def _network(weights: Path) -> XFeat:
     from lookback.networks.xfeat import load
 
