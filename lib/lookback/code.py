@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import inspect
 import pkgutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
+from textwrap import dedent
+from typing import Any
 
 import lookback
 from lookback.registry import plugin_packages
@@ -21,6 +24,34 @@ ROOT = Path(lookback.__file__).parent
 def code_version(*modules: str) -> str:
     """The first 16 characters of `code_hash`, computed once per process. It is the version of everything these modules make."""
     return code_hash(modules)[:16]
+
+
+def version_of(made: Callable[..., Any], *modules: str) -> str:
+    """`code_version` of these modules and of that of a function or class; with its source, where it was typed into a session."""
+    version = code_version(made.__module__, *modules)
+    if made.__module__ != "__main__" or hasattr(sys.modules["__main__"], "__file__"):
+        return version
+    return hashlib.sha256("\0".join([version, *_typed(made)]).encode()).hexdigest()[:16]
+
+
+def _typed(made: Callable[..., Any]) -> list[str]:
+    """The source of a function or class of the session, and of all that it names there: functions, classes and plain values."""
+    session = vars(sys.modules["__main__"])
+    found: dict[str, str] = {}
+    waiting = {made.__name__: made}
+    while waiting:
+        name, value = waiting.popitem()
+        if getattr(value, "__module__", None) != "__main__":
+            found[name] = f"{value.__module__}.{value.__qualname__}" if hasattr(value, "__qualname__") else repr(value)
+            continue
+        try:
+            found[name] = dedent(inspect.getsource(value))
+        except (OSError, TypeError):  # typed at a prompt that keeps no source
+            found[name] = repr(value)  # with its address, so that nothing of another session stands for it
+            continue
+        named = {node.id for node in ast.walk(ast.parse(found[name])) if isinstance(node, ast.Name)}
+        waiting |= {each: session[each] for each in named & session.keys() - found.keys()}
+    return [f"{name} = {source}" for name, source in sorted(found.items())]
 
 
 def code_hash(modules: tuple[str, ...]) -> str:

@@ -38,13 +38,18 @@ class Registry(Generic[Entry]):
         self.group = group  # of entry points, where plug-ins name such modules one by one
         self._own = modules
         self._entries: dict[str, Entry] = {}
+        self._typed: set[str] = set()
         self._loaded = False
         self._failure: LookbackError | None = None
 
-    def add(self, name: str, entry: Entry) -> None:
-        if name in self._entries:
+    def add(self, name: str, entry: Entry, module: str = "") -> None:
+        """An entry of this module; one that was typed into a session (`__main__`) may be typed again, as a notebook's cell is."""
+        typed = module == "__main__"
+        if name in self._entries and not (typed and name in self._typed):
             raise ValueError(f"{self.what} '{name}' is registered twice")
         self._entries[name] = entry
+        if typed:
+            self._typed.add(name)
 
     def get(self, name: str) -> Entry:
         self._load()
@@ -261,7 +266,7 @@ def metric(*, presets: Presets | None = None, **declaration: Any) -> Callable[[C
         }
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        METRICS.add(declaration["name"], MetricSpec(score=function, **declaration))
+        METRICS.add(declaration["name"], MetricSpec(score=function, **declaration), function.__module__)
         return function
 
     return register
@@ -273,7 +278,7 @@ def backend(**declaration: Any) -> Callable[[type], type]:
     def register(cls: type) -> type:
         made_by = getattr(cls, "made_by", str)
         spec = BackendSpec(build=cls, available=cls.available, made_by=made_by, **declaration)  # type: ignore[attr-defined]
-        BACKENDS.add(spec.key, spec)
+        BACKENDS.add(spec.key, spec, cls.__module__)
         return cls
 
     return register
@@ -283,7 +288,7 @@ def layout(*, name: str, title: str, looks_like: str) -> Callable[[type], type]:
     """Register a class with static `detect(root)` and `read(source)` as a dataset layout."""
 
     def register(cls: type) -> type:
-        LAYOUTS.add(name, LayoutSpec(name, title, looks_like, cls.detect, cls.read))  # type: ignore[attr-defined]
+        LAYOUTS.add(name, LayoutSpec(name, title, looks_like, cls.detect, cls.read), cls.__module__)  # type: ignore[attr-defined]
         return cls
 
     return register
@@ -294,7 +299,7 @@ def judge(**declaration: Any) -> Callable[[type], type]:
 
     def register(cls: type) -> type:
         spec = JudgeSpec(build=cls, available=cls.available, **declaration)  # type: ignore[attr-defined]
-        JUDGES.add(spec.name, spec)
+        JUDGES.add(spec.name, spec, cls.__module__)
         return cls
 
     return register

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lookback.backends.choose import backend_options
 from lookback.clips import Clip
-from lookback.code import code_version
+from lookback.code import version_of
 from lookback.devices import kind_of
 from lookback.errors import MediaError
 from lookback.files import sha256_json
@@ -35,7 +35,7 @@ def producer_of(role: str, spec: BackendSpec, params: RunParams, benchmark: str 
     settings = sha256_json([values, options.seed, kind_of(options.device), options.allow_download])
     weights = fingerprint(spec.weights, values.get("path") or None) if spec.weights else ""
     others = [f"{name}:{file_hash(resolve(str(path)))}" for name, path in sorted(values.items()) if name.endswith("_path") and path]
-    version = code_version(spec.build.__module__, FEEDING)
+    version = version_of(spec.build, FEEDING)
     return Producer(role, spec.name, version, settings[:16], ",".join(filter(None, [weights, spec.made_by(), *others])))
 
 

@@ -14,7 +14,7 @@ from lookback.artifacts import entry_of
 from lookback.backends.choose import choose_backend, precision_named
 from lookback.backends.files import given_file
 from lookback.clips import KEYS, Clip, clips_from_frame
-from lookback.code import code_version
+from lookback.code import version_of
 from lookback.devices import all_devices
 from lookback.errors import BackendUnavailable, NotScorable, Reason, UsageError
 from lookback.executors import WorkerDied, executor_of
@@ -219,7 +219,7 @@ def _identity(spec: MetricSpec, variant: str, task: ScoringTask) -> tuple[Produc
     named |= {"lpips_frames": f"{sampled:g}"} if sampled else {}  # so that every table that shows the score says so
     backends = ",".join(f"{role}={name}" for role, name in sorted(named.items()))
     weights = ",".join(sorted({*(row["weights"] for row in rows.values()), *(tool.weights for tool in tools.values())} - {""}))
-    code = code_version(spec.score.__module__, SERVING)
+    code = version_of(spec.score, SERVING)
     producer = Producer("score", spec.name, code, settings, f"{backends or 'none'};{weights}")
     files = [file_hash(resolve(path)) for name in FILES if (path := getattr(task.clip, name))]
     files += [file_hash(path) for role in spec.tools if (path := given_file(role, task.clip))]
