@@ -46,10 +46,11 @@ def _typed(made: Callable[..., Any]) -> list[str]:
             continue
         try:
             found[name] = dedent(inspect.getsource(value))
-        except (OSError, TypeError):  # typed at a prompt that keeps no source
+            tree = ast.parse(found[name])
+        except (OSError, TypeError, SyntaxError):  # an object, a lambda within a line, or a prompt that keeps no source
             found[name] = repr(value)  # with its address, so that nothing of another session stands for it
             continue
-        named = {node.id for node in ast.walk(ast.parse(found[name])) if isinstance(node, ast.Name)}
+        named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         waiting |= {each: session[each] for each in named & session.keys() - found.keys()}
     return [f"{name} = {source}" for name, source in sorted(found.items())]
 

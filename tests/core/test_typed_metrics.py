@@ -27,13 +27,14 @@ SCORE = "print(*lookback.evaluate('clips', metrics='folder.mine', output='scored
 
 @pytest.mark.slow
 def test_a_cell_may_be_run_again_and_its_metric_is_scored_anew_when_anything_typed_changed(tmp_path: Path) -> None:
-    """The metric itself stays; first a function of another cell changes, then a number, and in a new session nothing."""
+    """The metric itself stays; a function of another cell changes, then also a number, and in a new session nothing."""
     encode(tmp_path / "clips" / "m" / "c.mp4", np.full((4, 64, 64, 3), 90, np.uint8), 8.0)
-    steps = ["OFFSET = 1\ndef level():\n    return 2", "def level():\n    return 3", "OFFSET = 4"]
+    last = "OFFSET = 4\ndef level():\n    return 3"
+    steps = ["OFFSET = 1\ndef level():\n    return 2", "level = [0,\n         lambda: 3][1]", last]  # half a statement
     cells = [cell for step in steps for cell in (step, METRIC, SCORE)]
     keys = "import os; print(sum(len(files) for _, _, files in os.walk('scored/artifacts')))"
     first = printed(tmp_path, [*cells, keys])
-    again = printed(tmp_path, ["OFFSET = 4\ndef level():\n    return 3", METRIC, SCORE, keys])
+    again = printed(tmp_path, [last, METRIC, SCORE, keys])
     assert first[:3] == ["3.0", "4.0", "7.0"] and again == ["7.0", first[3]]
 
 

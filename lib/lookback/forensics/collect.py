@@ -14,7 +14,7 @@ from lookback.artifacts import Masks, PoseTrack, RunArtifacts, TruePoseTrack
 from lookback.clips import KEYS, Clip, clips_from_frame
 from lookback.code import code_version
 from lookback.errors import LookbackError
-from lookback.extraction.identity import file_hash
+from lookback.extraction.identity import truth_hash
 from lookback.files import sha256_json
 from lookback.forensics.curves import curves
 from lookback.forensics.evidence import Evidence, gather
@@ -41,7 +41,7 @@ class ProbeTask:
     @property
     def truth(self) -> str:
         """Hash of the ground truth's content; empty without one."""
-        return file_hash(resolve(self.clip.ground_truth)) if self.clip.ground_truth else ""
+        return truth_hash(self.clip.ground_truth) if self.clip.ground_truth else ""
 
     def inputs(self) -> Inputs | None:
         """The clip with its artifacts loaded; None if it has no camera path."""
