@@ -6,7 +6,7 @@ import pytest
 from lookback.cli.app import app
 from lookback.errors import UsageError
 from lookback.exports.results import write_results
-from lookback.report.compare import ANY_MODEL, compare_runs, corrected
+from lookback.report.compare import ANY_MODEL, compare_runs, corrected, paired_differences
 from made_runs import made_run
 from scipy.stats import wilcoxon
 from typer.testing import CliRunner
@@ -54,6 +54,8 @@ def test_it_says_when_nothing_separates_the_runs(tmp_path):
     same = [checkpoint(tmp_path, step, 0.0) for step in (100, 200)]
     differences = compare_runs(*same, folder=tmp_path / "out")[0]
     assert differences.conclusion == "Nothing separates these runs: of 1 tests none has p_holm below 0.05."
+    itself = compare_runs(same[0], same[0], folder=tmp_path / "itself")[0]
+    assert itself.conclusion == differences.conclusion  # ten scenes could tell a difference, if there were one
     few = [made_run(tmp_path / name, {("m", s): 0.1 + up for s in SCENES[:3]}) for name, up in (("low", 0.0), ("high", 0.5))]
     assert "not even the clearest result" in compare_runs(*few, folder=tmp_path / "few")[0].conclusion
     alone = [made_run(tmp_path / name, {("m", "s"): 0.1}) for name in ("x", "y")]
@@ -92,3 +94,18 @@ def test_the_command_takes_folders_of_finished_runs(three, tmp_path):
         compare_runs(three[0], folder=tmp_path)
     with pytest.raises(UsageError, match="same name"):
         compare_runs(three[0], three[0], three[1], folder=tmp_path)
+
+
+@pytest.mark.parametrize("scale", [1.0, 12345.678])
+def test_a_difference_of_zero_in_every_scene_is_none(scale):
+    """Two clips a scene, one 0.1 better and one 0.1 worse: in floating point their mean is not quite zero."""
+    keys = {"benchmark": "b", "setting": "", "model_id": "m", "metric": "memobench.psnr", "phase": ""}
+    first, second = (
+        pd.DataFrame([{**keys, "clip_id": f"{s}{k}", "scene": s, "value": scale * values[k]} for s in SCENES for k in range(2)])
+        for values in ((0.2, 0.2), (0.3, 0.1))
+    )
+    row = paired_differences(first, second, seed=0, resamples=200).iloc[0]
+    assert (row["p"], row["smallest_p"]) == (1, 2 / 2 ** len(SCENES))
+    assert np.isnan(row["ci_low"]) and np.isnan(row["ci_high"])
+    moved = paired_differences(first, second.assign(value=second["value"] + 1e-6 * scale), seed=0, resamples=200).iloc[0]
+    assert moved["p"] == 2 / 2 ** len(SCENES)

@@ -167,3 +167,12 @@ def test_clusters_of_one_item_change_nothing_and_larger_ones_widen_the_interval(
 def test_words_and_numbers_give_the_same_result(binary_votes):
     words = pd.DataFrame(np.where(binary_votes == 1, "yes", "no"))
     assert gwet_ac1(words, ["no", "yes"]).value == gwet_ac1(binary_votes, [0, 1]).value
+
+
+def test_votes_in_words_may_be_missing_in_a_list_as_in_a_table():
+    votes = [["yes", "yes"], ["yes", np.nan], ["no", "no"], ["yes", "no"], ["no", "no"], ["yes", "yes"]]
+    table = pd.DataFrame(votes)
+    assert gwet_ac1(votes, ["no", "yes"]) == gwet_ac1(table, ["no", "yes"])
+    assert cohen_kappa(*zip(*votes, strict=True), ["no", "yes"]) == cohen_kappa(table[0], table[1], ["no", "yes"])
+    with pytest.raises(ContractError, match="'nan'"):
+        gwet_ac1([["yes", "nan"]], ["no", "yes"])

@@ -101,3 +101,21 @@ def test_few_scenes_have_no_interval_and_noise_has_no_ceiling():
     assert table["low"].isna().all() and table["reason"].str.contains("4 clusters only").all()
     with pytest.raises(NotScorable, match="no reliable signal"):
         noise_ceiling([[1, -1], [-1, 1], [1, -1]], SCALE)
+
+
+def test_people_have_their_rank_correlation_whatever_the_judge_says():
+    votes, judge, scene = one_more_person(6)
+    varied, constant = (
+        judge_beside_people(votes, answers, SCALE, clusters=scene, resamples=100).set_index("measure")
+        for answers in (judge, np.ones(len(judge)))
+    )
+    pd.testing.assert_series_equal(varied.loc["rho_people"], constant.loc["rho_people"])
+    for measure in ("rho_judge", "rho_difference", "rho"):
+        assert np.isnan(constant.loc[measure, "value"]) and "answers that vary" in constant.loc[measure, "reason"]
+
+
+def test_a_judge_who_left_answers_out_may_be_a_list():
+    votes = [["yes", "yes", "no"], ["no", "no", "no"]] * 5
+    judge = ["yes", "no"] * 4 + ["yes", np.nan]
+    found = judge_beside_people(votes, judge, ["no", "yes"], resamples=20).set_index("measure")
+    assert found.loc["judge", "n"] == 9

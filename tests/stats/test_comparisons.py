@@ -9,7 +9,16 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lookback.stats import VoteModel, bradley_terry, ranking_with_ties, strength_comparisons, win_ratio_comparisons, win_ratios
+from lookback.errors import NotScorable, UsageError
+from lookback.stats import (
+    VoteModel,
+    bradley_terry,
+    ranking_with_ties,
+    strength_comparisons,
+    win_ratio_comparisons,
+    win_ratio_difference,
+    win_ratios,
+)
 from lookback.stats.comparisons import letters
 from lookback.stats.simulation import drawn_votes, majority_signs
 from scipy import stats as scipy_stats
@@ -79,6 +88,67 @@ def test_below_five_scenes_there_is_no_interval_no_test_and_no_verdict():
         ranked = ranking_with_ties(win_ratios(table).set_index("model")["win_ratio"], found)
         assert ranked["letters"].eq("a").all()
         assert ranked["place_low"].eq(1).all() and ranked["place_high"].eq(5).all()
+
+
+def rarely_seen(rng: np.random.Generator, scenes_of_a: int, scenes: int = 40) -> pd.DataFrame:
+    """Five equal models, all pairs in every scene; A is there in the first few scenes only."""
+    rows = []
+    for scene in range(scenes):
+        quality = rng.normal(size=5)
+        for i, j in combinations(range(0 if scene < scenes_of_a else 1, 5), 2):
+            rows.append((scene, "ABCDE"[i], "ABCDE"[j], int(np.sign(quality[i] - quality[j] + 0.3 * rng.normal()))))
+    return pd.DataFrame(rows, columns=["scene", "model_a", "model_b", "label"])
+
+
+def test_a_model_seen_in_two_of_forty_scenes_has_no_interval_and_no_test():
+    table = rarely_seen(np.random.default_rng(3), 2)
+    table.loc[table["model_a"] == "A", "label"] = [-1, *[1] * 7]  # one loss, so that its strength is finite
+    for compare in (win_ratio_comparisons, strength_comparisons):
+        found = compare(table, "scene")
+        rare = (found["first"] == "A") | (found["second"] == "A")
+        assert found.loc[rare, ["low", "high", "p", "p_holm"]].isna().all(axis=None)
+        assert set(found.loc[rare, "reason"]) == {"A is in 2 of 40 clusters: a comparison needs 5, no interval and no test"}
+        assert found.loc[~rare, ["low", "high", "p", "p_holm"]].notna().all(axis=None)
+        assert (found.loc[rare, "n_clusters"] == 2).all() and (found.loc[~rare, "n_clusters"] == 40).all()
+    won = win_ratios(table).set_index("model")["win_ratio"]
+    places = ranking_with_ties(won, win_ratio_comparisons(table, "scene")).set_index("model")
+    assert won.idxmax() == "A"
+    assert places.loc["A", ["place_low", "place_high"]].tolist() == [1, 5]
+    difference = win_ratio_difference(table, "A", "B", cluster="scene", resamples=200)
+    assert (difference.low, difference.note) == (None, "2 clusters only: an interval needs 5")
+
+
+def test_the_rarer_model_of_two_gives_the_degrees_of_freedom():
+    found = win_ratio_comparisons(rarely_seen(np.random.default_rng(4), 6), "scene")
+    for row in found.itertuples():
+        df = 5 if "A" in (row.first, row.second) else 39
+        assert row.p == pytest.approx(2 * scipy_stats.t.sf(row.difference / row.se, df))
+        assert row.high - row.difference == pytest.approx(scipy_stats.t.ppf(0.975, df) * row.se)
+    always = rarely_seen(np.random.default_rng(4), 6).assign(label=lambda t: np.where(t["model_a"] == "A", 1, 0))
+    found = win_ratio_comparisons(always[always["model_a"] == "A"], "scene")
+    assert found.loc[found["first"] == "A", "p"].tolist() == pytest.approx([2 * 0.5**6] * 4)  # six scenes, all on one side
+
+
+def test_equal_models_are_told_apart_no_more_often_than_the_level_where_one_is_rarely_seen():
+    rng, hits = np.random.default_rng(5), []
+    for _ in range(300):
+        found = win_ratio_comparisons(rarely_seen(rng, 5), "scene")
+        hits += (found.loc[(found["first"] == "A") | (found["second"] == "A"), "p"] < 0.05).tolist()
+    assert np.mean(hits) < 0.06  # t with 39 degrees of freedom: 0.09
+
+
+def test_models_named_by_whole_numbers_are_compared_as_those_named_by_words():
+    pairs = pd.DataFrame({"scene": range(20), "model_a": 1, "model_b": 2, "label": [0, *[1] * 9] * 2})
+    named = pairs.replace({"model_a": {1: "x"}, "model_b": {2: "y"}})
+    ranked = [
+        ranking_with_ties(win_ratios(table).set_index("model")["win_ratio"], win_ratio_comparisons(table, "scene"))
+        for table in (pairs, named)
+    ]
+    assert ranked[0]["letters"].tolist() == ranked[1]["letters"].tolist() == ["a", "b"]
+    with pytest.raises(NotScorable, match="2 won everything"):
+        bradley_terry(pairs.assign(label=1))
+    with pytest.raises(UsageError, match="involves 3; the pairs hold 1, 2"):
+        win_ratio_difference(pairs, 1, 3)
 
 
 def test_the_same_result_in_every_scene_is_judged_by_a_sign_test():

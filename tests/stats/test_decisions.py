@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from lookback.errors import ContractError, NotScorable, UsageError
-from lookback.stats import bridge, correlations, judgeability_agreement, spearman, trigger_validation
+from lookback.stats import bridge, correlations, judgeability_agreement, spearman, threshold_decision, trigger_validation
 from scipy import stats as scipy_stats
 from sklearn import metrics as sk
 from statsmodels.stats.proportion import proportion_confint
@@ -41,6 +41,16 @@ def test_bridge_by_hand_with_a_tie_band():
     assert result.confusion.to_numpy().tolist() == [[0, 1, 1], [0, 1, 0], [0, 0, 1]]
     assert result.reversals == 1
     assert result.exact.value == 0.5
+
+
+def test_scores_that_differ_by_tau_are_a_tie_whatever_their_rounding():
+    for step, tau, largest in ((0.001, 0.02, 1), (0.01, 0.5, 60)):
+        lower = np.round(np.arange(0, largest, step), 3)
+        upper, beyond = np.round(lower + tau, 3), np.round(lower + tau + step, 3)
+        for sign in (1, -1):
+            assert (threshold_decision(sign * (upper - lower), tau) == 0).all()
+            assert (threshold_decision(sign * (beyond - lower), tau) == sign).all()
+    assert threshold_decision([1e-15, 0.0, -1e-15], 0).tolist() == [1, 0, -1]
 
 
 def test_bridge_with_nothing_but_ties_says_what_is_missing():

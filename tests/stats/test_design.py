@@ -16,6 +16,8 @@ from lookback.stats import (
     mixed_model,
     paired_wilcoxon,
     power_table,
+    rank_agreement,
+    smallest_attainable_p,
     stars,
     votes_needed,
 )
@@ -262,6 +264,46 @@ def test_contrasts_that_differ_by_rounding_alone_are_ties():
 
     rounded, whole = contrasts([3 * 0.1, 0.3, -0.3, 0.1]), contrasts([3.0, 3.0, -3.0, 1.0])
     assert rounded.loc["f", ["p", "rank_biserial"]].tolist() == whole.loc["f", ["p", "rank_biserial"]].tolist()
+
+
+def test_rounding_is_told_from_an_effect_at_any_scale():
+    def p_of(scale: float, effect: float) -> float:
+        # the moves of a cell's three clips cancel: their mean moves by `effect` alone
+        rows = [
+            {"model_id": k, "f": f, "s": s, "value": scale * (0.2 + f * (move + effect * (1 + k)))}
+            for k in range(8)
+            for f in (0, 1)
+            for s in (0, 1)
+            for move in (0.1, 0.2, -0.3)
+        ]
+        return factor_contrasts(pd.DataFrame(rows), first="f", second="s").set_index("contrast").loc["f", "p"]
+
+    for scale in (1e-8, 1.0, 12345.678):
+        assert np.isnan(p_of(scale, 0.0))
+        assert p_of(scale, 1e-6) == 2 / 2**8
+
+
+def test_rank_correlations_of_few_models_have_the_p_of_all_orders():
+    table = pd.DataFrame({"a": [1.0, 2, 3, 4, 5], "b": [10.0, 20, 35, 90, 100], "c": [10.0, 20, 35, 100, 90]})
+    found = correlation_structure(table, method="spearman").set_index(["metric_a", "metric_b"])
+    for pair, row in found.iterrows():
+        exact = rank_agreement(table[pair[0]], table[pair[1]])
+        assert (row["r"], row["p"]) == pytest.approx((exact.rho, exact.p_rho))
+        assert row["p"] >= smallest_attainable_p(5)
+        if exact.rho < 1 - 1e-12:
+            assert (row["low"], row["high"]) == pytest.approx((exact.population_low, exact.population_high))
+
+
+@pytest.mark.parametrize("method", ["pearson", "spearman"])
+@pytest.mark.parametrize("interval", ["fisher", "bootstrap"])
+def test_a_correlation_of_one_has_no_interval_and_says_why(method, interval):
+    table = pd.DataFrame({"a": np.arange(8.0), "b": 3 * np.arange(8.0) + 1, "c": -np.arange(8.0)})
+    found = correlation_structure(table, method=method, interval=interval, resamples=200)
+    assert found["r"].abs().to_numpy() == pytest.approx([1, 1, 1])
+    assert found[["low", "high"]].isna().all(axis=None)
+    assert (found["reason"] == "no interval: it needs a correlation short of 1").all()
+    few = correlation_structure(table[:4].assign(b=[1, 3, 2, 4]), method=method, interval="bootstrap", resamples=200)
+    assert few["reason"].iloc[0] == "4 clusters only: an interval needs 5"
 
 
 def test_metrics_that_vary_by_rounding_alone_have_no_correlation():

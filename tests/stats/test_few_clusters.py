@@ -76,6 +76,29 @@ def test_strengths_with_no_more_clusters_than_parameters_are_called_rough():
     assert result.table["se"].notna().all()
 
 
+def test_a_strength_rests_on_the_scenes_of_its_model():
+    pairs = compared(12, models=4, ties=True)
+    late = pairs["scene"].isin([f"s{k}" for k in range(6, 12)])
+    for missing, seen in ((late, 6), (late | pairs["scene"].isin(["s3", "s4", "s5"]), 3)):
+        result = bradley_terry(pairs[~(missing & (pairs["model_a"] == "m3"))], cluster="scene")
+        rows = result.table.set_index("model")
+        half = (rows["high"] - rows["log_strength"]) / rows["se"]
+        assert half[["m0", "m1", "m2"]].tolist() == pytest.approx([scipy_stats.t.ppf(0.975, 11)] * 3)
+        if seen == 6:
+            assert (half["m3"], result.note) == (pytest.approx(scipy_stats.t.ppf(0.975, 5)), "")
+        else:
+            assert rows.loc["m3", ["se", "low", "high"]].isna().all() and rows.loc["m3", "log_strength"] > 0
+            assert "no standard error of m3, which fewer than 5 clusters (scene) show" in result.note
+
+
+def test_values_that_do_not_vary_have_no_interval_whatever_their_size():
+    for value in (1.0, 12345.678, 0.1):
+        for statistic in ("mean", "median"):
+            found = bootstrap_ci([value] * 30, statistic, clusters=np.repeat(np.arange(10), 3), resamples=200)
+            assert (found.value, found.low, found.high, found.se) == (pytest.approx(value), None, None, None)
+            assert "same value" in found.note
+
+
 @pytest.mark.parametrize("clusters", [1, 2, 4])
 def test_fewer_than_five_clusters_have_no_interval_whatever_its_formula(clusters):
     rng = np.random.default_rng(clusters)

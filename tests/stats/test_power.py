@@ -36,6 +36,12 @@ def test_equal_models_are_told_apart_no_more_often_than_the_level():
     assert (found.table["power_corrected"] <= found.table["power"]).all()
 
 
+def test_a_model_that_few_scenes_show_is_no_finding():
+    # two of fifteen pairs a scene: a model is in about five of eight scenes, and below five the analysis has no test
+    found = study_power(PlannedStudy(models=6, scenes=8, raters=3, pairs_per_scene=2, studies=1000))
+    assert found.false_alarms < 0.05
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [({"scenes": 4}, "plan at least 5"), ({"models": 1}, "at least 2 models"), ({"pairs_per_scene": 9}, "1 to that")],

@@ -74,6 +74,23 @@ def test_the_jackknife_covers_the_true_icc():
     assert 0.90 <= hits / 200 <= 0.99
 
 
+def test_perfect_agreement_is_one_with_and_without_missing_votes():
+    complete = np.tile(np.array([[1.0], [2], [3], [4], [5], [1], [2]]), 3)
+    missing = complete.copy()
+    missing[[0, 2, 6], [2, 1, 2]] = np.nan
+    for table in (complete, missing):
+        found = icc(table)
+        for form in (found.single, found.average):
+            assert (form.value, form.low, form.high) == (1.0, None, None)
+            assert "no interval" in form.note
+        assert (found.item, found.rater, found.error) == pytest.approx((complete[:, 0].var(ddof=1), 0, 0), abs=1e-12)
+
+
+def test_missing_votes_may_be_pandas_own():
+    table = pd.DataFrame([[1, 2], [3, None], [5, 5], [2, 2], [4, 4], [1, 1]])
+    assert icc(table.astype("Int64")) == icc(table)
+
+
 @pytest.mark.parametrize("bad", [np.full((6, 3), 4.0), np.array([[1.0, np.nan], [np.nan, 2.0]]), np.array([[1.0, 2.0]])])
 def test_ratings_without_an_icc_say_why(bad):
     with pytest.raises(NotScorable):

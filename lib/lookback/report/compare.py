@@ -29,6 +29,7 @@ from lookback.scoring.aggregate import aggregate, with_clip_facts
 from lookback.scoring.direction import more_is_better
 from lookback.scoring.variants import only_chosen
 from lookback.stats import bootstrap_ci, holm, paired_wilcoxon
+from lookback.stats.design import without_rounding
 from lookback.tables import csv_text, read_table
 
 PAIR = [*KEYS, "metric", "phase"]
@@ -74,7 +75,8 @@ def compare_runs(*runs: RunParams, folder: Path) -> list[PaperTable]:
             own_labels,
             dict.fromkeys(("first", "second", "difference", "ci_low", "ci_high", "p", "smallest_p", "p_holm"), 4),
             notes=[
-                "Means over the clips that both runs scored; 95 % percentile bootstrap that draws whole scenes.",
+                "Means over the clips that both runs scored; 95 % percentile bootstrap that draws whole scenes. No interval "
+                "with fewer than five scenes, or where every scene changes by the same.",
                 "p: Wilcoxon's paired test on the scenes' mean differences; smallest_p: what so many scenes could give at best; "
                 "p_holm: corrected by Holm's method for all tests of this table, also those without a p.",
             ],
@@ -149,7 +151,7 @@ def paired_differences(first: pd.DataFrame, second: pd.DataFrame, *, seed: int, 
         change = (paired["value_second"] - paired["value_first"]).to_numpy(float)
         scenes = paired["scene_first"].to_numpy()
         low = high = np.nan
-        p, smallest = _test(change, scenes)
+        p, smallest = _test(change, scenes, paired[["value_first", "value_second"]])
         if len(change) and len(set(scenes)) > 1:
             found = bootstrap_ci(change, "mean", clusters=scenes, resamples=resamples, seed=seed)
             low, high = (np.nan if bound is None else bound for bound in (found.low, found.high))
@@ -160,15 +162,15 @@ def paired_differences(first: pd.DataFrame, second: pd.DataFrame, *, seed: int, 
     return pd.DataFrame(rows, columns=DIFFERENCES)
 
 
-def _test(change: NDArray[np.float64], scenes: NDArray[Any]) -> tuple[float, float]:
+def _test(change: NDArray[np.float64], scenes: NDArray[Any], values: pd.DataFrame) -> tuple[float, float]:
     """Wilcoxon's p on the mean difference of each scene (clips of one scene are not independent), and the smallest it could be."""
     means = pd.Series(change).groupby(scenes).mean().to_numpy()
     if len(means) < 2:
         return np.nan, np.nan
     try:
-        found = paired_wilcoxon(means)
+        found = paired_wilcoxon(without_rounding(means, values))
     except NotScorable:  # all differences are zero: nothing speaks for a difference
-        return 1.0, 1.0
+        return 1.0, 2.0 ** (1 - len(means))
     return found.p, found.smallest_p
 
 
@@ -176,8 +178,10 @@ def rank_changes(differences: pd.DataFrame) -> pd.DataFrame:
     """Models whose rank (1 = best, over the clips that both runs scored) differs between the runs."""
     parts = []
     for (metric, phase), group in differences.dropna(subset=["first", "second"]).groupby(["metric", "phase"], sort=True):
-        ascending = not more_is_better(str(metric), str(phase))
-        ranks = {name: group[name].rank(ascending=ascending, method="min").astype(int) for name in ("first", "second")}
+        more = more_is_better(str(metric), str(phase))
+        if more is None:
+            continue
+        ranks = {name: group[name].rank(ascending=not more, method="min").astype(int) for name in ("first", "second")}
         parts.append(group.assign(rank_first=ranks["first"], rank_second=ranks["second"], change=ranks["first"] - ranks["second"]))
     if not parts:
         return pd.DataFrame(columns=RANKS)

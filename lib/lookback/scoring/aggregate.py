@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from lookback.clips import KEYS
 from lookback.errors import ContractError, Reason
 from lookback.registry import METRICS
-from lookback.stats.intervals import bootstrap_totals, interval_or_note
+from lookback.stats.intervals import bootstrap_totals, share_interval, varying_interval
 from lookback.stats.ratings import cluster_codes
 
 GROUP = ("benchmark", "setting", "metric", "variant", "phase", "model_id")
@@ -60,7 +60,8 @@ def aggregate(
     values, `mean_zero` that with a 0 for each unmeasurable clip; `mean` is the one that the preset names (`missing`).
 
     The interval is a percentile bootstrap that draws whole scenes (`cluster`), because clips of one scene are not independent, and
-    is widened for few scenes; with fewer than two there is none, and the note says so.
+    is widened for few scenes. With fewer than five there is none, nor where all values are alike; the note says so. Where all clips
+    pass or all fail (a metric between 0 and 1), it is Wilson's over the scenes.
     """
     _require_columns(items, [*by, cluster, "value", "reason"])
     rows = [
@@ -98,7 +99,8 @@ def _group_row(key: dict[str, object], group: pd.DataFrame, cluster: str, seed: 
     row |= {"coverage": len(measured) / len(applicable) if len(applicable) else np.nan, "missing": rule}
     row |= {"mean_left_out": measured.mean(), "mean_zero": filled.mean(), "n_zero": len(filled) - len(measured)}
     row |= {"mean": values.mean(), "sd": values.std(ddof=1) if len(values) > 1 else np.nan}
-    return row | _interval(terms, _mean_of_totals, group.loc[values.index, cluster], _group_seed(seed, key), resamples)
+    share = _pass_or_fail(key.get("metric"), values)
+    return row | _interval(terms, _mean_of_totals, group.loc[values.index, cluster], _group_seed(seed, key), resamples, share)
 
 
 def _trigger_row(key: dict[str, object], group: pd.DataFrame, cluster: str, seed: int, resamples: int) -> dict[str, object]:
@@ -151,16 +153,23 @@ def _trigger_scores(totals: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack([reliability, coverage, np.where(np.isnan(reliability), np.nan, 2.0 * reliability * coverage / both)])
 
 
+def _pass_or_fail(metric: object, values: pd.Series) -> bool:
+    """Whether a metric between 0 and 1 has no other values."""
+    return metric in METRICS and METRICS.get(str(metric)).range == (0.0, 1.0) and bool(values.isin((0.0, 1.0)).all())
+
+
 def _interval(
-    terms: NDArray[np.float64], statistic: Statistic, clusters: pd.Series, seed: int, resamples: int
+    terms: NDArray[np.float64], statistic: Statistic, clusters: pd.Series, seed: int, resamples: int, share: bool = False
 ) -> dict[str, object]:
-    """Interval of the statistic over resampled clusters, or a note that says why there is none."""
+    """Interval of the statistic (or share) over resampled clusters, or a note that says why there is none."""
     if not len(terms):
         return {"ci_low": np.nan, "ci_high": np.nan, "ci_note": "no values", "n_clusters": 0}
     codes = cluster_codes(clusters.to_numpy(), len(terms))
     n_clusters = int(codes.max()) + 1
     draws = bootstrap_totals(terms, statistic, codes, resamples, seed) if n_clusters > 1 else np.empty(0)
-    low, high, note = interval_or_note(draws, n_clusters, CONFIDENCE)
+    value = float(statistic(terms.sum(axis=0, keepdims=True))[0])
+    found = share_interval(draws, value, n_clusters, CONFIDENCE) if share else varying_interval(draws, n_clusters, CONFIDENCE)
+    low, high, note = found
     bounds = {"ci_low": np.nan if low is None else low, "ci_high": np.nan if high is None else high}
     return bounds | {"ci_note": note, "n_clusters": n_clusters}
 

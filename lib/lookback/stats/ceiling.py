@@ -97,7 +97,7 @@ def judge_beside_people(
     `symmetric` counts preferences (1, 0, -1) in both orders of the pair, inside its own cluster, as `bridge` does.
     """
     declared = check_categories(categories)
-    codes, answers = rating_codes(ratings, declared), code_labels(np.asarray(judge), declared)
+    codes, answers = rating_codes(ratings, declared), code_labels(judge, declared)
     if answers.shape != (len(codes),):
         raise UsageError(f"one answer of the judge per item is needed: {len(codes)} items, answers of shape {answers.shape}")
     middle = (len(declared) - 1) / 2  # so that the opposite preference has the opposite value
@@ -189,12 +189,13 @@ def _rank(
     seed: int,
 ) -> Estimate:
     """Spearman of one side of `pair` with the target (side 0 or 1), or of the second less the first (side 2)."""
-    if len(target) < 3 or np.ptp(target) == 0 or any(np.ptp(values) == 0 for values in pair):
+    compared = pair if side == 2 else (pair[side],)
+    if len(target) < 3 or np.ptp(target) == 0 or any(np.ptp(values) == 0 for values in compared):
         raise NotScorable(Reason.UNDEFINED, "a rank correlation needs three votes, and answers that vary")
     groups = np.unique(groups, return_inverse=True)[1]
     count = int(groups.max()) + 1
-    found = [float(spearman_rows(values[None], target[None])[0]) for values in pair]
-    value = found[1] - found[0] if side == 2 else found[side]
+    found = [float(spearman_rows(values[None], target[None])[0]) for values in compared]
+    value = found[1] - found[0] if side == 2 else found[0]
     if note := few_clusters(count):
         return Estimate(name, value, n, confidence=confidence, note=note)
     if side == 2:

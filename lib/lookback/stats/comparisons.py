@@ -1,9 +1,10 @@
 """Models compared with each other: differences with intervals and Holm's correction, and a ranking with ties.
 
 Two scales: win ratios, and Davidson strengths (see `rankings`). Both get their errors from leaving out one cluster (scene) at a
-time, V = (G - 1)/G sum_g (d_g - mean d)(d_g - mean d)', d_g being the estimates without cluster g, and t with G - 1 degrees of
-freedom; that is less narrow than linearised errors when clusters are few (Bell & McCaffrey 2002, Survey Methodology 28:169-181).
-Win ratios are computed anew without the cluster. Strengths take one Newton step from the fit of all clusters.
+time, V = (G - 1)/G sum_g (d_g - mean d)(d_g - mean d)', d_g being the estimates without cluster g. That is less narrow than
+linearised errors when clusters are few (Bell & McCaffrey 2002, Survey Methodology 28:169-181). Win ratios are computed anew without
+the cluster. Strengths take one Newton step from the fit of all clusters. A difference is known as well as its rarer model: where g
+clusters show that model, t has g - 1 degrees of freedom, and with g below five there is no claim.
 
 A ranking tells two models apart only where Holm's correction over all pairs of models leaves p below alpha. A model's places run
 from 1 + how many are shown to be better to m - how many are shown to be worse. Models that share a letter are not told apart
@@ -25,7 +26,7 @@ from lookback.errors import NotScorable, Reason
 from lookback.stats.design import holm
 from lookback.stats.intervals import FEWEST_CLUSTERS, UNVARIED, cluster_totals
 from lookback.stats.rankings import Ties, bradley_terry, pair_codes, win_terms
-from lookback.stats.ratings import Floats, preference_sign
+from lookback.stats.ratings import Codes, Floats, preference_sign
 
 COLUMNS = ["first", "second", "difference", "se", "low", "high", "p", "p_holm", "n_clusters", "reason"]
 
@@ -57,7 +58,7 @@ def win_ratio_comparisons(
         raise NotScorable(Reason.UNDEFINED, f"every comparison of {missing} is a tie, and ties are dropped")
     values = points.sum(axis=0) / played.sum(axis=0)
     covariance = jackknife_covariance(ratios_without(points, played))
-    return _compared(codes.models, values, covariance, codes.n_clusters, confidence)
+    return _compared(codes.models, values, covariance, (played > 0).sum(axis=0), codes.n_clusters, confidence)
 
 
 def strength_comparisons(
@@ -72,36 +73,51 @@ def strength_comparisons(
     fit = bradley_terry(pairs, label=label, ties=ties, cluster=cluster, confidence=confidence, errors="jackknife")
     values = fit.table.set_index("model")["log_strength"].loc[fit.covariance.index].to_numpy()
     groups = pairs[cluster].nunique()
-    return _compared(list(fit.covariance.index), values, fit.covariance.to_numpy(), groups, confidence)
+    return _compared(list(fit.covariance.index), values, fit.covariance.to_numpy(), fit.seen.to_numpy(), groups, confidence)
 
 
-def _compared(models: Sequence[str], values: Floats, covariance: Floats, groups: int, confidence: float) -> pd.DataFrame:
+def _compared(
+    models: Sequence[str], values: Floats, covariance: Floats, seen: Codes, groups: int, confidence: float
+) -> pd.DataFrame:
     rows = []
     for i, j in combinations(np.argsort(-values, kind="stable"), 2):
+        rarer = min(i, j, key=seen.__getitem__)
+        few = f"{groups} clusters only" if groups < FEWEST_CLUSTERS else f"{models[rarer]} is in {seen[rarer]} of {groups} clusters"
         difference = float(values[i] - values[j])
         variance = float(covariance[i, i] + covariance[j, j] - 2 * covariance[i, j])
-        tested = _tested(difference, variance, groups, confidence)
-        rows.append({"first": models[i], "second": models[j], "difference": difference, **tested, "n_clusters": groups})
+        tested = _tested(difference, variance, int(seen[rarer]), few, confidence)
+        rows.append({"first": models[i], "second": models[j], "difference": difference, **tested, "n_clusters": seen[rarer]})
     table = pd.DataFrame(rows).assign(p_holm=np.nan)
     known = table["p"].notna()
     table.loc[known, "p_holm"] = holm(table.loc[known, "p"], family_size=len(table))
     return table[COLUMNS]
 
 
-def _tested(difference: float, variance: float, groups: int, confidence: float) -> dict[str, object]:
+def _tested(difference: float, variance: float, seen: int, few: str, confidence: float) -> dict[str, object]:
     empty: dict[str, object] = {"se": np.nan, "low": np.nan, "high": np.nan, "p": np.nan}
-    if groups < FEWEST_CLUSTERS:
-        return {**empty, "reason": f"{groups} clusters only: a comparison needs {FEWEST_CLUSTERS}, no interval and no test"}
+    if seen < FEWEST_CLUSTERS:
+        return {**empty, "reason": f"{few}: a comparison needs {FEWEST_CLUSTERS}, no interval and no test"}
     if not np.isfinite(variance):
-        return {**empty, "reason": "one of the two models occurs in one cluster only: no interval and no test"}
-    se = float(np.sqrt(max(0.0, variance)))
+        return {**empty, "reason": "without one of the clusters there is no estimate: no interval and no test"}
+    p, se = float(difference_p(difference, variance, seen)), float(np.sqrt(max(0.0, variance)))
     if se <= UNVARIED:
-        p = 1.0 if abs(difference) <= UNVARIED else 2.0 ** (1 - groups)
         return {**empty, "se": 0.0, "p": p, "reason": "every cluster gives the same difference: no interval, p of a sign test"}
-    # Student's t without the checks of scipy.stats, which take longer than everything else for many pairs of models
-    half = float(special.stdtrit(groups - 1, 0.5 + confidence / 2)) * se
-    p = float(2 * special.stdtr(groups - 1, -abs(difference) / se))
+    half = float(special.stdtrit(seen - 1, 0.5 + confidence / 2)) * se
     return {"se": se, "low": difference - half, "high": difference + half, "p": p, "reason": ""}
+
+
+def difference_p(difference: Floats | float, variance: Floats | float, seen: Codes | int) -> Floats:
+    """Two-sided p of differences whose rarer model is in `seen` clusters, by t; NaN below five clusters or without a variance.
+
+    Where every cluster gives the same difference, it is that of a sign test over the clusters.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        se = np.sqrt(np.maximum(variance, 0.0))
+        # Student's t without the checks of scipy.stats, which take longer than everything else for many pairs of models
+        by_t = 2 * special.stdtr(np.subtract(seen, 1), -np.abs(difference) / se)
+    by_sign = np.where(np.abs(difference) <= UNVARIED, 1.0, np.power(2.0, np.subtract(1, seen)))
+    p = np.where(se <= UNVARIED, by_sign, by_t)
+    return np.where(np.greater_equal(seen, FEWEST_CLUSTERS) & np.isfinite(variance), p, np.nan)
 
 
 def ranking_with_ties(values: pd.Series, comparisons: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
@@ -114,7 +130,7 @@ def ranking_with_ties(values: pd.Series, comparisons: pd.DataFrame, *, alpha: fl
     ordered = values.sort_values(ascending=False, kind="stable")
     models = list(ordered.index)
     apart = comparisons[comparisons["p_holm"] < alpha]
-    separated = {frozenset((str(row.first), str(row.second))) for row in apart.itertuples()}
+    separated = {frozenset(pair) for pair in zip(apart["first"], apart["second"], strict=True)}
     better, worse = apart["second"].value_counts(), apart["first"].value_counts()
     return pd.DataFrame(
         {

@@ -9,7 +9,7 @@ a few-valued label needs one G x G matrix per label; other inputs take weighted 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, permutations
@@ -84,8 +84,11 @@ def kendall_rows(x: Floats, y: Floats) -> Floats:
 
 
 @lru_cache(maxsize=4)
-def _all_orders(m: int) -> NDArray[np.int8]:
-    return np.array(list(permutations(range(m))), dtype=np.int8)
+def _orders(m: int, seed: int) -> NDArray[np.int16]:
+    """Every order of m models where they are few, else random ones."""
+    if m <= EXACT_MODELS:
+        return np.array(list(permutations(range(m))), dtype=np.int16)
+    return np.argsort(np.random.default_rng(seed).random((RANDOM_ORDERS, m)), axis=1).astype(np.int16)
 
 
 def permutation_tests(x: Floats, y: Floats, seed: int = 0) -> tuple[PermutationTest, PermutationTest]:
@@ -93,6 +96,21 @@ def permutation_tests(x: Floats, y: Floats, seed: int = 0) -> tuple[PermutationT
 
     Up to 9 models every order is enumerated; above, 99,999 seeded random orders and the observed one.
     """
+    return spearman_test(x, y, seed), _permutation_test(x, y, seed, kendall_rows, _kendall_of_orders)
+
+
+def spearman_test(x: Floats, y: Floats, seed: int = 0) -> PermutationTest:
+    """The first of `permutation_tests` alone, which is the faster one."""
+    return _permutation_test(x, y, seed, spearman_rows, _spearman_of_orders)
+
+
+def _permutation_test(
+    x: Floats,
+    y: Floats,
+    seed: int,
+    statistic: Callable[[Floats, Floats], Floats],
+    of_orders: Callable[[Floats, Floats, NDArray[np.integer]], Floats],
+) -> PermutationTest:
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if x.ndim != 1 or x.shape != y.shape:
         raise UsageError(f"two lists of the same models are needed, got shapes {x.shape} and {y.shape}")
@@ -105,20 +123,14 @@ def permutation_tests(x: Floats, y: Floats, seed: int = 0) -> tuple[PermutationT
         which = "the first" if np.ptp(x) == 0 else "the second"
         raise NotScorable(Reason.UNDEFINED, f"{which} ranking is constant: all {m} models are tied")
     exact = m <= EXACT_MODELS
-    orders = _all_orders(m) if exact else np.argsort(np.random.default_rng(seed).random((RANDOM_ORDERS, m)), axis=1)
-    tests = []
-    for statistic, of_orders in ((spearman_rows, _spearman_of_orders), (kendall_rows, _kendall_of_orders)):
-        observed = float(statistic(x[None], y[None])[0])
-        extreme = np.abs(of_orders(x, y, orders))
-        reached = int((extreme >= abs(observed) - SLACK).sum())
-        if exact:
-            p = reached / len(orders)
-            smallest = float((extreme >= extreme.max() - SLACK).sum() / len(orders))
-        else:
-            p = (reached + 1) / (len(orders) + 1)
-            smallest = 1 / (len(orders) + 1)
-        tests.append(PermutationTest(observed, p, smallest, exact))
-    return tests[0], tests[1]
+    orders = _orders(m, 0 if exact else seed)
+    observed = float(statistic(x[None], y[None])[0])
+    extreme = np.abs(of_orders(x, y, orders))
+    reached = int((extreme >= abs(observed) - SLACK).sum())
+    if not exact:
+        return PermutationTest(observed, (reached + 1) / (len(orders) + 1), 1 / (len(orders) + 1), exact)
+    smallest = float((extreme >= extreme.max() - SLACK).sum() / len(orders))
+    return PermutationTest(observed, reached / len(orders), smallest, exact)
 
 
 def _spearman_of_orders(x: Floats, y: Floats, orders: NDArray[np.integer]) -> Floats:
@@ -296,7 +308,8 @@ def correlation_structure(
     """Tidy rows (metric_a, metric_b, r, low, high, p, p_holm, n, reason) for every pair of columns of models x metrics.
 
     Pairs of values are used where both are present. Fisher's z has standard error 1/sqrt(n-3) for Pearson and
-    sqrt((1 + r^2/2)/(n-3)) for Spearman (Bonett & Wright 2000); "bootstrap" resamples models.
+    sqrt((1 + r^2/2)/(n-3)) for Spearman (Bonett & Wright 2000); "bootstrap" resamples models. There is no interval where |r| is 1.
+    Spearman's p is that of a permutation test, as in `rank_agreement`.
     """
     if method not in get_args(Method) or interval not in get_args(Interval):
         raise UsageError(
@@ -335,18 +348,22 @@ def _correlate(both: Floats, method: Method, interval: Interval, resamples: int,
     # means that differ by rounding alone do not vary
     if (np.ptp(both, axis=0) <= CONSTANT * np.abs(both).max(axis=0)).any():
         raise NotScorable(Reason.UNDEFINED, "one of the two metrics is constant over the models")
-    function = stats.pearsonr if method == "pearson" else stats.spearmanr
-    result = function(both[:, 0], both[:, 1])
-    r = float(result.statistic)
-    row = {"r": r, "p": float(result.pvalue), "reason": ""}
+    x, y = both.T
+    if method == "pearson":
+        result = stats.pearsonr(x, y)
+        r, p = float(result.statistic), float(result.pvalue)
+    else:
+        test = spearman_test(x, y, seed)
+        r, p = test.value, test.p
+    row = {"r": r, "p": p, "reason": ""}
+    if abs(r) > 1 - CONSTANT:
+        return {**row, "reason": "no interval: it needs a correlation short of 1"}
     if interval == "bootstrap":
-        estimate = bootstrap_ci(both, lambda d: _plain(d, method), resamples=resamples, confidence=confidence, seed=seed)
-        bounds = (estimate.low, estimate.high)
-        return {**row, "low": number(bounds[0]), "high": number(bounds[1])}
+        found = bootstrap_ci(both, lambda d: _plain(d, method), resamples=resamples, confidence=confidence, seed=seed)
+        return {**row, "low": number(found.low), "high": number(found.high), "reason": found.note}
     inflation = 1.0 if method == "pearson" else 1 + r**2 / 2
     half = float(stats.norm.ppf(0.5 + confidence / 2)) * np.sqrt(inflation / (n - 3))
-    z = np.arctanh(np.clip(r, -1 + 1e-15, 1 - 1e-15))
-    return {**row, "low": float(np.tanh(z - half)), "high": float(np.tanh(z + half))}
+    return {**row, "low": float(np.tanh(np.arctanh(r) - half)), "high": float(np.tanh(np.arctanh(r) + half))}
 
 
 def _plain(rows: Floats, method: Method) -> float:

@@ -38,6 +38,8 @@ EXACT_DIFFERENCES = 50
 MIN_LEVELS = 5
 # residuals this small beside the values are rounding
 NO_REST = 1e-9
+# differences keep this many digits of the values they come from: the others are rounding
+DIGITS = 12
 
 
 def holm(p_values: pd.Series | ArrayLike, *, family_size: int | None = None) -> pd.Series | Floats:
@@ -61,6 +63,16 @@ def holm(p_values: pd.Series | ArrayLike, *, family_size: int | None = None) -> 
     # an untested member of the family counts like a test with p = 1, which comes last and changes no other
     adjusted = multicomp(np.append(p, np.ones(m - len(p))), method="holm")[1][: len(p)] if len(p) else p
     return pd.Series(adjusted, index=p_values.index, name=p_values.name) if isinstance(p_values, pd.Series) else adjusted
+
+
+def without_rounding(differences: Floats, values: ArrayLike) -> Floats:
+    """Differences of `values` (or of their means) to 12 digits of the largest value, so that rounding alone tells none apart.
+
+    >>> without_rounding(np.array([0.3 - 0.2, 0.2 - 0.1, 0.1 + 0.2 - 0.3]), [0.1, 0.2, 0.3]).tolist()
+    [0.1, 0.1, 0.0]
+    """
+    largest = float(np.abs(np.asarray(values, dtype=float)).max())
+    return np.round(differences, DIGITS - int(np.ceil(np.log10(largest)))) if 0 < largest < np.inf else differences
 
 
 @dataclass(frozen=True)
@@ -203,7 +215,9 @@ def factor_contrasts(
         second: ((m01 - m00) + (m11 - m10)) / 2,
         "interaction": (m11 - m01) - (m10 - m00),
     }
-    rows = [_row(name, values, len(cells) - len(complete), confidence) for name, values in contrasts.items()]
+    rows = [
+        _row(name, without_rounding(values, complete), len(cells) - len(complete), confidence) for name, values in contrasts.items()
+    ]
     result = pd.DataFrame(rows)
     tested = result["p"].notna()
     result["p_holm"] = np.nan
@@ -213,8 +227,6 @@ def factor_contrasts(
 
 def _row(name: str, values: Floats, incomplete: int, confidence: float) -> dict[str, object]:
     row: dict[str, object] = {"contrast": name, "n": len(values), "n_incomplete": incomplete, "mean": float(values.mean())}
-    # means that differ by rounding alone are ties
-    values = np.round(values, 12)
     try:
         test = paired_wilcoxon(values, confidence=confidence)
     except NotScorable as missing:

@@ -29,7 +29,7 @@ MAX_UNDEFINED = 0.05
 # the floor of every interval over clusters, resampled or from a formula: four clusters have only 35 different resamples, and a
 # variance of so few sums can be near zero by chance
 FEWEST_CLUSTERS = 5
-# an interval this narrow is rounding: the resamples do not vary
+# an interval this narrow, beside 1 or its bounds where they are larger, is rounding: the resamples do not vary
 UNVARIED = 1e-12
 
 
@@ -142,7 +142,7 @@ def varying_interval(draws: Floats, n_clusters: int, confidence: float) -> tuple
     low, high, note = interval_or_note(draws, n_clusters, confidence)
     if low is None or high is None:
         return low, high, note
-    if high - low <= UNVARIED:
+    if high - low <= UNVARIED * max(1.0, abs(low), abs(high)):
         return None, None, "every resample gives the same value: its spread is unknown, no interval"
     return low, high, note
 
@@ -162,6 +162,8 @@ def bootstrap_ci(
     seed: int = 0,
 ) -> Estimate:
     """Expanded percentile bootstrap interval of a statistic of `values` (one row per unit), resampling whole clusters.
+
+    There is none where all resamples give the same value.
 
     "mean" is vectorised; any other statistic is a function of the resampled rows ("median" is provided).
 
@@ -189,8 +191,8 @@ def bootstrap_ci(
         function = _named(statistic)
         value = float(function(data))
         draws = _bootstrap_rows(data, function, groups, n_groups, resamples, seed)
-    low, high, note = interval_or_note(draws, n_groups, confidence)
-    se = float(np.nanstd(draws, ddof=1)) if n_groups > 1 and resamples > 1 else None
+    low, high, note = varying_interval(draws, n_groups, confidence)
+    se = float(np.nanstd(draws, ddof=1)) if note == "" and resamples > 1 else None
     method = method_text(resamples, n_groups, "units" if clusters is None else "clusters", seed)
     name = statistic if isinstance(statistic, str) else getattr(statistic, "__name__", "statistic")
     return Estimate(name, value, len(data), low, high, se, None, confidence, method, note)

@@ -2,7 +2,8 @@
 
 The study: in every scene pairs of models are compared, each pair by `raters` people; the majority of a pair's votes is its label,
 and a pair without a majority is left out. One model is better than the others, who are equal. The test is that of
-`comparisons.win_ratio_comparisons`: the difference of two win ratios, errors from leaving out one scene at a time.
+`comparisons.win_ratio_comparisons`: the difference of two win ratios, errors from leaving out one scene at a time; a study in
+which fewer than five scenes show one of the two has no test and finds nothing.
 
 What is assumed: Davidson's chances (see `simulation`), the share of tied votes between equal models, and how alike two people
 vote on the same pair (`agreement`, a correlation). The design effect is not assumed: it is the variance of the simulated
@@ -15,11 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 from scipy.optimize import brentq
 
 from lookback.errors import NotScorable, Reason, UsageError
-from lookback.stats.comparisons import jackknife_covariance, ratios_without
+from lookback.stats.comparisons import difference_p, jackknife_covariance, ratios_without
 from lookback.stats.intervals import CHUNK_CELLS, FEWEST_CLUSTERS
 from lookback.stats.ratings import Flags, Floats
 from lookback.stats.simulation import VoteModel, drawn_votes, majority_signs
@@ -163,10 +163,8 @@ def _chunk(plan: PlannedStudy, model: VoteModel, rng: np.random.Generator, studi
         ratios, by_vote = points.sum(axis=1) / played.sum(axis=1), first.sum(axis=1) / second.sum(axis=1)
         variance = jackknife_covariance((ratios_without(points, played) @ np.array([1.0, -1.0]))[..., None])[:, 0, 0]
         difference = ratios[:, 0] - ratios[:, 1]
-        p = 2 * stats.t.sf(np.abs(difference) / np.sqrt(variance), plan.scenes - 1)
-    # as in the analysis: no spread is a sign test, no estimate is no finding
-    p = np.where(variance > 0, p, np.where(difference == 0, 1.0, 2.0 ** (1 - plan.scenes)))
-    p = np.where(np.isfinite(variance), p, 1.0)
+    # as in the analysis; a difference without a test is no finding
+    p = difference_p(difference, variance, (played > 0).sum(axis=1).min(axis=-1))
     tied = ((signs == 0) & decided).sum(axis=(1, 2))
     return difference, by_vote[:, 0] - by_vote[:, 1], p, decided.sum(axis=(1, 2)).astype(float), tied.astype(float)
 

@@ -10,6 +10,7 @@ Sources: Bradley & Terry (1952), Davidson (1970, JASA 65:317-328). Without ties 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -85,6 +86,11 @@ def win_terms(pairs: PairCodes, signs: Codes, ties: Ties) -> tuple[Floats, Float
     return points, played
 
 
+def clusters_seen(played: Floats, clusters: Codes) -> Codes:
+    """In how many clusters each model was compared (`played`: pairs x models). What is said about a model rests on these alone."""
+    return np.asarray((cluster_totals(played, clusters) > 0).sum(axis=0))
+
+
 def win_ratios(
     pairs: pd.DataFrame,
     *,
@@ -106,7 +112,7 @@ def win_ratios(
     codes = pair_codes(pairs, cluster)
     signs = preference_sign(pairs[label])
     points, played = win_terms(codes, signs, ties)
-    m = len(codes.models)
+    m, seen = len(codes.models), clusters_seen(played, codes.clusters)
     draws = bootstrap_totals(np.hstack([points, played]), lambda t: t[:, :m] / t[:, m:], codes.clusters, resamples, seed)
     rows = []
     for k, model in enumerate(codes.models):
@@ -119,8 +125,8 @@ def win_ratios(
         if n == 0:
             row["reason"] = f"{Reason.UNDEFINED}: every comparison of this model is a tie, and ties are dropped"
         else:
-            ratio, seen = float(points[:, k].sum() / n), len(np.unique(codes.clusters[played[:, k] > 0]))
-            low, high, note = share_interval(draws[:, k], ratio, seen, confidence)
+            ratio = float(points[:, k].sum() / n)
+            low, high, note = share_interval(draws[:, k], ratio, int(seen[k]), confidence)
             row |= {"win_ratio": ratio, "low": number(low), "high": number(high), "reason": note}
         rows.append(row)
     return pd.DataFrame(rows).sort_values(["win_ratio", "model"], ascending=[False, True], ignore_index=True)
@@ -162,7 +168,7 @@ def win_ratio_difference(
     codes = pair_codes(pairs, cluster)
     unknown = [m for m in (first, second) if m not in codes.models]
     if unknown:
-        raise UsageError(f"no comparison involves {', '.join(unknown)}; the pairs hold {', '.join(codes.models)}")
+        raise UsageError(f"no comparison involves {_listed(unknown)}; the pairs hold {_listed(codes.models)}")
     points, played = win_terms(codes, preference_sign(pairs[label]), ties)
     chosen = [codes.models.index(first), codes.models.index(second)]
     terms = np.hstack([points[:, chosen], played[:, chosen]])
@@ -171,11 +177,16 @@ def win_ratio_difference(
         raise NotScorable(Reason.UNDEFINED, f"every comparison of {first} or {second} is a tie, and ties are dropped")
     value = float(total[0] / total[2] - total[1] / total[3])
     draws = bootstrap_totals(terms, _difference, codes.clusters, resamples, seed)
-    low, high, note = varying_interval(draws, codes.n_clusters, confidence)
+    seen = int(clusters_seen(played[:, chosen], codes.clusters).min())
+    low, high, note = varying_interval(draws, seen, confidence)
     involved = int(((played[:, chosen]).sum(axis=1) > 0).sum())
     method = method_text(resamples, codes.n_clusters, f"{cluster or 'pair'} clusters", seed) + f", ties {ties}"
     se = float(np.nanstd(draws, ddof=1)) if note == "" else None
     return Estimate(f"win ratio {first} - {second}", value, involved, low, high, se, None, confidence, method, note)
+
+
+def _listed(models: Iterable[object]) -> str:
+    return ", ".join(map(str, models))
 
 
 def _difference(totals: Floats) -> Floats:
@@ -186,7 +197,8 @@ def _difference(totals: Floats) -> Floats:
 class Strengths:
     """`table`: model, log_strength (mean 0), se, low, high, win_probability (against an average model, ties aside), rank.
 
-    `note` says why there are no standard errors, or why they are rough.
+    `seen`: in how many clusters (without clusters: pairs) each model was compared. `note` says why there are no standard errors,
+    or why they are rough.
     """
 
     table: pd.DataFrame
@@ -194,6 +206,7 @@ class Strengths:
     tie: float
     log_likelihood: float
     n: int
+    seen: pd.Series
     note: str = ""
 
 
@@ -208,7 +221,8 @@ def bradley_terry(
 ) -> Strengths:
     """Maximum-likelihood strengths of pairs (model_a, model_b, label); with `cluster` the standard errors are cluster-robust.
 
-    Intervals then use t with (clusters - 1) degrees of freedom; fewer than five clusters give strengths without standard errors.
+    A model's interval then uses t with (clusters that show it - 1) degrees of freedom; one that fewer than five clusters show has
+    no standard error.
     With few clusters `errors` "jackknife" (one Newton step without each cluster) are less narrow than the "sandwich".
     Where the fit does not exist, NotScorable says which models never met the others or are separated from them.
     """
@@ -227,16 +241,14 @@ def bradley_terry(
     design = _design(codes, has_ties)
     outcome = np.where(signs == 1, 0, np.where(signs == -1, 1, 2))
     parameters, parts, likelihood, scores = _newton(design, outcome)
-    covariance, quantile, note = (
-        np.asarray(np.linalg.inv(parts.sum(axis=0)), dtype=float),
-        float(stats.norm.ppf(0.5 + confidence / 2)),
-        "",
-    )
+    covariance = np.asarray(np.linalg.inv(parts.sum(axis=0)), dtype=float)
+    tail, note, seen = 0.5 + confidence / 2, "", clusters_seen(win_terms(codes, signs, "half")[1], codes.clusters)
+    quantile = np.full(len(codes.models), stats.norm.ppf(tail))
     if cluster is not None:
-        note = _few_clusters(codes.n_clusters, len(parameters), cluster)
+        note = _few_clusters(codes, seen, len(parameters), cluster)
         covariance = _clustered(covariance, scores, codes) if errors == "sandwich" else _jackknifed(parts, scores, codes)
-        quantile = float(stats.t.ppf(0.5 + confidence / 2, codes.n_clusters - 1))
-    return _strengths(codes.models, parameters, covariance, has_ties, likelihood, len(signs), quantile, note)
+        quantile = np.where(seen < FEWEST_CLUSTERS, np.nan, stats.t.ppf(tail, seen - 1))
+    return _strengths(codes.models, parameters, covariance, has_ties, likelihood, len(signs), quantile, seen, note)
 
 
 def _clustered(inverse: Floats, scores: Floats, codes: PairCodes) -> Floats:
@@ -260,12 +272,16 @@ def _jackknifed(parts: Floats, scores: Floats, codes: PairCodes) -> Floats:
     return np.asarray((groups - 1) / groups * centred.T @ centred)
 
 
-def _few_clusters(groups: int, free: int, cluster: str) -> str:
-    if note := too_few_clusters(groups):
+def _few_clusters(codes: PairCodes, seen: Codes, free: int, cluster: str) -> str:
+    if note := too_few_clusters(codes.n_clusters):
         return f"no standard errors by {cluster}: {note}"
-    if groups <= free:
-        return f"standard errors are rough: {groups} clusters ({cluster}) for {free} free parameters"
-    return ""
+    notes = []
+    if rare := [model for model, count in zip(codes.models, seen, strict=True) if count < FEWEST_CLUSTERS]:
+        why = f"which fewer than {FEWEST_CLUSTERS} clusters ({cluster}) show; the others' are rough, since all share one mean"
+        notes.append(f"no standard error of {_listed(rare)}, {why}")
+    if codes.n_clusters <= free:
+        notes.append(f"standard errors are rough: {codes.n_clusters} clusters ({cluster}) for {free} free parameters")
+    return "; ".join(notes)
 
 
 def _check_fit_exists(codes: PairCodes, signs: Codes) -> None:
@@ -289,7 +305,7 @@ def _check_fit_exists(codes: PairCodes, signs: Codes) -> None:
         parts, member = connected_components(results, directed=True, connection=connection)
         if parts > 1:
             smallest = int(np.argmin(np.bincount(member)))
-            raise NotScorable(reason, words.format(", ".join(codes.models[i] for i in np.flatnonzero(member == smallest))))
+            raise NotScorable(reason, words.format(_listed(codes.models[i] for i in np.flatnonzero(member == smallest))))
     if even.any():
         _check_ties(cost, codes.models)
 
@@ -299,7 +315,7 @@ def _check_ties(cost: Floats, models: list[str]) -> None:
         height = bellman_ford(cost, indices=0)
     except NegativeCycleError:
         return
-    levels = [", ".join(models[i] for i in np.flatnonzero(height == level)) for level in sorted(set(height), reverse=True)]
+    levels = [_listed(models[i] for i in np.flatnonzero(height == level)) for level in sorted(set(height), reverse=True)]
     order = " above ".join(levels[:6]) + (" above others" if len(levels) > 6 else "")
     raise NotScorable(Reason.SEPARATED, f"no result contradicts the order {order}: strengths and tie parameter are infinite")
 
@@ -348,14 +364,15 @@ def _strengths(
     has_ties: bool,
     likelihood: float,
     n: int,
-    quantile: float,
+    quantile: Floats,
+    seen: Codes,
     note: str,
 ) -> Strengths:
     m = len(models)
     basis = np.vstack([np.eye(m - 1), -np.ones(m - 1)])
     strength = basis @ parameters[: m - 1]
     spread = basis @ covariance[: m - 1, : m - 1] @ basis.T
-    se = np.sqrt(np.diag(spread))
+    se = np.where(np.isnan(quantile), np.nan, np.sqrt(np.maximum(np.diag(spread), 0.0)))
     half = quantile * se
     table = pd.DataFrame(
         {
@@ -369,8 +386,9 @@ def _strengths(
     )
     table["rank"] = table["log_strength"].rank(ascending=False, method="min").astype(int)
     tie = float(np.exp(parameters[-1])) if has_ties else 0.0
-    named = pd.DataFrame(spread, index=pd.Index(models), columns=pd.Index(models))
-    return Strengths(table.sort_values("rank", ignore_index=True), named, tie, likelihood, n, note)
+    names = pd.Index(models)
+    named, counts = pd.DataFrame(spread, index=names, columns=names), pd.Series(seen, index=names)
+    return Strengths(table.sort_values("rank", ignore_index=True), named, tie, likelihood, n, counts, note)
 
 
 def rank_intervals(estimates: ArrayLike, standard_errors: ArrayLike, *, confidence: float = 0.95) -> pd.DataFrame:

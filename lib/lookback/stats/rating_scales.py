@@ -9,7 +9,7 @@ Where every rater rated every item, the variances come from the mean squares (k 
     v_item = (MSR - MSE) / k,  v_rater = (MSC - MSE) / n,  v_error = MSE.
 Where votes are missing, they come from restricted maximum likelihood, and k is the harmonic mean of the votes per item (ten Hove,
 Jorgensen & van der Ark 2022, Psychol. Methods, doi:10.1037/met0000516). Both give the same values on complete votes, except that
-likelihood has no negative variances.
+likelihood has no negative variances. Where nobody ever differs, v_rater and v_error are zero, which the likelihood only approaches.
 
 Intervals leave out one cluster at a time (jackknife) on Fisher's z scale, with t of (clusters - 1) degrees of freedom (Arvesen &
 Schmitz 1970, Biometrics 26:677-686). They treat clusters as the sample and the raters as given.
@@ -20,12 +20,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
 from lookback.errors import NotScorable, Reason, UsageError
 from lookback.stats.intervals import Estimate, method_text, resample_weights, too_few_clusters, varying_interval
-from lookback.stats.ratings import Codes, Floats, cluster_codes
+from lookback.stats.ratings import Codes, Floats, Ratings, cluster_codes
 
 ZERO = 1e-12
 SINGLE = "ICC(2,1), two-way random, absolute agreement, single rater"
@@ -47,8 +48,8 @@ class Reliability:
     complete: bool
 
 
-def icc(ratings: ArrayLike, *, clusters: ArrayLike | None = None, confidence: float = 0.95) -> Reliability:
-    """ICC(2,1) and ICC(2,k) of items x raters (numbers, NaN where a vote is missing), with intervals over clusters.
+def icc(ratings: Ratings, *, clusters: ArrayLike | None = None, confidence: float = 0.95) -> Reliability:
+    """ICC(2,1) and ICC(2,k) of items x raters (numbers, NaN or NA where a vote is missing), with intervals over clusters.
 
     Items with one vote help to tell raters apart but have no agreement of their own; at least two items and two raters are needed.
 
@@ -57,7 +58,7 @@ def icc(ratings: ArrayLike, *, clusters: ArrayLike | None = None, confidence: fl
     >>> round(found.single.value, 2), round(found.average.value, 2)
     (0.29, 0.62)
     """
-    table = np.asarray(ratings, dtype=float)
+    table = ratings.to_numpy(float, na_value=np.nan) if isinstance(ratings, pd.DataFrame) else np.asarray(ratings, dtype=float)
     if table.ndim != 2:
         raise UsageError(f"ratings must be a table of items x raters, got an array of shape {table.shape}")
     rated = np.isfinite(table)
@@ -96,7 +97,11 @@ def _variances(table: Floats, start: Floats | None = None) -> tuple[float, float
         raise NotScorable(Reason.TOO_FEW_VALUES, "an ICC needs two items, two raters, and an item with two votes")
     if np.nanmax(table) - np.nanmin(table) < ZERO:
         raise NotScorable(Reason.UNDEFINED, "the ICC is 0/0: all ratings are alike")
-    return _mean_squares(table) if rated.all() else _likelihood(table, start)
+    if rated.all():
+        return _mean_squares(table)
+    if (np.nanmax(table, axis=1) - np.nanmin(table, axis=1)).max() < ZERO:
+        return float(np.nanmean(table, axis=1).var(ddof=1)), 0.0, 0.0
+    return _likelihood(table, start)
 
 
 def _mean_squares(table: Floats) -> tuple[float, float, float]:

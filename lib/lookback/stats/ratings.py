@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from numbers import Real
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,8 @@ Label = Hashable  # a category: a word or a number
 Ratings: TypeAlias = pd.DataFrame | ArrayLike  # items x raters
 SIGNS: dict[str | int, int] = {"a": 1, "tie": 0, "b": -1, "1": 1, "0": 0, "-1": -1, 1: 1, 0: 0, -1: -1}
 Rule = Literal["majority", "plurality"]
+# 0.52 - 0.50 is above 0.02 by rounding: a difference this little above tau, beside tau, is tau
+SLACK = 1e-9
 
 
 def check_categories(categories: Sequence[Label]) -> list[Label]:
@@ -38,10 +40,16 @@ def check_categories(categories: Sequence[Label]) -> list[Label]:
     return declared
 
 
+def _as_labels(labels: ArrayLike) -> NDArray[Any]:
+    """Labels as an array; words stay objects, since numpy would make the word "nan" of a missing one among them."""
+    values = np.asarray(labels)
+    return np.asarray(labels, dtype=object) if values.dtype.kind == "U" else values
+
+
 def code_labels(labels: ArrayLike, categories: Sequence[Label]) -> Codes:
     """Labels of any shape as positions in `categories`; missing (None, NaN) becomes -1, anything else unknown is an error."""
     declared = check_categories(categories)
-    values = np.asarray(labels)
+    values = _as_labels(labels)
     numeric = values.dtype.kind in "iuf" and all(isinstance(c, Real) for c in declared)
     kind = float if numeric else object
     flat = values.ravel().astype(kind)
@@ -58,7 +66,7 @@ def code_labels(labels: ArrayLike, categories: Sequence[Label]) -> Codes:
 
 def rating_codes(ratings: Ratings, categories: Sequence[Label]) -> Codes:
     """An items x raters table as codes, with -1 where a rater did not vote on an item."""
-    values = ratings.to_numpy() if isinstance(ratings, pd.DataFrame) else np.asarray(ratings)
+    values = ratings.to_numpy() if isinstance(ratings, pd.DataFrame) else _as_labels(ratings)
     if values.ndim != 2:
         raise UsageError(f"ratings must be a table of items x raters, got an array of shape {values.shape}")
     return code_labels(values, categories)
@@ -103,11 +111,15 @@ def preference_sign(labels: ArrayLike) -> Codes:
 
 
 def threshold_decision(deltas: ArrayLike, tau: float | Floats) -> Codes:
-    """The metric's three-way decision: 1 where delta > tau, -1 where delta < -tau, 0 inside the tie band (WRBench eq. 10)."""
+    """The metric's three-way decision: 1 where delta > tau, -1 where delta < -tau, 0 inside the tie band (WRBench eq. 10).
+
+    >>> threshold_decision([0.52 - 0.50, 0.021, -0.021], 0.02).tolist()
+    [0, 1, -1]
+    """
     if not np.all(np.asarray(tau) >= 0):
         raise UsageError(f"the tie band tau must be zero or positive, got {tau}")
-    values = np.asarray(deltas, dtype=float)
-    return (values > tau).astype(np.int64) - (values < -tau).astype(np.int64)
+    values, band = np.asarray(deltas, dtype=float), np.asarray(tau) * (1 + SLACK)
+    return (values > band).astype(np.int64) - (values < -band).astype(np.int64)
 
 
 def majority_vote(

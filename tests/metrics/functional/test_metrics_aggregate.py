@@ -11,8 +11,10 @@ from lookback.errors import ContractError
 from lookback.metrics.functional import trigger_scores
 from lookback.scoring.aggregate import aggregate, aggregate_triggered, with_clip_facts
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 BY = ["metric", "model_id"]
+PASSED = "memobench.vqa_physics_adherence"
 
 
 @pytest.fixture
@@ -76,6 +78,34 @@ def test_a_group_without_values_or_with_one_scene_has_no_interval_and_says_why()
     assert "one cluster" in summary.loc["m", "ci_note"]
     assert np.isnan(summary.loc["k", "mean"])
     assert (summary.loc["k", "n"], summary.loc["k", "coverage"]) == (0, 0.0)
+
+
+@pytest.mark.parametrize(("metric", "value"), [("memobench.psnr", 34.5), ("memobench.psnr", 0.0), ("mind.action", 12345.678)])
+def test_values_that_are_all_alike_have_no_interval_and_say_why(metric: str, value: float) -> None:
+    frame = pd.DataFrame({"metric": metric, "model_id": "a", "scene": np.repeat(range(10), 2), "value": value, "reason": ""})
+    row = aggregate(frame, by=BY).iloc[0]
+    assert np.isnan(row["ci_low"]) and np.isnan(row["ci_high"])
+    assert row["ci_note"] == "every resample gives the same value: its spread is unknown, no interval"
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_clips_that_all_pass_or_all_fail_have_wilsons_interval_over_the_scenes(value: float) -> None:
+    frame = pd.DataFrame({"metric": PASSED, "model_id": "a", "scene": np.repeat(range(10), 2), "value": value, "reason": ""})
+    row = aggregate(frame, by=BY).iloc[0]
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(proportion_confint(10 * value, 10, method="wilson"))
+    assert "Wilson" in row["ci_note"]
+    few = aggregate(frame[frame["scene"] < 4], by=BY).iloc[0]
+    assert np.isnan(few["ci_low"]) and few["ci_note"] == "4 clusters only: an interval needs 5"
+
+
+def test_the_interval_of_a_share_of_passes_holds_the_truth(rng: np.random.Generator) -> None:
+    """12 scenes, nine of ten clips pass: in a quarter of the studies all do."""
+    hits = []
+    for study in range(300):
+        frame = pd.DataFrame({"metric": PASSED, "model_id": "a", "scene": range(12), "value": rng.random(12) < 0.9})
+        row = aggregate(frame.astype({"value": float}).assign(reason=""), by=BY, resamples=200, seed=study).iloc[0]
+        hits.append(row["ci_low"] <= 0.9 <= row["ci_high"])
+    assert np.mean(hits) > 0.93
 
 
 def test_infinity_is_refused() -> None:
