@@ -11,6 +11,7 @@ from lookback.agreement import analyse
 from lookback.agreement.plan import Plan, load_plan
 from lookback.agreement.validation import check_ratings
 from lookback.cli.study import example
+from scipy.stats import spearmanr
 
 
 @pytest.fixture
@@ -85,3 +86,23 @@ def test_only_rules_that_touch_the_votes_count_as_robustness(given, kind, named)
     table = analyse(votes, scores, plan)["sensitivity"]
     assert f"changed at a time {named}" in table.attrs["reading"]
     assert table["as_planned"].notna().all() and table[["ties_drop", "split_tie"]].isna().all(axis=None)
+
+
+def test_models_with_the_same_ratings_in_another_order_are_tied(given):
+    votes, scores, plan = given("rating", estimands=["agreement", "rating"])
+    # the same three clips' votes in two orders: the means of means differ by rounding
+    rated = {"alpha": ("111", "112", "223"), "beta": ("111", "223", "112"), "gamma": ("555", "555", "555")}
+    row = votes.iloc[0].to_dict()
+    cast = [
+        {**row, "model_a": model, "scene": f"s{k}", "clip_a": f"s{k}", "annotator": f"r{who}", "label": label}
+        for model, clips in rated.items()
+        for k, labels in enumerate(clips)
+        for who, label in enumerate(labels)
+    ]
+    made = [
+        {**scores.iloc[0].to_dict(), "model_id": model, "clip_id": f"s{k}", "value": value, "reason": ""}
+        for model, value in zip(rated, (0.1, 0.2, 0.3), strict=True)
+        for k in range(3)
+    ]
+    found = analyse(pd.DataFrame(cast), pd.DataFrame(made), plan)["rating_metric"].iloc[0]
+    assert found["model_rho"] == pytest.approx(spearmanr([1, 1, 2], [1, 2, 3]).statistic)

@@ -86,6 +86,16 @@ def test_two_families_cannot_claim_the_same_votes(tmp_path):
         load_plan(written(tmp_path, double))
 
 
+@pytest.mark.parametrize("other", [{"dimensions": {"returns": {}}}, {"benchmark": "mbench"}])
+def test_judgeable_names_a_family_that_asks_about_the_dimension(tmp_path, other):
+    asked = {"benchmark": "wrbench", "task": "judgeability", "kind": "judgeability", "scale": "answer", "dimensions": {"state": {}}}
+    main = {**MINIMAL["families"]["main"], "dimensions": {"state": {"judgeable": "asked"}}}
+    scales = {**MINIMAL["scales"], "answer": {"categories": ["no", "yes"]}}
+    assert load_plan(written(tmp_path, {"scales": scales, "families": {"main": main, "asked": asked}}))
+    with pytest.raises(ParameterError, match="family main, state: asked does not ask about state of wrbench; declare it there"):
+        load_plan(written(tmp_path, {"scales": scales, "families": {"main": main, "asked": asked | other}}))
+
+
 def test_unreadable_plans(tmp_path):
     with pytest.raises(ParameterError, match="no plan"):
         load_plan(tmp_path / "none.yaml")

@@ -9,7 +9,7 @@ import pyarrow as arrow
 import pyarrow.parquet as parquet
 import pytest
 from lookback.agreement import read_ratings
-from lookback.agreement.importers import COLUMNS
+from lookback.agreement.importers import COLUMNS, tidy
 from lookback.errors import ContractError, UsageError
 from lookback.tables import check_table
 
@@ -45,6 +45,25 @@ def test_numeric_labels_and_missing_optional_columns(tmp_path):
     assert pd.isna(row["time"])
 
 
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [
+        ("12.5", 12.5),
+        ("1970-01-01T00:01:00", 60),
+        ("1970-01-01 00:01:00+00:00", 60),
+        ("1970-01-01T02:01:00.5+02:00", 60.5),
+        ("1970-01-02", 86400),
+        (pd.Timestamp("1970-01-01T00:01:00Z"), 60),
+        (None, None),
+        (" ", None),
+        ("NaN", None),
+    ],
+)
+def test_times_are_seconds_or_dates(written, seconds):
+    time = tidy(pd.DataFrame([{**VOTE, "time": written}]), "votes")["time"].iloc[0]
+    assert pd.isna(time) if seconds is None else time == seconds
+
+
 def test_a_vote_written_by_a_spreadsheet_keeps_its_leading_zeros(tmp_path):
     (tmp_path / "votes.csv").write_text(
         "\ufeff" + "task,benchmark,dimension,clip_a,model_a,annotator,label\npairwise,mbench,style,0012,m,007,a\n"
@@ -65,6 +84,8 @@ def test_a_vote_written_by_a_spreadsheet_keeps_its_leading_zeros(tmp_path):
         ("v.json", "{}", "neither a Label Studio export"),
         ("v.jsonl", json.dumps({**VOTE, "annotator": ""}), "vote 1 has no annotator"),
         ("v.jsonl", json.dumps({**VOTE, "simulated": "perhaps"}), "true or false"),
+        ("v.jsonl", json.dumps({**VOTE, "time": "yesterday"}), "the time 'yesterday' is neither .* nor a date"),
+        ("v.jsonl", json.dumps({**VOTE, "time": "inf"}), "the time 'inf' is neither"),
     ],
 )
 def test_broken_files_say_what_and_where(tmp_path, name, text, message):

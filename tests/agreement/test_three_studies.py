@@ -134,6 +134,28 @@ def ratings(tmp_path_factory, quality) -> Done:
     return analysed(folder, pd.DataFrame(rows), pd.DataFrame(scores, columns=SCORE), PLAN.format(kind="rating", more=more, **words))
 
 
+def pair_ratings(quality: Callable[[str, str], float], turned: tuple[str, ...] = ()) -> pd.DataFrame:
+    """Two clips compared on five steps; in `turned` scenes the sides are exchanged, and the answers with them."""
+    rng, rows = np.random.default_rng(4), []
+    for scene in SCENES:
+        for pair in combinations(MODELS, 2):
+            a, b = pair[::-1] if scene in turned else pair
+            for who, bias in zip(PEOPLE, (0.0, 0.3, 0.6), strict=True):
+                seen = 3 * (quality(pair[0], scene) - quality(pair[1], scene)) + bias + rng.normal(0, 0.6)
+                label = int(np.clip(np.round(seen), -2, 2)) * (-1 if scene in turned else 1)
+                row = {"task": "rating", "benchmark": "own", "dimension": "realism", "scene": scene, "annotator": who}
+                rows.append({**row, "model_a": a, "clip_a": scene, "model_b": b, "clip_b": scene, "label": label})
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory, quality) -> Done:
+    scores = pd.DataFrame([["own", "", m, s, "score", quality(m, s), ""] for m in MODELS for s in SCENES], columns=SCORE)
+    words = {"categories": "[-2, -1, 0, 1, 2]", "level": "ordinal", "labels": "{}", "benchmark": "own", "task": "rating"}
+    plan = PLAN.format(kind="rating", more="judged: pair, dimensions: {realism: {metric: score}}", **words)
+    return analysed(tmp_path_factory.mktemp("compared"), pair_ratings(quality), scores, plan)
+
+
 def gwet(rows: list[list[int]], categories: list[int], ordinal: bool = False) -> float:
     """AC1 or AC2 (ordinal weights), pair of raters by pair of raters."""
     q = len(categories)
@@ -339,6 +361,24 @@ def test_ratings_reliability_equals_pingouin_and_krippendorff(ratings):
     assert people["ac1"] == pytest.approx(gwet(wide.to_numpy().tolist(), domain))
 
 
+def test_rated_pairs_are_as_reliable_whichever_clip_is_called_a(compared, quality, tmp_path):
+    votes = compared.votes.assign(item=compared.votes["model_a"] + compared.votes["model_b"] + compared.votes["scene"])
+    both = pd.concat([votes, votes.assign(item=votes["item"] + " turned", label=-votes["label"])]).astype({"label": float})
+    expected = pingouin.intraclass_corr(both, "item", "annotator", "label").set_index("Type")["ICC"]
+    row = compared.table("reliability").iloc[0]
+    single = expected["ICC2"] if "ICC2" in expected else expected["ICC(A,1)"]
+    assert (row["icc_1"], row["n_items"]) == (pytest.approx(single, abs=1e-10), len(votes) / len(PEOPLE))
+    for name, lost in (("whole", []), ("part", [0, 7])):  # mean squares, and the likelihood where votes are missing
+        sides = [pair_ratings(quality, turned).drop(lost) for turned in ((), ("s1", "s2", "s5"))]
+        folders = [tmp_path / f"{name}{k}" for k in range(2)]
+        for folder in folders:
+            folder.mkdir()
+        plan = (compared.folder / "plan.yaml").read_text()
+        one, two = (analysed(*place, compared.scores, plan).table("reliability") for place in zip(folders, sides, strict=True))
+        pd.testing.assert_frame_equal(one, two, rtol=1e-6)
+        assert one["icc_1_low"].iloc[0] < one["icc_1"].iloc[0] < one["icc_1_high"].iloc[0]
+
+
 def test_ratings_metric_and_models_equal_scipy(ratings):
     means = ratings.votes.assign(label=ratings.votes["label"].astype(float)).groupby(["model_a", "clip_a"])["label"].mean()
     score = -ratings.scores.set_index(["model_id", "clip_id"])["value"].loc[means.index]
@@ -384,7 +424,7 @@ def test_r_says_that_an_icc_with_missing_votes_is_not_recomputed(ratings, tmp_pa
     assert "The rest of the main table is the same." in said
 
 
-@pytest.mark.parametrize("name", ["preferences", "trigger", "ratings"])
+@pytest.mark.parametrize("name", ["preferences", "trigger", "ratings", "compared"])
 def test_r_recomputes_the_main_table(name, request):
     if shutil.which("Rscript") is None:
         pytest.skip("R is not installed here; apt install r-base-core")
@@ -393,7 +433,7 @@ def test_r_recomputes_the_main_table(name, request):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "The main table is the same." in done.stdout
     table = pd.read_csv(folder / "main.csv")
-    column = "icc_1" if name == "ratings" else "people"
+    column = "icc_1" if "icc_1" in table else "people"
     table.assign(**{column: table[column] + 1e-4}).to_csv(folder / "main.csv", index=False)
     try:
         again = subprocess.run(["Rscript", "recompute.R"], cwd=folder, capture_output=True, text=True, timeout=HUNG_S, check=False)

@@ -98,6 +98,29 @@ def test_simulated_votes_can_be_refused(plan):
         check_ratings(votes({"simulated": True}), strict)
 
 
+@pytest.mark.parametrize("sides", [{}, {"model_a": "y", "model_b": "x"}])
+def test_an_item_has_one_scene(plan, sides):
+    table = votes({"dimension": "camera"}, {}, {"annotator": "bob", "scene": "S1", **sides})
+    with pytest.raises(
+        ContractError, match=r"^votes 2, 3: one item has two scenes \('s1' and 'S1'\); write one name for its scene$"
+    ):
+        check_ratings(table, plan)
+
+
+@pytest.mark.parametrize("orientation", ["symmetric", "as_given"])
+def test_the_order_of_the_rows_says_nothing_about_the_sides(plan, orientation):
+    chosen = plan.model_copy(update={"orientation": orientation})
+    turned = {"model_a": "y", "model_b": "x", "label": "-1"}
+    table = votes(turned, {"annotator": "bob"}, {**turned, "annotator": "cyd"}, {**turned, "annotator": "ann", "clip_a": "c2"})
+    first, last = (check_ratings(rows.reset_index(drop=True), chosen) for rows in (table, table[::-1]))
+    pd.testing.assert_frame_equal(first, last)
+    # two of three votes on the first pair call y the A, and the one vote on the second pair does
+    expected = ("x", 1) if orientation == "symmetric" else ("y", -1)
+    assert set(first[["model_a", "label"]].itertuples(index=False, name=None)) == {expected}
+    tied = check_ratings(table.iloc[:2], chosen)
+    assert tied[["model_a", "label"]].to_numpy().tolist() == [["x", 1], ["x", 1]]
+
+
 def test_questions_of_one_dimension_stay_apart(plan):
     vqa = {"task": "vqa", "benchmark": "memobench", "setting": "real", "clip_b": "", "model_b": "", "label": "yes"}
     table = votes({**vqa, "dimension": "physics_adherence#1"}, {**vqa, "dimension": "physics_adherence#2"})

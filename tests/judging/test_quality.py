@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from lookback.errors import NotScorable
+from lookback.errors import ContractError, NotScorable
 from lookback.judging.quality import (
     calibration,
     calibration_table,
@@ -195,6 +195,16 @@ def test_the_judge_is_held_to_the_human_majority_and_splits_are_left_out():
     overall = found[found["subset"] == "overall"].set_index("measure")["value"]
     # people: yes no yes no; judge: yes no no yes. One of two Yes is found, and one of two Yes is right
     assert overall[["accuracy", "precision", "recall"]].tolist() == [0.5, 0.5, 0.5]
+
+
+def test_spellings_of_yes_and_no_are_one_answer_and_other_words_are_refused():
+    votes = ratings(["yyn", "nny"])
+    for yes, no in ((" Yes", "NOT_TRIGGERED"), ("1", "0"), ("True", "false")):
+        spelled = votes.assign(label=votes["label"].replace({"yes": yes, "no": no}))
+        pd.testing.assert_frame_equal(human_triggers(spelled), human_triggers(votes))
+    with pytest.raises(ContractError, match="trigger votes are yes or no, found 'maybe'"):
+        human_triggers(votes.assign(label=["maybe", *votes["label"][1:]]))
+    assert human_triggers(votes.assign(task="pairwise", label="1")).empty
 
 
 def test_cost_and_latency_are_counted_per_clip():

@@ -41,10 +41,12 @@ class Analysis:
         table.attrs = {"title": title, "unit": unit, "reading": sentence, "footnote": self.footnote, **declared}
         self.tables[name] = table
 
-    def left_out(self, *kinds: str) -> str:
-        """The sentence about the items of these kinds (all kinds without any) that do not enter."""
+    def left_out(self, *kinds: str, benchmark: str = "") -> str:
+        """The sentence about the items of these kinds (all kinds without any), of one benchmark or all, that do not enter."""
         own = self.exclusions
         own = own[own["kind"].isin(kinds)] if kinds else own
+        if benchmark:
+            own = own[[self.plan.families[name].benchmark == benchmark for name in own["family"]]]
         return f" {excluded_words(own, self.plan)}{self.dropped}" if len(own) else ""
 
     def has(self, benchmark: str, kind: str | None = None) -> bool:
@@ -109,7 +111,8 @@ def analysed(
         if "design" in plan.estimands:
             _design(result, known, clips)
     for benchmark in BENCHMARKS:
-        benchmark.agreement_tables(result)
+        if result.has(benchmark.name):
+            benchmark.agreement_tables(result)
     _for_the_journal(result, known)
     rows = [
         {"table": name, **{k: t.attrs[k] for k in ("title", "unit", "reading", "footnote")}} for name, t in result.tables.items()

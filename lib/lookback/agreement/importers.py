@@ -1,13 +1,15 @@
 """Read votes: tidy CSV or JSON lines, Label Studio exports, and the CSV of the annotation desk.
 
 One row is one vote: task, benchmark, setting, dimension, clip_a, model_a, clip_b, model_b, scene, annotator, label, time (seconds
-since 1970), simulated. `clip_b`/`model_b` are empty where one clip is judged. A dimension may have a question's id after "#"
-("continuity_of_memory#12"), which keeps several questions of one dimension separate.
+since 1970, or a date), simulated. `clip_b`/`model_b` are empty where one clip is judged. A dimension may have a question's id after
+"#" ("continuity_of_memory#12"), which keeps several questions of one dimension separate.
 """
 
 from __future__ import annotations
 
 import json
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +46,7 @@ def read_label_studio(content: list[dict[str, Any]], where: str) -> pd.DataFrame
         for annotation in entry["annotations"]:
             if annotation.get("was_cancelled"):
                 continue
-            annotator, time = _annotator(annotation, name), _seconds(annotation, name)
+            annotator, time = _annotator(annotation, name), _seconds(str(annotation.get("created_at") or ""), name)
             answers = [r for r in annotation.get("result", []) if r.get("type") in ANSWER_TYPES]
             if not answers:
                 raise ContractError(f"{name}: the annotation of {annotator} holds no choice and no rating; complete or skip it")
@@ -81,16 +83,6 @@ def _answer(answer: dict[str, Any], where: str) -> str:
     if found is None:
         raise ContractError(f"{where}: the {kind} answer has no value")
     return str(int(found)) if float(found).is_integer() else str(found)
-
-
-def _seconds(annotation: dict[str, Any], where: str) -> float:
-    created = annotation.get("created_at")
-    if created is None:
-        return float("nan")
-    try:
-        return pd.Timestamp(created).timestamp()
-    except ValueError:
-        raise ContractError(f"{where}: created_at {created!r} is not a date") from None
 
 
 COLUMNS = list(SCHEMAS["ratings"].columns)
@@ -136,8 +128,7 @@ def tidy(table: pd.DataFrame, where: str) -> pd.DataFrame:
     result = table.assign(**{name: value for name, value in DEFAULTS.items() if name not in table}).copy()
     for column in COLUMNS:
         if column == "time":
-            times = result["time"] if "time" in result else pd.Series(float("nan"), index=result.index)
-            result["time"] = pd.to_numeric(times, errors="coerce").astype(float)
+            result["time"] = _times(result["time"], where) if "time" in result else float("nan")
         elif column == "simulated":
             result["simulated"] = _flags(result["simulated"], where)
         else:
@@ -167,6 +158,26 @@ def _texts(values: pd.Series, where: str) -> pd.Series:
     codes, found = pd.factorize(values, use_na_sentinel=False)
     texts = np.array([text(value) for value in found], dtype=object)
     return pd.Series(texts[codes] if len(found) else texts, index=values.index, dtype=str)
+
+
+def _times(values: pd.Series, where: str) -> pd.Series:
+    if pd.api.types.is_numeric_dtype(values):
+        return values.astype(float)
+    codes, found = pd.factorize(_texts(values, where))
+    return pd.Series(np.array([_seconds(text, where) for text in found], dtype=float)[codes], index=values.index)
+
+
+def _seconds(text: str, where: str) -> float:
+    """Seconds since 1970 from a number or a date (ISO 8601; UTC where it names no zone); NaN where there is none."""
+    if text.lower() in ("", "nan"):
+        return float("nan")
+    with suppress(ValueError):
+        if np.isfinite(seconds := float(text)):
+            return seconds
+    with suppress(ValueError):
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    raise ContractError(f"{where}: the time {brief(text)} is neither seconds since 1970 nor a date like 2026-03-01T10:00:00")
 
 
 def _flags(values: pd.Series, where: str) -> pd.Series:

@@ -193,11 +193,20 @@ class Plan(Section):
                 if key in seen:
                     raise ValueError(f"families {seen[key]} and {name} both claim {' / '.join(key)}")
                 seen[key] = name
-                if axis.judgeable and getattr(self.families.get(axis.judgeable), "kind", "") != "judgeability":
-                    raise ValueError(f"family {name}, {dimension}: {axis.judgeable!r} is no family of kind judgeability")
+                if axis.judgeable:
+                    self._check_judgeable(f"family {name}, {dimension}", family.benchmark, dimension, axis.judgeable)
         if self.clusters.metric == "annotator" and self.aggregate == "majority":
             raise ValueError("clusters.metric: annotator needs aggregate: votes, since a majority belongs to no single annotator")
         return self
+
+    def _check_judgeable(self, where: str, benchmark: str, dimension: str, named: str) -> None:
+        """The family that says what is judgeable must ask about the same dimension of the same benchmark."""
+        asked = self.families.get(named)
+        if asked is None or asked.kind != "judgeability":
+            raise ValueError(f"{where}: {named!r} is no family of kind judgeability")
+        if asked.benchmark != benchmark or dimension not in asked.dimensions:
+            advice = "declare it there, or leave judgeable out"
+            raise ValueError(f"{where}: {named} does not ask about {dimension} of {benchmark}; {advice}")
 
     @property
     def hash(self) -> str:

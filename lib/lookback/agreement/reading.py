@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -195,7 +196,27 @@ def read_bridge(table: pd.DataFrame, plan: Plan) -> str:
     )
 
 
+def judged_parts(table: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+    """A judges' table by family and setting, where it has these columns, with their names; else the table."""
+    keys = [name for name in ("family", "setting") if name in table]
+    for values, own in table.groupby(keys, sort=False) if keys else [((), table)]:
+        yield dict(zip(keys, values, strict=True)), own
+
+
+def each_judge(table: pd.DataFrame, read: Callable[[pd.DataFrame], str]) -> str:
+    """The reading of every part of a judges' table, with its family and setting in front where there are several."""
+    return " ".join(f"{_place(named)}: {read(own)}".removeprefix(": ") for named, own in judged_parts(table))
+
+
+def _place(named: Mapping[str, Any]) -> str:
+    return " ".join(str(named[name]) for name in ("family", "setting") if named.get(name))
+
+
 def read_trigger(table: pd.DataFrame) -> str:
+    return each_judge(table, _read_trigger)
+
+
+def _read_trigger(table: pd.DataFrame) -> str:
     known = table[table["value"].notna()].set_index(["subset", "measure"])
     if ("overall", "recall") not in known.index:
         return "The trigger judge cannot be validated: " + listing(table["reason"].unique().tolist(), 2) + "."
@@ -218,15 +239,22 @@ def read_trigger(table: pd.DataFrame) -> str:
 def read_judgeability(table: pd.DataFrame) -> str:
     rows = table[table["measure"] == "balanced"]
     parts = [
-        f"{r['dimension']}: balanced {number(r['value'])} ({interval(r['low'], r['high'])}, n {int(r['n'])})"
-        if np.isfinite(r["value"])
-        else f"{r['dimension']}: {r['reason']}"
+        f"{_place(r)} {r['dimension']}: ".lstrip()
+        + (
+            f"balanced {number(r['value'])} ({interval(r['low'], r['high'])}, n {int(r['n'])})"
+            if np.isfinite(r["value"])
+            else r["reason"]
+        )
         for _, r in rows.iterrows()
     ]
     return "Agreement on whether there is anything to judge, both answers weighted alike: " + "; ".join(parts) + "."
 
 
 def read_vqa(table: pd.DataFrame) -> str:
+    return each_judge(table, _read_vqa)
+
+
+def _read_vqa(table: pd.DataFrame) -> str:
     overall = table[(table["scene"] == "all") & (table["dimension"] == "all")].iloc[0]
     if overall["n"] == 0:
         return "No question has both a human majority and an answer of the plan's judge, so there is no agreement to read."

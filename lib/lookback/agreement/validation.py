@@ -84,6 +84,12 @@ def _problems(votes: pd.DataFrame, plan: Plan, clips: pd.DataFrame | None) -> li
     homeless = votes["scene"] == ""
     if homeless.any() and "scene" in (plan.clusters.agreement, plan.clusters.metric):
         problems.append(f"{_rows(homeless)}: no scene, but the plan clusters by scene; fill it or set clusters to item")
+    item = _unordered(votes)
+    scenes = votes["scene"].mask(homeless)
+    torn = scenes.groupby(item).transform("nunique") > 1
+    if torn.any():
+        first, second = scenes[torn].groupby(item).unique().iloc[0][:2]
+        problems.append(f"{_rows(torn)}: one item has two scenes ({first!r} and {second!r}); write one name for its scene")
     if plan.simulated == "refuse" and votes["simulated"].any():
         problems.append(f"{_rows(votes['simulated'])}: simulated, and the plan refuses simulated votes; remove them")
     if clips is not None:
@@ -133,14 +139,25 @@ def _unknown_clips(votes: pd.DataFrame, clips: pd.DataFrame) -> list[str]:
     return problems
 
 
-def _canonical(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Every pair in the order in which it was first voted on; its label turned with it."""
-    votes = votes.copy()
-    first = votes["model_a"] + "\0" + votes["clip_a"]
-    second = votes["model_b"] + "\0" + votes["clip_b"]
-    pair = first.where(first < second, second) + "\0" + second.where(first < second, first)
+def _sides(votes: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    return votes["model_a"] + "\0" + votes["clip_a"], votes["model_b"] + "\0" + votes["clip_b"]
+
+
+def _unordered(votes: pd.DataFrame) -> list[pd.Series]:
+    """What an item is, whichever of its clips is called A; to group votes by."""
+    first, second = _sides(votes)
     keys = [votes[c] for c in ("family", "benchmark", "setting", "dimension", "question")]
-    votes["swapped"] = (votes["clip_b"] != "") & (first != first.groupby([*keys, pair]).transform("first"))
+    return [*keys, first.where(first < second, second), second.where(first < second, first)]
+
+
+def _canonical(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Every pair in one order, its label turned with it: by name, or `as_given` as most of its votes have it."""
+    votes = votes.copy()
+    first, second = _sides(votes)
+    by_name = (votes["clip_b"] == "") | (first < second)
+    votes["swapped"] = ~by_name
+    if plan.orientation == "as_given":
+        votes["swapped"] = by_name != (by_name.groupby(_unordered(votes)).transform("mean") >= 0.5)
     signed = votes["family"].map({name: family.pairs is True for name, family in plan.families.items()}).astype(bool)
     turned = votes["swapped"] & signed
     votes.loc[turned, "label"] = 0 - votes.loc[turned, "label"]

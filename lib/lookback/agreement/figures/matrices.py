@@ -15,21 +15,27 @@ from lookback.figures import heatmap, style
 
 
 def agreement_heatmap(table: pd.DataFrame) -> tuple[Figure, str]:
-    """Share of questions on which people's majority equals the answer; the last row and column are totals."""
-    values = table.set_index("scene").drop(columns="n")
+    """Share of questions on which people's majority equals the answer; the last column and each setting's last row are totals."""
+    named = [name for name in ("family", "setting", "scene") if name in table]
+    rows = [" ".join(filter(None, map(str, row))) for row in table[named].itertuples(index=False)]
+    values = table.drop(columns=[*named, "n"])
     with style():
         figure, axes = plt.subplots(figsize=(1.6 + 0.95 * values.shape[1], 1.5 + 0.3 * len(values)), layout="constrained")
         shown = values.rename(columns=lambda name: name.replace("_", "\n"))
-        shown.index = pd.Index([f"{s} (n {int(n)})" for s, n in zip(values.index, table["n"], strict=True)])
+        shown.index = pd.Index([f"{row} (n {int(n)})" for row, n in zip(rows, table["n"], strict=True)])
         words = values.map(lambda value: "-" if pd.isna(value) else f"{value:.0%}").to_numpy()
         heatmap(axes, shown, words, colours="cividis", low=0, high=1, label="agreement (share of questions)")
-        axes.axhline(len(values) - 1, color="white", linewidth=2)
+        for place in np.flatnonzero(table["scene"] == "all").tolist():
+            axes.axhline(place, color="white", linewidth=2)
         axes.axvline(values.shape[1] - 1, color="white", linewidth=2)
         axes.set(xlabel="dimension", ylabel="scene")
-    total = int(table.loc[table["scene"] == "all", "n"].iloc[0])
-    overall = f"{values.loc['all', 'all']:.1%}" if "all" in values and total else "none"
+    totals = [
+        f"{row.removesuffix('all')}{f'{share:.1%}' if n else 'none'} of {int(n)}"
+        for row, scene, share, n in zip(rows, table["scene"], values.get("all", table["n"]), table["n"], strict=True)
+        if scene == "all"
+    ]
     smallest = int(table["n"].min())
-    caption = f"Agreement of the answers with people's majority, overall {overall} of {total} questions. "
+    caption = f"Agreement of the answers with people's majority, overall {', '.join(totals)} questions. "
     return figure, caption + f"A row rests on {smallest} or more questions, so single dark cells are a question or two."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from lookback.stats import (
 from lookback.stats.intervals import measure_row, number, share
 
 GROUP = ["family", "role", "benchmark", "setting", "dimension"]
+JUDGED = ["family", "setting"]  # what one judge's answers are about
 RANK_FIELDS = [name for name in RankAgreement.__dataclass_fields__ if name not in ("confidence", "note", "n_pairs")]
 
 
@@ -113,45 +115,58 @@ def _bridge(units: pd.DataFrame, plan: Plan) -> Bridge:
     return bridge(units["label"].astype(int), units["delta"], tau, clusters=units["cluster"], symmetric=symmetric, **plan.drawn)
 
 
+def _judged(units: pd.DataFrame, kind: str) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+    """The units of every family and setting that has a judge, and their names: `family` and `setting` where there are several."""
+    asked = units[(units["kind"] == kind) & (units["metric"] != "")]
+    told = [name for name in JUDGED if asked[name].nunique() > 1]
+    for keys, own in asked.groupby(JUDGED, sort=True):
+        yield {name: key for name, key in zip(JUDGED, keys, strict=True) if name in told}, own
+
+
 def trigger_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Tidy rows per subset and measure of the trigger judge (MBench table 6, tidy); empty without trigger votes."""
-    both = usable(units, "trigger")
-    if (units["kind"] == "trigger").sum() == 0:
-        return pd.DataFrame()
-    subsets = both["dimension"].str.removeprefix("trigger_")
-    try:
-        return trigger_validation(both["label"], both["decision"], subsets, clusters=both["cluster"], **plan.drawn)
-    except NotScorable as missing:
-        return _empty_measures({"subset": "overall"}, str(missing))
+    """Tidy rows per subset and measure of each trigger judge (MBench table 6, tidy); empty without votes or judge."""
+    parts = []
+    for named, own in _judged(units, "trigger"):
+        both = usable(own, "trigger")
+        subsets = both["dimension"].str.removeprefix("trigger_")
+        if subsets.nunique() < both["dimension"].nunique():
+            subsets = both["dimension"]
+        try:
+            table = trigger_validation(both["label"], both["decision"], subsets, clusters=both["cluster"], **plan.drawn)
+        except NotScorable as missing:
+            table = _empty_measures({"subset": "overall"}, str(missing))
+        parts.append(_with_names(named, table))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
 def judgeability_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Tidy rows per dimension and measure (J, NJ, balanced, overall); empty without judgeability votes."""
+    """Tidy rows per dimension and measure (J, NJ, balanced, overall) of each judge; empty without votes or judge."""
     parts = []
-    for dimension, own in units[units["kind"] == "judgeability"].groupby("dimension", sort=True):
-        both = usable(own, "judgeability")
-        try:
-            table = judgeability_agreement(both["label"], both["decision"], clusters=both["cluster"], **plan.drawn)
-            parts.append(table.assign(dimension=dimension))
-        except NotScorable as missing:
-            parts.append(_empty_measures({"dimension": str(dimension)}, str(missing)))
+    for named, asked in _judged(units, "judgeability"):
+        for dimension, own in asked.groupby("dimension", sort=True):
+            both = usable(own, "judgeability")
+            try:
+                table = judgeability_agreement(both["label"], both["decision"], clusters=both["cluster"], **plan.drawn)
+                table = table.assign(dimension=dimension)
+            except NotScorable as missing:
+                table = _empty_measures({"dimension": str(dimension)}, str(missing))
+            parts.append(_with_names(named, table))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
 def vqa_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Agreement of the VQA answer with people's majority per scene and dimension, overall with Cohen's kappa (MemoBench fig. 4)."""
-    asked = units[units["kind"] == "vqa"]
-    if asked.empty:
-        return pd.DataFrame()
-    both = usable(units, "vqa")
-    rows = []
-    for (scene, dimension), own in both.groupby(["scene", "dimension"], sort=True):
-        rows.append({"scene": scene, "dimension": dimension, **_share(own, plan)})
-    for scene, own in both.groupby("scene", sort=True):
-        rows.append({"scene": scene, "dimension": "all", **_share(own, plan)})
-    for dimension, own in both.groupby("dimension", sort=True):
-        rows.append({"scene": "all", "dimension": dimension, **_share(own, plan)})
-    return pd.DataFrame([*rows, {"scene": "all", "dimension": "all", **_share(both, plan), **_kappa(both, plan)}])
+    """Agreement of each judge's VQA answer with people's majority per scene and dimension, in all with kappa (MemoBench fig. 4)."""
+    rows: list[dict[str, Any]] = []
+    for named, asked in _judged(units, "vqa"):
+        both = usable(asked, "vqa")
+        for (scene, dimension), own in both.groupby(["scene", "dimension"], sort=True):
+            rows.append({**named, "scene": scene, "dimension": dimension, **_share(own, plan)})
+        for scene, own in both.groupby("scene", sort=True):
+            rows.append({**named, "scene": scene, "dimension": "all", **_share(own, plan)})
+        for dimension, own in both.groupby("dimension", sort=True):
+            rows.append({**named, "scene": "all", "dimension": dimension, **_share(own, plan)})
+        rows.append({**named, "scene": "all", "dimension": "all", **_share(both, plan), **_kappa(both, plan)})
+    return pd.DataFrame(rows)
 
 
 def _share(units: pd.DataFrame, plan: Plan) -> dict[str, Any]:
@@ -169,3 +184,7 @@ def _kappa(units: pd.DataFrame, plan: Plan) -> dict[str, Any]:
 def _empty_measures(named: dict[str, str], reason: str) -> pd.DataFrame:
     row = {**named, "measure": "all", "value": np.nan, "low": np.nan, "high": np.nan, "n": 0, "reason": reason}
     return pd.DataFrame([row])
+
+
+def _with_names(named: dict[str, str], table: pd.DataFrame) -> pd.DataFrame:
+    return pd.concat([pd.DataFrame(named, index=table.index), table], axis=1)

@@ -20,12 +20,17 @@ from lookback.stats.rating_scales import icc, kendall
 
 
 def reliability_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Per family, setting and dimension of ratings: ICC(2,1) and ICC(2,k), the form named, intervals over the plan's clusters."""
+    """Per family, setting and dimension of ratings: ICC(2,1) and ICC(2,k), the form named, intervals over the plan's clusters.
+
+    Rated pairs enter in both orders where the plan is symmetric, so that it does not matter which clip is called A.
+    """
     rows = []
     for keys, own in votes[votes["kind"] == "rating"].groupby(GROUP, sort=True):
         matrix = annotator_matrix(own).astype(float)
-        clusters = clusters_of(own, matrix.index, plan.clusters.agreement)
         row: dict[str, Any] = {**dict(zip(GROUP, keys, strict=True)), "n_items": len(matrix), "n_annotators": matrix.shape[1]}
+        if plan.turns(str(keys[0])):
+            matrix = both_orders(matrix)
+        clusters = clusters_of(own, matrix.index, plan.clusters.agreement)
         try:
             found = icc(matrix, clusters=clusters, confidence=plan.confidence)
         except NotScorable as missing:
@@ -106,6 +111,7 @@ def _ceiling(votes: pd.DataFrame, plan: Plan) -> dict[str, Any]:
 def _model_level(units: pd.DataFrame) -> dict[str, Any]:
     """rho of the models' mean score with their mean rating, where clips were rated one by one."""
     means = units[units["clip_b"] == ""].groupby("model_a")[["decision", "label"]].agg(lambda v: v.astype(float).mean())
+    means = (means / means.abs().max().replace(0, 1)).round(12)  # equal means stay tied, whatever the order of their terms
     try:
         found = rank_agreement(means["label"], means["decision"])
     except NotScorable as missing:

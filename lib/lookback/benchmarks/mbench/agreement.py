@@ -8,6 +8,7 @@ import pandas as pd
 from lookback.agreement import reading
 from lookback.agreement.analyse import Analysis
 from lookback.agreement.plan import Plan
+from lookback.agreement.tables.metric import trigger_table
 
 SETTINGS = {"T": "text", "A": "action"}
 COUNTS = ["true_yes", "false_yes", "false_no", "true_no"]
@@ -19,21 +20,21 @@ def add_tables(analysis: Analysis) -> None:
     if "ranking" in tables and analysis.has("mbench", "preference"):
         ranking = tables["ranking"][tables["ranking"]["benchmark"] == "mbench"]
         title = "MBench table 3: metric-human correlation"
-        table = mbench_3(ranking, plan)
-        analysis.add(
-            "mbench_3", title, "model", table, lambda: reading.read_ranking(ranking, plan) + analysis.left_out("preference")
-        )
+        table, unranked = mbench_3(ranking, plan), analysis.left_out("preference", benchmark="mbench")
+        analysis.add("mbench_3", title, "model", table, lambda: reading.read_ranking(ranking, plan) + unranked)
     if analysis.has("mbench"):
         counts = mbench_5(votes)
         analysis.add("mbench_5", "MBench table 5: annotation statistics", "vote", counts, lambda: reading.read_counts(counts))
     if "trigger" in tables and analysis.has("mbench", "trigger"):
-        trigger = tables["trigger"]
+        trigger = trigger_table(analysis.units[analysis.units["benchmark"] == "mbench"], plan)
+        if trigger.empty:
+            return
         title = "MBench table 6: trigger judge against people"
-        left_out = analysis.left_out("trigger")
+        left_out = analysis.left_out("trigger", benchmark="mbench")
         analysis.add("mbench_6", title, "clip", mbench_6(trigger), lambda: reading.read_trigger(trigger) + left_out)
         beside = mbench_6_judge(trigger)
         title = "Beside MBench table 6: counts, specificity and agreement beyond chance"
-        analysis.add("mbench_6_judge", title, "clip", beside, lambda: read_judge(beside) + left_out)
+        analysis.add("mbench_6_judge", title, "clip", beside, lambda: reading.each_judge(beside, read_judge) + left_out)
 
 
 def mbench_3(ranking: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -76,16 +77,12 @@ def _counts(votes: pd.DataFrame) -> dict[str, int]:
 
 def mbench_6(trigger: pd.DataFrame) -> pd.DataFrame:
     """Rows: subsets and overall; accuracy, precision, recall, F1, each with its interval."""
-    return _by_subset(trigger, ("accuracy", "precision", "recall", "f1"))
+    return _by_subset(trigger, [], ["accuracy", "precision", "recall", "f1"])
 
 
 def mbench_6_judge(trigger: pd.DataFrame) -> pd.DataFrame:
     """Rows: subsets and overall; what the paper does not print: the four counts, specificity, Cohen's kappa and AC1."""
-    table = _by_subset(trigger, ("specificity", "kappa", "ac1"))
-    for count in COUNTS:
-        values = trigger[trigger["measure"] == count].set_index("subset")["value"]
-        table.insert(2 + COUNTS.index(count), count, table["subset"].map(values).astype("Int64"))
-    return table
+    return _by_subset(trigger, COUNTS, ["specificity", "kappa", "ac1"])
 
 
 def read_judge(table: pd.DataFrame) -> str:
@@ -103,21 +100,25 @@ def read_judge(table: pd.DataFrame) -> str:
     )
 
 
-def _by_subset(trigger: pd.DataFrame, measures: tuple[str, ...]) -> pd.DataFrame:
-    """Rows: subsets in the paper's order and overall; the measures with their intervals, and why one is missing."""
+def _by_subset(trigger: pd.DataFrame, counts: list[str], measures: list[str]) -> pd.DataFrame:
+    """Rows: subsets in the paper's order and overall; counts, the measures with their intervals, and why one is missing.
+
+    Families and settings have rows of their own, where there are several.
+    """
     order = ["human", "object", "environment", "causal"]
-    found = trigger["subset"].unique()
-    subsets = [*[s for s in order if s in found], *sorted(set(found) - set(order) - {"overall"}), "overall"]
     rows = []
-    for subset in subsets:
-        own = trigger[trigger["subset"] == subset].set_index("measure")
-        row: dict[str, object] = {"subset": subset, "n": int(own["n"].max())}
-        for measure in measures:
-            parts = own.loc[measure] if measure in own.index else dict.fromkeys(("value", "low", "high"), np.nan)
-            row |= {measure: parts["value"], f"{measure}_low": parts["low"], f"{measure}_high": parts["high"]}
-        reasons = own[own.index.isin([*measures, "all"]) & (own["reason"] != "")]
-        rows.append({**row, "reason": _reasons(reasons.reset_index())})
-    return pd.DataFrame(rows)
+    for named, judged in reading.judged_parts(trigger):
+        found = judged["subset"].unique()
+        for subset in [*[s for s in order if s in found], *sorted(set(found) - set(order) - {"overall"}), "overall"]:
+            own = judged[judged["subset"] == subset].set_index("measure")
+            row: dict[str, object] = {**named, "subset": subset, "n": int(own["n"].max())}
+            row |= {count: own["value"].get(count, pd.NA) for count in counts}
+            for measure in measures:
+                parts = own.loc[measure] if measure in own.index else dict.fromkeys(("value", "low", "high"), np.nan)
+                row |= {measure: parts["value"], f"{measure}_low": parts["low"], f"{measure}_high": parts["high"]}
+            reasons = own[own.index.isin([*measures, "all"]) & (own["reason"] != "")]
+            rows.append({**row, "reason": _reasons(reasons.reset_index())})
+    return pd.DataFrame(rows).astype(dict.fromkeys(counts, "Int64"))
 
 
 def _reasons(rows: pd.DataFrame) -> str:

@@ -8,6 +8,7 @@ import pandas as pd
 from lookback.agreement import reading
 from lookback.agreement.analyse import Analysis
 from lookback.agreement.plan import Plan
+from lookback.agreement.tables.metric import judgeability_table
 
 
 def add_tables(analysis: Analysis) -> None:
@@ -30,7 +31,7 @@ def _calibration(analysis: Analysis) -> None:
     bridges = bridges[bridges["benchmark"] == "wrbench"]
     people, main, bridges = (_in_plan_order(table, plan) for table in (people, main, bridges))
     snapshot, coefficients = wrbench_5(main, bridges), wrbench_15(people)
-    left_out = analysis.left_out("preference")
+    left_out = analysis.left_out("preference", benchmark="wrbench")
 
     def both() -> str:
         return f"{reading.read_agreement(main, plan)} {reading.read_bridge(bridges, plan)}{left_out}"
@@ -39,7 +40,8 @@ def _calibration(analysis: Analysis) -> None:
     title = "WRBench table 15: human agreement by dimension"
     analysis.add("wrbench_15", title, "pair", coefficients, lambda: reading.read_agreement(people, plan) + left_out)
     if not bridges.empty:
-        evidence = tables.get("judgeability", pd.DataFrame())
+        own = analysis.units[analysis.units["benchmark"] == "wrbench"]
+        evidence = judgeability_table(own, plan) if "judgeability" in tables else pd.DataFrame()
         table = wrbench_16(bridges, evidence)
         tail = "" if evidence.empty else " " + reading.read_judgeability(evidence)
         title = "WRBench table 16: world-state evaluator-human bridge"
@@ -96,7 +98,10 @@ def wrbench_15(agreement: pd.DataFrame) -> pd.DataFrame:
 
 
 def wrbench_16(bridges: pd.DataFrame, judgeability: pd.DataFrame) -> pd.DataFrame:
-    """Rows: dimensions; decision kappa, rank rho, hold-out rho, and J, NJ, balanced judgeability where people were asked."""
+    """Rows: dimensions; decision kappa, rank rho, hold-out rho, and J, NJ, balanced judgeability where people were asked.
+
+    Where several families ask about judgeability, every one has its row.
+    """
     columns = [
         "setting",
         "dimension",
@@ -111,11 +116,12 @@ def wrbench_16(bridges: pd.DataFrame, judgeability: pd.DataFrame) -> pd.DataFram
     columns += ["rho_ceiling", "p_corrected", "claim", "n_holdout", "holdout_rho", "holdout_low", "holdout_high"]
     columns += ["reason", "note", "holdout_reason"]
     table = bridges.reindex(columns=columns).reset_index(drop=True)
-    for measure in ("J", "NJ", "balanced"):
-        values = pd.Series(dtype=float)
-        if not judgeability.empty:
-            values = judgeability[judgeability["measure"] == measure].set_index("dimension")["value"]
-        table[measure] = table["dimension"].map(values)
+    if judgeability.empty:
+        table = table.assign(J=np.nan, NJ=np.nan, balanced=np.nan)
+    else:
+        keys = [name for name in ("family", "setting", "dimension") if name in judgeability]
+        wide = judgeability.pivot(index=keys, columns="measure", values="value").reindex(columns=["J", "NJ", "balanced"])
+        table = table.merge(wide.reset_index(), on=[name for name in keys if name != "family"], how="left")
     table["judgeability_reason"] = np.where(
         table["balanced"].isna(), "not_applicable: people were not asked, or one answer is absent", ""
     )

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from lookback.camera.poses import relative_to_first, rotation_angle_deg
 from lookback.clips import KEYS
-from lookback.errors import NotScorable, Reason
+from lookback.errors import ContractError, NotScorable, Reason, brief
 from lookback.judging.quality.consistency import answered, first_repeat
 from lookback.paths import resolve
 from lookback.registry import BENCHMARKS
@@ -20,15 +20,21 @@ from lookback.stats import majority_vote, trigger_validation
 AWAY_DEG, BACK_DEG = 30.0, 15.0  # farther than the first, the camera has left the view; nearer than the second, it is back
 BINS = 10
 PEOPLE, SIMULATED_PEOPLE, TRUTH = "the human majority", "the simulated votes' majority", "the demo world's truth"
-LABELS = {"yes": True, "no": False, "triggered": True, "not_triggered": False}
+LABELS = dict.fromkeys(("yes", "true", "1", "triggered"), "yes") | dict.fromkeys(("no", "false", "0", "not_triggered"), "no")
 
 
 def human_triggers(ratings: pd.DataFrame) -> pd.DataFrame:
-    """The human majority on the trigger of each clip, from the `ratings` table; clips without a majority are left out."""
-    votes = ratings[(ratings["task"] == "trigger") & ratings["label"].isin(LABELS)]
+    """The human majority on the trigger of each clip, from the `ratings` table; clips without a majority are left out.
+
+    Upper and lower case are read alike. Other labels are a ContractError.
+    """
+    votes = ratings[ratings["task"] == "trigger"]
     if votes.empty:
         return pd.DataFrame(columns=[*KEYS, "human"])
-    votes = votes.assign(vote=votes["label"].map(LABELS).map({True: "yes", False: "no"}))
+    votes = votes.assign(vote=votes["label"].astype(str).str.strip().str.lower().map(LABELS))
+    odd = votes.loc[votes["vote"].isna(), "label"]
+    if len(odd):
+        raise ContractError(f"trigger votes are yes or no, found {brief(odd.iloc[0])}; write one of {', '.join(LABELS)}")
     keys = ["benchmark", "setting", "model_a", "clip_a"]
     table = votes.pivot_table(index=keys, columns="annotator", values="vote", aggfunc="first", sort=True)
     majority = majority_vote(table, ["no", "yes"])
