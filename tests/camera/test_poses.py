@@ -124,3 +124,12 @@ def test_umeyama_of_a_camera_that_never_moves_has_scale_zero():
     found = umeyama(np.ones((8, 3)), np.random.default_rng(6).normal(size=(8, 3)))
     assert found.scale == 0.0
     assert np.isfinite(found.translation).all()
+
+
+def test_poses_without_their_last_row_are_completed():
+    path = poses.from_yaw_pitch_roll(np.linspace(0, 40, 5), position=(1.0, 2.0, 3.0))
+    for stack in (path[:, :3], path, path[None], path[:, :3].astype(np.float32)):
+        np.testing.assert_allclose(poses.square(stack), path, atol=1e-6)
+    for wrong in (path[0], path[:, :2], np.full((3, 4, 4), "a")):
+        with pytest.raises(ContractError, match="poses"):
+            poses.square(wrong)

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import made_artifacts
+import numpy as np
 import pytest
+from lookback.backends.pose.track import with_facts
 from lookback.benchmarks.memobench import parity as compared
+from lookback.camera.poses import from_yaw_pitch_roll
 from lookback.media import encode, open_video, shrink
-from lookback.parity import ParityRow, Released
+from lookback.metrics.functional import passes_motion_gate
+from lookback.parity import ParityRow, Released, run_released
 from lookback.registry import BENCHMARKS
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
@@ -62,6 +67,39 @@ def test_one_decoder_gives_the_same_digits(rows: list[ParityRow]):
     fidelity = [row for row in rows if row.metric.split()[0].endswith(("psnr", "ssim", "lpips"))]
     apart = [row.difference for row in fidelity if row.case.startswith("made-up frames")]
     assert len(apart) == 12 and all(difference is not None and abs(difference) <= 1.01e-4 for difference in apart)
+
+
+@needs_peer
+@pytest.mark.slow
+def test_answers_are_counted_by_the_letter_as_the_released_program_counts_them(rows: list[ParityRow]):
+    cases = compared.odd_answers()
+    odd = [row for row in rows if row.case in cases]
+    assert {row.case for row in odd} == set(cases)
+    assert [(row.case, row.ours, row.theirs, row.note) for row in odd if row.verdict != "equal"] == []
+
+
+TURNS = """
+from types import SimpleNamespace
+from automated.metrics import camera_controllability as released
+
+for name in ("there", "there and back", "just enough"):
+    released._estimate_poses_mapanything = lambda frames, wanted, device: inputs[name]
+    video = SimpleNamespace(num_frames=len(inputs[name]))
+    give(name, released.camera_controllability_score(video, inputs[name], None)["total_gt_rotation_deg"])
+"""
+
+
+@needs_peer
+def test_the_true_rotation_of_tables_s5_and_s8_is_the_released_column_from_the_first_to_the_last_frame():
+    there = np.linspace(0, 120, 21)
+    turns = {"there": there, "there and back": np.r_[there, there[::-1]], "just enough": there * 0.75}
+    paths = {name: from_yaw_pitch_roll(yaw) for name, yaw in turns.items()}
+    released = run_released(PEER, TURNS, paths, folders=("evaluation",))
+    for name, path in paths.items():
+        column = released.number(name)
+        assert column is not None, released.note(name)
+        assert with_facts(made_artifacts.poses(path)).facts["return_error_deg"] == pytest.approx(column, abs=1e-3)
+        assert passes_motion_gate(path) == (column >= 90), name
 
 
 def test_what_the_released_program_cannot_compute_is_stated_and_never_equal():

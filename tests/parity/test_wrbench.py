@@ -13,11 +13,12 @@ import pytest
 from lookback.backends.pose.formats import read_vggt_omega
 from lookback.benchmarks.wrbench import parity, prompt_pack
 from lookback.benchmarks.wrbench.metrics.shared import settings_of
-from lookback.benchmarks.wrbench.sidecar import main_profile_faults
+from lookback.benchmarks.wrbench.sidecar import main_profile_faults, to_sidecar
 from lookback.camera.intent import compile, preset
 from lookback.camera.poses import from_yaw_pitch_roll
 from lookback.errors import ContractError
 from lookback.layouts import read
+from lookback.measures.requested import given_poses
 from lookback.media import probe
 from lookback.media.encode import encode
 from lookback.params.stages import Source
@@ -211,6 +212,64 @@ def test_camprec_of_the_released_files_from_the_manifest_to_the_score(generated,
         # the files are float32: theirs inverts such a pose as a plain matrix, ours as a rigid motion
         assert item.value == pytest.approx(released.number(clip.clip_id), abs=1e-5), clip.camera
         assert item.value > 0.5
+
+
+TARGETS = """
+import json
+from pathlib import Path
+from wrbench.eval.d1.d1_camera import build_d1_target
+
+for row in json.loads(Path(inputs["manifest"]).read_text()):
+    give(row["video_id"], build_d1_target(row, default_frames=81, require_main_profile=True)["poses_c2w"])
+"""
+# what the row, <video>.d1_target.json and <video>.camera.json say beside the name of a target of their own; None: no such place
+PLACES: dict[str, tuple[dict | None, dict | None, dict | None]] = {
+    "all three": ({}, {}, {}),
+    "row alone": ({}, None, None),
+    "d1 and camera": (None, {}, {}),
+    "camera alone": (None, None, {}),
+    "further field of the row": ({"target_pose_path": None}, {}, {}),
+    "row without axes": ({"target_coordinate_convention": None}, {}, {}),
+    "axes under another name": ({"target_coordinate_convention": None, "metric_tier": "opencv_c2w"}, {}, {}),
+    "row of a smaller turn": ({"control_profile": "diagnostic_30deg", "yaw_peak_deg": 30.0}, {}, {}),
+    "row without field of view, d1 without its file": ({"fov": None}, {"target_pose_path": "/gone.npy"}, {}),
+    "row with camera type only": ({"control_direction": None}, None, {}),
+    "certified d1 file": (None, {"evidence_level": None, "target_certification_status": "certified"}, {}),
+}
+
+
+@pytest.mark.parametrize("columns", [4, 3], ids=["4x4", "3x4"])
+def test_the_target_is_the_one_that_the_released_program_takes(tmp_path, columns):
+    """Its three places in its order, over rows and files that are whole, partly right, or wrong; poses (N,4,4) and (N,3,4)."""
+    folder, rows = tmp_path / "wan" / "videos", []
+    folder.mkdir(parents=True)
+    for name, places in PLACES.items():
+        video = folder / f"{name}.mp4"
+        encode(video, np.zeros((1, 16, 16, 3), np.uint8), 16)
+        rows.append({"path": str(video), "model": "wan", "video_id": name, "camera_type": "yaw_LR"})
+        Path(f"{video}.camera_trajectory.json").write_text("{}")
+        for number, (place, changes) in enumerate(zip(("row", "d1_target", "camera"), places, strict=True), start=1):
+            if changes is None:
+                continue
+            poses = compile(preset("yaw_LR"), "released")
+            poses[:, 0, 3] = number * np.linspace(0, 1, len(poses))  # so that the places' targets differ
+            target = f"{video}.of_{place}.npy"
+            np.save(target, poses[:, :columns])
+            said = to_sidecar(preset("yaw_LR"), str(video), 16, 16, 16, 60.0)
+            said |= {"target_pose_path": target, "trajectory_c2w_path": target, **changes}
+            if place == "row":
+                rows[-1] |= said
+            else:
+                Path(f"{video}.{place}.json").write_text(json.dumps(said))
+    (tmp_path / "manifest.json").write_text(json.dumps(rows))
+    released = run_released(PEER, TARGETS, {"manifest": str(tmp_path / "manifest.json")}, folders=("src",))
+    clips = read(Source(root=str(tmp_path), layout="wrbench")).clips
+    assert {clip.clip_id for clip in clips} == set(PLACES)
+    for clip in clips:
+        ours = given_poses(ScoringClip(clip, "official", {}, pd.DataFrame(), lambda role: None, lambda role: None))
+        theirs = released.arrays[clip.clip_id]
+        np.testing.assert_array_equal(ours, theirs, err_msg=clip.clip_id)
+        assert main_profile_faults(clip.extras) == [], clip.clip_id
 
 
 def test_turns_of_other_sizes_are_told_apart_and_stay_out_of_the_main_table(generated):

@@ -18,10 +18,7 @@ ORTHONORMAL_TOLERANCE = 1e-3  # poses stored as float32 or text are this far fro
 
 def validate_poses(poses: ArrayLike, where: str = "poses") -> Poses:
     """The poses as float64 (N,4,4), or a `ContractError` that names what is wrong and in which frame."""
-    try:
-        c2w = np.asarray(poses, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
-        raise ContractError(f"{where}: camera-to-world poses are no array of numbers ({problem}).") from None
+    c2w = _numbers(poses, where)
     if c2w.ndim != 3 or c2w.shape[1:] != (4, 4) or len(c2w) == 0:
         raise ContractError(f"{where}: camera-to-world poses must have shape (N,4,4) with N >= 1, not {c2w.shape}.")
     finite = np.isfinite(c2w).all(axis=(1, 2))
@@ -37,6 +34,26 @@ def validate_poses(poses: ArrayLike, where: str = "poses") -> Poses:
     if determinant.min() < 0:
         raise ContractError(f"{where}: frame {int(np.argmin(determinant))} is mirrored (determinant -1).")
     return c2w
+
+
+def square(poses: ArrayLike, where: object = "poses") -> Poses:
+    """Poses (N,3,4) or (N,4,4) as (N,4,4)."""
+    stack = _numbers(poses, where)
+    if stack.ndim == 4 and stack.shape[0] == 1:
+        stack = stack[0]
+    if stack.ndim != 3 or stack.shape[1:] not in ((3, 4), (4, 4)):
+        raise ContractError(f"{where}: poses must have shape (N,3,4) or (N,4,4), not {stack.shape}")
+    if stack.shape[1] == 4:
+        return stack
+    bottom = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (len(stack), 1, 4))
+    return np.concatenate([stack, bottom], axis=1)
+
+
+def _numbers(poses: ArrayLike, where: object) -> Poses:
+    try:
+        return np.asarray(poses, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise ContractError(f"{where}: camera-to-world poses are no array of numbers ({problem}).") from None
 
 
 def inverse(c2w: ArrayLike) -> Poses:

@@ -16,9 +16,9 @@ import numpy as np
 from lookback.artifacts import PoseTrack
 from lookback.backends.files import read_given
 from lookback.backends.pose.formats import read_poses
-from lookback.backends.pose.loading import UNKNOWN_FOV_DEG, load_arrays, need, square
+from lookback.backends.pose.loading import UNKNOWN_FOV_DEG, load_arrays, need
 from lookback.backends.pose.track import travelled_rotation_deg
-from lookback.camera.poses import Poses, signed_peak, total_rotation_deg, turned_yaw_deg, validate_poses
+from lookback.camera.poses import Poses, signed_peak, square, total_rotation_deg, turned_yaw_deg, validate_poses
 from lookback.camera.requests import target_path
 from lookback.clips import Clip
 from lookback.curation.probing import Facts

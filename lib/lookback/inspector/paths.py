@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lookback.artifacts import PoseTrack, TruePoseTrack
-from lookback.camera.poses import Poses, relative_to_first, validate_poses
+from lookback.camera.poses import Poses, relative_to_first, square, validate_poses
 from lookback.camera.requests import target_path
 from lookback.clips import Clip
 from lookback.errors import LookbackError
@@ -35,7 +35,7 @@ def asked_path(clip: Clip) -> Poses | None:
     """The path from the file of the request, else from its words."""
     if clip.target_poses:
         try:
-            return validate_poses(np.load(resolve(clip.target_poses)), clip.target_poses)
+            return validate_poses(square(np.load(resolve(clip.target_poses))), clip.target_poses)
         except (LookbackError, OSError, ValueError):
             return None  # curation has named the broken file
     return target_path(clip)

@@ -9,7 +9,7 @@ import numpy as np
 
 from lookback.array_files import read_arrays
 from lookback.camera.intent import PRESETS, Rule, compile, parse, preset
-from lookback.camera.poses import Poses, validate_poses
+from lookback.camera.poses import Poses, square, validate_poses
 from lookback.camera.resample import resample_poses
 from lookback.camera.text import parse_action
 from lookback.errors import ContractError, LookbackError, NotScorable, Reason
@@ -45,10 +45,10 @@ def requested_poses(context: ScoringClip, n_frames: int) -> Poses:
 
 
 def given_poses(context: ScoringClip) -> Poses:
-    """The trajectory that the model was given (N,4,4), from the clip's file."""
+    """The trajectory that the model was given (N,4,4), from the clip's file, which may leave out the last row of each pose."""
     file = context.need("target_poses")
     try:
-        return validate_poses(load_array(resolve(file)), file)
+        return validate_poses(square(load_array(resolve(file)), file), file)
     except LookbackError as error:
         raise NotScorable(Reason.INVALID_INPUT, str(error)) from error
 

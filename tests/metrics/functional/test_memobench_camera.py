@@ -67,6 +67,8 @@ def test_inactivity_gate_exposes_a_static_camera() -> None:
     assert inactivity_gate(truth, out_and_back(50))["active"] == 1.0
 
 
-def test_motion_gate_sums_the_rotation_there_and_back() -> None:
-    assert passes_motion_gate(out_and_back(46))
-    assert not passes_motion_gate(out_and_back(44))
+def test_motion_gate_takes_the_angle_from_the_first_frame_to_the_last() -> None:
+    """As the released column TotalGT_RotDeg; tests/parity compares with the program itself."""
+    assert passes_motion_gate(from_yaw_pitch_roll(90 * LINE))
+    assert not passes_motion_gate(from_yaw_pitch_roll(89.9 * LINE))
+    assert not passes_motion_gate(out_and_back(120))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lookback.errors import NotScorable
 from lookback.metrics.functional import vqa_pass_rate
 
 QUESTIONS = [
@@ -37,3 +38,24 @@ def test_both_answer_keys_and_both_kinds_of_id_are_read() -> None:
 def test_an_unreadable_answer_does_not_pass() -> None:
     answers = [{"ID": 4, "Answer": "cannot tell"}]
     assert vqa_pass_rate(answers, QUESTIONS)["Physics Adherence"] == 0.0
+
+
+def test_official_counts_answers_by_the_letter() -> None:
+    """By hand from llm-vqa.py:269-304, which tests/parity runs: "Yes." is no yes, and "4" is not question 4, so it is positive."""
+    answers = [{"ID": 1, "Answer": "Yes."}, {"ID": 3, "Answer": "Yes"}, {"ID": 3, "Answer": "No"}]
+    strays = [{"ID": "4", "Dimension": "Physics Adherence", "Answer": "No"}, {"ID": 9, "Dimension": "New", "Answer": "yes"}]
+    found = vqa_pass_rate([*answers, *strays], QUESTIONS, variant="official")
+    assert found == {"Continuity of Memory": 0.3333, "Physics Adherence": 0.0, "New": 1.0}
+
+
+def test_official_keeps_the_polarity_in_a_dimension_s_name_and_takes_any_other_spelling_for_negative() -> None:
+    named = [f"Physics Adherence ({side} Polarity)" for side in ("Positive", "Negative")]
+    questions = [{"ID": k, "Dimension": name, "Dimension Polarity": "positive"} for k, name in enumerate(named)]
+    answers = [{"ID": k, "Dimension": name, "Answer": "No"} for k, name in enumerate(named)]
+    assert vqa_pass_rate(answers, questions, variant="official") == dict.fromkeys(named, 1.0)
+    assert vqa_pass_rate(answers, questions) == {"Physics Adherence": 0.0}
+
+
+def test_an_answer_without_dimension_and_question_is_refused_by_the_official_variant() -> None:
+    with pytest.raises(NotScorable, match="names no Dimension"):
+        vqa_pass_rate([{"ID": "1", "Answer": "Yes"}], QUESTIONS, variant="official")

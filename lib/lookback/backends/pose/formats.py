@@ -10,9 +10,9 @@ import numpy as np
 
 from lookback.artifacts import PoseTrack
 from lookback.backends.pose.colmap import read_colmap
-from lookback.backends.pose.loading import load_arrays, load_rows, need, quaternions, rescaled, square, track
+from lookback.backends.pose.loading import load_arrays, load_rows, need, quaternions, rescaled, track
 from lookback.backends.pose.ue5 import read_ue5
-from lookback.camera.poses import inverse, validate_poses
+from lookback.camera.poses import inverse, square, validate_poses
 from lookback.errors import ContractError
 from lookback.media import VideoInfo
 

@@ -55,19 +55,6 @@ def need(arrays: dict[str, np.ndarray], names: tuple[str, ...], path: Path) -> n
     raise ContractError(f"{path}: has no array '{names[0]}' (it has {', '.join(sorted(arrays)) or 'none'}); it is another format")
 
 
-def square(poses: np.ndarray, path: Path) -> np.ndarray:
-    """Poses (N,3,4) or (N,4,4) as (N,4,4)."""
-    poses = np.asarray(poses, np.float64)
-    if poses.ndim == 4 and poses.shape[0] == 1:
-        poses = poses[0]
-    if poses.ndim != 3 or poses.shape[1:] not in ((3, 4), (4, 4)):
-        raise ContractError(f"{path}: poses must have shape (N,3,4) or (N,4,4), not {poses.shape}")
-    if poses.shape[1] == 4:
-        return poses
-    bottom = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (len(poses), 1, 4))
-    return np.concatenate([poses, bottom], axis=1)
-
-
 def rescaled(matrices: np.ndarray, size: tuple[float, float], info: VideoInfo, path: Path) -> np.ndarray:
     """Intrinsics (N,3,3), (3,3) or fx fy cx cy (N,4) at (width, height) `size`, as (N,3,3) at the video's resolution."""
     matrices = np.asarray(matrices, np.float64)

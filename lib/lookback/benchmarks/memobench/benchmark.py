@@ -42,6 +42,9 @@ class MemoBench(Benchmark):
         "MemoBench: where CLIP-IQA+ cannot be loaded, the program silently takes MUSIQ / 100, or a formula of the Laplacian; here "
         "the score is missing, with its reason.",
         "MemoBench: a VQA call that fails once, or whose answer cannot be read, leaves the clip out without a trace.",
+        "MemoBench: a VQA answer 'Yes.' with a full stop, or one under the key that the program's own prompt asks for, has failed; "
+        "where the judge writes ids as text, all questions count as positive; strange and second answers count, too. A run here "
+        "reads the judge's table first; `vqa_pass_rate(variant='official')` in Python counts raw records as the program does.",
     )
 
     def observer_walks(self, clip: Clip) -> bool:

@@ -288,7 +288,31 @@ def _answered(clips: Path | None) -> dict[str, list[Records]]:
     folder = clips / "vqa_questions" if clips else None
     for path in sorted(folder.glob("*-questions.csv")) if folder and folder.is_dir() else []:
         banks[path.stem.removesuffix("-questions")] = [question.record() for question in read_question_file(path).final]
-    return {name: [_random_answers(bank, random), bank] for name, bank in banks.items()}
+    return {name: [_random_answers(bank, random), bank] for name, bank in banks.items()} | odd_answers()
+
+
+def odd_answers() -> dict[str, list[Records]]:
+    """name -> [answers, questions] that a judge or a question maker may write and that only an exact reading counts alike."""
+
+    def asked(number: int, side: str = "Positive", dimension: str = DIMENSIONS[3]) -> dict[str, Any]:
+        return {"ID": number, "Dimension": dimension, "Dimension Polarity": side, "Question": "?"}
+
+    def said(number: int | str, word: str, dimension: str = DIMENSIONS[3]) -> dict[str, Any]:
+        return {"ID": number, "Dimension": dimension, "Answer": word, "Verdict": "Pass"}
+
+    right, wrong = (f"{DIMENSIONS[3]} ({side} Polarity)" for side in ("Positive", "Negative"))
+    return {
+        "a full stop behind Yes": [[said(1, "Yes."), said(2, "Yes")], [asked(1), asked(2)]],
+        "ids as text": [[said("1", "No"), said("2", "No")], [asked(1, "Negative"), asked(2, "Negative")]],
+        "polarity in small letters": [[said(1, "Yes"), said(2, "No")], [asked(1, "positive"), asked(2, "negative")]],
+        "an answer to no question": [[said(1, "Yes"), said(7, "No")], [asked(1)]],
+        "a question answered twice": [[said(1, "Yes"), said(1, "No"), said(2, "Yes")], [asked(1), asked(2)]],
+        "dimensions that state the polarity": [
+            [said(1, "Yes", right), said(2, "Yes", wrong)],
+            [asked(1, "Positive", right), asked(2, "Negative", wrong)],
+        ],
+        "another dimension in the answer": [[said(1, "Yes", DIMENSIONS[0]), said(2, "Yes")], [asked(1), asked(2)]],
+    }
 
 
 def _random_answers(bank: Records, random: np.random.Generator) -> Records:
@@ -305,5 +329,6 @@ def _random_answers(bank: Records, random: np.random.Generator) -> Records:
 def _answer_rows(released: Released, answered: dict[str, list[Records]]) -> Iterator[ParityRow]:
     for name, (answers, bank) in answered.items():
         for dimension, rate in vqa_pass_rate(answers, bank, variant="official").items():
-            metric = f"memobench.vqa_{dimension.lower().replace(' ', '_').replace('object_and', 'object')}"
+            plain = dimension.partition("(")[0].strip().lower().replace(" ", "_")
+            metric = f"memobench.vqa_{plain.replace('object_and', 'object')}"
             yield released.row(metric, name, rate, f"vqa {name} {dimension}", 1e-9, released.notes.get("answers ran", ""))

@@ -105,7 +105,7 @@ def the_answers():
     spec.loader.exec_module(module)
     for name, (answers, questions) in inputs["answered"].items():
         for dimension, rate in module.compute_scores(answers, questions).items():
-            give(f"vqa {name} {dimension.partition('(')[0].strip()}", rate)
+            give(f"vqa {name} {dimension}", rate)
 
 
 for name, part in (("program", the_program), ("object score", the_object_score), ("answers", the_answers)):

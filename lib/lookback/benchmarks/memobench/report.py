@@ -39,6 +39,7 @@ VQA = (
     ("Physics adherence", "memobench.vqa_physics_adherence"),
 )
 STRONG_MOTION_DEG = 90.0
+NET = "Ground-truth rotation: from the first frame to the last, as TotalGT_RotDeg of the release; a camera that comes back has 0°."
 
 
 def paper_tables(data: PaperData) -> list[PaperTable]:
@@ -60,9 +61,12 @@ def paper_tables(data: PaperData) -> list[PaperTable]:
 
 
 def remarks(written: Mapping[str, PaperTable]) -> list[str]:
-    """Which tables the run did not ask for."""
+    """Which tables the run did not ask for or could not fill."""
     absent = [name for name in ("s4", "s7") if f"memobench-{name}" not in written]
-    return [f"{', '.join(name.upper() for name in absent)}: not run (scoring.sweeps)."] if absent else []
+    said = [f"{', '.join(name.upper() for name in absent)}: not run (scoring.sweeps)."] if absent else []
+    if "memobench-s5" not in written:
+        said.append(f"S5: no clip's true camera is known to end {STRONG_MOTION_DEG:.0f}° or more away from its first frame.")
+    return said
 
 
 def automated(data: PaperData) -> list[PaperTable]:
@@ -173,8 +177,8 @@ def constant_sweep(path: Path) -> list[PaperTable]:
 
 
 def strong_motion(data: PaperData) -> list[PaperTable]:
-    """Table S5: table 2 over the clips whose ground-truth camera turns by 90 degrees or more in total."""
-    own, turned = data.items, total_rotations(data.tables["artifacts"], "gt_pose")
+    """Table S5: table 2 over the clips whose ground-truth camera ends 90 degrees or more away from its first frame."""
+    own, turned = data.items, net_rotations(data.tables["artifacts"], "gt_pose")
     kept = own[[turned.get(tuple(key), 0.0) >= STRONG_MOTION_DEG for key in own[KEYS].to_numpy()]]
     if kept.empty:
         return []
@@ -183,17 +187,17 @@ def strong_motion(data: PaperData) -> list[PaperTable]:
     table = model_table("memobench-s5", title, summary, COLUMNS)
     clips = kept.drop_duplicates(KEYS).groupby("model_id").size()
     table.frame.insert(1, "n", clips.reindex(table.frame["model"]).to_numpy())
-    table.notes.append(backend_note(kept))
+    table.notes += [NET, backend_note(kept)]
     return [table]
 
 
 def camera_errors(items: pd.DataFrame, artifacts: pd.DataFrame) -> list[PaperTable]:
-    """Table S8: the synthetic clips' rotation RMSE (mean and sd over clips, degrees), CamCtrl, the ground truth's rotation, n."""
+    """Table S8: the synthetic clips' rotation RMSE (mean and sd over clips, degrees), CamCtrl, the truth's net rotation, n."""
     scored = (items["metric"] == "memobench.camera_controllability") & items["value"].notna()
     own = items[scored & (items["setting"] == "synthetic")]
     if own.empty:
         return []
-    turned = pd.Series(total_rotations(artifacts, "gt_pose"), name="turned").rename_axis(KEYS)
+    turned = pd.Series(net_rotations(artifacts, "gt_pose"), name="turned").rename_axis(KEYS)
     joined = own.merge(turned.reset_index(), on=KEYS, how="left")
     grouped = joined.groupby("model_id")
     frame = pd.DataFrame(
@@ -210,7 +214,8 @@ def camera_errors(items: pd.DataFrame, artifacts: pd.DataFrame) -> list[PaperTab
     digits = {"ATE rot. mean (deg)": 2, "ATE rot. sd (deg)": 2, "CamCtrl": 1, "GT rotation (deg)": 1}
     marks, title = mark_best(frame, better, digits), "MemoBench table S8: camera error"
     metrics = dict.fromkeys(better, "memobench.camera_controllability")
-    return [PaperTable("memobench-s8", title, frame, ["model"], digits, marks, notes=_origin(own), better=better, metrics=metrics)]
+    notes = [NET, *_origin(own)]
+    return [PaperTable("memobench-s8", title, frame, ["model"], digits, marks, notes=notes, better=better, metrics=metrics)]
 
 
 def failure_counts(failures: pd.DataFrame, clips: pd.DataFrame) -> list[PaperTable]:
@@ -237,8 +242,8 @@ def failure_counts(failures: pd.DataFrame, clips: pd.DataFrame) -> list[PaperTab
     return [PaperTable("memobench-s10", "MemoBench table S10: failures found", frame, ["failure"], notes=[note])]
 
 
-def total_rotations(artifacts: pd.DataFrame, role: str) -> Mapping[tuple[str, ...], float]:
-    """Total rotation in degrees by clip, from the pose artifacts' records."""
+def net_rotations(artifacts: pd.DataFrame, role: str) -> Mapping[tuple[str, ...], float]:
+    """Degrees from the first frame to the last (a perfect return is 0) by clip, from the pose artifacts' records."""
     rows = artifacts[(artifacts["role"] == role) & (artifacts["stored"] != "")]
-    facts = [json.loads(text).get("total_rotation_deg", np.nan) for text in rows["summary"]]
+    facts = [json.loads(text).get("return_error_deg", np.nan) for text in rows["summary"]]
     return {tuple(key): float(value) for key, value in zip(rows[KEYS].to_numpy(), facts, strict=True)}

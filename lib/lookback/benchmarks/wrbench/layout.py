@@ -4,6 +4,8 @@ A manifest row names `path` (or `video_path`), `model`, `video_id`, `variant_id`
 WRBench's generation script. Paths are found as `places.py` says, so that the script's own output is read wherever it lies now. The
 script appends a row for every try; of the rows with a `status` about one video the last counts, filled up from those before.
 
+The target poses of a video are named in its row, in `<video>.d1_target.json` or in `<video>.camera.json` (`sidecar.find_target`).
+
 Without a manifest, every video with a `<video>.camera.json` beside it is read, and its folder is the model's name.
 """
 
@@ -21,14 +23,15 @@ from lookback.benchmarks.wrbench.natural25 import FACTORS, Natural25, action_of,
 from lookback.benchmarks.wrbench.places import in_dataset
 from lookback.benchmarks.wrbench.sidecar import (
     CONTROL_FIELDS,
+    D1_TARGET,
     SIDECAR,
     camera_request,
+    control_of,
+    find_target,
     read_sidecar,
-    sidecar_extras,
     sidecar_facts,
     sidecar_path,
     sidecar_request,
-    target_poses,
 )
 from lookback.clips import Clip
 from lookback.errors import ContractError, Reason
@@ -167,7 +170,7 @@ class _Reader:
         for name in ("condition_type", "camera"):
             with self.findings.guard(name, item):
                 values |= getattr(self, f"_{name}")(row, values)
-        values |= self._camera_files(video, item, values) | column_files(self.root, row, base, self.findings, item)
+        values |= self._camera_files(base, row, video, item, values) | column_files(self.root, row, base, self.findings, item)
         setting = row.text(row.first("setting", "dataset", "suite"), "natural25")
         clip_id = row.text(row.first("clip_id", "video_id"), "") or f"{values['sample_id']}:{values['condition_id']}"
         return Clip(benchmark="wrbench", setting=setting, model_id=model, clip_id=clip_id, video=portable(video), **values)
@@ -215,21 +218,31 @@ class _Reader:
         camera, extras = camera_request(values["condition_id"], row.where, row.first("camera_type", "camera", "oov_gap"))
         return {"camera": camera, "extras": {**values["extras"], **extras}}
 
-    def _camera_files(self, video: Path, item: ClipRef, values: dict[str, Any]) -> dict[str, Any]:
-        """Target poses, field of view and details of the request, from the files beside the video."""
+    def _camera_files(self, base: Path, row: Document, video: Path, item: ClipRef, values: dict[str, Any]) -> dict[str, Any]:
+        """Target poses, field of view and details of the request, from the row and the files beside the video."""
         found: dict[str, Any] = {}
-        with self.findings.guard("target_poses", item):
-            self.root.confirm(sidecar_path(video), sidecar_path(video), "path")
-            sidecar = read_sidecar(sidecar_path(video))
-            if sidecar is not None:
-                found["extras"] = {**values["extras"], **sidecar_extras(sidecar)}
-                if not values.get("camera"):
-                    with self.findings.guard("camera", item):
-                        found["camera"], _ = camera_request(*sidecar_request(sidecar))
-                with self.findings.guard("fov_deg", item):
-                    found |= sidecar_facts(sidecar)
-            found |= target_poses(self.root, video, sidecar)
+        given, sidecar = (self._beside(video, suffix, item) for suffix in (D1_TARGET, SIDECAR))
+        if sidecar is not None:
+            found["extras"] = {**values["extras"], **control_of(sidecar)}
+            if not values.get("camera"):
+                with self.findings.guard("camera", item):
+                    found["camera"], _ = camera_request(*sidecar_request(sidecar))
+            with self.findings.guard("fov_deg", item):
+                found |= sidecar_facts(sidecar)
+        target, faults = find_target(self.root, video, base, row, given, sidecar)
+        for breach in faults:
+            self.findings.add(breach, "target_poses", item, kept=target is not None)
+        if target is not None:
+            found |= {"target_poses": target.file, "extras": {**found.get("extras", values["extras"]), **target.control}}
         return found
+
+    def _beside(self, video: Path, suffix: str, item: ClipRef) -> Document | None:
+        """A document beside the video, if it is there and can be read."""
+        document, path = None, sidecar_path(video, suffix)
+        with self.findings.guard("target_poses", item):
+            self.root.confirm(path, path, "path")
+            document = read_sidecar(path)
+        return document
 
 
 def _condition(row: Document) -> str:

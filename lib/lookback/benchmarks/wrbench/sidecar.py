@@ -1,9 +1,12 @@
-"""WRBench's camera files beside a video: `<video>.camera.json`, `.target_c2w.npy`, `.camera_trajectory.json`."""
+"""WRBench's camera files beside a video: `<video>.camera.json`, `.d1_target.json`, `.target_c2w.npy`, `.camera_trajectory.json`."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -78,13 +81,14 @@ def to_trajectory(intent: CameraIntent, c2w: Poses, intrinsics: np.ndarray, fps:
 
 
 SIDECAR = ".camera.json"
+D1_TARGET = ".d1_target.json"
 TARGET = ".target_c2w.npy"
 _WITH_ANGLE = re.compile(r"^(yaw|pan)(\d+(?:\.\d+)?)?_?(LR|RL)\d*$")
 NO_CAMERA = ("none", "uncontrolled")
 
 
-def sidecar_path(video: Path) -> Path:
-    return video.with_name(video.name + SIDECAR)
+def sidecar_path(video: Path, suffix: str = SIDECAR) -> Path:
+    return video.with_name(video.name + suffix)
 
 
 def read_sidecar(path: Path) -> Document | None:
@@ -99,27 +103,72 @@ def is_opencv_c2w(text: str) -> bool:
     return all(part in words for part in ("opencv", "camera to world", "x right", "y down", "z forward"))
 
 
-def target_poses(root: Root, video: Path, sidecar: Document | None) -> dict[str, Any]:
-    """The camera path the model was asked to follow: the file the sidecar names, else `<video>.target_c2w.npy` when it is there."""
-    beside = video.with_name(video.name + TARGET)
-    if sidecar is None:
-        return {"target_poses": _file(root, beside.name, beside, "target_poses", video)} if beside.exists() else {}
-    name = sidecar.first("target_coordinate_convention", "coordinate_convention")
-    convention = sidecar.text(name)
+# the fields that the released program asks in turn (eval/d1/pose.py, d1_camera.py, d1_sidecar_contract.py)
+CONVENTION_FIELDS = ("target_coordinate_convention", "coordinate_convention", "coordinate", "d1_metric_tier", "metric_tier")
+DIRECTION_FIELDS = ("control_direction", "camera_type", "camera", "source_action")
+FILE_FIELDS = ("target_pose_path", "trajectory_c2w_path")
+INLINE_FIELDS = ("target_poses_c2w", "input_poses_c2w")
+ROW_FIELDS = ("target_pose_path", "input_pose_path", "trajectory_c2w_path", *INLINE_FIELDS)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A file of target poses, and what the place that names it says about the requested control."""
+
+    file: str
+    control: Mapping[str, Any]
+
+
+def find_target(
+    root: Root, video: Path, base: Path, row: Document, given: Document | None, sidecar: Document | None
+) -> tuple[Target | None, list[Breach]]:
+    """The camera path the model was asked to follow, and what is wrong with places that name one in vain.
+
+    The released program looks in the manifest's row (`base` is the manifest's folder), in `<video>.d1_target.json` (`given`) and in
+    `<video>.camera.json` (`sidecar`), and takes the first target that its main table accepts (d1_camera.py:340-393). Where it
+    accepts none, the first counts here. Without a sidecar the mere file `<video>.target_c2w.npy` counts, too.
+    """
+    beside, folder = sidecar_path(video, TARGET), video.parent
+    mere = None
+    if beside.exists() and not os.path.lexists(sidecar_path(video)):
+        mere = Document({"target_pose_path": beside.name, "target_coordinate_convention": CONVENTION}, beside)
+    places = [
+        (row, ROW_FIELDS, base, None),
+        (given, FILE_FIELDS, folder, None),
+        (sidecar, FILE_FIELDS, folder, beside),
+        (mere, FILE_FIELDS, folder, None),
+    ]
+    found: list[Target] = []
+    faults: list[Breach] = []
+    for document, fields, start, unnamed in places:
+        try:
+            if document is not None and (target := _named(root, document, fields, start, unnamed)) is not None:
+                found.append(target)
+        except Breach as breach:
+            faults.append(breach)
+    return next((target for target in found if not main_profile_faults(target.control)), found[0] if found else None), faults
+
+
+def _named(root: Root, document: Document, fields: tuple[str, ...], base: Path, unnamed: Path | None) -> Target | None:
+    """The target that a row or file names, or the `unnamed` file, if it is there. `base`: where relative paths begin."""
+    field = document.first(*fields)
+    named = document.get(field) or (unnamed.name if unnamed is not None and unnamed.exists() else None)
+    if not named:
+        return None
+    name = document.first(*CONVENTION_FIELDS)
+    convention = document.text(name)
     if not is_opencv_c2w(convention):
         problem = f"is '{convention}', and target poses must be OpenCV camera-to-world (x right, y down, z forward)"
-        raise Breach(sidecar.where, name, problem, "convert the poses and write opencv_c2w")
-    field = sidecar.first("target_pose_path", "trajectory_c2w_path")
-    named = sidecar.get(field)
-    if named is None and not beside.exists():
-        return {}
-    text = named if named is not None else beside.name
-    return {"target_poses": _file(root, text, sidecar.where, field, video)}
+        raise Breach(document.where, name, problem, "convert the poses and write opencv_c2w")
+    if field in INLINE_FIELDS:
+        problem = "holds the poses themselves, which are read from files only"
+        raise Breach(document.where, field, problem, "save them as .npy and name the file in target_pose_path")
+    return Target(_file(root, named, document.where, field, base), control_of(document))
 
 
-def _file(root: Root, text: object, where: Path | str, field: str, video: Path) -> str:
+def _file(root: Root, text: object, where: Path | str, field: str, base: Path) -> str:
     """A file that lies in the dataset, as the clip names it."""
-    path = in_dataset(root, text, where, field, video.parent)
+    path = in_dataset(root, text, where, field, base)
     return portable(existing_file(path, where, field, root.name(path)))
 
 
@@ -131,9 +180,22 @@ def sidecar_facts(sidecar: Document) -> dict[str, Any]:
     return {"fov_deg": fov}
 
 
-def sidecar_extras(sidecar: Document) -> dict[str, Any]:
-    """What the file says about the requested control; the manifest's rows of the generation script repeat it."""
-    return {name: sidecar.get(name) for name in CONTROL_FIELDS if sidecar.get(name) is not None}
+def control_of(document: Document) -> dict[str, Any]:
+    """What a row or file says about the requested control, as the released program understands it."""
+    found = {name: _plain(document.get(name)) for name in CONTROL_FIELDS if document.get(name) not in (None, "")}
+    if named := [document.get(name) for name in DIRECTION_FIELDS if document.get(name) in MAIN_REQUESTS]:
+        found["control_direction"] = named[0]
+    if document.get("target_certification_status") == "certified":
+        found.setdefault("evidence_level", "payload_audited")
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """A cell of a CSV manifest as the number or list that it spells."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 # what the main table wants to know about a target (eval/d1/d1_sidecar_contract.py of the release)

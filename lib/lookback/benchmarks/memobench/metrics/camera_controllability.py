@@ -18,7 +18,7 @@ from lookback.measures.scores import clip01
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
 THETA_0_DEG = 10.0
-MOTION_GATE_DEG = 90.0  # table S5 keeps clips whose ground truth turns at least this much in total
+MOTION_GATE_DEG = 90.0  # table S5 keeps clips whose ground truth ends at least this far from its first frame
 FIELD_OF_VIEW_RATIO = 1.25
 ACTIVE_SHARE = 0.25  # a generated camera that turns less than this share of the truth's rotation is called inactive (ours)
 
@@ -55,8 +55,12 @@ def inactivity_gate(gt_c2w: ArrayLike, c2w: ArrayLike, *, active_share: float = 
 
 
 def passes_motion_gate(gt_c2w: ArrayLike, *, min_rotation_deg: float = MOTION_GATE_DEG) -> bool:
-    """Whether the ground-truth camera turns at least `min_rotation_deg` in total (MemoBench table S5)."""
-    return total_rotation_deg(require_poses(gt_c2w, "gt_c2w", at_least=2)) >= min_rotation_deg
+    """Whether the ground-truth camera ends at least `min_rotation_deg` away from its first frame (MemoBench table S5).
+
+    The paper's "total" rotation is Theta, the released program's TotalGT_RotDeg (automated/metrics/camera_controllability.py:301,
+    :316, to three digits): a camera that comes back has turned by 0, however far it went.
+    """
+    return round(net_rotation_deg(require_poses(gt_c2w, "gt_c2w", at_least=2)), 3) >= min_rotation_deg
 
 
 def smoothed(c2w: Poses, window: int) -> Poses:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lookback.benchmarks.memobench.metrics.shared import PACKAGE, memobench_metric
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant, require_variant
-from lookback.presets import presets_of
+from lookback.presets import Setting, presets_of
 from lookback.scoring.contract import Item
 
 if TYPE_CHECKING:
@@ -25,41 +25,77 @@ def vqa_pass_rate(
     """Per dimension: (positive answered yes + negative answered no) / questions asked.
 
     Records as the benchmark writes them: questions with ID, Dimension, Dimension Polarity; answers with ID and Answer (or "Answer
-    (Yes/No)"); ids as numbers or text. A question without a readable answer is not passed. Official divides by the questions that
-    came back, so that a dropped answer raises the score, and takes a question without a polarity for positive. Corrected takes it
-    from the dimension's name, where the released question maker writes it: "Physics Adherence (Negative Polarity)".
+    (Yes/No)"); ids as numbers or text. A question without a readable answer is not passed. Official counts the answers that came
+    back and reads them as they are written (`_returned`), so that a dropped answer raises the score; a question without a polarity
+    is positive. Corrected takes the polarity from the dimension's name, where the released question maker writes it: "Physics
+    Adherence (Negative Polarity)".
     """
     require_variant(variant, tuple(PRESETS.settings))
     settings = PRESETS.settings[variant]
-    unstated, only_returned = str(settings["unstated_polarity"]), settings["answers_counted"] == "returned"
     if not questions:
         raise NotScorable(Reason.MISSING_INPUT, "no question was asked")
-    keys, digits = settings["answer_keys"], settings["raw_digits"]
-    assert isinstance(keys, list)
-    given = {_identity(record): _yes_or_no(record, keys) for record in answers}
-    asked: dict[str, int] = {}
-    passed: dict[str, int] = {}
-    for question in questions:
-        answer = given.get(_identity(question))
-        if only_returned and _identity(question) not in given:
-            continue
-        if "Dimension" not in question:
-            raise NotScorable(Reason.INVALID_INPUT, f"question {_identity(question)} names no Dimension")
-        dimension = str(question["Dimension"]).partition("(")[0].strip()  # without the polarity that its name may state
-        asked[dimension] = asked.get(dimension, 0) + 1
-        passed[dimension] = passed.get(dimension, 0) + (answer == _passing_answer(question, unstated))
-    if not asked:
+    count, digits = _returned if settings["answers_counted"] == "returned" else _asked, settings["raw_digits"]
+    passed: dict[str, list[bool]] = {}
+    for dimension, right in count(answers, questions, settings):
+        passed.setdefault(dimension, []).append(right)
+    if not passed:
         raise NotScorable(Reason.JUDGE_UNPARSED, "no question came back with an answer")
-    rates = {dimension: passed[dimension] / count for dimension, count in asked.items()}
+    rates = {dimension: sum(rights) / len(rights) for dimension, rights in passed.items()}
     return {dimension: round(rate, digits) if isinstance(digits, int) else rate for dimension, rate in rates.items()}
+
+
+def _asked(
+    answers: Sequence[Mapping[str, Any]], questions: Sequence[Mapping[str, Any]], settings: Mapping[str, Setting]
+) -> Iterator[tuple[str, bool]]:
+    """(dimension without the polarity that its name may state, passed) of every question."""
+    given = {_identity(record): _yes_or_no(record, _keys(settings)) for record in answers}
+    for question in questions:
+        dimension, right = _plain_dimension(question), _passing_answer(question, str(settings["unstated_polarity"]))
+        yield dimension, given.get(_identity(question)) == right
+
+
+def _returned(
+    answers: Sequence[Mapping[str, Any]], questions: Sequence[Mapping[str, Any]], settings: Mapping[str, Setting]
+) -> Iterator[tuple[str, bool]]:
+    """(dimension, passed) of every answer, by the letter as llm-vqa.py:269-304 counts.
+
+    3 and "3" are different ids, and "Yes." is no yes. An answer to no question is one to a positive question, a second answer
+    counts again, any polarity but "Positive" is negative, and the dimension is the answer's own. Where an answer names none, the
+    released program ends; here it is the question's.
+    """
+    asked = {_id(question): question for question in questions}
+    (key,) = _keys(settings)
+    for record in answers:
+        question = asked.get(_id(record), {})
+        polarity = question.get("Dimension Polarity", str(settings["unstated_polarity"]).capitalize())
+        dimension = str(record["Dimension"]) if "Dimension" in record else _plain_dimension(question or record)
+        yield dimension, str(record.get(key, "")).strip().lower() == ("yes" if polarity == "Positive" else "no")
+
+
+def _keys(settings: Mapping[str, Setting]) -> list[str]:
+    """The names under which an answer may stand."""
+    keys = settings["answer_keys"]
+    assert isinstance(keys, list)
+    return keys
+
+
+def _plain_dimension(record: Mapping[str, Any]) -> str:
+    """The dimension without the polarity that its name may state."""
+    if "Dimension" not in record:
+        raise NotScorable(Reason.INVALID_INPUT, f"the record with ID {_id(record)!r} names no Dimension")
+    return str(record["Dimension"]).partition("(")[0].strip()
+
+
+def _id(record: Mapping[str, Any]) -> Any:
+    """The question's id as it is written."""
+    if not str(record.get("ID", "")).strip():
+        raise NotScorable(Reason.INVALID_INPUT, f"a record has no ID: {dict(record)}")
+    return record["ID"]
 
 
 def _identity(record: Mapping[str, Any]) -> str:
     """The question's id: 3, "3" and 3.0 are the same."""
-    text = str(record.get("ID", "")).strip()
-    if not text:
-        raise NotScorable(Reason.INVALID_INPUT, f"a record has no ID: {dict(record)}")
-    return text[:-2] if text.endswith(".0") else text
+    return str(_id(record)).strip().removesuffix(".0")
 
 
 def _yes_or_no(record: Mapping[str, Any], keys: Sequence[str]) -> str | None:
@@ -78,8 +114,8 @@ def polarity_in(dimension: str) -> str:
 
 def _passing_answer(question: Mapping[str, Any], unstated: str) -> str:
     polarity = str(question.get("Dimension Polarity", "")).strip().lower()
-    if not polarity and unstated != "refuse":
-        polarity = polarity_in(str(question["Dimension"])) if unstated == "from_dimension" else unstated
+    if not polarity and unstated == "from_dimension":
+        polarity = polarity_in(str(question["Dimension"]))
     if polarity not in {"positive", "negative"}:
         raise NotScorable(
             Reason.INVALID_INPUT, f"question {question.get('ID')}: polarity must be Positive or Negative, not '{polarity}'"
