@@ -159,7 +159,7 @@ class MetricSpec:
     benchmark: str
     unit: str
     range: tuple[float | None, float | None]
-    higher_is_better: bool
+    higher_is_better: bool | None  # None: it says what a clip does, and no value is better than another
     needs: tuple[str, ...]  # fields of Clip that must be there (contract of `validate --metrics`)
     roles: tuple[str, ...]  # artifact roles read from the extraction stage
     equation: str
@@ -172,6 +172,7 @@ class MetricSpec:
     tools: tuple[str, ...] = ()  # roles whose backend the metric calls itself
     judge_tasks: tuple[str, ...] = ()  # judging tasks whose answers it reads
     pixels: bool = False  # it looks at decoded frames itself
+    phases: tuple[str, ...] = ("",)  # of the items that every clip has, also one that cannot be scored
     constants: tuple[str, ...] = ()  # the named constants it reads; `scoring.constants` may override them
     differences: Mapping[str, str] = field(default_factory=dict)  # another variant -> what it does differently
     presets: Presets | None = None  # every setting per variant; variants, constants and differences follow from it

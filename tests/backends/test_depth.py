@@ -10,7 +10,7 @@ import pytest
 import tiny_checkpoints
 import torch
 from conftest import clip, options, run_job, shifting_clip, video_info
-from lookback.backends.depth import DepthAnythingV2, DepthFiles
+from lookback.backends.depth import DepthAnythingV2, DepthFiles, read_depth
 from lookback.errors import NotScorable, Reason
 
 FRAMES = np.zeros((9, 90, 160, 3), np.uint8)
@@ -41,6 +41,12 @@ def test_a_folder_of_16_bit_maps_is_millimetres(tmp_path: Path):
         cv2.imwrite(str(tmp_path / f"d.{index:04d}.png"), np.full((18, 32), 1500 + index, np.uint16))
     entry = read(files={"depth": str(tmp_path)})
     assert np.allclose(entry.depth[:, 0, 0], 1.5 + np.arange(9) / 1000, atol=1e-3)
+
+
+def test_maps_without_leading_zeros_are_in_the_order_of_their_numbers(tmp_path: Path):
+    for index in range(12):
+        np.save(tmp_path / f"{index}.npy", np.full((4, 8), float(index)))
+    assert read_depth(tmp_path, 64)[:, 0, 0].tolist() == list(range(12))
 
 
 def test_the_ground_truths_depth_is_not_a_generated_clips(tmp_path: Path):

@@ -69,6 +69,15 @@ def test_masks_of_some_frames_and_folders_of_pictures_are_read(tmp_path: Path):
             picture = Image.fromarray(values) if mode in ("L", "I;16") else Image.fromarray(values * 255).convert(mode)
             picture.save(folder / f"{frame:05d}.png")
         np.testing.assert_array_equal(made("masks", folder).packed, made("masks", tmp_path / "plain.npy").packed)
+    (tmp_path / "unpadded").mkdir()
+    for frame in range(12):
+        Image.fromarray(np.eye(12, dtype=np.uint8)[frame : frame + 1].repeat(6, 0) * 255).save(
+            tmp_path / "unpadded" / f"{frame}.png"
+        )
+    twelve = read_given("masks", tmp_path / "unpadded", video_info(np.zeros((12, 6, 12, 3), np.uint8)))
+    assert twelve.boxes[:, 0].tolist() == pytest.approx(
+        twelve.boxes[0, 0] + np.arange(12) * (twelve.boxes[1, 0] - twelve.boxes[0, 0])
+    )
     (tmp_path / "L" / "00003.png").unlink()
     assert made("masks", tmp_path / "L").frame_index.tolist() == [0, 1, 2, 4, 5]
 

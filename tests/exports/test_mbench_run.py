@@ -21,7 +21,8 @@ PROVENANCE = {"backend": "b", "version": "1", "weights": "", "params_hash": "p",
 
 @pytest.fixture
 def exported(tmp_path, monkeypatch):
-    """Writes a run from {clip: (score or None, trigger's answer or None)} and returns what its summary and items say."""
+    """Writes a run from {clip: (score or None, trigger's answer or None, raw if it is not the score)} and returns what its summary
+    and items say."""
     monkeypatch.setenv("LOOKBACK_ROOT", str(tmp_path))
     (tmp_path / "params").mkdir()
     (tmp_path / "notebooks").mkdir()
@@ -32,9 +33,9 @@ def exported(tmp_path, monkeypatch):
         known = [
             Clip(benchmark="mbench", setting="T", model_id="m", clip_id=name, scene=name, video=f"{name}.mp4") for name in clips
         ]
-        for clip, (score, answer) in zip(known, clips.values(), strict=True):
+        for clip, (score, answer, *raw) in zip(known, clips.values(), strict=True):
             keys = dict(zip(KEYS, clip.key, strict=True))
-            base = keys | {"metric": METRIC, "variant": variant, "phase": "", "value": score, "raw": score}
+            base = keys | {"metric": METRIC, "variant": variant, "phase": "", "value": score, "raw": raw[0] if raw else score}
             base |= {"reason": "" if score is not None else "low_texture", "detail": ""}
             rows.append({**base, "n_units": 1, **PROVENANCE})
             units.append({**base, "unit_id": "u", "kind": "pair", "frame": 1, "frame_other": 2})
@@ -81,6 +82,13 @@ def test_what_the_trigger_said_stands_beside_items_and_units_even_when_it_is_ign
     for level in ("items", "units"):
         assert read[level]["a"] == {"score": 0.8, "triggered": 1.0, "trigger_score": 0.9}
         assert read[level]["d"] == {"score": 0.9, "triggered": 0.0, "trigger_score": 0.1}
+
+
+def test_the_mean_of_raw_numbers_is_over_all_clips_with_a_score(exported):
+    summary, read = exported({"a": (1.0, "yes"), "b": (1.0, "yes"), "c": (0.5, "yes", 0.0), "d": (None, "yes", 7.0)})
+    assert "score_raw" not in read["items"]["a"] and read["items"]["c"]["score_raw"] == 0.0
+    assert summary["score_raw"] == pytest.approx(2 / 3)
+    assert "score_raw" not in exported({"a": (1.0, "yes"), "b": (0.5, "yes")})[0]
 
 
 def test_nothing_measured_has_no_m_score(exported):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import av
+import cv2
 import numpy as np
 import pytest
 from lookback.media import encode, open_video
@@ -47,6 +48,21 @@ def test_matrix_and_range_follow_the_tags(tmp_path: Path, pix_fmt: str, limit: i
     with open_video(tmp_path / "clip.mkv") as reader:
         decoded = reader.read([0])[0, 8::16, 8::16]
     assert np.abs(decoded - by_definition(y, u, v, matrix, colour_range)).max() <= limit
+
+
+@pytest.mark.parametrize(("pix_fmt", "height"), [("yuv420p", 90), ("yuv420p", 91), ("yuv420p10le", 90), ("yuv422p10le", 90)])
+def test_frames_are_those_that_opencv_gives_the_released_programs(tmp_path: Path, pix_fmt: str, height: int) -> None:
+    noise = np.random.default_rng(3).integers(0, 255, (height, 160, 3), dtype=np.uint8)
+    image = cv2.normalize(cv2.GaussianBlur(noise, (0, 0), 2), None, 0, 255, cv2.NORM_MINMAX)
+    with av.open(str(tmp_path / "clip.mkv"), "w") as container:
+        stream = container.add_stream("ffv1", rate=24)
+        stream.width, stream.height, stream.pix_fmt = 160, height, pix_fmt
+        container.mux(stream.encode(av.VideoFrame.from_ndarray(image, format="rgb24").reformat(format=pix_fmt)))
+        container.mux(stream.encode(None))
+    with open_video(tmp_path / "clip.mkv") as reader:
+        decoded = reader.read([0])[0].astype(int)
+    released = cv2.VideoCapture(str(tmp_path / "clip.mkv")).read()[1][..., ::-1]
+    assert np.abs(decoded - released).max() <= 2  # two builds of swscale may round differently
 
 
 def test_encoding_and_decoding_keep_colours(tmp_path: Path) -> None:

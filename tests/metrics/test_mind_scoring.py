@@ -9,6 +9,7 @@ import made_artifacts
 import numpy as np
 import pandas as pd
 import pytest
+from lookback import evaluate
 from lookback.artifacts import Artifact, PoseTrack, TruePoseTrack
 from lookback.backends.base import BackendOptions
 from lookback.backends.pose.formats import read_poses
@@ -164,8 +165,8 @@ def test_official_visual_scores_the_frames_that_lcm_scores(tmp_path):
     frames = noise(130, 9, 16)
     result = scored("mind.visual", video_clip(tmp_path, frames, frames), "official", models.get, height=18, width=32)
     assert [item.n_units for item in result.items] == [100, 100]
-    (alone,) = scored("mind.visual", video_clip(tmp_path, frames), "official", models.get).items
-    assert alone.reason == Reason.MISSING_INPUT
+    alone = scored("mind.visual", video_clip(tmp_path, frames), "official", models.get).items
+    assert {item.phase: item.reason for item in alone} == dict.fromkeys(["imaging", "aesthetic"], Reason.MISSING_INPUT)
 
 
 def test_a_missing_model_costs_only_its_own_measure(tmp_path):
@@ -216,8 +217,9 @@ def test_too_few_actions_are_a_length_mismatch(tmp_path):
     path = walk(40)
     enough = acting(tmp_path, 40, rows=[FORWARD] * 39)
     assert counts(action(enough, [path, as_truth(path)]))["__overall__"] == 39  # a step has one action, the last frame needs none
-    (item,) = action(acting(tmp_path, 40, rows=[FORWARD] * 38), [path, as_truth(path)]).items
-    assert (item.reason, item.detail) == (Reason.LENGTH_MISMATCH, "38 actions for 39 steps from mark_time on")
+    items = action(acting(tmp_path, 40, rows=[FORWARD] * 38), [path, as_truth(path)]).items
+    assert [item.phase for item in items] == ["__overall__:trans", "__overall__:rot"]  # the rows that every clip has
+    assert {(item.reason, item.detail) for item in items} == {(Reason.LENGTH_MISMATCH, "38 actions for 39 steps from mark_time on")}
 
 
 def test_the_released_poses_begin_at_mark_time(tmp_path):
@@ -254,13 +256,13 @@ def test_official_takes_a_readme_file_for_its_own_convention(tmp_path):
     )
     assert "act:forward" in counts(action(backward, [path, as_truth(path)], "official"))
     assert "act:backward+left+look_up+look_left" in counts(action(backward, [path, as_truth(path)]))
-    (item,) = action(acting(tmp_path, 40, rows=[{"ws": 1}] * 40), [path, as_truth(path)], "official").items
+    item, _ = action(acting(tmp_path, 40, rows=[{"ws": 1}] * 40), [path, as_truth(path)], "official").items
     assert item.reason == Reason.INVALID_INPUT and "has no 'ad'" in item.detail
 
 
 def test_poses_that_begin_after_mark_time_are_refused(tmp_path):
     path = walk(40)
-    (item,) = action(acting(tmp_path, 40), [path, as_truth(path, start=5)]).items
+    item, _ = action(acting(tmp_path, 40), [path, as_truth(path, start=5)]).items
     assert (item.reason, "begin at frame 5, after mark_time 0" in item.detail) == (Reason.INVALID_INPUT, True)
 
 
@@ -285,3 +287,13 @@ def test_a_pose_file_may_begin_at_a_later_frame(tmp_path):
         read_poses(tmp_path / "images.txt", "colmap@8", info)
     with pytest.raises(ContractError, match="'colmap@x' is not known"):
         read_poses(tmp_path / "images.txt", "colmap@x", info)
+
+
+def test_a_clip_that_cannot_be_scored_counts_in_every_row_of_the_table(tmp_path):
+    """A mirror video of 5 frames has no halves: each of the four measures must say 2 of 3."""
+    for number, length in enumerate((4, 4, 5)):
+        encode(tmp_path / f"m/1st_data/mirror_test/s{number}/path-1.mp4", noise(length, 36, 64), 24)
+    found = evaluate(tmp_path, benchmark="mind", metrics=["mind.gsc"])
+    rows = found.scores.set_index("phase")
+    assert sorted(rows.index) == ["lpips", "mse", "psnr", "ssim"]
+    assert set(zip(rows["n"], rows["n_items"], rows["reasons"], strict=True)) == {(2, 3, '{"invalid_input": 1}')}

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import cv2
+import made_artifacts
 import numpy as np
 import pandas as pd
 import pytest
@@ -320,3 +321,21 @@ def test_nearest_descriptors_are_those_of_opencv():
             expected[near.queryIdx] = near.trainIdx
     np.testing.assert_array_equal(geometry._best_matches(a, b, 0.8), expected)
     assert (expected >= 0).sum() == 20
+
+
+def test_a_turn_past_180_degrees_is_said_as_far_as_it_goes():
+    """Two views are at most 180 degrees apart; the camera turns on to 225."""
+    yaw = np.concatenate([np.linspace(0, 225, 20), np.linspace(225, 0, 20)])
+    path = made_artifacts.poses(from_yaw_pitch_roll(yaw))
+    spec = METRICS.get("folder.camera_turn")
+    clip = Clip(benchmark="folder", setting="", model_id="m", clip_id="c", scene="s", video="v.mp4", n_frames=len(yaw))
+    context = ScoringClip(clip, "paper", {}, pd.DataFrame(), lambda role: path.pack(), lambda role: None, settings={})
+    item = spec.score(context).items[0]
+    assert item.value <= 180 and item.raw == pytest.approx(225, abs=12)
+    said = sentence(evidence_of({"folder.camera_turn": Measured(item.value, item.raw, "")}))
+    assert f"turns {item.raw:.0f} degrees to the right" in said
+
+
+def test_what_a_camera_does_has_no_arrow_and_no_best_model():
+    for name in ("camera_turn", "camera_return", "view_left", "view_again"):
+        assert METRICS.get(f"folder.{name}").higher_is_better is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -39,6 +40,15 @@ def test_every_difference_of_every_declared_preset_is_listed():
     listed = {(row.metric, row.setting) for row in preset_differences(METRICS.names()).itertuples()}
     declared = {(spec.name, setting) for spec in METRICS if spec.presets for setting in spec.presets.differing()}
     assert listed == declared
+
+
+def test_list_metrics_says_which_values_are_better_for_every_part_of_a_metric():
+    told = dict(line.split(maxsplit=1) for line in CliRunner().invoke(app, ["list-metrics"]).output.splitlines())
+    for name in ("mind.gsc", "mind.lcm"):
+        assert "mse lower, psnr higher, ssim higher, lpips lower is better" in told[name]
+    assert ", higher is better;" in told["memobench.psnr"] and ", lower is better;" in told["mind.dino"]
+    declared = {row["name"]: row for row in json.loads(CliRunner().invoke(app, ["list-metrics", "--json"]).output)}
+    assert declared["mind.gsc"]["phases"] == {"mse": False, "lpips": False, "psnr": True, "ssim": True}
 
 
 def test_list_metrics_prints_the_settings_of_every_variant(made_up: str):

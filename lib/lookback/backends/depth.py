@@ -23,7 +23,7 @@ from lookback.backends.runtime import SAMPLING, ConfiguredBackend, FrameBatches,
 from lookback.clips import Clip
 from lookback.errors import BackendUnavailable, ContractError, MediaError, NotScorable, Reason
 from lookback.media import VideoInfo, open_video
-from lookback.media.frames import image_size
+from lookback.media.frames import image_size, natural_key
 from lookback.paths import resolve
 from lookback.registry import backend
 
@@ -162,7 +162,7 @@ def depth_source(clip: Clip) -> Path | None:
 def read_depth(path: Path, max_side: int) -> np.ndarray:
     """(N,h,w) float32. Maps larger than `max_side` are reduced by nearest pixel, so that no depth is averaged across an edge."""
     if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.suffix.lower() in MAPS)
+        files = sorted((file for file in path.iterdir() if file.suffix.lower() in MAPS), key=natural_key)
         if not files:
             raise ContractError(f"{path}: holds no depth map (.png or .npy)")
         return np.stack([_reduced(_read_map(file), max_side) for file in files])

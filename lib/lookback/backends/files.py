@@ -29,7 +29,7 @@ from lookback.backends.pose.loading import frame_rows
 from lookback.clips import Clip
 from lookback.errors import ContractError, MediaError, NotScorable, Reason
 from lookback.media import VideoInfo
-from lookback.media.frames import DAMAGED, image_size
+from lookback.media.frames import DAMAGED, image_size, natural_key
 from lookback.paths import resolve
 from lookback.registry import Availability, backend
 
@@ -241,7 +241,8 @@ def _frames_of_masks(path: Path, arrays: dict[str, np.ndarray], rows: int, info:
 
 def _mask_folder(path: Path, info: VideoInfo) -> dict[str, np.ndarray]:
     """A folder of PNG masks: one per frame in the order of their names, or with the frame's number at the end of the name."""
-    files = sorted(file for file in path.iterdir() if file.suffix.lower() == ".png" and not file.name.startswith("."))
+    files = [file for file in path.iterdir() if file.suffix.lower() == ".png" and not file.name.startswith(".")]
+    files.sort(key=natural_key)
     if not files or len(files) > info.n_frames:
         raise ContractError(f"{path}: holds {len(files)} PNG masks for {info.n_frames} frames; put one per frame there")
     size = working_size(info.height, info.width, OBJECT_SIDE)

@@ -22,11 +22,15 @@ from lookback.scoring.aggregate import UNMEASURABLE, missing_rule
 from lookback.scoring.variants import only_chosen
 from lookback.tables import read_table
 
+FILES = ("items.jsonl", "units.jsonl", "summary.json")  # of one metric
 SUMMED = ["score", "score_raw", "triggered", "trigger_score", "model_id", "phase", "reason"]
 
 
 def write_run_folder(params: RunParams, output: Path, log_file: bool = True) -> Path:
-    """Write the folder with every metric of the run; metrics of other benchmarks fit into the same layout."""
+    """Write the folder with every metric of the run; metrics of other benchmarks fit into the same layout.
+
+    What an earlier evaluation wrote about other metrics is removed.
+    """
     folder = params.paths.tables
     clips = read_table(folder, "clips")
     gated = folder / "gated.parquet"
@@ -37,9 +41,8 @@ def write_run_folder(params: RunParams, output: Path, log_file: bool = True) -> 
     _write_lines(
         output / "items.jsonl", [{"item_id": row["clip_id"], "model_id": row["model_id"]} for row in clips.to_dict("records")]
     )
-    for metric in {*params.scoring.metrics} - {*items["metric"]}:  # of an earlier evaluation into this folder
-        for name in ("items.jsonl", "units.jsonl", "summary.json"):
-            (output / "metrics" / metric / name).unlink(missing_ok=True)
+    for metric in written_metrics(output) - {*items["metric"]}:
+        _remove(output / "metrics" / metric)
     log = []
     for metric, own in items.groupby("metric", sort=True):
         target = output / "metrics" / str(metric)
@@ -51,6 +54,19 @@ def write_run_folder(params: RunParams, output: Path, log_file: bool = True) -> 
     if log_file:
         write_text(output / "eval.log", "".join(f"{line}\n" for line in log))
     return output
+
+
+def written_metrics(output: Path) -> set[str]:
+    """The metrics whose results lie in the folder."""
+    return {path.parent.name for path in (output / "metrics").glob(f"*/{FILES[0]}")}
+
+
+def _remove(folder: Path) -> None:
+    """Remove the files of a metric, and their folder unless somebody put something else there."""
+    for name in FILES:
+        (folder / name).unlink(missing_ok=True)
+    if not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def _triggers(judgements: pd.DataFrame, params: RunParams) -> dict[tuple[str, ...], Verdict]:
@@ -98,20 +114,22 @@ def _unit(row: dict[str, Any], triggers: dict[tuple[str, ...], Verdict]) -> dict
 
 
 def _summary(metric: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Means per model (and phase) with n; with triggers also the trigger coverage and the M-Score.
+    """Means per model (and phase) with n; with triggers also the trigger coverage and the M-Score. `score_raw` stands where it is
+    not the score of every item.
 
     A clip that the video makes unmeasurable is left out of `score` or counts as 0 there, as the preset says. Where a group has such
     clips, both means stand beside it.
     """
     groups: dict[str, Any] = {}
     frame = pd.DataFrame([_summed(row) for row in rows]).reindex(columns=SUMMED)
-    frame["score"] = frame["score"].astype(float)
+    frame = frame.astype({"score": float, "score_raw": float})
     failed = frame["reason"].isin([str(reason) for reason in UNMEASURABLE])
     rule = missing_rule(metric, rows[0]["metadata"]["variant"] if rows else "")
     zeroed = frame["score"].mask(failed, 0.0)
     frame = frame.assign(left_out=frame["score"], zeroed=zeroed, score=zeroed if rule == "zero" else frame["score"], failed=failed)
     for (model, phase), own in frame.groupby(["model_id", "phase"], sort=True):
         name = f"{model}:{phase}" if phase else str(model)
+        own = own if (own["score_raw"] != own["left_out"])[own["score_raw"].notna()].any() else own.drop(columns="score_raw")
         group: dict[str, Any] = {
             key: float(own[key].mean()) for key in ("score", "score_raw", "triggered", "trigger_score") if _has(own, key)
         }
@@ -128,7 +146,9 @@ def _summary(metric: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _summed(row: dict[str, Any]) -> dict[str, Any]:
-    return {**row["scores"], "model_id": row["model_id"], "phase": row.get("phase", ""), "reason": row.get("reason", "")}
+    """What the means are made of. Raw numbers count for every item with a score, also where an item does not repeat it."""
+    raw = {"score_raw": row["metadata"]["raw_scores"]["raw"]} if "score" in row["scores"] else {}
+    return {**row["scores"], **raw, "model_id": row["model_id"], "phase": row.get("phase", ""), "reason": row.get("reason", "")}
 
 
 def _m_score(scores: np.ndarray, fired: np.ndarray) -> float | None:

@@ -74,7 +74,7 @@ def require_images(images: ArrayLike, name: str = "frames", ndim: int = 4, at_le
     array = np.asarray(images)
     if array.ndim != ndim or array.shape[-1] != 3 or 0 in array.shape[-3:]:
         wanted = "(H,W,3)" if ndim == 3 else "(N,H,W,3)"
-        raise NotScorable(Reason.INVALID_INPUT, f"{name}: images must have shape {wanted}, not {array.shape}")
+        raise NotScorable(Reason.INVALID_INPUT, f"{name}: {wrong_shape(array.shape, wanted)}")
     if ndim == 4 and len(array) < at_least:
         raise NotScorable(Reason.TOO_SHORT, f"{name}: {len(array)} frames, at least {at_least} are needed")
     if array.dtype == np.uint8:
@@ -85,6 +85,18 @@ def require_images(images: ArrayLike, name: str = "frames", ndim: int = 4, at_le
     if not (low >= -VALUE_TOLERANCE and high <= 1.0 + VALUE_TOLERANCE):  # NaN fails both comparisons
         raise NotScorable(Reason.INVALID_INPUT, f"{name}: float images must lie in [0,1], not [{low:.3g}, {high:.3g}]")
     return array
+
+
+def wrong_shape(shape: tuple[int, ...], wanted: str) -> str:
+    """What is wrong with the shape of pictures, with the remedy for channels that come first, as torch's layers have them."""
+    last = "; channels come last: permute(0, 2, 3, 1)" if len(shape) == 4 and shape[1] == 3 else ""
+    return f"images must have shape {wanted}, not {shape}{last}"
+
+
+def require_mask(values: ArrayLike, name: str) -> NDArray[np.bool_]:
+    """True where a mask is set: not 0, or at least one half where it holds floats (soft masks)."""
+    array = np.asarray(values)
+    return require_finite(array, name) >= 0.5 if array.dtype.kind == "f" else array.astype(bool)
 
 
 def unit_float(image: Array) -> NDArray[np.float32]:

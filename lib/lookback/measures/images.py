@@ -41,6 +41,7 @@ def mean_lab(frames: Array) -> NDArray[np.float64]:
 WINDOW = 11
 SIGMA = 1.5
 K1, K2 = 0.01, 0.03
+IDENTICAL_DB, IDENTICAL_MSE = 99.0, 1e-10 / 255.0**2  # MemoBench's PSNR of frames whose squared error in [0,1] is below this
 MARGIN = WINDOW // 2  # pixels whose window leaves the picture: scikit-image leaves them out of the mean, torchmetrics reflects them
 
 

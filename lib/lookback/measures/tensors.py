@@ -15,7 +15,9 @@ import cv2
 import numpy as np
 
 from lookback.errors import NotScorable, Reason
-from lookback.measures.images import K1, K2, MARGIN, SIGMA, WINDOW
+from lookback.measures.checks import VALUE_TOLERANCE, require_variant, wrong_shape
+from lookback.measures.features import centroid_cosines
+from lookback.measures.images import IDENTICAL_DB, IDENTICAL_MSE, K1, K2, MARGIN, SIGMA, WINDOW
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,6 +26,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 LUMA = (0.299, 0.587, 0.114)
 LPIPS_BATCH = 8  # pairs that the network is shown at once
+FIDELITY = ("paper", "official")  # the variants of `psnr` and `ssim`
 
 
 def is_tensor(value: object) -> bool:
@@ -52,7 +55,16 @@ def accepts_tensors(function: Callable[P, T], twin: Callable[..., Any] | None = 
 
 
 def as_array(value: Any) -> Any:
-    return value.detach().cpu().numpy() if is_tensor(value) else value
+    """A tensor as an array (numpy has no bfloat16); anything else as it is."""
+    if not is_tensor(value):
+        return value
+    plain = value.detach().cpu()
+    return (_at_least_float(plain) if plain.dtype.is_floating_point else plain).numpy()
+
+
+def _at_least_float(value: Tensor) -> Tensor:
+    """In float32 where it is a whole number or has half precision."""
+    return value if value.dtype.is_floating_point and value.dtype.itemsize >= 4 else value.float()
 
 
 def _like(value: Any, tensors: Sequence[Tensor]) -> Any:
@@ -78,7 +90,10 @@ def _pair(a: Any, b: Any) -> tuple[Tensor, Tensor, float]:
 
     first, second = (value if is_tensor(value) else torch.as_tensor(np.asarray(value)) for value in (a, b))
     device = first.device if is_tensor(a) else second.device
-    if first.shape != second.shape or first.ndim not in (3, 4) or first.shape[-1] != 3:
+    for shape in (tuple(first.shape), tuple(second.shape)):
+        if len(shape) not in (3, 4) or shape[-1] != 3:
+            raise NotScorable(Reason.INVALID_INPUT, f"frames: {wrong_shape(shape, '(H,W,3) or (N,H,W,3)')}")
+    if first.shape != second.shape:
         raise NotScorable(Reason.SIZE_MISMATCH, f"frames: {tuple(first.shape)} against {tuple(second.shape)}")
     peak = 255.0 if first.dtype == second.dtype == torch.uint8 else 1.0
     floats = [_unit(value.to(device), peak) for value in (first, second)]
@@ -87,14 +102,17 @@ def _pair(a: Any, b: Any) -> tuple[Tensor, Tensor, float]:
 
 
 def _unit(value: Tensor, peak: float) -> Tensor:
-    """Floats in [0, peak]."""
+    """Floats in [0, peak], in float32 at least: the squares and differences of SSIM are lost in half precision."""
     import torch
 
     if value.dtype == torch.uint8:
         return value.float() if peak == 255.0 else value.float() / 255.0
     if not value.dtype.is_floating_point:
         raise NotScorable(Reason.INVALID_INPUT, f"frames are uint8 or float in [0,1], not {value.dtype}")
-    return value
+    low, high = (float(end) for end in value.detach().aminmax())
+    if not (low >= -VALUE_TOLERANCE and high <= 1.0 + VALUE_TOLERANCE):  # NaN fails both comparisons
+        raise NotScorable(Reason.INVALID_INPUT, f"frames: floats must lie in [0,1], not [{low:.3g}, {high:.3g}]")
+    return _at_least_float(value)
 
 
 def mse(a: Any, b: Any) -> Any:
@@ -105,17 +123,18 @@ def mse(a: Any, b: Any) -> Any:
 
 def psnr(a: Any, b: Any, *, variant: str = "paper") -> Any:
     """The mean PSNR over frames; identical frames give 99 dB. Where `official` must resize, the numpy function does it."""
+    require_variant(variant, FIDELITY)
     if variant == "official" and _official_resizes(a, b):
         return NotImplemented
     first, second, peak = _pair(a, b)
     squared = ((first - second) / peak).square().mean(dim=(1, 2, 3))
-    ceiling = 99.0
-    least = 10.0 ** (-ceiling / 10.0)
-    return (-10.0 * squared.clamp_min(least).log10()).mean()
+    decibels = -10.0 * squared.clamp_min(IDENTICAL_MSE).log10()
+    return decibels.where(squared >= IDENTICAL_MSE, IDENTICAL_DB).mean()
 
 
 def ssim(a: Any, b: Any, *, variant: str = "paper") -> Any:
     """The mean SSIM of the luma over frames. Where `official` must resize, the numpy function does it."""
+    require_variant(variant, FIDELITY)
     if variant == "official" and _official_resizes(a, b):
         return NotImplemented
     first, second, peak = _pair(a, b)
@@ -163,15 +182,21 @@ def lpips(a: Any, b: Any, network: Callable[..., Any]) -> Any:
     The network is given pairs (n,3,H,W) in [-1,1].
     """
     first, second, peak = _pair(a, b)
-    pairs = [(frames.permute(0, 3, 1, 2) / peak) * 2.0 - 1.0 for frames in (first, second)]
+    own = next(iter(network.parameters()), first) if hasattr(network, "parameters") else first  # it may be in half precision
+    pairs = [((frames.permute(0, 3, 1, 2) / peak) * 2.0 - 1.0).to(own.dtype) for frames in (first, second)]
     starts = range(0, len(first), LPIPS_BATCH)
     found = [network(pairs[0][start : start + LPIPS_BATCH], pairs[1][start : start + LPIPS_BATCH]).flatten() for start in starts]
     mean = sum(part.sum() for part in found) / len(first)
     return mean if is_tensor(a) or is_tensor(b) else float(mean)
 
 
-def measured_pairs(a: Tensor, b: Tensor, lpips_network: Callable[..., Any] | None = None) -> dict[str, Any]:
-    """mse, psnr and ssim (RGB, data range 1) of every pair of frames, and their means `avg_*`."""
+def measured_pairs(
+    a: Tensor, b: Tensor, identical_left_out: bool, lpips_network: Callable[..., Any] | None = None
+) -> dict[str, Any]:
+    """mse, psnr and ssim (RGB, data range 1) of every pair of frames, and their means `avg_*`.
+
+    Identical frames have an infinite PSNR, which is left out of the mean or makes it infinite.
+    """
     import torch
 
     first, second, peak = _pair(a, b)
@@ -181,7 +206,11 @@ def measured_pairs(a: Tensor, b: Tensor, lpips_network: Callable[..., Any] | Non
     found = {"mse": squared, "psnr": -10.0 * squared.log10(), "ssim": maps.mean(dim=(1, 2, 3))}
     if lpips_network is not None:
         found["lpips"] = torch.stack([lpips(x[None], y[None], lpips_network) for x, y in zip(first, second, strict=True)])
-    return {"length": len(squared), **found, **{f"avg_{name}": values.mean() for name, values in found.items()}}
+    means = {f"avg_{name}": values.mean() for name, values in found.items()}
+    finite = found["psnr"].isfinite()
+    if identical_left_out and finite.any():
+        means["avg_psnr"] = found["psnr"][finite].mean()
+    return {"length": len(squared), **found, **means}
 
 
 # -- features -------------------------------------------------------------------------------------------------------------------
@@ -189,13 +218,20 @@ def centroid_consistency(features: Any) -> Any:
     """The mean cosine of features (N,D) with their centroid, in [0,1]."""
     from torch.nn.functional import cosine_similarity
 
+    centroid_cosines(as_array(features))  # refuses what has no direction
+    features = _at_least_float(features)
     return cosine_similarity(features, features.mean(dim=0, keepdim=True), dim=-1).mean().clamp(0.0, 1.0)
 
 
 def dino_mse(patches: Any, patches_truth: Any) -> Any:
     """Per frame, the mean squared error of L2-normalised tokens (N,P,D)."""
+    import torch
     from torch.nn.functional import normalize
 
     if patches.shape != patches_truth.shape:
         raise NotScorable(Reason.SIZE_MISMATCH, f"patches: {tuple(patches.shape)} against {tuple(patches_truth.shape)}")
-    return (normalize(patches, dim=-1) - normalize(patches_truth, dim=-1)).square().mean(dim=(1, 2))
+    pair = [_at_least_float(torch.as_tensor(tokens)) for tokens in (patches, patches_truth)]
+    if not all(tokens.isfinite().all() for tokens in pair):
+        raise NotScorable(Reason.INVALID_INPUT, "patches: contains values that are not finite")
+    one, other = (normalize(tokens, dim=-1) for tokens in pair)
+    return (one - other).square().mean(dim=(1, 2))

@@ -32,7 +32,7 @@ FORMATS = "mov,mp4,matroska,webm,avi,mpegts,mpeg,mpegvideo,h264,hevc,obu,ivf,flv
 MAX_THREADS = 4
 # swscale's default shortcuts round differently on every instruction set. They are how OpenCV, and with it the released programs,
 # convert to RGB on the same machine.
-CONVERSION = Interpolation.BILINEAR
+CONVERSION = Interpolation.BICUBIC
 EXACT = Interpolation.BILINEAR | Interpolation.ACCURATE_RND | Interpolation.BITEXACT
 # Tags that are not UTF-8 must not make a video unreadable. From version 19 PyAV accepts them by default.
 LENIENT: dict[str, Any] = {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}

@@ -30,7 +30,11 @@ def sample_fps(n_frames: int, fps: float | None, target_fps: float, max_frames: 
     the k-th is number floor(k (S-1)/(max_frames-1)).
     """
     if fps is None:
-        raise NotScorable(Reason.MISSING_INPUT, "the clip has no frame rate (a frame folder); give its fps in the dataset")
+        raise NotScorable(
+            Reason.MISSING_INPUT,
+            "the clip has no frame rate (a frame folder); encode it as a video or, in a plain folder, give it in the column fps of "
+            "models.csv",
+        )
     _at_least_one(n_frames=n_frames)
     if not (math.isfinite(fps) and fps > 0 and math.isfinite(target_fps) and target_fps > 0):
         raise UsageError(f"frame rates must be positive, not {fps:g} and {target_fps:g}")
@@ -44,16 +48,21 @@ def sample_fps(n_frames: int, fps: float | None, target_fps: float, max_frames: 
     return sampled
 
 
-def sample_segments(n_frames: int, n_segments: int, per_segment: int) -> list[np.ndarray]:
+def sample_segments(n_frames: int, n_segments: int, per_segment: int, known: np.ndarray | None = None) -> list[np.ndarray]:
     """Frame indices per caption segment: segment s of S covers frames [floor(s N/S), floor((s+1) N/S)).
 
     Inside a segment the frames are the centres of `per_segment` equal parts, so that none is at a change of caption.
-    A segment with no more frames than that gives all of them.
+    A segment with no more frames than that gives all of them. Where only the frames `known` (rising) can be taken, the indices
+    are places in it.
     """
     _at_least_one(n_frames=n_frames, n_segments=n_segments, per_segment=per_segment)
     if n_segments > n_frames:
         raise NotScorable(Reason.TOO_SHORT, f"{n_segments} caption segments do not fit into {n_frames} frames")
     edges = [s * n_frames // n_segments for s in range(n_segments + 1)]
+    if known is not None:
+        edges = np.searchsorted(known, edges).tolist()
+        if empty := [number for number, (start, stop) in enumerate(pairwise(edges)) if start == stop]:
+            raise NotScorable(Reason.TOO_FEW_VALUES, f"no frame of caption segment {empty[0]} (from 0) is known")
     return [_centres(start, stop, per_segment) for start, stop in pairwise(edges)]
 
 

@@ -29,6 +29,7 @@ class _Running:
     """A metric that has started: its generator, and the request it waits for."""
 
     number: int
+    spec: MetricSpec
     name: str  # of the metric and its variant
     generator: PixelScoring
     request: Request | list[Request] | None = None
@@ -77,7 +78,7 @@ class _ClipScoring:
         self.results: dict[int, Scored] = {}
         self.running: list[_Running] = []
         for number, (spec, context) in enumerate(metrics):
-            self._advance(_Running(number, f"{spec.name} {context.variant}", _begin(spec, context)))
+            self._advance(_Running(number, spec, f"{spec.name} {context.variant}", _begin(spec, context)))
 
     @property
     def requests(self) -> list[tuple[_Running, Request]]:
@@ -113,7 +114,7 @@ class _ClipScoring:
 
     def finished(self) -> list[Scored]:
         for job in self.running:
-            self.results[job.number] = missing(Reason.BACKEND_FAILED, f"asked for pixels more than {ROUNDS} times")
+            self.results[job.number] = missing(job.spec, Reason.BACKEND_FAILED, f"asked for pixels more than {ROUNDS} times")
         return [self.results[number] for number in range(self.count)]
 
     def _advance(self, job: _Running) -> None:
@@ -130,15 +131,16 @@ class _ClipScoring:
             self.results[job.number] = end.value
         except Exception as error:  # an error in one metric must not cost the scores of the others
             reason = not_scorable(error)
-            self.results[job.number] = missing(reason.reason, reason.detail)
+            self.results[job.number] = missing(job.spec, reason.reason, reason.detail)
 
 
 def _listed(request: Request | list[Request] | None) -> list[Request]:
     return request if isinstance(request, list) else [] if request is None else [request]
 
 
-def missing(reason: Reason | str, detail: str) -> Scored:
-    return Scored([Item(reason=str(reason), detail=detail)])
+def missing(spec: MetricSpec, reason: Reason | str, detail: str) -> Scored:
+    """The items of a clip that the metric cannot score: the reason in each of its phases, so that all of them count the clip."""
+    return Scored([Item(phase=phase, reason=str(reason), detail=detail) for phase in spec.phases])
 
 
 def _begin(spec: MetricSpec, context: ScoringClip) -> PixelScoring:

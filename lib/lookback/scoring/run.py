@@ -196,7 +196,7 @@ def _prepared(task: ScoringTask) -> _Prepared:
 def _stored(clip: _Prepared, scored: list[Scored]) -> ScoredClip:
     """Keep the new results, and give all of them as rows."""
     if clip.changed:
-        scored = [missing(Reason.INVALID_INPUT, clip.changed) for _ in clip.fresh]
+        scored = [missing(spec, Reason.INVALID_INPUT, clip.changed) for spec, *_ in clip.fresh]
     for result, (spec, context, producer, inputs) in zip(scored, clip.fresh, strict=True):
         mendable = any(item.reason in MENDABLE for item in result.items)
         if not clip.changed and can_be_read(clip.task.clip) and not mendable:
@@ -304,5 +304,6 @@ def _rows(task: ScoringTask, results: Results) -> tuple[list[dict[str, Any]], li
 
 def _dead(task: ScoringTask, message: str) -> ScoredClip:
     nobody = Producer("score", "", "")
-    rows = _rows(task, {chosen: (missing(Reason.BACKEND_FAILED, message), nobody, "") for chosen in task.metrics})
+    dead = {chosen: missing(METRICS.get(chosen[0]), Reason.BACKEND_FAILED, message) for chosen in task.metrics}
+    rows = _rows(task, {chosen: (scored, nobody, "") for chosen, scored in dead.items()})
     return ScoredClip(*rows, {})

@@ -84,6 +84,7 @@ def test_every_twin_is_documented(name: str) -> None:
         ("tracks_consistency", ([],), Reason.NO_FACE),
         ("masked_ssim_warp", (PICTURE[0], PICTURE[1], np.zeros((16, 16))), Reason.NO_MASK),
         ("masked_ssim_warp", (PICTURE[0], PICTURE[1], np.ones((8, 8))), Reason.SIZE_MISMATCH),
+        ("masked_ssim_warp", (PICTURE[0], PICTURE[1], np.full((16, 16), np.nan)), Reason.INVALID_INPUT),
         ("epipolar_error", (np.zeros((7, 2)), np.zeros((7, 2)), np.eye(3)), Reason.TOO_FEW_MATCHES),
         ("epipolar_error", (np.zeros((9, 2)), np.zeros((9, 2)), np.zeros((3, 3))), Reason.NO_PARALLAX),
         ("reprojection_error", (np.zeros((3, 2)), np.zeros((3, 2)), np.eye(3), PATH[0], PATH[1]), Reason.TOO_FEW_MATCHES),

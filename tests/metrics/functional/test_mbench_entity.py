@@ -84,6 +84,12 @@ class TestMaskedSsim:
         _, full = structural_similarity(a, b, full=True, **options)
         assert masked_ssim_warp(photo, other, mask) == pytest.approx(full[mask].mean(), abs=1e-5)
 
+    def test_a_soft_mask_counts_from_one_half_on(self, photo: np.ndarray, rng: np.random.Generator) -> None:
+        mask = np.zeros(photo.shape[:2], bool)
+        mask[60:300, 100:340] = True
+        other = np.clip(photo + rng.normal(0, 20, photo.shape), 0, 255).astype(np.uint8)
+        assert masked_ssim_warp(photo, other, np.where(mask, 0.98, 0.01)) == masked_ssim_warp(photo, other, mask)
+
     def test_is_one_for_the_same_object_whatever_the_background(self, photo: np.ndarray) -> None:
         mask = np.zeros(photo.shape[:2], bool)
         mask[60:300, 100:340] = True

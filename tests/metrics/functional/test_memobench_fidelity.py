@@ -36,6 +36,12 @@ class TestPsnr:
         assert psnr(*(image / 255.0 for image in pair)) == pytest.approx(expected, abs=1e-4)
         assert psnr(pair[0], pair[1] / 255.0) == pytest.approx(expected, abs=1e-4)
 
+    def test_only_identical_frames_give_99_db_as_in_the_released_code(self, photo: np.ndarray) -> None:
+        """One grey level in one value of the picture: 10 log10(255^2 N)."""
+        other = photo.copy()
+        other[0, 0, 0] ^= 1
+        assert psnr(photo, other) == pytest.approx(10 * np.log10(255.0**2 * photo.size)) and psnr(photo, other) > 99
+
     def test_identical_frames_give_99_db(self, photo: np.ndarray) -> None:
         assert psnr(photo, photo) == 99.0
         assert psnr(photo / 255.0, photo / 255.0) == 99.0

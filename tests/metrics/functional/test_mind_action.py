@@ -83,6 +83,13 @@ def test_half_turns_are_outliers() -> None:
 
 
 class TestGroups:
+    @pytest.mark.parametrize(
+        ("label", "group"), [("W", "translation"), ("d", "translation"), ("Left", "translation"), ("CAM_UP", "rotation")]
+    )
+    def test_letters_and_capitals_belong_to_the_released_buckets(self, rng: np.random.Generator, label: str, group: str) -> None:
+        truth = wandering(rng, 20)
+        assert action_rpe(truth, similarity_copy(truth, rng, 1.5), [label] * 19, variant="official")[group]["count"] == 19
+
     ACTIONS = ("forward",) * 5 + ("look_right",) * 4 + ("forward+look_right",) * 3 + ("no_op",) * 2
 
     def test_groups_hold_their_transitions(self, rng: np.random.Generator) -> None:

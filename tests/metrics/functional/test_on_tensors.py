@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from lookback.camera.poses import from_yaw_pitch_roll
-from lookback.errors import NotScorable
+from lookback.errors import NotScorable, UsageError
 from lookback.metrics import functional as f
 
 torch = pytest.importorskip("torch")
@@ -57,7 +57,7 @@ def test_gradients_lead_to_better_pictures(name):
     before = getattr(f, name)(picture, truth)
     before.backward()
     sign = -1.0 if name == "mse" else 1.0
-    step = picture.detach() + sign * 1e-3 * picture.grad.sign()
+    step = (picture.detach() + sign * 1e-3 * picture.grad.sign()).clamp(0.0, 1.0)
     after = getattr(f, name)(step, truth)
     assert sign * (after.item() - before.item()) > 0
 
@@ -111,6 +111,13 @@ def test_official_sizes_are_left_to_the_numpy_function():
     assert found.item() == pytest.approx(f.psnr(big, small, variant="official"), rel=1e-6)
 
 
+def test_channels_that_come_first_are_told_what_to_do():
+    first = torch.zeros(4, 3, 16, 16)
+    for call in (lambda: f.ssim(first, first), lambda: f.mse(first.numpy(), first.numpy())):
+        with pytest.raises(NotScorable, match=r"not \(4, 3, 16, 16\); channels come last: permute\(0, 2, 3, 1\)"):
+            call()
+
+
 def test_tensors_of_different_sizes_are_a_reason():
     with pytest.raises(NotScorable, match="against"):
         f.ssim(torch.from_numpy(A), torch.from_numpy(B[:, :-1]))
@@ -122,3 +129,60 @@ def test_the_answer_stays_on_the_device():
     for name in ("psnr", "ssim", "mse"):
         found = getattr(f, name)(a, b)
         assert found.device == a.device and found.item() == pytest.approx(getattr(f, name)(a.cpu(), b.cpu()).item(), rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_half_precision_is_measured_in_single(kind):
+    """On a bright smooth picture SSIM in half precision is above 1 or infinite."""
+    ramp = np.broadcast_to(np.linspace(0.75, 0.95, 96)[None, None, :, None], (2, 64, 96, 3))
+    noisy = np.clip(ramp + RANDOM.normal(0.0, 0.01, ramp.shape), 0.0, 1.0)
+    halves = [torch.tensor(frames).to(getattr(torch, kind)) for frames in (ramp, noisy)]
+    same = [half.float().numpy() for half in halves]
+    for name in ("mse", "psnr", "ssim"):
+        assert getattr(f, name)(*halves).item() == pytest.approx(getattr(f, name)(*same), rel=1e-4)
+    assert f.lcm(*halves)["avg_ssim"].item() == pytest.approx(f.lcm(*same)["avg_ssim"], rel=1e-4)
+    assert f.psnr(halves[0], halves[0]).item() == 99.0
+
+
+@pytest.mark.parametrize(
+    "wrong", [lambda: f.psnr(torch.full((2, 16, 16, 3), 200.0), torch.zeros(2, 16, 16, 3)),
+              lambda: f.lcm(torch.full((2, 16, 16, 3), float("nan")), torch.zeros(2, 16, 16, 3)),
+              lambda: f.centroid_consistency(torch.tensor([[1.0, 0.0], [-1.0, 0.0]])),
+              lambda: f.centroid_consistency(torch.tensor([[1.0, 0.0], [0.0, 0.0]])),
+              lambda: f.dino_mse(torch.full((1, 2, 3), float("inf")), torch.zeros(1, 2, 3)),
+              lambda: f.preprocess(torch.full((16, 16, 3), 200.0))],
+)  # fmt: skip
+def test_what_arrays_are_refused_for_tensors_are_refused_for(wrong):
+    with pytest.raises(NotScorable):
+        wrong()
+
+
+def test_a_variant_that_does_not_exist_is_refused():
+    a, b = (torch.from_numpy(frames) for frames in (A, B))
+    for name in ("psnr", "ssim"):
+        with pytest.raises(UsageError, match="no variant 'oficial'"):
+            getattr(f, name)(a, b, variant="oficial")
+
+
+@pytest.mark.parametrize("kind", [np.asarray, torch.from_numpy])
+def test_identical_frames_are_left_out_of_the_mean_or_make_it_infinite(kind):
+    first, second = kind(floats(A)), kind(floats(np.concatenate([A[:1], B[1:]])))
+    found = f.lcm(first, second)
+    assert float(found["psnr"][0]) == float("inf")
+    assert float(found["avg_psnr"]) == pytest.approx(float(found["psnr"][1:].mean()), rel=1e-6)
+    long = [kind(np.concatenate([floats(frames)] * 26)) for frames in (A, np.concatenate([A[:1], B[1:]]))]
+    assert float(f.lcm(*long, variant="official")["avg_psnr"]) == float("inf")
+
+
+def test_a_network_in_half_precision_is_given_half_precision():
+    class Network(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = torch.nn.Parameter(torch.ones(1, dtype=torch.float16))
+
+        def forward(self, x, y):
+            assert x.dtype == y.dtype == torch.float16
+            return ((x - y).abs() * self.scale).mean(dim=(1, 2, 3), keepdim=True)
+
+    found = f.lpips(torch.from_numpy(A), torch.from_numpy(B), Network())
+    assert found.item() == pytest.approx(2 * np.abs(floats(A) - floats(B)).mean(), rel=1e-2)

@@ -87,7 +87,7 @@ def camera_interaction(c2w: ArrayLike, instructed_twist: ArrayLike) -> float:
 def score(context: ScoringClip) -> Scored:
     """Each transition's twist against the instructed one; transitions without an instruction do not count."""
     path = context.artifact(PoseTrack).trusted()
-    instructed = frame_twists(requested_poses(context, len(path.c2w)))
+    instructed = frame_twists(requested_poses(context, context.need("n_frames"))[path.frame_index])
     cosines = twist_cosines(path.c2w, instructed)
     raw = camera_interaction_cosine(path.c2w, instructed)
     units = [

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from lookback.artifacts import Depth, Masks
 from lookback.benchmarks.mbench.metrics.shared import PairedFrames, matches, mbench_metric, paired_frames
 from lookback.errors import NotScorable, Reason
-from lookback.measures.checks import require_equal_size, require_images, unit_float
+from lookback.measures.checks import require_equal_size, require_images, require_mask, unit_float
 from lookback.measures.geometry import depth_warp, homography_warp
 from lookback.measures.images import ssim_map
 from lookback.measures.scores import clip01
@@ -25,11 +25,11 @@ def masked_ssim_warp(image_i: ArrayLike, image_j_warped: ArrayLike, mask_i: Arra
     first = require_images(image_i, "image_i", ndim=3)
     second = require_images(image_j_warped, "image_j_warped", ndim=3)
     require_equal_size(first, second, "image_i and image_j_warped")
-    mask = np.asarray(mask_i).astype(bool)
+    mask = require_mask(mask_i, "mask_i")
     if mask.shape != first.shape[:2]:
         raise NotScorable(Reason.SIZE_MISMATCH, f"mask_i: {mask.shape} on an image of {first.shape[:2]}")
     if valid is not None:
-        mask = mask & np.asarray(valid).astype(bool)
+        mask = mask & require_mask(valid, "valid")
     if not mask.any():
         raise NotScorable(Reason.NO_MASK, "the mask is empty in the forward frame, or the warp fills none of it")
     window = mask[:, :, None].astype(np.float32)

@@ -43,9 +43,7 @@ def text_interaction(image_features: Sequence[ArrayLike] | ArrayLike, text_featu
 def score(context: ScoringClip) -> Scored:
     """Each caption segment's frames against its text."""
     found = context.artifact(TextImageFeatures)
-    texts, frames = found.text, found.frame_index
-    count = context.clip.n_frames or int(frames.max()) + 1
-    segment = np.minimum(frames * len(texts) // count, len(texts) - 1)
+    texts, frames, segment = found.text, found.frame_index, found.segment
     groups = [found.image[segment == number] for number in range(len(texts))]
     cosines = segment_cosines(groups, texts)
     units = [

@@ -75,7 +75,8 @@ def _segment_pairs(context: ScoringClip, path: PoseTrack, most: int) -> FramePai
     count = len(context.clip.caption_segments)
     if count < 2:
         raise NotScorable(Reason.MISSING_INPUT, f"{count} caption segments, a return needs at least 2")
-    segments = sample_segments(len(path.frame_index), count, int(context.number("frames_per_segment")))
+    per_segment = int(context.number("frames_per_segment"))
+    segments = sample_segments(context.need("n_frames"), count, per_segment, known=path.frame_index)
     return caption_segment_pairs(path.c2w, segments, max_pairs=most)
 
 

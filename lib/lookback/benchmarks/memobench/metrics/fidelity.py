@@ -21,7 +21,17 @@ from lookback.benchmarks.memobench.metrics.shared import BOTH, memobench_metric,
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Array, Variant, require_equal_size, require_images, require_variant
 from lookback.measures.frames import PHASES, ground_truth_index, ground_truth_pairs
-from lookback.measures.images import MARGIN, WINDOW, ComparisonPool, PairQueue, mean_inside, peak_value, psnr_from_mse
+from lookback.measures.images import (
+    IDENTICAL_DB,
+    IDENTICAL_MSE,
+    MARGIN,
+    WINDOW,
+    ComparisonPool,
+    PairQueue,
+    mean_inside,
+    peak_value,
+    psnr_from_mse,
+)
 from lookback.measures.shrinking import kernels, resize_area, shared_area
 from lookback.media import shrink
 from lookback.presets import Setting
@@ -29,8 +39,6 @@ from lookback.scoring import Item, Paired, PixelScoring, Scored, ScoringClip, Un
 from lookback.scoring.sampling import lpips_step, sampled_words
 
 NEEDS = ("video", "ground_truth")
-CEILING_DB = 99.0  # PSNR of identical frames
-IDENTICAL_MSE = 1e-10  # on the 0..255 scale
 MARGINS: dict[Setting, int] = {"left_out": MARGIN, "reflected": 0}  # border pixels that the mean of the SSIM map leaves out
 
 Measure = Callable[[Array, Array], dict[str, float]]
@@ -61,7 +69,7 @@ def frame_psnr(a: Array, b: Array) -> float:
     else:
         squared = cv2.norm(a.astype(np.float32) - b.astype(np.float32), cv2.NORM_L2SQR)
     mse = squared / a.size
-    return CEILING_DB if mse * (255.0 / peak) ** 2 < IDENTICAL_MSE else min(psnr_from_mse(mse, peak), CEILING_DB)
+    return IDENTICAL_DB if mse / peak**2 < IDENTICAL_MSE else psnr_from_mse(mse, peak)
 
 
 def frame_ssim(a: Array, b: Array, *, variant: Variant = "paper") -> float:
@@ -138,12 +146,13 @@ def mean_over_frames(measure: Callable[[Array, Array], float], a: ArrayLike, b: 
     "psnr",
     title="PSNR",
     unit="dB",
-    range=(0.0, 99.0),
+    range=(0.0, None),
     needs=NEEDS,
     roles=(),
     equation="10 log10(255^2 / mse), identical frames 99 dB",
     source="MemoBench section 3.4",
     pixels=True,
+    phases=("", *PHASES),
 )
 def score_psnr(context: ScoringClip) -> PixelScoring:
     """Frame by frame against the ground truth."""
@@ -159,6 +168,7 @@ def score_psnr(context: ScoringClip) -> PixelScoring:
     equation="mean SSIM of the luma, Gaussian 11x11, sigma 1.5",
     source="MemoBench section 3.4",
     pixels=True,
+    phases=("", *PHASES),
 )
 def score_ssim(context: ScoringClip) -> PixelScoring:
     """Frame by frame against the ground truth."""
@@ -178,6 +188,7 @@ def score_ssim(context: ScoringClip) -> PixelScoring:
     equation="LPIPS(generated, ground truth); VGG (paper), AlexNet (official)",
     source="MemoBench section 3.4",
     pixels=True,
+    phases=("", *PHASES),
 )
 def score_lpips(context: ScoringClip) -> PixelScoring:
     """Frame by frame against the ground truth. `lpips_frames` or `lpips_every` take fewer frames, `lpips_side` smaller ones."""

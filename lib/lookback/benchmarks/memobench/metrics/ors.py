@@ -158,11 +158,25 @@ def _followed(context: ScoringClip, frames: NDArray[np.int64]) -> tuple[Mapping[
     rows = masks.rows_in(frames)
     if not len(rows) and not asked:
         raise NotScorable(Reason.TOO_SHORT, "no frame of R has a mask row")
+    spoken = np.unique(masks.frame_index[rows])
+    if not asked and not _evenly(spoken, frames, masks.frame_index):
+        raise NotScorable(
+            Reason.INVALID_INPUT,
+            f"the masks name {len(spoken)} of the {len(frames)} frames of R, at uneven steps: whether the object is missing in the "
+            "others cannot be told; give every frame a mask, all 0 where the object is not seen",
+        )
     found: dict[int, FoundMasks] = {}
-    for frame in np.unique(masks.frame_index[rows]):
+    for frame in spoken:
         own = rows[(masks.frame_index[rows] == frame) & masks.in_view[rows]]
         found[int(frame)] = FoundMasks(masks.area[own].astype(float), masks.confidence[own].astype(float).clip(0, 1))
-    return found, frames if asked else np.unique(masks.frame_index[rows])
+    return found, frames if asked else spoken
+
+
+def _evenly(spoken: NDArray[np.int64], frames: NDArray[np.int64], every: NDArray[np.int64]) -> bool:
+    """Whether the frames `spoken` of a phase are all of its frames, or a sample at the step of `every` frame that has a row."""
+    step = int(np.diff(np.unique(every)).min(initial=len(frames)))
+    gaps = np.diff(np.concatenate([[frames[0] - 1], spoken, [frames[-1] + 1]]))
+    return len(spoken) == len(frames) or bool(gaps.max() <= step + 1)  # steps of a rounded sample differ by one
 
 
 def _units(frame: int, masks: FoundMasks, row: int | None) -> list[Unit]:

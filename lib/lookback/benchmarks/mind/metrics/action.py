@@ -19,7 +19,7 @@ from lookback.measures.checks import Variant, require_equal_length, require_pose
 from lookback.paths import resolve
 from lookback.scoring import Item, Scored, ScoringClip, Unit
 
-TRANSLATIONS = frozenset({"forward", "backward", "left", "right"})
+TRANSLATIONS = frozenset({"w", "a", "s", "d", "forward", "backward", "left", "right"})
 ROTATIONS = frozenset({"cam_left", "cam_right", "cam_up", "cam_down", "yaw_left", "yaw_right", "pitch_up", "pitch_down"})
 LOOKS = frozenset({"look_left", "look_right", "look_up", "look_down"})
 APART = "apart"  # the group of labels that count in `__overall__` and under their own name only
@@ -99,6 +99,7 @@ def grouped(
 
 def action_group(label: str, looks: str = "rotation", rest: str = APART) -> str:
     """translation, rotation or other. `looks` and `rest` say where look_* and resting belong."""
+    label = label.lower()
     if label in TRANSLATIONS:
         return "translation"
     if label in ROTATIONS:
@@ -131,6 +132,7 @@ def _statistics(errors: RelativeErrors, chosen: NDArray[np.bool_], minimum: int 
     subsets=("mem_test", "action_space_test"),
     equation="relative pose error with delta 1 after Umeyama Sim(3), by action group",
     source="MIND, action",
+    phases=("__overall__:trans", "__overall__:rot"),
 )
 def score(context: ScoringClip) -> Scored:
     """Items `<group>:trans` and `<group>:rot`; each step's rotation error is a unit."""

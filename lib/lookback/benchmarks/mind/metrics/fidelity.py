@@ -70,14 +70,15 @@ def lcm(
     """
     predicted, expected = require_images(prediction, "prediction"), require_images(truth, "truth")
     limit = lcm_length(len(expected), mark_time, len(predicted), video_max_time)
-    length = scored_length(limit, preset("lcm", variant)["read_batch"])
+    chosen = preset("lcm", variant)
+    length = scored_length(limit, chosen["read_batch"])
     if length == 0:
         raise NotScorable(
             Reason.TOO_SHORT, f"{len(predicted)} predicted and {len(expected)} true frames leave none to score ({variant})"
         )
     pairs = predicted[:length], expected[mark_time : mark_time + length]
     require_equal_size(*pairs, "prediction and truth")
-    return measure_pairs(zip(*pairs, strict=True), lpips)
+    return measure_pairs(zip(*pairs, strict=True), chosen["identical"] == "left_out", lpips)
 
 
 def gsc(video: ArrayLike, *, lpips: Distance | None = None, variant: Variant = "corrected") -> dict[str, Any]:
@@ -86,8 +87,9 @@ def gsc(video: ArrayLike, *, lpips: Distance | None = None, variant: Variant = "
     Official works in batches of 10 and fails on a batch of one frame.
     """
     frames = require_images(video, "video")
-    length = mirror_half(len(frames), preset("gsc", variant)["work_batch"])
-    return measure_pairs(zip(frames[:length], frames[::-1][:length], strict=True), lpips)
+    chosen = preset("gsc", variant)
+    length = mirror_half(len(frames), chosen["work_batch"])
+    return measure_pairs(zip(frames[:length], frames[::-1][:length], strict=True), chosen["identical"] == "left_out", lpips)
 
 
 def mirror_half(n_frames: int, work_batch: int = 0) -> int:
@@ -106,8 +108,11 @@ def mirror_half(n_frames: int, work_batch: int = 0) -> int:
     return half
 
 
-def measure_pairs(pairs: Iterable[tuple[Array, Array]], lpips: Distance | None = None) -> dict[str, Any]:
-    """The measures of every pair and their means, under the names of MIND's Result.json: mse, avg_mse, ..., and length."""
+def measure_pairs(pairs: Iterable[tuple[Array, Array]], identical_left_out: bool, lpips: Distance | None = None) -> dict[str, Any]:
+    """The measures of every pair and their means, under the names of MIND's Result.json: mse, avg_mse, ..., and length.
+
+    Identical frames have an infinite PSNR, which is left out of the mean or makes it infinite.
+    """
     rows = map_pairs(lambda a, b: frame_measures(a, b, lpips), pairs)
     if not rows:
         raise NotScorable(Reason.TOO_SHORT, "no frame is left to score")
@@ -115,7 +120,8 @@ def measure_pairs(pairs: Iterable[tuple[Array, Array]], lpips: Distance | None =
     for name in rows[0]:
         values: NDArray[np.float64] = np.array([row[name] for row in rows])
         result[name] = values
-        result[f"avg_{name}"] = float(values.mean())
+        finite = values[np.isfinite(values)]
+        result[f"avg_{name}"] = float((finite if identical_left_out and finite.size else values).mean())
     return result
 
 
@@ -133,6 +139,7 @@ def measure_pairs(pairs: Iterable[tuple[Array, Array]], lpips: Distance | None =
     equation="mean over frames from mark_time of mse, psnr, ssim, lpips at 720x1280",
     source="MIND, lcm",
     pixels=True,
+    phases=MEASURES,
 )
 def score_lcm(context: ScoringClip) -> PixelScoring:
     """The prediction against the ground truth, frame by frame."""
@@ -196,6 +203,7 @@ class MeasuredPairs:
     equation="the measures of lcm between frame i and frame N-1-i",
     source="MIND, gsc",
     pixels=True,
+    phases=MEASURES,
 )
 def score_gsc(context: ScoringClip) -> PixelScoring:
     """The way out against the way back, in reversed order."""

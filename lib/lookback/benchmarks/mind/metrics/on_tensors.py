@@ -26,13 +26,15 @@ def tensor_lcm(
 ) -> dict[str, Any]:
     """`lcm` for tensors. `lpips` is a network of the package lpips here."""
     limit = lcm_length(len(truth), mark_time, len(prediction), video_max_time)
-    length = scored_length(limit, preset("lcm", variant)["read_batch"])
+    chosen = preset("lcm", variant)
+    length = scored_length(limit, chosen["read_batch"])
     if length == 0:
         raise NotScorable(Reason.TOO_SHORT, f"{len(prediction)} predicted and {len(truth)} true frames leave none to score")
-    return measured_pairs(prediction[:length], truth[mark_time : mark_time + length], lpips)
+    return measured_pairs(prediction[:length], truth[mark_time : mark_time + length], chosen["identical"] == "left_out", lpips)
 
 
 def tensor_gsc(video: Tensor, *, lpips: Callable[..., Any] | None = None, variant: Variant = "corrected") -> dict[str, Any]:
     """`gsc` for tensors. `lpips` is a network of the package lpips here."""
-    half = mirror_half(len(video), preset("gsc", variant)["work_batch"])
-    return measured_pairs(video[:half], video.flip(0)[:half], lpips)
+    chosen = preset("gsc", variant)
+    half = mirror_half(len(video), chosen["work_batch"])
+    return measured_pairs(video[:half], video.flip(0)[:half], chosen["identical"] == "left_out", lpips)

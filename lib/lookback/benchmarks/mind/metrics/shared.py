@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lookback.errors import NotScorable, Reason
-from lookback.measures.checks import Array, Variant, require_variant
+from lookback.measures.checks import Array, Variant, require_images, require_variant
 from lookback.presets import presets_of
 from lookback.registry import metric
 from lookback.scoring import ScoringClip
@@ -80,6 +80,7 @@ def scored_frames(context: ScoringClip, n_frames: int) -> int:
 
 def preprocess(frame: Array, height: int = HEIGHT, width: int = WIDTH) -> NDArray[np.float32]:
     """An RGB frame (H,W,3) as float32 in [0,1] at height x width: scaled to cover it (bilinear, no antialias), centre-cropped."""
+    frame = require_images(frame, "frame", ndim=3)
     source_height, source_width = frame.shape[:2]
     scale = max(height / source_height, width / source_width)
     scaled = (max(width, round(source_width * scale)), max(height, round(source_height * scale)))

@@ -72,6 +72,7 @@ class FrameScores:
     equation="MUSIQ-SPAQ / 100; LAION aesthetic (linear head) / 10",
     source="MIND, visual",
     pixels=True,
+    phases=("imaging", "aesthetic"),
 )
 def score(context: ScoringClip) -> PixelScoring:
     """MUSIQ and the aesthetic score of every frame; where one model is missing, the other is still measured."""

@@ -70,10 +70,11 @@ def _require_interface(context: ScoringClip) -> None:
 
 
 def _item(value: float, status: Status, raw: float, detail: str, n_units: int, context: ScoringClip) -> Item:
-    """The clip's item; where the released mean drops the row, the item keeps its raw value and says why."""
+    """The clip's item; where the released mean drops the row, which it still counts as eligible, the item has no value and says
+    why."""
     if status != "ok" and context.setting("denominator") == "status_ok":
         dropped = f"{detail}; scored {value:g} with status {status}, which the released mean drops"
-        return Item(None, raw, reason=str(Reason.NOT_APPLICABLE), detail=dropped)
+        return Item(None, raw, reason=str(Reason.UNDEFINED), detail=dropped)
     return Item(value, raw, detail=detail, n_units=n_units)
 
 

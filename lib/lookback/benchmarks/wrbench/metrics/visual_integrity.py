@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from lookback.backends.features.geometry import Pad, ResizeCrop, Shaping
 from lookback.benchmarks.wrbench.metrics.shared import Settings, settings_of, wrbench_metric
 from lookback.errors import NotScorable, Reason
-from lookback.measures.checks import require_finite
+from lookback.measures.checks import require_finite, require_mask
 from lookback.measures.features import patch_directions, unit_vectors
 from lookback.measures.scores import clip01
 from lookback.media import sample_fps
@@ -63,7 +63,7 @@ def _normalised_patches(
     array = require_finite(patches, "patches", ndim=3)
     if len(array) != n_frames:
         raise NotScorable(Reason.LENGTH_MISMATCH, f"cls and patches: {n_frames} against {len(array)} frames")
-    flags = np.ones(array.shape[:2], dtype=bool) if valid is None else np.asarray(valid).astype(bool)
+    flags = np.ones(array.shape[:2], dtype=bool) if valid is None else require_mask(valid, "valid")
     if flags.shape not in {array.shape[:2], array.shape[1:2]}:
         raise NotScorable(Reason.SIZE_MISMATCH, f"valid: {flags.shape} for patches of {array.shape[:2]}")
     flags = np.broadcast_to(flags, array.shape[:2])
