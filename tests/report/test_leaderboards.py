@@ -61,6 +61,24 @@ def test_the_first_is_marked_only_where_it_is_told_from_the_second():
     assert "nothing separates" in few.lead and "3 scenes only" in few.lead
 
 
+def test_models_that_win_alike_share_the_first_place():
+    rows = [item(model, task, PSNR, value) for task in range(4) for model, value in (("a", 20.0), ("b", 20.0), ("c", 10.0))]
+    assert board(rows).lead == "MemoBench: a and b share the first place; each wins 75 % of its duels."
+
+
+def test_a_model_without_a_value_of_a_metric_is_named():
+    rows = [item(model, task, PSNR, 20.0 + (model == "a")) for task in range(2) for model in "ab"]
+    rows += [item("a", task, SSIM, 0.5) for task in range(2)] + [item("b", task, SSIM, None, "no_phases") for task in range(2)]
+    notes = board(rows).table().notes
+    assert "No value, so that these duels are about the other metrics: b of ssim." in notes
+
+
+def test_what_is_no_merit_decides_no_duel():
+    """How far the camera of a plain clip turns is a fact."""
+    rows = [item("a", 0, "folder.camera_turn", 90.0), item("b", 0, "folder.camera_turn", 10.0)]
+    assert leaderboard("folder", "Your clips", pd.DataFrame(rows), ["folder.camera_turn"]) is None
+
+
 def test_a_model_with_one_clip_has_no_rank_and_comes_last():
     rows = [item("lucky", 0, PSNR, 99.0)] + [item(model, task, PSNR, 9.0 + (model == "a")) for model in "ab" for task in range(2)]
     found = board(rows)

@@ -16,6 +16,7 @@ from lookback.agreement.plan import load_plan
 from lookback.clips import KEYS
 from lookback.errors import LookbackError
 from lookback.registry import METRICS
+from lookback.scoring.direction import better_sign
 
 TOP_PER_KIND = 2
 MIN_SPREAD = 0.03  # standard deviation divided by the metric's scale: with a smaller spread, all clips score the same
@@ -50,8 +51,8 @@ def standings(gated: pd.DataFrame) -> pd.DataFrame:
     frame = gated[gated["value"].notna() & gated["phase"].isin(["", "R"])].copy()
     frame = frame[frame["variant"] == frame["metric"].map({spec.name: spec.default_variant for spec in METRICS})]
     frame["axis"] = frame["metric"].str.split(".").str[-1]
-    up = frame["metric"].map({spec.name: bool(spec.higher_is_better) for spec in METRICS})
-    frame["oriented"] = np.where(up, frame["value"], -frame["value"])
+    sign = frame["metric"].map(better_sign).astype(float)
+    frame = frame.assign(oriented=frame["value"] * sign)[sign != 0]
     groups = frame.groupby(["benchmark", "setting", "metric", "phase"])["oriented"]
     frame = frame[groups.transform("size") >= MIN_CLIPS].copy()
     ranks = frame.groupby(["benchmark", "setting", "metric", "phase"])["oriented"]

@@ -59,7 +59,7 @@ def worst_is_least(run: RunView, metric: str) -> bool:
     """Whether more is better for this metric; asked only when one is chosen, because the declarations take a second to load."""
     scores = run.tables["scores"]
     first = scores[scores["shown"] == metric].iloc[0]
-    return more_is_better(str(first["metric"]), str(first["phase"]))
+    return more_is_better(str(first["metric"]), str(first["phase"])) is not False
 
 
 def exported(run: RunView, tags: TagBook, notes: NoteBook, only: str, metrics: list[str]) -> pd.DataFrame:

@@ -21,7 +21,7 @@ from lookback.registry import BENCHMARKS, METRICS
 from lookback.report.page import Section
 from lookback.report.places import Key, anchor, clip_anchor, inspector_link, model_page, number_anchor
 from lookback.scoring.aggregate import TRIGGER_DETAIL
-from lookback.scoring.direction import more_is_better
+from lookback.scoring.direction import better_sign
 from lookback.strips import FilmStrip, jpeg_html, read_strip
 
 WIDTH = 112  # of one frame in a strip, in pixels
@@ -64,7 +64,7 @@ class Behind:
 
     def worst_model(self, benchmark: str, metric: str) -> str:
         """The model with the worst clip of a metric; empty where none has a score."""
-        sign = 1.0 if more_is_better(metric) else -1.0
+        sign = better_sign(metric)
         found = {
             model: sign * one.value
             for (name, model, own, phase), one in self.worst.items()
@@ -133,12 +133,12 @@ class Behind:
 
     def _number(self, number: Number, worst: Worst, labels: Mapping[Key, str], pictures: Mapping[Key, Pictures]) -> str:
         _, _, metric, phase = number
-        name = f"{metric} {phase}".strip()
+        name, said = f"{metric} {phase}".strip(), "Worst" if better_sign(metric, phase) else "For example"
         label = labels.get(worst.key, "/".join(worst.key))
         picture = pictures[worst.key].frame(worst.frame, label) if worst.key in pictures else ""
         return (
             f'<figure id="{number_anchor(*number)}">{picture}<figcaption><b>{html.escape(name)}</b>: {worst.mean:.4g} on average '
-            f'(n {worst.n}). Worst: {worst.value:.4g}, <a href="#{clip_anchor(worst.key)}">{html.escape(label)}</a>, frame '
+            f'(n {worst.n}). {said}: {worst.value:.4g}, <a href="#{clip_anchor(worst.key)}">{html.escape(label)}</a>, frame '
             f"{worst.frame}. {inspector_link(self.run, label, worst.frame)}</figcaption></figure>"
         )
 
@@ -268,8 +268,7 @@ def worst_units(units: pd.DataFrame) -> dict[tuple[Key, str, str], str]:
 
 
 def _signs(metric: pd.Series, phase: pd.Series) -> list[float]:
-    """1 where more is better, else -1."""
-    kinds = {kind: 1.0 if more_is_better(*kind) else -1.0 for kind in set(zip(metric, phase, strict=True))}
+    kinds = {kind: better_sign(*kind) for kind in set(zip(metric, phase, strict=True))}
     return [kinds[kind] for kind in zip(metric, phase, strict=True)]
 
 

@@ -46,6 +46,7 @@ from lookback.report.stage_tables import (
     TRUSTED,
     audit_reach,
     counts_in_words,
+    judged_failures,
     macro_f1_note,
     text_columns,
     whole_counts,
@@ -246,9 +247,18 @@ class ReportBuilder(Report):
         if len(self.tables["failures"]):
             folder = site_folder(self.params.paths.report) / "excerpts"
             section.fragments += failures_html(self.tables["failures"], self.clips, self.params.run, folder)
-        section.fragments += self._forensics(FOUND)
-        section.fragments += self.saved("forensics")
+        section.fragments += [self._judged(), *self._forensics(FOUND), *self.saved("forensics")]
         return section
+
+    def _judged(self) -> str:
+        """What was looked for, and in how many clips: a clip without a failure is sound only as far as it was judged."""
+        rules, silent = (self.params.paths.tables / "forensics" / f"{name}.csv" for name in ("rules", "abstentions"))
+        if not (rules.is_file() and silent.is_file()):
+            return ""
+        count = len(self.clips)
+        frame = judged_failures(read_csv(rules), read_csv(silent), count)
+        title = f"What was judged in the {count} clips; no failure is said of the others"
+        return self.plain("forensics-judged", title, frame, ["failure", "not judged because"])
 
     def _forensics(self, tables: tuple[tuple[str, str, list[str]], ...]) -> list[str]:
         fragments = []

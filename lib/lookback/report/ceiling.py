@@ -33,7 +33,7 @@ from lookback.registry import BENCHMARKS
 from lookback.report.leaderboard import REAL
 from lookback.report.places import number_anchor
 from lookback.report.table import PaperTable
-from lookback.scoring.direction import more_is_better
+from lookback.scoring.direction import better_sign
 from lookback.scoring.run import applicable, score_run
 from lookback.scoring.variants import only_chosen
 from lookback.tables import SCHEMAS, empty_table, read_table
@@ -61,7 +61,8 @@ class Ceiling:
         rows, links = [], []
         for (metric, phase), own in told.groupby(["metric", "phase"], sort=True):
             others = same[(same["metric"] == metric) & (same["phase"] == phase)].groupby("model_id")["value"].mean()
-            best = (others.idxmax() if more_is_better(metric, phase) else others.idxmin()) if len(others) else ""
+            sign = better_sign(metric, phase)
+            best = (others * sign).idxmax() if len(others) and sign else ""
             rows.append(
                 {
                     "measure": f"{metric} {phase}".strip(), REAL: own["value"].mean(),

@@ -22,6 +22,7 @@ from lookback.progress import track
 from lookback.report.places import clip_anchor, inspector_link, model_page, words_of
 from lookback.strips import FilmStrip, jpeg_html
 
+LIKELY = 0.5  # a less probable failure is called possible
 SHOWN = 18  # failures with a video
 OF_EACH = 3  # of these at most so many of one kind, while there are other kinds
 LISTED = 400  # rows of the table
@@ -160,7 +161,8 @@ def _data(row: Mapping[str, object]) -> str:
 
 
 def _card(row: Mapping[str, object], clip: Clip, excerpt: Excerpt, run: str, folder: str) -> str:
-    start, end = int(str(row["frame_start"])), int(str(row["frame_end"]))
+    start, end, sure = int(str(row["frame_start"])), int(str(row["frame_end"])), float(str(row["confidence"]))
+    title = f"{row['place']}. {_plain(row['label'])}{' (possible)' if sure < LIKELY else ''}"
     source = f"site:{folder}/{excerpt.name}"
     video = (
         f'<video controls muted loop playsinline preload="none" poster="{excerpt.poster}" src="{source}" '
@@ -171,10 +173,10 @@ def _card(row: Mapping[str, object], clip: Clip, excerpt: Excerpt, run: str, fol
     )
     download = f'<a href="{source}" download>download</a> · ' if excerpt.name else ""
     return (
-        f'<article class="failure" id="{failure_anchor(row)}" {_data(row)}><h3>{row["place"]}. {_plain(row["label"])}</h3>'
+        f'<article class="failure" id="{failure_anchor(row)}" {_data(row)}><h3>{title}</h3>'
         f'<p><a href="#{model_page(clip.model_id)}">{html.escape(clip.model_id)}</a>, '
         f'<a href="#{clip_anchor(clip.key)}">{html.escape(clip.label)}</a></p>{video}'
-        f"<p>{html.escape(str(row['evidence']))}</p><p>Frames {start} to {end}, sure {float(str(row['confidence'])):.2f}. "
+        f"<p>{html.escape(str(row['evidence']))}</p><p>Frames {start} to {end}, sure {sure:.2f}. "
         f"{download}{inspector_link(run, clip.label, start)}</p></article>"
     )
 

@@ -14,10 +14,10 @@ from lookback.clips import Clip
 from lookback.errors import MediaError
 from lookback.paths import resolve
 from lookback.report.behind import Behind
-from lookback.report.failures import failure_anchor, ranked
+from lookback.report.failures import LIKELY, failure_anchor, ranked
 from lookback.report.leaderboard import Leaderboard
 from lookback.report.places import Key, anchor, inspector_link, number_anchor
-from lookback.scoring.direction import more_is_better
+from lookback.scoring.direction import better_sign
 from lookback.strips import jpeg_html, read_strip
 
 MOST = 3
@@ -96,14 +96,15 @@ def _widest(items: pd.DataFrame, best: str, last: str) -> pd.Series | None:
     if both.empty:
         return None
     spread = told.groupby(["metric", "phase"])["value"].std()
-    signs = [1.0 if more_is_better(metric, phase) else -1.0 for metric, phase in zip(both["metric"], both["phase"], strict=True)]
+    signs = [better_sign(metric, phase) for metric, phase in zip(both["metric"], both["phase"], strict=True)]
     unit = pd.Series([spread[key] for key in zip(both["metric"], both["phase"], strict=True)], both.index)
     apart = ((both["value_x"] - both["value_y"]) * signs / unit.where(unit > 0)).fillna(0.0)
     return both.loc[apart.idxmax()] if apart.max() > 0 else None
 
 
 def _failures(failures: pd.DataFrame, clips: Mapping[Key, Clip]) -> Iterator[Finding]:
-    """The kinds of failures that most clips show, each with its surest clip before and during the failure."""
+    """The kinds of failures that most clips show, each with its surest clip before and during the failure; kinds that are more
+    likely absent than present in every clip are left to their own page."""
     if failures.empty:
         return
     rows, total = ranked(failures), len(clips)
@@ -111,13 +112,15 @@ def _failures(failures: pd.DataFrame, clips: Mapping[Key, Clip]) -> Iterator[Fin
     counts = rows.drop_duplicates([*keys, "label"])["label"].value_counts()
     for label, count in counts.items():
         own = rows[rows["label"] == label]
-        row = own.iloc[0]
+        row, models = own.iloc[0], own["model_id"].nunique()
+        if row["confidence"] < LIKELY:
+            continue
         clip = clips[tuple(row[name] for name in keys)]
         middle = (int(row["frame_start"]) + int(row["frame_end"])) // 2
         name = str(label).replace("_", " ")
         yield Finding(
-            f"{name.capitalize()}: found in {count} of {total} clips, of {own['model_id'].nunique()} models. Surest in "
-            f"{clip.model_id}: {row['evidence']}.",
+            f"{name.capitalize()}: found in {count} of {total} clips, of {models} model{'s' if models > 1 else ''}. Surest in "
+            f"{clip.model_id} (probability {row['confidence']:.2f}): {row['evidence']}.",
             failure_anchor(row),
             (Seen(clip, 0, "frame 0, before"), Seen(clip, middle, f"frame {middle}, {name}")),
         )
@@ -126,6 +129,8 @@ def _failures(failures: pd.DataFrame, clips: Mapping[Key, Clip]) -> Iterator[Fin
 def _weakest(behind: Behind, clips: Mapping[Key, Clip]) -> Iterator[Finding]:
     """For a run with nothing to compare and no failure: each metric's worst clip beside its first frame."""
     for (benchmark, model, metric, phase), worst in behind.worst.items():
+        if better_sign(metric, phase) * (worst.value - worst.mean) >= 0:
+            continue  # all clips are alike, or no value is better than another
         clip = clips[worst.key]
         yield Finding(
             f"{f'{metric} {phase}'.strip()} of {model} is weakest in {clip.clip_id}: {worst.value:.3g}, "

@@ -19,7 +19,7 @@ from lookback.errors import NotScorable, Reason
 from lookback.report.places import anchor
 from lookback.report.table import PaperTable, bounds_text
 from lookback.scoring.aggregate import TRIGGER_DETAIL, UNMEASURABLE
-from lookback.scoring.direction import more_is_better, parts_are_measures
+from lookback.scoring.direction import better_sign, parts_are_measures
 from lookback.stats.comparisons import ranking_with_ties, win_ratio_comparisons
 from lookback.stats.rankings import win_ratios
 
@@ -42,6 +42,7 @@ class Leaderboard:
     metrics: list[str]
     left_out: list[str]  # metrics that only a simulated judge answered
     untested: str  # why no two models are told apart; empty where the test could be made
+    lacking: dict[str, list[str]]  # the metrics of which a model has no value, while others have
     ceiling: pd.DataFrame | None = None  # the row of the real videos
 
     @property
@@ -61,6 +62,10 @@ class Leaderboard:
             why = "one model" if len(self.rows) == 1 else self.untested or "fewer than two models have more than one clip"
             return f"{self.title}: {why}, so there is nothing to rank."
         first, second = self.rows.iloc[0], self.rows.iloc[1]
+        level = self.ranked.loc[np.isclose(self.ranked["win_ratio"], first["win_ratio"]), "model"]
+        if len(level) > 1:
+            names = f"{', '.join(level.iloc[:-1])} and {level.iloc[-1]}"
+            return f"{self.title}: {names} share the first place; each wins {100 * first['win_ratio']:.0f} % of its duels."
         margin = 100 * (first["win_ratio"] - second["win_ratio"])
         words = (
             f"{self.title}: {first['model']} wins {100 * first['win_ratio']:.0f} % of its duels, "
@@ -109,6 +114,9 @@ class Leaderboard:
         notes = [HOW, f"Metrics: {', '.join(_short(self.metrics))}."]
         if self.left_out:
             notes.append(f"Left out, because only a simulated judge answered: {', '.join(_short(self.left_out))}.")
+        if self.lacking:
+            told = "; ".join(f"{model} of {', '.join(_short(names))}" for model, names in self.lacking.items())
+            notes.append(f"No value, so that these duels are about the other metrics: {told}.")
         if (self.rows["clips"] < 2).any():
             notes.append("A model with one clip has no rank.")
         return [*notes, f"No test: {self.untested}."] if self.untested else notes
@@ -175,8 +183,11 @@ def leaderboard(
     rows["rank"] = rows["win_ratio"].where(several).rank(ascending=False)
     rows = pd.concat([rows[several], rows[~several]], ignore_index=True)
     shown = [name for name in metrics if name in set(scores["metric"])]
+    values = scores[np.isfinite(scores["score"])].groupby("model_id")["metric"].agg(set)
+    lacks = {str(model): [name for name in shown if name not in values.get(model, set())] for model in sorted(counts.index)}
+    lacking = {model: names for model, names in lacks.items() if names}
     top = None if real is None else _ceiling(benchmark, own, real[real["metric"].isin(metrics)])
-    return Leaderboard(benchmark, title, rows, shown, sorted(set(left_out) & set(metrics)), untested, top)
+    return Leaderboard(benchmark, title, rows, shown, sorted(set(left_out) & set(metrics)), untested, lacking, top)
 
 
 def _ratios(duels: pd.DataFrame, models: Sequence[str], seed: int, resamples: int) -> tuple[pd.DataFrame, str]:
@@ -213,8 +224,9 @@ def _signed(benchmark: str, items: pd.DataFrame) -> pd.DataFrame:
     if not parts_are_measures(benchmark):
         whole = set(rows.loc[rows["phase"] == "", "metric"])
         rows = rows[(rows["phase"] == "") | ~rows["metric"].isin(whole)]
-    kinds = {kind: 1.0 if more_is_better(*kind) else -1.0 for kind in set(zip(rows["metric"], rows["phase"], strict=True))}
+    kinds = {kind: better_sign(*kind) for kind in set(zip(rows["metric"], rows["phase"], strict=True))}
     sign = np.array([kinds[kind] for kind in zip(rows["metric"], rows["phase"], strict=True)], float)
+    rows, sign = rows[sign != 0], sign[sign != 0]
     score = np.where(rows["value"].notna(), rows["value"].astype(float) * sign, -np.inf)
     return rows.assign(score=score)[["model_id", *TASK, "scene", "metric", "phase", "score"]]
 

@@ -68,7 +68,8 @@ def model_table(
             else:
                 interval = _interval(rows.loc[model], column) if intervals and not column.value else ""
                 suffixes.loc[index, column.header] = interval + _coverage(rows.loc[model])
-    better = {column.header: more_is_better(column.metric, column.phase) for column in columns}
+    directions = {column.header: more_is_better(column.metric, column.phase) for column in columns}
+    better = {header: more for header, more in directions.items() if more is not None}
     digits = {column.header: column.digits for column in columns}
     marks = mark_best(frame, better, digits, frame["type"] if group else None).mask(alone, "")
     absent = int((missing == NO_CLIPS).to_numpy().sum())

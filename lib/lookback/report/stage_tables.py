@@ -72,10 +72,20 @@ def counts_in_words(frame: pd.DataFrame, labels: list[str]) -> pd.DataFrame:
     """A wide table of counts as one column of words: what was counted, the most frequent first."""
     numbers = [name for name in frame if name not in (*labels, "clips")]
     told = [
-        ", ".join(f"{name} {int(count)}" for name, count in sorted(row.items(), key=lambda part: -part[1]) if count) or "none"
+        ", ".join(f"{name} {int(count)}" for name, count in sorted(row.items(), key=lambda part: -part[1]) if count) or "none found"
         for row in frame[numbers].fillna(0).to_dict("records")
     ]
     return frame[[name for name in (*labels, "clips") if name in frame]].assign(failures=told)
+
+
+def judged_failures(rules: pd.DataFrame, abstentions: pd.DataFrame, clips: int) -> pd.DataFrame:
+    """A row per failure: in how many of the clips it was looked for, and why not in the others."""
+    rows = []
+    for rule in rules.to_dict("records"):
+        reasons = abstentions.loc[abstentions["label"] == rule["label"], "reason"].value_counts()
+        why = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
+        rows.append({"failure": rule["failure"], "clips judged": clips - int(reasons.sum()), "not judged because": why})
+    return pd.DataFrame(rows).sort_values("clips judged", ascending=False, kind="stable")
 
 
 def _is_count(name: str, told: pd.Series) -> bool:

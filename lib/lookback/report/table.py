@@ -134,6 +134,8 @@ class PaperTable:
     def __str__(self) -> str:
         return self.to_text()
 
+    __repr__ = __str__  # a prompt shows the table
+
     def _repr_html_(self) -> str:
         return self.to_html()
 

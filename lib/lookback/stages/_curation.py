@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from lookback.curation.gathering import collect
+from lookback.curation.gathering import collect, rejected_line
 from lookback.demo.source import demo_sources, demo_tables
 from lookback.errors import ContractError, UsageError
 from lookback.names import one_line
@@ -24,8 +24,7 @@ def curation(params: RunParams) -> dict[str, pd.DataFrame]:
     tables |= {name: empty_table(name) for name in ("truth", "ratings")} | demo_tables(params, collected.clips)
     written = {name: write_table(params.paths.tables, name, frame) for name, frame in tables.items()}
     if written["clips"].empty:
-        first = written["rejected"]["problem"].iloc[0] if len(written["rejected"]) else "the sources are empty"
-        raise ContractError(
-            f"No clip can be used ({len(written['rejected'])} rejected; the first: {first}); see the table rejected"
-        )
+        rejected = written["rejected"]
+        why = rejected_line(rejected, params.paths.tables / "rejected.parquet") if len(rejected) else "the sources are empty"
+        raise ContractError(f"No clip can be used: {why}")
     return written

@@ -47,22 +47,12 @@ def paper_tables(data: PaperData) -> list[PaperTable]:
             table = model_table(table_id, title, summary[summary["metric"].isin(names)], columns, intervals=data.intervals)
             table.notes.append(backend_note(data.items[data.items["metric"].isin(names)]))
             table.notes.append("Brackets: 95 % interval over scenes; without one there are fewer than two scenes.")
-            _without_ranks(table, columns)
             tables.append(table)
     return tables
 
 
 def _column(name: str) -> Column:
     return Column(METRICS.get(name).title, name, digits=DIGITS.get(name, 2))
-
-
-def _without_ranks(table: PaperTable, columns: list[Column]) -> None:
-    """How far a camera turns is no merit: such columns have no best model."""
-    for column in columns:
-        if column.metric in CAMERA:
-            table.better.pop(column.header, None)
-            if table.marks is not None and column.header in table.marks:
-                table.marks[column.header] = ""
 
 
 def clip_facts(data: PaperData) -> list[tuple[Clip, dict[str, Measured]]]:

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import pandas as pd
 
-from lookback.benchmarks.folder.metrics.camera import ROUGH
+from lookback.benchmarks.folder.metrics.camera import HALF_TURN_DEG, ROUGH
 from lookback.benchmarks.folder.metrics.shared import RETURNED_SHARE, TURNED_DEG
 from lookback.clips import KEYS
 from lookback.errors import Reason
@@ -98,7 +98,8 @@ def _camera(facts: Facts) -> Iterator[Evidence]:
     side = "" if abs(yaw) < SIDEWAYS * turn.value else " to the right" if yaw > 0 else " to the left"
     answer, how = (Answer.YES, "") if turn.value >= CLEAR_DEG else (Answer.PARTLY, "only ")
     how += "about " if turn.detail == ROUGH else ""
-    yield Evidence("camera turns", answer, f"the camera turns {how}{turn.value:.0f} degrees{side}", frames)
+    turned = max(turn.value, abs(yaw)) if abs(yaw) > HALF_TURN_DEG else turn.value
+    yield Evidence("camera turns", answer, f"the camera turns {how}{turned:.0f} degrees{side}", frames)
     again = facts.get("folder.view_again", MISSING)
     undone = back.value if back.value is not None else 0.0
     frames = tuple(frame for frame, _ in back.frames)

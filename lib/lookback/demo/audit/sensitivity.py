@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from lookback.clips import KEYS
-from lookback.scoring.direction import more_is_better, parts_are_measures
+from lookback.scoring.direction import better_sign, parts_are_measures
 
 MEANT_FOR: dict[str, tuple[str, ...]] = {
     "camera_inactivity": ("memobench.camera_activity", "memobench.camera_controllability", "cam_align", "camera_interaction"),
@@ -50,10 +50,13 @@ SENSITIVITY += ["missing"]
 
 
 def measures(items: pd.DataFrame) -> pd.DataFrame:
-    """Items with the column `measure` and its `sign`: the metric over the whole clip, or each part that is a measure."""
+    """Items with the column `measure` and its `sign`: the metric over the whole clip, or each part that is a measure.
+
+    Metrics of which no value is better than another are left out."""
     whole = items[(items["phase"] == "") | items["benchmark"].map(parts_are_measures).astype(bool)]
-    sign = [1.0 if more_is_better(metric, phase) else -1.0 for metric, phase in zip(whole["metric"], whole["phase"], strict=True)]
-    return whole.assign(measure=(whole["metric"] + " " + whole["phase"]).str.strip(), sign=sign)
+    sign = [better_sign(metric, phase) for metric, phase in zip(whole["metric"], whole["phase"], strict=True)]
+    named = whole.assign(measure=(whole["metric"] + " " + whole["phase"]).str.strip(), sign=sign)
+    return named[named["sign"] != 0]
 
 
 def paired_drops(items: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:

@@ -31,9 +31,9 @@ def draw_curve(curve: pd.DataFrame, root: Path) -> str:
             steps = part["step"].where(part["step"].notna(), pd.Series(range(len(part)), index=part.index)).astype(float)
             panel.plot(steps, part["mean"], marker="o", markersize=3)
             panel.fill_between(steps, part["ci_low"].astype(float), part["ci_high"].astype(float), alpha=0.2)
-            direction = "higher is better" if more_is_better(str(metric), str(phase)) else "lower is better"
+            better = {True: " (higher is better)", False: " (lower is better)", None: ""}[more_is_better(str(metric), str(phase))]
             panel.set_title(f"{metric} {phase}".strip(), fontsize=8)
-            panel.set_xlabel(f"step ({direction})", fontsize=7)
+            panel.set_xlabel(f"step{better}", fontsize=7)
         for panel in list(axes.flat)[len(groups) :]:
             panel.set_axis_off()
         caption = "Mean score per checkpoint with its 95 % interval over scenes; no band where too few scenes allow one."

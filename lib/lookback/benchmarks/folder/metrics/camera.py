@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from lookback.benchmarks.folder.metrics.shared import TURNED_DEG, camera_path, folder_metric, seen_again
+from lookback.camera.poses import signed_peak
 from lookback.errors import NotScorable, Reason
 from lookback.scoring import Item, PixelScoring, Scored, ScoringClip, Unit
 
 ROUGH = "the field of view is not known and taken as usual: the turn may be up to twice as large"
+HALF_TURN_DEG = 180.0  # two views cannot be farther apart
 SOURCE = "this project; the path of the camera as in the benchmarks"
 
 
@@ -14,16 +16,19 @@ SOURCE = "this project; the path of the camera as in the benchmarks"
     "camera_turn",
     title="Camera turn",
     unit="degrees",
-    range=(0.0, 180.0),
+    range=(0.0, HALF_TURN_DEG),
+    higher_is_better=None,
     roles=("pose",),
     pixels=False,
     equation="max_t angle(R_0, R_t)",
     source=SOURCE,
 )
 def score_turn(context: ScoringClip) -> Scored:
-    """The farthest turn from the first view, and the frame that reaches it. The raw value is the yaw, right positive."""
+    """The farthest turn from the first view, and the frame that reaches it. The raw value is the yaw, right positive; it grows on
+    where a camera turns past 180 degrees and its view comes nearer to the first again."""
     path = camera_path(context)
-    turn, yaw = float(path.turn[path.farthest]), float(path.yaw[path.farthest])
+    turn, most = float(path.turn[path.farthest]), signed_peak(path.yaw)
+    yaw = most if abs(most) > HALF_TURN_DEG else float(path.yaw[path.farthest])
     frame = int(path.frames[path.farthest])
     rough = ROUGH if path.turned and not path.lens_known else ""
     return Scored([Item(turn, yaw, detail=rough, n_units=1)], [Unit("farthest", "frame", turn, yaw, frame)])
@@ -33,6 +38,7 @@ def score_turn(context: ScoringClip) -> Scored:
     "camera_return",
     title="Camera return",
     unit="share of the turn",
+    higher_is_better=None,
     roles=("pose",),
     pixels=False,
     equation="1 - min_(t > a) angle(R_0, R_t) / angle(R_0, R_a), a the farthest frame",
@@ -52,6 +58,7 @@ def score_return(context: ScoringClip) -> Scored:
     "view_left",
     title="First view out of sight",
     unit="share of the view",
+    higher_is_better=None,
     roles=("pose",),
     equation="1 - min_t overlap(first view, frame t)",
     source="this project; overlap by the homography of matched features",

@@ -58,6 +58,7 @@ def score_pairs(context: ScoringClip, measure: Measure) -> PixelScoring:
     "view_again",
     title="View seen again",
     unit="share of the view",
+    higher_is_better=None,
     roles=("pose",),
     equation="overlap(early view, return frame)",
     source=f"this project; {PAIRS}",
