@@ -13,6 +13,7 @@ from pathlib import Path
 from lookback.benchmark import Benchmark
 from lookback.cli.app import app
 from lookback.cli.choices import VERBS
+from lookback.cli.inventory import better
 from lookback.files import write_text
 from lookback.published.regenerate import papers, row_of
 from lookback.registry import BENCHMARKS, LAYOUTS, METRICS, MetricSpec
@@ -55,9 +56,8 @@ def _implemented(benchmark: Benchmark, specs: list[MetricSpec]) -> Iterator[str]
     yield f"{len(specs)} metrics. `lookback list-metrics` prints them, too."
     rows = []
     for spec in specs:
-        better = "higher" if spec.higher_is_better else "lower"
         variants = ", ".join(f"**{name}**" if name == spec.default_variant else name for name in spec.variants)
-        rows.append((f"`{spec.name}`", spec.title, spec.unit or "score", better, variants, spec.source))
+        rows.append((f"`{spec.name}`", spec.title, spec.unit or "score", better(spec), variants, spec.source))
     yield _table(("metric", "what it measures", "unit", "better", "variants (default bold)", "source"), rows)
     forms = [f"`{form.name}`" for form in benchmark.study_forms()]
     if forms:

@@ -25,19 +25,19 @@ import pandas as pd
 
 from lookback import stages
 from lookback.clips import KEYS, Clip
+from lookback.curation.gathering import rejected_line
 from lookback.errors import UsageError, hint
 from lookback.exports.results import write_results
-from lookback.exports.run_folder import write_run_folder
+from lookback.exports.run_folder import write_run_folder, written_metrics
 from lookback.extraction.needs import check_models
 from lookback.hiding import using_judge_key
 from lookback.judging.packs import read_packs
 from lookback.judging.panel import check_scorer
 from lookback.layouts import apply_filters, read
-from lookback.names import one_line
 from lookback.params import RunParams
 from lookback.params.load import apply_overrides, validate
 from lookback.params.stages import Filters, Source
-from lookback.paths import portable
+from lookback.paths import expanded, shown
 from lookback.pipeline.lock import run_lock
 from lookback.progress import NO_BAR
 from lookback.registry import JUDGES, LAYOUTS, METRICS, MetricSpec
@@ -84,7 +84,7 @@ class Adapter:
         """The items of the folder that the filters keep. Bad items are skipped; `lookback validate` names them."""
         named = {"models": models, "subsets": subsets, "conditions": conditions, "sample_ids": sample_ids}
         filters = Filters(**{name: list(values) for name, values in named.items()}, limit=limit)
-        root = Path(source).absolute()
+        root = expanded(source).absolute()
         (reading,) = apply_filters([read(Source(root=str(root), layout=self.layout))], filters)
         return [EvalItem(root, self.layout, clip) for clip in reading.clips]
 
@@ -196,6 +196,8 @@ def evaluate(
                 check_metrics(params.scoring.metrics, tables["clips"])
                 if len(tables["rejected"]):
                     print(rejected_line(tables["rejected"], params.paths.tables / "rejected.parquet"))
+        if others := written_metrics(params.paths.root) - {*tables["gated"]["metric"]}:
+            print(f"{replaced(len(others))} in {shown(params.paths.root)}")
         write_run_folder(params, params.paths.root, log_file)
         write_results(params)
     return tables
@@ -207,11 +209,9 @@ def forget_failures(params: RunParams) -> None:
     params.paths.clear("forensics")
 
 
-def rejected_line(rejected: pd.DataFrame, table: Path) -> str:
-    """How many things of the dataset cannot be used, and the first of them."""
-    first = rejected.iloc[0]
-    said = f"{portable(Path(first['path']))}: {first['field']}: {first['problem']}; {first['remedy']}"
-    return one_line(f"{len(rejected)} rejected, see {portable(table)}. The first: {said}")
+def replaced(others: int) -> str:
+    """What to say where earlier results were of other metrics than these."""
+    return f"this replaces the earlier results of {others} other metric{'s' * (others > 1)}"
 
 
 def _keep(params: RunParams, clips: pd.DataFrame, only: Collection[tuple[str, ...]]) -> pd.DataFrame:
@@ -236,7 +236,7 @@ def silenced(bars: bool, lines: bool) -> Iterator[None]:
 
 def run_params(output: str, workers: int, sections: dict[str, Any], overrides: Sequence[str] = ()) -> RunParams:
     """Parameters of a run whose folder is `output`. `overrides` are `key=value` as in `lookback report --set`."""
-    folder = Path(output).absolute()
+    folder = expanded(output).absolute()
     run = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.name).strip("-.") or "run"
     values = {"run": run, "output": str(folder), "workers": workers, **sections}
     return validate(apply_overrides(values, list(overrides)), "command line")

@@ -1,8 +1,9 @@
 """Score the clips of a model's checkpoints while it trains, and keep a curve per metric.
 
 Every folder below the watched one is a checkpoint: a dataset in any layout, or plain videos. A number in its name is its step. It
-is scored once its files have not changed for a while (or a file `DONE` lies in it), and again when they or the settings change. A
-training loop can call `score_folder` itself instead of having the folder watched.
+is scored once its files have not changed for a while (or a file `DONE` lies in it), and again when they or the settings change. The
+curve shows the last settings: other metrics replace the earlier ones. A training loop can call `score_folder` itself instead of
+having the folder watched.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from typing import Any
 import pandas as pd
 
 from lookback import stages
-from lookback.api import forget_failures, run_params
+from lookback.api import forget_failures, replaced, run_params
 from lookback.errors import LookbackError, UsageError
 from lookback.exports.results import write_results
 from lookback.files import sha256_json, write_json, write_text
 from lookback.names import one_line
 from lookback.params import RunParams
+from lookback.paths import expanded
 from lookback.pipeline.lock import run_lock
 from lookback.report.figures.curve import CURVE_BY as BY
 from lookback.report.figures.curve import draw_curve
@@ -104,6 +106,7 @@ def score_folder(
 
     Without `step`, the number in the folder's name is the step.
     """
+    folder = expanded(folder)
     if (checkpoint := _checkpoint(folder, 0.0)) is None:
         raise UsageError(f"{folder}: there are no files to score")
     if step is not None:
@@ -144,11 +147,14 @@ def score_checkpoint(checkpoint: Checkpoint, params: RunParams) -> dict[str, Any
         "problem": problem,
     }
     write_json(root / STATE, {**_scored(root), checkpoint.name: record})
-    curve = pd.concat([each for each in (_others(root, checkpoint.name), rows) if len(each)] or [rows], ignore_index=True)
+    earlier = _curve(root)
+    own = earlier["checkpoint"] == checkpoint.name
+    curve = pd.concat([each for each in (earlier[~own], rows) if len(each)] or [rows], ignore_index=True)
     curve = curve.sort_values([*BY, "step", "checkpoint"], ignore_index=True)
     write_text(root / CURVE, csv_text(curve))
     draw_curve(curve, root)
-    return {**record, "rows": len(rows), "scored": int(rows["mean"].notna().sum())}
+    gone = {*earlier.loc[own, "metric"]} - {*rows["metric"]}
+    return {**record, "rows": len(rows), "scored": int(rows["mean"].notna().sum()), "replaced": len(gone)}
 
 
 def _rows(checkpoint: Checkpoint, items: pd.DataFrame, clips: pd.DataFrame, seed: int, resamples: int) -> pd.DataFrame:
@@ -170,16 +176,17 @@ def _scored(root: Path) -> dict[str, dict[str, Any]]:
         return {}
 
 
-def _others(root: Path, name: str) -> pd.DataFrame:
-    """The curve without one checkpoint."""
+def _curve(root: Path) -> pd.DataFrame:
+    """The curve so far."""
     if not (root / CURVE).is_file():
         return pd.DataFrame(columns=COLUMNS)
     known = pd.read_csv(root / CURVE, keep_default_na=True, dtype={"checkpoint": str, "phase": str})
     known["phase"] = known["phase"].fillna("")
-    return known[known["checkpoint"] != name]
+    return known
 
 
 def _line(checkpoint: Checkpoint, done: dict[str, Any]) -> str:
     if done["problem"]:
         return f"{one_line(checkpoint.name)}: not scored, {done['problem']}"
-    return f"{one_line(checkpoint.name)}: {done['scored']} of {done['rows']} metrics have values, {done['seconds']:.0f} s"
+    also = f"; {replaced(done['replaced'])}" if done["replaced"] else ""
+    return f"{one_line(checkpoint.name)}: {done['scored']} of {done['rows']} metrics have values, {done['seconds']:.0f} s{also}"

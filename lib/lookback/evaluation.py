@@ -27,7 +27,7 @@ from lookback.layouts.detection import FALLBACK
 from lookback.media import encode
 from lookback.params import RunParams
 from lookback.params.stages import Source
-from lookback.paths import resolve
+from lookback.paths import expanded, resolve
 from lookback.registry import LAYOUTS, METRICS
 from lookback.report.model_table import POOLED, Column, backend_note, model_table
 from lookback.report.table import PaperTable
@@ -71,8 +71,9 @@ def evaluate(
     the keys of a parameter file's `judging` section. Keys of judges come from the environment alone.
 
     `filters` keeps some clips of a folder: models, subsets, conditions, sample_ids (lists) and limit. `output` is the folder of
-    the run. A second call with the same folder measures only what is new. Without it the folder is temporary and lives as long as
-    the result. More than one of `workers` starts processes: a script then needs `if __name__ == "__main__":` around its call.
+    the run. A second call with the same folder measures only what is new, and the folder then shows that call alone. Without it the
+    folder is temporary and lives as long as the result. More than one of `workers` starts processes: a script then needs
+    `if __name__ == "__main__":` around its call.
 
     >>> import lookback, numpy as np
     >>> cells = np.random.default_rng(0).integers(0, 255, (2, 6, 9, 16, 3), dtype=np.uint8)
@@ -87,7 +88,7 @@ def evaluate(
     ['']
     """
     held = None if output else tempfile.TemporaryDirectory(prefix="lookback-")
-    folder = Path(output).absolute() if output else Path(held.name) / "run" if held else Path()
+    folder = expanded(output).absolute() if output else Path(held.name) / "run" if held else Path()
     found = _find(videos, benchmark, folder, fps)
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     judging = {"judge": judge} if isinstance(judge, str) else dict(judge)
@@ -159,9 +160,11 @@ class Result:
         return table
 
     def _says(self, metric: str, phase: str) -> bool:
-        """Whether a part of a metric gets a column. A metric without any score has one row without a phase; it is shown once."""
+        """Whether a part gets a column: one with a name, the whole where it has a score, and one of a metric without any score."""
         own = self.scores[self.scores["metric"] == metric]
-        return bool(phase) or bool(own.loc[own["phase"] == "", "n"].any()) or set(own["phase"]) == {""}
+        if not own["n"].any():
+            return phase == own["phase"].min()
+        return bool(phase) or bool(own.loc[own["phase"] == "", "n"].any())
 
     def to_latex(self) -> str:
         """The table in LaTeX (booktabs), the best value of each column in bold."""
@@ -198,7 +201,7 @@ class Result:
         finally:
             if unsearched:
                 (self.params.paths.tables / "failures.parquet").unlink()
-        target = Path(path)
+        target = expanded(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         copy_site(self.params.paths.report, target)
         return target
@@ -217,13 +220,13 @@ def _find(videos: Videos, benchmark: str | None, output: Path, fps: float) -> _F
     if benchmark is not None and benchmark not in LAYOUTS.names():
         LAYOUTS.get(benchmark)  # says which there are
     if isinstance(videos, (str, Path)):
-        path = Path(os.path.abspath(videos))
+        path = Path(os.path.abspath(expanded(videos)))
         if not path.exists():
             raise UsageError(f"{videos}: there is no such file or folder")
         return _listed([path], benchmark) if _is_clip(path) else _Found([{"root": str(path), "layout": benchmark or "auto"}])
     listed = list(videos) if isinstance(videos, (list, tuple)) else []
     if listed and all(isinstance(each, (str, Path)) for each in listed):
-        return _listed([Path(os.path.abspath(each)) for each in listed], benchmark)
+        return _listed([Path(os.path.abspath(expanded(each))) for each in listed], benchmark)
     if benchmark not in (None, FALLBACK):
         raise UsageError(
             f"Frames in memory carry none of the files of '{benchmark}'; write them in its layout and give the folder, or leave "

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -53,12 +53,15 @@ def unwritable(target: Path, error: OSError) -> CannotWrite:
             f"Cannot write {target}: {os.strerror(error.errno)}, {free:.1f} MB free; make room there and start again, "
             "finished work is kept"
         )
+    file = next((place for place in (target, *target.parents) if place.is_file()), None)
+    if isinstance(error, (FileExistsError, NotADirectoryError)) and file is not None:
+        return CannotWrite(f"Cannot write {target}: {file} is a file; name a folder")
     # errors of pyarrow carry no strerror
     return CannotWrite(f"Cannot write {target}: {error.strerror or error}; check the folder's permissions and free space")
 
 
-def copy_folder(source: Path, target: Path) -> None:
-    """Copy the files into a folder that may be there already; hidden files and caches stay behind.
+def copy_folder(source: Path, target: Path, wanted: Callable[[Path], bool] = lambda path: True) -> None:
+    """Copy the wanted files into a folder that may be there already; hidden files and caches stay behind.
 
     So do the permissions: a copy of read-only files can be written.
     """
@@ -67,8 +70,8 @@ def copy_folder(source: Path, target: Path) -> None:
         if path.name.startswith(".") or path.name == "__pycache__":
             continue
         if path.is_dir():
-            copy_folder(path, target / path.name)
-        else:
+            copy_folder(path, target / path.name, wanted)
+        elif wanted(path):
             shutil.copyfile(path, target / path.name)
 
 

@@ -32,7 +32,7 @@ def user_folder(variable: str, name: str) -> Path:
 def find_project() -> Path | None:
     """The project folder: $LOOKBACK_ROOT, else the nearest folder upwards with params/ and notebooks/, else the clone in use."""
     if given := os.environ.get("LOOKBACK_ROOT"):
-        return Path(given).resolve()
+        return expanded(given).resolve()
     for folder in [Path.cwd(), *Path.cwd().parents]:
         if all((folder / name).is_dir() for name in SHIPPED_FOLDERS):
             return folder
@@ -52,12 +52,17 @@ def needed_project() -> Path:
     return found
 
 
+def expanded(path: str | Path) -> Path:
+    """A path that somebody typed: `~` is the home folder, where the shell left it as it is, too."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111, a file may be called ~name, which Path's own refuses
+
+
 def resolve(path: str | Path) -> Path:
     """A path of a table or parameter file: absolute, below the home folder (`~`), or relative to the project folder.
 
     Notebooks and parameters that the project does not have are those of the package.
     """
-    path = Path(os.path.expanduser(path))  # noqa: PTH111, a file may be called ~name, which Path's own refuses
+    path = expanded(path)
     if path.is_absolute():
         return path
     own = project_root() / path
@@ -67,8 +72,16 @@ def resolve(path: str | Path) -> Path:
 
 def portable(path: Path) -> str:
     """A path as tables store it: relative when it lies in the project folder, else absolute."""
+    return _below(path, find_project())
+
+
+def shown(path: str | Path) -> str:
+    """A path as messages say it: relative when it lies in the current folder, else absolute."""
+    return _below(path, Path.cwd())
+
+
+def _below(path: str | Path, root: Path | None) -> str:
     path = Path(os.path.abspath(path))
-    root = find_project()
     return path.relative_to(root).as_posix() if root and path.is_relative_to(root) else path.as_posix()
 
 

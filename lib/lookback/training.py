@@ -27,7 +27,7 @@ from lookback.errors import LookbackError, UsageError
 from lookback.evaluation import GIVEN, Frames, Result, write_frames
 from lookback.layouts.detection import FALLBACK
 from lookback.params import load_run
-from lookback.paths import resolve
+from lookback.paths import expanded, resolve
 from lookback.strips import read_strip
 
 STRIP_FRAMES, STRIP_WIDTH = 6, 192
@@ -49,11 +49,11 @@ class TensorBoardLogger:
     def __init__(self, folder: str | Path | None = None, *, writer: Any = None):
         if writer is None and folder is None:
             raise UsageError("TensorBoardLogger needs a folder to write to, or a SummaryWriter")
-        if writer is None:
+        if writer is None and folder is not None:
             _package("tensorboard")
             from torch.utils.tensorboard import SummaryWriter
 
-            writer = SummaryWriter(str(folder))
+            writer = SummaryWriter(str(expanded(folder)))
         self.writer = writer
 
     def log(self, step: int, numbers: Mapping[str, float], pictures: Mapping[str, Picture]) -> None:
@@ -107,7 +107,7 @@ class MemoryCallback:
     ):
         if every < 1:
             raise UsageError(f"every={every}: score every 1st, 2nd, ... step")
-        self.output, self.metrics, self.loggers, self.every = Path(output).absolute(), list(metrics), list(loggers), every
+        self.output, self.metrics, self.loggers, self.every = expanded(output).absolute(), list(metrics), list(loggers), every
         self.layout, self.strips, self.workers, self.fps = layout, strips, workers, fps
 
     def __call__(self, step: int, videos: str | Path | Frames | Mapping[str, Frames] | Callable[[], Any]) -> dict[str, Any] | None:
@@ -116,7 +116,7 @@ class MemoryCallback:
             return None
         given = videos() if callable(videos) else videos
         if isinstance(given, (str, Path)):
-            folder, layout = Path(given), self.layout
+            folder, layout = expanded(given), self.layout
         else:
             folder, layout = self.output / GIVEN / step_name(step), FALLBACK
             write_frames(given, folder, self.fps)

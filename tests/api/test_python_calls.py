@@ -1,5 +1,6 @@
 """`lookback.evaluate`: what it takes, what it gives, and what it says about a wrong call."""
 
+import json
 import re
 import subprocess
 import sys
@@ -9,8 +10,12 @@ import lookback
 import numpy as np
 import pandas as pd
 import pytest
+from lookback.api import adapter_registry, aggregator_registry, run_eval
+from lookback.cli.app import app
 from lookback.errors import UsageError
 from lookback.media import encode, open_video
+from lookback.params import load_run
+from typer.testing import CliRunner
 
 METRIC = "wrbench.visual_integrity"
 EDGE = 8
@@ -58,6 +63,7 @@ def test_the_table_prints_as_text_markdown_html_and_latex_with_the_same_numbers(
     assert shown == "1.000"
     for text in (str(table), table.to_markdown(), table._repr_html_(), result.to_latex()):
         assert shown in text and "calm" in text and "features=" in text.replace(r"\allowbreak{}", "")
+    assert repr(table) == str(table), "a prompt shows the same"
     lines = str(table).splitlines()
     assert lines[2].split() == ["model", "visual_integrity", "↑"] and lines[3].endswith(shown)
     assert f"**{shown}**" in table.to_markdown() and rf"\textbf{{{shown}}}" in result.to_latex()
@@ -80,6 +86,43 @@ def test_a_second_evaluation_into_the_same_folder_has_its_own_failures(tmp_path)
     for name in ("first", "second"):
         found = lookback.evaluate({f"m/{name}": frames(1, steady=False, n=24)}, metrics=METRIC, output=tmp_path)
         assert set(found.failures()["clip_id"]) == {name}
+
+
+def test_the_folder_shows_the_last_call_says_so_and_nothing_is_measured_twice(tmp_path, capfd):
+    encode(tmp_path / "clips" / "a.mp4", frames(1), 8.0)
+    metrics, folder = ["folder.cuts", "folder.steady_light", METRIC], tmp_path / "out" / "metrics"
+
+    def scored(*names):
+        lookback.evaluate(tmp_path / "clips", metrics=names, output=tmp_path / "out", progress=True)
+        written = json.loads((tmp_path / "out" / "results.json").read_text())["metrics"]
+        assert set(written) == {path.name for path in folder.iterdir() if not (path / "mine.txt").exists()} == set(names)
+        return capfd.readouterr().out
+
+    assert "replaces" not in scored(*metrics)
+    (folder / METRIC / "mine.txt").touch()
+    measured = tmp_path / "out" / "timings" / "scoring.csv"
+    measured.unlink()
+    assert f"this replaces the earlier results of 2 other metrics in {tmp_path / 'out'}\n" in scored("folder.cuts")
+    assert [path.name for path in (folder / METRIC).iterdir()] == ["mine.txt"], "what somebody else put there stays"
+    (folder / METRIC / "mine.txt").unlink()
+    assert "replaces" not in scored(*metrics) and not measured.exists()
+
+
+def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
+    encode(tmp_path / "clips" / "a.mp4", frames(1), 8.0)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for videos in ("~/clips", ["~/clips/a.mp4"]):
+        assert list(lookback.evaluate(videos, metrics=METRIC, output="~/scores").clips["clip_id"]) == ["a"]
+    assert (tmp_path / "scores" / "results.json").is_file()
+    items = adapter_registry.get("folder-dir").load("~/clips")
+    run_eval(items, ["folder.cuts"], aggregator_registry.get("mean"), "~/items", workers=1, quiet=True)
+    call = ["--metrics", "folder.cuts", "--workers", "1", "--quiet"]
+    done = CliRunner().invoke(app, ["eval", "~/clips", "--output", "~/called", *call], catch_exceptions=False)
+    assert done.exit_code == 0 and all((tmp_path / name / "eval.log").is_file() for name in ("items", "called"))
+    assert load_run("~/called").paths.root == tmp_path / "called"
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_one_file_a_list_of_files_and_a_folder_of_frames(tmp_path):

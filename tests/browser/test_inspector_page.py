@@ -484,6 +484,31 @@ def test_a_plain_folder_opens_and_a_drawn_box_becomes_a_row_of_anchors(little, f
     assert len(anchors) == 2 and all(anchor is not None and anchor.width < 1 for anchor in anchors)
 
 
+@pytest.mark.parametrize(("width", "height", "seen"), [(288, 512, 366), (512, 288, 900)], ids=["upright", "lying"])
+def test_a_clip_is_seen_whole_with_its_controls(little, tmp_path, open_page, screenshot, lookback, width, height, seen):
+    for model in ("one", "two"):
+        encode(tmp_path / "clips" / model / "room.mp4", np.full((6, height, width, 3), 90, np.uint8), 12.0)
+    with server([*lookback, "inspect", str(tmp_path / "clips")], little.root, printed_links) as links:
+        page = open_page(links["the inspector"], ".cards img")
+        page.set_viewport_size({"width": 1300, "height": 1000})
+        page.keyboard.press("n")  # from the list it opens the first clip
+        page.wait_for_selector(".stage[data-label='folder/one/room']:not(.loading)")
+        wait_for_frame(page, 0)
+        box = page.locator(".screen").bounding_box()
+        assert box["width"] == pytest.approx(seen, abs=1)
+        assert box["width"] / box["height"] == pytest.approx(width / height, abs=0.01)
+        assert page.locator(".transport").bounding_box()["y"] < 800
+        assert page.locator("canvas.lookback-frame").bounding_box() == box, "what is painted lies on the picture"
+        page.select_option("[data-compare]", label="two")
+        wait_for_frame(page, 0, slot=1)
+        page.keyboard.press("w")
+        page.wait_for_selector(".clips.wipe")
+        assert page.locator(".wiper").bounding_box() == page.locator(".screen").first.bounding_box()
+        screenshot(page, f"inspector_{width}x{height}")
+        assert page.errors == [] and page.asked == []
+        page.close()
+
+
 def test_a_note_is_saved_to_the_run_and_comes_back_with_the_clip(page, little):
     open_clip(page, VANISHING)
     page.fill("textarea", "the ball is gone")

@@ -79,6 +79,22 @@ def test_other_settings_score_again_and_other_workers_do_not(tmp_path):
     assert not SCORED.findall(watch(tmp_path / "train", tmp_path, *other, "--workers", "2").output)
 
 
+def test_other_metrics_replace_the_curve_and_the_message_says_so_and_where_it_lies(tmp_path, monkeypatch):
+    write_checkpoint(tmp_path / "train" / "step-1", 1, 0)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    said = {}
+    for place, metric in ((tmp_path, METRIC), (tmp_path / "elsewhere", "wrbench.cam_prec")):
+        monkeypatch.chdir(place)
+        call = ["watch", "~/train", "--run", "~/out", "--metrics", metric, "--once", "--workers", "1", "--settle-s", "0"]
+        said[metric] = CliRunner().invoke(app, call, catch_exceptions=False).output
+        assert set(pd.read_csv(tmp_path / "out" / "curve.csv")["metric"]) == {metric}
+    first, second = said.values()
+    assert "replaces" not in first and "\nthe curve is out/curve.csv\n" in first
+    assert "this replaces the earlier results of 1 other metric" in second
+    assert f"\nthe curve is {tmp_path / 'out' / 'curve.csv'}\n" in second
+
+
 def test_a_checkpoint_that_could_not_be_scored_is_tried_once_more_by_every_call(tmp_path, monkeypatch):
     (tmp_path / "train" / "step-2").mkdir(parents=True)
     (tmp_path / "train" / "step-2" / "notes.txt").write_text("no clip")

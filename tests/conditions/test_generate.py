@@ -10,6 +10,7 @@ import pytest
 from lookback.cli.app import app
 from lookback.conditions import build_conditions, read_conditions
 from lookback.conditions import generate as generating
+from lookback.conditions.build import command_values
 from lookback.conditions.check import check_delivery
 from lookback.conditions.generate import LOG, generate
 from lookback.conditions.interface import Interface
@@ -107,6 +108,12 @@ def test_prompts_reach_the_command_whole_and_no_shell_reads_them(conditions, tmp
     (tmp_path / "say.py").write_text("import sys; open(sys.argv[2] + '.said', 'w').write(sys.argv[1])")
     generate(conditions, f"{PYTHON} {shlex.quote(str(tmp_path / 'say.py'))} {{prompt}} {{output}}", limit=1)
     assert next((conditions / "m" / "videos").glob("*.said")).read_text() == 'A cup\'s "x".'
+
+
+def test_a_whole_rate_reaches_the_command_as_a_whole_number_and_another_as_it_is(conditions):
+    row = read_conditions(conditions)[0]
+    for rate, word in ((16.0, "16"), (12.5, "12.5"), (24000 / 1001, "23.976023976023978")):
+        assert command_values(conditions, {**row, "fps": rate}, conditions)["fps"] == word
 
 
 @pytest.mark.parametrize(("rest", "problem"), [("{seed}", "{output}"), ("{promt} {output}", "'{promt}'")])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from lookback.cli.app import app
+from lookback.paths import RunPaths
 from lookback.pipeline import Pipeline
 from time_limits import HUNG_S
 from typer.testing import CliRunner
@@ -48,3 +49,23 @@ def test_an_output_folder_of_any_depth_is_named_at_the_end_of_a_run(output: str,
     (tmp_path / "trial.yaml").write_text(f"output: {output}\n")
     done = CliRunner().invoke(app, ["report", "--run", str(tmp_path / "trial.yaml")])
     assert (done.exit_code, done.output) == (0, f"{output}/report.html: redone: report\n")
+
+
+def test_a_folder_of_links_out_of_it_is_refused_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "links").mkdir()
+    (tmp_path / "elsewhere.mp4").write_bytes(b"video")
+    (tmp_path / "links" / "a.mp4").symlink_to(tmp_path / "elsewhere.mp4")
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["eval", "links", "--output", "out", "--workers", "1"])
+    problem = "links/a.mp4: path: 'a.mp4' is a symbolic link out of the dataset; copy the file into the dataset folder"
+    assert str(done.exception) == f"No clip can be used: 1 rejected, see out/tables/rejected.parquet. The first: {problem}"
+
+
+def test_a_message_names_a_path_that_is_there_where_the_command_was_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Pipeline, "run", lambda self, target: ["report"])
+    (tmp_path / "trial.yaml").write_text("run: trial\n")
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["report", "--run", "trial.yaml"])
+    assert done.output == f"{RunPaths.of('trial').report}: redone: report\n", "the run lies in the clone, not below this folder"
+    monkeypatch.setenv("LOOKBACK_ROOT", str(tmp_path))
+    assert CliRunner().invoke(app, ["report", "--run", "trial.yaml"]).output == "outputs/trial/report.html: redone: report\n"

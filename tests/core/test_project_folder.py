@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 from lookback import paths
+from lookback.cli import init as init_command
+from lookback.cli.app import app
 from lookback.errors import UsageError
 from lookback.params import load_run
 from lookback.weights import read_lock
+from typer.testing import CliRunner
 
 PINNED = """manual:
   own-model: {source: somewhere, files: {model.pt: null}}
@@ -62,3 +66,30 @@ def test_a_tilde_is_the_home_folder_unless_no_such_user_exists(elsewhere: Path, 
     monkeypatch.setenv("HOME", str(elsewhere.parent))
     assert paths.resolve("~/checkpoint") == elsewhere.parent / "checkpoint"
     assert paths.resolve("~nobody-of-this-name/clip.mp4") == elsewhere / "~nobody-of-this-name" / "clip.mp4"
+    assert paths.expanded("~/checkpoint") == elsewhere.parent / "checkpoint"
+    assert paths.expanded("~nobody-of-this-name/clip.mp4") == Path("~nobody-of-this-name/clip.mp4")
+
+
+def test_messages_name_a_path_that_is_there_from_the_current_folder(elsewhere: Path):
+    assert paths.shown(elsewhere / "runs" / "curve.csv") == "runs/curve.csv" == paths.shown("runs/curve.csv")
+    assert paths.shown(elsewhere.parent / "curve.csv") == (elsewhere.parent / "curve.csv").as_posix() == paths.shown("../curve.csv")
+
+
+def test_a_new_study_gets_the_files_of_the_package_and_not_those_of_the_user(elsewhere: Path, monkeypatch: pytest.MonkeyPatch):
+    clone = elsewhere.parent / "clone"
+    for name in ("notebooks/90_report.ipynb", "params/demo.yaml", "params/mine.yaml"):
+        (clone / name).parent.mkdir(parents=True, exist_ok=True)
+        (clone / name).write_text(name)
+    (clone / "params" / "demo.yaml").chmod(0o444)
+    monkeypatch.setattr(init_command, "SHIPPED", clone)
+    monkeypatch.setenv("HOME", str(elsewhere))
+    assert CliRunner().invoke(app, ["init", "~/without git"]).exit_code == 0
+    assert (elsewhere / "without git" / "params" / "mine.yaml").is_file(), "nothing says whose files they are"
+    for words in (["init"], ["add", "notebooks", "params/demo.yaml"]):
+        subprocess.run(["git", *words], cwd=clone, capture_output=True, check=True)
+    assert CliRunner().invoke(app, ["init", "study"]).exit_code == 0
+    laid_out = sorted(path.name for path in (elsewhere / "study").rglob("*") if path.is_file())
+    assert laid_out == [".gitignore", "90_report.ipynb", "Makefile", "README.md", "demo.yaml"]
+    assert (elsewhere / "study" / "params" / "demo.yaml").stat().st_mode & 0o200
+    again = CliRunner().invoke(app, ["init", "study"])
+    assert isinstance(again.exception, UsageError) and str(again.exception).endswith("for example: lookback init study2")

@@ -11,7 +11,8 @@ import pytest
 from lookback.errors import ParameterError
 from lookback.exports.results import SCHEMA, write_results
 from lookback.params import load_run
-from lookback.tables import read_table
+from lookback.registry import METRICS
+from lookback.tables import read_csv, read_table, write_table
 from made_runs import METRIC, made_run
 
 DOCS = Path(__file__).parents[2] / "docs" / "results.md"
@@ -40,6 +41,28 @@ def test_the_file_has_the_documented_schema(content):
     assert content["schema"] == SCHEMA == schema()["properties"]["schema"]["const"]
 
 
+def test_the_same_scores_lie_beside_it_as_csv(run, content):
+    items, scores, rejected = (read_csv(run.paths.root / f"{name}.csv") for name in ("items", "scores", "rejected"))
+    told = {(s["model_id"], s["clip_id"]): score["value"] for s in content["samples"] for score in s["scores"]}
+    assert {(row.model_id, row.clip_id): row.value for row in items.dropna(subset="value").itertuples()} == {
+        key: value for key, value in told.items() if value is not None
+    }
+    assert items.loc[items["value"].isna(), "reason"].tolist() == ["no_face"]
+    assert scores["mean"].tolist() == [row["mean"] for row in content["summary"]] and scores["higher_is_better"].all()
+    assert json.loads(scores.set_index("model_id").loc["b", "reasons"]) == {"no_face": 1}
+    assert rejected.empty and "remedy" in rejected.columns
+
+
+def test_the_parts_of_a_metric_say_which_values_are_better_as_its_summary_does(tmp_path):
+    run = made_run(tmp_path / "parts", {("a", "s1"): 0.5}, metric="mind.gsc", benchmark="mind", phase="mse")
+    items = read_table(run.paths.tables, "gated").assign(variant=METRICS.get("mind.gsc").default_variant)
+    write_table(run.paths.tables, "gated", items)
+    content = json.loads(write_results(run).read_text())
+    jsonschema.validate(content, schema())
+    assert content["metrics"]["mind.gsc"]["phases"] == {"mse": False}
+    assert [row["higher_is_better"] for row in content["summary"]] == [False]
+
+
 @pytest.mark.parametrize("spoil", [{"value": None}, {"reason": "no_face"}, {"variant": "ours"}, {"n_units": -1}])
 def test_the_schema_refuses_a_score_without_value_or_reason(content, spoil):
     sample = content["samples"][0]
@@ -56,7 +79,7 @@ def test_every_score_and_reason_of_the_tables_is_there(run, content):
     assert found["a", "s2"]["value"] == 0.7 and found["a", "s2"]["backend"] == "features=efficientnet-lite0"
     means = {row["model_id"]: (row["mean"], row["n"], row["reasons"]) for row in content["summary"]}
     assert means["a"] == (pytest.approx(0.6), 2, {}) and means["b"] == (pytest.approx(0.1), 1, {"no_face": 1})
-    assert content["metrics"][METRIC]["higher_is_better"] is True
+    assert content["metrics"][METRIC]["higher_is_better"] is True and content["metrics"][METRIC]["phases"] == {"": True}
     assert content["provenance"]["lookback"] == lookback.__version__
 
 

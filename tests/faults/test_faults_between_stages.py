@@ -46,7 +46,7 @@ def test_a_second_run_on_the_folder_is_told_who_holds_it(tmp_path: Path):
     try:
         assert holder.stdout is not None and holder.stdout.readline() == b"held\n"
         with (
-            pytest.raises(LookbackError, match=rf"Another run \(process {holder.pid}\) is writing to .*; wait for it"),
+            pytest.raises(LookbackError, match=rf"Another run \(process {holder.pid}\) is writing to .*; wait for it, .*--output"),
             run_lock(tmp_path),
         ):
             pass

@@ -96,12 +96,13 @@ def test_read_only_outputs_are_one_sentence(tmp_path: Path, monkeypatch: pytest.
 def test_an_output_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path):
     (tmp_path / "file").write_text("")
     inside = tmp_path / "file" / "run"
-    with pytest.raises(LookbackError, match="Not a directory"):
+    with pytest.raises(LookbackError, match=r"a\.txt: .*file is a file; name a folder"):
         write_text(inside / "a.txt", "x")
-    with pytest.raises(LookbackError, match="Not a directory"), run_lock(inside):
-        pass
-    with pytest.raises(LookbackError, match="Not a directory"):
-        Recording(inside)
+    for folder in (inside, inside.parent):
+        with pytest.raises(LookbackError, match="file is a file; name a folder"), run_lock(folder):
+            pass
+        with pytest.raises(LookbackError, match="file is a file; name a folder"):
+            Recording(folder)
 
 
 def test_a_damaged_recording_of_answers_is_one_sentence(tmp_path: Path):

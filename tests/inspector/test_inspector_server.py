@@ -230,8 +230,11 @@ def test_a_path_in_space_starts_at_the_first_camera_and_has_the_size_one():
     assert not still["moves"] and still["places"] == [[0, 0, 0], [0, 0, 0]]
 
 
-def test_an_empty_folder_is_said_in_one_sentence(tmp_path):
+def test_a_folder_without_clips_is_said_in_one_sentence(tmp_path):
     with pytest.raises(UsageError, match="has no known layout"):
+        RunView.of_folder(tmp_path)
+    (tmp_path / "empty.mp4").touch()
+    with pytest.raises(UsageError, match=r"no clip to show: .*: video: 'empty.mp4' is empty \(0 bytes\); copy or generate"):
         RunView.of_folder(tmp_path)
 
 

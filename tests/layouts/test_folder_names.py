@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from layout_data import video
+from layout_data import frame_folder, video
 from lookback.benchmarks.folder.layout import Folder
 from lookback.benchmarks.folder.names import guessed_names
+from lookback.curation.inspection import ClipToInspect, inspect
+from lookback.errors import NotScorable
+from lookback.media import sample_fps
 from lookback.params.stages import Source
 
 
@@ -63,3 +66,36 @@ def test_models_csv_may_name_the_subject(tmp_path):
     clips = Folder.read(Source(root=str(root), layout="folder")).clips
     assert {clip.model_id: clip.object_name for clip in clips}["Wan"] == "orange cat"
     assert [clip.object_name for clip in clips if clip.model_id != "Wan"] == [""]
+
+
+def test_models_csv_gives_the_rate_of_a_folder_of_frames_and_a_wrong_one_is_one_line(tmp_path):
+    for name in ("cat", "dog", "cow"):
+        frame_folder(tmp_path / "mine" / name, 4)
+    (tmp_path / "models.csv").write_text("file,model,fps\nmine/cat,Wan,12.5\ndog,Wan,fast\ncow,Wan,0\n")
+    reading = Folder.read(Source(root=str(tmp_path), layout="folder"))
+    assert {clip.clip_id: (clip.model_id, clip.fps) for clip in reading.clips} == {
+        "cat": ("Wan", 12.5), "dog": ("Wan", None), "cow": ("Wan", None),
+    }  # fmt: skip
+    lines = [violation.line.partition("models.csv:")[2] for violation in reading.violations]
+    remedy = "write a number above 0, the frames a second"
+    assert lines == [f"3: fps: is 'fast'; {remedy}", f"4: fps: is '0'; {remedy}"]
+    curated = {clip.clip_id: inspect(ClipToInspect(clip)).clip for clip in reading.clips}
+    assert curated["cat"].fps == 12.5 and curated["dog"].fps is None
+    with pytest.raises(NotScorable, match=r"column fps of models\.csv"):
+        sample_fps(4, curated["dog"].fps, 2.0)
+
+
+def test_a_file_of_its_own_rate_keeps_it(tmp_path):
+    flat(tmp_path, "cat")
+    (tmp_path / "models.csv").write_text("file,model,fps\ncat,Wan,99\n")
+    (clip,) = Folder.read(Source(root=str(tmp_path), layout="folder")).clips
+    found = inspect(ClipToInspect(clip)).clip
+    assert found is not None and found.fps not in (None, 99)
+
+
+def test_a_video_that_is_rejected_has_matched_the_pattern_all_the_same(tmp_path):
+    root = flat(tmp_path, "cat", "dog")
+    (root / "cow.mp4").touch()
+    _, notes, problems = read(root, pattern="{clip}.mp4")
+    assert notes == ["Folder: 3 of 3 videos match '{clip}.mp4', 1 of them cannot be used"] and len(problems) == 1
+    assert read(root, pattern="{clip}t.mp4")[1] == ["Folder: 1 of 3 videos match '{clip}t.mp4'"]

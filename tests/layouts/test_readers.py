@@ -316,6 +316,8 @@ def test_unknown_and_ambiguous_folders_say_what_was_looked_for(tmp_path, dataset
         detect(tmp_path)
     with pytest.raises(UsageError, match="does not exist"):
         detect(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match=r"a\.mp4 is a file; give the folder that holds it"):
+        detect(video(tmp_path / "deep" / "a.mp4"))
     both = dataset("mind")
     shutil.copytree(dataset("mbench"), both, dirs_exist_ok=True)
     with pytest.raises(UsageError, match=r"several layouts \(mbench: .*; mind: .*say which with layout"):

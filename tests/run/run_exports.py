@@ -130,6 +130,6 @@ def test_differences_pair_clips_and_follow_ranks():
     )
     table = paired_differences(first, second, seed=1, resamples=100).set_index("model")
     assert table.loc["b", ["first", "second", "difference"]].tolist() == pytest.approx([0.35, 0.65, 0.3])
-    assert table.loc["b", ["ci_low", "ci_high"]].tolist() == pytest.approx([0.3, 0.3])
+    assert table.loc["b", ["ci_low", "ci_high"]].isna().all()  # the same change in every clip: nothing varies
     assert table.loc["a", ["pairs", "only_first", "only_second"]].tolist() == [4, 1, 0]
     assert rank_changes(table.reset_index()).set_index("model")["change"].to_dict() == {"a": -1, "b": 1}

@@ -28,7 +28,7 @@ def test_lookback_comes_from_the_wheel(installed: Installed):
 def test_a_folder_with_files_is_refused_in_one_sentence(installed: Installed, study: Path):
     before = sorted(study.rglob("*"))
     said = installed.lookback("init", "study", fails=2)
-    assert said == "lookback: study is not an empty folder; name a new one, for example: lookback init study\n"
+    assert said == "lookback: study is not an empty folder; name a new one, for example: lookback init study2\n"
     assert sorted(study.rglob("*")) == before
 
 

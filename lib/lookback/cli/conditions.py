@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +10,7 @@ import typer
 from lookback.cli.choices import WholeHelpGroup
 from lookback.errors import ContractError, UsageError
 from lookback.names import one_line
-from lookback.paths import portable
+from lookback.paths import expanded, shown
 
 Records = Annotated[str, typer.Argument(help="The folder of the benchmark's records, for example Natural-25.")]
 Benchmark = Annotated[str, typer.Option(help="The benchmark of the records; found by its files when left out.")]
@@ -51,7 +50,7 @@ def prompts(
     chosen = read_interface(interface)
     files = record_files(_benchmark(benchmark, source))
     refused, printed = [], 0
-    for record in files.read(Path(source), chosen, _split(cameras)):
+    for record in files.read(expanded(source), chosen, _split(cameras)):
         if isinstance(record, Exception):
             refused.append(one_line(str(record)))
         elif not limit or printed < limit:
@@ -74,14 +73,14 @@ def make(
 
     chosen = read_interface(interface)
     name = _benchmark(benchmark, source)
-    built = build_conditions(name, Path(source), chosen, Path(output), _split(cameras), limit, seed)
-    print(f"{built.written} conditions of {name} for {chosen.model} ({chosen.takes}) in {portable(built.folder)}")
+    built = build_conditions(name, expanded(source), chosen, expanded(output), _split(cameras), limit, seed)
+    print(f"{built.written} conditions of {name} for {chosen.model} ({chosen.takes}) in {shown(built.folder)}")
     if built.missing_images:
-        first = portable(Path(built.missing_images[0]))
+        first = shown(built.missing_images[0])
         print(f"{len(built.missing_images)} first frames are not there yet, for example {first}; put them there before `generate`")
     if built.written:
         asked = "{prompt} {image} {path} {output}"
-        print(f"next: lookback generate {portable(built.folder)} --command 'python make.py {asked}'")
+        print(f"next: lookback generate {shown(built.folder)} --command 'python make.py {asked}'")
     _report(built.refused, "record(s) cannot be used")
 
 
@@ -92,7 +91,7 @@ def check(folder: Folder, model: Model = "") -> None:
     """
     from lookback.conditions.check import check_delivery
 
-    found = check_delivery(Path(folder), model)
+    found = check_delivery(expanded(folder), model)
     print(f"{found.there} of {found.asked} videos are there")
     _report(found.problems, "problem(s)")
 
@@ -106,10 +105,10 @@ def plan(
     """Write a plan of your own scenes as the benchmark's files: MIND's actions and mirrored paths, MemoBench's paths and phases."""
     from lookback.conditions.plans import read_plan, write_plan
 
-    written, refused = write_plan(read_plan(Path(plan)), Path(plan).parent, Path(output))
+    written, refused = write_plan(read_plan(expanded(plan)), expanded(plan).parent, expanded(output))
     for line in written:
         print(line)
-    print(f"{len(written)} scenes written to {portable(Path(output))}")
+    print(f"{len(written)} scenes written to {shown(expanded(output))}")
     _report(refused, "scene(s) cannot be written")
 
 
@@ -123,9 +122,9 @@ def phases(
     """Find when the subject leaves and returns in a video, and write frames around both moments to confirm by eye."""
     from lookback.conditions.phase_sheet import find_phases
 
-    found = find_phases(Path(video), box, Path(output), clip or Path(video).stem, backend)
+    found = find_phases(expanded(video), box, expanded(output), clip or expanded(video).stem, backend)
     print(f"{found.clip}: leaves at frame {found.d_start}, returns at frame {found.r_start} of {found.n_frames}")
-    print(f"look at {portable(found.picture)} before you use {portable(Path(output))}")
+    print(f"look at {shown(found.picture)} before you use {shown(expanded(output))}")
 
 
 def interfaces() -> None:
@@ -155,10 +154,10 @@ def generate(
     from lookback.conditions.generate import LOG
     from lookback.conditions.generate import generate as run
 
-    attempts = run(Path(folder), command, model, workers, timeout_s, limit)
+    attempts = run(expanded(folder), command, model, workers, timeout_s, limit)
     failed = [one_line(f"{each.model}/{each.clip_id}: {each.problem}") for each in attempts if not each.ok]
     seconds = sum(each.seconds for each in attempts)
-    print(f"{len(attempts) - len(failed)} videos made, {len(failed)} failed, {seconds:.1f} s; see {portable(Path(folder) / LOG)}")
+    print(f"{len(attempts) - len(failed)} videos made, {len(failed)} failed, {seconds:.1f} s; see {shown(expanded(folder) / LOG)}")
     _report(failed, "video(s) failed; run the same command again to try only those")
 
 
@@ -182,9 +181,9 @@ def _benchmark(name: str, source: str) -> str:
 
     if name:
         return BENCHMARKS.get(name).name
-    if not Path(source).exists():
+    if not expanded(source).exists():
         raise UsageError(f"{source}: there is no such folder of records")
-    found = [each.name for each in BENCHMARKS if (files := each.records()) is not None and files.holds(Path(source))]
+    found = [each.name for each in BENCHMARKS if (files := each.records()) is not None and files.holds(expanded(source))]
     if len(found) != 1:
         which = f"fits {', '.join(found)}" if found else "holds no benchmark's records"
         raise UsageError(f"{source} {which}; name one with --benchmark")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from lookback.cli.choices import ChoosingCommand
 from lookback.errors import UsageError
 from lookback.names import one_line
-from lookback.paths import portable
+from lookback.paths import expanded, shown
 
 
 def register(app: typer.Typer) -> None:
@@ -34,11 +33,12 @@ def construct(
     from lookback.registry import BENCHMARKS
 
     builder = next(found for each in BENCHMARKS if (found := each.constructor()) is not None)
+    target = expanded(output)
     if review:
-        kept, removed, waiting = builder.apply_review(Path(output))
+        kept, removed, waiting = builder.apply_review(target)
         print(f"{len(kept)} kept, {len(removed)} removed, {len(waiting)} not reviewed yet")
         return
-    if not Path(videos).is_dir():
+    if not expanded(videos).is_dir():
         raise UsageError(f"{videos}: there is no such folder of source videos")
     if vlm_judge != "replay" and not vlm_model:
         raise UsageError("No model is named that looks at the videos; give --vlm-model (and --vlm-base-url for a server)")
@@ -49,11 +49,9 @@ def construct(
         "max_calls": max_calls or None,
         "also": [],
     }
-    with asking(judging, Path(output) / "recordings") as ask:
-        drafts = builder.construct(Path(videos), Path(output), ask, n_frames)
+    with asking(judging, target / "recordings") as ask:
+        drafts = builder.construct(expanded(videos), target, ask, n_frames)
     for draft in drafts:
         print(one_line(f"{draft.sample_id}: {draft.problem or f'{draft.subset}, {draft.action}'}"))
     written = sum(not draft.problem for draft in drafts)
-    print(
-        f"{written} of {len(drafts)} videos are drafts in {portable(Path(output))}; write yes or no into review.csv, then --review"
-    )
+    print(f"{written} of {len(drafts)} videos are drafts in {shown(target)}; write yes or no into review.csv, then --review")

@@ -10,6 +10,7 @@ import typer
 from lookback.cli.evaluate import Set, run_params
 from lookback.errors import UsageError
 from lookback.params import RunParams, load_run
+from lookback.paths import expanded
 
 
 def register(app: typer.Typer) -> None:
@@ -33,7 +34,7 @@ def estimate(
     from lookback.tables import csv_text
 
     if table is not None:
-        print(as_text(hours_table(read_measured(table)).round(3)), end="")
+        print(as_text(hours_table(read_measured(expanded(table))).round(3)), end="")
         return
     if not run:
         raise UsageError("Name a run, its YAML file, or the folder of a dataset")
@@ -48,11 +49,11 @@ def estimate(
     memory = f"{found.device_memory_gb:.1f} GB of GPU memory" if found.device_memory_gb else "no GPU"
     print(f"about {found.hours:.2f} hours with {found.workers} worker(s), {memory} per worker; judges and people not counted")
     if save is not None:
-        write_text(save, csv_text(found.measured()))
+        write_text(expanded(save), csv_text(found.measured()))
         print(f"measured seconds per clip: {save}")
 
 
 def _params(run: str, overrides: list[str]) -> RunParams:
-    if Path(run).is_dir() and not (Path(run) / "results.json").is_file():
+    if expanded(run).is_dir() and not (expanded(run) / "results.json").is_file():
         return run_params("estimate", 2, run, "auto", "", "", "", None, None, overrides)
     return load_run(run, overrides)

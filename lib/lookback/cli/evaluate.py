@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lookback.cli.choices import ChoosingCommand
 from lookback.errors import ContractError, UsageError, brief
-from lookback.paths import portable
+from lookback.paths import expanded, shown
 
 if TYPE_CHECKING:
     from lookback.params import RunParams
@@ -104,7 +103,7 @@ def evaluate(
         "ignore_trigger": ignore_trigger,
         "n_frames": vlm_n_frames,
         "max_retries": vlm_max_retries,
-        "prompts": {name: str(Path(path).absolute()) for name, path in name_value_pairs(prompts, "prompts")},
+        "prompts": {name: str(expanded(path).absolute()) for name, path in name_value_pairs(prompts, "prompts")},
     }
     scoring = {"metrics": _names(metrics), "constants": dict(name_value_pairs(constant, "constant")), "variant": variant or None}
     extraction: dict[str, object] = {"backends": dict(name_value_pairs(backend, "backend")), "allow_download": allow_download}
@@ -121,7 +120,7 @@ def evaluate(
     if not quiet:
         summary = coverage_table(tables["gated"])[["metric", "variant", "scored", "items", "mean", "backend", "missing because"]]
         print(summary.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
-        print(f"written to {portable(params.paths.root)}")
+        print(f"written to {shown(params.paths.root)}")
 
 
 def validate(
@@ -242,8 +241,8 @@ def _given(poses: str, poses_format: str, masks: str, depth: str, files: list[st
 
 
 def _source(root: str, layout: str, gt_root: str, phases: str, pattern: str) -> dict[str, object]:
-    folders = {name: str(Path(path).absolute()) if path else None for name, path in (("gt_root", gt_root), ("phases", phases))}
-    return {"root": str(Path(root).absolute()), "layout": layout, **folders, "pattern": pattern or None}
+    folders = {name: str(expanded(path).absolute()) if path else None for name, path in (("gt_root", gt_root), ("phases", phases))}
+    return {"root": str(expanded(root).absolute()), "layout": layout, **folders, "pattern": pattern or None}
 
 
 def _names(given: list[str] | None) -> list[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+from itertools import count
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +12,7 @@ import typer
 
 from lookback.errors import UsageError
 from lookback.files import copy_folder, unwritable
-from lookback.paths import SHIPPED, SHIPPED_FOLDERS
+from lookback.paths import SHIPPED, SHIPPED_FOLDERS, expanded
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "project"
 FILES = {"Makefile": "Makefile", "README.md": "README.md", "gitignore": ".gitignore"}  # in the package -> in the project
@@ -22,14 +24,27 @@ def register(app: typer.Typer) -> None:
 
 def init(folder: Annotated[Path, typer.Argument(help="The folder of the project; it must be new or empty.")]) -> None:
     """Lay out a project: notebooks, parameters, a Makefile and a README. `make report` then works in it."""
+    folder = expanded(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} is not an empty folder; name a new one, for example: lookback init study")
+        free = next(name for number in count(1) if not Path(name := f"study{number if number > 1 else ''}").exists())
+        raise UsageError(f"{folder} is not an empty folder; name a new one, for example: lookback init {free}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        ours = _known_to_git()
         for name in SHIPPED_FOLDERS:
-            copy_folder(SHIPPED / name, folder / name)
+            copy_folder(SHIPPED / name, folder / name, lambda path: not ours or path in ours)
         for name, target in FILES.items():
             shutil.copyfile(TEMPLATES / name, folder / target)
     except OSError as error:
         raise unwritable(folder, error) from None
     print(f"{folder} is ready: cd {folder}, then make report (or lookback report)")
+
+
+def _known_to_git() -> set[Path]:
+    """In a clone, the notebooks and parameters of the package: a user's own may lie beside them. Elsewhere nothing."""
+    listing = ["git", "ls-files", "-z", *SHIPPED_FOLDERS]
+    try:
+        listed = subprocess.run(listing, cwd=SHIPPED, capture_output=True, text=True, check=True, timeout=10).stdout
+    except (OSError, subprocess.SubprocessError):
+        return set()
+    return {SHIPPED / name for name in listed.split("\0") if name}

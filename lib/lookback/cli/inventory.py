@@ -12,6 +12,7 @@ import typer
 if TYPE_CHECKING:
     from lookback.registry import MetricSpec
 
+BETTER = {True: "higher", False: "lower", None: "no value"}
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
@@ -26,18 +27,28 @@ def list_metrics(
 ) -> None:
     """List every metric with unit, direction, source and variants."""
     from lookback.registry import METRICS
+    from lookback.scoring.direction import more_is_better
 
-    declared = [{name: value for name, value in asdict(spec).items() if name != "score"} for spec in METRICS]
     if json_:
-        print(json.dumps(declared, indent=2, ensure_ascii=False))
+        parts = {spec.name: {phase: more_is_better(spec.name, phase) for phase in spec.phases} for spec in METRICS}
+        declared = [{name: value for name, value in asdict(spec).items() if name != "score"} for spec in METRICS]
+        print(json.dumps([{**fields, "phases": parts[fields["name"]]} for fields in declared], indent=2, ensure_ascii=False))
         return
-    width = max(len(fields["name"]) for fields in declared)
-    for fields in declared:
-        arrow = "higher is better" if fields["higher_is_better"] else "lower is better"
-        print(f"{fields['name']:{width}}  {fields['title']} [{fields['unit'] or 'score'}, {arrow}; {fields['source']}]")
+    width = max(len(spec.name) for spec in METRICS)
+    for spec in METRICS:
+        print(f"{spec.name:{width}}  {spec.title} [{spec.unit or 'score'}, {better(spec)} is better; {spec.source}]")
         if presets:
-            print(*_preset_lines(METRICS.get(fields["name"])), sep="", end="")
-    print(f"{len(declared)} metrics")
+            print(*_preset_lines(spec), sep="", end="")
+    print(f"{len(METRICS.names())} metrics")
+
+
+def better(spec: MetricSpec) -> str:
+    """Which values of a metric are better, in words; for every part by itself where they differ."""
+    from lookback.scoring.direction import more_is_better
+
+    words = {phase: BETTER[more_is_better(spec.name, phase)] for phase in spec.phases}
+    alike = len({*words.values()}) == 1
+    return ", ".join({*words.values()} if alike else (f"{phase} {word}" for phase, word in words.items()))
 
 
 def _preset_lines(spec: MetricSpec) -> Iterator[str]:

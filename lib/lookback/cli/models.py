@@ -9,6 +9,7 @@ import typer
 
 from lookback.cli.choices import WholeHelpGroup
 from lookback.errors import UsageError
+from lookback.paths import expanded
 
 models = typer.Typer(
     help="Install, check and remove the papers' models, each in an environment of its own.",
@@ -69,9 +70,9 @@ def _install_model(name: str, yes: bool, python: str, source: list[str], weights
     found = environments.install(
         model,
         lambda text: print(f"  {text}", flush=True),
-        Path(python) if python else None,
+        expanded(python) if python else None,
         folders,
-        Path(weights) if weights else None,
+        expanded(weights) if weights else None,
     )
     print(f"{name} is installed: {len(found.packages)} packages; check it with: lookback models doctor {name}")
 
@@ -134,4 +135,4 @@ def _named(text: str) -> tuple[str, Path]:
     name, equals, folder = text.partition("=")
     if not equals:
         raise UsageError(f"--source {text}: write NAME=FOLDER")
-    return name, Path(folder)
+    return name, expanded(folder)

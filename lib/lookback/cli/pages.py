@@ -11,7 +11,7 @@ import typer
 
 from lookback.cli.report import Run
 from lookback.extras import need
-from lookback.paths import portable
+from lookback.paths import expanded, shown
 
 Port = Annotated[int, typer.Option(help="The port; if it is taken, the next free one.")]
 Host = Annotated[list[str] | None, typer.Option(help="Accept this Host header too, e.g. name:port of a proxy. May be repeated.")]
@@ -36,7 +36,7 @@ def inspect(
     from lookback.inspector.server import serve_inspector, view_of
     from lookback.params import load_run
 
-    first = load_run(run) if folder is None else view_of(folder)
+    first = load_run(run) if folder is None else view_of(expanded(folder))
     serve_inspector(first, lambda server: _say("the inspector", server.address, server.token), port, host or ())
 
 
@@ -68,9 +68,9 @@ def annotate(
 
     if export is not None:
         check_ending(export)
-    opened = open_study(load_run(run), form, study, begin=export is None)
+    opened = open_study(load_run(run), form, expanded(study) if study else None, begin=export is None)
     if export is not None:
-        print(f"{export_file(opened.book, export)} votes of {opened.folder.name} are in {export}")
+        print(f"{export_file(opened.book, expanded(export))} votes of {opened.folder.name} are in {export}")
         return
     names = annotator or ([] if opened.roster.names else [getpass.getuser()])
     invited = opened.invite(names) if names else {}
@@ -78,14 +78,14 @@ def annotate(
 
     def announce(server: StudyServer) -> None:
         print(
-            f"{opened.settings.form}: {len(opened.items)} items, {opened.raters} raters each ({portable(opened.folder)})",
+            f"{opened.settings.form}: {len(opened.items)} items, {opened.raters} raters each ({shown(opened.folder)})",
             flush=True,
         )
         for name, token in invited.items():
             _say(name, server.address, token)
         earlier = sorted(set(opened.people) - set(invited))
         if earlier:
-            print(f"the links of {', '.join(earlier)} stay valid ({portable(opened.roster.path)})", flush=True)
+            print(f"the links of {', '.join(earlier)} stay valid ({shown(opened.roster.path)})", flush=True)
         _say("organiser", server.organiser, server.token)
 
     serve_study(opened, announce, listen or [IP], port, [_bare(name) for name in host or ()], _public(host[0]) if host else "")

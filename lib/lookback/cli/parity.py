@@ -14,6 +14,7 @@ from lookback.cli.choices import ChoosingCommand, compared
 from lookback.cli.inventory import Json
 from lookback.errors import UsageError
 from lookback.names import one_line
+from lookback.paths import expanded
 
 if TYPE_CHECKING:
     from lookback.parity import ParityRow
@@ -48,9 +49,10 @@ def parity(
 
 
 def _folder(path: str, option: str) -> Path:
-    if not Path(path).is_dir():
+    folder = expanded(path)
+    if not folder.is_dir():
         raise UsageError(f"{option} {path} is not a folder; give the folder that holds the files")
-    return Path(path).absolute()
+    return folder.absolute()
 
 
 def _as_json(rows: list[ParityRow]) -> str:

@@ -11,7 +11,7 @@ import typer
 from lookback.cli.choices import ChoosingCommand
 from lookback.cli.evaluate import Set
 from lookback.names import one_line
-from lookback.paths import portable, project_root
+from lookback.paths import expanded, project_root, shown
 
 Run = Annotated[str, typer.Option(help="Run name: params/NAME.yaml, or a path to a YAML file.")]
 
@@ -50,7 +50,7 @@ def report(
     redone = Pipeline(params, run, overrides).run(target)
     goal = params.paths.tables if target is not None and target.name != "report" else params.paths.report
     state = f"redone: {', '.join(redone)}" if redone else "nothing to do, everything is up to date"
-    print(f"{portable(goal)}: {state}")
+    print(f"{shown(goal)}: {state}")
 
 
 def compare(
@@ -64,10 +64,10 @@ def compare(
     loaded = [load_run(name) for name in runs]
     parts = [each.run for each in loaded]
     name = "-".join(["compare", *(parts if len(parts) < 4 else [parts[0], "to", parts[-1]])])
-    folder = Path(output) if output else project_root() / "outputs" / name
+    folder = expanded(output) if output else project_root() / "outputs" / name
     for table in compare_runs(*loaded, folder=folder):
         print(one_line(f"{table.title}: {len(table.frame)} rows. {table.conclusion}".strip()))
-    print(f"written to {folder / 'report.html'}")
+    print(f"written to {shown(folder / 'report.html')}")
 
 
 def table(
@@ -95,7 +95,7 @@ def table(
     if output is None:
         print(text, end="")
     else:
-        write_text(output, text)
+        write_text(expanded(output), text)
         print(f"written to {output}")
 
 
@@ -108,4 +108,4 @@ def export(
     from lookback.exports import export as write
     from lookback.params import load_run
 
-    print(write(format, load_run(run), Path(output)))
+    print(write(format, load_run(run), expanded(output)))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lookback.cli.evaluate import name_value_pairs
 from lookback.cli.inventory import Json
+from lookback.paths import expanded
 
 if TYPE_CHECKING:
     from lookback.selfcheck import Report
@@ -30,7 +30,7 @@ def selfcheck(
     """Score made-up clips and compare with recorded values. Every metric and usable backend takes part; exit 1 if one differs."""
     from lookback import selfcheck as checks
 
-    named, file = dict(name_value_pairs(backend, "backend")), Path(recorded) if recorded else None
+    named, file = dict(name_value_pairs(backend, "backend")), expanded(recorded) if recorded else None
     if record:
         print(f"{checks.record(named, file)} values recorded")
         return

@@ -13,6 +13,7 @@ from lookback.cli import power
 from lookback.cli.choices import WholeHelpGroup
 from lookback.errors import UsageError
 from lookback.names import one_line
+from lookback.paths import expanded
 
 if TYPE_CHECKING:
     from lookback.agreement.analyse import Analysis
@@ -46,7 +47,7 @@ def freeze(
     """
     from lookback.agreement.frozen import freeze as write
 
-    print(write(Path(plan), because))
+    print(write(expanded(plan), because))
 
 
 def agreement(
@@ -85,7 +86,7 @@ def agreement(
         return
     if not plan or not output:
         raise UsageError("lookback agreement needs --plan FILE and --output FOLDER (or --template KIND for an example)")
-    _analyse(Path(plan), [Path(path) for path in ratings or []], Path(scores) if scores else None, Path(output))
+    _analyse(expanded(plan), [expanded(path) for path in ratings or []], expanded(scores) if scores else None, expanded(output))
 
 
 def example(kind: Template, part: Part) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lookback.errors import UsageError
+from lookback.paths import expanded
 
 
 def register(app: typer.Typer) -> None:
@@ -23,6 +23,7 @@ def validity(
     from lookback.validity.report import as_text
     from lookback.validity.report import validity as compared
 
-    if clips and not Path(clips).is_dir():
+    folder = expanded(clips).absolute() if clips else clips_folder()
+    if clips and not folder.is_dir():
         raise UsageError(f"--clips {clips} is not a folder; give the folder that holds labels.csv")
-    print(as_text(*compared(Path(clips).absolute() if clips else clips_folder(), workers)))
+    print(as_text(*compared(folder, workers)))

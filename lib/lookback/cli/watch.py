@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lookback.cli.choices import ChoosingCommand
 from lookback.cli.evaluate import Backend, Csv, GtRoot, Layout, Pattern, Phases, Workers, run_params
-from lookback.paths import RunPaths, portable
+from lookback.paths import RunPaths, expanded, shown
 
 
 def register(app: typer.Typer) -> None:
@@ -34,8 +33,8 @@ def watch(
     from lookback.checkpoints import CURVE
     from lookback.checkpoints import watch as look
 
-    output = Path(run) if "/" in run else RunPaths.of(run).root
+    output = expanded(run) if "/" in run else RunPaths.of(run).root
     params = run_params(str(output), workers, folder, layout, gt_root, phases, pattern, metrics, backend)
-    for line in look(Path(folder), params, settle_s, every_s, once):
+    for line in look(expanded(folder), params, settle_s, every_s, once):
         print(line, flush=True)
-    print(f"the curve is {portable(output / CURVE)}")
+    print(f"the curve is {shown(output / CURVE)}")

@@ -23,7 +23,7 @@ from lookback.layouts.documents import Document, read_jsonl
 from lookback.layouts.reading import Breach
 from lookback.layouts.writing import write_array, write_json, write_jsonl
 from lookback.names import one_line
-from lookback.paths import portable
+from lookback.paths import shown
 from lookback.progress import track
 from lookback.registry import BENCHMARKS
 
@@ -69,11 +69,11 @@ def build_conditions(
         except ParameterError as error:
             refused.append(one_line(f"{record.clip_id}: {error}"))
     if not rows and not refused:
-        raise ContractError(f"{portable(source)} holds no records of {benchmark}")
+        raise ContractError(f"{shown(source)} holds no records of {benchmark}")
     if not rows:  # what was made before stays
         return Built(out, 0, refused, [])
     if twice := next((clip for clip, times in Counter(row["clip_id"] for row in rows).items() if times > 1), None):
-        raise ContractError(f"{portable(source)}: the record '{twice}' occurs twice; give every record a name of its own")
+        raise ContractError(f"{shown(source)}: the record '{twice}' occurs twice; give every record a name of its own")
     others = [row for row in _lines(out) if row["model"] != interface.model]
     write_jsonl(out / LIST, [*others, *rows])
     images = dict.fromkeys(row["image"] for row in rows if row["image"])
@@ -83,10 +83,10 @@ def build_conditions(
 def read_conditions(folder: Path, model: str = "") -> list[dict[str, Any]]:
     """The lines of a folder that `lookback conditions make` wrote; of one model, if it is named."""
     if not (folder / LIST).is_file():
-        raise UsageError(f"{portable(folder)} has no {LIST}; write it with `lookback conditions make`")
+        raise UsageError(f"{shown(folder)} has no {LIST}; write it with `lookback conditions make`")
     rows = _lines(folder)
     if model and model not in (models := sorted({row["model"] for row in rows})):
-        raise UsageError(f"{portable(folder)} has no conditions for the model '{model}'; {hint(model, models)}")
+        raise UsageError(f"{shown(folder)} has no conditions for the model '{model}'; {hint(model, models)}")
     return [row for row in rows if not model or row["model"] == model]
 
 
@@ -213,7 +213,7 @@ def read_condition(folder: Path, row: Mapping[str, Any]) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise ContractError(f"{portable(path)} is gone or damaged; make the conditions again") from None
+        raise ContractError(f"{shown(path)} is gone or damaged; make the conditions again") from None
     return found
 
 
@@ -224,8 +224,14 @@ def _record_path(folder: Path, row: Mapping[str, Any]) -> Path:
 def command_values(folder: Path, row: Mapping[str, Any], output: Path) -> dict[str, str]:
     """What the placeholders of a generator command stand for."""
     files = {name: str((folder / row[name]).absolute()) if row[name] else "" for name in ("path", "actions")}
-    plain = {name: str(row[name]) for name in ("prompt", "image", "camera", "frames", "fps", "width", "height", "seed", "clip_id")}
+    names = ("prompt", "image", "camera", "frames", "fps", "width", "height", "seed", "clip_id")
+    plain = {name: _word(row[name]) for name in names}
     return {**plain, **files, "record": str(_record_path(folder, row).absolute()), "output": str(output)}
+
+
+def _word(value: object) -> str:
+    """A value as a command takes it: 16 frames a second and not 16.0, which many programs refuse."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 PLACEHOLDERS = (

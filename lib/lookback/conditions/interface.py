@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import resources
-from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from lookback.camera.intent import SIGNS, CameraIntent, Motion, Segment
 from lookback.camera.poses import Poses, inverse
 from lookback.errors import ParameterError, UsageError, hint
+from lookback.paths import expanded
 from lookback.yaml_files import parse_yaml
 
 # rows: the axes of the convention in OpenCV's (x right, y down, z forward)
@@ -116,7 +116,7 @@ def examples() -> list[str]:
 
 def read_interface(name: str) -> Interface:
     """An interface from a YAML file, or one that comes with the package, by name."""
-    path = Path(name).expanduser()
+    path = expanded(name)
     if path.suffix.lower() in (".yaml", ".yml"):
         if not path.is_file():
             raise UsageError(

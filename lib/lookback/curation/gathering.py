@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -18,9 +19,10 @@ from lookback.hashcache import HashCache
 from lookback.layouts import Reading, apply_filters, read
 from lookback.layouts.filters import segment_key
 from lookback.layouts.reading import ClipRef, refused
+from lookback.names import one_line
 from lookback.params import RunParams
 from lookback.params.stages import Source
-from lookback.paths import resolve
+from lookback.paths import resolve, shown
 from lookback.progress import track
 from lookback.store import ArtifactStore
 from lookback.tables import SCHEMAS, empty_table
@@ -101,6 +103,13 @@ def _refuse_shared_keys(readings: list[Reading]) -> None:
                     f"Two sources hold the clip {clip.label} ({seen[clip.key]} and {clip.video}); remove one source or filter it"
                 )
             seen[clip.key] = clip.video
+
+
+def rejected_line(rejected: pd.DataFrame, table: Path) -> str:
+    """How many things of the dataset cannot be used, and the first of them."""
+    first = rejected.iloc[0]
+    said = f"{shown(resolve(first['path']))}: {first['field']}: {first['problem']}; {first['remedy']}"
+    return one_line(f"{len(rejected)} rejected, see {shown(table)}. The first: {said}")
 
 
 @dataclass

@@ -69,9 +69,8 @@ def _inspect(task: ClipToInspect) -> Inspection:
     except MediaError as error:
         findings.add(media_breach(video, "video", error), item=item)
         return Inspection(None, digest, violations=findings.violations)
-    clip = clip.model_copy(
-        update={"n_frames": facts.n_frames, "fps": facts.fps, "width": facts.width, "height": facts.height, "content_hash": digest}
-    )
+    seen = {"n_frames": facts.n_frames, "width": facts.width, "height": facts.height, "content_hash": digest}
+    clip = clip.model_copy(update={**seen, "fps": facts.fps or clip.fps})  # a folder of frames has none of its own
     truth = _ground_truth(clip, findings, item)
     clip = _checked_timing(clip, truth, findings, item)
     clip = _checked_anchor(clip, findings, item)

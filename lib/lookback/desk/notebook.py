@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 from html import escape
-from pathlib import Path
 from urllib.parse import quote
 
 import pandas as pd
@@ -16,6 +15,7 @@ from lookback.desk.start import open_study
 from lookback.desk.study import Study
 from lookback.errors import LookbackError
 from lookback.params import load_run
+from lookback.paths import expanded
 from lookback.widgets.web import IP, serve_in_thread
 
 PORT = 8870
@@ -24,7 +24,7 @@ PORT = 8870
 def open_desk(run: str, form: str = "", study_file: str = "", name: str = "") -> Study | None:
     """Show the link that opens the desk, or a sentence that says what is wrong. The desk closes with the notebook's kernel."""
     try:
-        study = open_study(load_run(run), form, Path(study_file) if study_file else None)
+        study = open_study(load_run(run), form, expanded(study_file) if study_file else None)
         (token,) = study.invite([name or getpass.getuser()]).values()
         server = serve_in_thread(lambda: StudyServer(study, [IP], PORT), "annotation desk")
     except LookbackError as error:

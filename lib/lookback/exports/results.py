@@ -1,9 +1,12 @@
-"""`results.json`: one file per run with every score, its reason and its origin (docs/results.md, `results.schema.json`)."""
+"""`results.json`: one file per run with every score, its reason and its origin (docs/results.md, `results.schema.json`).
+
+Beside it lie its scores as CSV.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ from lookback.report.model_table import POOLED
 from lookback.scoring.aggregate import aggregate, with_clip_facts
 from lookback.scoring.direction import more_is_better
 from lookback.scoring.variants import only_chosen
-from lookback.tables import read_table
+from lookback.tables import csv_text, empty_table, read_table
 
 SCHEMA = "lookback.results/1"  # the number grows when a field changes its meaning or goes away; new fields do not change it
 SCORE = ("metric", "variant", "phase", "value", "raw", "reason", "detail", "n_units", "backend", "weights")
@@ -28,10 +31,23 @@ SUMMARY = (*POOLED, "mean", "ci_low", "ci_high", "ci_note", "sd", "n", "n_items"
 
 
 def write_results(params: RunParams) -> Path:
-    """Write the file into the run's folder; returns its path."""
-    path = params.paths.root / RESULTS
-    write_text(path, json.dumps(results(params), ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n")
+    """Write the file into the run's folder, and its scores as CSV beside it; returns the path of the file."""
+    path, content = params.paths.root / RESULTS, results(params)
+    write_text(path, json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n")
+    for name, table in _tables(content).items():
+        write_text(path.with_name(f"{name}.csv"), csv_text(table))
     return path
+
+
+def _tables(content: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    """Three parts of the file as tables, each with its columns where it has no row."""
+    items = [{**sample, **score} for sample in content["samples"] for score in sample["scores"]]
+    scores = [{**row, "reasons": json.dumps(row["reasons"])} for row in content["summary"]]
+    return {
+        "items": pd.DataFrame(items, columns=[*KEYS, *SCORE]),
+        "scores": pd.DataFrame(scores, columns=[*SUMMARY, "higher_is_better"]),
+        "rejected": pd.DataFrame(content["rejected"], columns=empty_table("rejected").columns),
+    }
 
 
 def results(params: RunParams) -> dict[str, Any]:
@@ -46,7 +62,7 @@ def results(params: RunParams) -> dict[str, Any]:
         "schema": SCHEMA,
         "run": params.run,
         "provenance": provenance(params),
-        "metrics": {name: _metric(name) for name in sorted(items["metric"].unique())},
+        "metrics": {str(name): _metric(str(name), own["phase"].unique()) for name, own in items.groupby("metric", sort=True)},
         "samples": [_sample(row, scores.get(_key(row), [])) for row in clips.to_dict("records")],
         "summary": [
             {**_plain(row, SUMMARY), "reasons": json.loads(row["reasons"])} | {"higher_is_better": _better(row)}
@@ -70,11 +86,12 @@ def _plain(row: Mapping[Any, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: None if pd.isna(row[name]) else getattr(row[name], "item", lambda value=row[name]: value)() for name in names}
 
 
-def _metric(name: str) -> dict[str, Any]:
+def _metric(name: str, phases: Iterable[str]) -> dict[str, Any]:
     spec = METRICS.get(name)
     fields = ("title", "benchmark", "unit", "higher_is_better", "source", "equation")
-    return {field: getattr(spec, field) for field in fields} | {"range": list(spec.range) if spec.range else None}
+    parts = {phase: more_is_better(name, phase) for phase in sorted(phases)}
+    return {field: getattr(spec, field) for field in fields} | {"range": list(spec.range) if spec.range else None, "phases": parts}
 
 
-def _better(row: Mapping[Any, Any]) -> bool:
+def _better(row: Mapping[Any, Any]) -> bool | None:
     return more_is_better(str(row["metric"]), str(row["phase"]))

@@ -76,7 +76,7 @@ class RunView:
         folder = folder.resolve()
         reading = read(Source(root=str(folder)))
         if not reading.clips:
-            problem = reading.violations[0] if reading.violations else "there is no video in it"
+            problem = reading.violations[0].line if reading.violations else "there is no video in it"
             raise UsageError(f"{folder} has no clip to show: {problem}")
         name = re.sub(r"[^A-Za-z0-9._-]+", "_", f"inspect_{folder.name}_{sha256_json(str(folder))[:6]}")
         return cls(name, reading.clips, {}, RunPaths.of(name), [folder])

@@ -27,7 +27,7 @@ from lookback.inspector.pictures import Pictures
 from lookback.inspector.run import TABLES, RunView
 from lookback.inspector.sync import Film
 from lookback.params import RunParams, load_run
-from lookback.paths import portable
+from lookback.paths import shown
 from lookback.tables import csv_text
 from lookback.widgets import web
 from lookback.widgets.door import Door
@@ -204,7 +204,7 @@ class Write(Handler):
             raise UsageError(f"The dataset of {clip.label} is not known; name its folder in curation.sources to keep boxes there")
         box = None if content.get("box") is None else _box(content)
         path = save_box(dataset, clip, box, content.get("every_model") is True)
-        return {"file": portable(path)}
+        return {"file": shown(path)}
 
 
 def _box(content: dict[str, object]) -> Box:

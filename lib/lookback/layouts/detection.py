@@ -7,6 +7,7 @@ from pathlib import Path
 from lookback.clips import Clip
 from lookback.errors import ContractError, UsageError
 from lookback.layouts.anchors import with_anchors
+from lookback.layouts.confine import Root
 from lookback.layouts.documents import is_unicode
 from lookback.layouts.given import with_given_files
 from lookback.layouts.reading import Breach, Findings, Reading
@@ -32,6 +33,8 @@ def detect(root: Path) -> tuple[str, str]:
     if special:
         reasons = "; ".join(f"{name}: {why}" for name, why in special.items())
         raise UsageError(f"{root} could be several layouts ({reasons}); say which with layout (--layout)")
+    if root.is_file():
+        Root.of(str(root))  # says so: none of the layouts is this one file
     specs = sorted(LAYOUTS, key=lambda spec: spec.name == FALLBACK)
     looked = "; ".join(f"{spec.name}: {spec.looks_like}" for spec in specs)
     raise UsageError(f"{root} has no known layout; looked for {looked}")

@@ -20,7 +20,7 @@ from lookback.layouts.confine import Root, entries, existing_file, is_video_file
 from lookback.layouts.documents import Document, read_rows
 from lookback.layouts.reading import Breach, ClipRef, Findings, Reading
 from lookback.params.stages import Source
-from lookback.paths import fixed_folder, portable, resolve
+from lookback.paths import expanded, fixed_folder, portable, resolve
 
 POSES = "poses"
 KINDS = (POSES, *ROLES)
@@ -170,7 +170,7 @@ class _Pattern:
             said = f"has {{{unknown[0]}}} in it" if unknown else "names the same file for every clip"
             raise UsageError(f"The pattern '{text}' for {kind} {said}; use {known}, for example {{model}}/{{clip}}.npz")
         start = fixed_folder(text)
-        base = folder / start
+        base = folder / expanded(start)
         if not base.is_dir():
             raise UsageError(
                 f"The pattern '{text}' for {kind} begins in {base}, which is no folder; paths start at the dataset folder"

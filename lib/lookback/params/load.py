@@ -15,7 +15,7 @@ from lookback.devices import Devices, suited_workers
 from lookback.errors import ParameterError, brief, hint
 from lookback.hiding import KEY_VARIABLES, find_key, hide, is_secret
 from lookback.params.stages import Agreement, Audit, Curation, Extraction, Forensics, Judging, Ray, Report, Scoring, Section
-from lookback.paths import RunPaths, needed_project, resolve
+from lookback.paths import RunPaths, expanded, needed_project, resolve
 from lookback.profiles import ProfileName
 from lookback.yaml_files import parse_yaml
 
@@ -70,9 +70,10 @@ class RunParams(Section):
 
 def load_run(run: str = "demo", overrides: list[str] | tuple[str, ...] = ()) -> RunParams:
     """The parameters of a run, given by name (`demo`: params/demo.yaml), by a YAML file, or by the folder of a finished run."""
-    if (Path(run) / RESULTS).is_file():
-        return _finished(Path(run), overrides)
-    path = Path(run) if is_file_name(run) else needed_project() / "params" / f"{run}.yaml"
+    given = expanded(run)
+    if (given / RESULTS).is_file():
+        return _finished(given, overrides)
+    path = given if is_file_name(run) else needed_project() / "params" / f"{run}.yaml"
     if not path.is_file():
         known = sorted(file.stem for file in resolve("params").glob("*.yaml") if _is_run(file))
         raise ParameterError(f"There is no parameter file {path}; {hint(run, known, 'runs here')}")

@@ -201,7 +201,7 @@ class Forensics(Section):
     """How failures are decided, and which cases are drawn."""
 
     # `demo`: the written rules, whose limits were chosen on the demo world; `real`: models fitted on labelled real clips.
-    # Empty: demo for a run that renders the demo world, else real
+    # Empty: demo for clips that the demo world rendered, else real
     domain: Literal["", "demo", "real"] = ""
     experimental: bool = False  # real: also name failures that were not seen to beat chance on real clips
     max_cases: int = Field(default=5, ge=0)  # timelines and case cards that are drawn

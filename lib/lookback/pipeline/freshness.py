@@ -17,7 +17,7 @@ from lookback.errors import Reason
 from lookback.files import sha256_json, write_json
 from lookback.hashcache import HashCache
 from lookback.params import RunParams
-from lookback.paths import fixed_folder, frozen_file, resolve
+from lookback.paths import expanded, fixed_folder, frozen_file, resolve
 from lookback.pipeline.dag import Stage, upstream
 from lookback.runners.environments import RECORD, models_folder
 from lookback.weights import cache_folder
@@ -151,7 +151,8 @@ def _paths_read(stage: Stage, params: RunParams) -> list[str]:
             given = [fixed_folder(pattern) for pattern in (source.poses, *source.files.values()) if pattern]
             if source.poses and source.poses_format == "vipe":
                 given.append(f"{given[0]}../intrinsics")  # ViPE writes them beside the folder of the poses
-            paths += [str(Path(source.root, folder)) for folder in given]  # a folder of its own where the pattern is absolute
+            # a folder of its own where the pattern is absolute
+            paths += [str(Path(source.root, expanded(folder))) for folder in given]
         if params.curation.world is not None and params.paths.datasets.is_dir():
             paths.append(str(params.paths.datasets))
     if stage.name in RUN_MODELS:

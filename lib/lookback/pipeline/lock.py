@@ -32,7 +32,8 @@ def run_lock(folder: Path) -> Iterator[int]:
         if not _acquire(handle.fileno()):
             handle.seek(0)
             holder = handle.read().strip() or "unknown"
-            raise LookbackError(f"Another run (process {holder}) is writing to {folder}; wait for it, or use another RUN name")
+            other = "wait for it, or use another folder (--output) or run (RUN)"
+            raise LookbackError(f"Another run (process {holder}) is writing to {folder}; {other}")
         sweep(folder)
         with writing(folder / ".lock"):
             handle.seek(0)

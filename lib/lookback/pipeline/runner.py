@@ -25,7 +25,7 @@ from lookback.hashcache import HashCache
 from lookback.names import one_line
 from lookback.params import RunParams
 from lookback.params.load import is_file_name
-from lookback.paths import portable, project_root
+from lookback.paths import expanded, project_root, shown
 from lookback.pipeline import remaining
 from lookback.pipeline.dag import STAGES, Stage, stages_of, upstream
 from lookback.pipeline.freshness import changed, fingerprint, record
@@ -98,7 +98,7 @@ class Pipeline:
     def __init__(self, params: RunParams, run: str, overrides: list[str], console: Console | None = None):
         self.params = params
         # a file is named from where the call was made; notebooks run in the project folder
-        self.run_argument = str(Path(run).absolute()) if is_file_name(run) else run
+        self.run_argument = str(expanded(run).absolute()) if is_file_name(run) else run
         self.overrides = overrides
         self.console = console or Console(stderr=True, highlight=False)
         self.hashes = HashCache.of_project()
@@ -193,7 +193,7 @@ class Pipeline:
 
     def _finish(self, job: Running, bar: Progress) -> None:
         seconds = time.monotonic() - job.started
-        notebook = portable(self.params.paths.notebooks / f"{job.stage.notebook}.ipynb")
+        notebook = shown(self.params.paths.notebooks / f"{job.stage.notebook}.ipynb")
         if not job.result.is_file():
             tail = job.log.read_text(errors="replace").strip().splitlines()[-1:] or ["no output"]
             raise StageError(f"Stage {job.stage.notebook} ended without a result (exit {job.process.returncode}): {tail[0]}")

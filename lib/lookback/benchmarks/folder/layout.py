@@ -57,13 +57,15 @@ class Folder:
         reading = Reading("folder", violations=findings.violations)
         names = listed_names(root.path, candidates, findings)
         guessed = {} if source.pattern or pattern != FLAT else _guessed(candidates)
-        clips = [clip for path in candidates if (clip := _clip(root, path, matcher, findings, guessed | names))]
+        matches = {path: match for path in candidates if (match := _match(root, path, matcher))}
+        clips = [clip for path, match in matches.items() if (clip := _clip(root, path, match, findings, guessed | names))]
         reading.clips = without_duplicates(clips, findings, {})
         if not reading.clips and not findings.violations:
             raise UsageError(
                 f"{root.path} holds no video that matches the pattern '{pattern}'; set pattern, for example {{model}}/{{clip}}.mp4"
             )
-        reading.notes.append(f"Folder: {len(reading.clips)} of {len(candidates)} videos match '{pattern}'")
+        unusable = f", {lost} of them cannot be used" if (lost := len(matches) - len(reading.clips)) else ""
+        reading.notes.append(f"Folder: {len(matches)} of {len(candidates)} videos match '{pattern}'{unusable}")
         for count, how in (
             (len(names), f"named by {FILE}"),
             (len(guessed), "read as <scene>_<model>; pattern or models.csv change that"),
@@ -121,15 +123,17 @@ def _guessed(candidates: list[Path]) -> dict[Path, Named]:
     return {path: names[path.stem] for path in candidates if path.stem in names}
 
 
-def _clip(root: Root, path: Path, matcher: re.Pattern[str], findings: Findings, names: Mapping[Path, Named]) -> Clip | None:
+def _match(root: Root, path: Path, matcher: re.Pattern[str]) -> re.Match[str] | None:
     relative = path.relative_to(root.path).as_posix()
     bare = relative if path.is_dir() else relative.removesuffix(path.suffix)
-    match = matcher.fullmatch(bare) or matcher.fullmatch(relative)
-    if match is None:
-        return None
+    return matcher.fullmatch(bare) or matcher.fullmatch(relative)
+
+
+def _clip(root: Root, path: Path, match: re.Match[str], findings: Findings, names: Mapping[Path, Named]) -> Clip | None:
     values: dict[str, Any] = {FIELDS[name]: value for name, value in match.groupdict().items()}
     if path in names:
-        values |= {"model_id": names[path].model, "clip_id": names[path].scene, "object_name": names[path].subject}
+        named = names[path]
+        values |= {"model_id": named.model, "clip_id": named.scene, "object_name": named.subject, "fps": named.fps}
     values.setdefault("model_id", root.path.name)
     values.setdefault("sample_id", values["clip_id"])
     values.setdefault("scene", values["clip_id"])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lookback.layouts.documents import read_rows
@@ -16,11 +17,12 @@ FEWEST_SCENES = 2  # a name is a model when it stands behind at least this many 
 
 @dataclass(frozen=True)
 class Named:
-    """The scene and the model of one video, and the name of its subject where one is given."""
+    """The scene and the model of one video; the name of its subject and the rate of its frames where they are given."""
 
     scene: str
     model: str
     subject: str = ""
+    fps: float | None = None
 
 
 def guessed_names(stems: Iterable[str]) -> dict[str, Named]:
@@ -29,7 +31,7 @@ def guessed_names(stems: Iterable[str]) -> dict[str, Named]:
     Numbers are takes and not models. Names that cannot be read this way are left out.
     """
     scenes: dict[str, set[str]] = defaultdict(set)
-    split = {stem: Named(*stem.rsplit("_", 1)) for stem in stems if "_" in stem.strip("_")}
+    split = {stem: Named(*stem.rpartition("_")[::2]) for stem in stems if "_" in stem.strip("_")}
     for named in split.values():
         scenes[named.model].add(named.scene)
     models = {model for model, found in scenes.items() if len(found) >= FEWEST_SCENES and not model.isdigit() and model}
@@ -37,7 +39,7 @@ def guessed_names(stems: Iterable[str]) -> dict[str, Named]:
 
 
 def listed_names(root: Path, videos: Iterable[Path], findings: Findings) -> dict[Path, Named]:
-    """What `models.csv` says: columns file, model and, if wanted, scene and subject. A row that names no video is a violation."""
+    """What `models.csv` says: columns file, model and, if wanted, scene, subject and fps. A wrong row is a violation."""
     path = root / FILE
     if not path.is_file():
         return {}
@@ -52,7 +54,20 @@ def listed_names(root: Path, videos: Iterable[Path], findings: Findings) -> dict
                 file, model = row.get("file", ""), row.get("model", "")
                 if file not in known or not model:
                     problem = f"names no video of this folder ('{file}')" if model else "names no model"
-                    raise Breach(where, "model", problem, "give the columns file, model and, if wanted, scene and subject")
+                    raise Breach(where, "model", problem, "give the columns file, model and, if wanted, scene, subject and fps")
                 scene = row.get("scene") or known[file].stem.removesuffix(f"_{model}")
                 found[known[file]] = Named(scene, model, row.get("subject") or "")
+                with findings.guard("fps"):
+                    found[known[file]] = replace(found[known[file]], fps=_rate(row.get("fps", ""), where))
     return found
+
+
+def _rate(text: str, where: str) -> float | None:
+    """Frames a second; None where nothing is written."""
+    try:
+        rate = float(text) if text else None
+    except ValueError:
+        rate = math.nan
+    if rate is not None and not 0 < rate < math.inf:
+        raise Breach(where, "fps", f"is '{text}'", "write a number above 0, the frames a second")
+    return rate

@@ -91,7 +91,7 @@ const presses = {
 };
 keyboard(root, (event) => {
   if (event.key === "f" || event.key === "F") actions.failure(event.key === "F" ? -1 : 1);
-  else if (state.clip && presses[event.key]) presses[event.key](event);
+  else if ((state.clip || event.key === "n") && presses[event.key]) presses[event.key](event);
   else return false;
   return true;
 });

@@ -59,7 +59,7 @@ class Grid {
   }
   neighbour(by) {
     const at = this.listed.findIndex((clip) => clip.label === this.state.clip);
-    return at < 0 ? undefined : this.listed[at + by];
+    return this.listed[at + by]; // from no clip the next one is the first
   }
   // the next failure after a place: in the same clip, then in the next clips of the list, from the start again at the end
   nextFailure(label, frame, by = 1) {

@@ -14,8 +14,9 @@ class Player {
     this.video.addEventListener("error", () => { this.unplayable = true; });
     this.layer = element("div", { class: "layer" }, this.video, this.canvas);
     this.screen = element("div", { class: "screen" }, this.layer);
-    this.screen.style.aspectRatio = `${facts.width} / ${facts.height}`;
+    this.shape(facts);
   }
+  shape(facts) { this.screen.style.setProperty("--ratio", facts.width / facts.height); }
   close() { this.closed = true; this.video.pause(); this.video.removeAttribute("src"); this.video.load(); this.clear(); }
   clear() { for (const image of this.images.values()) image.picture.close(); this.images.clear(); }
   // show a frame; `upcoming` are the frames that will be wanted next when pictures are played one by one

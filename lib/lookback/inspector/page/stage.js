@@ -110,15 +110,14 @@ class Stage {
     const at = Math.max(0, Math.min(100, Number(this.state.wipe)));
     this.clips.classList.toggle("wipe", this.wiped);
     this.wiper.hidden = !this.wiped;
-    this.wiper.style.aspectRatio = this.players[0].screen.style.aspectRatio;
+    this.clips.style.setProperty("--ratio", this.players[0].facts.width / this.players[0].facts.height);
     this.handle.style.left = `${at}%`;
     for (const player of this.players) {
       const b = this.wiped && player === this.other;
       player.figure.classList.toggle("a", player.slot === 0);
       player.figure.classList.toggle("b", b);
       player.screen.style.clipPath = b ? `inset(0 0 0 ${at}%)` : "";
-      const shape = this.wiped ? this.players[0].facts : player.facts;
-      player.screen.style.aspectRatio = `${shape.width} / ${shape.height}`;
+      player.shape(this.wiped ? this.players[0].facts : player.facts);
       player.layer.style.transform = `translate(${this.zoom.x * 100}%, ${this.zoom.y * 100}%) scale(${this.zoom.z})`;
       player.layer.classList.toggle("large", this.zoom.z >= 3);
     }
