@@ -89,7 +89,8 @@ can need is refused.
 Fewer `poses` than frames are spread evenly from the first to the last frame, and the record says so; more are refused.
 
 - `masks`: .npz with `masks` (N,H,W), 0 outside the object, at any size with the shape of the picture; `frame_index` (N) unless
-  there is one mask per frame; `confidence` (N) if known. Or an .npy of the masks alone, or a folder of PNG masks.
+  there is one mask per frame; `confidence` (N) if known. Or an .npy of the masks alone, or a folder of PNG masks. Give every frame
+  a mask, all 0 where the object is not seen: a frame without one counts as not looked at.
 - `people`: .npz with `masks` (K,H,W), `frame_index` (K) in order, `track` (K), the number of the person; `confidence` (K) if known.
 - `depth`: .npz with `depth` (N,h,w), an .npy, or a folder of .npy or 16-bit PNG maps in millimetres: the distance along the
   camera's axis, not relative inverse depth.
