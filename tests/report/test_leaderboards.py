@@ -66,11 +66,12 @@ def test_models_that_win_alike_share_the_first_place():
     assert board(rows).lead == "MemoBench: a and b share the first place; each wins 75 % of its duels."
 
 
-def test_a_model_without_a_value_of_a_metric_is_named():
+def test_models_with_values_of_fewer_metrics_are_told():
     rows = [item(model, task, PSNR, 20.0 + (model == "a")) for task in range(2) for model in "ab"]
     rows += [item("a", task, SSIM, 0.5) for task in range(2)] + [item("b", task, SSIM, None, "no_phases") for task in range(2)]
     notes = board(rows).table().notes
-    assert "No value, so that these duels are about the other metrics: b of ssim." in notes
+    assert "A duel is about the metrics of which both have a value. Of the 2: a 2, b 1." in notes
+    assert not [note for note in board(rows[:4]).table().notes if "Of the" in note]
 
 
 def test_what_is_no_merit_decides_no_duel():

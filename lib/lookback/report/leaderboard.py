@@ -42,7 +42,7 @@ class Leaderboard:
     metrics: list[str]
     left_out: list[str]  # metrics that only a simulated judge answered
     untested: str  # why no two models are told apart; empty where the test could be made
-    lacking: dict[str, list[str]]  # the metrics of which a model has no value, while others have
+    measured: dict[str, int]  # of how many of the metrics each model has a value
     ceiling: pd.DataFrame | None = None  # the row of the real videos
 
     @property
@@ -114,9 +114,9 @@ class Leaderboard:
         notes = [HOW, f"Metrics: {', '.join(_short(self.metrics))}."]
         if self.left_out:
             notes.append(f"Left out, because only a simulated judge answered: {', '.join(_short(self.left_out))}.")
-        if self.lacking:
-            told = "; ".join(f"{model} of {', '.join(_short(names))}" for model, names in self.lacking.items())
-            notes.append(f"No value, so that these duels are about the other metrics: {told}.")
+        if any(count < len(self.metrics) for count in self.measured.values()):
+            told = ", ".join(f"{model} {count}" for model, count in self.measured.items())
+            notes.append(f"A duel is about the metrics of which both have a value. Of the {len(self.metrics)}: {told}.")
         if (self.rows["clips"] < 2).any():
             notes.append("A model with one clip has no rank.")
         return [*notes, f"No test: {self.untested}."] if self.untested else notes
@@ -183,11 +183,9 @@ def leaderboard(
     rows["rank"] = rows["win_ratio"].where(several).rank(ascending=False)
     rows = pd.concat([rows[several], rows[~several]], ignore_index=True)
     shown = [name for name in metrics if name in set(scores["metric"])]
-    values = scores[np.isfinite(scores["score"])].groupby("model_id")["metric"].agg(set)
-    lacks = {str(model): [name for name in shown if name not in values.get(model, set())] for model in sorted(counts.index)}
-    lacking = {model: names for model, names in lacks.items() if names}
+    measured = scores[np.isfinite(scores["score"])].groupby("model_id")["metric"].nunique().reindex(rows["model"], fill_value=0)
     top = None if real is None else _ceiling(benchmark, own, real[real["metric"].isin(metrics)])
-    return Leaderboard(benchmark, title, rows, shown, sorted(set(left_out) & set(metrics)), untested, lacking, top)
+    return Leaderboard(benchmark, title, rows, shown, sorted(set(left_out) & set(metrics)), untested, measured.to_dict(), top)
 
 
 def _ratios(duels: pd.DataFrame, models: Sequence[str], seed: int, resamples: int) -> tuple[pd.DataFrame, str]:
