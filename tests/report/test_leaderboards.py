@@ -70,8 +70,8 @@ def test_models_with_values_of_fewer_metrics_are_told():
     rows = [item(model, task, PSNR, 20.0 + (model == "a")) for task in range(2) for model in "ab"]
     rows += [item("a", task, SSIM, 0.5) for task in range(2)] + [item("b", task, SSIM, None, "no_phases") for task in range(2)]
     notes = board(rows).table().notes
-    assert "A duel is about the metrics of which both have a value. Of the 2: a 2, b 1." in notes
-    assert not [note for note in board(rows[:4]).table().notes if "Of the" in note]
+    assert "Metrics with a value, of 2: a 2, b 1." in notes
+    assert not [note for note in board(rows[:4]).table().notes if "with a value" in note]
 
 
 def test_what_is_no_merit_decides_no_duel():

@@ -116,7 +116,7 @@ class Leaderboard:
             notes.append(f"Left out, because only a simulated judge answered: {', '.join(_short(self.left_out))}.")
         if any(count < len(self.metrics) for count in self.measured.values()):
             told = ", ".join(f"{model} {count}" for model, count in self.measured.items())
-            notes.append(f"A duel is about the metrics of which both have a value. Of the {len(self.metrics)}: {told}.")
+            notes.append(f"Metrics with a value, of {len(self.metrics)}: {told}.")
         if (self.rows["clips"] < 2).any():
             notes.append("A model with one clip has no rank.")
         return [*notes, f"No test: {self.untested}."] if self.untested else notes
