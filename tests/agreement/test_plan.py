@@ -66,7 +66,9 @@ def test_the_hash_follows_every_choice_and_nothing_else(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"resample": 5}, "resample"),
+        ({"resample": 5}, r"unknown key 'resample' \(value 5\); did you mean 'resamples'\?"),
+        ({"clusters": {"metrics": "item"}}, r"unknown key 'clusters.metrics' \(value 'item'\); did you mean 'metric'\?"),
+        ({"scales": {"preference": {"categorys": [1, 2]}}}, "'scales.preference.categorys'.*did you mean 'categories'"),
         ({"resamples": 5}, "greater than or equal to 100"),
         ({"clusters": {"metric": "annotator"}}, "needs aggregate: votes"),
         ({"scales": {"preference": {"categories": [1]}}}, "at least 2"),

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from lookback.errors import ContractError, ParameterError, brief
+from lookback.params.load import key_hint
 from lookback.params.stages import Section
 from lookback.stats import preference_sign
 from lookback.yaml_files import parse_yaml
@@ -296,11 +298,15 @@ def load_plan(path: str | Path) -> Plan:
     try:
         return Plan.model_validate(values)
     except ValidationError as error:
-        lines = [
-            f"{source.name}: {'.'.join(map(str, p['loc'])) or 'plan'}: {p['msg']} (got {_short(p['input'], p['loc'])})"
-            for p in error.errors()
-        ]
-        raise ParameterError("\n".join(lines)) from None
+        raise ParameterError("\n".join(f"{source.name}: {_sentence(problem)}" for problem in error.errors())) from None
+
+
+def _sentence(problem: Mapping[str, Any]) -> str:
+    place = problem["loc"]
+    key, given = ".".join(map(str, place)), _short(problem["input"], place)
+    if problem["type"] == "extra_forbidden":
+        return f"unknown key '{key}' (value {given}); {key_hint(Plan, place)}"
+    return f"{key or 'plan'}: {problem['msg']} (got {given})"
 
 
 def _short(value: object, place: tuple[int | str, ...]) -> str:

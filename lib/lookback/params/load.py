@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -150,10 +150,7 @@ def _sentence(where: str, problem: Mapping[str, Any]) -> str:
         return f"{where}: '{key}' has the bad value {brief(value)}: a text, a number, true or false is expected"
     key = place
     if problem["type"] == "extra_forbidden":
-        valid = _valid_keys(problem["loc"][:-1])
-        near = get_close_matches(str(problem["loc"][-1]), valid, n=1, cutoff=0.4)
-        advice = f"did you mean '{near[0]}'?" if near else f"valid keys: {', '.join(valid)}"
-        return f"{where}: unknown key '{key}' (value {brief(value)}); {advice}"
+        return f"{where}: unknown key '{key}' (value {brief(value)}); {key_hint(RunParams, problem['loc'])}"
     if problem["type"] == "missing":
         return f"{where}: key '{key}' is missing"
     said = problem["msg"].removeprefix("Value error, ")
@@ -167,19 +164,22 @@ def _no_keys_here(place: str) -> str:
     )
 
 
-def _valid_keys(location: tuple[int | str, ...]) -> list[str]:
-    model: type[BaseModel] = RunParams
-    for part in location:
-        if isinstance(part, int):
-            continue
-        annotation = model.model_fields[part].annotation
-        models = [
-            kind
-            for kind in (annotation, *getattr(annotation, "__args__", ()))
-            if isinstance(kind, type) and issubclass(kind, BaseModel)
-        ]
-        model = models[0]
-    return sorted(model.model_fields)
+def key_hint(model: type[BaseModel], place: tuple[int | str, ...]) -> str:
+    """What may stand at this place of the model instead of an unknown key: the most similar key, or all of its section."""
+    for part in place[:-1]:
+        field = model.model_fields.get(str(part))  # none for a number in a list, and for a name in a mapping
+        model = next(_models_in(field.annotation), model) if field else model
+    valid = sorted(model.model_fields)
+    near = get_close_matches(str(place[-1]), valid, n=1, cutoff=0.4)
+    return f"did you mean '{near[0]}'?" if near else f"valid keys: {', '.join(valid)}"
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The sections that a field of this type holds, by itself or in a list or mapping."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in getattr(annotation, "__args__", ()):
+        yield from _models_in(part)
 
 
 def _one_line(error: Exception) -> str:
