@@ -16,7 +16,9 @@ from lookback.demo.failures import FAILURES
 from lookback.demo.plan import demo_plan
 from lookback.layouts import read
 from lookback.media import probe
+from lookback.params import RunParams
 from lookback.paths import resolve
+from lookback.stages._forensics import domain_of
 from lookback.yaml_files import parse_yaml
 
 SIZE = {"width": 96, "height": 64}
@@ -197,3 +199,12 @@ def test_votes_come_from_the_truth_of_written_clips(demo):
     assert votes["simulated"].all() and set(votes["task"]) == {"trigger", "pairwise", "judgeability"}
     text = truth[truth["setting"] == "T"].to_dict("records")
     assert {triggered(row, row["clip_id"].split(":")[0]) for row in text} == {row["returns"] for row in text}
+
+
+def test_its_clips_are_judged_as_such_wherever_they_are_read(demo, tmp_path):
+    """A model of real clips calls its faithful videos melted."""
+    rendered = RunParams(run="trial", curation={"sources": dataset_sources(demo[0])})
+    own = RunParams(run="trial", curation={"sources": [{"root": str(tmp_path)}]})
+    both = RunParams(run="trial", curation={"sources": [*rendered.curation.sources, *own.curation.sources]})
+    world = RunParams(run="trial", curation={"world": {}})
+    assert [domain_of(each) for each in (rendered, own, both, world)] == ["demo", "real", "real", "demo"]

@@ -17,8 +17,6 @@ from lookback.forensics.limits import limits
 from lookback.forensics.model import Design, Model, fit
 from lookback.forensics.rules import LABELS
 from lookback.forensics.verdicts import verdicts
-from lookback.params import RunParams
-from lookback.stages._forensics import domain_of
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
@@ -207,16 +205,3 @@ def test_in_the_demo_the_rules_decide_and_say_why_they_cannot():
     told = {one.rule.label: one for one in verdicts(seen, calibration("demo"))}
     assert told["camera_inactivity"].finding is not None and 0.5 < told["camera_inactivity"].probability <= 1
     assert told["identity_drift"].abstained.reason == Reason.NO_MASK and told["lighting_shift"].abstained is None
-
-
-def test_clips_of_the_demo_world_are_judged_as_such_wherever_they_are_read(tmp_path):
-    """Its datasets lie beside their truth; a model of real clips calls its faithful videos melted."""
-    for folder in ("datasets/memobench", "datasets/truth", "own/memobench"):
-        (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "datasets/truth/truth.parquet").write_bytes(b"")
-    own, rendered = (
-        RunParams(run="trial", curation={"sources": [{"root": str(tmp_path / name / "memobench")}]}) for name in ("own", "datasets")
-    )
-    assert (domain_of(own), domain_of(rendered)) == ("real", "demo")
-    both = RunParams(run="trial", curation={"sources": [*own.curation.sources, *rendered.curation.sources]})
-    assert domain_of(both) == "real" and domain_of(RunParams(run="trial", curation={"world": {}})) == "demo"

@@ -250,7 +250,9 @@ def test_the_tables_have_a_row_per_clip_and_model_and_no_column_without_a_value(
     for name in (PLACES, MODELS):
         assert tables[name].frame[tables[name].numbers].notna().any().all()
     assert any("n 3 of 3" in note for note in tables[MODELS].notes)
-    assert "Camera turn" not in tables[PLACES].better  # a wide turn is no merit
+    facts = [METRICS.get(f"folder.{name}").title for name in ("camera_turn", "camera_return", "view_left", "view_again")]
+    assert set(facts) <= set(tables[PLACES].numbers) - set(tables[PLACES].better)  # a wide turn is no merit
+    assert all(tables[PLACES].header(name) == name for name in facts), "no arrow"
 
 
 def test_the_first_page_says_how_many_clips_test_memory(clips):
@@ -334,8 +336,3 @@ def test_a_turn_past_180_degrees_is_said_as_far_as_it_goes():
     assert item.value <= 180 and item.raw == pytest.approx(225, abs=12)
     said = sentence(evidence_of({"folder.camera_turn": Measured(item.value, item.raw, "")}))
     assert f"turns {item.raw:.0f} degrees to the right" in said
-
-
-def test_what_a_camera_does_has_no_arrow_and_no_best_model():
-    for name in ("camera_turn", "camera_return", "view_left", "view_again"):
-        assert METRICS.get(f"folder.{name}").higher_is_better is None

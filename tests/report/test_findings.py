@@ -43,10 +43,13 @@ def test_a_weakness_is_worse_than_the_mean(metric: str, value: float, mean: floa
     assert bool(found) == weak
 
 
-def test_the_page_says_what_was_judged_in_how_many_clips():
+def test_the_page_says_what_was_judged_in_how_many_clips(tmp_path):
+    assert judged_failures(tmp_path, 3).empty
     rules = pd.DataFrame({"failure": ["Camera drift", "Style shift"], "label": ["camera_drift", "style_shift"]})
     silent = pd.DataFrame({"label": ["camera_drift"] * 3, "reason": ["missing_input", "missing_input", "unproven"]})
-    assert judged_failures(rules, silent, 3).to_dict("records") == [
+    for name, table in (("rules", rules), ("abstentions", silent)):
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    assert judged_failures(tmp_path, 3).to_dict("records") == [
         {"failure": "Style shift", "clips judged": 3, "not judged because": ""},
         {"failure": "Camera drift", "clips judged": 0, "not judged because": "missing_input 2, unproven 1"},
     ]

@@ -288,6 +288,17 @@ def test_minds_tests_stand_apart_and_parts_that_nobody_could_score_say_why():
     assert tables["mind-mirror_test"].frame.loc[0, "gsc psnr"] == 5.0
 
 
+def test_a_model_without_any_score_of_a_metric_has_its_reason_in_every_group_of_actions():
+    parts = ("__overall__:rot", "__overall__:trans", "act:forward:rot", "act:forward:trans")
+    rows = [scored("mind", "1st_data", "mem_test", "mind.action", part, 1.0) for part in parts]
+    failed = [
+        scored("mind", "1st_data", "mem_test", "mind.action", part, None, reason="no_poses", model_id="b") for part in parts[:2]
+    ]
+    tables = {table.id: table for table in mind_tables(paper_data(pd.DataFrame([*rows, *failed])))}
+    missing = tables["mind-action"].missing
+    assert missing is not None and set(missing.loc[0]) == {"no_poses (1)"} and set(missing.loc[1]) == {""}
+
+
 def test_failed_clips_stand_in_table_2_both_ways_and_every_cell_says_how_many_were_measured():
     name = "mbencha.entity.human_identity_consistency"
     rows = [scored("mbench", "A", "human", name, "", 0.9, clip_id="0", variant="paper")]

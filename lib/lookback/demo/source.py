@@ -10,12 +10,13 @@ import pandas as pd
 from lookback.clips import KEYS
 from lookback.code import code_hash
 from lookback.demo.annotators import simulate_votes
-from lookback.demo.datasets import dataset_sources, write_datasets
+from lookback.demo.datasets import TRUTH, dataset_sources, write_datasets
 from lookback.demo.plan import demo_plan
 from lookback.files import sha256_json, write_json
 from lookback.hashcache import HashCache
 from lookback.params import RunParams
 from lookback.params.stages import Source
+from lookback.paths import resolve
 from lookback.registry import parts
 from lookback.tables import read_table
 
@@ -37,11 +38,16 @@ def demo_sources(params: RunParams) -> list[Source]:
     return dataset_sources(root)
 
 
+def is_rendered(source: Source) -> bool:
+    """Whether the demo world wrote this dataset: it lies beside its truth."""
+    return (resolve(source.root).parent / TRUTH / "truth.parquet").is_file()
+
+
 def demo_tables(params: RunParams, clips: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """The demo's truth and its simulated annotators' votes, of the clips that were kept."""
     if params.curation.world is None:
         return {}
-    truth = read_table(params.paths.datasets / "truth", "truth").merge(clips[KEYS], on=KEYS, how="inner", validate="one_to_one")
+    truth = read_table(params.paths.datasets / TRUTH, "truth").merge(clips[KEYS], on=KEYS, how="inner", validate="one_to_one")
     return {"truth": truth, "ratings": simulate_votes(truth, params.seed)}
 
 

@@ -81,10 +81,14 @@ def require_images(images: ArrayLike, name: str = "frames", ndim: int = 4, at_le
         return array
     if not np.issubdtype(array.dtype, np.floating):
         raise NotScorable(Reason.INVALID_INPUT, f"{name}: images are uint8 or float in [0,1], not {array.dtype}")
-    low, high = float(array.min()), float(array.max())
+    require_unit_range(float(array.min()), float(array.max()), name)
+    return array
+
+
+def require_unit_range(low: float, high: float, name: str) -> None:
+    """The smallest and the largest value of float images lie in [0,1]."""
     if not (low >= -VALUE_TOLERANCE and high <= 1.0 + VALUE_TOLERANCE):  # NaN fails both comparisons
         raise NotScorable(Reason.INVALID_INPUT, f"{name}: float images must lie in [0,1], not [{low:.3g}, {high:.3g}]")
-    return array
 
 
 def wrong_shape(shape: tuple[int, ...], wanted: str) -> str:

@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 
 from lookback.errors import NotScorable, Reason
-from lookback.measures.checks import VALUE_TOLERANCE, require_variant, wrong_shape
+from lookback.measures.checks import require_unit_range, require_variant, wrong_shape
 from lookback.measures.features import centroid_cosines
 from lookback.measures.images import IDENTICAL_DB, IDENTICAL_MSE, K1, K2, MARGIN, SIGMA, WINDOW
 
@@ -109,9 +109,8 @@ def _unit(value: Tensor, peak: float) -> Tensor:
         return value.float() if peak == 255.0 else value.float() / 255.0
     if not value.dtype.is_floating_point:
         raise NotScorable(Reason.INVALID_INPUT, f"frames are uint8 or float in [0,1], not {value.dtype}")
-    low, high = (float(end) for end in value.detach().aminmax())
-    if not (low >= -VALUE_TOLERANCE and high <= 1.0 + VALUE_TOLERANCE):  # NaN fails both comparisons
-        raise NotScorable(Reason.INVALID_INPUT, f"frames: floats must lie in [0,1], not [{low:.3g}, {high:.3g}]")
+    low, high = value.detach().aminmax()
+    require_unit_range(float(low), float(high), "frames")
     return _at_least_float(value)
 
 

@@ -247,18 +247,11 @@ class ReportBuilder(Report):
         if len(self.tables["failures"]):
             folder = site_folder(self.params.paths.report) / "excerpts"
             section.fragments += failures_html(self.tables["failures"], self.clips, self.params.run, folder)
-        section.fragments += [self._judged(), *self._forensics(FOUND), *self.saved("forensics")]
+        judged = judged_failures(self.params.paths.tables / "forensics", len(self.clips))
+        title = f"What was judged in the {len(self.clips)} clips; no failure is said of the others"
+        section.fragments.append(self.plain("forensics-judged", title, judged, ["failure", "not judged because"]))
+        section.fragments += [*self._forensics(FOUND), *self.saved("forensics")]
         return section
-
-    def _judged(self) -> str:
-        """What was looked for, and in how many clips: a clip without a failure is sound only as far as it was judged."""
-        rules, silent = (self.params.paths.tables / "forensics" / f"{name}.csv" for name in ("rules", "abstentions"))
-        if not (rules.is_file() and silent.is_file()):
-            return ""
-        count = len(self.clips)
-        frame = judged_failures(read_csv(rules), read_csv(silent), count)
-        title = f"What was judged in the {count} clips; no failure is said of the others"
-        return self.plain("forensics-judged", title, frame, ["failure", "not judged because"])
 
     def _forensics(self, tables: tuple[tuple[str, str, list[str]], ...]) -> list[str]:
         fragments = []

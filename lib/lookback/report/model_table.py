@@ -98,11 +98,12 @@ def _coverage(row: pd.Series) -> str:
 
 
 def _rows(summary: pd.DataFrame, column: Column) -> pd.DataFrame:
-    """The rows of a column. If a metric could not be scored at all, its one row without a phase is used for every phase."""
+    """The rows of a column. A model that has no row of this phase, and no score of the metric, is shown with another phase's."""
     metric = summary[summary["metric"] == column.metric]
     own = metric[metric["phase"] == column.phase]
-    whole = metric[(metric["phase"] == "") & (metric["n"] == 0) & ~metric["model_id"].isin(own["model_id"])]
-    return pd.concat([own, whole]) if column.phase else own
+    scored = metric.loc[metric["n"] > 0, "model_id"]
+    without = metric[~metric["model_id"].isin([*own["model_id"], *scored])].drop_duplicates("model_id")
+    return pd.concat([own, without]) if column.phase else own
 
 
 def notes(summary: pd.DataFrame, columns: Sequence[Column]) -> list[str]:

@@ -78,9 +78,15 @@ def counts_in_words(frame: pd.DataFrame, labels: list[str]) -> pd.DataFrame:
     return frame[[name for name in (*labels, "clips") if name in frame]].assign(failures=told)
 
 
-def judged_failures(rules: pd.DataFrame, abstentions: pd.DataFrame, clips: int) -> pd.DataFrame:
-    """A row per failure: in how many of the clips it was looked for, and why not in the others."""
-    rows = []
+def judged_failures(folder: Path, clips: int) -> pd.DataFrame:
+    """A row per failure: in how many of the clips it was looked for, and why not in the others; empty without the stage's tables.
+
+    A clip without a failure is sound only as far as it was judged.
+    """
+    files = [folder / f"{name}.csv" for name in ("rules", "abstentions")]
+    if not all(file.is_file() for file in files):
+        return pd.DataFrame()
+    (rules, abstentions), rows = map(read_csv, files), []
     for rule in rules.to_dict("records"):
         reasons = abstentions.loc[abstentions["label"] == rule["label"], "reason"].value_counts()
         why = ", ".join(f"{reason} {count}" for reason, count in reasons.items())

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from lookback.clips import KEYS
+from lookback.demo.source import is_rendered
 from lookback.files import write_text
 from lookback.forensics.calibration import Calibration, Domain, calibration, figures
 from lookback.forensics.cases import mine_cases
@@ -18,7 +19,6 @@ from lookback.forensics.rules import RULES, TITLES
 from lookback.forensics.score import confusion, counts, label_scores, with_truth
 from lookback.forensics.verdicts import Verdict, verdicts
 from lookback.params import RunParams
-from lookback.paths import resolve
 from lookback.tables import csv_text, empty_table, read_table, write_table
 
 READS = ("clips", "segments", "artifacts", "units", "gated", "judgements", "ratings", "truth")
@@ -51,9 +51,9 @@ def forensics(params: RunParams) -> dict[str, pd.DataFrame]:
 
 def domain_of(params: RunParams) -> Domain:
     """The domain that the parameters name; without a name, demo for clips that the demo world rendered, else real."""
-    roots = [resolve(source.root) for source in params.curation.sources]
-    rendered = all((root.parent / "truth" / "truth.parquet").is_file() for root in roots)  # its datasets lie beside their truth
-    return params.forensics.domain or ("demo" if rendered and (roots or params.curation.world is not None) else "real")
+    sources, world = params.curation.sources, params.curation.world
+    rendered = all(map(is_rendered, sources)) and (sources or world is not None)
+    return params.forensics.domain or ("demo" if rendered else "real")
 
 
 def rules_table(table: Calibration) -> pd.DataFrame:

@@ -23,9 +23,10 @@ from lookback.stats.design import PairedTest, factor_contrasts, holm, mixed_mode
 from lookback.stats.intervals import Estimate, bootstrap_ci, proportion
 from lookback.stats.model_agreement import RankAgreement, rank_agreement, rank_agreement_pairs
 from lookback.stats.power import PlannedStudy, Power, study_power
-from lookback.stats.rankings import Strengths, bradley_terry, rank_intervals, win_ratio_difference, win_ratios
+from lookback.stats.rankings import rank_intervals, win_ratio_difference, win_ratios
 from lookback.stats.ratings import majority_vote, preference_sign, threshold_decision
 from lookback.stats.simulation import VoteModel
+from lookback.stats.strengths import Strengths, bradley_terry
 
 __all__ = [
     "Bridge",

@@ -1,6 +1,6 @@
 """Models compared with each other: differences with intervals and Holm's correction, and a ranking with ties.
 
-Two scales: win ratios, and Davidson strengths (see `rankings`). Both get their errors from leaving out one cluster (scene) at a
+Two scales: win ratios, and Davidson strengths (see `strengths`). Both get their errors from leaving out one cluster (scene) at a
 time, V = (G - 1)/G sum_g (d_g - mean d)(d_g - mean d)', d_g being the estimates without cluster g. That is less narrow than
 linearised errors when clusters are few (Bell & McCaffrey 2002, Survey Methodology 28:169-181). Win ratios are computed anew without
 the cluster. Strengths take one Newton step from the fit of all clusters. A difference is known as well as its rarer model: where g
@@ -25,8 +25,9 @@ from scipy import special
 from lookback.errors import NotScorable, Reason
 from lookback.stats.design import holm
 from lookback.stats.intervals import FEWEST_CLUSTERS, UNVARIED, cluster_totals
-from lookback.stats.rankings import Ties, bradley_terry, pair_codes, win_terms
+from lookback.stats.rankings import Ties, pair_codes, win_terms
 from lookback.stats.ratings import Codes, Floats, preference_sign
+from lookback.stats.strengths import bradley_terry
 
 COLUMNS = ["first", "second", "difference", "se", "low", "high", "p", "p_holm", "n_clusters", "reason"]
 

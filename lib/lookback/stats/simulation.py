@@ -1,6 +1,6 @@
 """Studies made up from a known truth: votes on pairs of models that follow Davidson's model exactly, with votes that agree.
 
-Each vote has a hidden normal value, cut so that "B", "tie" and "A" have exactly Davidson's chances (see `rankings`). Two votes
+Each vote has a hidden normal value, cut so that "B", "tie" and "A" have exactly Davidson's chances (see `strengths`). Two votes
 on one pair correlate by `agreement`, because both see the same two clips: with a clip's own deviation z_sm in scene s,
     hidden = sqrt(agreement) (z_sa - z_sb) / sqrt(2) + sqrt(1 - agreement) noise.
 Pairs of one scene share clips, so they correlate too. How much clustering costs follows from the design alone.

@@ -98,7 +98,7 @@ def _camera(facts: Facts) -> Iterator[Evidence]:
     side = "" if abs(yaw) < SIDEWAYS * turn.value else " to the right" if yaw > 0 else " to the left"
     answer, how = (Answer.YES, "") if turn.value >= CLEAR_DEG else (Answer.PARTLY, "only ")
     how += "about " if turn.detail == ROUGH else ""
-    turned = max(turn.value, abs(yaw)) if abs(yaw) > HALF_TURN_DEG else turn.value
+    turned = abs(yaw) if abs(yaw) > HALF_TURN_DEG else turn.value
     yield Evidence("camera turns", answer, f"the camera turns {how}{turned:.0f} degrees{side}", frames)
     again = facts.get("folder.view_again", MISSING)
     undone = back.value if back.value is not None else 0.0
