@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import yaml
 from lookback.agreement import load_plan
@@ -96,6 +98,11 @@ def test_judgeable_names_a_family_that_asks_about_the_dimension(tmp_path, other)
     assert load_plan(written(tmp_path, {"scales": scales, "families": {"main": main, "asked": asked}}))
     with pytest.raises(ParameterError, match="family main, state: asked does not ask about state of wrbench; declare it there"):
         load_plan(written(tmp_path, {"scales": scales, "families": {"main": main, "asked": asked | other}}))
+
+
+def test_a_plan_below_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert load_plan(f"~/{Path(written(tmp_path, MINIMAL)).name}") == load_plan(written(tmp_path, MINIMAL))
 
 
 def test_unreadable_plans(tmp_path):

@@ -40,6 +40,34 @@ def test_a_turn_there_and_back_is_clear_and_returns() -> None:
     assert activity.return_frame is not None and 50 < activity.return_frame < 75
 
 
+@pytest.mark.parametrize("farther", [75.0, -75.0])
+def test_a_camera_that_comes_back_and_then_turns_farther_away_did_come_back(farther: float) -> None:
+    activity = seen(*turning(np.concatenate([there_and_back(50, 54), np.linspace(0, farther, 27)])))
+    assert activity.departs > 0.9 and activity.returns > 0.9
+    assert activity.return_frame is not None and 30 < activity.return_frame < 54
+
+
+def test_a_tremble_before_the_camera_leaves_is_no_return() -> None:
+    activity = seen(*turning(np.concatenate([there_and_back(9, 20), np.linspace(0, 75, 61)])))
+    assert activity.departs > 0.9 and activity.returns < 0.1 and activity.return_frame is None
+
+
+def test_a_path_that_knows_nothing_behind_a_cut_is_not_trusted() -> None:
+    c2w, motion = turning(np.zeros(48))
+    n = len(c2w)
+
+    def track(lost: slice) -> PoseTrack:
+        confidence = np.ones(n, np.float32)
+        confidence[lost] = 0
+        facts = {"has_translation": np.zeros(n, bool), "frame_index": np.arange(n), "flags": {"cut": [[24, 25]]}, "motion": motion}
+        return PoseTrack(c2w=c2w, intrinsics=np.tile(INTRINSICS, (n, 1, 1)), confidence=confidence, **facts)
+
+    assert track(slice(24, 27)).trusted()  # a few frames
+    with pytest.raises(NotScorable, match="after the cut at frame 24 24 of 48 frames show no view that is known") as caught:
+        track(slice(24, None)).trusted()
+    assert caught.value.reason == Reason.UNTRUSTED_PATH
+
+
 def test_noise_of_tracks_and_of_the_path_is_no_movement() -> None:
     trembling = np.random.default_rng(1).normal(0, 0.15, 81)
     activity = seen(from_yaw_pitch_roll(trembling), still())

@@ -33,6 +33,11 @@ def test_grammar_round_trip(intent):
     assert ci.parse(ci.to_grammar(intent)).segments == intent.segments
 
 
+def test_a_segment_without_frames_has_no_path():
+    with pytest.raises(ParameterError, match="0 frames"):
+        ci.compile(ci.CameraIntent((ci.Segment((), 4), ci.Segment((), 0))))
+
+
 @given(intents)
 @settings(max_examples=60)
 def test_compile_gives_valid_poses_that_start_at_the_identity(intent):
@@ -164,13 +169,13 @@ def test_five_captions_round_trip():
     ],
 )
 def test_captions_of_the_papers(caption, expected):
-    assert text.parse_caption(caption) == (ci.Motion(*expected),)
+    assert text.parse_caption(caption) == [(ci.Motion(*expected),)]
 
 
 def test_captions_without_a_camera_move_hold_still():
-    assert text.parse_caption("The camera remains fixed in place throughout, with no movement.") == ()
-    assert text.parse_caption("The woman turns left and leaves.") == ()
-    assert text.parse_caption("The camera holds still while the woman turns left.") == ()
+    assert text.parse_caption("The camera remains fixed in place throughout, with no movement.") == [()]
+    assert text.parse_caption("The woman turns left and leaves.") == []
+    assert text.parse_caption("The camera holds still while the woman turns left.") == [()]
 
 
 @pytest.mark.parametrize(
@@ -183,8 +188,19 @@ def test_captions_without_a_camera_move_hold_still():
     ],
 )
 def test_what_others_do_is_not_asked_of_the_camera(caption, kind, direction):
-    (found,) = text.parse_caption(caption)
+    ((found,),) = text.parse_caption(caption)
     assert (found.kind, found.direction) == (ci.motion(kind, direction, 1).kind, ci.motion(kind, direction, 1).direction)
+
+
+def test_captions_go_on_from_those_before_them_and_share_the_frames_of_their_segment():
+    captions = ["The camera pans left.", "A dog runs.", "The camera returns to its start.", "The camera tilts up and then down."]
+    turns = "yaw:left:60@20,static@20,yaw:right:60@20,pitch:up:60@10,pitch:down:60@10"
+    assert ci.to_grammar(text.parse_captions(captions, 80)) == turns
+
+
+def test_a_caption_that_does_not_say_which_way_is_refused_with_its_words():
+    with pytest.raises(ParameterError, match=r"'The camera pans back and forth\.' moves the camera, but not in one known way"):
+        text.parse_captions(["The camera pans left.", "The camera pans back and forth."])
 
 
 def test_plain_sentence():

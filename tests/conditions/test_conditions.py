@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from lookback.camera.intent import compile as compile_intent
 from lookback.camera.intent import parse, preset
+from lookback.camera.poses import relative_to_first, turned_yaw_deg
 from lookback.cli.app import app
 from lookback.conditions import build_conditions, read_conditions, read_interface
 from lookback.conditions.interface import AXES, Interface, examples
@@ -99,6 +100,37 @@ def test_actions_add_up_to_the_request():
     assert tokens[0] == "yaw_left+dolly_forward" and tokens[22] == "hold" and tokens[-1] == "yaw_right" and len(tokens) == 46
 
 
+def test_a_motion_of_one_frame_is_one_step_of_its_full_amount():
+    steps = interface().steps(parse("static@40,yaw:left:10@1,yaw:left:5+yaw:left:5@6"))
+    turned = turned_yaw_deg(compile_intent(parse("static@40,yaw:left:10@1,yaw:left:10@6")))
+    np.testing.assert_allclose(np.cumsum(steps[:, 0]), turned, atol=1e-9)
+    assert steps[40, 0] == -10
+    np.testing.assert_array_equal(interface().steps(parse("dolly:forward:1@1,static@2"))[:, 5], [1, 0, 0])
+
+
+def test_a_cameractrl_file_begins_with_a_line_that_its_readers_skip(suite, tmp_path):
+    """CameraCtrl's inference.py, and every program after it, takes `readlines()[1:]`: a link to the source stands first."""
+    build_conditions("wrbench", suite, interface(file="cameractrl", frames=41), tmp_path, ["yaw_LR"])
+    lines = (tmp_path / read_conditions(tmp_path)[0]["path"]).read_text().splitlines()
+    rows = np.array([[float(word) for word in line.strip().split(" ")] for line in lines[1:]])
+    assert rows.shape == (41, 19) and rows[:, 0].tolist() == list(range(41))
+    w2c = rows[:, 7:].reshape(-1, 3, 4)
+    np.testing.assert_allclose(w2c, np.linalg.inv(compile_intent(preset("yaw_LR", 41)))[:, :3], atol=1e-8)
+    np.testing.assert_array_equal(np.loadtxt(lines), rows)  # readers that skip comments get the same
+
+
+def test_a_given_path_is_delivered_with_the_gains_as_a_request_is():
+    model = interface(rotation_gain=1.5, translation_gain=2.0)
+    request = parse("yaw:left:60+dolly:forward:2@40,static@5,yaw:right:80+pan:left:1@40")
+    told = model.delivered_path(compile_intent(request))
+    np.testing.assert_allclose(told, compile_intent(model.delivered(request)), atol=1e-9)
+    np.testing.assert_allclose(interface().delivered_path(told), told, atol=1e-9)
+    elsewhere = compile_intent(parse("yaw:right:30+crane:up:1@1"))[0]  # a path that begins somewhere keeps its first pose
+    moved = model.delivered_path(elsewhere @ compile_intent(request))
+    np.testing.assert_allclose(moved[0], elsewhere, atol=1e-12)
+    np.testing.assert_allclose(relative_to_first(moved), told, atol=1e-9)
+
+
 def test_a_motion_that_the_model_has_no_action_for_is_one_line(suite, tmp_path):
     model = interface(takes="discrete-actions", actions={"hold": "-", "yaw_left": "l", "yaw_right": "r"})
     built = build_conditions("wrbench", suite, model, tmp_path, ["yaw_LR", "pan_LR"])
@@ -111,6 +143,48 @@ def test_a_script_is_spread_over_the_frames_of_the_model():
     intent = intent_of("yaw:left:60@40,static@10,yaw:right:60@50", 33)
     assert intent.frames == 33 and [part.frames for part in intent.segments] == [13, 3, 17]
     assert spread(intent, 33) is intent
+    assert [part.frames for part in intent_of("yaw:left:60@10,yaw:right:60@10", 81).segments] == [40, 41]  # as in a preset
+
+
+@pytest.mark.parametrize(
+    ("camera", "frames", "shares"),
+    [
+        ("yaw:left:60@40,static@1,yaw:right:60@40", 16, [7, 1, 8]),
+        ("yaw:left:60@1,static@1,yaw:right:60@98", 3, [1, 1, 1]),
+        ("static@1,yaw:left:9@1,static@1,yaw:right:9@997", 10, [1, 1, 1, 7]),
+    ],
+)
+def test_a_short_segment_keeps_a_frame_and_a_path_has_a_pose_per_frame(camera, frames, shares):
+    intent = intent_of(camera, frames)
+    assert [part.frames for part in intent.segments] == shares
+    assert len(compile_intent(intent)) == frames
+
+
+def test_a_camera_with_more_segments_than_frames_is_refused_in_a_sentence():
+    with pytest.raises(ParameterError, match="3 segments for 2 frames; use fewer"):
+        intent_of("yaw:left:60@40,static@1,yaw:right:60@40", 2)
+
+
+@pytest.mark.parametrize(
+    ("actions", "cameras", "condition", "camera"),
+    [
+        (["left"] * 20 + ["wait"] * 10 + ["right"] * 10, [], "actions_2s", "yaw:left:60@8,static@4,yaw:right:60@4"),
+        ("left_then_right", [], "left_then_right_2s", "yaw:left:60@8,yaw:right:60@8"),
+        ("left", ["left_then_right_2.5s"], "left_then_right_2.5s", "yaw:left:60@8,yaw:right:60@8"),
+    ],
+)
+def test_an_mbench_action_is_a_name_with_or_without_a_length_or_a_word_per_frame(actions, cameras, condition, camera, tmp_path):
+    sample = tmp_path / "samples" / "causal" / "s1" / "sample.json"
+    sample.parent.mkdir(parents=True)
+    (tmp_path / "dataset.yaml").write_text("dataset_id: mbencha\n")
+    told = {"sample_id": "s1", "subset": "causal", "metadata": {"caption": "A cup."}, "annotations": {"action": actions}}
+    sample.write_text(json.dumps(told))
+    interface = Interface(model="m", takes="camera-path", image=False, frames=16, fps=8)
+    built = build_conditions("mbench", tmp_path, interface, tmp_path / "out", cameras)
+    assert built.refused == []
+    (row,) = read_conditions(tmp_path / "out")
+    assert (row["condition_id"], row["camera"]) == (condition, camera)
+    assert len(np.load(tmp_path / "out" / row["path"])) == 16
 
 
 def test_bad_records_are_one_line_each_and_the_rest_goes_on(suite, tmp_path):

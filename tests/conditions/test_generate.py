@@ -203,6 +203,25 @@ def test_a_video_of_another_condition_is_no_result_of_the_new_one(conditions, tm
     assert {video["video_id"] for video in json.loads((conditions / "manifest.json").read_text())["videos"]} == made
 
 
+def test_a_changed_path_or_first_frame_makes_its_video_anew(conditions, tmp_path):
+    (tmp_path / "model.py").write_text(GOOD)
+    picture = tmp_path / "first.png"
+    picture.write_bytes(b"one")
+    rows = read_conditions(conditions)
+    rows[1]["image"] = str(picture)
+    (conditions / "conditions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    generate(conditions, command(tmp_path), workers=2)
+    assert check_delivery(conditions).problems == []
+    path = conditions / rows[0]["path"]
+    np.save(path, np.load(path) + 1.0)
+    picture.write_bytes(b"another")
+    changed = {rows[0]["clip_id"], rows[1]["clip_id"]}
+    problems = check_delivery(conditions).problems
+    assert len(problems) == 2 and all("another condition" in line for line in problems)
+    assert {attempt.clip_id for attempt in generate(conditions, command(tmp_path))} == changed
+    assert check_delivery(conditions).problems == [] and generate(conditions, command(tmp_path)) == []
+
+
 def test_videos_that_were_delivered_by_hand_get_the_documents_when_they_are_checked(conditions):
     row = read_conditions(conditions)[0]
     encode(conditions / row["output"], np.zeros((9, 32, 48, 3), np.uint8), 8.0)

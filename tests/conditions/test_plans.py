@@ -7,6 +7,7 @@ import cv2
 import numpy as np
 import pytest
 from lookback.camera.intent import parse
+from lookback.camera.poses import turned_yaw_deg
 from lookback.cli.app import app
 from lookback.conditions import build_conditions, read_conditions
 from lookback.conditions.interface import Interface
@@ -50,6 +51,9 @@ def test_a_memobench_plan_is_read_back_with_its_phases_and_path(tmp_path):
     poses = np.load(tmp_path / "out" / row["path"])
     turned = np.degrees(np.arctan2(poses[:, 0, 2], poses[:, 2, 2]))
     assert len(poses) == 41 and turned.min() == pytest.approx(-60, abs=1.6) and abs(turned[-1]) < 1e-6
+    build_conditions("memobench", tmp_path / "data", interface.model_copy(update={"rotation_gain": 2.0}), tmp_path / "gain")
+    told = np.load(tmp_path / "gain" / read_conditions(tmp_path / "gain")[0]["path"])
+    np.testing.assert_allclose(turned_yaw_deg(told), 2 * turned_yaw_deg(poses), atol=1e-6)
     video = tmp_path / "out" / row["output"]
     video.parent.mkdir(parents=True)
     encode(video, np.full((41, 36, 64, 3), 90, np.uint8), 16.0)
@@ -90,6 +94,26 @@ def test_a_mind_plan_gives_actions_and_mirrored_paths_that_become_conditions(tmp
     tokens = json.loads((tmp_path / "out" / rows["1st_data/mem_test/hall"]["actions"]).read_text())["actions"]
     assert tokens == ["dolly_forward"] * 10 + ["yaw_right"] * 10
     assert rows["1st_data/mirror_test/room/path-1"]["output"] == "test_root/m/1st_data/mirror_test/room/path-1.mp4"
+
+
+def test_mind_says_which_way_and_nothing_invents_how_far(tmp_path):
+    """Its action.json has no distances: words without amounts, and no path or continuous actions."""
+    (tmp_path / "plan.yaml").write_text(MIND)
+    run("conditions", "plan", str(tmp_path / "plan.yaml"), "--output", str(tmp_path))
+    made = {}
+    for takes in ("text", "discrete-actions", "camera-path", "continuous-actions"):
+        interface = Interface(model="m", takes=takes, image=False, frames=20)
+        made[takes] = build_conditions("mind", tmp_path / "MIND-Data", interface, tmp_path / takes)
+        if takes in ("camera-path", "continuous-actions"):
+            assert not made[takes].written and len(made[takes].refused) == 3 and not list(tmp_path.glob(f"{takes}/**/*.npy"))
+            assert all("not how far" in line and "text, text+image or discrete-actions" in line for line in made[takes].refused)
+        else:
+            assert made[takes].written == 3
+            assert {row["camera"] for row in read_conditions(tmp_path / takes)} == {""}
+    prompts = {row["clip_id"]: row["prompt"] for row in read_conditions(tmp_path / "text")}
+    said = "A hall. The camera moves forward for 10 frames, then turns right for 10 frames."
+    assert prompts["1st_data/mem_test/hall"] == said
+    assert "slides right for 5 frames, then slides left for 5 frames" in prompts["1st_data/mirror_test/room/path-2"]
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,23 @@
 """The curation stage on datasets written by hand: tables, caches, determinism."""
 
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 from layout_data import BUILDERS, FRAMES, mbench, memobench, video, wrbench
 from lookback import curation
-from lookback.clips import clips_from_frame
+from lookback.camera import parse_captions
+from lookback.clips import Clip, clips_from_frame
 from lookback.curation import collect
+from lookback.curation.segments import segments_of
 from lookback.errors import ContractError
 from lookback.extraction.run import extract_run
 from lookback.hashcache import HashCache
+from lookback.media import sample_segments
 from lookback.params.load import validate as make_params
+from lookback.registry import BENCHMARKS
 from lookback.tables import check_table
 
 TABLES = ("clips", "segments", "rejected", "screen")
@@ -51,7 +56,17 @@ def test_segments_are_in_frames_of_the_generated_video(project, tmp_path):
     # d = round(6/20*12) = 4, r = round(14/20*12) = 8 (spec: h = round(d/GT*N), r = round(r/GT*N))
     assert phases[["segment_id", "start", "end"]].values.tolist() == [["V", 0, 4], ["D", 4, 8], ["R", 8, 12]]
     captions = rows(found.segments, clip_id="causal:causal_1:text", kind="caption").sort_values("start")
-    assert captions["start"].tolist() == [0, 2, 4, 6, 9] and captions["end"].tolist()[-1] == FRAMES
+    assert captions["start"].tolist() == [part * FRAMES // 5 for part in range(5)] and captions["end"].tolist()[-1] == FRAMES
+
+
+@pytest.mark.parametrize("n_frames", [82, 83, 84, 97])
+def test_caption_segments_of_the_table_are_those_that_scoring_samples(n_frames):
+    captions = ["The camera turns left."] * 5
+    facts = {"benchmark": "mbench", "setting": "T", "model_id": "m", "clip_id": "c", "video": "v.mp4"}
+    listed = segments_of(Clip(**facts, caption_segments=captions, n_frames=n_frames), [])
+    spans = [(row["start"], row["end"]) for row in listed if row["kind"] == "caption"]
+    turns = np.cumsum([0, *(segment.frames for segment in parse_captions(captions, n_frames).segments)])
+    assert spans == [(part[0], part[-1] + 1) for part in sample_segments(n_frames, 5, n_frames)] == list(pairwise(turns))
 
 
 def test_screen_tells_the_requested_path_and_the_challenge(project, tmp_path):
@@ -72,6 +87,10 @@ def test_screen_tells_the_requested_path_and_the_challenge(project, tmp_path):
 def test_mbench_actions_become_camera_requests_over_the_videos_frames(project, tmp_path):
     found = run([{"root": str(mbench(tmp_path / "a"))}])
     assert set(found.clips["camera"]) == {"yaw:left:60@6,yaw:right:60@6"}
+    clip = clips_from_frame(found.clips)[0].model_copy(update={"camera": "", "condition_id": "right_then_left_10s"})
+    request = BENCHMARKS.get("mbench").camera_request
+    assert request(clip) == "yaw:right:60@6,yaw:left:60@6", "the condition says which of several actions this video was made with"
+    assert request(clip.model_copy(update={"condition_id": "default"})) == "yaw:left:60@6,yaw:right:60@6"
 
 
 def test_bad_items_are_rejected_with_their_reason_and_the_rest_runs(project, tmp_path):

@@ -74,6 +74,12 @@ def test_challenge_of_a_path_that_only_travels_cannot_be_told():
     assert challenge_from_path(compile_request(parse("dolly:forward:2@20,dolly:back:2@20")), (60.0, 40.0)).departs is None
 
 
+@pytest.mark.parametrize("degrees", [340, 360, 380])
+def test_a_full_turn_shows_the_first_view_again(degrees):
+    found = challenge_from_path(compile_request(parse(f"yaw:right:{degrees}@81")), (60.0, 40.0))
+    assert (found.departs, found.returns) == (True, True)
+
+
 def test_a_turn_without_return_departs_only():
     found = challenge_from_path(compile_request(parse("yaw:right:90@40")), (60.0, 40.0))
     assert (found.departs, found.returns) == (True, False)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from forensics_evidence import make_clip
 from lookback.forensics.collect import ProbeTask, curves_task
-from lookback.forensics.curves import WIDTH, camera_motion, curves
+from lookback.forensics.curves import WIDTH, between, camera_motion, curves
 from lookback.forensics.evidence import Evidence
 from lookback.forensics.features import features
 from lookback.forensics.probe import Inputs, probe
@@ -59,6 +59,18 @@ def test_a_camera_that_goes_and_returns_is_told_from_one_that_goes_and_one_that_
     assert back["reach"] == pytest.approx(240 / WIDTH, rel=0.1) and away["reach"] == pytest.approx(240 / WIDTH, rel=0.1)
     assert still["reach"] < 0.01 and back["not_back"] < 0.1 and still["not_back"] < 0.1 and away["not_back"] > 0.5
     assert still["lost_in_view"] < 0.1 and back["lost_in_view"] < 0.2
+
+
+def test_a_fast_pan_over_a_still_picture_is_explained_and_a_picture_that_melts_is_not(world):
+    rng = np.random.default_rng(2)
+    before, after = (cv2.cvtColor(window(world, left), cv2.COLOR_RGB2GRAY) for left in (100, 150))
+    bends = [cv2.resize(rng.normal(0, 40, (12, 20)).astype(np.float32), (WIDTH, HEIGHT)) for _ in range(2)]
+    x, y = np.meshgrid(np.arange(WIDTH, dtype=np.float32), np.arange(HEIGHT, dtype=np.float32))
+    melted = cv2.remap(after, x + bends[0], y + bends[1], cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)
+    panned = between(before, after)
+    assert panned["step"] * WIDTH == pytest.approx(50, abs=0.5)
+    assert panned["unexplained"] < 0.02 and panned["own_motion"] < 50 / WIDTH  # where the picture leaves the view
+    assert between(before, melted)["unexplained"] > 0.1
 
 
 def test_a_picture_that_turns_into_another_style_is_lost_although_the_camera_stays(world, tmp_path):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from forensics_evidence import HEIGHT, WIDTH, N, make_clip, make_path, out_and_back, returned, seen_with
-from lookback.forensics.evidence import Evidence
+from lookback.forensics.evidence import Evidence, requested_path
 from lookback.forensics.rules import LABELS, RULES, find_failures
 
 EVENT = {"event_level": "state"}
@@ -148,3 +148,13 @@ def test_rules_are_written_out_with_their_thresholds():
         assert any(character.isdigit() for character in rule.when), rule.label
         assert rule.title
     assert make_path(out_and_back()).jump() is None
+
+
+def test_a_camera_that_turns_as_far_as_was_asked_is_not_called_inactive(tmp_path):
+    """`yaw30_LR` asks for 30 degrees, and so may a file of target poses: the preset's 60 are not what was asked for."""
+    made = -out_and_back(30.0)
+    np.save(tmp_path / "target.npy", make_path(made).c2w)
+    for facts in ({"camera": "yaw_LR", "extras": {"camera_degrees": 30.0}}, {"target_poses": str(tmp_path / "target.npy")}):
+        asked_for = requested_path(make_clip(**facts), None)
+        assert asked_for is not None and asked_for.farthest == pytest.approx(30, abs=0.1)
+        assert labels(replace(seen_with(returned(), made), requested=asked_for)) == set()

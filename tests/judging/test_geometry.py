@@ -72,6 +72,8 @@ def test_a_camera_that_turns_away_and_back_departs_and_returns():
         ("yaw:left:60@40,yaw:right:10@41", True, False, False),
         ("yaw:right:180@40,yaw:right:180@41", True, True, False),
         ("pitch:up:50@40,pitch:down:50@41", True, True, False),
+        ("yaw:right:60@30,yaw:left:60@30,yaw:right:90@30", True, True, False),
+        ("yaw:left:50@30,yaw:right:120@60", True, True, False),
     ],
 )
 def test_paths_are_told_apart(script, departed, returned, inactive):
@@ -124,6 +126,8 @@ def test_hidden_returned_and_identifiable_are_told_apart_for_place_and_state():
         "D6_returned": True,
         "D6_unidentifiable": False,
     }
+    assert said("iiiioooorrrrooooooo") == back, "it came back before it left for good"
+    assert not said("iiiiorrroooooooo")["D5_returned"], "lost for a moment, then gone for good"
     # the part that comes back is cut by the border: its place can be told, its state cannot
     part = said("iiiioooollll")
     assert (part["D5_unidentifiable"], part["D6_unidentifiable"]) == (False, True)

@@ -11,8 +11,8 @@ from layout_data import FRAMES, HEIGHT, WIDTH, write_json
 from lookback.benchmarks.wrbench.sidecar import main_profile_faults, to_sidecar
 from lookback.camera.intent import compile, preset
 from lookback.curation.contract import validate
-from lookback.inspector.paths import asked_path
 from lookback.layouts import read
+from lookback.measures.requested import asked_path
 from lookback.params.stages import Source
 
 WANTED = preset("yaw_LR", FRAMES)

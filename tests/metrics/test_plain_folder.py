@@ -36,6 +36,8 @@ FRAMES, HEIGHT, WIDTH, PAN = 33, 240, 320, 300
 DEGREES_PER_PIXEL = 0.14
 OUT_AND_BACK = np.concatenate([np.zeros(5), np.linspace(0, PAN, 11), np.full(2, PAN), np.linspace(PAN, 0, 11), np.zeros(4)])
 AWAY = np.concatenate([np.zeros(5), np.linspace(0, PAN, 28)])
+BACK_AND_AWAY = np.concatenate([np.linspace(0, 200, 9), np.linspace(200, 0, 9), np.zeros(4), np.linspace(0, 360, 11)])
+CUT = 16  # first frame of another place
 STILL = np.zeros(FRAMES)
 CAT = (110, 90, 80, 80)  # x, y, width, height in the first frame
 RETURN = 18  # first frame of the way back
@@ -104,8 +106,9 @@ def scored(folder: Path, video: np.ndarray, path: np.ndarray | None, name: str =
         count = len(path)
         return PoseTrack(
             frame_index=np.arange(count), c2w=from_yaw_pitch_roll(path * DEGREES_PER_PIXEL),
-            intrinsics=np.tile(np.eye(3), (count, 1, 1)), confidence=np.ones(count, np.float32),
+            intrinsics=np.tile(np.eye(3), (count, 1, 1)), confidence=np.where(name == "cut", np.arange(count) < CUT, 1).astype(np.float32),
             has_translation=np.zeros(count, bool), focal_source=more.get("lens", ""),
+            flags={"cut": [[CUT, CUT + 1]]} if name == "cut" else {},
         ).pack()  # fmt: skip
 
     shared: dict = {}
@@ -135,7 +138,8 @@ def clips(tmp_path_factory):
         "other": (OUT_AND_BACK, lambda t: whole if t < RETURN else np.vstack([other[:140], whole[140:]])),
         "away": (AWAY, lambda t: whole),
         "still": (STILL, lambda t: whole),
-        "cut": (STILL, lambda t: whole if t < 16 else other),
+        "back and away": (BACK_AND_AWAY, lambda t: whole),
+        "cut": (STILL, lambda t: whole if t < CUT else other),
     }
     return {name: scored(folder, film(path, scene), path, name) for name, (path, scene) in films.items()}
 
@@ -193,7 +197,18 @@ def test_without_a_return_the_measures_of_the_place_abstain_with_a_reason(clips)
     assert {reason(clips["still"], name) for name in REVISIT} == {str(Reason.NOT_TRIGGERED)}
     assert verdict(clips["away"]) == "The camera turns 42 degrees to the right and does not come back."
     assert verdict(clips["still"]) == "The camera stays on its first view."
-    assert value(clips["cut"], "cuts") == 1 and "there is a hard cut at frame 16" in verdict(clips["cut"])
+
+
+def test_a_camera_that_comes_back_and_then_turns_farther_away_did_come_back(clips):
+    found = clips["back and away"]
+    assert value(found, "camera_return") > 0.95 and value(found, "camera_turn") == pytest.approx(360 * DEGREES_PER_PIXEL, abs=0.5)
+    assert "turns 50 degrees to the right and comes back; the place is the same" in verdict(found)
+
+
+def test_behind_a_cut_to_another_place_the_camera_is_not_known_and_the_first_view_is_gone(clips):
+    assert reason(clips["cut"], "camera_turn") == Reason.UNTRUSTED_PATH
+    assert value(clips["cut"], "view_left") > 0.9 and value(clips["cut"], "cuts") == 1
+    assert verdict(clips["cut"]) == "How the camera moves is not known; there is a hard cut at frame 16."
 
 
 def test_a_subject_that_is_only_named_is_not_guessed_and_an_unknown_lens_makes_the_turn_rough(tmp_path):

@@ -17,6 +17,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from lookback.errors import ContractError, ParameterError, brief
 from lookback.params.load import key_hint
 from lookback.params.stages import Section
+from lookback.paths import expanded
 from lookback.stats import preference_sign
 from lookback.yaml_files import parse_yaml
 
@@ -282,7 +283,7 @@ def _check_scale(name: str, family: Family, scale: Scale) -> None:
 
 def load_plan(path: str | Path) -> Plan:
     """Read and check a plan; a mistake is a ParameterError that names file, key and problem."""
-    source = Path(path)
+    source = expanded(path)
     try:
         values = parse_yaml(source.read_text(encoding="utf-8"))
     except FileNotFoundError:

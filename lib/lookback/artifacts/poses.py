@@ -16,6 +16,7 @@ from lookback.measures.camera_activity import CameraActivity, camera_activity
 
 Frames = NDArray[np.int64] | NDArray[np.float64]  # frame numbers, whole or between two frames
 MAPPED = "mapped linearly"  # part of a note, when there are fewer poses than frames in the video
+LOST_SHARE = 0.1  # of the frames; a path that knows nothing about more of them is not trusted
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -83,8 +84,23 @@ class PoseTrack(FrameRows):
 
     def activity(self) -> CameraActivity:
         """Whether the camera moves, how far it turns, whether it comes back, and whether the path can be trusted."""
-        seen = camera_activity(self.c2w, self.intrinsics, self.frame_index, self.has_translation, self.motion, self.first_view)
+        seen = camera_activity(
+            self.c2w, self.intrinsics, self.frame_index, self.has_translation, self.motion, self.first_view, self._doubt()
+        )
         return replace(seen, lens_known=self.lens_known)
+
+    @property
+    def lost(self) -> NDArray[np.bool_]:
+        """(N,) the frames behind a cut in which no earlier view is recognised: where the camera looks there is not known."""
+        cut = min((first for first, _ in self.flags.get("cut", [])), default=None)
+        return np.zeros(len(self.frame_index), bool) if cut is None else (self.frame_index >= cut) & (self.confidence <= 0)
+
+    def _doubt(self) -> str:
+        lost = self.lost
+        if lost.mean() <= LOST_SHARE:
+            return ""
+        first, count = int(self.frame_index[lost][0]), int(lost.sum())
+        return f"after the cut at frame {first} {count} of {len(lost)} frames show no view that is known from before"
 
     @property
     def lens_known(self) -> bool:

@@ -8,6 +8,7 @@ Names of presets (`yaw_LR`, `arc_RL`, `orbit` ...) and the meaning of every word
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -100,7 +101,7 @@ def motion(kind: str, direction: str, amount: float) -> Motion:
     return Motion(kind, direction, float(amount))
 
 
-def _checked(segments: list[Segment], name: str | None = None) -> CameraIntent:
+def _checked(segments: Sequence[Segment], name: str | None = None) -> CameraIntent:
     for segment in segments:
         if segment.frames < 1:
             raise ParameterError(f"A camera segment of {segment.frames} frames is too short; give each segment 1 frame or more.")
@@ -183,12 +184,13 @@ def compile(intent: CameraIntent, rule: Rule = "heading") -> Poses:
     """Target camera-to-world poses (N,4,4).
 
     Each segment runs linearly from its start to its full amount, both included, so a turning point is held for one frame and the
-    mean yaw of yaw_LR over 81 frames is exactly 30 degrees. A segment of one frame is at its full amount at once.
+    mean yaw of yaw_LR over 81 frames is exactly 30 degrees. A segment of one frame is at its full amount at once; one of no frames
+    is refused.
     """
     parts, start = [], np.eye(4)
     levels = dict.fromkeys(SIGNS, 0.0)
     channels = []
-    for segment in intent.segments:
+    for segment in _checked(intent.segments).segments:
         progress = np.linspace(0.0, 1.0, segment.frames) if segment.frames > 1 else np.ones(1)
         if rule == "released":
             parts.append(_as_written(segment, progress, start))

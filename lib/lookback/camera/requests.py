@@ -8,6 +8,7 @@ from lookback.camera.intent import PRESETS, CameraIntent, Rule, parse, preset, t
 from lookback.camera.intent import compile as compile_request
 from lookback.camera.poses import Poses
 from lookback.camera.prompts import parse_prompt
+from lookback.camera.resample import resample_poses
 from lookback.camera.text import parse_action, parse_action_sequence
 from lookback.clips import Clip
 from lookback.errors import ParameterError
@@ -18,7 +19,10 @@ def request_of(clip: Clip) -> CameraIntent | None:
     """The request as an intent, a preset spread over the video's frames; None when there is none that can be read."""
     if not clip.camera or not clip.n_frames:
         return None
-    return _parsed(clip.camera, clip.n_frames, clip.extras.get("camera_degrees"))
+    try:
+        return _read(clip.camera, clip.n_frames, clip.extras.get("camera_degrees"))
+    except ParameterError:
+        return None
 
 
 def asked_of(clip: Clip) -> tuple[CameraIntent | None, str]:
@@ -36,9 +40,18 @@ _prompted = lru_cache(maxsize=1024)(parse_prompt)
 
 
 def target_path(clip: Clip) -> Poses | None:
-    """The poses that the clip's request asks for, by its benchmark's rule. Do not write to the array."""
-    request = request_of(clip)
-    return None if request is None else path_of(request, BENCHMARKS.get(clip.benchmark).camera_rule)
+    """`requested_path` over the video's frames; None when there is no request that can be read."""
+    try:
+        return requested_path(clip, clip.n_frames) if clip.camera and clip.n_frames else None
+    except ParameterError:
+        return None
+
+
+def requested_path(clip: Clip, n_frames: int) -> Poses:
+    """The poses (n_frames,4,4) that the clip's request asks for, by its benchmark's rule. Do not write to the array."""
+    request = _read(clip.camera or "", n_frames, clip.extras.get("camera_degrees"))
+    poses = path_of(request, BENCHMARKS.get(clip.benchmark).camera_rule)
+    return poses if len(poses) == n_frames else resample_poses(poses, n_frames)
 
 
 @lru_cache(maxsize=1024)  # thousands of clips share a few requests
@@ -50,13 +63,11 @@ def path_of(request: CameraIntent, rule: Rule = "heading") -> Poses:
 
 
 @lru_cache(maxsize=1024)
-def _parsed(camera: str, n_frames: int, degrees: float | None) -> CameraIntent | None:
-    try:
-        if camera in PRESETS:
-            return preset(camera, n_frames, **({"degrees": float(degrees)} if degrees else {}))
-        return parse(camera)
-    except ParameterError:
-        return None
+def _read(camera: str, n_frames: int, degrees: float | None) -> CameraIntent:
+    """A preset, WRBench's grammar, or an MBench action condition."""
+    if camera in PRESETS:
+        return preset(camera, n_frames, **({"degrees": float(degrees)} if degrees else {}))
+    return parse(camera) if ":" in camera or "@" in camera else parse_action(camera, n_frames)
 
 
 @lru_cache(maxsize=1024)

@@ -18,7 +18,7 @@ from lookback.camera.text import to_text
 from lookback.conditions.interface import CONTINUOUS, Interface
 from lookback.conditions.records import Record, RecordFiles
 from lookback.errors import ContractError, ParameterError, UsageError, hint
-from lookback.files import make_folder, sha256_json
+from lookback.files import make_folder, sha256_file, sha256_json
 from lookback.layouts.documents import Document, read_jsonl
 from lookback.layouts.reading import Breach
 from lookback.layouts.writing import write_array, write_json, write_jsonl
@@ -29,6 +29,8 @@ from lookback.registry import BENCHMARKS
 
 LIST = "conditions.jsonl"
 FOLDER = "conditions"  # of the files that the lines name
+# readers skip the first line: in RealEstate10K's files, whose form CameraCtrl took over, it is the link to the video
+CAMERACTRL_HEADER = "# frame fx fy cx cy 0 0, then three rows of the world-to-camera matrix"
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ def _condition(files: RecordFiles, record: Record, interface: Interface, out: Pa
         "prompt": prompt_for(record, interface),
         "segments": list(record.segments),
         "image": str(record.image.absolute()) if record.image and interface.wants_image else "",
-        "camera": to_grammar(record.camera) if record.camera else "",
+        "camera": to_grammar(record.camera) if record.camera and record.says_how_far else "",
         "takes": interface.takes,
         **_control_files(record, interface, out, place),
         "output": files.video(record, interface.model),
@@ -158,6 +160,9 @@ def _control_files(record: Record, interface: Interface, out: Path, place: str) 
     none = {"path": "", "actions": ""}
     if interface.says_camera or (record.camera is None and record.path is None):
         return none
+    if not record.says_how_far and interface.takes != "discrete-actions":
+        problem = f"the model takes {interface.takes}, and the record says which way the camera goes, not how far"
+        raise ParameterError(f"{problem}; use an interface that takes text, text+image or discrete-actions")
     if interface.takes == "camera-path":
         return {**none, "path": _write_path(record, interface, out, place)}
     if record.camera is None:
@@ -174,8 +179,9 @@ def _control_files(record: Record, interface: Interface, out: Path, place: str) 
 
 
 def _write_path(record: Record, interface: Interface, out: Path, place: str) -> str:
-    c2w = record.path
-    if c2w is None:
+    if record.path is not None:
+        c2w = interface.delivered_path(record.path)
+    else:
         assert record.camera is not None
         c2w = path_of(interface.delivered(record.camera), BENCHMARKS.get(record.benchmark).camera_rule)
     width, height = interface.size
@@ -189,7 +195,7 @@ def _write_path(record: Record, interface: Interface, out: Path, place: str) -> 
         ]
         name = f"{place}.path.txt"
         (out / name).parent.mkdir(parents=True, exist_ok=True)
-        (out / name).write_text("\n".join(rows) + "\n", encoding="utf-8")
+        (out / name).write_text("\n".join([CAMERACTRL_HEADER, *rows]) + "\n", encoding="utf-8")
         return name
     poses = interface.converted(c2w)
     if interface.file == "npy":
@@ -215,6 +221,12 @@ def read_condition(folder: Path, row: Mapping[str, Any]) -> dict[str, Any]:
     except (OSError, ValueError):
         raise ContractError(f"{shown(path)} is gone or damaged; make the conditions again") from None
     return found
+
+
+def condition_hash(folder: Path, row: Mapping[str, Any]) -> str:
+    """What a video is made from: the line of the list, and what the files that it names hold now."""
+    files = [folder / row[name] for name in ("path", "actions", "image") if row[name]]
+    return sha256_json([row["hash"], *(sha256_file(file) if file.is_file() else "" for file in files)])[:16]
 
 
 def _record_path(folder: Path, row: Mapping[str, Any]) -> Path:

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from lookback.conditions.build import command_values, filled, read_condition, read_conditions, record_files
+from lookback.conditions.build import command_values, condition_hash, filled, read_condition, read_conditions, record_files
 from lookback.errors import MediaError, UsageError
 from lookback.files import sha256_json
 from lookback.media import open_video
@@ -42,7 +42,7 @@ class Attempt:
     seconds: float
     problem: str = ""
     at: str = ""
-    condition: str = ""  # the hash of the condition alone
+    condition: str = ""  # the hash of the condition alone, with its files
 
 
 def generate(
@@ -78,17 +78,21 @@ def finished(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
 
 def outdated(folder: Path, rows: Sequence[Mapping[str, Any]]) -> set[tuple[str, str]]:
     """(model, clip) of the videos that were made under another condition than the one that is asked now."""
-    asked = {(row["model"], row["clip_id"]): row["hash"] for row in rows}
+    asked = {(row["model"], row["clip_id"]): row for row in rows}
     made = {clip: attempt.get("condition") for clip, attempt in finished(folder).items()}
-    return {clip for clip, condition in made.items() if condition and asked.get(clip) not in (None, condition)}
+    return {
+        clip for clip, condition in made.items() if condition and clip in asked and condition_hash(folder, asked[clip]) != condition
+    }
 
 
 def _is_done(folder: Path, row: Mapping[str, Any], command: str, made: Mapping[tuple[str, str], str]) -> bool:
-    return made.get((row["model"], row["clip_id"])) == _identity(row, command) and (folder / row["output"]).is_file()
+    if not (folder / row["output"]).is_file():
+        return False
+    return made.get((row["model"], row["clip_id"])) == _identity(condition_hash(folder, row), command)
 
 
-def _identity(row: Mapping[str, Any], command: str) -> str:
-    return sha256_json([row["hash"], command])[:16]
+def _identity(condition: str, command: str) -> str:
+    return sha256_json([condition, command])[:16]
 
 
 def _run(
@@ -109,7 +113,7 @@ def _run(
 
 
 def _attempt(folder: Path, template: Sequence[str], command: str, row: Mapping[str, Any], timeout_s: float) -> Attempt:
-    started = time.monotonic()
+    started, condition = time.monotonic(), condition_hash(folder, row)
     target = folder / row["output"]
     part = target.with_name(f".part-{target.name}")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -121,7 +125,8 @@ def _attempt(folder: Path, template: Sequence[str], command: str, row: Mapping[s
         part.replace(target)
     took = round(time.monotonic() - started, 3)
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Attempt(row["model"], row["clip_id"], _identity(row, command), not problem, took, one_line(problem), now, row["hash"])
+    made_by = _identity(condition, command)
+    return Attempt(row["model"], row["clip_id"], made_by, not problem, took, one_line(problem), now, condition)
 
 
 def _no_image(template: Sequence[str], image: str) -> str:

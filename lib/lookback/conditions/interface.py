@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from importlib import resources
+from itertools import accumulate
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from scipy.spatial.transform import Rotation
 
 from lookback.camera.intent import SIGNS, CameraIntent, Motion, Segment
 from lookback.camera.poses import Poses, inverse
@@ -78,6 +80,19 @@ class Interface(BaseModel):
             intent.name,
         )
 
+    def delivered_path(self, c2w: Poses) -> Poses:
+        """A given path as the model must be told it: the steps from frame to frame, scaled and put together again.
+
+        A step's turn r is scaled about its own axis, its way d in the axes of the camera midway through the turn, as a request is
+        compiled: R' = exp(g r), d' = h exp((g - 1) r / 2) d with the gains g of rotations and h of translations.
+        """
+        steps = inverse(c2w[:-1]) @ c2w[1:]
+        turns = Rotation.from_matrix(steps[:, :3, :3]).as_rotvec()
+        midway = Rotation.from_rotvec((self.rotation_gain - 1) / 2 * turns)
+        steps[:, :3, 3] = self.translation_gain * midway.apply(steps[:, :3, 3])
+        steps[:, :3, :3] = Rotation.from_rotvec(self.rotation_gain * turns).as_matrix()
+        return np.stack(list(accumulate(steps, np.matmul, initial=c2w[0])))
+
     def converted(self, c2w: Poses) -> Poses:
         """OpenCV camera-to-world poses in the model's axes; the first pose stays the identity if it is one."""
         change = np.eye(4)
@@ -97,13 +112,17 @@ class Interface(BaseModel):
         return tokens
 
     def steps(self, intent: CameraIntent) -> np.ndarray:
-        """Continuous actions (frames, 6): the change of every channel since the frame before; the first row is zero."""
+        """Continuous actions (frames, 6): the change of every channel since the frame before, as `compile` moves the camera.
+
+        A segment's first frame rests where the segment before ended, so the first row is zero; a segment of one frame is one step.
+        """
         columns = {"yaw": 0, "pitch": 1, "roll": 2, "pan": 3, "crane": 4, "dolly": 5}
         steps = np.zeros((intent.frames, len(CONTINUOUS)))
         start = 0
         for part in intent.segments:
+            moving = slice(start + (part.frames > 1), start + part.frames)
             for each in part.motions:
-                steps[start + 1 : start + part.frames, columns[each.kind]] = each.signed_amount / (part.frames - 1)
+                steps[moving, columns[each.kind]] += each.signed_amount / max(part.frames - 1, 1)
             start += part.frames
         return steps
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from lookback.camera.intent import PRESETS, CameraIntent, Segment, parse, preset
 from lookback.camera.poses import Poses
 from lookback.camera.text import parse_action
+from lookback.errors import ParameterError
 from lookback.layouts.reading import Breach
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Record:
     text_only: str = ""  # the prompt for models that get no first frame, where the benchmark has one; without the camera
     segments: tuple[str, ...] = ()  # consecutive captions, for models that continue a video
     path: Poses | None = None  # the camera path itself, where the benchmark gives one instead of a request
+    says_how_far: bool = True  # False: the motions of `camera` have directions and no amounts, so no path follows from them
     facts: Mapping[str, Any] = field(default_factory=dict)  # what only this benchmark has
 
 
@@ -74,13 +76,14 @@ def intent_of(camera: str, frames: int, degrees: float | None = None) -> CameraI
 
 
 def spread(intent: CameraIntent, frames: int) -> CameraIntent:
-    """The same motions over another number of frames; every segment keeps its share of the time."""
+    """The same motions over another number of frames; every segment keeps its share of the time, and a frame at least."""
     if intent.frames == frames:
         return intent
-    segments, before, used = [], 0, 0
-    for segment in intent.segments:
-        before += segment.frames
-        end = round(before * frames / intent.frames)
-        segments.append(Segment(segment.motions, end - used))
-        used = end
-    return CameraIntent(tuple(segments), intent.name)
+    parts = intent.segments
+    if len(parts) > frames:
+        raise ParameterError(f"The camera has {len(parts)} segments for {frames} frames; use fewer segments or more frames")
+    given = [1] * len(parts)
+    for _ in range(frames - len(parts)):  # to the segment that is furthest below its share, the last of equals
+        lacks = [part.frames * frames - n * intent.frames for part, n in zip(parts, given, strict=True)]
+        given[max(range(len(parts)), key=lambda index: (lacks[index], index))] += 1
+    return CameraIntent(tuple(Segment(part.motions, n) for part, n in zip(parts, given, strict=True)), intent.name)

@@ -86,10 +86,10 @@ def challenge_from_visibility(visible: NDArray[np.bool_]) -> Challenge:
 def challenge_from_path(c2w: Poses, fov_deg: tuple[float, float]) -> Challenge:
     """Whether the middle of the first view leaves the picture and comes back, by the camera's rotation.
 
-    The first view's middle is outside where |yaw| > fov_x / 2 or |pitch| > fov_y / 2. How far a camera must travel to lose a view
-    depends on the depth of the scene, so a path that only travels is unknown.
+    The first view's middle is outside where |yaw| > fov_x / 2 or |pitch| > fov_y / 2; a full turn shows it again. How far a camera
+    must travel to lose a view depends on the depth of the scene, so a path that only travels is unknown.
     """
-    yaw, pitch = turned_yaw_deg(c2w), pitch_deg(c2w)
+    yaw, pitch = (turned_yaw_deg(c2w) + 180.0) % 360.0 - 180.0, pitch_deg(c2w)
     inside = (np.abs(yaw) <= fov_deg[0] / 2) & (np.abs(pitch) <= fov_deg[1] / 2)
     if inside.all() and np.abs(relative_to_first(c2w)[:, :3, 3]).max() > TRAVEL_UNITS:
         return UNKNOWN

@@ -16,8 +16,7 @@ from lookback.camera.resample import poses_at
 from lookback.camera.text import parse_captions
 from lookback.clips import Clip
 from lookback.errors import LookbackError
-from lookback.measures.requested import compile_request
-from lookback.registry import BENCHMARKS
+from lookback.measures.requested import asked_path
 
 JUMP_DEG = 8.0  # a smaller turn between neighbouring frames is normal motion
 JUMP_RATIO = 4.0  # a jump is this many times the fourth largest turn
@@ -153,16 +152,13 @@ def requested_path(clip: Clip, truth_pose: TruePoseTrack | None) -> Path | None:
         if clip.mark_time is not None and clip.n_frames:
             wanted = np.arange(first, first + clip.n_frames)
         return Path(wanted - first, truth_pose.at(wanted))
-    if not clip.n_frames:
-        return None
-    try:
-        if clip.camera:
-            poses = compile_request(clip.camera, clip.n_frames, BENCHMARKS.get(clip.benchmark).camera_rule)
-        elif clip.caption_segments:
+    poses = asked_path(clip)
+    if poses is None and clip.caption_segments and clip.n_frames:
+        try:
             poses = compile(parse_captions(clip.caption_segments, clip.n_frames))
-        else:
+        except LookbackError:
             return None
-    except LookbackError:
+    if poses is None:
         return None
     return Path(np.arange(len(poses)), poses)
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from lookback.artifacts import PoseTrack, TruePoseTrack
-from lookback.camera.poses import Poses, relative_to_first, square, validate_poses
-from lookback.camera.requests import target_path
+from lookback.camera.poses import Poses, relative_to_first
 from lookback.clips import Clip
-from lookback.errors import LookbackError
 from lookback.inspector.run import RunView
-from lookback.paths import resolve
+from lookback.measures.requested import asked_path
 
 DIGITS = 4
 MOVED = 1e-6  # a path shorter than this only turns
@@ -29,16 +27,6 @@ def camera_paths(run: RunView, clip: Clip, others: list[Clip]) -> list[Path3D]:
         if made is not None:
             found.append(path_3d(each.model_id, "made", made.c2w, made.frame_index.tolist()))
     return found
-
-
-def asked_path(clip: Clip) -> Poses | None:
-    """The path from the file of the request, else from its words."""
-    if clip.target_poses:
-        try:
-            return validate_poses(square(np.load(resolve(clip.target_poses))), clip.target_poses)
-        except (LookbackError, OSError, ValueError):
-            return None  # curation has named the broken file
-    return target_path(clip)
 
 
 def path_3d(name: str, kind: str, c2w: Poses, frames: list[int]) -> Path3D:

@@ -62,8 +62,9 @@ class CameraPath:
 
     @property
     def turnaround(self) -> int:
-        """The frame that shows the least of the first view; among equals, the one turned farthest."""
-        return int(np.lexsort((-self.angle_deg, self.overlap))[0])
+        """The frame that shows the least of the first view before the camera is back; among equals, the one turned farthest."""
+        end = len(self.overlap) if self.back_at is None else self.back_at
+        return int(np.lexsort((-self.angle_deg[:end], self.overlap[:end]))[0])
 
     @property
     def departed(self) -> bool:
@@ -73,12 +74,11 @@ class CameraPath:
 
     @property
     def back_at(self) -> int | None:
-        """The first frame after the turnaround that shows the first view again."""
+        """The first frame that shows the first view again after the camera left it, wherever it goes afterwards."""
         if self.activity is not None:
             return self.activity.return_row
-        enough = max(RETURNED_OVERLAP, float(self.overlap.min()) + REGAINED)
-        back = np.flatnonzero(self.overlap[self.turnaround :] >= enough)
-        return self.turnaround + int(back[0]) if self.departed and len(back) else None
+        least = np.minimum.accumulate(self.overlap)
+        return _first((least <= DEPARTED_OVERLAP) & (self.overlap >= np.maximum(RETURNED_OVERLAP, least + REGAINED)))
 
     @property
     def returned(self) -> bool:
@@ -146,12 +146,16 @@ class Visibility:
 
     @property
     def hidden(self) -> tuple[int, int] | None:
-        """The longest run [start, stop) of at least HIDDEN_S in which the subject is not judgeable, after it was judgeable once."""
+        """The longest run [start, stop) of at least HIDDEN_S in which the subject is not judgeable, after it was judgeable once.
+
+        A subject may come back and then leave for good: a run that ends with a return comes before one that lasts to the end,
+        unless it is less than half as long.
+        """
         start = self.seen_first
         if start is None:
             return None
         gaps = [(a, b) for a, b in _runs(~self.judgeable) if a > start and (b - a) * self.step_s >= HIDDEN_S]
-        return max(gaps, key=lambda gap: gap[1] - gap[0], default=None)
+        return max(gaps, key=lambda gap: (gap[1] - gap[0]) * (2 if gap[1] < len(self.judgeable) else 1), default=None)
 
     @property
     def back_at(self) -> int | None:

@@ -76,16 +76,17 @@ def camera_activity(
     has_translation: NDArray[np.bool_],
     motion: Motion | None = None,
     first_view: NDArray[np.floating] | None = None,
+    doubt: str = "",
 ) -> CameraActivity:
     """The activity of a camera path (N,4,4), with the evidence of its artifact where it has some.
 
     `motion` is the motion of the picture, `first_view` (N,) the share of the first picture that was found again (NaN: unknown).
-    Without them the path itself is the only evidence, and it is believed.
+    Without them the path itself is the only evidence, and it is believed, unless there is a `doubt` about it.
     """
     turn = turn_deg(c2w)
     travel = _path_travel(c2w, intrinsics, has_translation) if motion is None else picture_travel(motion)
     p_moves, p_clear = _above(travel, STILL), _above(travel, CLEAR)
-    unexplained = "" if motion is None else distrust(c2w, intrinsics, has_translation, motion)
+    unexplained = doubt or ("" if motion is None else distrust(c2w, intrinsics, has_translation, motion))
     departs, returns, back = _departure(_in_sight(c2w, intrinsics, first_view, believed=not unexplained))
     back = back if returns * p_moves >= 0.5 else None
     moves: Moves = "clear" if p_clear >= 0.5 else "slight" if p_moves >= 0.5 else "none"
@@ -255,20 +256,25 @@ def _path_travel(c2w: Poses, intrinsics: NDArray[np.float64], has_translation: N
 
 
 def _departure(seen: NDArray[np.float64]) -> tuple[float, float, int | None]:
-    """Probability that the first view goes out of sight, that the camera goes away and comes back, and the row where it is back."""
+    """Probability that the first view goes out of sight, that the camera goes away and comes back, and the row where it is back.
+
+    A camera that comes back and then goes farther away did come back. So a return counts after every departure that loses at least
+    half as much of the first view as the farthest one does.
+    """
     rows = np.flatnonzero(np.isfinite(seen))
     values = median_filter(seen[rows], 3, mode="nearest")  # one view alone may be mistaken for the first
-    lowest = int(values.argmin())
-    low, after = float(values[lowest]), values[lowest:]
-    enough = max(SEEN_AGAIN, low + REGAINED * (1 - low))
-    back = np.flatnonzero(after >= enough)
-    regained = _logistic((after.max() - enough) / max(1 - low, 1e-6), REGAINED_SOFTNESS)
-    went = _logistic(WENT - low, WENT_SOFTNESS)
-    return _logistic(OUT_OF_SIGHT - low, VIEW_SOFTNESS), went * regained, int(rows[lowest + back[0]]) if len(back) else None
+    least = np.minimum.accumulate(values)  # of the first view so far
+    lowest = float(least[-1])
+    enough = np.maximum(SEEN_AGAIN, least + REGAINED * (1 - least))
+    far = 1 - least >= (1 - lowest) / 2
+    back = np.flatnonzero(far & (values >= enough))
+    returns = _logistic(WENT - least, WENT_SOFTNESS) * _logistic((values - enough) / np.maximum(1 - least, 1e-6), REGAINED_SOFTNESS)
+    departs = float(_logistic(np.float64(OUT_OF_SIGHT - lowest), VIEW_SOFTNESS))
+    return departs, float(returns[far].max()), int(rows[back[0]]) if len(back) else None
 
 
-def _logistic(value: float, softness: float) -> float:
-    return float(1 / (1 + np.exp(-value / softness)))
+def _logistic(value: NDArray[np.float64] | np.float64, softness: float) -> NDArray[np.float64]:
+    return np.asarray(1 / (1 + np.exp(-value / softness)), np.float64)
 
 
 def _above(travel: float, boundary: float) -> float:

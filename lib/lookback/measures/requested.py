@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lookback.array_files import read_arrays
-from lookback.camera.intent import PRESETS, Rule, compile, parse, preset
 from lookback.camera.poses import Poses, square, validate_poses
+from lookback.camera.requests import requested_path, target_path
 from lookback.camera.resample import resample_poses
-from lookback.camera.text import parse_action
+from lookback.clips import Clip
 from lookback.errors import ContractError, LookbackError, NotScorable, Reason
 from lookback.paths import resolve
-from lookback.registry import BENCHMARKS
 
 if TYPE_CHECKING:
     from lookback.scoring import ScoringClip
@@ -38,25 +37,32 @@ def requested_poses(context: ScoringClip, n_frames: int) -> Poses:
     if context.clip.target_poses:
         poses = given_poses(context)
         return poses if len(poses) == n_frames else resample_poses(poses, n_frames)
+    context.need("camera")
     try:
-        return compile_request(context.need("camera"), n_frames, BENCHMARKS.get(context.clip.benchmark).camera_rule)
+        return requested_path(context.clip, n_frames)
     except LookbackError as error:
         raise NotScorable(Reason.INVALID_INPUT, str(error)) from error
+
+
+def asked_path(clip: Clip) -> Poses | None:
+    """The path of a clip from the file of its request, else from the words of it; None when there is none that can be read."""
+    if not clip.target_poses:
+        return target_path(clip)
+    try:
+        poses = read_poses(clip.target_poses)
+    except (LookbackError, NotScorable):
+        return None  # curation has named the broken file
+    return resample_poses(poses, clip.n_frames) if clip.n_frames and clip.n_frames != len(poses) else poses
 
 
 def given_poses(context: ScoringClip) -> Poses:
-    """The trajectory that the model was given (N,4,4), from the clip's file, which may leave out the last row of each pose."""
-    file = context.need("target_poses")
+    """The trajectory that the model was given (N,4,4), from the clip's file."""
     try:
-        return validate_poses(square(load_array(resolve(file)), file), file)
+        return read_poses(context.need("target_poses"))
     except LookbackError as error:
         raise NotScorable(Reason.INVALID_INPUT, str(error)) from error
 
 
-def compile_request(request: str, n_frames: int, rule: Rule = "heading") -> Poses:
-    """A preset, WRBench's grammar, or an MBench action condition, as target poses of `n_frames` frames."""
-    if request in PRESETS:
-        return compile(preset(request, n_frames), rule)
-    intent = parse(request) if ":" in request or "@" in request else parse_action(request, n_frames)
-    poses = compile(intent, rule)
-    return poses if len(poses) == n_frames else resample_poses(poses, n_frames)
+def read_poses(file: str) -> Poses:
+    """The poses (N,4,4) of a file, which may leave out the last row of each."""
+    return validate_poses(square(load_array(resolve(file)), file), file)

@@ -56,11 +56,14 @@ class MBench(Benchmark):
     profiled = ("mbench-2-t", "mbench-2-a")
 
     def camera_request(self, clip: Clip) -> str:
-        """MBench-A's action over the video's own frames."""
+        """MBench-A's action over the video's own frames: the sample's list of one word per frame, else the one that its condition
+        names (a sample may be filmed with several actions), else the sample's own."""
         if clip.camera or clip.setting != "A" or not clip.n_frames:
             return clip.camera
-        action = clip.extras.get("action") or clip.condition_id
-        return action_request(action if isinstance(action, str) else tuple(action), clip.n_frames)
+        action = clip.extras.get("action") or ""
+        if not isinstance(action, str):
+            return action_request(tuple(action), clip.n_frames)
+        return action_request(clip.condition_id, clip.n_frames) or action_request(action, clip.n_frames)
 
     def contents(self, clips: pd.DataFrame, screen: pd.DataFrame) -> list[ContentTable]:
         return [ContentTable("mbench-4", "MBench table 4: samples by subset", composition(clips), ["subset"])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,9 +12,9 @@ from lookback.benchmarks.mbench.benchmark import SUBSETS
 from lookback.benchmarks.mbench.layout import SETTINGS
 from lookback.benchmarks.mbench.sample import Sample, read_sample
 from lookback.camera.intent import CameraIntent
-from lookback.camera.text import parse_captions, to_text
+from lookback.camera.text import parse_action_sequence, parse_captions, to_text
 from lookback.conditions.interface import Interface
-from lookback.conditions.records import Record, intent_of
+from lookback.conditions.records import Record, intent_of, spread
 from lookback.errors import ParameterError, Reason
 from lookback.files import copy_folder
 from lookback.layouts.confine import Root, folders
@@ -30,7 +31,7 @@ def holds(root: Path) -> bool:
 def read(root: Path, interface: Interface, cameras: Sequence[str]) -> Iterator[Record | Breach]:
     """One record per sample (MBench-T), or per sample and action (MBench-A; `cameras` are the actions, else the sample's own)."""
     try:
-        place = Root.of(str(root))
+        place = Root.of(str(root.absolute()))
         setting = _setting(root)
     except Breach as breach:
         yield breach
@@ -41,8 +42,8 @@ def read(root: Path, interface: Interface, cameras: Sequence[str]) -> Iterator[R
                 sample = read_sample(place, subset, folder.name)
                 for problem in [*sample.problems.values(), *(breach for _, breach in sample.required(setting))]:
                     raise problem
-                for condition in _conditions(sample, setting, cameras, interface):
-                    yield _record(sample, setting, subset, folder.name, condition, interface)
+                for condition, camera in _conditions(sample, setting, cameras, interface):
+                    yield _record(sample, setting, subset, folder.name, condition, camera)
             except Breach as breach:
                 yield breach
             except ParameterError as error:
@@ -59,27 +60,27 @@ def _setting(root: Path) -> str:
     return SETTINGS[name]
 
 
-def _conditions(sample: Sample, setting: str, cameras: Sequence[str], interface: Interface) -> list[str]:
-    """The names of the conditions: `text`, or an action with the length of the video in seconds."""
+def _conditions(sample: Sample, setting: str, cameras: Sequence[str], interface: Interface) -> list[tuple[str, CameraIntent]]:
+    """The conditions by name: `text`, or an action (`actions` for one word per frame) with the length of the video in seconds."""
+    frames, length = interface.frames, f"_{interface.frames / interface.fps:g}s"
     if setting == "T":
-        return ["text"]
+        return [("text", parse_captions(sample.values.get("caption_segments") or (), frames))]
     own = sample.values.get("extras", {}).get("action")
-    length = f"_{interface.frames / interface.fps:g}s"
-    wanted = list(cameras) or ([own] if isinstance(own, str) else [])
+    if not cameras and isinstance(own, list):
+        return [(f"actions{length}", spread(parse_action_sequence(own), frames))]
+    wanted = list(cameras) or ([own] if own else [])
     if not wanted:
         problem = "names no action such as left_then_right"
         raise Breach(sample.path, "annotations.action", problem, "add it, or name actions with --cameras", Reason.MISSING_INPUT)
-    return [action if action.endswith("s") and action.rsplit("_", 1)[-1][:-1].isdigit() else action + length for action in wanted]
+    names = [action if re.search(r"_\d+(\.\d+)?s$", action) else action + length for action in wanted]
+    return [(name, intent_of(name, frames)) for name in names]
 
 
-def _record(sample: Sample, setting: str, subset: str, sample_id: str, condition: str, interface: Interface) -> Record:
+def _record(sample: Sample, setting: str, subset: str, sample_id: str, condition: str, camera: CameraIntent) -> Record:
     values = sample.values
     segments = tuple(values.get("caption_segments") or ())
-    camera: CameraIntent = (
-        parse_captions(segments, interface.frames) if setting == "T" and segments else intent_of(condition, interface.frames)
-    )
     prompt = str(values.get("prompt") or "")
-    spoken = " ".join(segments) if setting == "T" and segments else f"{prompt} {to_text(camera)}"
+    spoken = " ".join(segments) if setting == "T" else f"{prompt} {to_text(camera)}"
     image = values.get("reference_image")
     return Record(
         "mbench",

@@ -41,17 +41,18 @@ def score_turn(context: ScoringClip) -> Scored:
     higher_is_better=None,
     roles=("pose",),
     pixels=False,
-    equation="1 - min_(t > a) angle(R_0, R_t) / angle(R_0, R_a), a the farthest frame",
+    equation="max_(a < b) 1 - angle(R_0, R_b) / angle(R_0, R_a), a over frames at least half as far away as the farthest one",
     source=SOURCE,
 )
 def score_return(context: ScoringClip) -> Scored:
-    """The share of the farthest turn that is undone. The unit names the frame nearest to the first view, and the farthest."""
+    """The largest share of a turn that is undone. The unit names the frame that is back, and the far one before it."""
     path = camera_path(context)
     if not path.turned:
         raise NotScorable(Reason.NOT_TRIGGERED, f"the camera turns {path.turn.max():.1f} degrees, less than {TURNED_DEG:g}")
-    back, away = int(path.frames[path.back]), int(path.frames[path.farthest])
-    value = max(0.0, path.undone)
-    return Scored([Item(value, float(path.turn[path.back]), n_units=1)], [Unit("back", "pair", value, None, back, away)])
+    away, back = path.way_back
+    value = path.undone
+    unit = Unit("back", "pair", value, None, int(path.frames[back]), int(path.frames[away]))
+    return Scored([Item(value, float(path.turn[back]), n_units=1)], [unit])
 
 
 @folder_metric(
@@ -64,9 +65,12 @@ def score_return(context: ScoringClip) -> Scored:
     source="this project; overlap by the homography of matched features",
 )
 def score_view_left(context: ScoringClip) -> PixelScoring:
-    """How much of the first view is gone at the most. A frame without a match counts only where the path has turned away."""
+    """How much of the first view is gone at the most.
+
+    A frame without a match counts only where the path has turned away, or where a cut leads to a place that was not seen before.
+    """
     seen = yield from seen_again(context)
-    told = [pair for pair in seen.profile if pair.found or (seen.path is not None and seen.path.at(pair.second) >= TURNED_DEG)]
+    told = [pair for pair in seen.profile if pair.found or seen.is_away(pair.second)]
     if len(told) < len(seen.profile) / 2:
         raise NotScorable(Reason.TOO_FEW_MATCHES, f"{len(told)} of {len(seen.profile)} sampled frames could be matched")
     units = [Unit(f"f{pair.second}", "frame", 1.0 - pair.overlap, pair.inliers, pair.second, pair.first) for pair in told]

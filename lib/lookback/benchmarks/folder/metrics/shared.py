@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,18 +46,26 @@ class Path:
         return int(self.turn.argmax())
 
     @property
-    def back(self) -> int:
-        """The place of the frame nearest to the first view after the farthest turn."""
-        return self.farthest + int(self.turn[self.farthest :].argmin())
-
-    @property
     def turned(self) -> bool:
         return bool(self.turn.max() >= TURNED_DEG)
 
     @property
+    def way_back(self) -> tuple[int, int]:
+        """The places of two frames between which the camera turns back the largest share of its turn, the second one later.
+
+        A camera that comes back and then turns farther away did come back. So every turn counts that goes at least half as far as
+        the farthest one.
+        """
+        nearest = np.minimum.accumulate(self.turn[::-1])[::-1]  # to the first view, from each frame on
+        undone = np.where(self.turn >= self.turn.max() / 2, 1.0 - nearest / np.maximum(self.turn, 1e-9), -np.inf)
+        away = int(undone.argmax())
+        return away, away + int(self.turn[away:].argmin())
+
+    @property
     def undone(self) -> float:
-        """The share of the farthest turn that the camera turns back again."""
-        return 1.0 - float(self.turn[self.back] / self.turn[self.farthest])
+        """The share of its turn that the camera turns back again."""
+        away, back = self.way_back
+        return 1.0 - float(self.turn[back] / self.turn[away])
 
     @property
     def returned(self) -> bool:
@@ -75,6 +83,11 @@ class Seen:
     profile: list[SamePlace]  # the first view in every later sampled frame
     revisits: list[Revisit]
     path: Path | None
+    lost: frozenset[int] = frozenset()  # compared frames behind a cut to a place that no earlier frame shows
+
+    def is_away(self, frame: int) -> bool:
+        """Whether the camera has turned away from the first view in a frame, or a cut has left it."""
+        return frame in self.lost or (self.path is not None and self.path.at(frame) >= TURNED_DEG)
 
     def require_revisits(self) -> list[Revisit]:
         """The revisits, or the typed reason why there is none."""
@@ -102,7 +115,7 @@ def seen_again(context: ScoringClip) -> Looking:
     images = yield Frames(frames)
     context.used.add("pose")
     if "folder_seen" not in context.shared:
-        context.shared["folder_seen"] = look(frames, images, _path_if_known(context))
+        context.shared["folder_seen"] = replace(look(frames, images, _path_if_known(context)), lost=_lost(context, frames))
     return context.shared["folder_seen"]
 
 
@@ -119,6 +132,14 @@ def _path_if_known(context: ScoringClip) -> Path | None:
         return camera_path(context)
     except NotScorable:
         return None
+
+
+def _lost(context: ScoringClip, frames: NDArray[np.int64]) -> frozenset[int]:
+    try:
+        track = context.artifact(PoseTrack)
+    except NotScorable:
+        return frozenset()
+    return frozenset(np.intersect1d(frames, track.frame_index[track.lost]).tolist())
 
 
 def look(frames: NDArray[np.int64], images: dict[int, NDArray[np.uint8]], path: Path | None) -> Seen:
