@@ -14,6 +14,7 @@ from lookback.checkpoints import DONE, checkpoints, score_folder
 from lookback.cli.app import app
 from lookback.errors import UsageError
 from lookback.media import encode
+from lookback.tables import read_csv
 from typer.testing import CliRunner
 
 METRIC = "wrbench.visual_integrity"
@@ -136,3 +137,18 @@ def test_a_training_loop_scores_its_folders_itself(tmp_path):
     done = score_folder(tmp_path / "step-100", tmp_path / "out", [METRIC])
     assert (done["step"], done["problem"], done["scored"]) == (100, "", 1)
     assert list(pd.read_csv(tmp_path / "out" / "curve.csv")["checkpoint"]) == ["step-100"]
+
+
+def test_a_checkpoint_may_have_any_name_and_stands_once_in_the_curve(tmp_path):
+    for name in ("NA", "=x"):
+        write_checkpoint(tmp_path / name, 1, 0.5)
+    for name in ("NA", "=x", "NA", "=x"):
+        score_folder(tmp_path / name, tmp_path / "out", [METRIC])
+    curve = read_csv(tmp_path / "out" / "curve.csv", dtype=str, keep_default_na=False)
+    assert sorted(curve["checkpoint"]) == ["=x", "NA"]
+
+
+def test_the_given_step_is_kept(tmp_path):
+    write_checkpoint(tmp_path / "folder-7", 1, 0.5)
+    assert score_folder(tmp_path / "folder-7", tmp_path / "out", [METRIC], step=-1)["step"] == -1
+    assert list(pd.read_csv(tmp_path / "out" / "curve.csv")["step"]) == [-1]

@@ -187,6 +187,20 @@ def test_an_mbench_action_is_a_name_with_or_without_a_length_or_a_word_per_frame
     assert len(np.load(tmp_path / "out" / row["path"])) == 16
 
 
+def test_captions_that_do_not_say_which_way_the_camera_goes_are_for_models_that_read_them(tmp_path):
+    sample = tmp_path / "samples" / "causal" / "s1" / "sample.json"
+    sample.parent.mkdir(parents=True)
+    (tmp_path / "dataset.yaml").write_text("dataset_id: mbencht\n")
+    captions = ["A man walks.", "The camera follows the man."]
+    sample.write_text(json.dumps({"sample_id": "s1", "subset": "causal", "metadata": {"caption_segments": captions}}))
+    text, path = (Interface(model=takes, takes=takes, image=False, frames=16, fps=8) for takes in ("text", "camera-path"))
+    assert build_conditions("mbench", tmp_path, text, tmp_path / "out").refused == []
+    (row,) = read_conditions(tmp_path / "out")
+    assert row["prompt"] == " ".join(captions)
+    (refused,) = build_conditions("mbench", tmp_path, path, tmp_path / "other").refused
+    assert "The camera follows the man" in refused and refused.endswith("use an interface that takes text or text+image")
+
+
 def test_bad_records_are_one_line_each_and_the_rest_goes_on(suite, tmp_path):
     lines = (suite / "variants.jsonl").read_text().splitlines()
     bad = json.loads(lines[0]) | {"variant_id": "kitchen_cup_tip__T0__fly", "oov_gap": "fly"}

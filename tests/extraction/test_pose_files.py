@@ -157,6 +157,19 @@ def test_colmap_takes_frames_from_numbered_names(path: np.ndarray, tmp_path: Pat
     assert track.frame_index.tolist() == [number * 5 + 1 for number in range(N)]
 
 
+@pytest.mark.parametrize("points", ["10.5 20.5 -1 30.0 40.0 7 50 60 -1 70 80 9\n", "\n", "1 2 3\n# a remark\n", ""])
+@pytest.mark.parametrize("name", ["{:06d}", "{} of 10.png"])
+def test_colmap_names_may_be_numbers_and_lines_of_points_may_be_empty_or_left_out(
+    name: str, points: str, path: np.ndarray, tmp_path: Path
+) -> None:
+    write_colmap(tmp_path / "images.txt", path)
+    text = (tmp_path / "images.txt").read_text().replace("10.5 20.5 -1 30.0 40.0 7 50 60 -1 70 80 9\n", points)
+    for number in reversed(range(N)):
+        text = text.replace(f"frame_{number}.png", name.format(number))
+    (tmp_path / "images.txt").write_text(text)
+    assert np.allclose(read_poses(tmp_path / "images.txt", "colmap", video()).c2w, path)
+
+
 def _mirrored(c2w: np.ndarray) -> np.ndarray:
     out = c2w.copy()
     out[3, :3, 0] *= -1

@@ -55,6 +55,23 @@ def test_a_row_of_models_csv_that_names_no_video_is_one_line_with_its_place(tmp_
     assert "models.csv:2: model: names no video of this folder ('missing.mp4')" in problems[0] and "names no model" in problems[1]
 
 
+def test_a_row_of_models_csv_names_the_video_at_its_path_and_a_name_of_several_videos_is_refused(tmp_path):
+    flat(tmp_path, "cat", "a/cat", "z/cat", "a/dog")
+    (tmp_path / "models.csv").write_text("file,model\ncat.mp4,wan\nz/cat,ltx\ncat,svd\ndog,svd\n")
+    reading = Folder.read(Source(root=str(tmp_path), layout="folder", pattern="**/{clip}"))
+    found = {str(Path(clip.video).relative_to(tmp_path)): clip.model_id for clip in reading.clips}
+    assert (found["cat.mp4"], found["z/cat.mp4"], found["a/dog.mp4"]) == ("wan", "ltx", "svd") and found["a/cat.mp4"] != "svd"
+    (line,) = [violation.line for violation in reading.violations]
+    assert line.endswith("models.csv:4: file: 'cat' is the name of 3 videos; write the path of one of them, such as a/cat.mp4")
+
+
+def test_a_video_that_models_csv_names_is_read_wherever_it_lies(tmp_path):
+    flat(tmp_path, "cat", "a/cat", "z/cat")
+    (tmp_path / "models.csv").write_text("file,model\ncat.mp4,wan\n")
+    reading = Folder.read(Source(root=str(tmp_path), layout="folder"))
+    assert sorted((clip.model_id, clip.clip_id) for clip in reading.clips) == [("a", "cat"), ("wan", "cat"), ("z", "cat")]
+
+
 def test_a_pattern_switches_the_guess_off(tmp_path):
     found, _, _ = read(flat(tmp_path / "mine", "cat_wan", "dog_wan"), pattern="{clip}.mp4")
     assert found == {"cat_wan": ("cat_wan", "mine"), "dog_wan": ("dog_wan", "mine")}

@@ -410,6 +410,14 @@ def test_a_flat_name_is_split_at_its_ground_truth(tmp_path):
     assert found == {("Barnyard_001", "wan_2_2", "Barnyard_001_gt"), ("Room_2_001", "svc", "Room_2_001_gt")}
 
 
+def test_a_flat_name_without_ground_truth_is_split_at_a_known_clip_or_the_first_number(tmp_path):
+    for stem in ("Barnyard_001_gt", "ZenGarden_009_wan_2_1", "ZenGarden_009_ltx_0_9_8", "Room_2_004_wan_2_1"):
+        video(tmp_path / f"{stem}.mp4")
+    write_csv(tmp_path / "synthetic_metadata.csv", ["scene", "video_id", "subject", "prompt"], [["Room_2", 4, "cup", "A cup."]])
+    found = {(clip.clip_id, clip.model_id) for clip in read(Source(root=str(tmp_path))).clips}
+    assert found == {("ZenGarden_009", "wan_2_1"), ("ZenGarden_009", "ltx_0_9_8"), ("Room_2_004", "wan_2_1")}
+
+
 def test_a_short_row_of_a_phase_sheet_is_a_violation_and_no_traceback(dataset):
     root = dataset("memobench")
     (root / "data/phases.csv").write_text("scene,clip,d_start,r_start\nStudy,001,5,10\nStudy\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from lookback.camera.intent import (
     DEFAULT_DEGREES,
@@ -16,7 +16,9 @@ from lookback.camera.intent import (
     make_intent,
     motion,
 )
+from lookback.camera.sentences import Step, camera_words, read_steps
 from lookback.errors import ParameterError
+from lookback.media.sampling import segment_edges
 
 _VERBS = {"yaw": "turns", "pitch": "tilts", "roll": "rolls", "pan": "slides", "dolly": "moves", "crane": "cranes"}
 
@@ -32,21 +34,7 @@ ACTION_WORDS: dict[str, tuple[str, str] | None] = {
 }
 ACTION_UNITS = 1.5  # how far an MBench-A dolly goes when the condition names no distance (the benchmark names none)
 
-# verb of a caption -> kind of motion, by the direction words it may take; WRBench's own yaw prompts say "the camera moves left"
-_CAPTION_VERBS: tuple[tuple[str, str], ...] = (
-    (r"slid\w*|truck\w*|straf\w*|track\w*|translat\w*", "pan"),
-    (r"tilt\w*", "pitch"),
-    (r"roll\w*", "roll"),
-    (r"cran\w*|ris\w*|lower\w*", "crane"),
-    (r"doll\w*|push\w*|pull\w*|zoom\w*|advanc\w*|retreat\w*", "dolly"),
-    (r"pan\w*|turn\w*|rotat\w*|yaw\w*|swing\w*|look\w*|mov\w*|return\w*", "yaw"),
-)
-_ACROSS = re.compile(r"\b(left|right|up|down)\b")
-_ALONG = re.compile(r"\b(forward|backwards?|back)\b")
-_NEARER = re.compile(r"\b(in|out)\b")  # of a dolly only: a camera also turns "in place"
-_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*(degrees?|deg|°|units?|m\b|met(?:er|re)s?)")
-_STILL = re.compile(r"\b(static|fixed|still|holds?|stationary|waits?|no movement)\b")
-_OTHER_SUBJECT = re.compile(r"^\s*(the|an?|his|her|its|their|this|that|these|those|there|people|someone|nobody|everything)\b")
+_CAMERA = re.compile(r"\bcamera\b(?!')")
 
 
 def _phrase(item: Motion) -> str:
@@ -71,42 +59,32 @@ def to_captions(intent: CameraIntent) -> list[str]:
     return [segment_sentence(segment) for segment in intent.segments]
 
 
-def _parse_clause(clause: str, degrees: float, units: float) -> Motion | None:
-    verb = next((kind for pattern, kind in _CAPTION_VERBS if re.search(rf"\b(?:{pattern})\b", clause)), None)
-    direction = _ACROSS.search(clause) or _ALONG.search(clause) or (_NEARER.search(clause) if verb == "dolly" else None)
-    if verb is None or direction is None or _STILL.search(clause):
-        return None
-    word = {"backwards": "back", "backward": "back"}.get(direction[1], direction[1])
-    kind = verb
-    if word in ("forward", "back", "in", "out"):
-        kind = "dolly"
-    elif word in ("up", "down") and verb == "yaw":
-        kind = "pitch"
-    amount = _AMOUNT.search(clause)
-    default = degrees if kind in ROTATIONS else units
-    return motion(kind, word, float(amount[1]) if amount else default)
+def parse_caption(
+    caption: str, degrees: float = DEFAULT_DEGREES, units: float = ACTION_UNITS, before: Sequence[Step] = ()
+) -> list[Step] | None:
+    """The camera's steps that one caption asks for, after those of the captions before it.
 
-
-def _camera_clauses(sentence: str) -> list[str]:
-    """The clauses of a sentence that are about the camera: two in "The camera pans left and tilts up, the dog sits still"."""
-    clauses = re.split(r"\bwhile\b|\band\b|,", sentence.split("camera", 1)[1])
-    return [clause.rpartition("camera")[2] for clause in clauses if "camera" in clause or not _OTHER_SUBJECT.match(clause)]
-
-
-def parse_caption(caption: str, degrees: float = DEFAULT_DEGREES, units: float = ACTION_UNITS) -> tuple[Motion, ...]:
-    """The camera motions one caption asks for; a caption without camera words, or with a fixed camera, asks for none."""
-    sentences = [s for s in re.split(r"(?<=[.!?])\s+", caption.lower()) if "camera" in s]
-    found = [_parse_clause(clause, degrees, units) for sentence in sentences for clause in _camera_clauses(sentence)]
-    return tuple(item for item in found if item is not None)
+    A caption that says nothing of the camera asks for no step, a fixed camera is an empty step. None when the caption names a move
+    but not which one.
+    """
+    return read_steps(camera_words(caption.lower(), _CAMERA), degrees, units, before)
 
 
 def parse_captions(
     captions: Sequence[str], frames: int = DEFAULT_FRAMES, degrees: float = DEFAULT_DEGREES, units: float = ACTION_UNITS
 ) -> CameraIntent:
-    """MBench-T's caption segments (five in the benchmark) as one intent; the segments share `frames` evenly."""
+    """MBench-T's caption segments (five in the benchmark) as one intent; the steps of a caption share the frames of its segment."""
     if not captions:
         raise ParameterError("A caption sequence is empty; MBench-T gives one caption per segment.")
-    return make_intent([parse_caption(caption, degrees, units) for caption in captions], frames, "text")
+    steps: list[Step] = []
+    segments: list[Segment] = []
+    for caption, (start, stop) in zip(captions, pairwise(segment_edges(frames, len(captions))), strict=True):
+        asked = parse_caption(caption, degrees, units, steps)
+        if asked is None:
+            raise ParameterError(f"The caption '{caption}' moves the camera, but not in one known way; name a side for each move.")
+        steps += asked
+        segments += make_intent(asked or [()], stop - start).segments
+    return CameraIntent(tuple(segments), "text")
 
 
 def parse_action(

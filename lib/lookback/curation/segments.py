@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from lookback.camera.intent import split_frames
 from lookback.camera.requests import request_of
 from lookback.camera.text import segment_sentence
 from lookback.clips import KEYS, Clip
 from lookback.errors import NotScorable
 from lookback.measures.frames import phase_map
+from lookback.media.sampling import segment_edges
 
 
 def segments_of(clip: Clip, cuts: Sequence[int]) -> list[dict[str, Any]]:
@@ -36,14 +36,12 @@ Span = tuple[str, str, int, int, str]
 
 
 def _captions(clip: Clip, n_frames: int) -> list[Span]:
-    """Caption segments share the video evenly, the last ones take the remainder (MBench-T: five)."""
+    """Caption segments as scoring takes them (MBench-T: five)."""
     texts = clip.caption_segments
     if not texts or len(texts) > n_frames:
         return []
-    ends = [0]
-    for frames in split_frames(n_frames, len(texts)):
-        ends.append(ends[-1] + frames)
-    return [("caption", f"caption-{i:03d}", ends[i], ends[i + 1], text) for i, text in enumerate(texts)]
+    edges = segment_edges(n_frames, len(texts))
+    return [("caption", f"caption-{i:03d}", edges[i], edges[i + 1], text) for i, text in enumerate(texts)]
 
 
 def _phases(clip: Clip, n_frames: int) -> list[Span]:

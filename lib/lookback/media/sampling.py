@@ -48,8 +48,13 @@ def sample_fps(n_frames: int, fps: float | None, target_fps: float, max_frames: 
     return sampled
 
 
+def segment_edges(n_frames: int, n_segments: int) -> list[int]:
+    """The frames at which caption segments begin, and the end: segment s of S covers frames [floor(s N/S), floor((s+1) N/S))."""
+    return [s * n_frames // n_segments for s in range(n_segments + 1)]
+
+
 def sample_segments(n_frames: int, n_segments: int, per_segment: int, known: np.ndarray | None = None) -> list[np.ndarray]:
-    """Frame indices per caption segment: segment s of S covers frames [floor(s N/S), floor((s+1) N/S)).
+    """Frame indices per caption segment (`segment_edges`).
 
     Inside a segment the frames are the centres of `per_segment` equal parts, so that none is at a change of caption.
     A segment with no more frames than that gives all of them. Where only the frames `known` (rising) can be taken, the indices
@@ -58,7 +63,7 @@ def sample_segments(n_frames: int, n_segments: int, per_segment: int, known: np.
     _at_least_one(n_frames=n_frames, n_segments=n_segments, per_segment=per_segment)
     if n_segments > n_frames:
         raise NotScorable(Reason.TOO_SHORT, f"{n_segments} caption segments do not fit into {n_frames} frames")
-    edges = [s * n_frames // n_segments for s in range(n_segments + 1)]
+    edges = segment_edges(n_frames, n_segments)
     if known is not None:
         edges = np.searchsorted(known, edges).tolist()
         if empty := [number for number, (start, stop) in enumerate(pairwise(edges)) if start == stop]:

@@ -46,8 +46,8 @@ def _images(path: Path) -> list[tuple[np.ndarray, int, str]]:
     images = []
     for line in lines:
         parts = line.split(maxsplit=9)
-        if len(parts) != 10 or _is_number(parts[9].split()[0]):
-            continue  # a line of points, which holds numbers only, or an empty one
+        if len(parts) != 10 or _are_points(parts[9]):
+            continue
         try:
             images.append((np.array([float(value) for value in parts[1:8]]), int(parts[8]), parts[9].strip()))
         except ValueError:
@@ -59,12 +59,12 @@ def _images(path: Path) -> list[tuple[np.ndarray, int, str]]:
     return images
 
 
-def _is_number(text: str) -> bool:
+def _are_points(rest: str) -> bool:
+    """Whether a line that goes on so after nine words holds points: numbers in threes, while a name of digits is one word."""
     try:
-        float(text)
+        return len([float(word) for word in rest.split()]) > 1
     except ValueError:
         return False
-    return True
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

@@ -57,7 +57,9 @@ class Folder:
         reading = Reading("folder", violations=findings.violations)
         names = listed_names(root.path, candidates, findings)
         guessed = {} if source.pattern or pattern != FLAT else _guessed(candidates)
-        matches = {path: match for path in candidates if (match := _match(root, path, matcher))}
+        matches = {
+            path: match for path in candidates if (match := _match(root, path, matcher)) or (path in names and not source.pattern)
+        }
         clips = [clip for path, match in matches.items() if (clip := _clip(root, path, match, findings, guessed | names))]
         reading.clips = without_duplicates(clips, findings, {})
         if not reading.clips and not findings.violations:
@@ -129,8 +131,9 @@ def _match(root: Root, path: Path, matcher: re.Pattern[str]) -> re.Match[str] | 
     return matcher.fullmatch(bare) or matcher.fullmatch(relative)
 
 
-def _clip(root: Root, path: Path, match: re.Match[str], findings: Findings, names: Mapping[Path, Named]) -> Clip | None:
-    values: dict[str, Any] = {FIELDS[name]: value for name, value in match.groupdict().items()}
+def _clip(root: Root, path: Path, match: re.Match[str] | None, findings: Findings, names: Mapping[Path, Named]) -> Clip | None:
+    """A clip of the folder. A video that models.csv names needs no match with a pattern."""
+    values: dict[str, Any] = {FIELDS[name]: value for name, value in match.groupdict().items()} if match else {}
     if path in names:
         named = names[path]
         values |= {"model_id": named.model, "clip_id": named.scene, "object_name": named.subject, "fps": named.fps}

@@ -43,22 +43,28 @@ def listed_names(root: Path, videos: Iterable[Path], findings: Findings) -> dict
     path = root / FILE
     if not path.is_file():
         return {}
-    known: dict[str, Path] = {}
-    for video in videos:
-        relative = video.relative_to(root).as_posix()
-        known |= dict.fromkeys((relative, relative.removesuffix(video.suffix), video.name, video.stem), video)
+    by_path = {video.relative_to(root).as_posix(): video for video in videos}
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for relative, video in by_path.items():
+        for name in {relative.removesuffix(video.suffix), video.name, video.stem}:
+            by_name[name].append(relative)
     found: dict[Path, Named] = {}
     with findings.guard("model_id"):
         for where, row in read_rows(path):
             with findings.guard("model_id"):
                 file, model = row.get("file", ""), row.get("model", "")
-                if file not in known or not model:
+                meant = [file] if file in by_path else by_name.get(file, [])
+                if not meant or not model:
                     problem = f"names no video of this folder ('{file}')" if model else "names no model"
                     raise Breach(where, "model", problem, "give the columns file, model and, if wanted, scene, subject and fps")
-                scene = row.get("scene") or known[file].stem.removesuffix(f"_{model}")
-                found[known[file]] = Named(scene, model, row.get("subject") or "")
+                if len(meant) > 1:
+                    remedy = f"write the path of one of them, such as {sorted(meant)[0]}"
+                    raise Breach(where, "file", f"'{file}' is the name of {len(meant)} videos", remedy)
+                video = by_path[meant[0]]
+                scene = row.get("scene") or video.stem.removesuffix(f"_{model}")
+                found[video] = Named(scene, model, row.get("subject") or "")
                 with findings.guard("fps"):
-                    found[known[file]] = replace(found[known[file]], fps=_rate(row.get("fps", ""), where))
+                    found[video] = replace(found[video], fps=_rate(row.get("fps", ""), where))
     return found
 
 

@@ -60,11 +60,13 @@ def _setting(root: Path) -> str:
     return SETTINGS[name]
 
 
-def _conditions(sample: Sample, setting: str, cameras: Sequence[str], interface: Interface) -> list[tuple[str, CameraIntent]]:
+def _conditions(
+    sample: Sample, setting: str, cameras: Sequence[str], interface: Interface
+) -> list[tuple[str, CameraIntent | None]]:
     """The conditions by name: `text`, or an action (`actions` for one word per frame) with the length of the video in seconds."""
     frames, length = interface.frames, f"_{interface.frames / interface.fps:g}s"
     if setting == "T":
-        return [("text", parse_captions(sample.values.get("caption_segments") or (), frames))]
+        return [("text", _asked_in_captions(sample, interface))]
     own = sample.values.get("extras", {}).get("action")
     if not cameras and isinstance(own, list):
         return [(f"actions{length}", spread(parse_action_sequence(own), frames))]
@@ -76,11 +78,21 @@ def _conditions(sample: Sample, setting: str, cameras: Sequence[str], interface:
     return [(name, intent_of(name, frames)) for name in names]
 
 
-def _record(sample: Sample, setting: str, subset: str, sample_id: str, condition: str, camera: CameraIntent) -> Record:
+def _asked_in_captions(sample: Sample, interface: Interface) -> CameraIntent | None:
+    """The camera of the captions; None where they do not say which way it goes and the model reads them itself."""
+    try:
+        return parse_captions(sample.values.get("caption_segments") or (), interface.frames)
+    except ParameterError as error:
+        if interface.says_camera:
+            return None
+        raise Breach(sample.path, "captions", str(error), "use an interface that takes text or text+image") from None
+
+
+def _record(sample: Sample, setting: str, subset: str, sample_id: str, condition: str, camera: CameraIntent | None) -> Record:
     values = sample.values
     segments = tuple(values.get("caption_segments") or ())
     prompt = str(values.get("prompt") or "")
-    spoken = " ".join(segments) if setting == "T" else f"{prompt} {to_text(camera)}"
+    spoken = " ".join(segments) if camera is None or setting == "T" else f"{prompt} {to_text(camera)}"
     image = values.get("reference_image")
     return Record(
         "mbench",

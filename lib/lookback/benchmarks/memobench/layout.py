@@ -40,7 +40,7 @@ OUTPUT_FOLDERS = ("output", "outputs", "generated")
 NO_MODELS = {SYNTHETIC, REAL, "data", "sam3_metadata", "vqa_questions"}
 SUBSET_FOLDERS = ("synthetic", "real")
 FRAME_FOLDERS = ("frames", "samples-rgb")
-_FLAT = re.compile(r"^(?P<clip>.+_\d+)_(?P<model>[^/]+)$", re.DOTALL)
+_FLAT_CLIP = re.compile(r"(?<=.)_\d+(?=_.)", re.DOTALL)  # a clip's name may end here
 
 
 @layout(
@@ -143,15 +143,14 @@ class _Reader:
 
     def _flat_clips(self) -> list[Clip]:
         clips = []
-        videos = [path for path in entries(self.root.path) if is_video_file(path) and path.stem.endswith("_gt")]
-        truths = {path.stem.removesuffix("_gt"): path for path in sorted(videos, key=lambda path: -len(path.stem))}  # longest first
-        for path in entries(self.root.path):
-            match = _FLAT.match(path.stem) if is_video_file(path) else None
-            truth = next((truths[clip] for clip in truths if path.stem.startswith(f"{clip}_")), None)
-            clip_id = truth.stem.removesuffix("_gt") if truth else match["clip"] if match else ""
+        videos = [path for path in entries(self.root.path) if is_video_file(path)]
+        truths = {_plain_clip(path.stem.removesuffix("_gt")): path for path in videos if path.stem.endswith("_gt")}
+        known = {*truths, *self.metadata, *self.phases, *self.skipped} - {""}
+        for path in videos:
+            clip_id = _flat_clip(path.stem, known)
             name, model = clip_name(clip_id), path.stem.removeprefix(f"{clip_id}_")
-            if match and name and model != "gt":
-                clip = self._clip(model, name, path, truth)
+            if name and model != "gt":
+                clip = self._clip(model, name, path, truths.get(_plain_clip(clip_id)))
                 clips += [clip] if clip else []
         return clips
 
@@ -205,7 +204,18 @@ class _Reader:
 
 
 def _is_flat(root: Path) -> bool:
-    return any(is_video_file(path) and path.stem.endswith("_gt") and _FLAT.match(path.stem) for path in entries(root))
+    return any(is_video_file(path) and path.stem.endswith("_gt") and _FLAT_CLIP.search(path.stem) for path in entries(root))
+
+
+def _flat_clip(stem: str, known: set[str]) -> str:
+    """The clip in front of a flat name: the longest that is known, else up to the first number, as a model's name may hold some."""
+    fronts = [stem[: found.end()] for found in _FLAT_CLIP.finditer(stem)]
+    return max((front for front in fronts if _plain_clip(front) in known), key=len, default=fronts[0] if fronts else "")
+
+
+def _plain_clip(text: str) -> str:
+    name = clip_name(text)
+    return plain_name(name.clip_id) if name else ""
 
 
 def _models(root: Path) -> list[Path]:
