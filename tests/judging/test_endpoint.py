@@ -90,7 +90,7 @@ def test_a_server_that_refuses_log_probabilities_is_asked_without_them_from_then
 
 
 def test_sampled_words_that_cannot_be_read_count_neither_way(make_asker, yes_no):
-    said = ["?", "Yes", "The cat.", "Yes", "No", ""]
+    said = ["?", "Yes", "The cat.", "Yes", "No", "?"]
     with ChatServer(lambda body, n: completion(said[n])) as server:
         answer = make_asker(server.url, samples=5, concurrency=1).ask_all([yes_no()])[0].answers[0]
     assert answer.value == pytest.approx(2 / 3)
@@ -135,18 +135,21 @@ def test_retry_after_may_be_a_date(make_asker, yes_no):
     assert time.monotonic() - started > 0.5
 
 
-def test_a_server_that_asks_for_an_hour_ends_in_a_reason_at_once(make_asker, yes_no):
-    with ChatServer(lambda body, n: Sent(b"{}", 429, (("retry-after", "3600"),))) as server:
-        started = time.monotonic()
-        answer = make_asker(server.url).ask_all([yes_no()])[0].answers[0]
-    assert answer.reason == Reason.JUDGE_FAILED
-    assert time.monotonic() - started < 1800
+HOPELESS = {
+    "a refused key": (Sent(b'{"error": "bad key"}', 401), "check $LOOKBACK_JUDGE_KEY"),
+    "an unknown model": (Sent(b'{"error": "The model tiny does not exist"}', 404), "check judging.model"),
+    "an hour to wait": (Sent(b"{}", 429, (("retry-after", "3600"),)), "judging.max_wait_s allows 60 s: raise it"),
+}
 
 
-def test_a_refused_key_stops_the_run_after_one_call(make_asker, yes_no):
-    with ChatServer(lambda body, n: Sent(b'{"error": "bad key"}', 401)) as server:
-        asked = make_asker(server.url, concurrency=1).ask_all([yes_no(n) for n in range(20)])
+@pytest.mark.parametrize("name", HOPELESS)
+def test_what_every_question_would_get_stops_the_asking_after_one_call_and_says_what_to_do(name, make_asker, yes_no):
+    sent, advice = HOPELESS[name]
+    with ChatServer(lambda body, n: sent) as server:
+        asker = make_asker(server.url, concurrency=1)
+        asked = [*asker.ask_all([yes_no(n) for n in range(20)]), *asker.ask_all([yes_no(20)])]
     assert {one.answers[0].reason for one in asked} == {Reason.JUDGE_FAILED}
+    assert all(advice in one.answers[0].verbatim for one in asked)
     assert len(server.requests) == 1
 
 

@@ -50,8 +50,9 @@ CASES = {
     "HTML with status 200": (lambda n: Sent(HTML, headers=(("content-type", "text/html"),)), Reason.JUDGE_UNPARSED),
     "HTML with status 502": (lambda n: Sent(HTML, 502, (("content-type", "text/html"),)), Reason.JUDGE_FAILED),
     "empty body": (lambda n: Sent(b""), Reason.JUDGE_UNPARSED),
-    "empty answer": (lambda n: completion(""), Reason.JUDGE_UNPARSED),
-    "null answer": (lambda n: completion(None), Reason.JUDGE_UNPARSED),  # type: ignore[arg-type]
+    "empty answer": (lambda n: completion(""), Reason.JUDGE_FAILED),
+    "null answer": (lambda n: completion(None), Reason.JUDGE_FAILED),  # type: ignore[arg-type]
+    "empty, then right": (lambda n: completion(" ") if n < 2 else GOOD, None),
     "chatter": (lambda n: completion("There is no way to tell, yes and no."), Reason.JUDGE_UNPARSED),
     "huge answer": (lambda n: Sent(b'{"choices": "' + b"x" * (MAX_BODY + 1)), Reason.JUDGE_FAILED),
     "huge error": (lambda n: Sent(b"x" * (MAX_BODY + 1), 500), Reason.JUDGE_FAILED),

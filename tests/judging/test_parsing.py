@@ -31,6 +31,60 @@ YES_NO = {
     "The answer is: no": "no",
     "The answer is no because it left": "no",
     "No - it has vanished": "no",
+    # markdown, quotes and brackets around the answer
+    "**Answer:** No": "no",
+    "**Answer**: No": "no",
+    "**Final answer:** Yes": "yes",
+    "_No_": "no",
+    "__Yes__": "yes",
+    "- No": "no",
+    "> Yes": "yes",
+    "# No": "no",
+    "“No”": "no",
+    "‘Yes’": "yes",
+    "«No»": "no",
+    "*“Yes.”*": "yes",
+    "`no`": "no",
+    "```\nNo\n```": "no",
+    "```No```": "no",
+    "(Yes)": "yes",
+    "[No]": "no",
+    "<answer>No</answer>": "no",
+    "Looking at the frames, it stays. <answer> Yes </answer>": "yes",
+    "Answer:\nNo": "no",
+    "Answer：No": "no",
+    # an answer with more words
+    "No (0.9)": "no",
+    "Yes (high confidence)": "yes",
+    "No it does not.": "no",
+    "No it doesn't, because it left": "no",
+    "Yes it does.": "yes",
+    "Yes\n\nThe mug stays on the table.": "yes",
+    "No, there is no mug.": "no",
+    "Yes. No other object moves.": "yes",
+    '{"answer": "No, it does not"}': "no",
+    '[Frame at 0.00 s] shows a mug. {"answer": "yes"}': "yes",
+    '{"answer": "yes", "answer_reason": "the cat stays"}': "yes",
+    "Yes\nYes": "yes",
+    # an answer that is corrected, and other contradictions
+    "Yes, the person leaves. But he never returns, so the answer is **No**.": None,
+    "Yes.\n\nHowever, on a closer look the mug is gone. Therefore, the answer is no.": None,
+    "Yes. Wait, no.": None,
+    "Yes; no": None,
+    "No.\nYes": None,
+    "No\n\nExplanation: the answer is yes only if the cat returns": None,
+    '{"answer": "Yes"}\nOn reflection: {"answer": "No"}': None,
+    '{"answer": "Yes", "final_answer": "No"}': None,
+    '{"answer": "yes"} No, the answer is no.': None,
+    "Is the cat there? Yes. Is it the same cat? No.": None,
+    "No it does": None,
+    "Yes it does not": None,
+    "No, I cannot determine that; I am sorry": None,
+    "No, wait: it is behind the chair.": None,
+    "I don't think the answer is yes.": None,
+    "If the cat returns, the answer is yes.": None,
+    "He never returns, so the answer is no.": "no",
+    "I can't answer: no video was given.": None,
     # texts without an answer
     "No-one can tell what happened.": None,
     "No–one can tell": None,
@@ -59,18 +113,72 @@ def test_yes_and_no_are_read_where_the_words_decide_it(text):
 RATINGS = {
     '{"score": 4, "reason": "2 of 3 frames"}': 4,
     '```json\n{"Score": "5"}\n```': 5,
-    "3": 3,
-    "Score: 2": 2,
-    "I give it 4/5.": 4,
-    "a rating of 1": 1,
     '{"score": 3.5}': 3.5,
+    '{"score": "4/5"}': 4,
+    "{'rating': 2,}": 2,
+    '[Frame at 0.00 s] shows ice. {"score": 4}': 4,
+    'Frames [1, 2, 3] show ice: {"score": 2, "reason": "half"}': 2,
+    '[{"score": 3}]': 3,
+    '{"score": 4}\nTo repeat: {"score": 4}': 4,
+    "3": 3,
+    "4.": 4,
+    "**4**": 4,
+    "- 4": 4,
+    "“4”": 4,
+    "4/5": 4,
+    "**4 / 5**": 4,
+    "4 out of 5.": 4,
+    "```\n2\n```": 2,
+    "Score: 2": 2,
+    "**Score:** 4": 4,
+    "**Score**: 4": 4,
+    "Rating: **4**": 4,
+    "score=4": 4,
+    "Score：4": 4,
+    "Score: 4/5": 4,
+    "Score: 4 out of 5.": 4,
+    '{"score": 4} The score is high because the ice melts.': 4,
+    "```4```": 4,
+    "Final score: 3\nThe ice is half gone.": 3,
+    "The ice melts. The overall score is 3.": 3,
+    "Therefore, the score is **2**.": 2,
+    "Score: 4. Two frames show no ice.": 4,
+    "Score:\n4": 4,
+    # off the scale, or no rating
     "6": None,
     "0": None,
+    "-3": None,
     "good": None,
-    "between 2/5 and 3/5": None,
+    "": None,
+    "8/10": None,
+    "Score: 4/10": None,
+    "Score: 4/50": None,
+    '{"score": "4/10"}': None,
     '{"score": null}': None,
     '{"score": true}': None,
-    "": None,
+    '{"score": 9}': None,
+    "Score: four": None,
+    # two ratings, or a range
+    "between 2/5 and 3/5": None,
+    "Score: 3-4": None,
+    "Score: 3 to 4": None,
+    "Score: 3 or 4": None,
+    "Score: 2\nOn reflection:\nScore: 4": None,
+    '{"score": 2} No, rather {"score": 4}': None,
+    '{"score": 2}\nScore: 4': None,
+    # the words of the scale, counted frames, sentences that may mean something else
+    "A score of 1 denotes a complete violation of physics, whereas a 5 is perfect, so I would give this a 4.": None,
+    "On the scale (score of 1 means none), this is a 4.": None,
+    "The ice melts in 3 out of 5 key frames. Overall: five.": None,
+    "Score: 4 out of 5 frames show melting": None,
+    "Score: 4/5 of the ice is gone": None,
+    "4 out of 5 frames show melting, so I give a low rating.": None,
+    "The lowest score is 1. This clip is far better.": None,
+    "It does not deserve a score of 5.": None,
+    "Frame 1 score: 3\nFrame 2 score: 3\nOverall five": None,
+    "I give it 4/5.": None,
+    "a rating of 1": None,
+    "Score: 4 means nearly done": None,
 }
 
 
@@ -136,6 +244,12 @@ HOSTILE = {
     "commas": "[" + "," * 200_000,
     "hexadecimal digits": "[0x" + "f" * 100_000 + "]",
     "things that JSON does not have": "[{1}, b'x', {(1, 2): 3}]",
+    "lists in words": "[a" * 60_000 + "]" * 60_000,
+    "lists of one": "[1," * 60_000,
+    "empty lines": "x." + "\n" * 150_000 + "x",
+    "dashes on lines": "x\n- " * 40_000,
+    "words before a score": "so the " * 28_000 + "\nso the " * 2,
+    "quotes after yes": "yes" + '"' * 150_000 + "x",
 }
 
 
@@ -178,20 +292,79 @@ def test_a_decision_has_a_stated_confidence_and_its_probability_of_yes(ask):
     assert ask("decision", '{"triggered": "yes", "confidence": "0.6"}')[0].value == pytest.approx(0.6)
 
 
-UNDECIDED = (
-    "",
-    "trigger",
-    "[1]",
-    '{"trigger": true}',
-    '{"trigger": "maybe", "confidence": 0.5}',
-    '{"trigger": true, "confidence": 7}',
-)
+YES = '{"trigger": true, "confidence": 0.9}'
+NO = '{"trigger": false, "confidence": 0.9}'
+DECISIONS = {
+    YES: ("yes", 0.9),
+    NO: ("no", 0.1),
+    f"```json\n{YES}\n```": ("yes", 0.9),
+    f"Sure! {NO} Done.": ("no", 0.1),
+    '{"Trigger": "Yes", "Confidence": "0.9"}': ("yes", 0.9),
+    '{"triggered": "no.", "confidence": 0.9}': ("no", 0.1),
+    '{"answer": "No, nobody leaves", "confidence": 0.9}': ("no", 0.1),
+    "{'trigger': True, 'confidence': 0.9}": ("yes", 0.9),
+    '{"trigger": true, "confidence": 0.9,}': ("yes", 0.9),
+    '{"trigger": "true", "confidence": 0.9}': ("yes", 0.9),
+    f"[{YES}]": ("yes", 0.9),
+    f"<think>{NO}</think>{YES}": ("yes", 0.9),
+    f"{YES}\nSo my answer stays {YES}": ("yes", 0.9),
+    # a bracket in the words before
+    f"[Frame at 0.00 s] shows a mug. {YES}": ("yes", 0.9),
+    f"Looking at frames [1, 2, 3]: {YES}": ("yes", 0.9),
+    f"In the set {{mug, table}} nothing leaves. {NO}": ("no", 0.1),
+    f'{{"frames": 8}}\n{YES}': ("yes", 0.9),
+    f'The 5" mug [not the 7" one] leaves: {YES}': ("yes", 0.9),
+    f"[note: {YES}]": ("yes", 0.9),
+    f"The confidence is in [0, 1). {YES}": ("yes", 0.9),
+    f"1) He leaves. 2) He returns. ```\n{YES}\n``` I hope this helps :-]": ("yes", 0.9),
+    # per cent
+    '{"trigger": true, "confidence": 95}': ("yes", 0.95),
+    '{"trigger": false, "confidence": "95%"}': ("no", 0.05),
+    '{"trigger": true, "confidence": "60.5 %"}': ("yes", 0.605),
+    '{"trigger": true, "confidence": 100}': ("yes", 1.0),
+    '{"trigger": true, "confidence": 1}': ("yes", 1.0),
+    '{"trigger": true, "confidence": "0.5%"}': ("yes", 0.005),
+    '{"trigger": false, "confidence": 0}': ("no", 1.0),
+    # a confidence that is missing or on an unknown scale: the decision counts
+    '{"trigger": "yes"}': ("yes", None),
+    '{"trigger": false}': ("no", None),
+    '{"trigger": true, "confidence": "high"}': ("yes", None),
+    '{"trigger": true, "confidence": null}': ("yes", None),
+    '{"trigger": true, "confidence": 7}': ("yes", None),
+    '{"trigger": true, "confidence": -1}': ("yes", None),
+    '{"trigger": false, "confidence": 700}': ("no", None),
+    # no decision
+    "": None,
+    "trigger": None,
+    "[1]": None,
+    "Yes": None,
+    '{"confidence": 0.9}': None,
+    '{"trigger": "maybe", "confidence": 0.5}': None,
+    '{"trigger": null, "confidence": 0.5}': None,
+    '{"trigger": true, "confidence": 0.9': None,
+    '{"trigger": "yes and no", "confidence": 0.9}': None,
+    # a decision that is corrected, or that was about to be
+    f"Draft: {YES} On reflection he never comes back. Final: {NO}": None,
+    f"```json\n{YES}\n```\nWait, nobody leaves.\n```json\n{NO}\n```": None,
+    f'{YES}\nRather: {{"trigger": "unclear", "confidence": 0.5}}': None,
+    f'{YES}\n{{"trigger": true, "confidence": 0.6}}': None,
+    f'{YES}\nNo, rather: {{"trigger": fal': None,
+    f"[{YES}, {NO}]": None,
+}
 
 
-@pytest.mark.parametrize("text", UNDECIDED)
-def test_a_decision_without_its_fields_is_unread(ask, text):
+@pytest.mark.parametrize("text", DECISIONS)
+def test_decisions_are_read_with_their_confidence_or_without(ask, text):
     answer = ask("decision", text)[0]
-    assert (answer.reason, answer.value, answer.verbatim) == (Reason.JUDGE_UNPARSED, None, text)
+    said = DECISIONS[text]
+    if said is None:
+        assert (answer.reason, answer.value, answer.verbatim) == (Reason.JUDGE_UNPARSED, None, text)
+    elif said[1] is None:
+        assert (answer.answer, answer.value, answer.confidence) == (said[0], float(said[0] == "yes"), None)
+    else:
+        value = pytest.approx(said[1])
+        assert (answer.answer, answer.value, answer.value_from) == (said[0], value, "stated")
+        assert answer.confidence == (value if said[0] == "yes" else pytest.approx(1 - said[1]))
 
 
 def test_one_plain_reply_without_usable_scores_is_stated_not_sampled(ask):
@@ -218,6 +391,89 @@ def test_answer_tables_take_both_keys_and_ids_of_either_type(ask):
     for body in (rows, {"answers": rows}, f"```json\n{json.dumps(rows)}\n```"):
         text = body if isinstance(body, str) else json.dumps(body)
         assert [answer.answer for answer in ask("table", text, bank_parts(BANK))] == ["yes", "no", "yes"]
+
+
+def lines(*rows):
+    return "\n".join(json.dumps(row) for row in rows)
+
+
+ONE_YES, TWO_NO = {"ID": 1, "Answer": "Yes"}, {"ID": 2, "Answer": "No"}
+DIMENSION = {"Dimension": "Physics Adherence", "Question": "Is the answer no?"}
+COLUMNS = ["ID", "Question", "Answer"]
+BOTH, FIRST, SECOND_ONE, NEITHER = ("yes", "no"), ("yes", ""), ("", "no"), ("", "")
+TABLES = {
+    json.dumps([ONE_YES, TWO_NO]): BOTH,
+    json.dumps([TWO_NO, ONE_YES]): BOTH,
+    json.dumps({"answers": [ONE_YES, TWO_NO]}): BOTH,
+    f"```json\n{json.dumps([ONE_YES, TWO_NO], indent=1)}\n```": BOTH,
+    f"Here is the table:\n{json.dumps([ONE_YES, TWO_NO])}\nI hope it helps.": BOTH,
+    f"[Frame 1] is dark. {json.dumps([ONE_YES, TWO_NO])}": BOTH,
+    str([{"ID": 1, "Answer": True}, {"ID": 2, "Answer": False}]): BOTH,
+    '[{"ID": 1, "Answer": "Yes"}, {"ID": 2, "Answer": "No"},]': BOTH,
+    json.dumps([{**DIMENSION, **ONE_YES}, {**DIMENSION, **TWO_NO}]): BOTH,
+    f"<think>{json.dumps([{'ID': 1, 'Answer': 'No'}])}</think>{json.dumps([ONE_YES, TWO_NO])}": BOTH,
+    # ids
+    json.dumps([{"ID": "1", "Answer": "Yes"}, {"ID": 2.0, "Answer": "No"}]): BOTH,
+    json.dumps([{"ID": "Q1", "Answer": "Yes"}, {"ID": "q2", "Answer": "No"}]): BOTH,
+    json.dumps([{"ID": "Question 1", "Answer": "Yes"}, {"ID": "#2", "Answer": "No"}]): BOTH,
+    json.dumps([{"ID": "Q-1", "Answer": "Yes"}, {"ID": "Q.2", "Answer": "No"}]): BOTH,
+    json.dumps([{"ID": 11, "Answer": "Yes"}, TWO_NO]): SECOND_ONE,
+    json.dumps([{"ID": None, "Answer": "Yes"}, TWO_NO]): SECOND_ONE,
+    json.dumps([{"Answer": "Yes"}, TWO_NO]): SECOND_ONE,
+    json.dumps([{"ID": "one", "Answer": "Yes"}, TWO_NO]): SECOND_ONE,
+    # keys
+    json.dumps([{"id": 1, "answer": "yes"}, {"id": 2, "answer": "no"}]): BOTH,
+    json.dumps([{"Id": 1, "ANSWER": "YES"}, {" ID ": 2, "Answer ": "NO"}]): BOTH,
+    json.dumps([{"ID": 1, "Answer (Yes/No)": "Yes"}, {"ID": 2, "answer (yes/no)": "No"}]): BOTH,
+    json.dumps([{"ID": 1, "Verdict": "Pass"}, TWO_NO]): SECOND_ONE,
+    json.dumps([{"ID": 1, "Answer": "Yes", "Answer (Yes/No)": "No"}, TWO_NO]): SECOND_ONE,
+    # cells
+    json.dumps([{"ID": 1, "Answer": "Yes (clearly)"}, {"ID": 2, "Answer": "No - it stays"}]): BOTH,
+    json.dumps([{"ID": 1, "Answer": "**Yes**"}, {"ID": 2, "Answer": "No, it does not"}]): BOTH,
+    json.dumps([{"ID": 1, "Answer": "Yes."}, {"ID": 2, "Answer": "“No”"}]): BOTH,
+    json.dumps([{"ID": 1, "Answer": "Yes/No"}, TWO_NO]): SECOND_ONE,
+    json.dumps([{"ID": 1, "Answer": "Partially"}, TWO_NO]): SECOND_ONE,
+    json.dumps([ONE_YES, {"ID": 2, "Answer": "no sign of it"}]): FIRST,
+    json.dumps([ONE_YES, {"ID": 2, "Answer": "No. Wait, yes."}]): FIRST,
+    json.dumps([ONE_YES, {"ID": 2, "Answer": None}]): FIRST,
+    json.dumps([ONE_YES, {"ID": 2, "Answer": 0}]): FIRST,
+    # other tables
+    lines(ONE_YES, TWO_NO): BOTH,
+    f"```jsonl\n{lines(ONE_YES, TWO_NO)}\n```": BOTH,
+    json.dumps({"columns": COLUMNS, "rows": [ONE_YES, TWO_NO]}): BOTH,
+    json.dumps({"columns": COLUMNS, "data": [[1, "?", "Yes"], [2, "?", "No"]]}): BOTH,
+    json.dumps({"columns": ["ID", "Answer (Yes/No)"], "rows": [["Q1", "Yes"], ["Q2", "No"]]}): BOTH,
+    json.dumps({"columns": COLUMNS, "data": [[1, "?", "Yes"], [2]]}): FIRST,
+    json.dumps({"columns": COLUMNS, "data": [[1, "?", "Yes"], [2, "No", "No", "?"]]}): FIRST,
+    json.dumps({"columns": [{"name": "ID"}, {"name": "Answer"}], "data": [[1, "Yes"], [2, "No"]]}): NEITHER,
+    json.dumps({"notes": ["dark"], "summary": [{"passed": 2}], "answers": [ONE_YES, TWO_NO]}): BOTH,
+    json.dumps(ONE_YES): FIRST,
+    # contradictions, and what was cut off
+    json.dumps([ONE_YES, {"ID": 1, "Answer": "No"}, TWO_NO]): SECOND_ONE,
+    f"{json.dumps([ONE_YES, TWO_NO])} Corrected: {json.dumps([{'ID': 1, 'Answer': 'No'}, TWO_NO])}": SECOND_ONE,
+    f"{json.dumps([ONE_YES, TWO_NO])} Once more: {json.dumps([ONE_YES, TWO_NO])}": BOTH,
+    json.dumps([ONE_YES, TWO_NO])[:-1]: NEITHER,
+    json.dumps([ONE_YES, TWO_NO])[:-12]: NEITHER,
+    '[{"ID": 1, "Answer": "Yes"}, {ID: 2, Answer: No}]': NEITHER,
+    "": NEITHER,
+    "[]": NEITHER,
+    "I cannot watch videos.": NEITHER,
+    "1. Yes\n2. No": NEITHER,
+    json.dumps({"1": "Yes", "2": "No"}): NEITHER,
+}
+
+
+@pytest.mark.parametrize("text", TABLES)
+def test_answer_tables_are_read_in_their_common_forms(ask, text):
+    answers = ask("table", text, bank_parts(BANK[:2]))
+    assert tuple(answer.answer for answer in answers) == TABLES[text]
+    assert all((answer.reason is None) == bool(answer.answer) for answer in answers)
+
+
+def test_a_bank_whose_own_ids_begin_with_q_is_found_by_them(ask):
+    bank = [BankQuestion("Q1", "Physics Adherence", "positive", "?"), BankQuestion("1", "Physics Adherence", "positive", "?")]
+    answers = ask("table", json.dumps([{"ID": "Q1", "Answer": "No"}, {"ID": 1, "Answer": "Yes"}]), bank_parts(bank))
+    assert [answer.answer for answer in answers] == ["no", "yes"]
 
 
 def test_a_dropped_or_doubled_row_is_unread_and_the_others_count(ask):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pytest
 from lookback.benchmarks.wrbench.judging import probes, scoring_probes
 from lookback.benchmarks.wrbench.metrics.probes import PROBES
 from lookback.errors import ContractError
-from lookback.judging.prompting import load_catalogue, load_prompt, prompt_names
+from lookback.judging.parsing import interpret
+from lookback.judging.prompting import Pack, load_catalogue, load_prompt, prompt_names, using
+from lookback.judging.question import Reply, Stated
 from lookback.judging.tasks import TASKS, Sampling
 
 TRIGGERS = {  # MBench appendix B.2, word for word
@@ -118,6 +121,38 @@ def test_judgeability_asks_about_every_second(make_clip):
     asked = TASKS.get("judgeability").questions(make_clip(n_frames=81, fps=16.0), Sampling())
     assert [part.frame for part in asked[0].parts] == [0, 16, 32, 48, 64, 80]
     assert len(asked) == 1 + 6
+
+
+RATES = {  # (frames, frames per second) -> what the released prompt says about them
+    (48, 24.0): "frames sampled at 2 fps",
+    (372, 24.0): "frames sampled at 2 fps",  # 15.5 s: 32 frames, no more than the limit
+    (1440, 24.0): "frames sampled at 0.52 fps",  # 60 s: 32 of 121 frames
+    (10, 1.0): "frames sampled at 1 fps",
+    (40, None): "32 frames, evenly spread",
+}
+
+
+@pytest.mark.parametrize("length", RATES, ids=str)
+def test_the_released_words_state_the_rate_that_the_frames_have(length, make_clip):
+    n_frames, fps = length
+    pack = Pack("0" * 16, texts={"questions": {"D3_position": "{{task}} {{sampling}}"}})
+    with using({"wrbench_probes.v1": pack}):
+        asked = TASKS.get("probe").questions(make_clip(n_frames=n_frames, fps=fps), Sampling())
+    assert asked[0].text == f"A cat jumps. {RATES[length]}"
+
+
+def test_seconds_without_a_frame_are_named_and_get_no_answer_from_a_judge_that_looks(make_clip):
+    """60 s in 32 frames: every other second has none. A judge that measures still answers for all of them."""
+    question = TASKS.get("judgeability").questions(make_clip(n_frames=1440, fps=24.0), Sampling())[0]
+    assert question.text.endswith(f"leave them out: {', '.join(map(str, question.unseen_seconds))}.")
+    assert len(question.parts) == 60 and len(question.unseen_seconds) == 28
+    rows = [{"second": second, "judgeable": "yes"} for second in range(60)]
+    said = [answer.part.question_id for answer in interpret(question, [Reply(json.dumps({"per_second": rows}))])]
+    assert said == [f"second_{second:03d}" for second in range(60) if second not in question.unseen_seconds]
+    stated = {part.question_id: Stated("yes", 1.0, 1.0, "geometry", "") for part in question.parts}
+    assert len(interpret(question, [Reply("", stated=stated)])) == 60
+    short = TASKS.get("judgeability").questions(make_clip(n_frames=384, fps=24.0), Sampling())[0]
+    assert (short.unseen_seconds, "No frame is shown" in short.text) == ([], False)
 
 
 def test_a_clip_without_a_frame_rate_has_no_seconds_but_a_reason(make_clip):

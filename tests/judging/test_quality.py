@@ -17,11 +17,12 @@ from lookback.judging.quality import (
     judge_agreement,
     polarity_bias,
     position_bias,
+    served_models,
     trigger_accuracy,
     truth_agreement,
 )
 from lookback.judging.quality import test_retest as retest
-from lookback.judging.quality.report import calibration_figure, funnel_figure
+from lookback.judging.quality.report import calibration_figure, funnel_figure, warn_of_mixed_models
 from lookback.tables import SCHEMAS, check_table
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, cohen_kappa_score
@@ -213,6 +214,20 @@ def test_cost_and_latency_are_counted_per_clip():
     found = cost_per_clip([*calls, {"judge": "j", "task": "probe", "clip": "c", "usage": {}}]).iloc[0]
     assert found[["clips", "calls", "retries", "input_tokens", "output_tokens"]].tolist() == [2, 3, 3, 300, 30]
     assert found[["seconds_per_clip", "cost", "cost_per_clip"]].tolist() == pytest.approx([0.3, 1.5, 0.75])
+
+
+def test_the_models_behind_a_name_are_listed_and_two_are_a_warning(recwarn):
+    def called(judge, model):
+        return {"judge": judge, "task": "probe", "clip": "a", "usage": {"served_model": model} if model else {}}
+
+    calls = [called("openai/vlm", "vlm-2026-01"), called("openai/vlm", "vlm-2026-01"), called("geometric", ""), called("o", "x")]
+    served = served_models(calls)
+    assert served.to_numpy().tolist() == [["o", "x", 1], ["openai/vlm", "vlm-2026-01", 2]]
+    warn_of_mixed_models(served)
+    assert not recwarn
+    with pytest.warns(UserWarning, match=r"openai/vlm come from several models: vlm-2026-01 \(2 calls\), vlm-2026-09 \(1 calls\)"):
+        warn_of_mixed_models(served_models([*calls, called("openai/vlm", "vlm-2026-09")]))
+    assert served_models([]).empty
 
 
 def test_the_funnel_counts_only_clips_that_passed_every_step_before():

@@ -17,7 +17,7 @@ from lookback.judging.asking import Asker, Budget, Patience
 from lookback.judging.frames import Encoding, FrameSource
 from lookback.judging.judges.base import JudgeContext
 from lookback.judging.judges.openai_judge import OpenAIJudge
-from lookback.judging.question import Part, Question
+from lookback.judging.question import Part, Question, Reply
 from lookback.judging.recording import FILE_NAME, Identity, Recording, call_key
 from lookback.params.stages import Judging
 from time_limits import HUNG_S
@@ -80,6 +80,23 @@ def test_a_failed_call_is_asked_again_by_the_next_run(make_asker, yes_no):
         mended = make_asker(server.url).ask_all([yes_no()])
     assert broken[0].answers[0].reason == Reason.JUDGE_FAILED
     assert mended[0].answers[0].answer == "yes"
+
+
+def test_an_empty_reply_is_no_answer_and_is_asked_again(make_asker, yes_no):
+    with ChatServer(lambda body, n: completion("")) as server:
+        first = make_asker(server.url, max_retries=1).ask_all([yes_no()])[0].answers[0]
+        assert len(server.requests) == 2
+        server.answer = lambda body, n: YES
+        again = make_asker(server.url).ask_all([yes_no()])[0].answers[0]
+    assert (first.reason, first.verbatim, again.answer) == (Reason.JUDGE_FAILED, "the reply is empty", "yes")
+
+
+def test_an_empty_reply_that_an_older_version_recorded_is_asked_again(make_asker, yes_no):
+    with ChatServer(lambda body, n: YES) as server:
+        asker = make_asker(server.url)
+        asker.recording.put_all([(asker._key(yes_no(), 0, 0), asker.judge.identity, yes_no(), 0, 0, Reply(""))])
+        assert asker.ask_all([yes_no()])[0].answers[0].answer == "yes"
+    assert len(server.requests) == 1
 
 
 def test_a_call_budget_stops_cleanly_and_resumes(make_asker, yes_no):

@@ -183,6 +183,7 @@ def test_calibration_is_saved_against_the_truth_and_against_votes(run):
     run(judge="simulated", error_rate=0.0)
     saved = pd.read_csv(run.tables / "judging" / "calibration.csv").set_index(["judge", "against"])
     assert saved.loc[("simulated", "the human majority"), ["n", "accuracy"]].tolist() == [2, 1.0]
+    assert list((run.tables.parent / "figures" / "judging").glob("calibration.*")), "drawn where people voted"
     write_table(run.tables, "ratings", votes(simulated=True))
     run(judge="simulated", error_rate=0.0)
     saved = pd.read_csv(run.tables / "judging" / "calibration.csv")
@@ -294,6 +295,11 @@ def test_an_endpoint_answers_every_task_behind_a_geometric_gate(judged_run):
     assert set(judgements.loc[judgements["task"] == "probe", "value_from"]) == {"logprobs"}
     asked = judgements[(judgements["task"] == "probe") & (judgements["model_id"] == "stuck")]
     assert not asked["question_id"].str.startswith(("D5", "D6")).any(), "a closed gate is asked nothing"
+
+
+def test_the_model_that_the_server_names_is_in_a_table(judged_run):
+    saved = pd.read_csv(judged_run.tables / "judging" / "served_models.csv")
+    assert saved[["judge", "served_model"]].to_numpy().tolist() == [["openai/tiny", "served"]]
 
 
 def test_replay_regenerates_the_tables_byte_for_byte_without_server_or_key(judged_run, monkeypatch):

@@ -12,6 +12,7 @@ from lookback.benchmarks.mbench.judging import rating_questions, trigger_questio
 from lookback.errors import ParameterError, Reason
 from lookback.judging.frames import Encoding, FrameSource
 from lookback.judging.parsing import parse_json, parse_rating, parse_yes_no
+from lookback.judging.question import Reply
 from lookback.judging.tasks import Sampling
 from lookback.params.load import validate
 
@@ -86,6 +87,55 @@ def test_a_reasoning_field_counts_as_a_thought(make_asker, yes_no):
 
     with ChatServer(answer) as server:
         assert make_asker(server.url).ask_all([yes_no()])[0].answers[0].answer == "no"
+
+
+@pytest.mark.parametrize("begun", ["", "Let me describe the frames one by one. In the first"])
+def test_a_model_that_hides_its_thoughts_gets_room_too(begun, make_asker, yes_no):
+    """No field and no mark says that it thinks: the reply ends at the short limit and has no answer. Later calls have room."""
+
+    def answer(body, n):
+        return completion("No") if body["max_tokens"] > 16 else cut(begun)
+
+    with ChatServer(answer) as server:
+        asked = make_asker(server.url, samples=2, concurrency=1).ask_all([yes_no(0), yes_no(1)])
+    assert [one.answers[0].answer for one in asked] == ["no", "no"]
+    assert [request["max_tokens"] for request in server.requests] == [16, *[4096] * 5]
+
+
+def test_calls_under_way_when_the_model_is_found_to_think_are_asked_again(make_asker, yes_no):
+    with ChatServer(
+        lambda body, n: completion("No", [[("No", 0.0)]]) if body["max_tokens"] > 16 else cut(""), together=4
+    ) as server:
+        asked = make_asker(server.url, concurrency=4).ask_all([yes_no(n) for n in range(4)])
+    assert [one.answers[0].answer for one in asked] == ["no"] * 4
+    assert [request["max_tokens"] for request in server.requests] == [16] * 4 + [4096] * 4
+
+
+@pytest.mark.parametrize("text", ["", "Let me describe the frames"])
+def test_a_recorded_reply_of_the_short_limit_is_asked_again_and_a_replay_keeps_it(text, make_asker, yes_no):
+    """Recordings of older versions hold them."""
+    with ChatServer(lambda body, n: completion("Yes", [[("Yes", 0.0)]])) as server:
+        asker = make_asker(server.url)
+        usage = {"output_tokens": 16, "finish_reason": "length"}
+        old = (asker._key(yes_no(), 0, 0), asker.judge.identity, yes_no(), 0, 0, Reply(text, truncated=True, usage=usage))
+        asker.recording.put_all([old])
+        asker.recording.read_only = True
+        asker.judge.samples = lambda question, first: 0
+        assert asker.ask_all([yes_no()])[0].answers[0].reason == Reason.JUDGE_TRUNCATED
+        asker.recording.read_only = False
+        assert [asker.ask_all([yes_no()])[0].answers[0].answer for _ in range(2)] == ["yes", "yes"]
+    assert len(server.requests) == 1
+
+
+def test_a_reply_of_the_long_limit_is_kept_although_it_has_no_answer(make_asker, yes_no):
+    """Asking again would cost as much and end in the same way; a larger max_tokens is another question."""
+    usage = {"prompt_tokens": 100, "completion_tokens": 4096}
+    whole = {"index": 0, "finish_reason": "length", "message": {"role": "assistant", "content": ""}, "logprobs": None}
+    with ChatServer(lambda body, n: completion("", choices=[whole], usage=usage)) as server:
+        asker = make_asker(server.url, samples=1)
+        answers = [asker.ask_all([yes_no()])[0].answers[0] for _ in range(2)]
+    assert {answer.reason for answer in answers} == {Reason.JUDGE_TRUNCATED}
+    assert [request["max_tokens"] for request in server.requests] == [16, 4096, 4096]
 
 
 def test_an_answer_that_was_cut_off_has_that_as_its_reason_also_in_a_replay(make_asker, make_clip):

@@ -21,12 +21,13 @@ from lookback.judging.asking import Asker, Budget, Patience
 from lookback.judging.frames import Encoding, FrameSource
 from lookback.judging.judges.base import JudgeContext
 from lookback.judging.judges.transformers_judge import TransformersJudge
+from lookback.judging.question import Reply
 from lookback.judging.recording import Recording, call_key
 from lookback.judging.tasks import Sampling
 from lookback.params.stages import Judging
 from scipy.special import logsumexp
 from time_limits import HUNG_S, wait_until
-from tiny_vlm import save_tiny_qwen3, save_tiny_vlm
+from tiny_vlm import TEMPLATE, save_tiny_qwen3, save_tiny_vlm
 
 YES_AND_NO = (("Yes", "yes", "YES"), ("No", "no", "NO"))
 SERVING = ("fastapi", "uvicorn", "accelerate")
@@ -137,6 +138,88 @@ def test_a_generation_that_ends_at_its_limit_is_truncated(model, tmp_path, make_
     clip = make_clip(benchmark="mbench", setting="T", subset="human", caption_segments=["A man leaves.", "He is back."])
     (short,) = make(model, tmp_path, max_tokens=1).ask_all(trigger_questions(clip, Sampling(n_frames=2)))
     assert short.answers[0].reason == Reason.JUDGE_TRUNCATED
+
+
+def think_first(asker: Asker, monkeypatch, written: str) -> None:
+    """Let the chat template begin a thought, and let the model write this after it."""
+    import torch
+
+    processor, network = asker.judge._load()
+    processor.chat_template = TEMPLATE + "<think>\n"
+    said = torch.tensor([processor.tokenizer.encode(written, add_special_tokens=False)])
+    monkeypatch.setattr(network, "generate", lambda input_ids, **rest: torch.cat([input_ids, said], 1))
+
+
+@pytest.mark.parametrize("family", ["qwen2_vl", "qwen3_vl"])
+def test_a_model_that_thinks_is_scored_behind_its_thought(family, model, tmp_path, yes_no, monkeypatch):
+    """Compared with a forward pass of the model over the prompt, the thought and what comes before the answer."""
+    import torch
+    from transformers import AutoModelForImageTextToText
+
+    question = yes_no(frames=(0, 15))
+    saved = model if family == "qwen2_vl" else save_tiny_qwen3(tmp_path / family, family)
+    asker = make(saved, tmp_path, max_tokens=100)
+    think_first(asker, monkeypatch, "No, wait.</think>\n\n**Yes**<|im_end|>")
+    answer = asker.ask_all([question])[0].answers[0]
+    processor, network = asker.judge._load()[0], AutoModelForImageTextToText.from_pretrained(saved)
+    inputs = asker.judge._inputs(processor, question)
+    before = torch.tensor([processor.tokenizer.encode("No, wait.</think>\n\n**", add_special_tokens=False)])
+    longer = {"input_ids": before, "attention_mask": torch.ones_like(before), "mm_token_type_ids": torch.zeros_like(before)}
+    whole = {name: torch.cat([value, longer[name]], 1) if name in longer else value for name, value in inputs.items()}
+    with torch.inference_mode():
+        logits = network(**whole).logits[0, -1].double()
+    ids = [[processor.tokenizer.convert_tokens_to_ids(mark + word) for mark in ("", "Ġ") for word in words] for words in YES_AND_NO]
+    expected = torch.softmax(torch.stack([torch.logsumexp(logits[own], 0) for own in ids]), 0)[0]
+    assert (answer.value, answer.value_from) == (pytest.approx(float(expected), abs=1e-5), "logprobs")
+
+
+UNCLEAR = {
+    "Yes, the answer is yes. But then": Reason.JUDGE_TRUNCATED,
+    "The answer is yes.<|im_end|>": Reason.JUDGE_UNPARSED,
+    "</think>No-one<|im_end|>": Reason.JUDGE_UNPARSED,
+}
+
+
+@pytest.mark.parametrize("written", UNCLEAR)
+def test_a_thought_that_never_ends_or_unclear_words_have_a_reason_and_no_answer(written, model, tmp_path, yes_no, monkeypatch):
+    asker = make(model, tmp_path, max_tokens=10)
+    think_first(asker, monkeypatch, written)
+    answer = asker.ask_all([yes_no(frames=(0, 15))])[0].answers[0]
+    assert (answer.reason, answer.value) == (UNCLEAR[written], None)
+
+
+def test_a_model_that_writes_before_it_answers_counts_with_its_words(model, tmp_path, yes_no, monkeypatch):
+    """Yes and no are unlikely as the next token, and the words behind it say what the model means."""
+    asker = make(model, tmp_path, max_tokens=100)
+    think_first(asker, monkeypatch, "I see a cat.</think>The answer is no.<|im_end|>")
+    monkeypatch.setattr(asker.judge, "_scores", lambda *inputs: Reply("Yes", (("Yes", -9.0), ("No", -12.0))))
+    answer = asker.ask_all([yes_no(frames=(0, 15))])[0].answers[0]
+    assert (answer.answer, answer.value, answer.value_from) == ("no", 0.0, "stated")
+
+
+def test_a_recorded_answer_that_was_scored_at_a_thought_is_asked_again(model, tmp_path, yes_no):
+    asker, question = make(model, tmp_path), yes_no(frames=(0, 15))
+    old = Reply("Yes", (("Yes", -9.0), ("No", -12.0)))
+    asker.recording.put_all([(asker._key(question, 0, 0), asker.judge.identity, question, 0, 0, old)])
+    assert asker.ask_all([question])[0].answers[0].value != pytest.approx(1 / (1 + math.exp(-3.0)))
+
+
+def test_a_hub_model_is_known_by_the_commit_on_disk(tmp_path, monkeypatch):
+    """The layout of the hub's cache: refs/main names the commit, snapshots/<commit> holds the files."""
+    import huggingface_hub.constants as hub
+
+    monkeypatch.setattr(hub, "HF_HUB_CACHE", str(tmp_path))
+
+    def version(commit: str) -> str:
+        folder = tmp_path / "models--some--vlm"
+        for path, text in ((folder / "refs" / "main", commit), (folder / "snapshots" / commit / "config.json", "{}")):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return TransformersJudge(JudgeContext(Judging(), "some/vlm")).identity.version
+
+    assert [version("a" * 40), version("b" * 40)] == ["a" * 16, "b" * 16]
+    assert TransformersJudge(JudgeContext(Judging(), "some/other")).identity.version == "1"
+    assert TransformersJudge(JudgeContext(Judging(), str(tmp_path / "no" / "such" / "folder"))).identity.version == "1"
 
 
 def test_a_model_that_is_not_there_is_a_sentence(tmp_path, yes_no):

@@ -20,9 +20,10 @@ from lookback.files import sha256_json
 from lookback.hiding import redact
 from lookback.judging.frames import Encoding
 from lookback.judging.judges.base import Judge
-from lookback.judging.parsing import interpret, unanswered
-from lookback.judging.question import Answer, JudgeError, Question, Reply
+from lookback.judging.parsing import interpret, is_cut_short, is_likely, unanswered
+from lookback.judging.question import YES_NO_TOKENS, Answer, JudgeError, Question, Reply
 from lookback.judging.recording import Call, Failure, Recording, call_key
+from lookback.registry import JUDGES
 
 SHOWN = 500  # characters of an unexpected error that are kept
 FIRST_WAIT_S = 0.5
@@ -64,7 +65,6 @@ class Asker:
         # replies that cost nothing are recorded together at the end
         self._late: list[Call] = []
         self._running: dict[str, asyncio.Task[Reply | Failure]] = {}
-        self._given_up: JudgeError | None = None
 
     def ask_all(self, questions: Sequence[Question], repeats: int = 1) -> list[Asked]:
         """The answers in the order of the questions. Works inside a notebook too, because it runs an event loop of its own."""
@@ -128,7 +128,25 @@ class Asker:
         return self.judge.samples(question, None)
 
     def _is_recorded(self, question: Question, sample: int, repeat: int) -> bool:
-        return self.judge.costs and isinstance(self.recording.get(self._key(question, sample, repeat)), Reply)
+        return self._recorded(self._key(question, sample, repeat), question) is not None
+
+    def _recorded(self, key: str, question: Question) -> Reply | None:
+        """The recorded reply, where it may be served. A live run asks again where an older version recorded one without answer."""
+        known = self.recording.get(key) if self.judge.costs else None
+        if not isinstance(known, Reply) or (self._says_nothing(known, question) and not self.recording.read_only):
+            return None
+        return known
+
+    def _says_nothing(self, reply: Reply, question: Question) -> bool:
+        """Whether a reply is empty, a yes/no that was cut off at the short limit, or one that was scored at a thought."""
+        if reply.stated is not None:
+            return False
+        if reply.logprobs and JUDGES.get(self.judge.identity.name).local_model:
+            return not is_likely(reply.logprobs)
+        if not reply.text.strip() and not reply.truncated:
+            return True
+        short = reply.usage.get("output_tokens", 0) <= YES_NO_TOKENS < (self.judge.identity.settings or {}).get("max_tokens", 0)
+        return question.expects == "yes_no" and short and is_cut_short(reply)
 
     def _key(self, question: Question, sample: int, repeat: int) -> str:
         return call_key(self.judge.identity, question, self.encoding, sample, repeat)
@@ -143,7 +161,7 @@ class Asker:
             self._running.pop(key, None)
 
     async def _recorded_or_new(self, key: str, question: Question, sample: int, repeat: int) -> Reply | Failure:
-        if self.judge.costs and isinstance(known := self.recording.get(key), Reply):
+        if (known := self._recorded(key, question)) is not None:
             return known
         outcome = await self._new(key, question, sample, repeat)
         entry = (key, self.judge.identity, question, sample, repeat, outcome)
@@ -158,8 +176,8 @@ class Asker:
         while True:
             await self.patience.pause()
             room = not self._paid or await self.budget.room()
-            if self._given_up is not None:
-                return Failure(self._given_up.reason, redact(f"not asked: {self._given_up.detail}"))
+            if (given_up := self.patience.given_up) is not None:
+                return Failure(given_up.reason, redact(f"not asked: {given_up.detail}"))
             if not room:
                 return Failure(Reason.BUDGET_SPENT, "the budget ended before this question")
             posts += 1
@@ -170,11 +188,10 @@ class Asker:
             except OSError as error:
                 return Failure(Reason.DECODE_FAILED, redact(f"the video cannot be read: {error}"))
             except JudgeError as error:
-                if error.fatal:
-                    self._given_up = error
+                self.patience.heed(error)
                 if error.changed:
                     continue
-                if not error.retry or attempt == self.max_retries or (error.wait_s or 0) > self.patience.max_wait_s:
+                if error.fatal or not error.retry or attempt == self.max_retries:
                     return Failure(error.reason, redact(error.detail))
                 await self.patience.after(key, attempt, error.wait_s)
                 attempt += 1
@@ -248,7 +265,19 @@ class Patience:
     seed: int
     max_wait_s: float
     first_wait_s: float = FIRST_WAIT_S
+    given_up: JudgeError | None = field(default=None, init=False)  # why no other question can succeed
     _resume_at: float = field(default=0.0, init=False)
+
+    def heed(self, error: JudgeError) -> None:
+        """Give up where no other question can succeed, or where the server asks for a longer wait than the run allows."""
+        if error.retry and (error.wait_s or 0) > self.max_wait_s:
+            error.fatal = True
+            error.detail += (
+                f"; it asks for a wait of {error.wait_s:.0f} s, and judging.max_wait_s allows {self.max_wait_s:g} s: "
+                "raise it, or run again later"
+            )
+        if error.fatal:
+            self.given_up = error
 
     async def pause(self) -> None:
         """Wait until the pause that the server asked for is over."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lookback.errors import Reason
 from lookback.extras import need
 from lookback.hiding import redact
-from lookback.judging.parsing import NO_TOKENS, THINK, THOUGHT, YES_TOKENS, p_yes, whole_characters
+from lookback.judging.parsing import DECORATION, NO_TOKENS, THOUGHT, YES_TOKENS, p_yes, whole_characters
 from lookback.judging.question import JudgeError, Reply
 
 if TYPE_CHECKING:
@@ -26,8 +26,9 @@ LONGEST_TEXT = 200_000  # characters of a reply that are kept
 SHOWN = 500  # characters of an error body in a message
 MOST_TOKENS = 1_000_000_000  # a larger count for one call is an error of the server
 TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 529}
-REFUSED = {401, 403}
-DECORATION = re.compile(r"""[\s"'“”‘’«»*_`#>~]*""")  # white space, quotes and markdown may come before the answer
+# answers that every other question would get, too -> what to do
+HOPELESS = {401: "check $LOOKBACK_JUDGE_KEY", 403: "check $LOOKBACK_JUDGE_KEY", 404: "check judging.model and judging.base_url"}
+BEFORE_ANSWER = re.compile(DECORATION)
 SAME_WORD = re.compile(r"[\w'’-]")  # a next token that continues the word: No|body, No|-one
 
 
@@ -56,7 +57,9 @@ def failure(error: Exception) -> JudgeError:
         status = error.status_code
         detail = f"the server answered {status}: {redact(error.response.text)[:SHOWN]}"
         wait = _retry_after(error.response.headers.get("retry-after"))
-        return JudgeError(Reason.JUDGE_FAILED, detail, retry=status in TRANSIENT, wait_s=wait, fatal=status in REFUSED)
+        if status in HOPELESS:
+            return JudgeError(Reason.JUDGE_FAILED, f"{detail}; {HOPELESS[status]}", fatal=True)
+        return JudgeError(Reason.JUDGE_FAILED, detail, retry=status in TRANSIENT, wait_s=wait)
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, BadBody):
@@ -75,7 +78,6 @@ def read_completion(body: str, want_logprobs: bool) -> Reply:
         completion = json.loads(body)
         message = completion["choices"][0]
         text = message["message"]["content"] or ""
-        thought = message["message"].get("reasoning_content") or message["message"].get("reasoning") or THINK in text
         usage = completion.get("usage") or {}
         used = {"input_tokens": _count(usage.get("prompt_tokens")), "output_tokens": _count(usage.get("completion_tokens"))}
         said, model, ended = (
@@ -85,7 +87,7 @@ def read_completion(body: str, want_logprobs: bool) -> Reply:
         raise JudgeError(Reason.JUDGE_UNPARSED, f"not a chat completion: {redact(body)[:LONGEST_TEXT]}") from None
     tokens = (message.get("logprobs") or {}).get("content") if isinstance(message.get("logprobs"), dict) else None
     logprobs = _answer_token(tokens) if want_logprobs and isinstance(tokens, list) else None
-    served = {"served_model": model[:SHOWN], "finish_reason": ended[:SHOWN], "thought": bool(thought)}
+    served = {"served_model": model[:SHOWN], "finish_reason": ended[:SHOWN]}
     usage = {**used, **served, "has_logprobs": tokens is not None}
     return Reply(said[:LONGEST_TEXT], logprobs, truncated=ended == "length", usage=usage)
 
@@ -118,7 +120,7 @@ def _answer_token(tokens: list[Any]) -> tuple[tuple[str, float], ...] | None:
         if said in YES_TOKENS or said in NO_TOKENS:
             scores = tuple(sorted(candidates.items()))
             return None if p_yes(scores) is None or _word_goes_on(tokens[place + 1 :]) else scores
-        if not DECORATION.fullmatch(said):
+        if not BEFORE_ANSWER.fullmatch(said):
             return None
     return None
 

@@ -11,6 +11,7 @@ from lookback.errors import Reason
 
 Expects = Literal["yes_no", "decision", "rating", "per_second", "table", "questions"]
 ValueFrom = Literal["logprobs", "sampled", "stated", "geometry", "simulated"]
+YES_NO_TOKENS = 16  # enough for Yes or No, where a model does not think first
 SECOND = "second_"  # the ids of questions about one second of a clip begin with this
 
 
@@ -45,6 +46,14 @@ class Question:
     def is_timed(self) -> bool:
         """Whether its frames are a video at a fixed rate (probes, judgeability, VQA) rather than a few single pictures."""
         return self.expects in ("yes_no", "per_second", "table") and len(self.frames) > 1
+
+    @property
+    def unseen_seconds(self) -> list[int]:
+        """The whole seconds of a video that fall between two frames, so that nothing of them is shown."""
+        if not self.frames or not self.clip.fps:
+            return []
+        shown = {int(frame / self.clip.fps + 1e-6) for frame in self.frames}
+        return [second for second in range(max(shown)) if second not in shown]
 
 
 @dataclass(frozen=True)

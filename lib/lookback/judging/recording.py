@@ -123,11 +123,11 @@ class Recording:
     def get(self, key: str) -> Reply | Failure | None:
         """The reply or failure recorded under the key."""
         with self._in_words():
-            row = self._database.execute("SELECT reason, body FROM replies WHERE key = ?", (key,)).fetchone()
+            row = self._database.execute("SELECT reason, body, usage FROM replies WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
-        reason, body = row
-        return Failure(Reason(reason), json.loads(body)) if reason else _reply(json.loads(body))
+        reason, body, usage = row
+        return Failure(Reason(reason), json.loads(body)) if reason else _reply(json.loads(body), json.loads(usage))
 
     def put_all(self, calls: Iterable[Call]) -> None:
         """Record replies and failures in one transaction. A failure never overwrites a reply."""
@@ -193,11 +193,11 @@ def _row(call: Call) -> tuple[object, ...]:
     return (*who, reason, redact(body), redact(json.dumps(usage, sort_keys=True)))
 
 
-def _reply(body: dict[str, Any]) -> Reply:
+def _reply(body: dict[str, Any], usage: dict[str, Any]) -> Reply:
     stated = None if body["stated"] is None else {name: Stated(**said) for name, said in body["stated"].items()}
     logprobs = None if body["logprobs"] is None else tuple((token, score) for token, score in body["logprobs"])
     refused = {name: (reason, detail) for name, (reason, detail) in body["refused"].items()}
-    return Reply(body["text"], logprobs, stated, refused, truncated=body.get("truncated", False))
+    return Reply(body["text"], logprobs, stated, refused, truncated=body.get("truncated", False), usage=usage)
 
 
 def recordings_folder(params: RunParams) -> Path:

@@ -62,6 +62,6 @@ def judging(params: RunParams) -> dict[str, pd.DataFrame]:
         for name, text in benchmark.judging_files(session).items():
             write_text(folder / "judging" / name, text)
     write_quality(params, judgements, calls, clips, ratings=ratings, truth=truth, further=further)
-    for name, (figure, caption) in judging_figures(judgements).items():
+    for name, (figure, caption) in judging_figures(judgements, ratings).items():
         save_figure(figure, params.paths.figures / "judging", name, caption)
     return {"judgements": judgements, "gated": gated}

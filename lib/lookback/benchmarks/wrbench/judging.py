@@ -24,6 +24,7 @@ Role = Literal["score", "hidden", "returned", "unidentifiable"]
 VISIBLE = ("visible_spatial", "visible_state")
 REOBSERVED = ("reobserved_spatial", "reobserved_state")
 ASKED = "Is the main subject judgeable in this second?"
+UNSEEN = "\n\nNo frame is shown of these seconds; leave them out: {seconds}."
 GATE, RESCUE = "judgeability", "rescue"  # tasks: the gate, and the gate asked again (only in runs whose `judging.tasks` name it)
 FLAGS = {  # of the gate asked again: id -> dimension
     "d5_applicable": "reobserved_spatial",
@@ -57,7 +58,7 @@ def applies(clip: Clip) -> bool:
 
 
 def probe_questions(clip: Clip, sampling: Sampling, task: str, chosen: tuple[Probe, ...]) -> list[Question | Unasked]:
-    """One yes/no question per probe over the video at 2 frames per second, with the context bundle c."""
+    """One yes/no question per probe over the video at 2 frames per second (fewer above `max_frames`), with the context bundle c."""
     prompt, catalogue = load_prompt("wrbench_probe.v1"), load_catalogue("wrbench_probes.v1")
     version = f"{prompt.version};{catalogue['version']}"
     parts = {probe.id: Part(probe.id, probe.text, None, probe.dimension, probe.polarity) for probe in chosen}
@@ -73,7 +74,7 @@ def probe_questions(clip: Clip, sampling: Sampling, task: str, chosen: tuple[Pro
         values = {**context, "rubric": catalogue["rubrics"][probe.dimension], "question": probe.text}
         question = compose(clip, task, prompt, "yes_no", (parts[probe.id],), shown, frames, **values)
         if blanks := set(PLACEHOLDER.findall(probe.text)):  # the words of the released program: a whole prompt
-            whole = {"task": task_text(clip), "sampling": f"frames sampled at {sampling.fps:g} fps"}
+            whole = {"task": task_text(clip), "sampling": shown.sampled(sampling)}
             question = replace(question, system="", text=fill(probe.text, whole)) if blanks <= set(whole) else question
         asked.append(replace(question, prompt_version=version))
     return asked
@@ -117,7 +118,10 @@ def gate_questions(clip: Clip, sampling: Sampling) -> list[Question | Unasked]:
 
 
 def second_question(clip: Clip, sampling: Sampling, task: str, name: str, flags: Sequence[str] = ()) -> Question | Unasked:
-    """One question about all seconds, with flags about the whole clip where the prompt asks for them."""
+    """One question about all seconds, with flags about the whole clip where the prompt asks for them.
+
+    A long clip has seconds between two frames. The words say so, and only a judge that measures answers for them.
+    """
     prompt = load_prompt(name)
     asked_flags = tuple(Part(flag, f"Can {FLAGS[flag].replace('_', ' ')} be judged after the return?") for flag in flags)
     try:
@@ -133,7 +137,9 @@ def second_question(clip: Clip, sampling: Sampling, task: str, name: str, flags:
         )
         values = {"prompt": task_text(clip), "subject": subject(clip), "camera": clip.camera or "(not named)"}
         values["last_second"] = str(len(parts) - 1)
-        return compose(clip, task, prompt, "per_second", (*parts, *asked_flags), shown, shown.timed(sampling), **values)
+        question = compose(clip, task, prompt, "per_second", (*parts, *asked_flags), shown, shown.timed(sampling), **values)
+        unseen = ", ".join(map(str, question.unseen_seconds))
+        return replace(question, text=question.text + UNSEEN.format(seconds=unseen)) if unseen else question
     except NotScorable as error:
         parts = (Part(f"{SECOND}000", ASKED), *asked_flags)
         return Unasked(clip, task, prompt.version, parts, error.reason, error.detail)

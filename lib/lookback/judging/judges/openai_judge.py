@@ -13,7 +13,8 @@ from lookback.hiding import judge_key
 from lookback.judging.endpoint import bounded_client, failure, read_completion
 from lookback.judging.frames import data_url
 from lookback.judging.judges.base import Judge, JudgeContext, chosen_settings
-from lookback.judging.question import JudgeError, Question, Reply
+from lookback.judging.parsing import is_cut_short
+from lookback.judging.question import YES_NO_TOKENS, JudgeError, Question, Reply
 from lookback.judging.recording import Identity
 from lookback.registry import Availability, judge
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 URL_VARIABLES = ("LOOKBACK_JUDGE_URL", "MBENCH_VLM_BASE_URL")
 MODEL_VARIABLES = ("LOOKBACK_JUDGE_MODEL", "MBENCH_VLM_MODEL")
 TOP_LOGPROBS = 20  # the most that the published schema allows
-YES_NO_TOKENS = 16
 # fields that a server may refuse -> what is sent instead
 OPTIONAL_FIELDS = {"top_logprobs": None, "logprobs": None, "seed": None, "max_tokens": "max_completion_tokens", "temperature": None}
 
@@ -76,9 +76,10 @@ class OpenAIJudge(Judge):
 
     async def ask(self, question: Question, sample: int, repeat: int) -> Reply:
         messages = await asyncio.to_thread(self._messages, question)
+        short = self._is_short(question)  # before the call: another one may find out meanwhile that the model thinks
         body = self._body(question, sample, repeat)
         try:
-            return await self._post(messages, body, question)
+            return await self._post(messages, body, short)
         except JudgeError as error:
             error.changed = error.changed or self._drop_refused(body, error)
             if not error.changed and self._is_video(question) and error.reason == Reason.JUDGE_FAILED and "video" in error.detail:
@@ -100,7 +101,7 @@ class OpenAIJudge(Judge):
             await self._client.close()
             self._client = None
 
-    async def _post(self, messages: list[dict[str, object]], body: dict[str, object], question: Question) -> Reply:
+    async def _post(self, messages: list[dict[str, object]], body: dict[str, object], short: bool) -> Reply:
         import httpx2
         import openai
 
@@ -117,11 +118,15 @@ class OpenAIJudge(Judge):
         except (openai.OpenAIError, ValueError, RuntimeError) as error:
             raise failure(error) from None
         reply = read_completion(response.text, want_logprobs="logprobs" in body)
-        if reply.truncated and reply.logprobs is None and reply.usage["thought"] and self._is_short(question):
+        if short and is_cut_short(reply):
             self._thinks = True
-            cut = JudgeError(Reason.JUDGE_TRUNCATED, "the model was cut off while it thought")
+            cut = JudgeError(Reason.JUDGE_TRUNCATED, "the model was cut off before it answered")
             cut.changed, cut.spent = True, reply.usage
             raise cut
+        if not reply.text.strip() and not reply.truncated:
+            empty = JudgeError(Reason.JUDGE_FAILED, "the reply is empty", retry=True)
+            empty.spent = reply.usage
+            raise empty
         if "logprobs" in body and reply.logprobs is None and not reply.usage.get("has_logprobs"):
             self._no_logprobs = True
         settings: dict[str, object] = {name: body[name] for name in ("seed", "temperature") if name in body}

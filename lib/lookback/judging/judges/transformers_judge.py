@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import io
 import threading
+from bisect import bisect_left
+from dataclasses import replace
+from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +18,9 @@ from lookback.errors import BackendUnavailable, Reason
 from lookback.extras import installed, need, remedy
 from lookback.files import sha256_json
 from lookback.hiding import redact
+from lookback.judging.endpoint import BEFORE_ANSWER
 from lookback.judging.judges.base import Judge, JudgeContext, chosen_settings
-from lookback.judging.parsing import NO_TOKENS, YES_TOKENS
+from lookback.judging.parsing import NO_TOKENS, THINK, THOUGHT, YES_TOKENS, is_likely, parse_yes_no
 from lookback.judging.question import JudgeError, Question, Reply
 from lookback.judging.recording import Identity
 from lookback.registry import Availability, judge
@@ -25,7 +29,10 @@ from lookback.weights import fingerprint
 
 @judge(name="transformers", title="a local vision-language model", looks=True, local_model=True)
 class TransformersJudge(Judge):
-    """Answers yes/no questions by the scores of the next token, all others by generating text; one call at a time."""
+    """Answers yes/no questions by the scores of the answer's token, all others by generating text; one call at a time.
+
+    The answer's token is the next one. Where the model thinks first, it is the one behind the thought.
+    """
 
     costs = True
 
@@ -37,7 +44,7 @@ class TransformersJudge(Judge):
         settings: dict[str, object] = {"temperature": self.params.temperature, "seed": context.seed}
         settings |= {"max_tokens": self.params.max_tokens, **chosen_settings(self.params, "video", "chat_template_kwargs")}
         folder = Path(context.model).expanduser()
-        self.model, name, version = context.model, context.model, "1"
+        self.model, name, version = context.model, context.model, local_commit(context.model)[:16] or "1"
         if folder.is_dir():  # known by its name and content, not by its place: the same checkpoint gives the same answers anywhere
             self.model, name, version = str(folder), folder.name, fingerprint((), folder.absolute()).rpartition(":")[2][:16]
         self.identity = Identity("transformers", f"transformers/{name}", name, version, settings=settings)
@@ -60,9 +67,13 @@ class TransformersJudge(Judge):
             with self._lock, torch.inference_mode():
                 processor, model = self._load()
                 inputs = self._inputs(processor, question).to(model.device)
-                if question.expects == "yes_no":
-                    return self._scores(processor, model, inputs)
-                return self._generation(processor, model, inputs, repeat)
+                prompt = processor.tokenizer.decode(inputs["input_ids"][0])
+                begun = THINK if prompt.rstrip().endswith(THINK) else ""  # some chat templates begin the thought
+                if question.expects != "yes_no":
+                    return self._generation(processor, model, inputs, repeat, begun)[0]
+                if not begun and is_likely((scored := self._scores(processor, model, inputs)).logprobs):
+                    return scored
+                return self._scored_behind(processor, model, inputs, *self._generation(processor, model, inputs, repeat, begun))
         except (RuntimeError, ValueError) as error:  # out of memory, or a prompt that is too long
             raise JudgeError(Reason.BACKEND_FAILED, f"{type(error).__name__}: {redact(str(error))[:300]}") from None
 
@@ -122,7 +133,33 @@ class TransformersJudge(Judge):
         best = max(candidates.values(), key=lambda candidate: candidate[1], default=("", 0.0))[0]
         return Reply(best.strip(), tuple(sorted(candidates.values())), usage={"input_tokens": int(inputs["input_ids"].shape[1])})
 
-    def _generation(self, processor: Any, model: Any, inputs: Any, repeat: int) -> Reply:
+    def _scored_behind(self, processor: Any, model: Any, inputs: Any, written: Reply, said: Any) -> Reply:
+        """The written reply with the scores at its answer: behind the thought, and behind white space, quotes and markdown.
+
+        Where yes and no are unlikely there, too, the words alone count. Words that are unclear, and a thought that was never ended,
+        hold no answer.
+        """
+        import torch
+
+        # no candidates, rather than None: the words count as stated, nothing is sampled
+        written = replace(written, logprobs=())
+        pieces = [processor.tokenizer.decode([token]) for token in said.tolist()]
+        thought, mark, _ = "".join(pieces).rpartition(THOUGHT)
+        if parse_yes_no(written.text) is None:
+            return written
+        start = bisect_left(list(accumulate(map(len, pieces), initial=0)), len(thought + mark))
+        start += sum(1 for _ in takewhile(BEFORE_ANSWER.fullmatch, pieces[start:]))
+        shape, before = inputs["input_ids"].shape, said[None, :start]
+        further = {"input_ids": before, "attention_mask": torch.ones_like(before)}
+        longer = {
+            name: torch.cat([value, further.get(name, torch.zeros_like(before)).to(value)], 1) if value.shape == shape else value
+            for name, value in inputs.items()
+        }
+        scored = self._scores(processor, model, longer)
+        return replace(written, logprobs=scored.logprobs) if is_likely(scored.logprobs) else written
+
+    def _generation(self, processor: Any, model: Any, inputs: Any, repeat: int, begun: str) -> tuple[Reply, Any]:
+        """A written reply and its tokens; `begun` is what the prompt already began."""
         import torch
 
         torch.manual_seed(int(sha256_json([self.context.seed, repeat])[:8], 16))
@@ -134,4 +171,16 @@ class TransformersJudge(Judge):
         ends = model.generation_config.eos_token_id
         ended = int(said[-1]) in (ends if isinstance(ends, list) else [ends])
         usage = {"input_tokens": int(start), "output_tokens": len(said)}
-        return Reply(text, truncated=len(said) >= self.params.max_tokens and not ended, usage=usage)
+        return Reply(begun + text, truncated=len(said) >= self.params.max_tokens and not ended, usage=usage), said
+
+
+def local_commit(model: str) -> str:
+    """The commit of a hub model's snapshot on this disk, without the network; empty where there is none."""
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        found = try_to_load_from_cache(model, "config.json")
+    except HFValidationError:
+        return ""
+    return Path(found).parent.name if isinstance(found, str) else ""

@@ -10,7 +10,7 @@ from lookback.judging.quality.accuracy import (
     truth_agreement,
 )
 from lookback.judging.quality.consistency import disagreements, judge_agreement, polarity_bias, position_bias, test_retest
-from lookback.judging.quality.report import cost_per_clip, gate_funnel, judging_figures, saved_quality
+from lookback.judging.quality.report import cost_per_clip, gate_funnel, judging_figures, saved_quality, served_models
 
 __all__ = [
     "calibration",
@@ -26,6 +26,7 @@ __all__ = [
     "polarity_bias",
     "position_bias",
     "saved_quality",
+    "served_models",
     "test_retest",
     "trigger_accuracy",
     "truth_agreement",

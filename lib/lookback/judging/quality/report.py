@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -51,8 +52,8 @@ def write_quality(
 ) -> None:
     """Write the CSV tables below `tables/judging`, and the cost beside the recording.
 
-    Calibration is written where triggers have labels (people's votes, the demo world's truth). `further` holds the tables that
-    benchmarks add about their own questions.
+    Calibration is written where triggers have labels (people's votes, the demo world's truth), the models behind a judge's name
+    where an endpoint names them. `further` holds the tables that benchmarks add about their own questions.
     """
     folder = params.paths.tables / "judging"
     tables = {
@@ -64,7 +65,10 @@ def write_quality(
     }
     for judge in measuring_judges(judgements):
         tables[f"gate_funnel_{judge}"] = gate_funnel(judgements, judge)
-    where_known = {"calibration": judge_calibration(judgements, clips, ratings=ratings, truth=truth), **further}
+    served = served_models(calls)
+    warn_of_mixed_models(served)
+    calibrated = judge_calibration(judgements, clips, ratings=ratings, truth=truth)
+    where_known = {"calibration": calibrated, "served_models": served, **further}
     for name, table in where_known.items():
         if len(table):
             tables[name] = table
@@ -137,6 +141,25 @@ def cost_per_clip(calls: Sequence[dict[str, Any]]) -> pd.DataFrame:
         table.append((judge, task, clips, len(part), retries, *tokens, *seconds, part["cost"].sum()))
     result = pd.DataFrame(table, columns=COST_COLUMNS)
     return result.assign(cost_per_clip=result["cost"] / result["clips"])
+
+
+def served_models(calls: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """Which models an endpoint says that it answered with, per judge, and how many recorded calls each answered."""
+    named = [(call["judge"], call["usage"]["served_model"]) for call in calls if call["usage"].get("served_model")]
+    columns = ["judge", "served_model"]
+    return pd.DataFrame(named, columns=columns).groupby(columns, sort=True).size().reset_index(name="calls")
+
+
+def warn_of_mixed_models(served: pd.DataFrame) -> None:
+    """Say it where one judge is several models: an alias that was moved to another one, or a server that was."""
+    for judge, part in served.groupby("judge", sort=True):
+        if len(part) > 1:
+            models = ", ".join(f"{model} ({n} calls)" for model, n in zip(part["served_model"], part["calls"], strict=True))
+            warnings.warn(
+                f"The recorded answers of {judge} come from several models: {models}. Name the model itself in judging.model, "
+                "or move the recording away and ask again.",
+                stacklevel=2,
+            )
 
 
 def funnel_figure(funnel: pd.DataFrame, judge: str) -> tuple[Figure, str]:
