@@ -27,13 +27,14 @@ PIXELS = """canvas => {
 
 
 @contextmanager
-def server(command: list[str], root: Path, ready: Callable[[str, str], T]) -> Iterator[T]:
+def server(command: list[str], root: Path, ready: Callable[[str, str], T], port: int = 0) -> Iterator[T]:
     """A server on a free port of the loopback, ended with the test; yields what `ready(address, what it printed)` gives.
 
-    `ready` is asked again as long as it gives nothing.
+    `ready` is asked again as long as it gives nothing. A `port` may be named to start a server again where it was.
     """
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(("127.0.0.1", port))
         port = probe.getsockname()[1]
     keep = {name: value for name, value in os.environ.items() if not name.startswith("LOOKBACK_")}
     homes = {name: str(root / "jupyter") for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")}

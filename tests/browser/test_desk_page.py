@@ -1,6 +1,7 @@
 """A study in real browsers on two addresses: instructions, practice, watching before answering, keys, and what is stored."""
 
 import socket
+from urllib.parse import urlsplit
 
 import pytest
 from browser_pages import PROJECT, SHOWN_WITHIN, printed_links, server, wait_for_script
@@ -179,6 +180,14 @@ def test_both_finish_and_have_rated_the_same_items_as_planned(people, little, sc
     assert set(found.query("task == 'pairwise'")["label"]) == {"1", "-1"}
 
 
+def asked(person, button: str, yes: bool) -> str:
+    """Click a button that asks first; what it asked."""
+    with person.page.expect_event("dialog") as event:
+        person.page.once("dialog", lambda dialog: dialog.accept() if yes else dialog.dismiss())
+        person.page.locator(button).click()
+    return event.value.message
+
+
 def test_the_organiser_sees_both_and_takes_the_votes(people, browser, little, screenshot):
     organiser = Person(browser, people[2]["organiser"])
     organiser.page.wait_for_selector("[data-person='ann'][data-state='finished']")
@@ -201,11 +210,16 @@ def test_the_organiser_sees_both_and_takes_the_votes(people, browser, little, sc
     link = organiser.text("code")
     fay = Person(browser, link)
     fay.page.wait_for_selector(".instructions")
-    organiser.page.click("[data-person='fay'] .leave")
-    organiser.page.wait_for_selector("[data-person='fay'][data-state='left']")
+    organiser.page.fill(".invite input", "Fay")
+    for button in (".invite button", "[data-person='fay'] .leave"):
+        said = asked(organiser, button, yes=False)
+        assert "fay" in said and said.endswith((". Make a new link?", "open items go to the others."))
     fay.page.keyboard.press("Enter")
-    fay.page.wait_for_selector(".message")
-    assert "no longer open" in fay.text(".message")
+    fay.finished()
+    asked(organiser, "[data-person='fay'] .leave", yes=True)
+    organiser.page.wait_for_selector("[data-person='fay'][data-state='left']")
+    fay.page.reload()
+    assert "This page opens with the link" in fay.text("body")
     for person in (organiser, fay):
         assert person.errors == []
         person.context.close()
@@ -221,7 +235,7 @@ def test_videos_came_in_ranges_and_nothing_named_a_model(people):
     assert not any(name in everything for name in ("aldermoor", "birkdale", "calderbrook", ".mp4"))
 
 
-def test_a_stopped_server_is_said_and_its_links_work_again_after_a_restart(browser, little, lookback):
+def test_a_stopped_server_is_said_and_the_open_page_goes_on_after_a_restart(browser, little, lookback, screenshot):
     (little.root / "again.yaml").write_text(
         "form: wrbench_axes\nname: again\nraters: 1\npractice: false\nwatch: false\ngold_share: 0\n"
     )
@@ -235,13 +249,39 @@ def test_a_stopped_server_is_said_and_its_links_work_again_after_a_restart(brows
         ann.save()
         assert ann.text(".count") == "1 of 6 done by ann"
         ann.answer()
-    ann.page.keyboard.press("Enter")
+        ann.page.fill(".comment", "a long comment")
+        ann.page.locator(".comment").blur()
+    ann.page.click(".next")
     ann.page.wait_for_selector(".message")
     assert "does not answer" in ann.text(".message") and ann.page.locator(".next:not(:disabled)").count()
-    with server(command, little.root, printed_links) as again:
-        port = again["organiser"].split(":")[2].split("/")[0]
-        old = links["ann"].split(":")
-        ann.page.goto(":".join([*old[:2], port + "/" + old[2].split("/", 1)[1]]))
-        ann.page.wait_for_selector(QUESTION)
-        assert ann.text(".count") == "1 of 6 done by ann"
+    with server(command, little.root, printed_links, port=urlsplit(links["ann"]).port):
+        given = ann.page.locator("[aria-pressed='true']").all_inner_texts()
+        ann.page.reload()
+        ann.finished()
+        assert ann.page.locator("[aria-pressed='true']").all_inner_texts() == given != []
+        assert ann.page.input_value(".comment") == "a long comment"
+        screenshot(ann.page, "desk_after_a_restart")
+        ann.save()
+        assert ann.text(".count") == "2 of 6 done by ann"
+        assert ann.page.input_value(".comment") == "" and ann.page.locator("[aria-pressed='true']").count() == 0
+        assert ann.page.evaluate("sessionStorage.length") == 0
+        assert list(VoteBook(little.folder / "studies" / "again" / "votes.sqlite").notes()["text"]) == ["a long comment"]
     ann.context.close()
+
+
+def test_answers_that_wait_for_a_reload_need_no_second_look_at_the_video(browser, little, lookback):
+    (little.root / "looked.yaml").write_text("form: mbench_trigger\nname: looked\nraters: 1\npractice: false\ngold_share: 0\n")
+    command = [*lookback, "annotate", f"--run={RUN}", f"--study={little.root / 'looked.yaml'}", "--annotator=ann"]
+    with server(command, little.root, printed_links) as links:
+        ann = Person(browser, links["ann"])
+        ann.page.wait_for_selector(".start")
+        ann.page.keyboard.press("Enter")
+        ann.finished()
+        ann.play()
+        ann.watch()
+        ann.answer()
+        ann.page.reload()
+        ann.finished()
+        ann.save()
+        assert ann.text(".count").startswith("1 of ") and ann.page.locator(".next:disabled").count()
+        ann.context.close()

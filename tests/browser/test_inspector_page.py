@@ -520,6 +520,46 @@ def test_a_note_is_saved_to_the_run_and_comes_back_with_the_clip(page, little):
     assert page.input_value("textarea") == "the ball is gone"
 
 
+def note_of(little, label: str) -> str:
+    return json.loads((little.folder / "notes.json").read_text()).get(label, "")
+
+
+def test_a_note_typed_just_before_a_reload_is_kept(page, little):
+    open_clip(page, FAITHFUL)
+    page.fill("textarea", "typed and gone")
+    page.reload()
+    page.wait_for_selector(f".stage[data-label='{FAITHFUL}']:not(.loading)")
+    assert page.input_value("textarea") == note_of(little, FAITHFUL) == "typed and gone"
+    page.fill("textarea", "")
+    page.go_back()  # to another clip, before the pause after which a note is saved
+    page.wait_for_selector(f".stage:not([data-label='{FAITHFUL}']):not(.loading)")
+    assert note_of(little, FAITHFUL) == ""
+
+
+def test_a_note_that_another_tab_has_changed_is_not_overwritten_unasked(page, little, inspector, open_page, screenshot):
+    opened = f".stage[data-label='{LONGER_CLIP}']:not(.loading)"
+    open_clip(page, LONGER_CLIP)
+    other = open_page(f"{inspector}&run={RUN}&clip={quote(LONGER_CLIP, safe='')}", opened)
+    for mine in (True, False):
+        other.fill("textarea", f"from the other tab, {mine}")
+        wait_for_script(other, "document.querySelector('.saved').textContent === 'saved'")
+        page.fill("textarea", f"from this tab, {mine}")
+        page.wait_for_selector("[data-tool='save-mine']")
+        assert f"another window saved “from the other tab, {mine}”" in page.inner_text(".saved")
+        assert note_of(little, LONGER_CLIP) == f"from the other tab, {mine}"
+        screenshot(page, "inspector_note_of_two_tabs")
+        page.click(f"[data-tool='{'save-mine' if mine else 'take-other'}']")
+        if mine:
+            wait_for_script(page, "document.querySelector('.saved').textContent === 'saved'")
+            assert note_of(little, LONGER_CLIP) == "from this tab, True"
+            other.reload()
+            other.wait_for_selector(opened)
+    wait_for_script(page, "document.querySelector('textarea').value === 'from the other tab, False'")
+    page.fill("textarea", "")
+    wait_for_script(page, "document.querySelector('.saved').textContent === 'saved'")
+    other.close()
+
+
 def test_a_quarter_of_an_hour_opens_and_seeks_to_the_exact_frame(page, screenshot):
     """How little a seek decodes is counted in tests/media; seconds would say more about the machine's load."""
     open_clip(page, LONG_LABEL)

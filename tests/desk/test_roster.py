@@ -25,7 +25,16 @@ def test_a_new_invitation_ends_the_old_link_and_leaves_the_others(tmp_path):
     assert dict(roster.keys()) == {digest(second["ann"]): "ann", digest(first["bob"]): "bob"}
 
 
-@pytest.mark.parametrize("name", ["", "  ", "a\nb", "a\x1b[31m", "a\u202eb"])
+@pytest.mark.parametrize("name", ["ANN", " Ann ", "ann\u200b", "\ufeffann", "\uff41nn", "a\u00adnn"])
+def test_names_that_look_the_same_are_one_person(tmp_path, name):
+    roster = Roster(tmp_path / "annotators.json")
+    roster.invite(["ann", "annie"])
+    (token,) = roster.invite([name, "ann"]).values()
+    assert roster.names == ["ann", "annie"] and roster.keys()[digest(token)] == roster.name_of(name) == "ann"
+    assert roster.name_of("Bob") == "Bob"
+
+
+@pytest.mark.parametrize("name", ["", "  ", "\u200b", "a\nb", "a\x1b[31m", "a\u202eb"])
 def test_a_name_without_letters_or_with_control_characters_is_refused(name):
     with pytest.raises(UsageError):
         annotator_name(name)

@@ -1,7 +1,12 @@
 """The study over HTTP: who gets what, videos by ranges, and votes that the agreement analysis reads."""
 
 import json
+import multiprocessing
+import os
+import re
+import signal
 import socket
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,8 +22,10 @@ from lookback.cli.app import app
 from lookback.desk.export import export_file
 from lookback.desk.notebook import open_desk, show_progress
 from lookback.desk.server import StudyServer, serve_study
+from lookback.desk.start import held
 from lookback.errors import UsageError
 from lookback.paths import project_root
+from lookback.pipeline import lock
 from time_limits import HUNG_S
 from typer.testing import CliRunner
 
@@ -51,7 +58,7 @@ class Visitor:
         if body is not None:
             sent["Content-Type"] = "application/json"
         method = headers.pop("method", "GET" if body is None else "POST")
-        content = None if body is None else json.dumps(body)
+        content = headers.pop("content", None if body is None else json.dumps(body))
         connection.request(method, path, content, {**sent, **{name.replace("_", "-"): value for name, value in headers.items()}})
         response = connection.getresponse()
         found = response.status, dict(response.getheaders()), response.read()
@@ -141,6 +148,15 @@ def test_a_person_who_left_is_locked_out(trigger):
     assert ann.ask("/api/now")[0] == 403 and Visitor(server).enter(tokens["ann"]).cookie == ""
 
 
+def test_the_secret_of_the_cookies_stays_with_the_study_and_only_its_owner_reads_it(trigger):
+    study = trigger[0]
+    secret = study.folder / "cookies.key"
+    kept = secret.read_bytes()
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600 and len(kept) == 32
+    with served(study):
+        assert secret.read_bytes() == kept
+
+
 def test_a_video_is_served_whole_and_in_ranges(trigger):
     study, server, tokens = trigger
     ann = Visitor(server).enter(tokens["ann"])
@@ -210,6 +226,19 @@ def test_a_wrong_request_is_answered_in_a_sentence(trigger, path, body, status):
     assert found == status and json.loads(content)["error"]
 
 
+@pytest.mark.parametrize(
+    "body", ['{"item": "ITEM", "comment": "\\ud83d"}', '{"name": "\\ud83d"}', "[" * 60000, '{"item": ' + "[" * 60000]
+)
+@pytest.mark.parametrize("path", ["/api/skip", "/api/vote", "/organiser/api/invite"])
+def test_text_that_cannot_be_stored_is_refused_in_a_sentence(trigger, path, body):
+    study, server, tokens = trigger
+    person = Visitor(server).enter(server.token, "/organiser/") if "organiser" in path else Visitor(server).enter(tokens["ann"])
+    sent = body.replace("ITEM", study.now("ann").item.id)
+    status, _, content = person.ask(path, method="POST", content=sent, Content_Type="application/json")
+    assert status == 400 and len(json.loads(content)["error"].split()) > 5
+    assert study.book.notes().empty and study.roster.names == ["ann", "ben"]
+
+
 def test_another_sites_form_cannot_vote(trigger):
     _study, server, tokens = trigger
     ann = Visitor(server).enter(tokens["ann"])
@@ -269,6 +298,20 @@ def test_the_organiser_sees_progress_invites_and_takes_the_files(trigger):
     for name in ("ratings.csv", "comments.csv", "people.csv", "labelstudio.json"):
         assert organiser.ask(f"/organiser/export/{name}")[0] == 200
     assert organiser.ask("/organiser/export/votes.csv")[0] == 404
+
+
+@pytest.mark.parametrize("name", ["ann", "Ann", "ann\u200b"])
+def test_who_takes_part_keeps_the_open_page_until_the_organiser_confirms(trigger, name):
+    study, server, tokens = trigger
+    ann = Visitor(server).enter(tokens["ann"])
+    organiser = Visitor(server).enter(server.token, "/organiser/")
+    status, _, content = organiser.ask("/organiser/api/invite", {"name": name})
+    assert status == 409 and "ann takes part already" in json.loads(content)["error"]
+    assert ann.ask("/api/now")[0] == 200
+    invited = organiser.json("/organiser/api/invite", {"name": name, "again": True})
+    assert invited["invited"] == "ann" and study.roster.names == ["ann", "ben"] and ann.ask("/api/now")[0] == 403
+    study.leave("ann")
+    assert organiser.json("/organiser/api/invite", {"name": name})["invited"] == "ann"  # nothing is open to be lost
 
 
 @pytest.mark.skipif(not can_listen("127.0.0.2"), reason="this machine has no second loopback address")
@@ -345,6 +388,35 @@ def test_the_notebook_serves_the_same_study_for_one_person(small_run, monkeypatc
     table = show_progress(study)
     assert list(table["annotator"]) == ["ann"] and "planned answers" in shown[1]
     assert open_desk("small", "mbench_triger") is None and "did you mean" in shown[-1]
+    assert open_desk("small", "mbench_trigger", name="ann").folder == study.folder  # the cell was run again
+    address = re.compile(r"http://127.0.0.1:\d+/\?")
+    assert address.findall(shown[-1]) == address.findall(shown[0])
+
+
+def hold_and_wait(study, holds):
+    with held(study):
+        holds.set()
+        signal.pause()
+
+
+def test_a_study_is_served_once_and_a_killed_server_does_not_hold_it(small_run, monkeypatch):
+    monkeypatch.setattr(lock, "PATIENCE_S", 0)
+    study = small_run().study("mbench_trigger")
+    study.invite(["ann"])
+    roster = study.roster.path.read_bytes()
+    context = multiprocessing.get_context("fork")
+    holds = context.Event()
+    first = context.Process(target=hold_and_wait, args=(study, holds))
+    first.start()
+    assert holds.wait(HUNG_S)
+    call = ["annotate", "--run", "small", "--form", "mbench_trigger", "--annotator", "ann"]
+    with pytest.raises(UsageError, match=f"served already, by process {first.pid}; use the links"):
+        CliRunner().invoke(app, call, catch_exceptions=False)
+    assert study.roster.path.read_bytes() == roster  # the link of the person at work is still the same
+    os.kill(first.pid, signal.SIGKILL)
+    first.join(HUNG_S)
+    with held(study):
+        pass
 
 
 def test_the_command_line_exports_votes_and_names_a_mistake(small_run, tmp_path):

@@ -6,6 +6,7 @@ import os
 import signal
 from collections import Counter
 from itertools import pairwise
+from operator import itemgetter
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from lookback.desk import Settings, Study, load_settings
 from lookback.desk.export import coverage, people
 from lookback.desk.items import spread
 from lookback.desk.practice import SCENES, frames, practice_clip
+from lookback.desk.server import view
 from lookback.desk.study import Refused, given, stored
 from lookback.errors import ParameterError, UsageError
 from lookback.media import encode, open_video, write_frames
@@ -108,6 +110,18 @@ def test_each_person_answers_one_version_of_the_survey(small_run):
     assert set(Counter(item for _, item in study.book.assigned()).values()) == {2} and coverage(study)["lacking_items"] == 0
 
 
+def test_a_skipped_item_of_a_version_is_told_to_the_organiser(small_run):
+    names = [f"p{n}" for n in range(8)]
+    study = begun(small_run(scenes=12, models=("aldermoor",)), "memobench_survey", names, raters=2, practice=False)
+    assert (coverage(study)["lacking_items"], coverage(study)["skipped_votes"]) == (0, 0)
+    study.skip("p0", study.show("p0").item.id, "the video is black")
+    for name in names:
+        finish(study, name)
+    found = coverage(study)
+    assert (found["answered"], found["wanted"]) == (191, 192)
+    assert (found["lacking_items"], found["lacking_votes"], found["skipped_votes"]) == (1, 1, 1)
+
+
 # -- one person's way -----------------------------------------------------------------------------------------------------------
 def test_practice_comes_first_and_does_not_count(small_run):
     study = begun(small_run())
@@ -191,10 +205,51 @@ def test_undo_shows_the_same_item_again(small_run):
     assert study.undo("ann") and study.now("ann").item.id == first and not study.undo("ann")
 
 
+def test_a_skip_that_is_taken_back_leaves_every_item_with_its_planned_raters(small_run):
+    study = begun(small_run(), raters=1, practice=False, gold_share=0)
+    for _ in range(3):
+        shown = study.show("ann")
+        study.skip("ann", shown.item.id)
+        assert study.undo("ann")
+        assert answer(study, "ann").item.id == shown.item.id
+    for name in ("ann", "ben", "cat"):
+        finish(study, name)
+    assert set(raters(study).values()) == {1} and len(raters(study)) == len(study.items)
+
+
+def test_a_skip_that_is_taken_back_leaves_the_item_with_whoever_has_opened_it(small_run):
+    study = begun(small_run(), raters=1, practice=False, gold_share=0, names=("ann", "ben"))
+    skipped = study.show("ann").item.id
+    study.skip("ann", skipped)
+    while study.show("ben").item.id != skipped:
+        answer(study, "ben")
+    study.undo("ann")
+    assert study.now("ann").item.id == study.now("ben").item.id == skipped
+
+
 def test_practice_cannot_be_skipped(small_run):
     study = begun(small_run())
     with pytest.raises(Refused, match="practice"):
         study.skip("ann", study.show("ann").item.id)
+
+
+@pytest.mark.parametrize("act", ["vote", "skip"])
+@pytest.mark.parametrize(("form", "items", "gold"), [("mbench_trigger", 12, 3), ("memobench_survey", 8, 1)])
+def test_every_item_moves_the_progress_by_one_also_a_gold_item(small_run, form, items, gold, act):
+    study = begun(small_run(), form, names=("ann", "ben"), raters=2, gold_share=0.25, practice=False)
+    told = lambda: itemgetter("done", "total")(view(study, "ann"))  # noqa: E731
+    assert told() == (0, items + gold)
+    roles = []
+    while (shown := study.show("ann")) is not None:
+        if act == "skip" and len(roles) % 2:
+            study.skip("ann", shown.item.id)
+        else:
+            answer(study, "ann")
+        roles.append(shown.item.role)
+        assert told() == (len(roles), items + gold)
+    assert roles.count("gold") == gold and len(roles) == items + gold
+    study.undo("ann")
+    assert told() == (items + gold - 1, items + gold)
 
 
 # -- the study stays what it was ------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from lookback.camera.poses import from_yaw_pitch_roll
 from lookback.errors import UsageError
 from lookback.inspector import links
 from lookback.inspector.links import place_of
-from lookback.inspector.marks import NoteBook
+from lookback.inspector.marks import ChangedMeanwhile, NoteBook
 from lookback.inspector.overlays import (
     depth_picture,
     difference_picture,
@@ -112,6 +112,21 @@ def test_two_inspectors_keep_each_others_notes(tmp_path):
     assert all(book.read(f"{name}-{number}") == "seen" for name in ("ann", "ben") for number in range(20))
     book.write("ann-0", "  ")
     assert book.read("ann-0") == ""
+
+
+def test_a_note_that_was_changed_meanwhile_is_not_overwritten(tmp_path):
+    book = NoteBook(tmp_path / "notes.json")
+    book.write("clip", "from tab A", [""])
+    with pytest.raises(ChangedMeanwhile, match="saved “from tab A” meanwhile"):
+        book.write("clip", "from tab B", [""])
+    book.write("clip", "more from tab A", ["", "from tab A"])  # the answer to the first had not come yet
+    book.write("clip", "more from tab A", [""])  # it is there already
+    book.write("clip", " ", ["more from tab A"])
+    book.write("clip", "from tab B", [" "])
+    assert book.read("clip") == "from tab B"
+    book.write("clip", "")
+    with pytest.raises(ChangedMeanwhile, match="removed the note"):
+        book.write("clip", "from tab C", ["from tab B"])
 
 
 def pose(translation):

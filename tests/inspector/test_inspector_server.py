@@ -195,7 +195,10 @@ def test_boxes_are_cut_to_the_picture_and_a_broken_file_is_left_alone(project, t
 def test_tags_and_notes_survive_and_are_exported(visitor, project):
     visitor.json("/api/tag", {"labels": [ONE, OTHER], "tag": "check  again", "on": True})
     visitor.json("/api/tag", {"labels": [OTHER], "tag": "selected", "on": True})
-    visitor.json("/api/note", {"label": OTHER, "text": "=danger"})
+    visitor.json("/api/note", {"label": OTHER, "text": "=danger", "instead_of": [""]})
+    answer, content = visitor.ask("/api/note", {"label": OTHER, "text": "from another tab", "instead_of": [""]})
+    assert answer.status == 409 and "“=danger”" in json.loads(content)["error"]
+    assert visitor.ask("/api/note", {"label": OTHER, "text": "\ud83d"})[0].status == 400
     assert [clip["tags"] for clip in visitor.json("/api/clips")["clips"]] == [["check again"], ["check again", "selected"]]
     answer, content = visitor.ask("/export.csv", only="selected")
     assert "attachment" in answer.getheader("Content-Disposition")

@@ -62,7 +62,7 @@ def annotate(
     """Serve a study with people. One link per annotator, one for the organiser. Votes are kept in the run's folder `studies`."""
     from lookback.desk.export import check_ending, export_file
     from lookback.desk.server import StudyServer, serve_study
-    from lookback.desk.start import open_study
+    from lookback.desk.start import held, open_study
     from lookback.params import load_run
     from lookback.widgets.web import IP
 
@@ -72,9 +72,6 @@ def annotate(
     if export is not None:
         print(f"{export_file(opened.book, expanded(export))} votes of {opened.folder.name} are in {export}")
         return
-    names = annotator or ([] if opened.roster.names else [getpass.getuser()])
-    invited = opened.invite(names) if names else {}
-    opened.deal()
 
     def announce(server: StudyServer) -> None:
         print(
@@ -88,7 +85,11 @@ def annotate(
             print(f"the links of {', '.join(earlier)} stay valid ({shown(opened.roster.path)})", flush=True)
         _say("organiser", server.organiser, server.token)
 
-    serve_study(opened, announce, listen or [IP], port, [_bare(name) for name in host or ()], _public(host[0]) if host else "")
+    with held(opened):
+        names = annotator or ([] if opened.roster.names else [getpass.getuser()])
+        invited = opened.invite(names) if names else {}
+        opened.deal()
+        serve_study(opened, announce, listen or [IP], port, [_bare(name) for name in host or ()], _public(host[0]) if host else "")
 
 
 def _public(host: str) -> str:

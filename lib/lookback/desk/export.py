@@ -124,7 +124,8 @@ def coverage(study: Study) -> dict[str, object]:
     """How many items have how many raters, and how many votes the present people cannot give."""
     raters = Counter(item for _, item in study.book.answered_pairs())
     counts = Counter(min(raters[item.id], study.raters) for item in study.items)
-    planned = Counter(item for _, item in study.book.assigned())
+    assigned, skipped = study.book.assigned(), study.book.event_pairs(SKIPPED)
+    planned = Counter(item for _, item in assigned - skipped)
     short = [study.raters - planned[item.id] for item in study.items if planned[item.id] < study.raters]
     return {
         "items": len(study.items),
@@ -134,5 +135,6 @@ def coverage(study: Study) -> dict[str, object]:
         "wanted": study.raters * len(study.items),
         "lacking_items": len(short),
         "lacking_votes": sum(short),
+        "skipped_votes": len(assigned & skipped),  # of a block: nobody else gets them
         "left_out": study.frozen.left_out,
     }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,6 +14,11 @@ from lookback.names import odd_character, one_line
 from lookback.widgets.keys import Keys, digest, new_token
 
 MOST = 80  # characters of a name
+# characters that show nothing: Unicode's Default_Ignorable_Code_Point
+INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff"
+    "\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
 
 
 class Roster:
@@ -22,11 +29,18 @@ class Roster:
 
     def invite(self, names: Iterable[str]) -> dict[str, str]:
         """Make a new token for each name. An older link of the same name stops working."""
-        tokens = {annotator_name(name): new_token() for name in names}
-        invited = self._all() | {name: digest(token) for name, token in tokens.items()}
+        invited, tokens = self._all(), {}
+        for text in names:
+            name = _known(text, invited)
+            tokens[name] = new_token()
+            invited[name] = digest(tokens[name])
         with atomic_path(self.path, mode=0o600) as temporary:
             temporary.write_text(json.dumps(invited, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         return tokens
+
+    def name_of(self, text: str) -> str:
+        """The name under which this person was invited; the name itself if it is a new one."""
+        return _known(text, self._all())
 
     @property
     def names(self) -> list[str]:
@@ -55,6 +69,19 @@ def annotator_name(text: str) -> str:
     if odd:
         raise UsageError(f"The annotator's name '{one_line(text)}' holds {odd}; use letters, digits and spaces")
     name = " ".join(text.split())[:MOST]
-    if not name:
+    if not _looks(name):
         raise UsageError("An annotator needs a name")
     return name
+
+
+def _known(text: str, known: Iterable[str]) -> str:
+    """The known name that looks like this one; without any, this one."""
+    name = annotator_name(text)
+    alike = [other for other in known if _looks(other) == _looks(name)]
+    return name if name in alike or not alike else alike[0]
+
+
+def _looks(name: str) -> str:
+    """A name without what readers do not tell apart: capitals, ways to encode a letter, invisible characters."""
+    seen = INVISIBLE.sub("", unicodedata.normalize("NFKC", name).casefold())
+    return " ".join(unicodedata.normalize("NFKC", seen).split())

@@ -22,7 +22,7 @@ from lookback.desk.study import Refused, Shown, Study, given
 from lookback.errors import LookbackError
 from lookback.widgets import web
 from lookback.widgets.door import NAME_HEADER, Door
-from lookback.widgets.keys import Keys, digest, new_token
+from lookback.widgets.keys import Keys, digest, kept_secret, new_token
 
 PAGE, SHARED = files("lookback.desk") / "page", files("lookback.widgets")
 SCRIPTS = {
@@ -67,7 +67,8 @@ class Doors(Router):
 
     def __init__(self, app: Application, server: StudyServer, hosts: Sequence[str]):
         organiser = {digest(server.token): ""}
-        self._desk = Door(app, server.keys, server.port, hosts)
+        secret = kept_secret(server.study.folder / "cookies.key")  # open pages go on when the server is started again
+        self._desk = Door(app, server.keys, server.port, hosts, secret=secret)
         self._organiser = Door(app, lambda: organiser, server.port, hosts, room="-organiser")
 
     def find_handler(self, request: HTTPServerRequest, **_: object) -> HTTPMessageDelegate | None:
@@ -148,9 +149,8 @@ class Desk(Guarded):
         self.finish(view(self.study, self.name))
 
     def post(self, what: str) -> None:
-        content = self.body()
         try:
-            self.finish(self._done(what, content))
+            self.finish(self._done(what, self.body()))
         except LookbackError as error:
             self.refuse(error)
 
@@ -191,11 +191,11 @@ class Organiser(Guarded):
         self.finish(progress(self.study))
 
     def post(self, what: str) -> None:
-        name = str(self.body().get("name", ""))
         try:
+            content = self.body()
+            name = str(content.get("name", ""))
             if what == "invite":
-                ((invited, token),) = self.study.invite([name]).items()
-                self.finish({**progress(self.study), "invited": invited, "token": token, "address": self.settings["address"]})
+                self.finish(self._invited(name, content.get("again") is True))
             elif what == "leave":
                 self.study.leave(name)
                 self.finish(progress(self.study))
@@ -203,6 +203,13 @@ class Organiser(Guarded):
                 raise HTTPError(405)
         except LookbackError as error:
             self.refuse(error)
+
+    def _invited(self, name: str, again: bool) -> dict[str, object]:
+        known = self.study.roster.name_of(name)
+        if known in self.study.people and not again:
+            raise Refused(f"{known} takes part already; a new link ends the old one and locks the page that {known} has open")
+        ((invited, token),) = self.study.invite([name]).items()
+        return {**progress(self.study), "invited": invited, "token": token, "address": self.settings["address"]}
 
 
 class Export(Guarded):
@@ -218,9 +225,9 @@ class Export(Guarded):
 
 def view(study: Study, name: str) -> dict[str, object]:
     """Everything that an annotator's page shows now."""
-    own, done = study.own_items(name), study.book.answered(name) | study.book.skipped(name)
+    done, total = study.progress(name)
     base: dict[str, object] = {"annotator": name, "title": study.frozen.title, "instructions": study.frozen.instructions}
-    base |= {"done": sum(item.id in done for item in own), "total": len(own), "watch": study.settings.watch}
+    base |= {"done": done, "total": total, "watch": study.settings.watch}
     if not study.has_read(name):
         return {**base, "stage": "instructions", "practice": len(study.practice)}
     shown = study.show(name)

@@ -1,15 +1,18 @@
-"""Open the study of a run: by a form's name, by a study file, or the first form that has something to ask."""
+"""Open the study of a run: by a form's name, by a study file, or the first form that has something to ask. One server holds it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from lookback.clips import clips_from_frame
 from lookback.desk.forms import all_forms, forms_for
 from lookback.desk.settings import Settings, load_settings
 from lookback.desk.study import Study
-from lookback.errors import UsageError
+from lookback.errors import CannotWrite, LookbackError, UsageError
 from lookback.params import RunParams
+from lookback.pipeline.lock import run_lock
 from lookback.tables import read_table
 
 
@@ -29,3 +32,20 @@ def open_study(params: RunParams, form: str = "", file: Path | None = None, begi
             others = ", ".join(other.name for other in usable[1:])
             print(f"the form is {form}; --form chooses another: {others}", flush=True)
     return Study.open(params, clips, Settings(form=form), begin)
+
+
+@contextmanager
+def held(study: Study) -> Iterator[None]:
+    """Only one server at a time: two would deal out the same items twice. A killed server holds nothing."""
+    with ExitStack() as lock:
+        try:
+            lock.enter_context(run_lock(study.folder))
+        except CannotWrite:
+            raise
+        except LookbackError:
+            holder = (study.folder / ".lock").read_text().strip() or "unknown"
+            raise UsageError(
+                f"The study {study.folder.name} is served already, by process {holder}; use the links that it printed and invite "
+                "people on the organiser's page, or stop it (Ctrl-C in its window) and start again"
+            ) from None
+        yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -86,7 +86,7 @@ class Study:
         return cls(folder, frozen)
 
     def _role(self, role: str) -> list[Item]:
-        return [item for item in self.frozen.items if item.role == role]
+        return [item for item in self.by_id.values() if item.role == role]
 
     @cached_property
     def items(self) -> list[Item]:
@@ -123,24 +123,23 @@ class Study:
         self.book.happened(name, LEFT)
         self.deal()
 
-    def deal(self, anew: bool = True) -> dict[str, int]:
+    def deal(self, fixed: Set[tuple[str, str]] = frozenset()) -> dict[str, int]:
         """Deal out all items that nobody has begun; returns the units that lack raters, and how many.
 
-        With `anew=False` what is dealt out already stays, and only what lacks raters is given away.
+        `fixed` are pairs of person and item that stay as they are, begun or not.
         """
-        standing, sizes = self._standing(anew), {unit: len(names) for unit, names in self.members.items()}
+        standing, sizes = self._standing(fixed), {unit: len(names) for unit, names in self.members.items()}
         dealt = deal(sizes, self.raters, self.people, standing, self.frozen.blocks_per_person, self.settings.seed)
         kept = {(name, item) for unit, names in standing.kept.items() for name in names for item in self.members[unit]}
         new = {(name, item) for name, units in dealt.units.items() for unit in units for item in self.members[unit]}
         self.book.assign(kept | new)
         return dict(dealt.lacking)
 
-    def _standing(self, anew: bool) -> Standing:
+    def _standing(self, fixed: Set[tuple[str, str]]) -> Standing:
         """Kept: units that somebody has finished, or has begun and still works on. Closed: single items that somebody skipped."""
         answered, skipped, begun = self.book.answered_pairs(), self.book.event_pairs(SKIPPED), self.book.event_pairs(OPENED)
         done = Counter((name, self.unit_of[item]) for name, item in answered if item in self.unit_of)
-        begun |= set() if anew else self.book.assigned()
-        touched = {(name, self.unit_of[item]) for name, item in answered | begun if item in self.unit_of}
+        touched = {(name, self.unit_of[item]) for name, item in answered | begun | fixed if item in self.unit_of}
         alone = {(name, item) for name, item in skipped if self.unit_of.get(item) == item}
         gone = self.book.gone()
         kept: dict[str, set[str]] = {}
@@ -183,10 +182,21 @@ class Study:
         gold = sorted(
             (item for item in self.gold if item.id not in done), key=lambda item: ordered(self.settings.seed, name, item.id)
         )
-        share = self.settings.gold_share or 0
-        due = int(share * sum(self.is_proper(item) for item in done) + 0.5) > len(self.gold) - len(gold)
+        due = self._gold_after(sum(map(self.is_proper, done))) > len(self.gold) - len(gold)
         item = next(iter(open_practice or (gold if due and left else left)), None)
         return None if item is None else Shown(item, self._swapped(name, item))
+
+    def _gold_after(self, items: int) -> int:
+        """How many gold items somebody gets along with this many items of the study proper."""
+        return min(len(self.gold), int((self.settings.gold_share or 0) * items + 0.5))
+
+    def progress(self, name: str) -> tuple[int, int]:
+        """How many items the person has done, and of how many. Gold items count like all others, or the numbers would tell them."""
+        finished = self.book.answered(name) | self.book.skipped(name)
+        proper, gold = sum(map(self.is_proper, finished)), sum(item.id in finished for item in self.gold)
+        left = len(self.book.assigned_to(name) - finished)
+        gold_to_come = max(0, self._gold_after(proper + left - 1) - gold) if left else 0  # no gold item is the last one
+        return proper + gold, proper + gold + left + gold_to_come
 
     def _swapped(self, name: str, item: Item) -> bool:
         return item.compares and int(ordered(self.settings.seed, "side", name, item.id)[:8], 16) % 2 == 1
@@ -212,13 +222,13 @@ class Study:
             raise Refused("A practice item cannot be skipped; answer it, the explanation follows")
         self.book.skip(name, item, why)
         if item.role == "study" and not item.block:
-            self.deal(anew=False)
+            self.deal(self.book.assigned())
 
     def undo(self, name: str) -> bool:
-        """Take back the person's last answer or skip."""
+        """Take back the person's last answer or skip. A skipped item comes back from whoever has not opened it yet."""
         item = self.book.undo(name)
         if item is not None and item not in self.book.assigned_to(name) and self.is_proper(item):
-            self.deal(anew=False)  # it was skipped and given away
+            self.deal({pair for pair in self.book.assigned() if pair[1] != item})
         return item is not None
 
     def _in_front(self, name: str, item_id: str) -> Shown:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import fcntl
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lookback.errors import ContractError, UsageError
+from lookback.errors import ContractError, LookbackError, UsageError
 from lookback.files import make_folder, write_json
 
 SELECTED = "selected"  # the tag of the clips that are chosen by hand
 MOST_TAGS, LONGEST = 40, 60
+
+
+class ChangedMeanwhile(LookbackError):
+    """Somebody else saved another note first."""
 
 
 @contextmanager
@@ -41,13 +45,6 @@ class LabelBook:
         except ValueError:
             raise ContractError(f"{self.path} is not valid JSON; move it away to start a new one") from None
 
-    def change(self, entries: dict[str, object]) -> None:
-        """Save entries by label. An empty one is removed."""
-        with locked(self.path):
-            kept = self.all()
-            kept.update(entries)
-            write_json(self.path, {label: entry for label, entry in kept.items() if entry})
-
 
 class NoteBook(LabelBook):
     """A note for each clip."""
@@ -55,9 +52,15 @@ class NoteBook(LabelBook):
     def read(self, label: str) -> str:
         return str(self.all().get(label, ""))
 
-    def write(self, label: str, text: str) -> None:
-        """Save a note. An empty note is removed."""
-        self.change({label: text if text.strip() else ""})
+    def write(self, label: str, text: str, instead_of: Collection[str] | None = None) -> None:
+        """Save a note. An empty note is removed. With `instead_of`, any other note than these raises `ChangedMeanwhile`."""
+        with locked(self.path):
+            now = self.read(label)
+            if instead_of is not None and now not in {text if text.strip() else "" for text in (text, *instead_of)}:
+                happened = f"saved “{now}”" if now else "removed the note"
+                raise ChangedMeanwhile(f"Your note is not saved: another window {happened} meanwhile.")
+            kept = {**self.all(), label: text if text.strip() else ""}
+            write_json(self.path, {label: entry for label, entry in kept.items() if entry})
 
 
 class TagBook(LabelBook):

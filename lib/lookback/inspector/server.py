@@ -20,7 +20,7 @@ from lookback.errors import LookbackError, MediaError, UsageError
 from lookback.files import write_text
 from lookback.inspector.anchors import Box, save_box
 from lookback.inspector.listing import exported, listing, values_of, worst_is_least
-from lookback.inspector.marks import SELECTED, NoteBook, TagBook
+from lookback.inspector.marks import SELECTED, ChangedMeanwhile, NoteBook, TagBook
 from lookback.inspector.opened import opened
 from lookback.inspector.overlays import LAYERS, Clicked
 from lookback.inspector.pictures import Pictures
@@ -182,9 +182,10 @@ class Write(Handler):
     """What the page saves: a note, a tag of one or more clips, a box around the subject."""
 
     def post(self, what: str) -> None:
-        content = self.body()
         try:
-            self.finish(self._saved(self.view(), what, content))
+            self.finish(self._saved(self.view(), what, self.body()))
+        except ChangedMeanwhile as error:
+            self.say(error, 409)
         except LookbackError as error:
             self.say(error)
         except (KeyError, TypeError, ValueError):
@@ -197,7 +198,8 @@ class Write(Handler):
             return {"tags": tags_of(run).tags()}
         clip = run.clip(str(content["label"]))
         if what == "note":
-            notes_of(run).write(clip.label, str(content["text"]))
+            before = content.get("instead_of")
+            notes_of(run).write(clip.label, str(content["text"]), None if before is None else _list(before))
             return {}
         dataset = run.dataset_of(clip)
         if dataset is None:

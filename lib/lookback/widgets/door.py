@@ -6,7 +6,6 @@ Every request passes here first: pages, scripts, videos, pictures and what a pag
 from __future__ import annotations
 
 import html
-import secrets
 from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
@@ -15,7 +14,7 @@ from tornado.httputil import HTTPMessageDelegate, HTTPServerRequest, split_host_
 from tornado.routing import Router
 from tornado.web import Application, RequestHandler, create_signed_value, decode_signed_value
 
-from lookback.widgets.keys import Keys, digest
+from lookback.widgets.keys import Keys, digest, new_secret
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 NAME_HEADER = "X-Lookback-Name"  # tells the page who its visitor is; a header of this name from outside is dropped
@@ -29,11 +28,22 @@ class Door(Router):
     The token of a link becomes a cookie, and the page is loaded again without the token, so that the address bar shows no secret.
     """
 
-    def __init__(self, app: Application, keys: Callable[[], Keys], port: int, hosts: Iterable[str] = (), room: str = ""):
-        """Two doors on one port need a `room` each: one browser may then hold the keys of both."""
+    def __init__(
+        self,
+        app: Application,
+        keys: Callable[[], Keys],
+        port: int,
+        hosts: Iterable[str] = (),
+        room: str = "",
+        secret: bytes | None = None,
+    ):
+        """Two doors on one port need a `room` each: one browser may then hold the keys of both.
+
+        Cookies become invalid when the server stops, unless the next one is given the same `secret`.
+        """
         self._app, self._keys, self._cookie = app, keys, f"lookback-{port}{room}"
         self._hosts = {host.lower() for host in hosts}
-        self._secret = secrets.token_bytes(32)  # cookies become invalid when the server stops
+        self._secret = secret or new_secret()
 
     def find_handler(self, request: HTTPServerRequest, **_: Any) -> HTTPMessageDelegate:
         if not self._answers_to(request.headers.get("Host", "")):

@@ -1,6 +1,7 @@
 // Ask the server, or send it something as JSON. An error's message is a sentence for the person at the page.
-async function send(path, body) {
-  const options = body ? { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) } : {};
+// `leaving` lets what is sent arrive although the page closes; browsers allow that for 64 kB.
+async function send(path, body, leaving = false) {
+  const options = body ? { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), keepalive: leaving } : {};
   let response;
   try { response = await fetch(path, options); } catch { throw new Error("The server does not answer. What you sent is not saved; try again in a moment."); }
   if (response.status === 403) throw new Error("This page is no longer open to you. Open your link again; everything saved is kept.");

@@ -104,11 +104,16 @@ class Guarded(RequestHandler):
         self.set_header("Cache-Control", "no-store")
 
     def body(self) -> dict[str, object]:
-        """The JSON that a page of ours sends; a form of another site cannot send this type."""
+        """The JSON that a page of ours sends; a form of another site cannot send this type. Unusable text raises `UsageError`."""
         if not self.request.headers.get("Content-Type", "").startswith("application/json"):
             raise HTTPError(415)
         try:
             content = json.loads(self.request.body or b"{}")
+            json.dumps(content, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise UsageError("The text holds half a character, which cannot be stored; delete it and type it again") from None
+        except RecursionError:
+            raise UsageError("What was sent is nested too deeply; load the page again") from None
         except ValueError:
             raise HTTPError(400) from None
         if not isinstance(content, dict):

@@ -8,6 +8,7 @@ async function act(path, body) {
   busy = true;
   try {
     const content = await send(path, body);
+    if (body?.item) sessionStorage.removeItem(draft());
     content.feedback ? explain(content) : show(content);
   } catch (error) {
     if (error.status === 409) { try { show(await send("/api/now")); } catch {} }
@@ -53,12 +54,27 @@ function item() {
   const shown = view.item;
   const reminder = element("details", { class: "reminder" }, element("summary", { text: "Instructions" }), ...paragraphs());
   el.append(standing(), context(shown), film(shown), element("div", { class: "questions" }, ...shown.questions.map(question)));
-  const comment = element("textarea", { class: "comment", rows: 1, maxlength: 2000, placeholder: "Comment (optional)", "aria-label": "comment" });
+  const comment = element("textarea", { class: "comment", rows: 1, maxlength: 2000, placeholder: "Comment (optional)", "aria-label": "comment", oninput: keep });
   const actions = element("div", { class: "actions" }, comment);
   if (view.stage === "item") actions.append(element("button", { class: "skip", text: "Skip (s)", onclick: skip }));
   actions.append(element("button", { class: "primary next", text: "Save and go on (Enter)", onclick: vote }));
   el.append(actions, element("p", { class: "hint keys", text: "Keys: space plays, arrows step one frame, the answers' keys are on their buttons, Enter saves, s skips, u takes back." }), reminder);
+  restore(comment);
   update();
+}
+// What is chosen and written stays in this tab until it is sent, so that a reload or a new start of the server costs nothing.
+const draft = () => `${view.annotator} ${view.item.id}`;
+function keep() {
+  const comment = el.querySelector(".comment"); // gone beside an explanation
+  if (comment) sessionStorage.setItem(draft(), JSON.stringify({ answers, comment: comment.value }));
+}
+function restore(comment) {
+  const kept = JSON.parse(sessionStorage.getItem(draft()));
+  if (!kept) return;
+  answers = kept.answers;
+  comment.value = kept.comment;
+  if (Object.keys(answers).length) for (const video of videos) video.complete = true; // whoever answered has watched
+  next();
 }
 function context(shown) {
   return element("dl", { class: "context" }, ...shown.context.flatMap((part) => [element("dt", { text: part.title }),
@@ -118,10 +134,15 @@ function choose(index, label) {
   if (!watched() || !open(asked)) { say("Watch to the end first, then answer."); return; }
   answers[asked.id] = label;
   for (const other of view.item.questions) if (!open(other)) delete answers[other.id];
-  const next = view.item.questions.findIndex((other) => open(other) && !answers[other.id]);
-  active = next < 0 ? index : next;
+  active = index;
+  next();
+  keep();
   say("");
   update();
+}
+function next() { // the first question without an answer, if there is one, is asked now
+  const unanswered = view.item.questions.findIndex((other) => open(other) && !answers[other.id]);
+  if (unanswered >= 0) active = unanswered;
 }
 function vote() {
   if (!complete()) { say(watched() ? "Answer every question first." : "Watch to the end first, then answer."); return; }

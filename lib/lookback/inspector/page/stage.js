@@ -6,6 +6,8 @@ class Stage {
   constructor(state, actions) {
     this.state = state; this.actions = actions; this.node = element("div", { class: "stage" }); this.showTags = () => {};
     this.players = []; this.clock = null; this.picked = new Map(); this.models = new Map(); this.open = new Set(["failures"]); this.zoom = { z: 1, x: 0, y: 0 };
+    this.saveNote = async () => {}; this.saving = Promise.resolve(); // of the note: one after the other
+    window.addEventListener("pagehide", () => this.saveNote(true));
   }
   close() {
     if (this.clock) this.clock.playing = false;
@@ -16,6 +18,7 @@ class Stage {
   async load() {
     const { state } = this, asked = this.asked = {};
     this.node.classList.add("loading");
+    await this.saveNote(); // it may be of the clip that is asked for
     const view = await send(state.ask("api/clip", { clip: state.clip, sync: state.sync, compare: state.compare }));
     if (this.asked !== asked) return; // something else was asked for meanwhile
     this.node.classList.remove("loading");
@@ -379,15 +382,31 @@ class Stage {
     const area = element("textarea", { rows: 2, "aria-label": "note", placeholder: "A note on this clip, saved with the run" });
     const saved = element("span", { class: "hint saved", role: "status" });
     area.value = view.note || "";
-    let timer = null, sent = area.value;
-    const save = async () => {
-      clearTimeout(timer);
-      if (area.value === sent) return;
-      sent = area.value;
-      try { await send(this.state.ask("api/note"), { label: view.label, text: sent }); saved.textContent = "saved"; } catch (error) { saved.textContent = error.message; }
+    const address = this.state.ask("api/note");
+    let timer = null, known = area.value, sent = known, refused = false; // known: what the server has for sure
+    const post = async (leaving, instead_of = [known, sent]) => {
+      if (area.value === (leaving ? known : sent) || refused) return;
+      const text = sent = area.value;
+      try {
+        await send(address, { label: view.label, text, instead_of }, leaving);
+        known = text;
+        saved.textContent = "saved";
+      } catch (error) {
+        sent = known;
+        refused = error.status === 409;
+        saved.replaceChildren(error.message, ...(refused ? choice() : []));
+      }
     };
-    area.addEventListener("input", () => { saved.textContent = "…"; clearTimeout(timer); timer = setTimeout(save, NOTE_PAUSE); });
-    area.addEventListener("change", save);
+    // another window saved a note meanwhile: neither is overwritten before somebody says so
+    const choice = () => [
+      element("button", { class: "tool", "data-tool": "save-mine", text: "Save mine instead", onclick: () => { refused = false; sent = null; this.saving = post(false, null); } }),
+      element("button", { class: "tool", "data-tool": "take-other", text: "Take the other", onclick: () => this.actions.reload() })];
+    const save = this.saveNote = (leaving = false) => {
+      clearTimeout(timer);
+      return (this.saving = leaving ? post(true) : this.saving.then(() => post(false)));
+    };
+    area.addEventListener("input", () => { if (refused) return; saved.textContent = "…"; clearTimeout(timer); timer = setTimeout(save, NOTE_PAUSE); });
+    area.addEventListener("change", () => save());
     area.addEventListener("keydown", (event) => { event.stopPropagation(); if (event.key === "Escape") area.blur(); });
     return element("label", { class: "note" }, element("b", { text: "Note" }), area, saved);
   }
