@@ -11,12 +11,10 @@ It works for every benchmark: each layout has an adapter `<layout>-dir`. `lookba
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,9 +35,9 @@ from lookback.layouts import apply_filters, read
 from lookback.params import RunParams
 from lookback.params.load import apply_overrides, validate
 from lookback.params.stages import Filters, Source
-from lookback.paths import expanded, shown
-from lookback.pipeline.lock import run_lock
-from lookback.progress import NO_BAR
+from lookback.paths import expanded, resolve, shown
+from lookback.pipeline.lock import claim, run_lock
+from lookback.progress import say, silenced
 from lookback.registry import JUDGES, LAYOUTS, METRICS, MetricSpec
 from lookback.scoring.run import check_metrics
 from lookback.tables import write_table
@@ -186,21 +184,30 @@ def evaluate(
     check_scorer(params.judging)
     read_packs(params.judging.prompts)
     check_models(params)
+    claim_output(params)
     with run_lock(params.paths.root), silenced(progress_bar and not quiet, not quiet):
         forget_failures(params)
         for name in STAGES:
             tables = getattr(stages, name)(params)
             if name == "curation":
                 if only is not None:
-                    tables["clips"] = _keep(params, tables["clips"], only)
+                    tables["clips"] = keep_clips(params, tables["clips"], only)
                 check_metrics(params.scoring.metrics, tables["clips"])
                 if len(tables["rejected"]):
-                    print(rejected_line(tables["rejected"], params.paths.tables / "rejected.parquet"))
+                    say(rejected_line(tables["rejected"], params.paths.tables / "rejected.parquet"))
         if others := written_metrics(params.paths.root) - {*tables["gated"]["metric"]}:
-            print(f"{replaced(len(others))} in {shown(params.paths.root)}")
+            say(f"{replaced(len(others))} in {shown(params.paths.root)}")
         write_run_folder(params, params.paths.root, log_file)
         write_results(params)
     return tables
+
+
+def claim_output(params: RunParams) -> None:
+    """Mark the run's folder; refuse a dataset that the run reads, and a folder of somebody else."""
+    root = params.paths.root
+    if any(os.path.realpath(resolve(source.root)) == os.path.realpath(root) for source in params.curation.sources):
+        raise UsageError(f"{shown(root)} is the folder of the videos; name another folder for the results")
+    claim(root)
 
 
 def forget_failures(params: RunParams) -> None:
@@ -214,24 +221,10 @@ def replaced(others: int) -> str:
     return f"this replaces the earlier results of {others} other metric{'s' * (others > 1)}"
 
 
-def _keep(params: RunParams, clips: pd.DataFrame, only: Collection[tuple[str, ...]]) -> pd.DataFrame:
+def keep_clips(params: RunParams, clips: pd.DataFrame, only: Collection[tuple[str, ...]]) -> pd.DataFrame:
+    """Write the table of clips anew with those that have one of these keys."""
     chosen = [key in only for key in zip(*(clips[name] for name in KEYS), strict=True)]
     return write_table(params.paths.tables, "clips", clips[chosen].reset_index(drop=True))
-
-
-@contextlib.contextmanager
-def silenced(bars: bool, lines: bool) -> Iterator[None]:
-    """Show progress bars, or lines on standard output, only if they are wanted."""
-    before = os.environ.get(NO_BAR)
-    if not bars:
-        os.environ[NO_BAR] = "1"  # in the environment, because worker processes read it too
-    try:
-        with contextlib.nullcontext() if lines else contextlib.redirect_stdout(io.StringIO()):
-            yield
-    finally:
-        if not bars:
-            os.environ.pop(NO_BAR)
-            os.environ.update({} if before is None else {NO_BAR: before})
 
 
 def run_params(output: str, workers: int, sections: dict[str, Any], overrides: Sequence[str] = ()) -> RunParams:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 
 from lookback import stages
-from lookback.api import forget_failures, replaced, run_params
+from lookback.api import forget_failures, keep_clips, replaced, run_params
 from lookback.errors import LookbackError, UsageError
 from lookback.exports.results import write_results
 from lookback.files import sha256_json, write_json, write_text
@@ -30,12 +30,13 @@ from lookback.pipeline.lock import run_lock
 from lookback.report.figures.curve import CURVE_BY as BY
 from lookback.report.figures.curve import draw_curve
 from lookback.scoring.aggregate import aggregate, with_clip_facts
-from lookback.tables import csv_text, read_table
+from lookback.tables import csv_text, read_csv, read_table
 
 STATE, CURVE, RUNS = "checkpoints.json", "curve.csv", "checkpoints"
 DONE = "DONE"
 COLUMNS = ["checkpoint", "step", *BY, "mean", "ci_low", "ci_high", "n", "n_items", "n_clusters", "ci_note", "reasons"]
 STAGES = ("curation", "extraction", "scoring", "judging")
+NUMBERS = ("step", "mean", "ci_low", "ci_high", "n", "n_items", "n_clusters")  # the other columns are text
 SETTINGS = {"seed", "profile", "device", *STAGES}  # parameters that change the scores of a checkpoint
 
 
@@ -46,17 +47,17 @@ class Checkpoint:
     folder: Path
     state: str
     settled: bool
-    label: str = ""  # a name other than the folder's
+    given: int | None = None  # the step, where it is not read from the folder's name
 
     @property
     def name(self) -> str:
-        return self.label or self.folder.name
+        return self.folder.name if self.given is None else step_name(self.given)
 
     @property
     def step(self) -> int | None:
-        """The last number in the name."""
+        """The step that was given, else the last number in the name."""
         numbers = re.findall(r"\d+", self.name)
-        return int(numbers[-1]) if numbers else None
+        return self.given if self.given is not None else int(numbers[-1]) if numbers else None
 
 
 def checkpoints(folder: Path, settle_s: float) -> list[Checkpoint]:
@@ -109,14 +110,14 @@ def score_folder(
     folder = expanded(folder)
     if (checkpoint := _checkpoint(folder, 0.0)) is None:
         raise UsageError(f"{folder}: there are no files to score")
-    if step is not None:
-        checkpoint = replace(checkpoint, label=step_name(step))
-    sections = {
-        "curation": {"sources": [{"root": str(folder.absolute()), "layout": layout}]},
-        "extraction": {"always": []} if metrics else {},
-        "scoring": {"metrics": list(metrics)},
-    }
-    return score_checkpoint(checkpoint, run_params(str(output), workers, sections))
+    sources = [{"root": str(folder.absolute()), "layout": layout}]
+    return score_checkpoint(replace(checkpoint, given=step), step_params(output, {"sources": sources}, metrics, workers))
+
+
+def step_params(output: Path, curation: dict[str, Any], metrics: Sequence[str], workers: int) -> RunParams:
+    """The parameters of a run that scores a step's videos without a judge."""
+    extraction: dict[str, Any] = {"always": []} if metrics else {}
+    return run_params(str(output), workers, {"curation": curation, "extraction": extraction, "scoring": {"metrics": list(metrics)}})
 
 
 def step_name(step: int) -> str:
@@ -126,40 +127,56 @@ def step_name(step: int) -> str:
 
 def score_checkpoint(checkpoint: Checkpoint, params: RunParams) -> dict[str, Any]:
     """Score one checkpoint, add it to the curve, and draw the curve again. If it cannot be scored, the reason is recorded."""
-    root = params.paths.root
     source = params.curation.sources[0].model_copy(update={"root": str(checkpoint.folder.absolute())})
-    own = params.changed(curation={"sources": [source]}).model_copy(update={"output": str(root / RUNS / checkpoint.name)})
-    problem, rows = "", pd.DataFrame(columns=COLUMNS)
+    own = params.changed(curation={"sources": [source]})
+    return score_step(own, checkpoint.name, checkpoint.step, state=_state(checkpoint, params))
+
+
+def score_step(
+    params: RunParams, name: str, step: int | None, only: Collection[tuple[str, ...]] | None = None, state: str = ""
+) -> dict[str, Any]:
+    """The same for the videos of the parameters' sources. `only` keeps the clips with these keys."""
+    root = params.paths.root
+    own = params.model_copy(update={"output": str(root / RUNS / name)})
+    problem, rows = "", None
     started = time.monotonic()
     try:
         with run_lock(own.paths.root):
             forget_failures(own)
-            for name in STAGES:
-                tables = getattr(stages, name)(own)
+            for stage in STAGES:
+                tables = getattr(stages, stage)(own)
+                if stage == "curation" and only is not None:
+                    keep_clips(own, tables["clips"], only)
             write_results(own)
-        rows = _rows(checkpoint, tables["gated"], read_table(own.paths.tables, "clips"), params.seed, params.scoring.resamples)
+        clips = read_table(own.paths.tables, "clips")
+        found = aggregate(with_clip_facts(tables["gated"], clips), by=BY, seed=params.seed, resamples=params.scoring.resamples)
+        rows = found.assign(checkpoint=name, step=step)[COLUMNS]
     except LookbackError as error:
-        problem = one_line(str(error))
-    record = {
-        "step": checkpoint.step,
-        "state": _state(checkpoint, params),
-        "seconds": round(time.monotonic() - started, 1),
-        "problem": problem,
-    }
-    write_json(root / STATE, {**_scored(root), checkpoint.name: record})
-    earlier = _curve(root)
-    own = earlier["checkpoint"] == checkpoint.name
+        problem = str(error)
+    return record_step(root, name, step, rows, problem, state, time.monotonic() - started)
+
+
+def record_step(
+    root: Path,
+    name: str,
+    step: int | None,
+    rows: pd.DataFrame | None = None,
+    problem: str = "",
+    state: str = "",
+    seconds: float = 0.0,
+) -> dict[str, Any]:
+    """Keep a step's line of the record and its rows of the curve; returns the line. A step with a problem has no rows."""
+    rows = pd.DataFrame(columns=COLUMNS) if rows is None else rows
+    record = {"step": step, "state": state, "seconds": round(seconds, 1), "problem": one_line(problem)}
+    write_json(root / STATE, {**_scored(root), name: record})
+    earlier = read_curve(root)
+    own = earlier["checkpoint"] == name
     curve = pd.concat([each for each in (earlier[~own], rows) if len(each)] or [rows], ignore_index=True)
     curve = curve.sort_values([*BY, "step", "checkpoint"], ignore_index=True)
     write_text(root / CURVE, csv_text(curve))
     draw_curve(curve, root)
     gone = {*earlier.loc[own, "metric"]} - {*rows["metric"]}
     return {**record, "rows": len(rows), "scored": int(rows["mean"].notna().sum()), "replaced": len(gone)}
-
-
-def _rows(checkpoint: Checkpoint, items: pd.DataFrame, clips: pd.DataFrame, seed: int, resamples: int) -> pd.DataFrame:
-    found = aggregate(with_clip_facts(items, clips), by=BY, seed=seed, resamples=resamples)
-    return found.assign(checkpoint=checkpoint.name, step=checkpoint.step)[COLUMNS]
 
 
 def _state(checkpoint: Checkpoint, params: RunParams) -> str:
@@ -176,13 +193,12 @@ def _scored(root: Path) -> dict[str, dict[str, Any]]:
         return {}
 
 
-def _curve(root: Path) -> pd.DataFrame:
-    """The curve so far."""
+def read_curve(root: Path) -> pd.DataFrame:
+    """The curve so far. A checkpoint may have any name, also NA."""
     if not (root / CURVE).is_file():
         return pd.DataFrame(columns=COLUMNS)
-    known = pd.read_csv(root / CURVE, keep_default_na=True, dtype={"checkpoint": str, "phase": str})
-    known["phase"] = known["phase"].fillna("")
-    return known
+    texts = {name: str for name in COLUMNS if name not in NUMBERS}
+    return read_csv(root / CURVE, dtype=texts, keep_default_na=False, na_values={name: [""] for name in NUMBERS})
 
 
 def _line(checkpoint: Checkpoint, done: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import weakref
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,14 +21,17 @@ from numpy.typing import NDArray
 
 from lookback import api, stages
 from lookback.clips import KEYS
-from lookback.errors import UsageError
+from lookback.errors import UsageError, brief
 from lookback.layouts import read
 from lookback.layouts.confine import VIDEO_SUFFIXES, entries, has_frames, is_video_file
 from lookback.layouts.detection import FALLBACK
 from lookback.media import encode
+from lookback.names import odd_character
 from lookback.params import RunParams
 from lookback.params.stages import Source
 from lookback.paths import expanded, resolve
+from lookback.pipeline.lock import claim
+from lookback.progress import silenced
 from lookback.registry import LAYOUTS, METRICS
 from lookback.report.model_table import POOLED, Column, backend_note, model_table
 from lookback.report.table import PaperTable
@@ -39,6 +43,7 @@ Frames: TypeAlias = NDArray[np.uint8]  # (n,H,W,3) RGB; a torch tensor of this f
 Videos: TypeAlias = str | Path | Frames | Sequence[str | Path] | Sequence[Frames] | Mapping[str, Frames]
 ITEMS = ["metric", "variant", "phase", "value", "unit", "reason", "detail", "n_units", "backend"]
 GIVEN = "given"  # the folder of clips made from arrays, and the name of their model where none is given
+LONGEST = 250  # bytes of a clip's or model's name: file systems allow 255 with the ending
 EVIDENCE = ["pose", "masks"]  # what the rules for failures read
 
 
@@ -87,8 +92,8 @@ def evaluate(
     >>> result.items["reason"].unique().tolist()
     ['']
     """
-    held = None if output else tempfile.TemporaryDirectory(prefix="lookback-")
-    folder = expanded(output).absolute() if output else Path(held.name) / "run" if held else Path()
+    held = None if output else _Held()
+    folder = held.folder / "run" if held else expanded(str(output)).absolute()
     found = _find(videos, benchmark, folder, fps)
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     judging = {"judge": judge} if isinstance(judge, str) else dict(judge)
@@ -104,12 +109,32 @@ def evaluate(
     return Result(params, held)
 
 
+class _Held:
+    """A temporary folder that goes away with this object."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="lookback-"))
+        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+
+
 @dataclass(frozen=True)
 class Result:
-    """What `evaluate` found. The frames are tidy: one row per score, clip or failure, one column per fact."""
+    """What `evaluate` found. The frames are tidy: one row per score, clip or failure, one column per fact.
+
+    Where the folder of the run is temporary, a pickled copy (as another process gets it) holds the frames and not the folder.
+    """
 
     params: RunParams
-    _held: tempfile.TemporaryDirectory[str] | None = field(default=None, repr=False)
+    _held: _Held | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._held is None:
+            return self.__dict__
+        return {**self.__dict__, "_held": None} | {name: getattr(self, name) for name in ("clips", "rejected", "units", "items")}
+
+    def _check_folder(self) -> None:
+        if not self.params.paths.tables.is_dir():
+            raise UsageError("The folder of this result is gone; give evaluate an `output` to keep it")
 
     def __repr__(self) -> str:
         values, clips = self.items["value"], self.clips
@@ -175,10 +200,11 @@ class Result:
 
         The first call extracts camera paths and masks, which takes a few seconds a clip.
         """
+        self._check_folder()
         path = self.params.paths.tables / "failures.parquet"
         if not path.is_file():
             evidence = self.params.changed(extraction={"always": EVIDENCE})
-            with api.silenced(bars=False, lines=False):
+            with silenced(bars=False, lines=False):
                 stages.extraction(evidence)
                 stages.forensics(evidence)
         return self._table("failures")
@@ -190,13 +216,14 @@ class Result:
         """
         from lookback.report.page import copy_site  # its import takes a while
 
+        self._check_folder()
         if failures:
             self.failures()
         unsearched = not (self.params.paths.tables / "failures.parquet").is_file()
         if unsearched:
             write_table(self.params.paths.tables, "failures", empty_table("failures"))
         try:
-            with api.silenced(bars=False, lines=False):
+            with silenced(bars=False, lines=False):
                 stages.report(self.params)
         finally:
             if unsearched:
@@ -208,7 +235,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class _Found:
+class Found:
     """The sources of a run, and which of their clips are wanted (None: all)."""
 
     sources: list[dict[str, object]]
@@ -216,33 +243,40 @@ class _Found:
     filters: dict[str, list[str]] = field(default_factory=dict)
 
 
-def _find(videos: Videos, benchmark: str | None, output: Path, fps: float) -> _Found:
+def _find(videos: Videos, benchmark: str | None, output: Path, fps: float) -> Found:
     if benchmark is not None and benchmark not in LAYOUTS.names():
         LAYOUTS.get(benchmark)  # says which there are
-    if isinstance(videos, (str, Path)):
-        path = Path(os.path.abspath(expanded(videos)))
-        if not path.exists():
-            raise UsageError(f"{videos}: there is no such file or folder")
-        return _listed([path], benchmark) if _is_clip(path) else _Found([{"root": str(path), "layout": benchmark or "auto"}])
-    listed = list(videos) if isinstance(videos, (list, tuple)) else []
-    if listed and all(isinstance(each, (str, Path)) for each in listed):
-        return _listed([Path(os.path.abspath(expanded(each))) for each in listed], benchmark)
+    if (found := find_files(videos, benchmark)) is not None:
+        return found
     if benchmark not in (None, FALLBACK):
         raise UsageError(
             f"Frames in memory carry none of the files of '{benchmark}'; write them in its layout and give the folder, or leave "
             "benchmark out and name metrics that need only the video"
         )
-    folder = output / "datasets" / GIVEN
-    write_frames(videos, folder, fps)
-    return _Found([{"root": str(folder), "layout": FALLBACK, "pattern": "{model}/{clip}"}])
+    claim(output)
+    return write_frames(videos, output / "datasets" / GIVEN, fps)
 
 
-def write_frames(videos: object, folder: Path, fps: float) -> None:
+def find_files(videos: object, benchmark: str | None) -> Found | None:
+    """The sources of a folder, a file or a list of files; None for frames in memory."""
+    if isinstance(videos, (str, Path)):
+        path = Path(os.path.abspath(expanded(videos)))
+        if not path.exists():
+            raise UsageError(f"{videos}: there is no such file or folder")
+        return _listed([path], benchmark) if _is_clip(path) else Found([{"root": str(path), "layout": benchmark or "auto"}])
+    listed = list(videos) if isinstance(videos, (list, tuple)) else []
+    if listed and all(isinstance(each, (str, Path)) for each in listed):
+        return _listed([Path(os.path.abspath(expanded(each))) for each in listed], benchmark)
+    return None
+
+
+def write_frames(videos: object, folder: Path, fps: float) -> Found:
     """Write clips in memory to `folder` as model/clip.mkv without loss. What lay there before goes away."""
     named = _named(videos)
     shutil.rmtree(folder, ignore_errors=True)
     for name, frames in named.items():
         encode(folder / f"{name}.mkv", frames, fps, codec="ffv1", crf=None, pix_fmt="bgr0")
+    return Found([{"root": str(folder), "layout": FALLBACK, "pattern": "{model}/{clip}"}])
 
 
 def _is_clip(path: Path) -> bool:
@@ -252,7 +286,7 @@ def _is_clip(path: Path) -> bool:
     return has_frames(path) and not any(entry.is_dir() or is_video_file(entry) for entry in entries(path))
 
 
-def _listed(paths: list[Path], benchmark: str | None) -> _Found:
+def _listed(paths: list[Path], benchmark: str | None) -> Found:
     """Single clips: the folders they lie in are read in the benchmark's layout, and only these clips are kept."""
     for path in paths:
         if not path.exists():
@@ -271,7 +305,7 @@ def _listed(paths: list[Path], benchmark: str | None) -> _Found:
         raise UsageError(f"{lost[0]}: is no clip of the layout '{layout}'; give the dataset's folder, or leave benchmark out")
     chosen = [clips[path] for path in sorted(wanted)]
     filters = {"models": {clip.model_id for clip in chosen}, "sample_ids": {clip.sample_id for clip in chosen} - {""}}
-    return _Found(sources, {clip.key for clip in chosen}, {name: sorted(values) for name, values in filters.items()})
+    return Found(sources, {clip.key for clip in chosen}, {name: sorted(values) for name, values in filters.items()})
 
 
 def _named(videos: object) -> dict[str, Frames]:
@@ -283,13 +317,14 @@ def _named(videos: object) -> dict[str, Frames]:
         clips = list(videos) if whole and isinstance(videos, Iterable) else [videos]
         names = [f"clip{number}" for number in range(len(clips))]
     if not clips:
-        raise UsageError("evaluate was given no videos")
+        raise UsageError("There are no videos to score")
     return {name if "/" in name else f"{GIVEN}/{name}": _frames(name, clip) for name, clip in zip(names, clips, strict=True)}
 
 
 def _frames(name: str, clip: object) -> Frames:
-    if name.count("/") > 1 or any(part in ("", ".", "..") for part in name.split("/")):
-        raise UsageError(f"'{name}' is no name of a clip; write 'clip' or 'model/clip'")
+    parts = name.split("/")
+    if len(parts) > 2 or odd_character(name) or any(part in ("", ".", "..") or len(part.encode()) > LONGEST for part in parts):
+        raise UsageError(f"{brief(name)} is no name of a clip; write 'clip' or 'model/clip'")
     if isinstance(clip, (str, Path)):
         raise UsageError(f"'{name}': a dict names frames in memory; give files as a list of paths")
     detached = clip.detach().cpu() if hasattr(clip, "detach") and hasattr(clip, "cpu") else clip

@@ -6,6 +6,7 @@ look like another.
 
 from __future__ import annotations
 
+import html
 import re
 
 ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -26,6 +27,12 @@ def one_line(text: str) -> str:
 def printable(text: str) -> str:
     """The same as `one_line`, but line breaks are kept."""
     return ODD_BUT_LINES.sub(_escaped, text)
+
+
+def markdown_text(text: str) -> str:
+    """Text that Markdown shows as it is: one line, no HTML, no link, no picture, no cell border."""
+    line = html.escape(one_line(" ".join(text.split())), quote=False)
+    return re.sub(r"([\\`\[\]|])", r"\\\1", line)
 
 
 def _escaped(found: re.Match[str]) -> str:

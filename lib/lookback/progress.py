@@ -7,9 +7,10 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import Any, TypeVar
 
 from tqdm import tqdm
@@ -23,6 +24,27 @@ INSIDE = "LOOKBACK_PROGRESS_INSIDE"  # the folder in which workers write how far
 SHOW_EVERY_S = 0.5
 _LAST_TOLD: dict[str, float] = {}
 NO_BAR = "LOOKBACK_NO_PROGRESS_BAR"  # set: draw no bar
+_bars: ContextVar[bool] = ContextVar("bars", default=True)  # whether this thread shows bars
+_lines: ContextVar[bool] = ContextVar("lines", default=True)  # whether it prints lines
+_folders = [os.environ[INSIDE]] if INSIDE in os.environ else []  # of the bars of all threads; INSIDE names the last one
+_folders_change = Lock()
+
+
+@contextmanager
+def silenced(bars: bool, lines: bool) -> Iterator[None]:
+    """Inside, show progress bars, and print the lines of `say`, only if they are wanted. Other threads are as loud as before."""
+    before = [(shown, shown.set(shown.get() and wanted)) for shown, wanted in ((_bars, bars), (_lines, lines))]
+    try:
+        yield
+    finally:
+        for shown, token in before:
+            shown.reset(token)
+
+
+def say(line: str) -> None:
+    """Print a line about the work, unless it is silenced."""
+    if _lines.get():
+        print(line)
 
 
 def track(
@@ -35,7 +57,7 @@ def track(
     """
     total = total if total is not None else (len(items) if hasattr(items, "__len__") else None)  # type: ignore[arg-type]
     what = one_line(what)
-    unattended, hidden = bool(os.environ.get(UNATTENDED)), bool(os.environ.get(NO_BAR))
+    unattended, hidden = bool(os.environ.get(UNATTENDED)), bool(os.environ.get(NO_BAR)) or not _bars.get()
     started, done = time.monotonic(), 0
 
     def show(words: str) -> None:
@@ -49,7 +71,7 @@ def track(
             yield item
     _report(what, total or 0, total, unit, 0.0, "")
     if unattended and done:
-        print(f"{what}: {done} {unit}{'s' * (done > 1)} in {time.monotonic() - started:.0f} s")
+        say(f"{what}: {done} {unit}{'s' * (done > 1)} in {time.monotonic() - started:.0f} s")
 
 
 def inside(what: str, done: int, total: int) -> None:
@@ -63,7 +85,7 @@ def inside(what: str, done: int, total: int) -> None:
 @contextmanager
 def _told_from_inside(show: Callable[[str], None], note: Callable[[], str] | None) -> Iterator[None]:
     """Show the last words of every worker and the note twice a second, while the block runs."""
-    before, over = os.environ.get(INSIDE), Event()
+    over = Event()
     with TemporaryDirectory(prefix="lookback-progress-", ignore_cleanup_errors=True) as folder:
 
         def watch() -> None:
@@ -72,14 +94,22 @@ def _told_from_inside(show: Callable[[str], None], note: Callable[[], str] | Non
                 show(", ".join([*([one_line(note())] if note is not None else []), *filter(None, words)]))
 
         watching = Thread(target=watch, daemon=True)
-        os.environ[INSIDE] = folder
+        _change_folders(_folders.append, folder)
         watching.start()
         try:
             yield
         finally:
             over.set()
             watching.join()
-            os.environ.pop(INSIDE) if before is None else os.environ.update({INSIDE: before})
+            _change_folders(_folders.remove, folder)
+
+
+def _change_folders(change: Callable[[str], None], folder: str) -> None:
+    """Add or remove the folder of a bar. Bars of several threads may end in any order."""
+    with _folders_change:
+        change(folder)
+        os.environ.pop(INSIDE, None)
+        os.environ.update({INSIDE: _folders[-1]} if _folders else {})
 
 
 def _report(what: str, done: int, total: int | None, unit: str, pace: float, note: str) -> None:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from lookback.errors import LookbackError, UsageError, hint
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from lookback.benchmark import Benchmark
 
 Entry = TypeVar("Entry")
+_LOADING = RLock()  # one for all registries: a module of one may ask another
 
 
 class Registry(Generic[Entry]):
@@ -39,7 +41,7 @@ class Registry(Generic[Entry]):
         self._own = modules
         self._entries: dict[str, Entry] = {}
         self._typed: set[str] = set()
-        self._loaded = False
+        self._loading = self._loaded = False
         self._failure: LookbackError | None = None
 
     def add(self, name: str, entry: Entry, module: str = "") -> None:
@@ -73,18 +75,24 @@ class Registry(Generic[Entry]):
         return name in self._entries
 
     def _load(self) -> None:
-        if self._failure is not None:  # nobody goes on with half of the entries
-            raise self._failure
         if self._loaded:
             return
-        self._loaded = True
-        try:
-            for name in self.modules():
-                with naming_the_plugin(name):
-                    importlib.import_module(name)
-        except LookbackError as error:
-            self._failure = error
-            raise
+        with _LOADING:  # other threads wait; a module that is being loaded may ask and gets what is there so far
+            if self._failure is not None:  # nobody goes on with half of the entries
+                raise self._failure
+            if self._loading or self._loaded:
+                return
+            self._loading = True
+            try:
+                for name in self.modules():
+                    with naming_the_plugin(name):
+                        importlib.import_module(name)
+                self._loaded = True
+            except LookbackError as error:
+                self._failure = error
+                raise
+            finally:
+                self._loading = False
 
 
 GROUPS = tuple(f"lookback.{name}" for name in ("benchmarks", "metrics", "backends", "layouts", "judges"))

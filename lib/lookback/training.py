@@ -21,13 +21,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lookback.checkpoints import CURVE, RUNS, score_folder, step_name
+from lookback.checkpoints import RUNS, read_curve, record_step, score_step, step_name, step_params
 from lookback.clips import KEYS
 from lookback.errors import LookbackError, UsageError
-from lookback.evaluation import GIVEN, Frames, Result, write_frames
-from lookback.layouts.detection import FALLBACK
+from lookback.evaluation import GIVEN, Result, Videos, find_files, write_frames
 from lookback.params import load_run
 from lookback.paths import expanded, resolve
+from lookback.progress import silenced
+from lookback.registry import LAYOUTS, METRICS
 from lookback.strips import read_strip
 
 STRIP_FRAMES, STRIP_WIDTH = 6, 192
@@ -88,39 +89,39 @@ class WandbLogger:
 class MemoryCallback:
     """Scores the videos of every `every`th step and hands the numbers to the loggers.
 
-    `videos` of a call are a folder (a dataset, or plain videos), frames in memory as `lookback.evaluate` takes them, or a function
-    that makes one of these; it is called only when the step is scored. A step that cannot be scored is recorded with its reason in
-    checkpoints.json and does not stop the training.
+    `videos` of a call are what `lookback.evaluate` takes (a folder, a file, a list of files, frames in memory), or a function that
+    makes one of these; it is called only when the step is scored. A step that cannot be scored is recorded with its reason in
+    checkpoints.json and does not stop the training; an error of the function itself does. With `progress` it shows bars and lines.
     """
 
     def __init__(
         self,
         output: str | Path,
         *,
-        metrics: Sequence[str] = (),
+        metrics: str | Sequence[str] = (),
         loggers: Sequence[Logger] = (),
         every: int = 1,
         layout: str = "auto",
         strips: int = 2,
         workers: int = 1,
         fps: float = 16.0,
+        progress: bool = False,
     ):
         if every < 1:
             raise UsageError(f"every={every}: score every 1st, 2nd, ... step")
-        self.output, self.metrics, self.loggers, self.every = expanded(output).absolute(), list(metrics), list(loggers), every
-        self.layout, self.strips, self.workers, self.fps = layout, strips, workers, fps
+        self.metrics = [METRICS.get(name).name for name in ([metrics] if isinstance(metrics, str) else metrics)]
+        self.layout = None if layout == "auto" else LAYOUTS.get(layout).name
+        self.output, self.loggers, self.every = expanded(output).absolute(), list(loggers), every
+        self.strips, self.workers, self.fps, self.progress = strips, workers, fps, progress
 
-    def __call__(self, step: int, videos: str | Path | Frames | Mapping[str, Frames] | Callable[[], Any]) -> dict[str, Any] | None:
+    def __call__(self, step: int, videos: Videos | Callable[[], Videos]) -> dict[str, Any] | None:
         """Score this step's videos if it is its turn: the step's line of the record, else None."""
+        step = int(step)
         if step % self.every:
             return None
         given = videos() if callable(videos) else videos
-        if isinstance(given, (str, Path)):
-            folder, layout = expanded(given), self.layout
-        else:
-            folder, layout = self.output / GIVEN / step_name(step), FALLBACK
-            write_frames(given, folder, self.fps)
-        done = score_folder(folder, self.output, self.metrics, layout, self.workers, step)
+        with silenced(self.progress, self.progress):
+            done = self._scored(step, given)
         if not done["problem"]:
             numbers = step_numbers(self.output, step)
             pictures: dict[str, Any] = {}
@@ -131,6 +132,16 @@ class MemoryCallback:
                 logger.log(step, numbers, pictures)
         return done
 
+    def _scored(self, step: int, videos: object) -> dict[str, Any]:
+        name = step_name(step)
+        try:
+            found = find_files(videos, self.layout) or write_frames(videos, self.output / GIVEN / name, self.fps)
+            params = step_params(self.output, {"sources": found.sources, "filters": found.filters}, self.metrics, self.workers)
+            return score_step(params, name, step, found.only)
+        except Exception as error:  # whatever is wrong with these videos, the training goes on
+            told = str(error) if isinstance(error, LookbackError) else f"{type(error).__name__}: {error}"
+            return record_step(self.output, name, step, problem=told)
+
     def close(self) -> None:
         """Close the loggers."""
         for logger in self.loggers:
@@ -139,11 +150,11 @@ class MemoryCallback:
 
 def step_numbers(output: Path, step: int) -> dict[str, float]:
     """The step's means by metric and phase, with the bounds of their intervals and the number of clips."""
-    curve = pd.read_csv(output / CURVE, keep_default_na=True)
+    curve = read_curve(output)
     own = curve[curve["checkpoint"] == step_name(step)]
     numbers: dict[str, float] = {}
     for row in own.to_dict("records"):
-        phase = "" if pd.isna(row["phase"]) else f".{row['phase']}"
+        phase = f".{row['phase']}" if row["phase"] else ""
         values = {"": row["mean"], "/ci_low": row["ci_low"], "/ci_high": row["ci_high"], "/n": row["n"]}
         numbers |= {f"{PREFIX}/{row['metric']}{phase}{end}": float(value) for end, value in values.items() if pd.notna(value)}
     return numbers

@@ -1,9 +1,13 @@
 """`lookback.evaluate`: what it takes, what it gives, and what it says about a wrong call."""
 
+import gc
 import json
+import pickle
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import cv2
 import lookback
@@ -186,3 +190,50 @@ def test_a_metric_without_scores_has_one_column_with_its_reason(tmp_path):
     found = lookback.evaluate(tmp_path, benchmark="memobench", metrics="memobench.psnr")
     table = found.table()
     assert list(table.frame.columns) == ["model", "psnr"] and pd.isna(table.frame["psnr"][0]) and "missing" in str(table).lower()
+
+
+def test_evaluations_in_several_threads_do_not_disturb_each_other(capfd):
+    before = sys.stdout
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda seed: lookback.evaluate({f"m/c{seed}": frames(seed)}, metrics="folder.cuts"), range(3)))
+    assert [list(each.items["clip_id"]) for each in found] == [["c0"], ["c1"], ["c2"]]
+    assert sys.stdout is before and capfd.readouterr().out == ""
+
+
+def test_a_pickled_result_without_an_output_keeps_its_frames():
+    found = lookback.evaluate({"m/c": frames(1)}, metrics="folder.cuts")
+    folder, shown, written = found.params.paths.root, repr(found), pickle.dumps(found)
+    scores = found.scores
+    del found
+    gc.collect()
+    assert not folder.exists(), "it goes away with its result"
+    copy = pickle.loads(written)  # noqa: S301, written three lines above
+    assert repr(copy) == shown and copy.scores.equals(scores) and "cuts" in str(copy.table()) and len(copy.units) >= 0
+    for call in (copy.failures, lambda: copy.report("page.html")):
+        with pytest.raises(UsageError, match="give evaluate an `output`"):
+            call()
+
+
+def test_a_result_that_lives_to_the_end_of_the_program_leaves_no_folder_and_no_warning():
+    code = (
+        "import lookback, numpy\n"
+        "frames = numpy.zeros((4, 64, 64, 3), numpy.uint8)\n"
+        "kept = lookback.evaluate({'m/c': frames}, metrics='folder.cuts')\n"
+        "print(kept.params.paths.root)"
+    )
+    call = [sys.executable, "-W", "always::ResourceWarning", "-c", code]
+    done = subprocess.run(call, capture_output=True, text=True, check=True)
+    assert "ResourceWarning" not in done.stderr and not Path(done.stdout.strip()).parent.exists()
+
+
+@pytest.mark.parametrize("name", ["m/" + "x" * 300, "m/a\0b", "m/a\nb"])
+def test_a_name_that_no_file_can_have_is_one_sentence(name):
+    with pytest.raises(UsageError, match="is no name of a clip"):
+        lookback.evaluate({name: frames(1)})
+
+
+def test_frames_are_not_written_into_somebody_elses_folder(tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(UsageError, match="holds files that are not of a run"):
+        lookback.evaluate(frames(1), metrics="folder.cuts", output=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback.errors import UsageError
+from lookback.media import encode
 from lookback.training import PREFIX, MemoryCallback, TensorBoardLogger, WandbLogger, failure_strips, step_numbers
 
 METRIC = "wrbench.visual_integrity"
@@ -135,3 +136,49 @@ def test_weights_and_biases_keeps_the_numbers_and_the_picture_offline(tmp_path, 
             steps.append({item.key or "/".join(item.nested_key): json.loads(item.value_json) for item in record.history.item})
     assert [row[f"{PREFIX}/{METRIC}"] for row in steps] == [0.5, 0.5] and [row["_step"] for row in steps] == [7, 14]
     assert steps[0][f"{PREFIX}/failure_1/_type"] == "image-file"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"m/a": videos(wrong=False)[0] / 255.0}, "array"),
+        ("empty", "no known layout"),
+        ("missing", "no such file"),
+        ({}, "no videos"),
+        (lambda: None, "array"),
+        ({"m/" + "x" * 300: videos(wrong=False)[0]}, "no name of a clip"),
+        ({"m/a\0b": videos(wrong=False)[0]}, "no name of a clip"),
+        ([[[1, 2], [3]]], "ValueError"),
+    ],
+)
+def test_videos_that_cannot_be_scored_are_a_recorded_problem(tmp_path, monkeypatch, given, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    kept = Kept()
+    done = MemoryCallback("out", metrics=METRIC, loggers=[kept])(3, given)
+    recorded = json.loads((tmp_path / "out" / "checkpoints.json").read_text())["step-3"]
+    assert said in done["problem"] == recorded["problem"] and recorded["step"] == 3 and not kept.steps
+
+
+def test_a_wrong_metric_or_layout_is_told_before_the_training(tmp_path):
+    with pytest.raises(UsageError, match=r"did you mean 'wrbench\.visual_integrity'"):
+        MemoryCallback(tmp_path, metrics=["wrbench.visual_integrty"])
+    with pytest.raises(UsageError, match="no layout 'wrbnch'"):
+        MemoryCallback(tmp_path, layout="wrbnch")
+
+
+def test_files_are_taken_as_evaluate_takes_them_without_a_word(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b", "other"):
+        encode(tmp_path / "clips" / f"{name}.mp4", videos(wrong=False)[0], 8.0)
+    callback = MemoryCallback("out", metrics=["folder.cuts"], strips=0)
+    for step, given, clips in ((-1, "clips/a.mp4", ["a"]), (10, ["clips/a.mp4", "clips/b.mp4"], ["a", "b"])):
+        done = callback(step, given)
+        assert (done["problem"], done["step"], done["scored"]) == ("", step, 1)
+        scored = pd.read_parquet(f"out/checkpoints/step-{step}/tables/gated.parquet")
+        assert sorted(scored["clip_id"]) == clips
+    shown = capfd.readouterr()
+    assert shown.out == "" and "scoring" not in shown.err
+    MemoryCallback("out", metrics=["folder.cuts"], strips=0, progress=True)(11, "clips")
+    shown = capfd.readouterr()
+    assert "videos match" in shown.out and "scoring" in shown.err

@@ -7,8 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import lookback
+import numpy as np
 import pytest
 from lookback.cli.app import app
+from lookback.errors import UsageError
+from lookback.media import encode
 from lookback.paths import RunPaths
 from lookback.pipeline import Pipeline
 from time_limits import HUNG_S
@@ -69,3 +73,59 @@ def test_a_message_names_a_path_that_is_there_where_the_command_was_called(tmp_p
     assert done.output == f"{RunPaths.of('trial').report}: redone: report\n", "the run lies in the clone, not below this folder"
     monkeypatch.setenv("LOOKBACK_ROOT", str(tmp_path))
     assert CliRunner().invoke(app, ["report", "--run", "trial.yaml"]).output == "outputs/trial/report.html: redone: report\n"
+
+
+@pytest.fixture
+def clips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one clip, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    encode(tmp_path / "clips" / "a.mp4", np.full((4, 64, 64, 3), 90, np.uint8), 8.0)
+    return tmp_path / "clips"
+
+
+def refused(*call: str) -> str:
+    """What the command says about a wrong call."""
+    done = CliRunner().invoke(app, [*call])
+    assert isinstance(done.exception, UsageError), done.output
+    return str(done.exception)
+
+
+def test_results_go_neither_into_somebody_elses_folder_nor_into_the_dataset(clips: Path):
+    scoring = ("--metrics", "folder.cuts", "--workers", "1")
+    mine = clips.parent / "mine"
+    mine.mkdir()
+    (mine / "scores.csv").write_text("mine")
+    for command in ("eval", "prepare"):
+        more = scoring if command == "eval" else ("--producer", "pose")
+        assert refused(command, "clips", "--output", "mine", *more).startswith("mine holds files that are not of a run")
+        assert refused(command, "clips", "--output", "./clips", *more).startswith("clips is the folder of the videos")
+    assert [path.name for path in mine.iterdir()] == ["scores.csv"] and [path.name for path in clips.iterdir()] == ["a.mp4"]
+    for _ in range(2):  # the folder of a run may be used again, also a copy without its hidden files
+        assert CliRunner().invoke(app, ["eval", "clips", "--output", "out", *scoring]).exit_code == 0
+        (clips.parent / "out" / ".lock").unlink()
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        (("eval", "", "--output", "out"), "source"),
+        (("eval", "clips", "--output", ""), "--output"),
+        (("eval", "clips", "--output="), "--output"),
+        (("validate", ""), "source"),
+        (("watch", "clips", "--run", "", "--once"), "--run"),
+        (("compare", "a", ""), "runs"),
+        (("init", ""), "folder"),
+        (("conditions", "check", ""), "folder"),
+        (("study", "freeze", ""), "plan"),
+    ],
+)
+def test_an_empty_text_is_no_path(clips: Path, call: tuple[str, ...], what: str):
+    assert refused(*call) == f"{what} is empty; write a path or a name there"
+    assert [path.name for path in clips.parent.iterdir()] == ["clips"]
+
+
+def test_the_version_is_printed_without_what_takes_long():
+    code = "import sys\nfrom lookback.cli import main\nsys.argv = ['lookback', '--version']\ntry:\n    main()\n"
+    code += "finally:\n    print(*sorted({'numpy', 'pandas', 'torch', 'cv2'} & {*sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HUNG_S, check=True)
+    assert done.stdout == f"lookback {lookback.__version__}\n\n"

@@ -63,11 +63,17 @@ def test_every_module_of_the_core_is_imported_without_the_extras(core: Installed
 def test_a_dataset_is_checked_and_scored_outside_a_project(core: Installed, dataset: Path):
     core.lookback("validate", str(dataset), "--workers", "1")
     names = "memobench.psnr,memobench.ssim,memobench.lpips,memobench.camera_controllability"
-    core.lookback("eval", str(dataset), "--output", "scores", "--metrics", names, "--workers", "1", "--no-progress-bar")
+    said = core.lookback("eval", str(dataset), "--output", "scores", "--metrics", names, "--workers", "1", "--no-progress-bar")
     items = pd.read_parquet(core.folder / "scores" / "tables" / "items.parquet").set_index("metric")
     assert items.loc[["memobench.psnr", "memobench.ssim"], "value"].notna().all()
     lpips = items.loc[["memobench.lpips"]]
     assert set(lpips["reason"]) == {"backend_unavailable"} and lpips["detail"].str.contains(r"lookback\[models\]").all()
+    remedies = [line for line in said.splitlines() if line.startswith("backend_unavailable: ")]
+    assert "lookback[models]" in "".join(remedies) and len(remedies) == len({*remedies}) == lpips["detail"].nunique()
+
+
+def test_type_checkers_find_its_types(core: Installed):
+    assert (core.packages / "lookback" / "py.typed").is_file()
 
 
 def test_a_study_of_votes_is_analysed_outside_a_project(core: Installed):

@@ -62,3 +62,9 @@ def test_no_help_of_any_command_is_cut():
         texts += [below.get_short_help_str(limit=1000) for below in getattr(command, "commands", {}).values()]
         missing = [text for text in texts if text and "{" not in text and letters(text) not in words]
         assert not missing and "…" not in shown, (path, missing)
+
+
+@pytest.mark.parametrize("command", ["compare", "watch"])
+def test_the_help_says_that_results_go_to_the_projects_folder(command):
+    shown = " ".join(CliRunner().invoke(app, [command, "--help"], terminal_width=80).output.split())
+    assert "outputs/" in shown and "of the project" in shown

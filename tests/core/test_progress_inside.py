@@ -1,9 +1,11 @@
 """Progress inside an item: a worker tells it, the bar's file shows it."""
 
 import os
+import sys
 from pathlib import Path
+from threading import Barrier, Thread
 
-from lookback.progress import inside, read_progress, track
+from lookback.progress import inside, read_progress, say, silenced, track
 from lookback.workers import run_tasks
 from time_limits import wait_until
 
@@ -33,3 +35,29 @@ def test_what_a_worker_process_tells_is_shown_before_the_item_is_done(tmp_path, 
 
 def test_outside_a_bar_nothing_is_told():
     inside("frame", 1, 2)
+
+
+def test_a_thread_that_is_silent_leaves_the_others_as_they_are(capfd):
+    """Bars begin and end in any order; nothing of it stays in the process."""
+    before, environment = sys.stdout, dict(os.environ)
+    met = Barrier(2)
+    told = []
+
+    def work(name, quiet):
+        with silenced(bars=not quiet, lines=not quiet):
+            bar = track(range(2), name, unit="step")
+            next(bar)
+            met.wait()
+            say(f"{name} is here")
+            told.append("LOOKBACK_PROGRESS_INSIDE" in os.environ)
+            met.wait()
+            list(bar)
+
+    threads = [Thread(target=work, args=(f"thread {quiet}", quiet)) for quiet in (True, False)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    shown = capfd.readouterr()
+    assert shown.out == "thread False is here\n" and "thread False: " in shown.err and "thread True" not in shown.err
+    assert told == [True, True] and sys.stdout is before and dict(os.environ) == environment

@@ -83,7 +83,8 @@ def test_a_new_study_gets_the_files_of_the_package_and_not_those_of_the_user(els
     (clone / "params" / "demo.yaml").chmod(0o444)
     monkeypatch.setattr(init_command, "SHIPPED", clone)
     monkeypatch.setenv("HOME", str(elsewhere))
-    assert CliRunner().invoke(app, ["init", "~/without git"]).exit_code == 0
+    done = CliRunner().invoke(app, ["init", "~/without git"])
+    assert done.exit_code == 0 and f"cd '{elsewhere}/without git', then" in done.output
     assert (elsewhere / "without git" / "params" / "mine.yaml").is_file(), "nothing says whose files they are"
     for words in (["init"], ["add", "notebooks", "params/demo.yaml"]):
         subprocess.run(["git", *words], cwd=clone, capture_output=True, check=True)

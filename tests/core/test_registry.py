@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pytest
 from lookback import registry
@@ -161,3 +163,21 @@ def test_a_plugins_code_is_its_module_with_all_it_imports_of_itself_and_of_lookb
     wanted = ("extra", "inner", "inner.helper", "shared", "named")
     assert "outside_eight.inner" not in sys.modules
     assert own == {"outside_eight", *(f"outside_eight.{name}" for name in wanted)} and "lookback.names" in found
+
+
+BEGUN, GO_ON = Event(), Event()
+
+
+def test_a_second_thread_waits_until_the_entries_are_loaded_and_the_first_may_ask_meanwhile(install: Install):
+    pause = "\nlist(test_registry.THINGS['nine'])\ntest_registry.BEGUN.set()\ntest_registry.GO_ON.wait(60)\n"
+    source = adding("nine", "first") + pause + adding("nine", "second")
+    install("outside_nine", {"extra.py": source}, {"lookback.metrics": "outside_nine.extra"})
+    found = things("nine")
+    with ThreadPoolExecutor(2) as pool:
+        one = pool.submit(found.names)
+        assert BEGUN.wait(60)
+        other = pool.submit(found.names)
+        with pytest.raises(TimeoutError):
+            other.result(timeout=1)
+        GO_ON.set()
+        assert one.result() == other.result() == ["first", "second"]

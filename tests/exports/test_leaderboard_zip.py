@@ -10,6 +10,7 @@ from lookback.cli.app import app
 from lookback.errors import ContractError
 from lookback.exports import export
 from lookback.exports.results import write_results
+from lookback.tables import read_table, write_table
 from made_runs import made_run
 from typer.testing import CliRunner
 
@@ -54,3 +55,11 @@ def test_one_zip_cannot_hold_two_benchmarks(tmp_path, monkeypatch):
     monkeypatch.setattr(leaderboard, "results", lambda params: other)
     with pytest.raises(ContractError, match="give a folder"):
         export("leaderboard", run, tmp_path / "x.zip")
+
+
+def test_a_role_that_nobody_filled_is_no_backend(tmp_path):
+    run = made_run(tmp_path / "mine", PSNR, metric="memobench.psnr", benchmark="memobench")
+    items = read_table(run.paths.tables, "gated").assign(backend="features=none,flow=dis")
+    write_table(run.paths.tables, "gated", items)
+    files = opened(export("leaderboard", run, tmp_path / "x.zip"))
+    assert json.loads(files["submission.json"])["metrics"]["memobench.psnr"]["backends"] == ["flow=dis"]

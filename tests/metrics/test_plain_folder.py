@@ -106,7 +106,8 @@ def scored(folder: Path, video: np.ndarray, path: np.ndarray | None, name: str =
         count = len(path)
         return PoseTrack(
             frame_index=np.arange(count), c2w=from_yaw_pitch_roll(path * DEGREES_PER_PIXEL),
-            intrinsics=np.tile(np.eye(3), (count, 1, 1)), confidence=np.where(name == "cut", np.arange(count) < CUT, 1).astype(np.float32),
+            intrinsics=np.tile(np.eye(3), (count, 1, 1)),
+            confidence=np.where(name == "cut", np.arange(count) < CUT, 1).astype(np.float32),
             has_translation=np.zeros(count, bool), focal_source=more.get("lens", ""),
             flags={"cut": [[CUT, CUT + 1]]} if name == "cut" else {},
         ).pack()  # fmt: skip

@@ -1,6 +1,7 @@
 """One clip through its metrics: which frames LPIPS is given, and where the seconds go."""
 
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from lookback.media import encode
 from lookback.registry import METRICS
 from lookback.scoring import decode
 from lookback.scoring.clip import score_clip
-from lookback.scoring.contract import ScoringClip
+from lookback.scoring.contract import Item, Scored, ScoringClip, Unit
 
 FRAMES, HEIGHT, WIDTH = 24, 48, 80
 
@@ -126,3 +127,30 @@ def test_every_metric_is_told_its_own_seconds(clip, monkeypatch):
     for name in ("psnr", "ssim"):  # the two share one computation
         assert spent.pop(f"memobench.{name} paper") == begin_and_end + FRAMES / 2 + answers
     assert set(spent) == {"decode"} and 0 < spent["decode"] < 3 * 60
+
+
+def given(clip, value):
+    """What becomes of a metric's value, as item and as unit."""
+    spec, context = asked("memobench.psnr", clip, "paper", {}, None)
+    made = Scored([Item(value, raw=value, n_units=np.int64(1))], [Unit("u", "frame", value, frame=np.int64(3))])
+    (result,) = score_clip([(replace(spec, score=lambda context: made), context)])
+    return result.items[0], result.units[0]
+
+
+@pytest.mark.parametrize("value", [np.float32(0.5), np.float64(0.5), np.array(0.5)])
+def test_numbers_of_numpy_are_plain_numbers(clip, value):
+    item, unit = given(clip, value)
+    assert item == Item(0.5, raw=0.5, n_units=1) and unit == Unit("u", "frame", 0.5, frame=3)
+    assert [type(each) for each in (item.value, item.raw, item.n_units, unit.frame)] == [float, float, int, int]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), np.float32("-inf")])
+def test_a_value_that_is_not_finite_is_the_reason_undefined(clip, value):
+    for row in given(clip, value):
+        assert (row.value, row.raw, row.reason, row.detail) == (None, None, "undefined", f"the metric gave {float(value)}")
+
+
+def test_a_metric_that_returns_no_result_costs_only_itself(clip):
+    spec, context = asked("memobench.psnr", clip, "paper", {}, None)
+    (result,) = score_clip([(replace(spec, score=lambda context: None), context)])
+    assert {item.reason for item in result.items} == {"backend_failed"}

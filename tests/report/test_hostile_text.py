@@ -102,6 +102,13 @@ def test_markdown_rendered_shows_the_words(tmp_path, word):
     assert page.text.count(" ".join(word.split())) == 3
 
 
+def test_markdown_of_a_paper_table_holds_no_html_and_no_link():
+    table = PaperTable("t", ALL, pd.DataFrame({"model": WORDS, ALL: 0.5}), ["model"], notes=[ALL])
+    text = table.to_markdown()
+    assert "<" not in text and "](" not in text.replace("\\](", "")
+    assert len([line for line in text.splitlines() if line.startswith("|")]) == 2 + len(WORDS)
+
+
 def test_a_spreadsheet_runs_no_cell_and_numbers_stay_numbers(tmp_path):
     save_tables(hostile_tables(), tmp_path)
     paper = PaperTable("t", "t", pd.DataFrame({"model": FORMULAS, "value": -1.5}), ["model"])

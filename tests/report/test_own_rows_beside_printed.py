@@ -6,6 +6,7 @@ import subprocess
 import numpy as np
 import pandas as pd
 import pytest
+from lookback.api import run_params
 from lookback.cli.app import app
 from lookback.errors import UsageError
 from lookback.media import encode
@@ -93,3 +94,11 @@ def test_the_command_lists_names_writes_files_and_names_its_mistakes(run, tmp_pa
     with pytest.raises(UsageError, match="--with-published"):
         tables_named("wrbench-2", [run], with_published=False)
     assert tables_named("wrbench-4", [run], with_published=True)[0].id == "wrbench-4-quoted"
+
+
+def test_a_name_that_no_paper_knows_is_told_before_missing_scores(tmp_path):
+    unscored = run_params(str(tmp_path / "new"), 1, {})
+    with pytest.raises(UsageError, match=r"No paper has a table 'memobench-22'.* 'new' has no scores.*did you mean 'memobench-2'"):
+        tables_named("memobench-22", [unscored], with_published=False)
+    with pytest.raises(UsageError, match="The run 'new' has no scores"):
+        tables_named("memobench-2", [unscored], with_published=False)

@@ -6,9 +6,7 @@ and a manifest. The manifest lists every file that was written, so that the next
 
 from __future__ import annotations
 
-import html
 import json
-import re
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -22,7 +20,7 @@ from lookback.agreement.plan import Plan
 from lookback.agreement.printed import hidden_columns, printed
 from lookback.errors import ContractError
 from lookback.files import sha256_file, write_bytes, write_json, write_text
-from lookback.names import one_line
+from lookback.names import markdown_text
 from lookback.paths import frozen_file
 from lookback.tables import csv_text
 
@@ -138,9 +136,3 @@ def _rows(shown: pd.DataFrame) -> str:
     rule = "|" + "---|" * shown.shape[1]
     lines = ["| " + " | ".join(markdown_text(str(cell)) for cell in row) + " |" for row in shown.itertuples(index=False)]
     return "\n".join([header, rule, *lines])
-
-
-def markdown_text(text: str) -> str:
-    """Text that Markdown shows as it is: one line, no HTML, no link, no picture, no cell border."""
-    line = html.escape(one_line(" ".join(text.split())), quote=False)
-    return re.sub(r"([\\`\[\]|])", r"\\\1", line)

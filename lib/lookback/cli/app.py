@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from lookback import __version__
 from lookback.cli import (
     conditions,
     construct,
@@ -20,10 +23,9 @@ from lookback.cli import (
     validity,
     watch,
 )
-from lookback.cli.choices import GroupedHelp
+from lookback.cli.choices import Commands, GroupedHelp
 
-app = typer.Typer(
-    help="Measure the memory of video world models.",
+app = Commands(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -47,3 +49,18 @@ for commands in (
     validity,
 ):
     commands.register(app)
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        print(f"lookback {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Measure the memory of video world models."""

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
+
+from lookback.errors import UsageError
 
 
 def _layouts() -> Iterable[str]:
@@ -74,8 +77,23 @@ def filled(text: str) -> str:
     return text
 
 
+class Commands(typer.Typer):
+    """A group whose commands are all of the kind below."""
+
+    def command(self, *args: Any, **settings: Any) -> Any:
+        return super().command(*args, cls=ChoosingCommand, **settings)
+
+
 class ChoosingCommand(TyperCommand):
-    """A command whose help names what is registered."""
+    """A command whose help names what is registered. A text that it needs (a path, a name) must not be empty."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
+        for parameter in self.params:
+            given = ctx.params.get(parameter.name)
+            if parameter.required and "" in (given if isinstance(given, list) else [given]):
+                raise UsageError(f"{parameter.opts[0]} is empty; write a path or a name there")
+        return rest
 
     def format_help(self, *args: Any, **kwargs: Any) -> None:  # typer keeps the types of both arguments to itself
         for parameter in self.params:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lookback.cli.choices import WholeHelpGroup
+from lookback.cli.choices import Commands, WholeHelpGroup
 from lookback.errors import ContractError, UsageError
 from lookback.names import one_line
 from lookback.paths import expanded, shown
@@ -23,7 +23,7 @@ SHOWN = 20  # problems that are printed; the count is always printed
 
 
 def register(app: typer.Typer) -> None:
-    conditions = typer.Typer(
+    conditions = Commands(
         help="From records to a model's input, and what came back.",
         no_args_is_help=True,
         rich_markup_mode=None,

@@ -6,14 +6,13 @@ from typing import Annotated
 
 import typer
 
-from lookback.cli.choices import ChoosingCommand
 from lookback.errors import UsageError
 from lookback.names import one_line
 from lookback.paths import expanded, shown
 
 
 def register(app: typer.Typer) -> None:
-    app.command(cls=ChoosingCommand)(construct)
+    app.command()(construct)
 
 
 def construct(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lookback.cli.choices import ChoosingCommand
-from lookback.errors import ContractError, UsageError, brief
+from lookback.errors import ContractError, Reason, UsageError, brief
+from lookback.names import one_line
 from lookback.paths import expanded, shown
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ Backend = Annotated[list[str] | None, typer.Option(help="role=name, e.g. pose=cl
 
 
 def register(app: typer.Typer) -> None:
-    app.command("eval", cls=ChoosingCommand)(evaluate)
-    app.command(cls=ChoosingCommand)(validate)
-    app.command(cls=ChoosingCommand)(prepare)
+    app.command("eval")(evaluate)
+    app.command()(validate)
+    app.command()(prepare)
 
 
 def evaluate(
@@ -120,6 +120,9 @@ def evaluate(
     if not quiet:
         summary = coverage_table(tables["gated"])[["metric", "variant", "scored", "items", "mean", "backend", "missing because"]]
         print(summary.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
+        unavailable = tables["gated"].loc[tables["gated"]["reason"] == Reason.BACKEND_UNAVAILABLE]
+        for detail in sorted({*unavailable["detail"]} - {""}):
+            print(f"{Reason.BACKEND_UNAVAILABLE}: {one_line(detail)}")
         print(f"written to {shown(params.paths.root)}")
 
 
@@ -166,7 +169,7 @@ def prepare(
     allow_download: AllowDownload = False,
 ) -> None:
     """Extract the artifacts of one role ahead of `eval`. They go into the run's store, where `eval` and notebooks find them."""
-    from lookback import stages
+    from lookback import api, stages
     from lookback.extraction.figures import coverage_table
     from lookback.extraction.run import with_requirements
     from lookback.pipeline.lock import run_lock
@@ -183,6 +186,7 @@ def prepare(
         "allow_download": allow_download,
     }
     params = _params(output, workers, {"curation": {"sources": [_source(source, layout, "", "", "")]}, "extraction": extraction})
+    api.claim_output(params)
     with run_lock(params.paths.root):
         stages.curation(params)
         print(coverage_table(stages.extraction(params)["artifacts"]).to_string(index=False))

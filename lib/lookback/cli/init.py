@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 from itertools import count
@@ -22,22 +23,22 @@ def register(app: typer.Typer) -> None:
     app.command()(init)
 
 
-def init(folder: Annotated[Path, typer.Argument(help="The folder of the project; it must be new or empty.")]) -> None:
+def init(folder: Annotated[str, typer.Argument(help="The folder of the project; it must be new or empty.")]) -> None:
     """Lay out a project: notebooks, parameters, a Makefile and a README. `make report` then works in it."""
-    folder = expanded(folder)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    project = expanded(folder)
+    if project.exists() and (not project.is_dir() or any(project.iterdir())):
         free = next(name for number in count(1) if not Path(name := f"study{number if number > 1 else ''}").exists())
-        raise UsageError(f"{folder} is not an empty folder; name a new one, for example: lookback init {free}")
+        raise UsageError(f"{project} is not an empty folder; name a new one, for example: lookback init {free}")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        project.mkdir(parents=True, exist_ok=True)
         ours = _known_to_git()
         for name in SHIPPED_FOLDERS:
-            copy_folder(SHIPPED / name, folder / name, lambda path: not ours or path in ours)
+            copy_folder(SHIPPED / name, project / name, lambda path: not ours or path in ours)
         for name, target in FILES.items():
-            shutil.copyfile(TEMPLATES / name, folder / target)
+            shutil.copyfile(TEMPLATES / name, project / target)
     except OSError as error:
-        raise unwritable(folder, error) from None
-    print(f"{folder} is ready: cd {folder}, then make report (or lookback report)")
+        raise unwritable(project, error) from None
+    print(f"{project} is ready: cd {shlex.quote(str(project))}, then make report (or lookback report)")
 
 
 def _known_to_git() -> set[Path]:

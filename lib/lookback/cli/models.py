@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from lookback.cli.choices import WholeHelpGroup
+from lookback.cli.choices import Commands, WholeHelpGroup
 from lookback.errors import UsageError
 from lookback.paths import expanded
 
-models = typer.Typer(
+models = Commands(
     help="Install, check and remove the papers' models, each in an environment of its own.",
     cls=WholeHelpGroup,
     no_args_is_help=True,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lookback.cli.choices import ChoosingCommand, compared
+from lookback.cli.choices import compared
 from lookback.cli.inventory import Json
 from lookback.errors import UsageError
 from lookback.names import one_line
@@ -23,7 +23,7 @@ HEADINGS = ("metric", "case", "ours", "theirs", "difference", "tolerance", "verd
 
 
 def register(app: typer.Typer) -> None:
-    app.command(cls=ChoosingCommand)(parity)
+    app.command()(parity)
 
 
 def parity(

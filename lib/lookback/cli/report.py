@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from lookback.cli.choices import ChoosingCommand
 from lookback.cli.evaluate import Set
 from lookback.names import one_line
 from lookback.paths import expanded, project_root, shown
@@ -27,9 +26,8 @@ class Format(StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    for command in (report, compare, table):
+    for command in (report, compare, table, export):
         app.command()(command)
-    app.command(cls=ChoosingCommand)(export)
 
 
 def report(
@@ -55,7 +53,9 @@ def report(
 
 def compare(
     runs: Annotated[list[str], typer.Argument(help="Two or more runs: names, YAML files, or folders of finished runs.")],
-    output: Annotated[str, typer.Option(help="Folder for the tables and the page.")] = "",
+    output: Annotated[
+        str, typer.Option(help="Folder for the tables and the page; outputs/compare-... of the project when left out.")
+    ] = "",
 ) -> None:
     """Compare finished runs with paired tests. Differences, rank changes, and what changed; from three runs on also their curve."""
     from lookback.params import load_run

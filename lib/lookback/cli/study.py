@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from lookback.cli import power
-from lookback.cli.choices import WholeHelpGroup
+from lookback.cli.choices import Commands, WholeHelpGroup
 from lookback.errors import UsageError
 from lookback.names import one_line
 from lookback.paths import expanded
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lookback.agreement.analyse import Analysis
     from lookback.agreement.plan import Plan
 
-study = typer.Typer(
+study = Commands(
     help="Plan a study of human votes: freeze a plan, compute its power.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

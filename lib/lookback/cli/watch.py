@@ -6,18 +6,17 @@ from typing import Annotated
 
 import typer
 
-from lookback.cli.choices import ChoosingCommand
 from lookback.cli.evaluate import Backend, Csv, GtRoot, Layout, Pattern, Phases, Workers, run_params
 from lookback.paths import RunPaths, expanded, shown
 
 
 def register(app: typer.Typer) -> None:
-    app.command(cls=ChoosingCommand)(watch)
+    app.command()(watch)
 
 
 def watch(
     folder: Annotated[str, typer.Argument(help="The folder in which every checkpoint has a folder of clips.")],
-    run: Annotated[str, typer.Option(help="The name of the run (outputs/NAME), or a folder.")],
+    run: Annotated[str, typer.Option(help="The name of the run (outputs/NAME of the project), or a folder: a path with a slash.")],
     metrics: Csv = None,
     layout: Layout = "auto",
     gt_root: GtRoot = "",

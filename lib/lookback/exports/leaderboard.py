@@ -93,7 +93,8 @@ def _submission(params: RunParams, benchmark: str, own: dict[str, Any], left_out
 
 
 def _measured(rows: pd.DataFrame) -> dict[str, Any]:
-    backends = sorted({part for text in rows["backend"].unique() for part in text.split(",")} - {"", "none"})
+    named = {part for text in rows["backend"].unique() for part in text.split(",")} - {"", "none"}
+    backends = sorted(name for name in named if not name.endswith("=none"))
     embedded = {spec.key for spec in BACKENDS if spec.embedded}
     per_clip = rows.groupby(KEYS)["value"].count()
     return {

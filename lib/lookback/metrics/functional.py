@@ -16,14 +16,14 @@ Torch tensors are taken, too, and give tensors on their device. `mse`, `psnr`, `
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from lookback.benchmarks.folder.metrics.motion import lightness_jumps
 from lookback.benchmarks.folder.metrics.place import overlap_ssim
 from lookback.benchmarks.mbench.metrics.camera_interaction import camera_interaction, camera_interaction_cosine, twist_cosines
 from lookback.benchmarks.mbench.metrics.human_consistency import returning_cosines, tracks_consistency
 from lookback.benchmarks.mbench.metrics.object_geometry_consistency import masked_ssim_warp
-from lookback.benchmarks.mbench.metrics.object_texture_consistency import centroid_consistency
+from lookback.benchmarks.mbench.metrics.object_texture_consistency import centroid_consistency as _centroid_consistency
 from lookback.benchmarks.mbench.metrics.prompt_interaction import segment_cosines, text_interaction
 from lookback.benchmarks.mbench.metrics.rendering_lighting import lighting_deviation, lighting_score
 from lookback.benchmarks.mbench.metrics.rendering_style import gram_matrix, style_consistency
@@ -36,7 +36,8 @@ from lookback.benchmarks.memobench.metrics.camera_controllability import (
     inactivity_gate,
     passes_motion_gate,
 )
-from lookback.benchmarks.memobench.metrics.fidelity import psnr, ssim
+from lookback.benchmarks.memobench.metrics.fidelity import psnr as _psnr
+from lookback.benchmarks.memobench.metrics.fidelity import ssim as _ssim
 from lookback.benchmarks.memobench.metrics.geo3d import geo3d
 from lookback.benchmarks.memobench.metrics.image_reward import image_reward
 from lookback.benchmarks.memobench.metrics.motion_smoothness import motion_smoothness, warp_errors
@@ -45,7 +46,7 @@ from lookback.benchmarks.memobench.metrics.ors import best_detection, object_rea
 from lookback.benchmarks.memobench.metrics.visual_quality import visual_quality
 from lookback.benchmarks.memobench.metrics.vqa import vqa_pass_rate
 from lookback.benchmarks.mind.metrics.action import action_rpe, rpe
-from lookback.benchmarks.mind.metrics.dino import dino_mse
+from lookback.benchmarks.mind.metrics.dino import dino_mse as _dino_mse
 from lookback.benchmarks.mind.metrics.fidelity import gsc, lcm
 from lookback.benchmarks.mind.metrics.on_tensors import tensor_gsc, tensor_lcm
 from lookback.benchmarks.mind.metrics.shared import preprocess
@@ -66,10 +67,16 @@ from lookback.measures.frames import (
     phase_map,
 )
 from lookback.measures.geometry import depth_warp, fundamental_from_poses, homography_warp, match_sift
-from lookback.measures.images import mean_squared_error as mse
+from lookback.measures.images import mean_squared_error as _mse
 from lookback.measures.revisits import compare_place, find_revisit, local_structure, same_place, view_overlap
 from lookback.measures.scores import m_score, trigger_scores, yes_probability
 from lookback.measures.tensors import accepts_tensors, lpips
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+P = ParamSpec("P")
+T = TypeVar("T", covariant=True)
 
 __all__ = [
     "action_rpe",
@@ -149,15 +156,28 @@ __all__ = [
     "yes_probability",
 ]
 
-_TWINS: dict[str, Callable[..., Any]] = {
-    "centroid_consistency": tensors.centroid_consistency,
-    "dino_mse": tensors.dino_mse,
-    "gsc": tensor_gsc,
-    "lcm": tensor_lcm,
-    "mse": tensors.mse,
-    "psnr": tensors.psnr,
-    "ssim": tensors.ssim,
-}
-for _name in __all__:
-    if _name != "lpips":  # it takes both
-        globals()[_name] = accepts_tensors(globals()[_name], _TWINS.get(_name))
+
+class _OnBoth(Protocol[P, T]):
+    """What type checkers read: a tensor gives a tensor, which has gradients; arrays give what the function itself gives."""
+
+    @overload
+    def __call__(self, first: Tensor, /, *others: Any, **settings: Any) -> Tensor: ...
+
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T: ...
+
+
+def _on_both(function: Callable[P, T], twin: Callable[..., Any]) -> _OnBoth[P, T]:
+    return cast(Any, accepts_tensors(function, twin))
+
+
+centroid_consistency = _on_both(_centroid_consistency, tensors.centroid_consistency)
+dino_mse = _on_both(_dino_mse, tensors.dino_mse)
+mse = _on_both(_mse, tensors.mse)
+psnr = _on_both(_psnr, tensors.psnr)
+ssim = _on_both(_ssim, tensors.ssim)
+
+_TWINS: dict[str, Callable[..., Any]] = {"gsc": tensor_gsc, "lcm": tensor_lcm}
+_TAKE_BOTH = {"centroid_consistency", "dino_mse", "lpips", "mse", "psnr", "ssim"}
+for _name in {*__all__} - _TAKE_BOTH:
+    globals()[_name] = accepts_tensors(globals()[_name], _TWINS.get(_name))

@@ -12,11 +12,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lookback.errors import LookbackError
-from lookback.files import writing
+from lookback.errors import LookbackError, UsageError
+from lookback.files import make_folder, writing
+from lookback.paths import shown
 from lookback.scratch import sweep
 
 PATIENCE_S = 5.0  # how long the processes of the last run may take to end
+LOCK = ".lock"  # stays in the folder after the run
+MARKS = (LOCK, "tables/clips.parquet")  # a folder with one of them is that of a run; a copy may lack hidden files
+
+
+def claim(folder: Path) -> None:
+    """Mark a folder as that of a run. One that holds something else is refused: results would overwrite files of the same name."""
+    if folder.is_dir() and any(folder.iterdir()) and not any((folder / mark).exists() for mark in MARKS):
+        raise UsageError(
+            f"{shown(folder)} holds files that are not of a run, and a run could overwrite them; name a new or empty folder"
+        )
+    make_folder(folder)
+    with writing(folder / LOCK):
+        (folder / LOCK).touch()
 
 
 @contextmanager
@@ -27,7 +41,7 @@ def run_lock(folder: Path) -> Iterator[int]:
     """
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        handle = (folder / ".lock").open("a+")
+        handle = (folder / LOCK).open("a+")
     with handle:
         if not _acquire(handle.fileno()):
             handle.seek(0)
@@ -35,7 +49,7 @@ def run_lock(folder: Path) -> Iterator[int]:
             other = "wait for it, or use another folder (--output) or run (RUN)"
             raise LookbackError(f"Another run (process {holder}) is writing to {folder}; {other}")
         sweep(folder)
-        with writing(folder / ".lock"):
+        with writing(folder / LOCK):
             handle.seek(0)
             handle.truncate()
             handle.write(str(os.getpid()))

@@ -43,6 +43,11 @@ def tables_named(name: str, runs: Sequence[RunParams], with_published: bool) -> 
     known = printed_tables()
     printed = known.get(name) or next((each for each in known.values() if each.own == name), None)
     id_here = (printed.own or printed.id) if printed else name
+    unscored = [run.run for run in runs if not PaperData.has_scores(run)]
+    if printed is None and unscored:
+        raise UsageError(
+            f"No paper has a table '{name}', and the run '{unscored[0]}' has no scores to make one of its own; {hint(name, known)}"
+        )
     made = {run.run: own_tables(run) for run in runs}
     own = [(run, *tables[id_here]) for run, tables in made.items() if id_here in tables]
     if printed is None and not own:

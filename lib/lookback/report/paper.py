@@ -26,11 +26,15 @@ class PaperData:
     def of_run(cls, params: RunParams) -> PaperData:
         """The scores and tables of a run. A table whose stage was not run is empty."""
         folder = params.paths.tables
-        if not (folder / "gated.parquet").is_file():
+        if not cls.has_scores(params):
             raise UsageError(f"The run '{params.run}' has no scores; run `make report RUN={params.run}` or `lookback eval` first")
         names = ("clips", "screen", "artifacts", "units", "gated", "judgements", "failures", "ratings", "truth")
         tables = {name: read_table(folder, name) if (folder / f"{name}.parquet").is_file() else empty_table(name) for name in names}
         return cls(params, with_clip_facts(only_chosen(tables["gated"], params), tables["clips"]), tables)
+
+    @staticmethod
+    def has_scores(params: RunParams) -> bool:
+        return (params.paths.tables / "gated.parquet").is_file()
 
     def of(self, benchmark: str) -> PaperData:
         """The scores of one benchmark; the tables stay whole."""

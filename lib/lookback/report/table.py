@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from lookback.files import write_text
+from lookback.names import markdown_text
 from lookback.tables import csv_text
 
 DASH = "–"
@@ -123,8 +124,9 @@ class PaperTable:
             sides = marks.get(column, [""] * len(self.frame))
             cells = [f"{side}{text}{side}" for side, text in zip(sides, self._plain_cells(column), strict=True)]
             columns.append([self.header(column), ":--" if column in self.labels else "--:", *cells])
-        rows = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in zip(*columns, strict=True)]
-        return "\n".join([f"**{self.title}**", "", *rows, "", *(f"- {note}" for note in self.notes)]) + "\n"
+        rows = ["| " + " | ".join(markdown_text(cell) for cell in row) + " |" for row in zip(*columns, strict=True)]
+        notes = [f"- {markdown_text(note)}" for note in self.notes]
+        return "\n".join([f"**{markdown_text(self.title)}**", "", *rows, "", *notes]) + "\n"
 
     def _plain_cells(self, column: str) -> list[str]:
         """Every cell of a column with what is printed after its number."""

@@ -146,6 +146,5 @@ def missing(spec: MetricSpec, reason: Reason | str, detail: str) -> Scored:
 def _begin(spec: MetricSpec, context: ScoringClip) -> PixelScoring:
     """Start a metric. One that needs no pixels is a plain function; it is wrapped into a generator like the others."""
     result = spec.score(context)
-    if isgenerator(result):
-        return (yield from result)
-    return result
+    scored: Scored = (yield from result) if isgenerator(result) else result
+    return scored.checked()

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import isfinite
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Protocol, TypeVar, cast
@@ -59,6 +60,23 @@ class Scored:
 
     items: list[Item]
     units: list[Unit] = field(default_factory=list)
+
+    def checked(self) -> Scored:
+        """The same in plain numbers. Instead of a value that is not finite, the reason `undefined` stands there."""
+        return Scored([_checked(item) for item in self.items], [_checked(unit) for unit in self.units])
+
+
+Row = TypeVar("Row", Unit, Item)
+
+
+def _checked(row: Row) -> Row:
+    plain = {name: value.item() for name, value in vars(row).items() if isinstance(value, np.generic)}
+    numbers = {name: float(given) for name in ("value", "raw") if (given := getattr(row, name)) is not None}
+    finite = {name: number if isfinite(number) else None for name, number in numbers.items()}
+    changed: dict[str, Any] = plain | finite
+    if row.value is not None and finite["value"] is None:
+        changed |= {"reason": row.reason or str(Reason.UNDEFINED), "detail": row.detail or f"the metric gave {numbers['value']}"}
+    return replace(row, **changed)
 
 
 def mean_item(units: Sequence[Unit], phase: str = "", detail: str = "") -> Item:

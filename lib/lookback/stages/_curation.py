@@ -9,6 +9,7 @@ from lookback.demo.source import demo_sources, demo_tables
 from lookback.errors import ContractError, UsageError
 from lookback.names import one_line
 from lookback.params import RunParams
+from lookback.progress import say
 from lookback.tables import empty_table, write_table
 
 
@@ -19,7 +20,7 @@ def curation(params: RunParams) -> dict[str, pd.DataFrame]:
         raise UsageError(f"The run '{params.run}' names no data; give curation.sources (or curation.world) in its parameter file")
     collected = collect(params, sources)
     for note in collected.notes:
-        print(one_line(note))
+        say(one_line(note))
     tables = {"clips": collected.clips, "segments": collected.segments, "rejected": collected.rejected, "screen": collected.screen}
     tables |= {name: empty_table(name) for name in ("truth", "ratings")} | demo_tables(params, collected.clips)
     written = {name: write_table(params.paths.tables, name, frame) for name, frame in tables.items()}

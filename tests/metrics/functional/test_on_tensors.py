@@ -1,5 +1,11 @@
 """The functional metrics on torch tensors: the values of the numpy twins and of torchmetrics, on the device, with gradients."""
 
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from lookback.camera.poses import from_yaw_pitch_roll
@@ -186,3 +192,34 @@ def test_a_network_in_half_precision_is_given_half_precision():
 
     found = f.lpips(torch.from_numpy(A), torch.from_numpy(B), Network())
     assert found.item() == pytest.approx(2 * np.abs(floats(A) - floats(B)).mean(), rel=1e-2)
+
+
+TORCH = """
+class Tensor:
+    def __rsub__(self, other: float) -> Tensor: ...
+    def backward(self) -> None: ...
+def rand(*size: int) -> Tensor: ...
+"""
+USE = """
+from torch import rand
+from lookback.metrics.functional import centroid_consistency, dino_mse, mse, psnr, ssim
+
+for function in (mse, psnr, ssim, dino_mse):
+    (1 - function(rand(2, 32, 32, 3), rand(2, 32, 32, 3))).backward()
+(1 - ssim(rand(2, 32, 32, 3), rand(2, 32, 32, 3), variant="official")).backward()
+centroid_consistency(rand(4, 8)).backward()
+number: str = ssim([[[0.0]]], [[[0.0]]])
+"""
+
+
+def test_type_checkers_know_that_tensors_give_tensors_and_arrays_give_numbers(tmp_path):
+    """A few lines stand in for torch, whose own types take a minute to read."""
+    (tmp_path / "torch.pyi").write_text(TORCH)
+    (tmp_path / "use.py").write_text(USE)
+    settings = ["--config-file=", "--ignore-missing-imports", "--follow-imports=silent", "--no-site-packages", "--cache-dir=cache"]
+    paths = {**os.environ, "MYPYPATH": os.pathsep.join([str(tmp_path), str(Path(f.__file__).parents[2])])}
+    call = [sys.executable, "-m", "mypy", *settings, "use.py"]
+    done = subprocess.run(call, cwd=tmp_path, env=paths, capture_output=True, text=True, check=False)
+    assert re.findall(r"use.py:(\d+): error: (.*)  ", done.stdout) == [
+        ("9", 'Incompatible types in assignment (expression has type "float", variable has type "str")')
+    ], done.stdout + done.stderr
