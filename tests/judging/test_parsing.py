@@ -347,7 +347,7 @@ DECISIONS = {
     f"Draft: {YES} On reflection he never comes back. Final: {NO}": None,
     f"```json\n{YES}\n```\nWait, nobody leaves.\n```json\n{NO}\n```": None,
     f'{YES}\nRather: {{"trigger": "unclear", "confidence": 0.5}}': None,
-    f'{YES}\n{{"trigger": true, "confidence": 0.6}}': None,
+    f'{YES}\n{{"trigger": true, "confidence": 0.6}}': ("yes", None),
     f'{YES}\nNo, rather: {{"trigger": fal': None,
     f"[{YES}, {NO}]": None,
 }

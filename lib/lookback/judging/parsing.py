@@ -129,14 +129,16 @@ def _probable(part: Part, probability: float, value_from: str, verbatim: str) ->
 def _decision(question: Question, text: str) -> list[Answer]:
     """Yes or no with a stated confidence: p_yes = confidence when yes, 1 - confidence when no.
 
-    A decision without a confidence that can be read has p_yes 1 or 0 and no confidence. Two that differ are no answer.
+    A decision without one confidence that can be read has p_yes 1 or 0 and no confidence. Two that differ are no answer.
     """
-    part, said = question.parts[0], set()
+    part, answers, confidences = question.parts[0], set(), set()
     for row in _mappings(_json_and_words(text)[0]):
         decided = next((row[name] for name in ("trigger", "triggered", "answer") if name in row), None)
         if decided is not None:
-            said.add((as_yes_no(decided), as_confidence(row.get("confidence"))))
-    answer, confidence = said.pop() if len(said) == 1 else (None, None)
+            answers.add(as_yes_no(decided))
+            confidences.add(as_confidence(row.get("confidence")))
+    answer = answers.pop() if len(answers) == 1 else None
+    confidence = confidences.pop() if len(confidences) == 1 else None
     if answer is None:
         return [_unparsed(part, text)]
     if confidence is None:
