@@ -31,7 +31,7 @@ from lookback.params.load import validate
 from lookback.provenance import git_revision
 
 Row = dict[str, Any]
-SIZE, TRUTH_SIZE, FRAMES = (480, 832), (1080, 1920), 81
+TRUTH_SIZE, FRAMES = (1080, 1920), 81
 # what MemoBench's eight published models deliver (height, width), against its 1080p ground truth
 DELIVERED = [(480, 832), (480, 832), (480, 832), (464, 832), (576, 1024), (336, 592), (352, 640), (192, 336)]
 GRAIN = 2.0  # noise in grey levels that gives a truth frame 42 kB and a frame of 832x480 8 kB, as the published files have

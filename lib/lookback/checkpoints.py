@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 
 from lookback import stages
-from lookback.api import forget_failures, keep_clips, replaced, run_params
+from lookback.api import STAGES, forget_failures, keep_clips, replaced, run_params
 from lookback.errors import LookbackError, UsageError
 from lookback.exports.results import write_results
 from lookback.files import sha256_json, write_json, write_text
@@ -35,7 +35,6 @@ from lookback.tables import csv_text, read_csv, read_table
 STATE, CURVE, RUNS = "checkpoints.json", "curve.csv", "checkpoints"
 DONE = "DONE"
 COLUMNS = ["checkpoint", "step", *BY, "mean", "ci_low", "ci_high", "n", "n_items", "n_clusters", "ci_note", "reasons"]
-STAGES = ("curation", "extraction", "scoring", "judging")
 NUMBERS = ("step", "mean", "ci_low", "ci_high", "n", "n_items", "n_clusters")  # the other columns are text
 SETTINGS = {"seed", "profile", "device", *STAGES}  # parameters that change the scores of a checkpoint
 

@@ -22,7 +22,6 @@ from lookback.registry import BENCHMARKS
 from lookback.yaml_files import parse_yaml
 
 ProfileName = Literal["embedded", "paper", "auto"]
-PROFILES: tuple[ProfileName, ...] = ("embedded", "paper", "auto")
 FILE = "profile.yaml"
 
 

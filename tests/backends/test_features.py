@@ -15,7 +15,7 @@ from lookback.backends.features.crops import SIDE, Dinov2Objects, LiteObjects, L
 from lookback.backends.features.frames import Dinov2Features, Dinov3Features, LiteFeatures
 from lookback.backends.features.geometry import IMAGENET, Grid, ResizeCrop, on_grid
 from lookback.errors import BackendUnavailable, NotScorable, Reason
-from lookback.media import pad_to_grid
+from lookback.media import resize
 from lookback.networks.efficientnet_lite0 import EfficientNetLite0, SameConv, load
 from lookback.weights import locate
 
@@ -29,6 +29,20 @@ CLASSES = {
 @pytest.fixture(scope="module")
 def lite(embedded_weights: None):
     return load(locate("efficientnet-lite0"))
+
+
+def pad_to_grid(frames: np.ndarray, patch: int, side: int) -> tuple[np.ndarray, np.ndarray]:
+    """WRBench's full field of view by the media package: the longer side becomes `side`, the square is filled up with zeros.
+
+    Also the mask of patches that hold a part of the picture.
+    """
+    height, width = (round(length * side / max(frames.shape[1:3])) for length in frames.shape[1:3])
+    count = -(-side // patch)
+    padded = np.zeros((len(frames), count * patch, count * patch, 3), frames.dtype)
+    padded[:, :height, :width] = resize(frames, height, width, "bilinear_antialias")
+    valid = np.zeros((count, count), bool)
+    valid[: -(-height // patch), : -(-width // patch)] = True
+    return padded, valid
 
 
 def centre_crop(picture: np.ndarray) -> torch.Tensor:

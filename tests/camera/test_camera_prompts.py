@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 from lookback.camera import Motion
 from lookback.camera.prompts import parse_prompt
-from lookback.camera.requests import asked_of
 from lookback.camera.text import parse_caption
-from lookback.clips import Clip
 
 REAL_PROMPTS = Path(__file__).resolve().parents[3] / "shared" / "clips" / "memobench" / "real_metadata.csv"
 AWAY_AND_BACK = (
@@ -142,11 +140,3 @@ def test_the_164_real_prompts_of_memobench_ask_for_the_moves_that_its_table_s2_c
 @pytest.mark.parametrize("prompt", ["A dog turns left and runs forward.", "A man rotates a cup to the right.", ""])
 def test_what_the_subject_does_is_no_request(prompt: str) -> None:
     assert parse_prompt(prompt, 80) is None
-
-
-def test_a_request_of_the_dataset_comes_before_the_prompt() -> None:
-    clip = Clip(benchmark="memobench", setting="real", clip_id="a", model_id="m", video="a.mp4", prompt=AWAY_AND_BACK, n_frames=81)
-    request, source = asked_of(clip)
-    assert source == "prompt" and request is not None and request.segments[0].motions[0].direction == "left"
-    assert asked_of(clip.model_copy(update={"camera": "yaw_RL"}))[1] == "request"
-    assert asked_of(clip.model_copy(update={"prompt": "A dog runs."})) == (None, "")

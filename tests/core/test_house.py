@@ -10,7 +10,7 @@ import lookback
 from lookback.registry import BENCHMARKS
 
 PACKAGE = Path(lookback.__file__).parent
-ENTRY_POINTS = {"cli", "stages", "__main__"}  # they may import anything; nothing imports them
+ENTRY_POINTS = {"cli", "stages", "__main__"}  # they may import anything
 
 
 def sources() -> dict[str, Path]:

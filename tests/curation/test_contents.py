@@ -143,15 +143,6 @@ def test_event_factor_coverage_shows_the_hole_in_the_design(wrbench_clips):
     ]
 
 
-def test_prompt_and_duration_statistics(wrbench_clips):
-    prompts = curation.prompt_statistics(wrbench_clips)
-    assert prompts[["tasks", "with_prompt", "distinct", "words_median"]].values.tolist() == [[15, 15, 1, 3.0]]
-    durations = curation.duration_statistics(wrbench_clips, screen_of(wrbench_clips, [{"n_cuts": 2}]))
-    assert durations[["clips", "frames_median", "fps", "sizes", "clips_with_cuts"]].values.tolist() == [
-        [15, 81.0, "16", "832x480", 1]
-    ]
-
-
 def test_challenge_screen_counts_what_is_known_and_what_is_not(wrbench_clips):
     facts = [
         {"departs": True, "returns": True, "gap_frames": 10},

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from forensics_evidence import HEIGHT, WIDTH, N, make_clip, make_path, out_and_back, returned, seen_with
-from lookback.forensics.evidence import Evidence, requested_path
+from lookback.forensics.evidence import Evidence, path_to_compare
 from lookback.forensics.rules import LABELS, RULES, find_failures
 
 EVENT = {"event_level": "state"}
@@ -155,6 +155,6 @@ def test_a_camera_that_turns_as_far_as_was_asked_is_not_called_inactive(tmp_path
     made = -out_and_back(30.0)
     np.save(tmp_path / "target.npy", make_path(made).c2w)
     for facts in ({"camera": "yaw_LR", "extras": {"camera_degrees": 30.0}}, {"target_poses": str(tmp_path / "target.npy")}):
-        asked_for = requested_path(make_clip(**facts), None)
+        asked_for = path_to_compare(make_clip(**facts), None)
         assert asked_for is not None and asked_for.farthest == pytest.approx(30, abs=0.1)
         assert labels(replace(seen_with(returned(), made), requested=asked_for)) == set()

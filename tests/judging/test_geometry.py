@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lookback.artifacts.masks import IN_VIEW, LEAVING, OUT, RETURNED
 from lookback.camera.intent import compile, parse
 from lookback.camera.poses import from_yaw_pitch_roll
 from lookback.errors import NotScorable, Reason
 from lookback.judging.geometry import (
-    IN_VIEW,
-    LEAVING,
-    OUT,
-    RETURNED,
     camera_path,
     detections_timeline,
     reobserved_predicates,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from lookback.errors import MediaError, Reason, UsageError
-from lookback.media import pad_to_grid, resize, scale_and_centre_crop, shrink
+from lookback.media import resize, shrink
 from media_clips import moving_texture
 from PIL import Image
 from torch.nn.functional import interpolate
@@ -67,47 +67,6 @@ def test_one_frame_is_a_batch_of_one_and_the_input_stays(policy) -> None:
     assert np.array_equal(same, frames)
     same[:] = 0
     assert np.array_equal(frames, before)
-
-
-@pytest.mark.parametrize(("height", "width"), [(1080, 1920), (480, 832), (720, 1280), (704, 1248), (1294, 712), (300, 301)])
-def test_scale_and_centre_crop_covers_and_keeps_the_centre(height: int, width: int) -> None:
-    ramp = np.broadcast_to(np.linspace(0, 1, width)[None, :, None], (height, width, 3)).astype(np.float32)
-    cropped = scale_and_centre_crop(ramp)
-    assert cropped.shape == (720, 1280, 3)
-    assert cropped[:, 639:641].mean() == pytest.approx(0.5, abs=2e-3), "the centre stays in the centre"
-    shown = min(1, 1280 * height / (720 * width))
-    assert cropped[0, -1, 0] - cropped[0, 0, 0] == pytest.approx(shown, abs=0.01)
-
-
-def test_scale_and_centre_crop_is_torchs_bilinear_without_antialiasing() -> None:
-    frames = moving_texture(2, 100, 200)
-    scaled = by_torch(frames, 90, 180, antialias=False).round().astype(np.uint8)
-    assert np.array_equal(scale_and_centre_crop(frames, 90, 160), scaled[:, :, 10:170])
-
-
-def test_pad_to_grid_keeps_the_whole_view_and_masks_padding() -> None:
-    frames = moving_texture(2, 96, 128)
-    padded, valid = pad_to_grid(frames, patch=14, max_side=112)
-    assert padded.shape == (2, 112, 112, 3)
-    assert np.array_equal(padded[:, :84], resize(frames, 84, 112, "bilinear_antialias"))
-    assert not padded[:, 84:].any()
-    assert valid.shape == (8, 8)
-    assert valid[:6].all()
-    assert not valid[6:].any()
-
-
-def test_a_patch_with_one_row_of_picture_is_valid() -> None:
-    padded, valid = pad_to_grid(np.ones((71, 140, 3), np.float32), patch=14, max_side=140)
-    assert padded.shape == (140, 140, 3)
-    assert valid.sum(axis=0).tolist() == [6] * 10
-
-
-def test_without_a_side_only_the_last_patches_are_filled_up() -> None:
-    frames = moving_texture(1, 96, 128)
-    padded, valid = pad_to_grid(frames, patch=14)
-    assert padded.shape == (1, 98, 140, 3)
-    assert np.array_equal(padded[:, :96, :128], frames)
-    assert valid.all()
 
 
 def test_shrink_bounds_the_longer_side_and_never_enlarges() -> None:

@@ -159,10 +159,9 @@ def _models(result: Analysis) -> None:
 
 
 def _ceiling(result: Analysis) -> None:
-    plan = result.plan
-    table = ceiling.ceiling_table(result.votes, result.units, plan)
+    table = ceiling.ceiling_table(result.votes, result.units, result.plan)
     title = "Judge and metric beside people on the same items"
-    result.add("ceiling", title, "item", table, lambda: ceiling.read_ceiling(table, plan))
+    result.add("ceiling", title, "item", table, lambda: ceiling.read_ceiling(table))
 
 
 def _metrics(result: Analysis) -> None:

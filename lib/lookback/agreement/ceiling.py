@@ -71,7 +71,7 @@ def lower_ceilings(bridges: pd.DataFrame, ceilings: pd.DataFrame) -> pd.DataFram
     return bridges.assign(rho_ceiling=np.fmin(ties, noise.to_numpy(dtype=float)))
 
 
-def read_ceiling(table: pd.DataFrame, plan: Plan) -> str:
+def read_ceiling(table: pd.DataFrame) -> str:
     """How many automatic answers agree with the other votes as often as a person does, and how near rho is to its ceiling."""
     several = table["setting"].nunique() > 1
     table = table.assign(name=[_name(row, several) for _, row in table.iterrows()])

@@ -16,7 +16,7 @@ from lookback.camera.poses import (
     validate_poses,
     yaw_deg,
 )
-from lookback.camera.text import parse_action, parse_action_sequence, parse_captions, to_action, to_captions, to_text
+from lookback.camera.text import parse_action, parse_action_sequence, parse_captions, to_captions, to_text
 
 __all__ = [
     "CameraIntent",
@@ -40,7 +40,6 @@ __all__ = [
     "preset",
     "relative_to_first",
     "rotation_angle_deg",
-    "to_action",
     "to_captions",
     "to_grammar",
     "to_text",

@@ -47,6 +47,7 @@ _OUTWARD: dict[str, tuple[tuple[str, str], ...]] = {
 }
 PRESETS = tuple(_OUTWARD)
 DEFAULT_FRAMES, DEFAULT_DEGREES, DEFAULT_UNITS, DEFAULT_DOLLY = 81, 60.0, 0.5, 1.0
+WORDS_UNITS = 1.5  # how far the camera goes where words name no distance (MBench names none)
 # heading: yaw turns about the vertical, travel follows the camera's heading.
 # released: turns are composed as written, each in the camera's own frame at that time; travel follows the axes of frame 0.
 Rule = Literal["heading", "released"]

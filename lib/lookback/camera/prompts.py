@@ -9,16 +9,15 @@ from __future__ import annotations
 import re
 from itertools import groupby
 
-from lookback.camera.intent import DEFAULT_DEGREES, CameraIntent, make_intent
+from lookback.camera.intent import CameraIntent, make_intent
 from lookback.camera.sentences import camera_words, read_steps
-from lookback.camera.text import ACTION_UNITS
 
 _ACTOR = re.compile(r"\b(?:camera|observer|viewer|viewpoint|first[- ]person view(?: (?:as|with) an? \w+)?)\b(?!')")
 
 
-def parse_prompt(prompt: str, frames: int, degrees: float = DEFAULT_DEGREES, units: float = ACTION_UNITS) -> CameraIntent | None:
+def parse_prompt(prompt: str, frames: int) -> CameraIntent | None:
     """The request in a prompt: its steps in their order, or a static camera. None when it does not say how the camera moves."""
-    steps = [step for step, _ in groupby(read_steps(camera_words(prompt.lower(), _ACTOR), degrees, units) or [])]
+    steps = [step for step, _ in groupby(read_steps(camera_words(prompt.lower(), _ACTOR)) or [])]
     if not any(steps) and "camera" not in prompt.lower():
         return None  # an observer who stands still may turn the head
     return make_intent(steps, frames, "prompt") if steps else None

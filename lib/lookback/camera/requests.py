@@ -7,7 +7,6 @@ from functools import lru_cache
 from lookback.camera.intent import PRESETS, CameraIntent, Rule, parse, preset, to_grammar
 from lookback.camera.intent import compile as compile_request
 from lookback.camera.poses import Poses
-from lookback.camera.prompts import parse_prompt
 from lookback.camera.resample import resample_poses
 from lookback.camera.text import parse_action, parse_action_sequence
 from lookback.clips import Clip
@@ -20,23 +19,9 @@ def request_of(clip: Clip) -> CameraIntent | None:
     if not clip.camera or not clip.n_frames:
         return None
     try:
-        return _read(clip.camera, clip.n_frames, clip.extras.get("camera_degrees"))
+        return read_request(clip.camera, clip.n_frames, clip.extras.get("camera_degrees"))
     except ParameterError:
         return None
-
-
-def asked_of(clip: Clip) -> tuple[CameraIntent | None, str]:
-    """What the camera was asked to do, and where it was read: "request", "prompt", or "" with None when nothing says it.
-
-    The degrees of a request that was read from a prompt are defaults: it says where the camera goes, not how far.
-    """
-    if (request := request_of(clip)) is not None:
-        return request, "request"
-    request = _prompted(clip.prompt, clip.n_frames) if clip.prompt and clip.n_frames else None
-    return request, "prompt" if request is not None else ""
-
-
-_prompted = lru_cache(maxsize=1024)(parse_prompt)
 
 
 def target_path(clip: Clip) -> Poses | None:
@@ -49,7 +34,7 @@ def target_path(clip: Clip) -> Poses | None:
 
 def requested_path(clip: Clip, n_frames: int) -> Poses:
     """The poses (n_frames,4,4) that the clip's request asks for, by its benchmark's rule. Do not write to the array."""
-    request = _read(clip.camera or "", n_frames, clip.extras.get("camera_degrees"))
+    request = read_request(clip.camera or "", n_frames, clip.extras.get("camera_degrees"))
     poses = path_of(request, BENCHMARKS.get(clip.benchmark).camera_rule)
     return poses if len(poses) == n_frames else resample_poses(poses, n_frames)
 
@@ -63,8 +48,8 @@ def path_of(request: CameraIntent, rule: Rule = "heading") -> Poses:
 
 
 @lru_cache(maxsize=1024)
-def _read(camera: str, n_frames: int, degrees: float | None) -> CameraIntent:
-    """A preset, WRBench's grammar, or an MBench action condition."""
+def read_request(camera: str, n_frames: int, degrees: float | None = None) -> CameraIntent:
+    """A preset, WRBench's grammar (with its own number of frames), or an MBench action such as left_then_right_4s."""
     if camera in PRESETS:
         return preset(camera, n_frames, **({"degrees": float(degrees)} if degrees else {}))
     return parse(camera) if ":" in camera or "@" in camera else parse_action(camera, n_frames)

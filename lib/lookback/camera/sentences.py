@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from lookback.camera.intent import ROTATIONS, SIGNS, Motion, motion
+from lookback.camera.intent import DEFAULT_DEGREES, ROTATIONS, SIGNS, WORDS_UNITS, Motion, motion
 
 Step = tuple[Motion, ...]  # what happens at once; nothing: the camera holds still
 TURN_AROUND_DEG = 180.0
@@ -112,18 +112,18 @@ def camera_words(text: str, actor: re.Pattern[str]) -> list[str]:
     return parts
 
 
-def read_steps(texts: Iterable[str], degrees: float, units: float, before: Sequence[Step] = ()) -> list[Step] | None:
+def read_steps(texts: Iterable[str], before: Sequence[Step] = ()) -> list[Step] | None:
     """The moves in the words about the camera, in their order; what is said at once is one step. Nothing said: no step.
 
     None when a move is named but not which one. `before` are the steps that a "returns" here takes back.
     """
-    reader = _Reader(degrees, units, list(before))
+    reader = _Reader(list(before))
     return reader.steps if all(reader.read(words) for words in texts) else None
 
 
 class _Reader:
-    def __init__(self, degrees: float, units: float, before: list[Step]):
-        self.degrees, self.units, self.before = degrees, units, before
+    def __init__(self, before: list[Step]):
+        self.before = before
         self.steps: list[Step] = []
         self.side = "right"  # of a turn around that names none
         self.verb = ""
@@ -169,7 +169,7 @@ class _Reader:
     def _motion(self, kind: str, way: str, words: str) -> Motion:
         unit = r"(?:degrees?|deg\b|°)" if kind in ROTATIONS else r"(?:units?|m\b|met(?:er|re)s?)"
         said = re.search(rf"(?<!\d)(\d{{1,4}}(?:\.\d+)?)(?:\s*|-){unit}", words)
-        return motion(kind, way, float(said[1]) if said else self.degrees if kind in ROTATIONS else self.units)
+        return motion(kind, way, float(said[1]) if said else DEFAULT_DEGREES if kind in ROTATIONS else WORDS_UNITS)
 
     def _add(self, step: Step, still: bool, together: bool) -> None:
         """A camera cannot turn left and right at once: a second motion of a kind comes after the first."""

@@ -10,6 +10,7 @@ from lookback.camera.intent import (
     DEFAULT_DEGREES,
     DEFAULT_FRAMES,
     ROTATIONS,
+    WORDS_UNITS,
     CameraIntent,
     Motion,
     Segment,
@@ -32,7 +33,6 @@ ACTION_WORDS: dict[str, tuple[str, str] | None] = {
     "backward": ("dolly", "back"),
     "wait": None,
 }
-ACTION_UNITS = 1.5  # how far an MBench-A dolly goes when the condition names no distance (the benchmark names none)
 
 _CAMERA = re.compile(r"\bcamera\b(?!')")
 
@@ -59,27 +59,23 @@ def to_captions(intent: CameraIntent) -> list[str]:
     return [segment_sentence(segment) for segment in intent.segments]
 
 
-def parse_caption(
-    caption: str, degrees: float = DEFAULT_DEGREES, units: float = ACTION_UNITS, before: Sequence[Step] = ()
-) -> list[Step] | None:
+def parse_caption(caption: str, before: Sequence[Step] = ()) -> list[Step] | None:
     """The camera's steps that one caption asks for, after those of the captions before it.
 
     A caption that says nothing of the camera asks for no step, a fixed camera is an empty step. None when the caption names a move
     but not which one.
     """
-    return read_steps(camera_words(caption.lower(), _CAMERA), degrees, units, before)
+    return read_steps(camera_words(caption.lower(), _CAMERA), before)
 
 
-def parse_captions(
-    captions: Sequence[str], frames: int = DEFAULT_FRAMES, degrees: float = DEFAULT_DEGREES, units: float = ACTION_UNITS
-) -> CameraIntent:
+def parse_captions(captions: Sequence[str], frames: int = DEFAULT_FRAMES) -> CameraIntent:
     """MBench-T's caption segments (five in the benchmark) as one intent; the steps of a caption share the frames of its segment."""
     if not captions:
         raise ParameterError("A caption sequence is empty; MBench-T gives one caption per segment.")
     steps: list[Step] = []
     segments: list[Segment] = []
     for caption, (start, stop) in zip(captions, pairwise(segment_edges(frames, len(captions))), strict=True):
-        asked = parse_caption(caption, degrees, units, steps)
+        asked = parse_caption(caption, steps)
         if asked is None:
             raise ParameterError(f"The caption '{caption}' moves the camera, but not in one known way; name a side for each move.")
         steps += asked
@@ -87,42 +83,28 @@ def parse_captions(
     return CameraIntent(tuple(segments), "text")
 
 
-def parse_action(
-    condition: str, frames: int = DEFAULT_FRAMES, degrees: float = DEFAULT_DEGREES, units: float = ACTION_UNITS
-) -> CameraIntent:
+def parse_action(condition: str, frames: int = DEFAULT_FRAMES) -> CameraIntent:
     """MBench-A's condition `{action}_{length}`, e.g. `left_then_right_25s` or `left_then_wait_then_right_10s`.
 
     The words between `_then_` are the phases (exit, wait, reenter); they share `frames`, the length of the video.
     """
     action = re.sub(r"_\d+(?:\.\d+)?s$", "", condition)
-    moves = [_action_motion(word, condition, degrees, units) for word in action.split("_then_")]
+    moves = [_action_motion(word, condition) for word in action.split("_then_")]
     return make_intent(moves, frames, condition)
 
 
-def parse_action_sequence(actions: Sequence[str], degrees: float = DEFAULT_DEGREES, units: float = ACTION_UNITS) -> CameraIntent:
+def parse_action_sequence(actions: Sequence[str]) -> CameraIntent:
     """MBench-A's A = [a_1 ... a_T], one action word per frame; equal neighbours form a segment of full amount."""
     if not actions:
         raise ParameterError("An action sequence is empty; MBench-A gives one action word per frame.")
     runs = [(word, len(list(run))) for word, run in groupby(actions)]
-    return CameraIntent(tuple(Segment(_action_motion(w, w, degrees, units), n) for w, n in runs))
+    return CameraIntent(tuple(Segment(_action_motion(word, word), n) for word, n in runs))
 
 
-def _action_motion(word: str, condition: str, degrees: float, units: float) -> tuple[Motion, ...]:
+def _action_motion(word: str, condition: str) -> tuple[Motion, ...]:
     if word not in ACTION_WORDS:
         raise ParameterError(f"Camera condition '{condition}' has the action '{word}'; valid are {', '.join(ACTION_WORDS)}.")
     entry = ACTION_WORDS[word]
     if entry is None:
         return ()
-    return (motion(*entry, degrees if entry[0] in ROTATIONS else units),)
-
-
-def to_action(intent: CameraIntent) -> list[str]:
-    """One MBench-A action word per frame; segments that MBench-A has no word for are a `ParameterError`."""
-    words = {entry: word for word, entry in ACTION_WORDS.items()}
-    out: list[str] = []
-    for segment in intent.segments:
-        entry = None if not segment.motions else (segment.motions[0].kind, segment.motions[0].direction)
-        if len(segment.motions) > 1 or entry not in words:
-            raise ParameterError(f"MBench-A has no word for '{segment_sentence(segment)}'; valid are {', '.join(ACTION_WORDS)}.")
-        out += [words[entry]] * segment.frames
-    return out
+    return (motion(*entry, DEFAULT_DEGREES if entry[0] in ROTATIONS else WORDS_UNITS),)

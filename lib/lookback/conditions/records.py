@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lookback.camera.intent import PRESETS, CameraIntent, Segment, parse, preset
+from lookback.camera.intent import CameraIntent, Segment
 from lookback.camera.poses import Poses
-from lookback.camera.text import parse_action
+from lookback.camera.requests import read_request
 from lookback.errors import ParameterError
 from lookback.layouts.reading import Breach
 
@@ -66,13 +66,9 @@ class RecordFiles(Protocol):
         ...
 
 
-def intent_of(camera: str, frames: int, degrees: float | None = None) -> CameraIntent:
-    """A preset, a script in the camera grammar, or an action such as left_then_right_4s, over `frames` frames."""
-    if camera in PRESETS:
-        return preset(camera, frames, **({"degrees": degrees} if degrees else {}))
-    if ":" in camera or "@" in camera:
-        return spread(parse(camera), frames)
-    return parse_action(camera, frames)
+def intent_of(camera: str, frames: int) -> CameraIntent:
+    """A preset, a script in the camera grammar, or an action, over `frames` frames."""
+    return spread(read_request(camera, frames), frames)
 
 
 def spread(intent: CameraIntent, frames: int) -> CameraIntent:

@@ -15,12 +15,9 @@ _WHERE = {
         "challenge_screen",
         "composition",
         "duplicates",
-        "duration_statistics",
         "ground_truth_mismatches",
         "missing_counterparts",
         "model_coverage",
-        "prompt_statistics",
-        "rejected_reasons",
     ),
     "figures": (
         "benchmark_figures",

@@ -34,53 +34,9 @@ def benchmark_contents(clips: pd.DataFrame, screen: pd.DataFrame) -> list[Conten
     ]
 
 
-def prompt_statistics(clips: pd.DataFrame) -> pd.DataFrame:
-    """Per benchmark and setting: tasks with and without a prompt, distinct prompts, and the number of words in them."""
-    tasks = clips.drop_duplicates(["benchmark", "setting", "clip_id"])
-    tasks = tasks.assign(words=prompt_words(tasks).where(tasks["prompt"] != ""))
-    groups = tasks.groupby(["benchmark", "setting"], sort=True)
-    table = groups.agg(
-        tasks=("clip_id", "size"),
-        with_prompt=("words", "count"),
-        words_min=("words", "min"),
-        words_median=("words", "median"),
-        words_max=("words", "max"),
-    )
-    table.insert(2, "distinct", groups["prompt"].agg(lambda texts: texts[texts != ""].nunique()))
-    return table.reset_index()
-
-
 def prompt_words(clips: pd.DataFrame) -> pd.Series:
     """Number of words of every clip's prompt."""
     return clips["prompt"].str.split().str.len().astype("float64")
-
-
-def duration_statistics(clips: pd.DataFrame, screen: pd.DataFrame) -> pd.DataFrame:
-    """Per benchmark, setting and model: frames, seconds, rate and size of the videos. Frame folders have no rate."""
-    merged = clips.merge(screen[[*KEYS, "duration_s", "n_cuts"]], on=KEYS, validate="one_to_one")
-    merged = merged.assign(
-        size=merged["width"].astype(str) + "x" + merged["height"].astype(str), frames=merged["n_frames"].astype("float64")
-    )
-    return (
-        merged.groupby(["benchmark", "setting", "model_id"], sort=True)
-        .agg(
-            clips=("clip_id", "size"),
-            frames_min=("frames", "min"),
-            frames_median=("frames", "median"),
-            frames_max=("frames", "max"),
-            seconds_median=("duration_s", "median"),
-            fps=("fps", _listed),
-            sizes=("size", _listed),
-            clips_with_cuts=("n_cuts", lambda cuts: int((cuts > 0).sum())),
-        )
-        .reset_index()
-    )
-
-
-def _listed(values: pd.Series) -> str:
-    """The distinct values as text; 'none' for frame folders without a rate."""
-    distinct = sorted(values.dropna().unique())
-    return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in distinct) or "none"
 
 
 GROUP = ["benchmark", "setting"]
@@ -151,8 +107,3 @@ def challenge_screen(screen: pd.DataFrame) -> pd.DataFrame:
         )
         .reset_index()
     )
-
-
-def rejected_reasons(rejected: pd.DataFrame) -> pd.DataFrame:
-    """Number of rejected items by layout, reason and field."""
-    return rejected.groupby(["layout", "reason", "field"], sort=True).size().rename("n").reset_index()

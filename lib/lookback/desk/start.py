@@ -12,7 +12,7 @@ from lookback.desk.settings import Settings, load_settings
 from lookback.desk.study import Study
 from lookback.errors import CannotWrite, LookbackError, UsageError
 from lookback.params import RunParams
-from lookback.pipeline.lock import run_lock
+from lookback.pipeline.lock import LOCK, run_lock
 from lookback.tables import read_table
 
 
@@ -43,7 +43,7 @@ def held(study: Study) -> Iterator[None]:
         except CannotWrite:
             raise
         except LookbackError:
-            holder = (study.folder / ".lock").read_text().strip() or "unknown"
+            holder = (study.folder / LOCK).read_text().strip() or "unknown"
             raise UsageError(
                 f"The study {study.folder.name} is served already, by process {holder}; use the links that it printed and invite "
                 "people on the organiser's page, or stop it (Ctrl-C in its window) and start again"

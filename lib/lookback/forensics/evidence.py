@@ -127,7 +127,7 @@ def gather(
     return Evidence(
         clip,
         path,
-        requested_path(clip, truth_pose),
+        path_to_compare(clip, truth_pose),
         None if masks is None else masks.frame_index,
         None if masks is None else masks.state.astype(int),
         None if masks is None else masks.boxes,
@@ -144,7 +144,7 @@ def _turns_only(pose: PoseTrack) -> bool:
     return not pose.moves or float(np.ptp(pose.c2w[:, :3, 3], axis=0).max()) < 1e-3
 
 
-def requested_path(clip: Clip, truth_pose: TruePoseTrack | None) -> Path | None:
+def path_to_compare(clip: Clip, truth_pose: TruePoseTrack | None) -> Path | None:
     """The path of the ground truth's camera; without one, the path that the request or the captions describe."""
     if truth_pose is not None:
         first = clip.mark_time or 0

@@ -124,7 +124,7 @@ def turn_share(seen: Evidence) -> float:
     return turn(seen) / seen.requested.farthest
 
 
-def asked_path(seen: Evidence) -> Path:
+def promised_path(seen: Evidence) -> Path:
     """The camera path that was asked for: by the prompt, which needs no estimate, else by a trajectory or the true camera."""
     asked = parse_prompt(seen.clip.prompt, seen.clip.n_frames or MIN_FRAMES) if seen.clip.prompt and not seen.clip.camera else None
     if asked is not None:
@@ -137,7 +137,7 @@ def asked_path(seen: Evidence) -> Path:
 
 def asked_motion(seen: Evidence) -> float:
     """How far the camera was asked to turn or, without a turn, to move. A camera that should rest cannot be too still."""
-    asked = asked_path(seen)
+    asked = promised_path(seen)
     way = float(np.ptp(asked.c2w[:, :3, 3], axis=0).max())
     if asked.farthest < MIN_REQUEST_DEG and way < LEAST_WAY:
         raise NotScorable(Reason.NOT_APPLICABLE, "the camera was asked to stay where it is")
@@ -146,7 +146,7 @@ def asked_motion(seen: Evidence) -> float:
 
 def off_request(seen: Evidence) -> float:
     """What is missing of the camera motion: of the turn where the camera was asked to end turned away, else of the way back."""
-    asked = asked_path(seen)
+    asked = promised_path(seen)
     ends_away = asked.farthest >= MIN_REQUEST_DEG and asked.away[-1] > asked.farthest / 2
     return 1 - min(turn(seen) / asked.farthest, 1.0) if ends_away else not_back(seen)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lookback.artifacts.masks import LEAVING, OUT
 from lookback.camera.poses import relative_to_first, rotation_angle_deg
 from lookback.errors import NotScorable, Reason
 from lookback.measures.camera_activity import CameraActivity, view_overlap
@@ -23,7 +24,6 @@ RETURNED_OVERLAP = 0.4  # enough is back to compare; an estimated path drifts on
 REGAINED = 0.3  # the return must bring back at least this share of the first view
 MOVING_SHARE = 0.1  # with parallax in more of the frames than this, the camera moved
 # the subject
-OUT, IN_VIEW, LEAVING, RETURNED = 0, 1, 2, 3  # the state codes of the mask artifact
 SMALLEST = 0.0005  # share of the image; a smaller subject is too small to see
 FRAGMENT = 0.25  # share of its usual area; with less in view, neither its place nor its state can be told
 WHOLE = 0.5  # share of its usual area; enough to tell its state

@@ -1,7 +1,7 @@
 """Read a judge's reply: from its words or token scores to one `Answer` per part of the question.
 
-`interpret` is the way in. It is pure: the same recorded replies give the same answers, live or replayed. Text is read strictly
-first and then more leniently. Text that stays unclear has no answer (`judge_unparsed`); it never counts as No.
+`interpret` is the way in. It is pure: the same recorded replies give the same answers, live or replayed. All statements of
+a reply are collected, and only what none of them contradicts counts. An unclear text has no answer (`judge_unparsed`), never No.
 """
 
 from __future__ import annotations

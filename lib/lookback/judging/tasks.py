@@ -64,16 +64,6 @@ class Footage:
             return tuple(int(index) for index in sample_uniform(self.n_frames, sampling.max_frames))
         return tuple(int(index) for index in sample_fps(self.n_frames, self.fps, sampling.fps, sampling.max_frames))
 
-    def sampled(self, sampling: Sampling) -> str:
-        """How `timed` chose its frames, in the words of WRBench's released program, with the rate that they really have."""
-        frames = self.timed(sampling)
-        if self.fps is None:
-            return f"{len(frames)} frames, evenly spread"
-        rate = min(self.fps, sampling.fps)
-        if len(frames) < len(sample_fps(self.n_frames, self.fps, sampling.fps)):  # there were more than `max_frames`
-            rate = (len(frames) - 1) * self.fps / (frames[-1] - frames[0])
-        return f"frames sampled at {round(rate, 2):g} fps"
-
     def labels(self, frames: Sequence[int]) -> tuple[str, ...]:
         if self.fps is None:
             return tuple(f"Frame {index + 1} of {self.n_frames}" for index in frames)

@@ -10,7 +10,7 @@ from lookback.media.derived import Habits, SharedFrame, derived
 from lookback.media.encode import encode, write_frames
 from lookback.media.frames import read_image
 from lookback.media.reader import VideoInfo, VideoReader
-from lookback.media.resize import pad_to_grid, resize, scale_and_centre_crop, shrink
+from lookback.media.resize import resize, shrink
 from lookback.media.sampling import sample_fps, sample_segments, sample_uniform
 
 __all__ = [
@@ -22,14 +22,12 @@ __all__ = [
     "derived",
     "encode",
     "open_video",
-    "pad_to_grid",
     "probe",
     "read_image",
     "resize",
     "sample_fps",
     "sample_segments",
     "sample_uniform",
-    "scale_and_centre_crop",
     "shot_cuts",
     "shrink",
     "write_frames",

@@ -48,40 +48,6 @@ def shrink(frames: np.ndarray, max_side: int) -> np.ndarray:
     return frames if scale >= 1 else resize(frames, max(1, round(height * scale)), max(1, round(width * scale)), "area")
 
 
-def scale_and_centre_crop(frames: np.ndarray, height: int = 720, width: int = 1280) -> np.ndarray:
-    """MIND's preprocessing: scale with "bilinear" until the frame covers height x width, then crop the centre."""
-    batch = _batch(frames)
-    scale = max(height / batch.shape[1], width / batch.shape[2])
-    covering = max(height, round(batch.shape[1] * scale)), max(width, round(batch.shape[2] * scale))
-    scaled = resize(batch, *covering, policy="bilinear")
-    top, left = (covering[0] - height) // 2, (covering[1] - width) // 2
-    cropped = np.ascontiguousarray(scaled[:, top : top + height, left : left + width])
-    return cropped if frames.ndim == 4 else cropped[0]
-
-
-def pad_to_grid(frames: np.ndarray, patch: int, max_side: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """WRBench's full field of view: scale to fit, then pad with zeros right and below; nothing is cropped.
-
-    With `max_side` the longer side becomes max_side (proportions kept, "bilinear_antialias") and the frame is padded to the
-    square of max_side, rounded up to whole patches; without it the frame keeps its size and is padded to whole patches.
-    Returns the padded frames and the mask of valid patches (rows, columns), False where a patch holds padding only.
-    """
-    if patch < 1 or (max_side is not None and max_side < 1):
-        raise UsageError(f"patch and max_side must be at least 1, not {patch} and {max_side}")
-    batch = _batch(frames)
-    height, width = batch.shape[1:3]
-    if max_side is not None:
-        scale = max_side / max(height, width)
-        height, width = max(1, round(height * scale)), max(1, round(width * scale))
-        batch = resize(batch, height, width, "bilinear_antialias")
-    rows, columns = -(-(max_side or height) // patch), -(-(max_side or width) // patch)
-    padded = np.zeros((len(batch), rows * patch, columns * patch, 3), batch.dtype)
-    padded[:, :height, :width] = batch
-    valid = np.zeros((rows, columns), bool)
-    valid[: -(-height // patch), : -(-width // patch)] = True
-    return (padded if frames.ndim == 4 else padded[0]), valid
-
-
 def _batch(frames: np.ndarray) -> np.ndarray:
     batch = frames[None] if frames.ndim == 3 else frames
     if batch.ndim != 4 or batch.shape[3] != 3 or 0 in batch.shape[1:]:

@@ -35,7 +35,6 @@ class Strengths:
     table: pd.DataFrame
     covariance: pd.DataFrame
     tie: float
-    log_likelihood: float
     n: int
     seen: pd.Series
     note: str = ""
@@ -71,7 +70,7 @@ def bradley_terry(
     has_ties = bool((signs == 0).any())
     design = _design(codes, has_ties)
     outcome = np.where(signs == 1, 0, np.where(signs == -1, 1, 2))
-    parameters, parts, likelihood, scores = _newton(design, outcome)
+    parameters, parts, scores = _newton(design, outcome)
     covariance = np.asarray(np.linalg.inv(parts.sum(axis=0)), dtype=float)
     tail, note, seen = 0.5 + confidence / 2, "", clusters_seen(win_terms(codes, signs, "half")[1], codes.clusters)
     quantile = np.full(len(codes.models), stats.norm.ppf(tail))
@@ -79,7 +78,7 @@ def bradley_terry(
         note = _few_clusters(codes, seen, len(parameters), cluster)
         covariance = _clustered(covariance, scores, codes) if errors == "sandwich" else _jackknifed(parts, scores, codes)
         quantile = np.where(seen < FEWEST_CLUSTERS, np.nan, stats.t.ppf(tail, seen - 1))
-    return _strengths(codes.models, parameters, covariance, has_ties, likelihood, len(signs), quantile, seen, note)
+    return _strengths(codes.models, parameters, covariance, has_ties, len(signs), quantile, seen, note)
 
 
 def _clustered(inverse: Floats, scores: Floats, codes: PairCodes) -> Floats:
@@ -164,16 +163,14 @@ def _design(codes: PairCodes, has_ties: bool) -> Floats:
     return design
 
 
-def _newton(design: Floats, outcome: Codes) -> tuple[Floats, Floats, float, Floats]:
-    """Newton steps on the concave log-likelihood: (parameters, information per pair, log-likelihood, scores per pair)."""
+def _newton(design: Floats, outcome: Codes) -> tuple[Floats, Floats, Floats]:
+    """Newton steps on the concave log-likelihood: (parameters, information per pair, scores per pair)."""
     parameters = np.zeros(design.shape[2])
     seen = design[np.arange(len(outcome)), outcome]
     for _ in range(MAX_STEPS):
         predictor = design @ parameters
-        peak = predictor.max(axis=1, keepdims=True)
-        share = np.exp(predictor - peak)
-        total = share.sum(axis=1, keepdims=True)
-        share /= total
+        share = np.exp(predictor - predictor.max(axis=1, keepdims=True))
+        share /= share.sum(axis=1, keepdims=True)
         mean = np.einsum("no,nop->np", share, design)
         scores = seen - mean
         parts = np.einsum("no,nop,noq->npq", share, design, design) - mean[:, :, None] * mean[:, None, :]
@@ -183,8 +180,7 @@ def _newton(design: Floats, outcome: Codes) -> tuple[Floats, Floats, float, Floa
             break
         parameters = parameters + step / max(1.0, float(np.abs(step).max()) / 2)
         if np.abs(step).max() < CONVERGED:
-            likelihood = float((predictor[np.arange(len(outcome)), outcome] - peak[:, 0] - np.log(total[:, 0])).sum())
-            return parameters, parts, likelihood, scores
+            return parameters, parts, scores
     raise NotScorable(Reason.UNDEFINED, f"the strengths did not settle within {MAX_STEPS} Newton steps")
 
 
@@ -193,7 +189,6 @@ def _strengths(
     parameters: Floats,
     covariance: Floats,
     has_ties: bool,
-    likelihood: float,
     n: int,
     quantile: Floats,
     seen: Codes,
@@ -219,4 +214,4 @@ def _strengths(
     tie = float(np.exp(parameters[-1])) if has_ties else 0.0
     names = pd.Index(models)
     named, counts = pd.DataFrame(spread, index=names, columns=names), pd.Series(seen, index=names)
-    return Strengths(table.sort_values("rank", ignore_index=True), named, tie, likelihood, n, counts, note)
+    return Strengths(table.sort_values("rank", ignore_index=True), named, tie, n, counts, note)

@@ -1,4 +1,4 @@
-"""Scale and pad whole frames to the patch grid, on the model's device (the same geometry as `lookback.media.pad_to_grid`)."""
+"""Scale and pad whole frames to the patch grid, on the model's device."""
 
 from __future__ import annotations
 

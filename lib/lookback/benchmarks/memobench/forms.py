@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lookback.params import RunParams
 
 NAME = "memobench"
-SCENES, PER_SCENE, VERSIONS = 12, 8, 4
+SCENES, VERSIONS = 12, 4
 ATTENTION = "This question checks the form itself, not the video: please answer No."
 CHECKS = {
     "unambiguous": "Is the question unambiguous: do careful people all understand it in the same way?",

@@ -17,8 +17,9 @@ from lookback.errors import NotScorable, Reason
 from lookback.judging.prompting import PLACEHOLDER, load_catalogue, load_prompt
 from lookback.judging.question import SECOND, Part, Question, Unasked
 from lookback.judging.run import Session, judgements_frame
-from lookback.judging.tasks import Sampling, Task, compose, footage, register, subject
+from lookback.judging.tasks import Footage, Sampling, Task, compose, footage, register, subject
 from lookback.judging.verdicts import JudgedClip, clip_verdicts
+from lookback.media import sample_fps
 
 Role = Literal["score", "hidden", "returned", "unidentifiable"]
 VISIBLE = ("visible_spatial", "visible_state")
@@ -74,7 +75,7 @@ def probe_questions(clip: Clip, sampling: Sampling, task: str, chosen: tuple[Pro
         values = {**context, "rubric": catalogue["rubrics"][probe.dimension], "question": probe.text}
         question = compose(clip, task, prompt, "yes_no", (parts[probe.id],), shown, frames, **values)
         if blanks := set(PLACEHOLDER.findall(probe.text)):  # the words of the released program: a whole prompt
-            whole = {"task": task_text(clip), "sampling": shown.sampled(sampling)}
+            whole = {"task": task_text(clip), "sampling": sampled(shown, sampling)}
             question = replace(question, system="", text=fill(probe.text, whole)) if blanks <= set(whole) else question
         asked.append(replace(question, prompt_version=version))
     return asked
@@ -109,6 +110,17 @@ def _regime(clip: Clip) -> str:
     if clip.camera == "static":
         return "the camera holds still, so the target should stay in view"
     return "the camera moves away and comes back, so the target may be out of view for a while"
+
+
+def sampled(shown: Footage, sampling: Sampling) -> str:
+    """How the frames were chosen, in the words of the released program, with the rate that they really have."""
+    frames = shown.timed(sampling)
+    if shown.fps is None:
+        return f"{len(frames)} frames, evenly spread"
+    rate = min(shown.fps, sampling.fps)
+    if len(frames) < len(sample_fps(shown.n_frames, shown.fps, sampling.fps)):  # there were more than `max_frames`
+        rate = (len(frames) - 1) * shown.fps / (frames[-1] - frames[0])
+    return f"frames sampled at {round(rate, 2):g} fps"
 
 
 def gate_questions(clip: Clip, sampling: Sampling) -> list[Question | Unasked]:

@@ -136,7 +136,7 @@ def make_banks(
     tasks = {(clip.setting, clip.clip_id): clip for clip in sorted(clips, key=lambda clip: clip.key, reverse=True)}
     banks = _generate(tasks, ask_all)
     banks = _filter_on_ground_truth(tasks, banks, ask_all, sampling)
-    return _filter_on_failures(tasks, banks, ask_all, sampling, failures, variant)
+    return _filter_on_failures(banks, ask_all, sampling, failures, variant)
 
 
 def _generate(tasks: Mapping[TaskKey, Clip], ask_all: AskAll) -> dict[TaskKey, Bank]:
@@ -182,7 +182,6 @@ def _filter_on_ground_truth(
 
 
 def _filter_on_failures(
-    tasks: Mapping[TaskKey, Clip],
     banks: dict[TaskKey, Bank],
     ask_all: AskAll,
     sampling: Sampling,
