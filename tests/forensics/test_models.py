@@ -130,6 +130,13 @@ def test_on_real_clips_a_still_camera_is_named_and_one_that_turns_and_returns_is
     assert turning["camera_drift"].finding is None and turning["style_shift"].finding is None
 
 
+def test_a_camera_that_hardly_moves_is_inactive_and_does_not_drift():
+    asked = make_clip(prompt="The camera turns around to the left.")
+    told = {one.rule.label: one for one in verdicts(replace(still_clip(), clip=asked), calibration("real"))}
+    assert told["camera_inactivity"].finding is not None and told["camera_drift"].finding is None
+    assert told["camera_drift"].abstained is not None and told["camera_drift"].abstained.reason == Reason.NOT_APPLICABLE
+
+
 def test_a_camera_that_should_rest_or_of_which_nothing_is_known_is_not_called_inactive():
     for prompt, reason in (
         ("The camera remains fixed in place throughout.", Reason.NOT_APPLICABLE),

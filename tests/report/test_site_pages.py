@@ -71,6 +71,12 @@ def test_a_wide_table_is_fitted_and_nothing_is_lost():
     assert len(table.frame.columns) == 15, "the table that is saved is whole"
 
 
+def test_a_table_of_mere_text_keeps_its_rows_together():
+    frame = pd.DataFrame({"file": ["a.mp4", "b.mp4"], "problem": ["p" * 50, "q" * 50], "layout": ["folder", "folder"]})
+    shown = fitted(PaperTable("t", "T", frame, list(frame)))
+    assert shown.frame["problem"].tolist() == frame["problem"].tolist() and shown.notes == ["In every row: layout folder."]
+
+
 def failure(clip: Clip, label: str, sure: float, start: int = 4, end: int = 9) -> dict[str, object]:
     told = {"label": label, "confidence": sure, "frame_start": start, "frame_end": end, "rule": "r", "evidence": "it is gone"}
     return dict(zip(KEYS, clip.key, strict=True)) | told

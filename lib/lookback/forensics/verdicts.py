@@ -20,6 +20,8 @@ from lookback.forensics.rules import RULES
 
 CAMERA = ("camera_drift", "camera_inactivity", "subject_dragged")
 SUBJECT = ("object_vanishes", "identity_drift", "state_reset", "event_never_starts", "teleport", "duplicate", "subject_dragged")
+STILL, DRIFT = "camera_inactivity", "camera_drift"  # no labelled clip has both: a camera that does not move goes nowhere wrong
+HARDLY_MOVES = "the camera hardly moves, which is camera inactivity"
 WHOLE_CLIP = ("camera_drift", "camera_inactivity", "event_never_starts")  # other failures show late
 
 
@@ -38,7 +40,10 @@ def verdicts(seen: Evidence, table: Calibration, experimental: bool = False) -> 
     if table.domain == "demo":
         return [_by_rule(seen, rule, table.labels[rule.label]) for rule in RULES]
     found = features(seen)
-    return [_by_calibration(seen, found, rule, table.labels[rule.label], experimental) for rule in RULES]
+    told = [_by_calibration(seen, found, rule, table.labels[rule.label], experimental) for rule in RULES]
+    still = any(each.rule.label == STILL and each.finding is not None for each in told)
+    unmoved = Abstention(Reason.NOT_APPLICABLE, HARDLY_MOVES)
+    return [Verdict(each.rule, abstained=unmoved) if still and each.rule.label == DRIFT else each for each in told]
 
 
 def _by_rule(seen: Evidence, rule: Rule, label: LabelCalibration) -> Verdict:

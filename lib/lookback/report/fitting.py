@@ -11,6 +11,7 @@ from lookback.report.table import PaperTable, bounds_text
 
 MOST_COLUMNS = 8
 LONG = 36  # text that is longer stands in the notes
+TEXT_ROWS = 30  # a table of mere text with no more rows keeps its texts: without them nobody knows which row says what
 TOLD = 3  # different texts of a column that the notes name
 BOUNDS = re.compile(r"(?:(.+)_)?(low|high)(?:_(.+))?")
 VALUES = ("value", "difference", "estimate", "win_ratio", "r", "agreement", "shift", "log_strength", "mean")
@@ -23,7 +24,8 @@ def fitted(table: PaperTable, most: int = MOST_COLUMNS) -> PaperTable:
     empty = [name for name in frame if frame[name].isna().all() or (frame[name].astype(str) == "").all()]
     frame = frame.drop(columns=empty)
     frame = _without_equal(frame, notes)
-    frame = _without_long(frame, notes)
+    if not (set(frame) <= set(table.labels) and len(frame) <= TEXT_ROWS):
+        frame = _without_long(frame, notes)
     if len(frame.columns) > most:
         left = list(frame.columns[most:])
         notes.append(f"Also in the files: {', '.join(map(str, left))}.")

@@ -24,6 +24,7 @@ from lookback.forensics.calibration import calibration, data_file, model_record
 from lookback.forensics.model import Design, Model, fit
 from lookback.forensics.rules import LABELS
 from lookback.forensics.score import with_truth
+from lookback.forensics.verdicts import DRIFT, STILL
 from lookback.paths import RunPaths
 from lookback.tables import read_table
 from lookback.validity.dataset import Label, clips_folder, read_labels
@@ -98,7 +99,9 @@ def all_said(table: pd.DataFrame, labels: Mapping[str, Label]) -> list[Said]:
         else:
             reason = Reason.NEEDS_JUDGE if name in QUESTIONS else Reason.TOO_FEW_VALUES
             said += [Said(clip, name, False, abstained=str(reason)) for clip in table.index]
-    return said
+    still = {each.clip for each in said if each.label == STILL and each.named}
+    unmoved = {clip: Said(clip, DRIFT, False, abstained=str(Reason.NOT_APPLICABLE)) for clip in still}
+    return [unmoved.get(each.clip, each) if each.label == DRIFT else each for each in said]
 
 
 def real_record(table: pd.DataFrame, labels: Mapping[str, Label]) -> dict[str, Any]:
