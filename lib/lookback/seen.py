@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import pandas as pd
 
 from lookback.clips import KEYS
+from lookback.curation.contents import refusals
 from lookback.errors import Reason
+from lookback.stats.intervals import FEWEST_CLUSTERS
 
 TASK = ["benchmark", "setting", "subset"]
 
@@ -15,14 +17,16 @@ TASK = ["benchmark", "setting", "subset"]
 def curation(clips: pd.DataFrame, screen: pd.DataFrame, rejected: pd.DataFrame) -> Iterator[str]:
     """Of the clips: how many there are, whether they test memory, and where there are too few scenes."""
     models, benchmarks = clips["model_id"].nunique(), clips["benchmark"].nunique()
-    refused = f"{len(rejected)} problem{_s(len(rejected))} led to a rejection" if len(rejected) else "no clip was rejected"
-    yield f"{_n(clips, 'clip')} of {models} model{_s(models)} from {benchmarks} benchmark{_s(benchmarks)} can be used; {refused}."
+    whose = f"{models} model{_s(models)} from {benchmarks} benchmark{_s(benchmarks)}"
+    yield f"{_n(clips, 'clip')} of {whose} can be used; {refusals(rejected) if len(rejected) else 'no clip rejected'}."
     known = screen[screen["departs"].notna()]
     if len(known):
         tests = int((known["departs"].astype(bool) & known["returns"].fillna(False).astype(bool)).sum())
+        others = len(known) - tests
         yield (
-            f"The plan of the camera is known for {_n(known, 'clip')}. In {tests} of them it leaves the first view and comes back, "
-            f"so that memory is tested; in {len(known) - tests} it does not."
+            f"What the camera is asked to do is known for {_n(known, 'clip')}. {tests} of them belong{'s' * (tests == 1)} to "
+            f"{'a task that asks' if tests == 1 else 'tasks that ask'} for a look away and back, so that memory is tested if the "
+            f"model follows; {others} do{'es' * (others == 1)} not."
         )
     scenes = clips.groupby(TASK)["scene"].nunique()
     single = int((scenes < 2).sum())
@@ -108,11 +112,15 @@ def _reasons(rows: pd.DataFrame, what: str) -> Iterator[str]:
 
 
 def _explained(rows: pd.DataFrame) -> float | None:
-    """The share of the variance of a metric's scores that the model explains (eta squared); None with too few scores."""
+    """The share of the variance of a metric's scores that the model explains (eta squared); None where a model has too few scenes.
+
+    Without the column `scene`, tasks are counted: there are at least as many tasks as scenes.
+    """
     values = rows["value"].astype(float)
-    sizes = rows.groupby("model_id").size()
+    scenes = rows["scene"] if "scene" in rows else rows["setting"] + "/" + rows["clip_id"]
+    seen = scenes.groupby(rows["model_id"]).nunique()
     total = ((values - values.mean()) ** 2).sum()
-    if len(sizes) < 2 or (sizes < 2).any() or not total > 0:
+    if len(seen) < 2 or (seen < FEWEST_CLUSTERS).any() or not total > 0:
         return None
     means = values.groupby(rows["model_id"]).transform("mean")
     return float(((means - values.mean()) ** 2).sum() / total)

@@ -62,7 +62,10 @@ def test_a_folder_of_links_out_of_it_is_refused_with_the_remedy(tmp_path: Path, 
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["eval", "links", "--output", "out", "--workers", "1"])
     problem = "links/a.mp4: path: 'a.mp4' is a symbolic link out of the dataset; copy the file into the dataset folder"
-    assert str(done.exception) == f"No clip can be used: 1 rejected, see out/tables/rejected.parquet. The first: {problem}"
+    assert (
+        str(done.exception)
+        == f"No clip can be used: 1 file that cannot be used, see out/tables/rejected.parquet. The first: {problem}"
+    )
 
 
 def test_a_message_names_a_path_that_is_there_where_the_command_was_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -19,10 +19,23 @@ def test_curation_counts_clips_memory_tests_and_single_scenes():
     clips = rows({"clip_id": "1"}, {"clip_id": "2", "model_id": "n", "scene": "y"}, {"clip_id": "3", "subset": "t"})
     screen = pd.DataFrame({"departs": [True, True, None], "returns": [True, False, None]})
     told = list(seen.curation(clips, screen, rows()))
-    assert told[0] == "3 clips of 2 models from 1 benchmark can be used; no clip was rejected."
-    assert "known for 2 clips. In 1 of them" in told[1] and told[1].endswith("in 1 it does not.")
+    assert told[0] == "3 clips of 2 models from 1 benchmark can be used; no clip rejected."
+    assert "known for 2 clips. 1 of them belongs to a task that asks for" in told[1] and told[1].endswith("1 does not.")
     assert told[2].startswith("1 of 2 subsets have a single scene")
-    assert "1 problem led to a rejection" in next(seen.curation(clips, screen, rows({})))
+
+
+def test_rejected_clips_are_counted_apart_from_missing_ground_truths_and_files():
+    clips, screen = rows({}), pd.DataFrame({"departs": [None], "returns": [None]})
+    truth = {"path": "data", "field": "ground_truth", "reason": "missing_input"}
+    broken = pd.DataFrame([
+        {**truth, "problem": "no 'a'"}, {**truth, "problem": "no 'b'"},
+        {"path": "data/c.mp4", "field": "video", "reason": "decode_failed", "problem": "cannot be opened"},
+        {"path": "data/d.npz", "field": "poses", "reason": "invalid_input", "problem": "NaN"},
+        {"path": "data/d.npz", "field": "poses", "reason": "invalid_input", "problem": "too few rows"},
+    ])  # fmt: skip
+    words = "1 clip rejected, 2 tasks without ground truth, 1 file that cannot be used"
+    assert next(seen.curation(clips, screen, broken)) == f"1 clip of 1 model from 1 benchmark can be used; {words}."
+    assert next(seen.curation(clips, screen, broken[:1])).endswith("can be used; 1 task without ground truth.")
 
 
 def test_extraction_names_mixed_sources_and_the_most_common_reason():
@@ -36,18 +49,23 @@ def test_extraction_names_mixed_sources_and_the_most_common_reason():
 def test_scoring_finds_the_metric_that_tells_models_apart():
     def scores(metric: str, *values: float) -> list[dict]:
         return [
-            {"metric": metric, "phase": "", "value": value, "reason": "", "model_id": "mn"[place > 1]}
-            for place, value in enumerate(values)
+            {"metric": metric, "phase": "", "value": value, "reason": "", "model_id": model, "scene": f"s{scene}"}
+            for model, own in zip("mn", (values[: len(values) // 2], values[len(values) // 2 :]), strict=True)
+            for scene, value in enumerate(own)
         ]
 
+    sharp = [0, 2] * 3 + [8, 10] * 3
     blank = {"metric": "none", "phase": "", "value": None, "reason": "no_poses"}
-    told = list(seen.scoring(rows(*scores("sharp", 0, 2, 8, 10), *scores("dull", 0, 2, 0, 2), blank)))
+    told = list(seen.scoring(rows(*scores("sharp", *sharp), *scores("dull", *[0, 2] * 6), blank)))
     assert told[:3] == [
-        "8 of 9 scores have a value (89%).", "1 score is missing; the most common reason is no_poses (1).",
+        "24 of 25 scores have a value (96%).", "1 score is missing; the most common reason is no_poses (1).",
         "1 metric gave no value at all: none.",
     ]  # fmt: skip
-    # by hand: the means are 1 and 9 around 5, so 4 x 16 of a total of 25 + 9 + 9 + 25
+    # by hand: the means are 1 and 9 around 5, so 4 x 16 of a total of 25 + 9 + 9 + 25, three times
     assert told[3] == f"In b, sharp tells the models apart best: the model explains {64 / 68:.0%} of the variance between clips."
+    few = rows(*scores("sharp", *sharp))
+    assert len(list(seen.scoring(few[few["scene"] < "s4"]))) == 1, "four scenes tell nobody apart"
+    assert len(list(seen.scoring(few.drop(columns="scene")))) == 1, "one task: at most one scene"
 
 
 def test_one_score_per_model_tells_nobody_apart():

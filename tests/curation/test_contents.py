@@ -183,3 +183,26 @@ def test_every_figure_has_axis_labels_and_a_caption(wrbench_clips):
         figure.canvas.draw()
         assert np.asarray(figure.canvas.buffer_rgba()).std() > 1
         plt.close(figure)
+
+
+def test_what_no_clip_carries_gets_no_figure():
+    memo = clips_of([{"benchmark": "memobench", "setting": "real", "model_id": "m", "clip_id": "real_001"}])
+    assert curation.benchmark_figures(memo, screen_of(memo)) == []
+
+
+def test_counts_have_whole_ticks_and_captions_say_what_was_counted(wrbench_clips):
+    import matplotlib.pyplot as plt
+
+    one = wrbench_clips[:1].assign(prompt="x y")
+    screen = screen_of(one, [{"departs": True, "returns": True}])
+    figures = [curation.composition_figure(one), curation.counterpart_figure(one), curation.duration_figure(one, screen)]
+    figures += [curation.prompt_figure(one), curation.challenge_figure(screen)]
+    for (figure, _), axis in zip(figures[:4], "xxyy", strict=True):
+        ticks = getattr(figure.axes[0], f"get_{axis}ticks")()
+        assert all(tick == round(tick) for tick in ticks), ticks
+    said = [caption for _, caption in figures]
+    assert said[0].startswith("Composition: 1 generated clip by") and "Length of 1 clip in seconds (81 frames)" in said[2]
+    assert "Prompt length of the 1 task that carries one" in said[3]
+    assert "of 1 clip (1 can be told)" in said[4] and "tasks that ask for" in said[4]
+    for figure, _ in figures:
+        plt.close(figure)

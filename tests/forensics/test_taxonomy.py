@@ -169,11 +169,13 @@ def test_counts_have_the_shape_of_memobench_s10():
         ["memobench", "real", "a", "0", "camera_drift"],
         ["memobench", "real", "a", "1", "teleport"],
     ]
-    table = counts(pd.DataFrame(rows, columns=[*keys, "label"]), clips).set_index(["setting", "model_id"])
+    silent = pd.DataFrame([["memobench", "real", "b", str(k), "duplicate"] for k in range(3)], columns=[*keys, "label"])
+    table = counts(pd.DataFrame(rows, columns=[*keys, "label"]), clips, silent).set_index(["setting", "model_id"])
     assert list(table.columns) == ["benchmark", "clips", *TITLES.values()]
     assert table.loc[("real", "a"), "teleport"] == 2
     assert table.loc[("real", "a"), TITLES["camera_drift"]] == 1
     assert table.loc[("synthetic", "b")].drop("benchmark").tolist() == [3] + [0] * len(LABELS)
+    assert pd.isna(table.loc[("real", "b"), TITLES["duplicate"]]) and table.loc[("real", "a"), TITLES["duplicate"]] == 0
 
 
 def test_a_run_without_an_injected_failure_has_no_scores():

@@ -307,6 +307,15 @@ def test_the_page_of_artifacts_names_every_format_role_and_way():
 
 
 def test_the_first_file_that_cannot_be_used_is_named_with_its_problem():
-    row = {"path": "p/a.npz", "field": "poses", "problem": "its intrinsics belong to a picture of 0x0", "remedy": "give its size"}
+    row = {
+        "path": "p/a.npz",
+        "field": "poses",
+        "reason": "invalid_input",
+        "problem": "its intrinsics belong to a picture of 0x0",
+        "remedy": "give its size",
+    }
     said = rejected_line(pd.DataFrame([row, row]), Path("rejected.parquet"))
-    assert said.startswith("2 rejected") and "a.npz: poses: its intrinsics belong to a picture of 0x0; give its size" in said
+    assert (
+        said.startswith("1 file that cannot be used, see")
+        and "a.npz: poses: its intrinsics belong to a picture of 0x0; give its size" in said
+    )

@@ -418,6 +418,13 @@ def test_a_flat_name_without_ground_truth_is_split_at_a_known_clip_or_the_first_
     assert found == {("ZenGarden_009", "wan_2_1"), ("ZenGarden_009", "ltx_0_9_8"), ("Room_2_004", "wan_2_1")}
 
 
+def test_a_missing_flat_ground_truth_is_named_as_the_file_to_put_there(tmp_path):
+    for stem in ("Barnyard_001_gt", "Barnyard_001_wan", "Real_007_wan"):
+        video(tmp_path / f"{stem}.mp4")
+    (violation,) = read(Source(root=str(tmp_path))).violations
+    assert violation.field == "ground_truth" and "Real_007_gt.mp4" in violation.remedy and "gt_root" not in violation.remedy
+
+
 def test_a_short_row_of_a_phase_sheet_is_a_violation_and_no_traceback(dataset):
     root = dataset("memobench")
     (root / "data/phases.csv").write_text("scene,clip,d_start,r_start\nStudy,001,5,10\nStudy\n")

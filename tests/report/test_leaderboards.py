@@ -63,7 +63,10 @@ def test_the_first_is_marked_only_where_it_is_told_from_the_second():
 
 def test_models_that_win_alike_share_the_first_place():
     rows = [item(model, task, PSNR, value) for task in range(4) for model, value in (("a", 20.0), ("b", 20.0), ("c", 10.0))]
-    assert board(rows).lead == "MemoBench: a and b share the first place; each wins 75 % of its duels."
+    few = "4 scenes only: a comparison needs 5, no interval and no test"
+    won = "each wins 75 % of its duels (4 and 4 clips)"
+    assert board(rows).lead == f"MemoBench: a and b share the first place; {won}; nothing separates them ({few})."
+    assert board(rows).first == ["a", "b"]
 
 
 def test_models_with_values_of_fewer_metrics_are_told():
@@ -90,6 +93,21 @@ def test_a_model_with_one_clip_has_no_rank_and_comes_last():
 def test_one_model_is_no_contest():
     assert board([item("a", task, PSNR, 1.0) for task in range(3)]).lead == "MemoBench: one model, so there is nothing to rank."
     assert board([item("a", 0, PSNR, None, str(Reason.NO_DEPTH))]) is None
+
+
+def test_a_model_without_a_score_is_named_with_its_reason():
+    """b did the task of a, but has no score of it: that is not the same as one model alone."""
+    absent = [item("b", 0, PSNR, None, reason) for reason in ("no_phases", "missing_input", "missing_input")]
+    found = board([item("a", 0, PSNR, 20.0), *absent])
+    assert found.lead == "MemoBench: only a has scores; b has none (missing_input), so there is nothing to rank."
+    assert found.standing() == {
+        "a": "No rank (1 clip, 1 scene): only a has scores; b has none (missing_input).",
+        "b": "No rank: it has no score (missing_input).",
+    }
+    three = board([*(item(model, task, PSNR, 20.0) for model in "ac" for task in range(2)), *absent])
+    assert "Without a score: b (missing_input)." in three.table().notes and "a and c share" in three.lead
+    apart = board([item("a", 0, PSNR, 20.0), item("b", 1, PSNR, 20.0)]).standing()["a"]
+    assert apart == "No rank (1 clip, 1 scene): no other model has a score of the same tasks."
 
 
 def test_the_real_videos_stand_above_and_change_nobodys_rank():

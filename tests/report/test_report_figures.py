@@ -63,6 +63,19 @@ def test_two_columns_make_no_profile():
     assert profile(table(one=[1.0, 2.0, 3.0], two=[3.0, 2.0, 1.0], same=[1.0, 1.0, 1.0])) is None
 
 
+def test_two_models_make_no_profile():
+    """Of two models, one is at the centre of every axis and one on the rim, however close they are."""
+    columns = {"one": [1.0, 2.0, np.nan], "two": [3.0, 2.0, np.nan], "low": [1.0, 2.0, np.nan]}
+    assert profile(table(**columns)) is None
+    assert profile(table(**{name: [*values[:2], 4.0] for name, values in columns.items()})) is not None
+
+
+def test_a_profile_tells_axes_without_values_from_axes_that_are_alike():
+    columns = {"one": [1.0, 2.0, 3.0], "two": [3.0, 2.0, 1.0], "low": [1.0, 2.0, 4.0]}
+    caption = profile(table(**columns, same=[7.0, 7.0, 7.0], empty=[np.nan] * 3)).caption
+    assert "do not tell the models apart: same." in caption and "have no values: empty." in caption
+
+
 def test_camera_access_counts_returns_by_path():
     drawn = camera_access(items([("a", "yaw_LR", 1.0), ("a", "yaw_LR", 0.0), ("a", "yaw_RL", 1.0), ("b", "yaw_LR", 0.0)]))
     bars = {bar.name: dict(zip(bar.y, zip(bar.x, bar.customdata, strict=True), strict=True)) for bar in drawn.interactive.data}
@@ -79,6 +92,12 @@ def test_phases_are_means_over_clips():
     drawn = phase_fidelity(own)
     assert list(drawn.interactive.data[0].y) == [25.0, 10.0]
     np.testing.assert_allclose(drawn.static.axes[0].lines[0].get_ydata(), [25.0, 10.0])
+
+
+def test_a_measure_without_values_has_no_panel():
+    drawn = phase_fidelity(items([("a", "", 0.2), ("a", "", 0.3)], "memobench.ssim", phase=["V", "R"]))
+    assert [axes.get_title() for axes in drawn.static.axes] == ["SSIM"]
+    assert [title.text for title in drawn.interactive.layout.annotations] == ["SSIM"] and drawn.interactive.data[0].showlegend
 
 
 def test_a_series_keeps_its_order_and_leaves_a_gap_for_an_unknown_model():

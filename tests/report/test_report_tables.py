@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,15 +16,17 @@ from lookback.benchmarks.mind.report import paper_tables as mind_tables
 from lookback.benchmarks.wrbench.report import further_tables
 from lookback.clips import KEYS
 from lookback.demo.audit.reading import finding
+from lookback.demo.failures import model_name
+from lookback.demo.plan import RIGHT
 from lookback.params.load import validate
 from lookback.report.behind import answers_behind, worst_frames, worst_units
 from lookback.report.compare import rank_changes
-from lookback.report.model_table import Column, model_table
+from lookback.report.model_table import NO_CLIPS, NOT_RUN, Column, model_table
 from lookback.report.paper import PaperData
 from lookback.report.stage_tables import audit_reach, whole_counts
 from lookback.report.table import PaperTable, bounds_text, mark_best
 from lookback.report.trust import NO_VERDICT, audit_sentence, audited_failures, judged_by, without_judged_marks
-from lookback.scoring.figures import coverage_table
+from lookback.scoring.figures import coverage_table, distribution_figure
 from time_limits import HUNG_S
 
 ROW = dict(zip(KEYS, ("wrbench", "demo", "m", "c"), strict=True))
@@ -193,12 +196,32 @@ def test_wrbench_tables_name_backend_variant_reasons_and_few_returns():
     assert any("sparse" in note for note in tables["wrbench-7"].notes)
 
 
+NOT_ABSTAINED = pd.DataFrame(columns=[*KEYS, "label", "domain", "reason", "words"])
+
+
 def test_every_label_has_its_row_of_failures():
     clips = pd.DataFrame([{"benchmark": "memobench", "setting": name} for name in ("real", "synthetic")])
-    found = pd.DataFrame([{**ROW, "benchmark": "memobench", "setting": "real", "label": "teleport"}])
-    frame = failure_counts(found, clips)[0].frame
+    found = pd.DataFrame([{**ROW, "benchmark": "memobench", "setting": "real", "label": "teleport", "rule": "demo: it moved"}])
+    (table,) = failure_counts(found, clips, NOT_ABSTAINED)
+    frame = table.frame
+    assert "found by the written rules" in table.notes[0]
     assert len(frame) == 14 and list(frame.columns) == ["failure", "real", "synthetic", "total"]
     assert frame.set_index("failure")["total"].to_dict()["duplicate"] == 0 and frame["failure"].iloc[0] == "teleport"
+
+
+def test_a_failure_that_was_judged_in_no_clip_is_a_dash_and_no_zero():
+    clips = pd.DataFrame([{**ROW, "benchmark": "memobench", "setting": name, "clip_id": name} for name in ("real", "synthetic")])
+    found = clips[:1].assign(label="camera_drift", rule="real: fitted on labelled real clips: more off request")
+    silent = pd.concat([clips.assign(label="teleport"), clips[:1].assign(label="duplicate")]).assign(
+        domain="real", reason="unproven"
+    )
+    (table,) = failure_counts(found, clips, silent)
+    cells = {name: dict(zip(table.frame["failure"], table.texts(name), strict=True)) for name in table.numbers}
+    shown = {label: [cells[name][label] for name in ("real", "synthetic", "total")] for label in cells["total"]}
+    assert shown["teleport"] == ["–"] * 3 and shown["duplicate"] == ["–", "0", "0"]
+    assert shown["camera_drift"] == ["1", "0", "1"] and shown["state_reset"] == ["0"] * 3
+    assert "not judged" in table.to_html() and table.to_csv().splitlines()[1] == "camera_drift,1,0,1"
+    assert "written rules" not in table.notes[0] and "fitted on labelled real clips" in table.notes[0]
 
 
 def test_coverage_ranges_are_by_model_over_its_clips():
@@ -224,6 +247,22 @@ def test_parts_with_other_units_are_not_averaged_together():
     rows = [{"benchmark": m.split(".")[0], "metric": m, "phase": p, "value": v, **facts} for m, p, v in parts]
     means = coverage_table(pd.DataFrame(rows)).set_index("metric")["mean"].to_dict()
     assert means == {"mind.lcm mse": 0.1, "mind.lcm psnr": 30.0, "memobench.psnr": 15.0}
+
+
+def test_a_metric_s_mean_is_of_whole_clips_where_they_are_scored():
+    facts = {"benchmark": "memobench", "metric": "memobench.psnr", "variant": "paper", "backend": ""}
+    rows = [{**facts, "phase": phase, "value": value, "reason": ""} for phase, value in (("", 15.0), ("V", 19.0), ("D", 14.0))]
+    rows.append({**facts, "phase": "", "value": None, "reason": "missing_input"})
+    (row,) = coverage_table(pd.DataFrame(rows)).to_dict("records")
+    assert (row["scored"], row["items"], row["mean"], row["missing because"]) == (1, 2, 15.0, "missing_input 1")
+
+
+def test_the_caption_names_a_faithful_model_only_where_there_is_one():
+    row = {"benchmark": "memobench", "metric": "memobench.psnr", "phase": "", "value": 1.0, "clip_id": "c"}
+    for model, green in (("wan", False), ("unfaithful-7b", False), (model_name(*RIGHT), True)):
+        figure, caption = distribution_figure(pd.DataFrame([{**row, "model_id": model}]), "memobench")
+        plt.close(figure)
+        assert ("green" in caption) == green and "(1 model)" in caption
 
 
 @pytest.fixture
@@ -322,17 +361,31 @@ def test_without_a_trigger_there_is_no_m_score():
     assert gated.frame.loc[0, "Style"] == pytest.approx(200 / 3) and "M-Score" in gated.title
 
 
-def test_a_number_from_one_clip_is_never_marked():
+def summary(*told: tuple[str, float, int, int]) -> pd.DataFrame:
     own = {"benchmark": "mind", "metric": "mind.dino", "phase": "", "variant": "paper", "reasons": "{}"}
-    told = (("a", 1.0, 1), ("b", 2.0, 3), ("c", 3.0, 3))
-    rows = [
-        {**own, "model_id": name, "mean": mean, "n": n, "n_items": n, "ci_low": np.nan, "ci_high": np.nan} for name, mean, n in told
-    ]
-    table = model_table("t", "T", pd.DataFrame(rows), [Column("D", "mind.dino")])
-    assert table.marks["D"].tolist() == ["", "second", ""], "less is better: a is best, but from one clip"
-    assert any("one clip" in note for note in table.notes)
-    many = model_table("t", "T", pd.DataFrame(rows).assign(n=3), [Column("D", "mind.dino")])
+    rows = [{**own, "model_id": name, "mean": mean, "n": n, "n_items": n, "n_clusters": scenes} for name, mean, n, scenes in told]
+    return pd.DataFrame(rows).assign(ci_low=np.nan, ci_high=np.nan)
+
+
+def test_nothing_is_marked_beside_a_number_from_one_clip_or_one_scene():
+    columns = [Column("D", "mind.dino")]
+    for rival in (("c", 3.0, 1, 1), ("c", 3.0, 3, 1)):
+        table = model_table("t", "T", summary(("a", 1.0, 3, 3), ("b", 2.0, 3, 3), rival), columns)
+        assert set(table.marks["D"]) == {""} and any("one clip or one scene" in note for note in table.notes)
+    whole = summary(("a", 1.0, 3, 3), ("b", 2.0, 3, 3), ("c", 3.0, 3, 3))
+    many = model_table("t", "T", whole, columns)
     assert many.marks["D"].tolist() == ["best", "second", ""] and not any("one clip" in note for note in many.notes)
+    apart = model_table("t", "T", summary(("a", 1.0, 3, 3), ("b", 2.0, 3, 3), ("c", 3.0, 1, 1)), columns, group={"c": "other"})
+    assert apart.marks["D"].tolist() == ["best", "", ""], "models of another type are no rivals"
+
+
+def test_a_metric_that_was_not_run_is_told_from_clips_that_a_model_lacks():
+    both = pd.concat([summary(("a", 1.0, 3, 3), ("b", 2.0, 3, 3)), summary(("a", 1.0, 3, 3)).assign(metric="mind.lcm")])
+    columns = [Column("D", "mind.dino"), Column("L", "mind.lcm"), Column("V", "mind.visual")]
+    table = model_table("t", "T", both, columns)
+    assert table.missing["L"].tolist() == ["", NO_CLIPS] and table.missing["V"].tolist() == [NOT_RUN] * 2
+    assert "1 cells are empty because the model has no such clips." in table.notes
+    assert [note for note in table.notes if note.startswith("Not scored in this run") and note.endswith(": V.")]
 
 
 def test_no_best_model_is_marked_where_a_simulated_judge_answered():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from pathlib import Path
@@ -16,7 +17,7 @@ from lookback.registry import BENCHMARKS
 from lookback.report.ceiling import ceiling_of, real_clip
 from lookback.report.failures import EVIDENCE, excerpt_frames, failures_html, pictured, ranked
 from lookback.report.fitting import fitted
-from lookback.report.missing import missing_html, missing_rows, remedy
+from lookback.report.missing import JUDGE, missing_html, missing_rows, remedy
 from lookback.report.page import Section, copy_site, write_page
 from lookback.report.table import PaperTable
 from lookback.strips import jpeg_html
@@ -122,6 +123,9 @@ def test_every_kind_of_failure_gets_a_video_before_one_kind_gets_many(clip: Clip
 
 AGAIN = "lookback report --run r"
 WEIGHTS = "no weights (Run: python -m lookback.weights clip-x (downloads it), or put a file)"
+MODEL = (
+    "No backend of the role 'image_reward' is usable here: image-reward: it is not installed (lookback models install image-reward)"
+)
 PACKAGE = "not installed (pip install image-reward==1.5 (in an environment of its own))"
 
 
@@ -131,6 +135,9 @@ PACKAGE = "not installed (pip install image-reward==1.5 (in an environment of it
         ("backend_unavailable", WEIGHTS, f"python -m lookback.weights clip-x && {AGAIN}"),
         ("backend_unavailable", PACKAGE, f"pip install image-reward==1.5 && {AGAIN}"),
         ("backend_unavailable", "SAM 3 is needed", f"lookback doctor && {AGAIN}"),
+        ("backend_unavailable", MODEL, f"lookback models install image-reward && {AGAIN}"),
+        ("backend_unavailable", "no judge is chosen; set judging.judge", JUDGE.format(run="r")),
+        ("untrusted_path", "the truth's field of view is 120 deg and the video's 60 deg, one of them assumed", AGAIN),
         ("needs_judge", "", f"{AGAIN} --set judging.judge=openai --set judging.base_url=URL --set judging.model=MODEL"),
         ("no_depth", "the dataset carries no depth", AGAIN),
         ("no_return", "it never came back", ""),
@@ -156,6 +163,14 @@ def test_what_is_missing_names_models_reason_and_command():
     page = "".join(missing_html(items, "r", {"mbench": "MBench"}))
     assert "4 of 5 models" in page and "<b>needs judge</b>" in page and "judging.judge=openai" in page
     assert missing_html(items[items["value"].notna()], "r", {}) == []
+
+
+def test_only_what_is_certain_is_promised():
+    row = {"benchmark": "memobench", "setting": "", "clip_id": "c", "model_id": "m", "value": None, "reason": "backend_unavailable"}
+    items = pd.DataFrame([{**row, "metric": "a", "detail": MODEL}, {**row, "metric": "b", "detail": "SAM 3 is needed"}])
+    page = html.unescape("".join(missing_html(items, "r", {})))
+    assert f"<code>lookback models install image-reward && {AGAIN}</code> gives 1 metric (1 score)" in page
+    assert f"<code>lookback doctor && {AGAIN}</code> may give 1 metric (1 score)" in page
 
 
 def test_a_benchmark_without_real_videos_says_so_with_its_reason():

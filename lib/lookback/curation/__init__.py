@@ -18,6 +18,7 @@ _WHERE = {
         "ground_truth_mismatches",
         "missing_counterparts",
         "model_coverage",
+        "refusals",
     ),
     "figures": (
         "benchmark_figures",

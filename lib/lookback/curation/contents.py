@@ -6,6 +6,7 @@ import pandas as pd
 
 from lookback.benchmark import ContentTable
 from lookback.clips import KEYS
+from lookback.errors import Reason
 from lookback.registry import BENCHMARKS
 
 
@@ -107,3 +108,16 @@ def challenge_screen(screen: pd.DataFrame) -> pd.DataFrame:
         )
         .reset_index()
     )
+
+
+def refusals(rejected: pd.DataFrame) -> str:
+    """The rejected items in words: clips, tasks whose ground truth is not there (their clips stay), and other files."""
+    video = rejected["field"] == "video"
+    truth = (rejected["field"] == "ground_truth") & (rejected["reason"] == Reason.MISSING_INPUT)
+    counts = {
+        "clip{} rejected": rejected.loc[video, "path"].nunique(),
+        "task{} without ground truth": len(rejected[truth].drop_duplicates(["path", "problem"])),
+        "file{} that cannot be used": rejected.loc[~video & ~truth, "path"].nunique(),
+    }
+    said = [f"{count:,} {words.format('' if count == 1 else 's')}" for words, count in counts.items() if count]
+    return ", ".join(said) or "no clip rejected"

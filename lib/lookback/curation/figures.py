@@ -6,7 +6,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from lookback.curation.contents import challenge_screen, composition, model_coverage, prompt_words
 from lookback.figures import PALETTE, style
@@ -32,11 +34,9 @@ def composition_figure(clips: pd.DataFrame) -> Drawn:
         axes.invert_yaxis()
         axes.set_xlabel("generated clips")
         axes.margins(x=0.18)
-    total = int(table["clips"].sum())
-    return (
-        figure,
-        f"Composition: {total} generated clips by benchmark, setting and subset; in brackets the number of models they come from.",
-    )
+        _whole(axes.xaxis)
+    total = _n(int(table["clips"].sum()), "generated clip")
+    return figure, f"Composition: {total} by benchmark, setting and subset; in brackets the number of models they come from."
 
 
 def duration_figure(clips: pd.DataFrame, screen: pd.DataFrame) -> Drawn:
@@ -47,10 +47,12 @@ def duration_figure(clips: pd.DataFrame, screen: pd.DataFrame) -> Drawn:
         _histogram(axes, known, "duration_s")
         axes.set_xlabel("length (s)")
         axes.set_ylabel("clips")
+        _whole(axes.yaxis)
     unknown = len(screen) - len(known)
     frames = clips["n_frames"].astype("float64")
-    note = f"; {unknown} frame folders carry no rate" if unknown else ""
-    return figure, f"Length of {len(known)} clips in seconds ({frames.min():.0f} to {frames.max():.0f} frames){note}."
+    note = f"; no rate is known for {_n(unknown, 'frame folder')}" if unknown else ""
+    ends = " to ".join(dict.fromkeys(f"{end:.0f}" for end in (frames.min(), frames.max())))
+    return figure, f"Length of {_n(len(known), 'clip')} in seconds ({ends} frames){note}."
 
 
 def prompt_figure(clips: pd.DataFrame) -> Drawn:
@@ -62,16 +64,23 @@ def prompt_figure(clips: pd.DataFrame) -> Drawn:
         _histogram(axes, tasks.assign(words=prompt_words(tasks)), "words")
         axes.set_xlabel("words in the prompt")
         axes.set_ylabel("tasks")
-    return figure, f"Prompt length of the {len(tasks)} tasks that carry one; a task counts once, however many models got it."
+        _whole(axes.yaxis)
+    carry = f"{_n(len(tasks), 'task')} that carr{'ies' if len(tasks) == 1 else 'y'} one"
+    return figure, f"Prompt length of the {carry}; a task counts once, however many models got it."
 
 
 def benchmark_figures(clips: pd.DataFrame, screen: pd.DataFrame) -> list[Drawn]:
-    """The figures with which each benchmark's paper describes its dataset."""
-    return [
+    """The figures with which each benchmark's paper describes its dataset; none where no clip carries what it would show."""
+    figures = [
         drawn
         for benchmark in (BENCHMARKS.get(name) for name in sorted(clips["benchmark"].unique()))
         for drawn in benchmark.content_figures(*(frame[frame["benchmark"] == benchmark.name] for frame in (clips, screen)))
     ]
+    shown = [drawn for drawn in figures if any(axes.has_data() for axes in drawn[0].axes)]
+    for drawn in figures:
+        if drawn not in shown:
+            plt.close(drawn[0])
+    return shown
 
 
 def challenge_figure(screen: pd.DataFrame) -> Drawn:
@@ -93,12 +102,13 @@ def challenge_figure(screen: pd.DataFrame) -> Drawn:
             left += share
         axes.set_xlim(0, 1)
         axes.invert_yaxis()
-        axes.set_xlabel("share of clips")
+        axes.set_xlabel("share of clips, by what their task asks for")
         axes.legend(ncols=4, frameon=False, fontsize=7.5, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     known = int((table["clips"] - table["unknown"]).sum())
+    total = _n(int(table["clips"].sum()), "clip")
     return (
         figure,
-        f"Memory-challenge screen of {int(table['clips'].sum())} clips ({known} can be told): which look away and back.",
+        f"Memory-challenge screen of {total} ({known} can be told): which belong to tasks that ask for a look away and back.",
     )
 
 
@@ -113,10 +123,19 @@ def counterpart_figure(clips: pd.DataFrame) -> Drawn:
         axes.invert_yaxis()
         axes.set_xlabel("clips of the setting")
         axes.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-    return (
-        figure,
-        f"Counterparts: {int(table['missing'].sum())} clips that other models have are missing; fair means leave their tasks out.",
-    )
+        _whole(axes.xaxis)
+    missing = int(table["missing"].sum())
+    are = f"{_n(missing, 'clip')} that other models have {'is' if missing == 1 else 'are'} missing"
+    return figure, f"Counterparts: {are}; fair means leave their tasks out."
+
+
+def _whole(axis: Axis) -> None:
+    """Ticks at whole numbers only: half a clip does not exist."""
+    axis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _n(count: int, name: str) -> str:
+    return f"{count} {name}{'' if count == 1 else 's'}"
 
 
 def _names(table: pd.DataFrame, *columns: str) -> list[str]:

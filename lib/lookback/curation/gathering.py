@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from lookback.clips import KEYS, Clip, clips_to_frame
+from lookback.curation.contents import refusals
 from lookback.curation.inspection import ClipToInspect, Inspection, inspect_all
 from lookback.curation.probing import Cache, producer
 from lookback.curation.segments import clipped
@@ -109,7 +110,7 @@ def rejected_line(rejected: pd.DataFrame, table: Path) -> str:
     """How many things of the dataset cannot be used, and the first of them."""
     first = rejected.iloc[0]
     said = f"{shown(resolve(first['path']))}: {first['field']}: {first['problem']}; {first['remedy']}"
-    return one_line(f"{len(rejected)} rejected, see {shown(table)}. The first: {said}")
+    return one_line(f"{refusals(rejected)}, see {shown(table)}. The first: {said}")
 
 
 @dataclass

@@ -61,10 +61,13 @@ def clean_share(clips: pd.DataFrame) -> float:
     return float(np.mean([not found for found in faithful["found"]])) if len(faithful) else float("nan")
 
 
-def counts(failures: pd.DataFrame, clips: pd.DataFrame) -> pd.DataFrame:
-    """Clips with each failure per model and split, as in MemoBench's table S10; non-exclusive."""
+def counts(failures: pd.DataFrame, clips: pd.DataFrame, abstentions: pd.DataFrame) -> pd.DataFrame:
+    """Clips with each failure per model and split, as in MemoBench's table S10; non-exclusive. Empty where none was judged."""
     split = ["benchmark", "setting", "model_id"]
-    table = clips.groupby(split).size().rename("clips").to_frame()
-    found = failures.groupby([*split, "label"]).size().unstack("label")
-    table = table.join(found.reindex(columns=list(LABELS))).fillna(0).astype(int).reset_index()
-    return table.rename(columns=TITLES)
+    total = clips.groupby(split).size().rename("clips")
+    found, silent = (
+        rows.groupby([*split, "label"]).size().unstack("label").reindex(index=total.index, columns=list(LABELS)).fillna(0)
+        for rows in (failures, abstentions)
+    )
+    judged = silent.lt(total, axis=0)
+    return total.to_frame().join(found.where(judged).astype("Int64")).reset_index().rename(columns=TITLES)

@@ -51,6 +51,7 @@ from lookback.report.stage_tables import (
     text_columns,
     whole_counts,
     with_content,
+    without_truth,
 )
 from lookback.report.table import PaperTable
 from lookback.report.trust import audit_sentence, audited_failures, audited_metrics, judged_by, without_judged_marks
@@ -62,8 +63,8 @@ from lookback.tables import empty_table, read_csv, read_table
 
 HOW_TO_READ = """Every number is a link: it leads to the worst clip and frame behind it, and from there into the inspector
 (<code>make inspect</code>). A dash leads to the reason why there is no score. Bold on green is best and underlined is second best,
-within the groups that the paper uses; a number from one clip is never marked. A score made by an embedded stand-in is not the
-paper's score: compare it only with other scores in this report."""
+within the groups that the paper uses; nothing is marked where a number comes from one clip or one scene. A score made by an
+embedded stand-in is not the paper's score: compare it only with other scores in this report."""
 SIMULATED = """This run uses the demo world. Its models are simulated, their failures are injected with known severity, and votes
 and judge answers are simulated from that truth. It shows that the workbench works; it says nothing about any real model."""
 BENCHMARK_PAGES = "Benchmarks"
@@ -165,10 +166,12 @@ class ReportBuilder(Report):
         return f"<h2>Beside the papers' own rows</h2>{''.join(folds)}" if folds else ""
 
     def facts(self) -> str:
-        clips, gated = self.tables["clips"], self.tables["gated"]
+        clips, gated, rejected = (self.tables[name] for name in ("clips", "gated", "rejected"))
         scored = int(gated["value"].notna().sum())
         facts = {
             "clips": len(clips),
+            "clips rejected": rejected.loc[rejected["field"] == "video", "path"].nunique(),
+            "tasks without the ground truth that a metric needs": without_truth(clips, gated),
             "models": clips["model_id"].nunique(),
             "metrics": gated["metric"].nunique(),
             "scores": scored,

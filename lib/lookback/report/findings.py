@@ -13,6 +13,7 @@ import pandas as pd
 from lookback.clips import Clip
 from lookback.errors import MediaError
 from lookback.paths import resolve
+from lookback.registry import METRICS
 from lookback.report.behind import Behind
 from lookback.report.failures import LIKELY, failure_anchor, ranked
 from lookback.report.leaderboard import Leaderboard
@@ -68,17 +69,22 @@ def _all(boards: Sequence[Leaderboard], behind: Behind, clips: Mapping[Key, Clip
 
 
 def _contrasts(boards: Sequence[Leaderboard], behind: Behind, clips: Mapping[Key, Clip]) -> Iterator[Finding]:
-    """The best and the last model of a benchmark on the task where they are farthest apart; the widest margin first."""
+    """The best and the last model of a benchmark on the task where they are farthest apart; the widest margin first.
+
+    None where all models share the first place.
+    """
     compared = [board for board in boards if len(board.ranked) > 1]
     for board in sorted(compared, key=lambda each: (not each.separated, -float(each.rows["clips"].iloc[0]))):
         best, last = board.ranked["model"].iloc[0], board.ranked["model"].iloc[-1]
+        if last in board.first:
+            continue
         metrics = behind.items[(behind.items["benchmark"] == board.benchmark) & behind.items["metric"].isin(board.metrics)]
         widest = _widest(metrics, best, last)
         if widest is None:
             continue
         high, low = (clips[board.benchmark, widest["setting"], model, widest["clip_id"]] for model in (best, last))
         frame = min(behind.frames.get(low.key, 0), (high.n_frames or 1) - 1, (low.n_frames or 1) - 1)
-        name = f"{widest['metric']} {widest['phase']}".strip()
+        name = f"{widest['metric']} {widest['phase']}".strip() + _unit(widest["metric"])
         yield Finding(
             f"{board.lead} The widest gap to {last}, the last, is {name} on {widest['clip_id']}: "
             f"{widest['value_x']:.3g} against {widest['value_y']:.3g}.",
@@ -100,6 +106,12 @@ def _widest(items: pd.DataFrame, best: str, last: str) -> pd.Series | None:
     unit = pd.Series([spread[key] for key in zip(both["metric"], both["phase"], strict=True)], both.index)
     apart = ((both["value_x"] - both["value_y"]) * signs / unit.where(unit > 0)).fillna(0.0)
     return both.loc[apart.idxmax()] if apart.max() > 0 else None
+
+
+def _unit(metric: str) -> str:
+    """The unit of a metric in brackets; empty where it has none, or where its parts have several."""
+    unit = METRICS.get(metric).unit if metric in METRICS else ""
+    return f" ({unit})" if unit not in ("", "score") and ";" not in unit else ""
 
 
 def _failures(failures: pd.DataFrame, clips: Mapping[Key, Clip]) -> Iterator[Finding]:
@@ -133,7 +145,7 @@ def _weakest(behind: Behind, clips: Mapping[Key, Clip]) -> Iterator[Finding]:
             continue  # all clips are alike, or no value is better than another
         clip = clips[worst.key]
         yield Finding(
-            f"{f'{metric} {phase}'.strip()} of {model} is weakest in {clip.clip_id}: {worst.value:.3g}, "
+            f"{f'{metric} {phase}'.strip()}{_unit(metric)} of {model} is weakest in {clip.clip_id}: {worst.value:.3g}, "
             f"{worst.mean:.3g} on average over {worst.n} clips.",
             number_anchor(benchmark, model, metric, phase) if worst.n else anchor(benchmark, model),
             (Seen(clip, 0, "frame 0"), Seen(clip, worst.frame, f"frame {worst.frame}, its worst unit")),

@@ -7,8 +7,8 @@ looks for, loses that metric. What a simulated judge answered counts for nothing
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,7 @@ class Leaderboard:
     untested: str  # why no two models are told apart; empty where the test could be made
     measured: dict[str, int]  # of how many of the metrics each model has a value
     ceiling: pd.DataFrame | None = None  # the row of the real videos
+    unscored: Mapping[str, str] = field(default_factory=dict)  # the models without a score, and the most common reason
 
     @property
     def ranked(self) -> pd.DataFrame:
@@ -56,16 +57,24 @@ class Leaderboard:
         return len(self.ranked) > 1 and not set(self.rows["letters"].iloc[0]) & set(self.rows["letters"].iloc[1])
 
     @property
+    def first(self) -> list[str]:
+        """The models that share the first place."""
+        return list(self.ranked.loc[np.isclose(self.ranked["win_ratio"], self.ranked["win_ratio"].max()), "model"])
+
+    @property
     def lead(self) -> str:
         """Who is best and by how much, in a sentence."""
         if len(self.ranked) < 2:
-            why = "one model" if len(self.rows) == 1 else self.untested or "fewer than two models have more than one clip"
+            why = self.untested or "fewer than two models have more than one clip"
+            if len(self.rows) == 1:
+                why = self._alone if self.unscored else "one model"
             return f"{self.title}: {why}, so there is nothing to rank."
         first, second = self.rows.iloc[0], self.rows.iloc[1]
-        level = self.ranked.loc[np.isclose(self.ranked["win_ratio"], first["win_ratio"]), "model"]
-        if len(level) > 1:
-            names = f"{', '.join(level.iloc[:-1])} and {level.iloc[-1]}"
-            return f"{self.title}: {names} share the first place; each wins {100 * first['win_ratio']:.0f} % of its duels."
+        untested = f" ({self.untested})" if self.untested else ""
+        if len(level := self.first) > 1:
+            clips = _listed([str(count) for count in self.rows["clips"].iloc[: len(level)]])
+            won = f"each wins {100 * first['win_ratio']:.0f} % of its duels ({clips} clips)"
+            return f"{self.title}: {_listed(level)} share the first place; {won}; nothing separates them{untested}."
         margin = 100 * (first["win_ratio"] - second["win_ratio"])
         words = (
             f"{self.title}: {first['model']} wins {100 * first['win_ratio']:.0f} % of its duels, "
@@ -73,16 +82,24 @@ class Leaderboard:
         )
         if self.separated:
             return f"{words}; the two are told apart."
-        return f"{words}; nothing separates the two{f' ({self.untested})' if self.untested else ''}."
+        return f"{words}; nothing separates the two{untested}."
+
+    @property
+    def _alone(self) -> str:
+        """That one model has scores, and why the others have none."""
+        none = _listed([f"{model} has none ({reason})" for model, reason in self.unscored.items()])
+        return f"only {self.rows['model'].iloc[0]} has scores; {none}"
 
     def standing(self) -> dict[str, str]:
         """Where each model stands, in a sentence."""
-        return {row["model"]: self._place(row) for row in self.rows.to_dict("records")}
+        places = {str(row["model"]): self._place(row) for row in self.rows.to_dict("records")}
+        return places | {model: f"No rank: it has no score ({reason})." for model, reason in self.unscored.items()}
 
     def _place(self, row: dict[Hashable, Any]) -> str:
-        clips = f"{row['clips']} {'clip' if row['clips'] == 1 else 'clips'}, {row['scenes']} scenes"
+        clips = ", ".join(f"{row[name]} {name[:-1] if row[name] == 1 else name}" for name in ("clips", "scenes"))
         if pd.isna(row["win_ratio"]):
-            return f"No other model did the same tasks ({clips})."
+            why = self._alone if len(self.rows) == 1 and self.unscored else "no other model has a score of the same tasks"
+            return f"No rank ({clips}): {why}."
         rank = f"Rank {row['rank']:g} of {len(self.ranked)}" if pd.notna(row["rank"]) else "No rank"
         return f"{rank}: {100 * row['win_ratio']:.0f} % of its duels won ({clips})."
 
@@ -119,7 +136,13 @@ class Leaderboard:
             notes.append(f"Metrics with a value, of {len(self.metrics)}: {told}.")
         if (self.rows["clips"] < 2).any():
             notes.append("A model with one clip has no rank.")
+        if self.unscored:
+            notes.append(f"Without a score: {', '.join(f'{model} ({reason})' for model, reason in self.unscored.items())}.")
         return [*notes, f"No test: {self.untested}."] if self.untested else notes
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _short(metrics: Sequence[str]) -> list[str]:
@@ -185,14 +208,17 @@ def leaderboard(
     shown = [name for name in metrics if name in set(scores["metric"])]
     measured = scores[np.isfinite(scores["score"])].groupby("model_id")["metric"].nunique().reindex(rows["model"], fill_value=0)
     top = None if real is None else _ceiling(benchmark, own, real[real["metric"].isin(metrics)])
-    return Leaderboard(benchmark, title, rows, shown, sorted(set(left_out) & set(metrics)), untested, measured.to_dict(), top)
+    without = own[~own["model_id"].isin(scores["model_id"]) & (own["reason"] != "")]
+    reasons = {str(model): str(each.mode().iloc[0]) for model, each in without.groupby("model_id")["reason"]}
+    lost = sorted(set(left_out) & set(metrics))
+    return Leaderboard(benchmark, title, rows, shown, lost, untested, measured.to_dict(), top, reasons)
 
 
 def _ratios(duels: pd.DataFrame, models: Sequence[str], seed: int, resamples: int) -> tuple[pd.DataFrame, str]:
     """Model, win_ratio, low, high and letters, best first; and why nothing could be tested."""
     if duels.empty:
         empty = dict.fromkeys(("win_ratio", "low", "high"), np.nan)
-        return pd.DataFrame({"model": list(models), **empty, "letters": "a"}), "no two models did the same task"
+        return pd.DataFrame({"model": list(models), **empty, "letters": "a"}), "no two models have a score of the same task"
     ratios = win_ratios(duels, cluster="scene", resamples=resamples, seed=seed)
     try:
         tested = win_ratio_comparisons(duels, "scene")

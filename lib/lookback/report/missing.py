@@ -7,11 +7,15 @@ import re
 
 import pandas as pd
 
+from lookback.agreement.reading import counted
 from lookback.errors import Reason
 from lookback.report.places import anchor, missing_anchor
 
 JUDGE = "lookback report --run {run} --set judging.judge=openai --set judging.base_url=URL --set judging.model=MODEL"
-SAID = re.compile(r"(python -m lookback\.weights [\w.-]+|pip install [^()\n]+?)(?=\s*\(|\)|$)")
+NO_JUDGE = "no judge is chosen"
+SAID = re.compile(
+    r"(python -m lookback\.weights [\w.-]+|lookback models install [\w-]+(?: [\w-]+)*|pip install [^()\n]+?)(?=\s*\(|\)|$)"
+)
 JUDGED = (
     Reason.NEEDS_JUDGE,
     Reason.JUDGE_FAILED,
@@ -30,7 +34,7 @@ DATA = (
     Reason.NO_PHASES,
     Reason.DECODE_FAILED,
 )
-PROGRAM = (Reason.BACKEND_UNAVAILABLE, Reason.BACKEND_FAILED, Reason.UNTRUSTED_PATH)
+PROGRAM = (Reason.BACKEND_UNAVAILABLE, Reason.BACKEND_FAILED)
 NOTHING = "nothing to mend: the video itself does not show what this metric needs"
 FEW_MODELS = 3
 
@@ -40,10 +44,12 @@ def remedy(reason: str, detail: str, run: str) -> tuple[str, str]:
     again = f"lookback report --run {run}"
     if said := SAID.search(detail):
         return "install what it needs, then run again", f"{said[1].strip()} && {again}"
-    if reason in {str(each) for each in JUDGED}:
+    if reason in {str(each) for each in JUDGED} or NO_JUDGE in detail:
         return "ask a judge", JUDGE.format(run=run)
     if reason in {str(each) for each in PROGRAM}:
         return "see what this machine lacks, then run again", f"lookback doctor && {again}"
+    if reason == Reason.UNTRUSTED_PATH:
+        return "the camera's true path and field of view in the dataset may mend it, then run again", again
     if reason in {str(each) for each in DATA}:
         return "add or correct the file in the dataset, then run again", again
     return NOTHING if reason != Reason.NOT_APPLICABLE else "nothing to mend: it does not apply to these clips", ""
@@ -90,7 +96,8 @@ def _overview(rows: pd.DataFrame) -> str:
         rows[rows["command"].str.contains("&&|--set")].groupby("command").agg(metrics=("metric", "nunique"), clips=("clips", "sum"))
     )
     lines = "".join(
-        f"<li><code>{html.escape(str(command))}</code> gives {count['metrics']} metrics ({count['clips']:,} scores)</li>"
+        f"<li><code>{html.escape(str(command))}</code> {'gives' if SAID.match(str(command).partition(' &&')[0]) else 'may give'} "
+        f"{counted(count['metrics'], 'metric')} ({count['clips']:,} score{'' if count['clips'] == 1 else 's'})</li>"
         for command, count in counts.sort_values("clips", ascending=False).iterrows()
     )
     return f"<h2>What to run</h2><ol>{lines}</ol>" if lines else ""
@@ -106,7 +113,7 @@ def _row(row: dict[str, object], asked: int, seen: set[str]) -> str:
     short = f"all {asked}" if len(models) == asked and asked > 1 else f"{len(models)} of {asked}"
     who = named if len(models) <= FEW_MODELS else f"<details><summary>{short} models</summary>{named}</details>"
     command = f"<br><code>{html.escape(str(row['command']))}</code>" if row["command"] else ""
-    clips = f"{row['clips']} {'clip' if row['clips'] == 1 else 'clips'}"
+    clips = counted(int(str(row["clips"])), "clip")
     why = html.escape(str(row["detail"]).partition(" (Run:")[0])
     return (
         f'<tr{place}><th scope="row">{html.escape(metric)}</th><td><b>{html.escape(str(row["reason"]).replace("_", " "))}</b> '

@@ -15,7 +15,8 @@ from lookback.scoring.direction import more_is_better
 
 POOLED = ("benchmark", "metric", "variant", "phase", "model_id")  # grouped like this, the settings of a benchmark are pooled
 NO_CLIPS = "no such clips"
-ALONE = "A number that comes from one clip is never marked as best or second."
+NOT_RUN = "this run has no such score"
+ALONE = "Nothing is marked as best or second where one of the numbers comes from one clip or one scene."
 
 
 @dataclass(frozen=True)
@@ -54,15 +55,16 @@ def model_table(
     benchmark = str(summary["benchmark"].iloc[0])
     for column in columns:
         rows, shown = _rows(summary, column).set_index("model_id"), column.value or value
+        absent = NO_CLIPS if (summary["metric"] == column.metric).any() else NOT_RUN
         frame[column.header] = [rows[shown].get(model, float("nan")) * column.scale for model in models]
         for index, model in enumerate(models):
             scored = model in rows.index and rows.loc[model, "n"] > 0
             phase = rows.loc[model, "phase"] if scored else ""
             place = number_anchor(benchmark, model, column.metric, phase) if scored else missing_anchor(column.metric)
             links.loc[index, column.header] = f"#{place}" if model in rows.index else ""
-            alone.loc[index, column.header] = scored and rows.loc[model, "n"] == 1
+            alone.loc[index, column.header] = scored and (rows.loc[model, "n"] == 1 or rows.loc[model].get("n_clusters", 2) < 2)
             if model not in rows.index:
-                missing.loc[index, column.header] = NO_CLIPS
+                missing.loc[index, column.header] = absent
             elif pd.isna(rows.loc[model, shown]):
                 missing.loc[index, column.header] = reasons_text(rows.loc[model, "reasons"])
             else:
@@ -71,9 +73,12 @@ def model_table(
     directions = {column.header: more_is_better(column.metric, column.phase) for column in columns}
     better = {header: more for header, more in directions.items() if more is not None}
     digits = {column.header: column.digits for column in columns}
-    marks = mark_best(frame, better, digits, frame["type"] if group else None).mask(alone, "")
-    absent = int((missing == NO_CLIPS).to_numpy().sum())
-    written = notes(summary, columns) + ([f"{absent} cells are empty because the model has no such clips."] if absent else [])
+    types = frame["type"] if group else pd.Series("", index=frame.index)
+    marks = mark_best(frame, better, digits, types).mask(alone.groupby(types).transform("any"), "")
+    empty = int((missing == NO_CLIPS).to_numpy().sum())
+    written = notes(summary, columns) + ([f"{empty} cells are empty because the model has no such clips."] if empty else [])
+    if left := [column.header for column in columns if (missing[column.header] == NOT_RUN).all()]:
+        written.append(f"Not scored in this run (not in scoring.metrics, or no clip is made for it): {', '.join(left)}.")
     written += [ALONE] if alone.to_numpy().any() else []
     metrics = {column.header: column.metric for column in columns}
     return PaperTable(

@@ -9,6 +9,7 @@ import pandas as pd
 
 from lookback.clips import KEYS
 from lookback.forensics.score import macro_f1
+from lookback.registry import METRICS
 from lookback.tables import read_csv
 
 ROWS = 30  # shown of a long agreement table
@@ -47,6 +48,13 @@ TRUSTED = (
     ("confusion", "Injected failures (severity 0.5 or more) against failures found", ["injected"]),
     ("rules", "The rules", ["failure", "label", "domain", "when"]),
 )
+
+
+def without_truth(clips: pd.DataFrame, items: pd.DataFrame) -> int:
+    """How many tasks lack the ground truth that a metric of their benchmark, of those in the run, needs."""
+    needs = items["metric"].map(lambda name: name in METRICS and "ground_truth" in METRICS.get(name).needs).astype(bool)
+    lacking = clips[clips["benchmark"].isin(items.loc[needs, "benchmark"]) & clips["ground_truth"].isna()]
+    return len(lacking.drop_duplicates(["benchmark", "setting", "clip_id"]))
 
 
 def text_columns(frame: pd.DataFrame) -> list[str]:

@@ -11,18 +11,22 @@ from lookback.figures import PALETTE, PHASE_COLOURS, style
 from lookback.scoring.aggregate import UNMEASURABLE, missing_rule
 from lookback.scoring.direction import parts_are_measures
 
+FAITHFUL = "sim-faithful"  # the demo world's model without a failure
+
 
 def coverage_table(items: pd.DataFrame) -> pd.DataFrame:
     """Per metric and variant: the number of scores, the mean, and why others are missing.
 
     Clips that the video makes unmeasurable count as 0 in the mean where the preset says so (`missing: zero`).
 
-    Phases with the same unit share a row. Parts with different units (mse, psnr, ...) have their own rows.
+    A metric with scores of whole clips is about these alone; phases without them share a row if they have the same unit. Parts with
+    different units (mse, psnr, ...) have their own rows.
     """
     part = items["phase"].where(items["benchmark"].map(parts_are_measures), "")
     named = items.assign(metric=(items["metric"] + " " + part).str.strip())
     rows = []
     for (metric, variant), group in named.groupby(["metric", "variant"], sort=True):
+        group = group[whole] if (whole := group["phase"] == "").any() else group
         reasons = group.loc[group["reason"] != "", "reason"].value_counts()
         words = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
         scored = group["value"].notna()
@@ -54,7 +58,7 @@ def distribution_figure(items: pd.DataFrame, benchmark: str) -> tuple[Figure, st
         figure, axes = plt.subplots(max(1, lines), columns, figsize=size, layout="constrained", squeeze=False, sharey=True)
         for panel, metric in zip(axes.flat, metrics, strict=False):
             own = rows[rows["metric"] == metric]
-            colours = {model: PALETTE[2] if "faithful" in model else PALETTE[0] for model in models}
+            colours = {model: PALETTE[2] if model == FAITHFUL else PALETTE[0] for model in models}
             seaborn.stripplot(
                 own, x="value", y="model_id", order=models, hue="model_id", palette=colours, legend=False, jitter=False, size=4,
                 alpha=0.75, ax=panel,
@@ -65,10 +69,9 @@ def distribution_figure(items: pd.DataFrame, benchmark: str) -> tuple[Figure, st
             panel.set_ylabel("")
         for panel in list(axes.flat)[len(metrics) :]:
             panel.set_visible(False)
-    return (
-        figure,
-        f"{benchmark}: every clip's score by metric and model ({len(models)} models); green is the faithful simulated model.",
-    )
+    green = "; green is the faithful simulated model" if FAITHFUL in models else ""
+    named = f"{len(models)} model{'' if len(models) == 1 else 's'}"
+    return figure, f"{benchmark}: every clip's score by metric and model ({named}){green}."
 
 
 def clip_curves(units: pd.DataFrame, segments: pd.DataFrame, clip: tuple[str, ...]) -> tuple[Figure, str]:

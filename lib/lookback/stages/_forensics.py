@@ -32,12 +32,12 @@ def forensics(params: RunParams) -> dict[str, pd.DataFrame]:
     seen = collect(params, tables, over_time=table.domain == "real")  # the written rules do not read the curves
     said = [(clip, verdicts(clip, table, params.forensics.experimental)) for clip in seen]
     tables["failures"] = write_table(folder, "failures", _failures(said, table))
-    cases = mine_cases(tables, params.forensics.plan)
+    cases, silent = mine_cases(tables, params.forensics.plan), _abstentions(said, table)
     written = {
         "rules": rules_table(table),
         "validity": figures().assign(label=lambda frame: frame["label"].map(TITLES)).rename(columns={"label": "failure"}),
-        "counts": counts(tables["failures"], tables["clips"]),
-        "abstentions": _abstentions(said, table),
+        "counts": counts(tables["failures"], tables["clips"], silent),
+        "abstentions": silent,
         "features": pd.DataFrame([{**dict(zip(KEYS, clip.clip.key, strict=True)), **features(clip).values} for clip in seen]),
         "cases": cases,
     }

@@ -14,17 +14,19 @@ PHASES = ("V", "R")
 
 
 def phase_fidelity(items: pd.DataFrame) -> DrawnFigure | None:
-    """A line per model from the visible to the reappear phase, one panel per measure."""
+    """A line per model from the visible to the reappear phase, one panel per measure that has values."""
     metrics = [f"memobench.{name}" for name, _ in MEASURES]
     own = items[items["metric"].isin(metrics) & items["phase"].isin(PHASES) & items["value"].notna()]
     if own.empty:
         return None
+    measures = [(f"memobench.{name}", title) for name, title in MEASURES if f"memobench.{name}" in set(own["metric"])]
     means = own.pivot_table(index=["metric", "model_id"], columns="phase", values="value").reindex(columns=list(PHASES))
     models = sorted(own["model_id"].unique())
-    interactive = make_subplots(1, len(MEASURES), subplot_titles=[title for _, title in MEASURES])
+    interactive = make_subplots(1, len(measures), subplot_titles=[title for _, title in measures])
     with style():
-        static, grid = plt.subplots(1, len(MEASURES), figsize=(11, 3.6), layout="constrained")
-        for panel, (metric, (_, title)) in enumerate(zip(metrics, MEASURES, strict=True)):
+        static, axes = plt.subplots(1, len(measures), figsize=(2 + 3 * len(measures), 3.6), layout="constrained", squeeze=False)
+        grid = axes[0]
+        for panel, (metric, title) in enumerate(measures):
             for index, model in enumerate(models):
                 if (metric, model) not in means.index:
                     continue
@@ -38,5 +40,6 @@ def phase_fidelity(items: pd.DataFrame) -> DrawnFigure | None:
     interactive.update_layout(height=430)
     clips = own.drop_duplicates(["setting", "model_id", "clip_id"])
     caption = "MemoBench: fidelity to the ground truth while the subject is visible (V) and after the return (R), mean over "
-    caption += f"{len(clips)} clips of {len(models)} models. A memory that holds keeps its line level."
+    caption += f"{len(clips)} clips of {len(models)} models. A memory that holds keeps its line level; "
+    caption += "so does a camera that never leaves."
     return DrawnFigure("phase-fidelity", caption, static, interactive)

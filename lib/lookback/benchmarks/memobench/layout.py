@@ -96,10 +96,10 @@ class _Reader:
         sheets = ", ".join(sheet.name for sheet in self.sheets) or "none (give phases)"
         if self.left_out:
             reading.notes.append(
-                f"MemoBench: {self.left_out} clips left out: the phase sheet says skip = yes, or the selection sheet does not mark "
-                "them as available"
+                f"MemoBench: {_n(self.left_out, 'clip')} left out: the phase sheet says skip = yes, or the selection sheet does "
+                "not mark them as available"
             )
-        reading.notes.append(f"MemoBench: {len(reading.clips)} clips of {len(models)} models, phase sheet: {sheets}")
+        reading.notes.append(f"MemoBench: {_n(len(reading.clips), 'clip')} of {_n(len(models), 'model')}, phase sheet: {sheets}")
         return reading
 
     def _model_clips(self) -> list[Clip]:
@@ -150,11 +150,11 @@ class _Reader:
             clip_id = _flat_clip(path.stem, known)
             name, model = clip_name(clip_id), path.stem.removeprefix(f"{clip_id}_")
             if name and model != "gt":
-                clip = self._clip(model, name, path, truths.get(_plain_clip(clip_id)))
+                clip = self._clip(model, name, path, truths.get(_plain_clip(clip_id)), f"{clip_id}_gt{path.suffix}")
                 clips += [clip] if clip else []
         return clips
 
-    def _clip(self, model: str, name: ClipName, entry: Path, flat_truth: Path | None = None) -> Clip | None:
+    def _clip(self, model: str, name: ClipName, entry: Path, flat_truth: Path | None = None, flat_name: str = "") -> Clip | None:
         if self._not_in_the_benchmark(name):
             self.left_out += 1
             return None
@@ -173,13 +173,9 @@ class _Reader:
         if "ground_truth" not in values:
             place = self.truth.path if self.truth else self.places[0]
             problem = f"there is no ground truth of '{name.clip_id}'"
-            missing = Breach(
-                place,
-                "ground_truth",
-                problem,
-                "set gt_root to the folder with Synthetic_processed/ and Real_Raw/",
-                Reason.MISSING_INPUT,
-            )
+            folders = "set gt_root to the folder with Synthetic_processed/ and Real_Raw/"
+            remedy = f"put '{flat_name}' beside the generated clip" if flat_name else folders
+            missing = Breach(place, "ground_truth", problem, remedy, Reason.MISSING_INPUT)
             self.findings.add(missing, "ground_truth", item)
         return Clip(
             benchmark="memobench",
@@ -201,6 +197,10 @@ class _Reader:
     def _timing(self, name: ClipName) -> dict[str, Any]:
         phases = self.phases.get(plain_name(name.clip_id))
         return {} if phases is None else {"d_start": phases.d_start, "r_start": phases.r_start, "gt_frames": phases.gt_frames}
+
+
+def _n(count: int, name: str) -> str:
+    return f"{count} {name}{'' if count == 1 else 's'}"
 
 
 def _is_flat(root: Path) -> bool:

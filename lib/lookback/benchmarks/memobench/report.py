@@ -38,6 +38,10 @@ VQA = (
     ("Instruction following", "memobench.vqa_instruction_following"),
     ("Physics adherence", "memobench.vqa_physics_adherence"),
 )
+FOUND_BY = {
+    "demo": "the written rules of the forensics stage",
+    "real": "models that the forensics stage has fitted on labelled real clips",
+}
 STRONG_MOTION_DEG = 90.0
 NET = "Ground-truth rotation: from the first frame to the last, as TotalGT_RotDeg of the release; a camera that comes back has 0°."
 
@@ -56,7 +60,7 @@ def paper_tables(data: PaperData) -> list[PaperTable]:
         *constant_sweep(sweeps / "sweeps.csv"),
         *strong_motion(data),
         *camera_errors(data.items, data.tables["artifacts"]),
-        *failure_counts(data.tables["failures"], data.tables["clips"]),
+        *failure_counts(data.tables["failures"], data.tables["clips"], _abstentions(data.params.paths.tables)),
     ]
 
 
@@ -218,28 +222,37 @@ def camera_errors(items: pd.DataFrame, artifacts: pd.DataFrame) -> list[PaperTab
     return [PaperTable("memobench-s8", title, frame, ["model"], digits, marks, notes=notes, better=better, metrics=metrics)]
 
 
-def failure_counts(failures: pd.DataFrame, clips: pd.DataFrame) -> list[PaperTable]:
-    """Table S10: clips with each failure label by split; a clip may have several."""
+def failure_counts(failures: pd.DataFrame, clips: pd.DataFrame, abstentions: pd.DataFrame) -> list[PaperTable]:
+    """Table S10: clips with each failure label by split; a clip may have several. A dash: no clip of the split was judged."""
     own = failures[failures["benchmark"] == "memobench"]
     if own.empty:
         return []
-    once = own.drop_duplicates([*KEYS, "label"])
     sizes = clips[clips["benchmark"] == "memobench"].groupby("setting").size()
-    found = once.pivot_table(index="label", columns="setting", values="clip_id", aggfunc="count", fill_value=0)
-    table = found.reindex(index=list(LABELS), columns=list(sizes.index), fill_value=0)
-    table["total"] = table.sum(axis=1)
+    found, silent = (_by_split(rows, sizes.index) for rows in (own, abstentions[abstentions["benchmark"] == "memobench"]))
+    table = found.mask(silent >= sizes, axis="columns").astype("Int64")
+    table["total"] = table.sum(axis=1, min_count=1)
     frame = (
-        table.sort_values("total", ascending=False, kind="stable")
-        .rename_axis("failure", axis=0)
-        .rename_axis(None, axis=1)
-        .reset_index()
+        table.sort_values("total", ascending=False, kind="stable").rename_axis("failure").rename_axis(None, axis=1).reset_index()
     )
-    note = (
-        "Labels are not exclusive; found by the written rules of the forensics stage. Clips: "
-        + ", ".join(f"{name} {count}" for name, count in sizes.items())
-        + "."
-    )
-    return [PaperTable("memobench-s10", "MemoBench table S10: failures found", frame, ["failure"], notes=[note])]
+    domains = dict.fromkeys(str(rule).partition(":")[0] for rule in own["rule"])
+    clips_of = ", ".join(f"{name} {count}" for name, count in sizes.items())
+    note = f"Labels are not exclusive; found by {' and '.join(FOUND_BY.get(each, each) for each in domains)}. Clips: {clips_of}."
+    notes = [note, *(["A dash: not judged in any clip; the page of failures says why."] if table.isna().any(axis=None) else [])]
+    missing = pd.DataFrame("not judged", index=frame.index, columns=table.columns)
+    title = "MemoBench table S10: failures found"
+    return [PaperTable("memobench-s10", title, frame, ["failure"], missing=missing, notes=notes)]
+
+
+def _by_split(rows: pd.DataFrame, splits: pd.Index) -> pd.DataFrame:
+    """Clips by label and split; 0 where there is none."""
+    counted = rows.drop_duplicates([*KEYS, "label"]).groupby(["label", "setting"]).size().unstack("setting")
+    return counted.reindex(index=list(LABELS), columns=list(splits)).fillna(0)
+
+
+def _abstentions(tables: Path) -> pd.DataFrame:
+    """The failures about which nothing is said, by clip; empty where the stage did not write them."""
+    path = tables / "forensics" / "abstentions.csv"
+    return read_csv(path, keep_default_na=False) if path.is_file() else pd.DataFrame(columns=[*KEYS, "label"])
 
 
 def net_rotations(artifacts: pd.DataFrame, role: str) -> Mapping[tuple[str, ...], float]:

@@ -14,24 +14,27 @@ from lookback.report.figures.drawn import DrawnFigure, line_look
 from lookback.report.table import PaperTable, as_printed
 
 COLUMNS, OPENED = 3, 3  # panels per row in print; models shown when the page opens
-FEWEST_AXES = 3
+FEWEST_AXES, FEWEST_MODELS = 3, 3  # of two models, one is at the centre and one on the rim of every axis
 CLOCKWISE = {"rotation": 90, "direction": "clockwise"}  # from the top
 CENTRE = 0.1  # radius of the worst model, so that its outline still has a shape
 APART = (3.8, 3.3)  # distance between the small radars, in radii
 
 
 def profile(table: PaperTable) -> DrawnFigure | None:
-    """A table as profiles with its columns as axes; None if the models differ in fewer than three columns."""
+    """A table as profiles with its columns as axes; None with fewer than three models, or columns in which they differ."""
     numbers = table.frame.set_index("model")[list(table.better)].apply(pd.to_numeric)
     apart = [column for column in numbers if as_printed(numbers[column], table.digits.get(column, 2)).nunique() > 1]
-    if len(apart) < FEWEST_AXES:
+    if len(apart) < FEWEST_AXES or numbers[apart].notna().any(axis=1).sum() < FEWEST_MODELS:
         return None
     places = relative(numbers[apart], table.better)
-    left = [column for column in numbers if column not in apart]
+    empty = [column for column in numbers if numbers[column].isna().all()]
+    alike = [column for column in numbers if column not in [*apart, *empty]]
     caption = f"{table.title}, as profiles. Every axis runs from the worst model of this run (centre) to the best (rim); "
     caption += "a gap is a cell without a value."
-    if left:
-        caption += f" Left out, because they do not tell the models apart: {', '.join(left)}."
+    if alike:
+        caption += f" Left out, because they do not tell the models apart: {', '.join(alike)}."
+    if empty:
+        caption += f" Left out, because they have no values: {', '.join(empty)}."
     caption += " In the page, a click on a name shows or hides a model."
     return DrawnFigure(f"profile-{table.id}", caption, _static(places), _interactive(places, numbers))
 
