@@ -32,6 +32,7 @@ from lookback.hiding import using_judge_key
 from lookback.judging.packs import read_packs
 from lookback.judging.panel import check_scorer
 from lookback.layouts import apply_filters, read
+from lookback.names import counted
 from lookback.params import RunParams
 from lookback.params.load import apply_overrides, validate
 from lookback.params.stages import Filters, Source
@@ -218,7 +219,7 @@ def forget_failures(params: RunParams) -> None:
 
 def replaced(others: int) -> str:
     """What to say where earlier results were of other metrics than these."""
-    return f"this replaces the earlier results of {others} other metric{'s' * (others > 1)}"
+    return f"this replaces the earlier results of {counted(others, 'other metric')}"
 
 
 def keep_clips(params: RunParams, clips: pd.DataFrame, only: Collection[tuple[str, ...]]) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Characters that are not allowed in names, and ways to print text from outside safely.
+"""Characters that are not allowed in names, and ways to print names, text from outside and counts.
 
 A control character in an id can fake a line of a log. A terminal executes escape sequences. Bidirectional overrides make one name
 look like another.
@@ -33,6 +33,11 @@ def markdown_text(text: str) -> str:
     """Text that Markdown shows as it is: one line, no HTML, no link, no picture, no cell border."""
     line = html.escape(one_line(" ".join(text.split())), quote=False)
     return re.sub(r"([\\`\[\]|])", r"\\\1", line)
+
+
+def counted(count: int, name: str) -> str:
+    """ "1 clip", "1,200 clips"."""
+    return f"{count:,} {name}{'' if count == 1 else 's'}"
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -9,6 +9,7 @@ import pandas as pd
 from lookback.clips import KEYS
 from lookback.curation.contents import refusals
 from lookback.errors import Reason
+from lookback.names import counted
 from lookback.stats.intervals import FEWEST_CLUSTERS
 
 TASK = ["benchmark", "setting", "subset"]
@@ -17,7 +18,7 @@ TASK = ["benchmark", "setting", "subset"]
 def curation(clips: pd.DataFrame, screen: pd.DataFrame, rejected: pd.DataFrame) -> Iterator[str]:
     """Of the clips: how many there are, whether they test memory, and where there are too few scenes."""
     models, benchmarks = clips["model_id"].nunique(), clips["benchmark"].nunique()
-    whose = f"{models} model{_s(models)} from {benchmarks} benchmark{_s(benchmarks)}"
+    whose = f"{counted(models, 'model')} from {counted(benchmarks, 'benchmark')}"
     yield f"{_n(clips, 'clip')} of {whose} can be used; {refusals(rejected) if len(rejected) else 'no clip rejected'}."
     known = screen[screen["departs"].notna()]
     if len(known):
@@ -41,7 +42,7 @@ def extraction(artifacts: pd.DataFrame) -> Iterator[str]:
     for role, rows in made.groupby("role"):
         if rows["backend"].nunique() > 1:
             counts = rows["backend"].value_counts()
-            parts = ", ".join(f"{name} for {count} clip{_s(count)}" for name, count in counts.items())
+            parts = ", ".join(f"{name} for {counted(count, 'clip')}" for name, count in counts.items())
             yield f"The role {role} comes from more than one source: {parts}. Scores from two sources are not the same measure."
     yield from _reasons(artifacts, "artifact")
 
@@ -53,7 +54,7 @@ def scoring(items: pd.DataFrame) -> Iterator[str]:
     yield from _reasons(items, "score")
     empty = sorted(set(items["metric"]) - set(valued["metric"]))
     if empty:
-        yield f"{len(empty)} metric{_s(len(empty))} gave no value at all: {', '.join(empty)}."
+        yield f"{counted(len(empty), 'metric')} gave no value at all: {', '.join(empty)}."
     for benchmark, rows in valued.groupby("benchmark"):
         explained = {key: _explained(each) for key, each in rows.groupby(["metric", "phase"])}
         best = max(((share, key) for key, share in explained.items() if share is not None), default=None)
@@ -81,7 +82,7 @@ def forensics(failures: pd.DataFrame, clips: pd.DataFrame, abstentions: pd.DataF
     yield f"{_n(failures, 'failure')} were found in {len(hit)} of {_n(clips, 'clip')}."
     if len(failures):
         most = failures["label"].value_counts()
-        yield f"The most common is {_words(most.index[0])}, in {most.iloc[0]} clip{_s(most.iloc[0])}."
+        yield f"The most common is {_words(most.index[0])}, in {counted(most.iloc[0], 'clip')}."
         surest = failures.loc[failures["confidence"].astype(float).idxmax()]
         yield (
             f"The surest is {_words(surest['label'])} in {surest['clip_id']} of {surest['model_id']}, "
@@ -108,7 +109,7 @@ def _reasons(rows: pd.DataFrame, what: str) -> Iterator[str]:
     if len(counts):
         total = int(counts.sum())
         are = "is" if total == 1 else "are"
-        yield f"{total} {what}{_s(total)} {are} missing; the most common reason is {counts.index[0]} ({counts.iloc[0]})."
+        yield f"{counted(total, what)} {are} missing; the most common reason is {counts.index[0]} ({counts.iloc[0]})."
 
 
 def _explained(rows: pd.DataFrame) -> float | None:
@@ -127,15 +128,11 @@ def _explained(rows: pd.DataFrame) -> float | None:
 
 
 def _n(rows: pd.DataFrame, what: str) -> str:
-    return f"{len(rows):,} {what}{_s(len(rows))}"
+    return counted(len(rows), what)
 
 
 def _clips(rows: pd.DataFrame) -> str:
     return _n(rows[KEYS].drop_duplicates(), "clip")
-
-
-def _s(number: int) -> str:
-    return "" if number == 1 else "s"
 
 
 def _share(part: pd.DataFrame, whole: pd.DataFrame) -> str:

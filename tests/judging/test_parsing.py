@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from lookback.benchmarks.memobench.vqa.bank import BankQuestion
 from lookback.benchmarks.memobench.vqa.pipeline import parts as bank_parts
 from lookback.errors import Reason
-from lookback.judging.parsing import as_number, as_yes_no, interpret, parse_json, parse_rating, parse_yes_no
+from lookback.judging.parsing import interpret
 from lookback.judging.question import Part, Question, Reply, Stated
+from lookback.judging.reply_text import as_number, as_yes_no, parse_json, parse_rating, parse_yes_no
 
 YES_NO = {
     "Yes": "yes",

@@ -11,8 +11,8 @@ from chat_server import ChatServer, Sent, completion
 from lookback.benchmarks.mbench.judging import rating_questions, trigger_questions
 from lookback.errors import ParameterError, Reason
 from lookback.judging.frames import Encoding, FrameSource
-from lookback.judging.parsing import parse_json, parse_rating, parse_yes_no
 from lookback.judging.question import Reply
+from lookback.judging.reply_text import parse_json, parse_rating, parse_yes_no
 from lookback.judging.tasks import Sampling
 from lookback.params.load import validate
 

@@ -200,7 +200,7 @@ NOT_ABSTAINED = pd.DataFrame(columns=[*KEYS, "label", "domain", "reason", "words
 
 
 def test_every_label_has_its_row_of_failures():
-    clips = pd.DataFrame([{"benchmark": "memobench", "setting": name} for name in ("real", "synthetic")])
+    clips = pd.DataFrame([{**ROW, "benchmark": "memobench", "setting": name} for name in ("real", "synthetic")])
     found = pd.DataFrame([{**ROW, "benchmark": "memobench", "setting": "real", "label": "teleport", "rule": "demo: it moved"}])
     (table,) = failure_counts(found, clips, NOT_ABSTAINED)
     frame = table.frame

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lookback.agreement.plan import Plan
+from lookback.names import counted
 from lookback.stats import holm
 from lookback.stats.intervals import FEWEST_CLUSTERS
 
@@ -93,10 +94,6 @@ def coefficient_ends(table: pd.DataFrame, describe: Callable[[pd.Series], str]) 
         ends = dict.fromkeys(describe(own.loc[place]) for place in (own["people"].idxmin(), own["people"].idxmax()))
         parts.append(f"{name} {' to '.join(ends)}{' (ratings)' if name == 'AC2' else ''}")
     return " and ".join(parts)
-
-
-def counted(count: int, name: str) -> str:
-    return f"{count} {name}{'' if count == 1 else 's'}"
 
 
 def read_agreement(table: pd.DataFrame, plan: Plan) -> str:

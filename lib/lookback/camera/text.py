@@ -20,6 +20,7 @@ from lookback.camera.intent import (
 from lookback.camera.sentences import Step, camera_words, read_steps
 from lookback.errors import ParameterError
 from lookback.media.sampling import segment_edges
+from lookback.names import counted
 
 _VERBS = {"yaw": "turns", "pitch": "tilts", "roll": "rolls", "pan": "slides", "dolly": "moves", "crane": "cranes"}
 
@@ -37,20 +38,23 @@ ACTION_WORDS: dict[str, tuple[str, str] | None] = {
 _CAMERA = re.compile(r"\bcamera\b(?!')")
 
 
-def _phrase(item: Motion) -> str:
+def _phrase(item: Motion, how_far: bool) -> str:
     unit = "degrees" if item.kind in ROTATIONS else "units"
-    return f"{_VERBS[item.kind]} {item.direction} {item.amount:g} {unit}"
+    return f"{_VERBS[item.kind]} {item.direction}" + (f" {item.amount:g} {unit}" if how_far else "")
+
+
+def _does(segment: Segment, how_far: bool = True) -> str:
+    return " while it ".join(_phrase(item, how_far) for item in segment.motions) or "holds still"
 
 
 def segment_sentence(segment: Segment) -> str:
     """One caption sentence, e.g. "The camera turns left 60 degrees." or "The camera holds still."."""
-    body = " while it ".join(_phrase(item) for item in segment.motions) or "holds still"
-    return f"The camera {body}."
+    return f"The camera {_does(segment)}."
 
 
-def to_text(intent: CameraIntent) -> str:
-    """The whole request as one plain sentence with frame counts."""
-    parts = [f"{segment_sentence(s).removeprefix('The camera ').removesuffix('.')} for {s.frames} frames" for s in intent.segments]
+def to_text(intent: CameraIntent, how_far: bool = True) -> str:
+    """The whole request as one plain sentence with frame counts; without amounts where they are not known."""
+    parts = [f"{_does(segment, how_far)} for {counted(segment.frames, 'frame')}" for segment in intent.segments]
     return f"The camera {', then '.join(parts)}."
 
 

@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from lookback.curation.contents import challenge_screen, composition, model_coverage, prompt_words
 from lookback.figures import PALETTE, style
+from lookback.names import counted
 from lookback.registry import BENCHMARKS
 
 Drawn = tuple[Figure, str]
@@ -27,7 +28,7 @@ def composition_figure(clips: pd.DataFrame) -> Drawn:
         bars = axes.barh(names, table["clips"], color=colours)
         axes.bar_label(
             bars,
-            labels=[f"{row.clips} ({row.models} model{'s' * (row.models > 1)})" for row in table.itertuples()],
+            labels=[f"{row.clips} ({counted(row.models, 'model')})" for row in table.itertuples()],
             padding=3,
             fontsize=8,
         )
@@ -35,7 +36,7 @@ def composition_figure(clips: pd.DataFrame) -> Drawn:
         axes.set_xlabel("generated clips")
         axes.margins(x=0.18)
         _whole(axes.xaxis)
-    total = _n(int(table["clips"].sum()), "generated clip")
+    total = counted(int(table["clips"].sum()), "generated clip")
     return figure, f"Composition: {total} by benchmark, setting and subset; in brackets the number of models they come from."
 
 
@@ -50,9 +51,9 @@ def duration_figure(clips: pd.DataFrame, screen: pd.DataFrame) -> Drawn:
         _whole(axes.yaxis)
     unknown = len(screen) - len(known)
     frames = clips["n_frames"].astype("float64")
-    note = f"; no rate is known for {_n(unknown, 'frame folder')}" if unknown else ""
+    note = f"; no rate is known for {counted(unknown, 'frame folder')}" if unknown else ""
     ends = " to ".join(dict.fromkeys(f"{end:.0f}" for end in (frames.min(), frames.max())))
-    return figure, f"Length of {_n(len(known), 'clip')} in seconds ({ends} frames){note}."
+    return figure, f"Length of {counted(len(known), 'clip')} in seconds ({ends} frames){note}."
 
 
 def prompt_figure(clips: pd.DataFrame) -> Drawn:
@@ -65,7 +66,7 @@ def prompt_figure(clips: pd.DataFrame) -> Drawn:
         axes.set_xlabel("words in the prompt")
         axes.set_ylabel("tasks")
         _whole(axes.yaxis)
-    carry = f"{_n(len(tasks), 'task')} that carr{'ies' if len(tasks) == 1 else 'y'} one"
+    carry = f"{counted(len(tasks), 'task')} that carr{'ies' if len(tasks) == 1 else 'y'} one"
     return figure, f"Prompt length of the {carry}; a task counts once, however many models got it."
 
 
@@ -105,7 +106,7 @@ def challenge_figure(screen: pd.DataFrame) -> Drawn:
         axes.set_xlabel("share of clips, by what their task asks for")
         axes.legend(ncols=4, frameon=False, fontsize=7.5, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     known = int((table["clips"] - table["unknown"]).sum())
-    total = _n(int(table["clips"].sum()), "clip")
+    total = counted(int(table["clips"].sum()), "clip")
     return (
         figure,
         f"Memory-challenge screen of {total} ({known} can be told): which belong to tasks that ask for a look away and back.",
@@ -125,17 +126,13 @@ def counterpart_figure(clips: pd.DataFrame) -> Drawn:
         axes.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
         _whole(axes.xaxis)
     missing = int(table["missing"].sum())
-    are = f"{_n(missing, 'clip')} that other models have {'is' if missing == 1 else 'are'} missing"
+    are = f"{counted(missing, 'clip')} that other models have {'is' if missing == 1 else 'are'} missing"
     return figure, f"Counterparts: {are}; fair means leave their tasks out."
 
 
 def _whole(axis: Axis) -> None:
     """Ticks at whole numbers only: half a clip does not exist."""
     axis.set_major_locator(MaxNLocator(integer=True))
-
-
-def _n(count: int, name: str) -> str:
-    return f"{count} {name}{'' if count == 1 else 's'}"
 
 
 def _names(table: pd.DataFrame, *columns: str) -> list[str]:

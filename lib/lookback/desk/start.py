@@ -10,9 +10,9 @@ from lookback.clips import clips_from_frame
 from lookback.desk.forms import all_forms, forms_for
 from lookback.desk.settings import Settings, load_settings
 from lookback.desk.study import Study
-from lookback.errors import CannotWrite, LookbackError, UsageError
+from lookback.errors import UsageError
 from lookback.params import RunParams
-from lookback.pipeline.lock import LOCK, run_lock
+from lookback.pipeline.lock import Locked, run_lock
 from lookback.tables import read_table
 
 
@@ -40,12 +40,9 @@ def held(study: Study) -> Iterator[None]:
     with ExitStack() as lock:
         try:
             lock.enter_context(run_lock(study.folder))
-        except CannotWrite:
-            raise
-        except LookbackError:
-            holder = (study.folder / LOCK).read_text().strip() or "unknown"
+        except Locked as other:
             raise UsageError(
-                f"The study {study.folder.name} is served already, by process {holder}; use the links that it printed and invite "
-                "people on the organiser's page, or stop it (Ctrl-C in its window) and start again"
+                f"The study {study.folder.name} is served already, by process {other.holder}; use the links that it printed and "
+                "invite people on the organiser's page, or stop it (Ctrl-C in its window) and start again"
             ) from None
         yield

@@ -66,7 +66,12 @@ def counts(failures: pd.DataFrame, clips: pd.DataFrame, abstentions: pd.DataFram
     split = ["benchmark", "setting", "model_id"]
     total = clips.groupby(split).size().rename("clips")
     found, silent = (
-        rows.groupby([*split, "label"]).size().unstack("label").reindex(index=total.index, columns=list(LABELS)).fillna(0)
+        rows.drop_duplicates([*KEYS, "label"])
+        .groupby([*split, "label"])
+        .size()
+        .unstack("label")
+        .reindex(index=total.index, columns=list(LABELS))
+        .fillna(0)
         for rows in (failures, abstentions)
     )
     judged = silent.lt(total, axis=0)

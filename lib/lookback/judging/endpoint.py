@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from lookback.errors import Reason
 from lookback.extras import need
 from lookback.hiding import redact
-from lookback.judging.parsing import DECORATION, NO_TOKENS, THOUGHT, YES_TOKENS, p_yes, whole_characters
+from lookback.judging.parsing import NO_TOKENS, YES_TOKENS, p_yes
 from lookback.judging.question import JudgeError, Reply
+from lookback.judging.reply_text import DECORATION, THOUGHT, whole_characters
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

@@ -22,6 +22,14 @@ LOCK = ".lock"  # stays in the folder after the run
 MARKS = (LOCK, "tables/clips.parquet")  # a folder with one of them is that of a run; a copy may lack hidden files
 
 
+class Locked(LookbackError):
+    """Another process, the `holder`, has locked the folder."""
+
+    def __init__(self, holder: str, message: str):
+        super().__init__(message)
+        self.holder = holder
+
+
 def claim(folder: Path) -> None:
     """Mark a folder as that of a run. One that holds something else is refused: results would overwrite files of the same name."""
     if folder.is_dir() and any(folder.iterdir()) and not any((folder / mark).exists() for mark in MARKS):
@@ -47,7 +55,7 @@ def run_lock(folder: Path) -> Iterator[int]:
             handle.seek(0)
             holder = handle.read().strip() or "unknown"
             other = "wait for it, or use another folder (--output) or run (RUN)"
-            raise LookbackError(f"Another run (process {holder}) is writing to {folder}; {other}")
+            raise Locked(holder, f"Another run (process {holder}) is writing to {folder}; {other}")
         sweep(folder)
         with writing(folder / LOCK):
             handle.seek(0)

@@ -7,8 +7,8 @@ import re
 
 import pandas as pd
 
-from lookback.agreement.reading import counted
 from lookback.errors import Reason
+from lookback.names import counted
 from lookback.report.places import anchor, missing_anchor
 
 JUDGE = "lookback report --run {run} --set judging.judge=openai --set judging.base_url=URL --set judging.model=MODEL"
@@ -97,7 +97,7 @@ def _overview(rows: pd.DataFrame) -> str:
     )
     lines = "".join(
         f"<li><code>{html.escape(str(command))}</code> {'gives' if SAID.match(str(command).partition(' &&')[0]) else 'may give'} "
-        f"{counted(count['metrics'], 'metric')} ({count['clips']:,} score{'' if count['clips'] == 1 else 's'})</li>"
+        f"{counted(count['metrics'], 'metric')} ({counted(count['clips'], 'score')})</li>"
         for command, count in counts.sort_values("clips", ascending=False).iterrows()
     )
     return f"<h2>What to run</h2><ol>{lines}</ol>" if lines else ""

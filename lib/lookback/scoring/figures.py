@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from lookback.clips import KEYS
 from lookback.figures import PALETTE, PHASE_COLOURS, style
+from lookback.names import counted
 from lookback.scoring.aggregate import UNMEASURABLE, missing_rule
 from lookback.scoring.direction import parts_are_measures
 
@@ -70,8 +71,7 @@ def distribution_figure(items: pd.DataFrame, benchmark: str) -> tuple[Figure, st
         for panel in list(axes.flat)[len(metrics) :]:
             panel.set_visible(False)
     green = "; green is the faithful simulated model" if FAITHFUL in models else ""
-    named = f"{len(models)} model{'' if len(models) == 1 else 's'}"
-    return figure, f"{benchmark}: every clip's score by metric and model ({named}){green}."
+    return figure, f"{benchmark}: every clip's score by metric and model ({counted(len(models), 'model')}){green}."
 
 
 def clip_curves(units: pd.DataFrame, segments: pd.DataFrame, clip: tuple[str, ...]) -> tuple[Figure, str]:

@@ -23,9 +23,9 @@ from lookback.camera.text import to_captions
 from lookback.clips import Clip
 from lookback.conditions.construction import Ask
 from lookback.errors import ContractError, NotScorable, UsageError
-from lookback.judging.parsing import parse_json
 from lookback.judging.prompting import load_prompt
 from lookback.judging.question import Part, Question
+from lookback.judging.reply_text import parse_json
 from lookback.judging.tasks import Sampling, compose, other_footage
 from lookback.layouts.confine import is_video_file
 from lookback.layouts.writing import write_csv, write_image, write_json

@@ -32,6 +32,7 @@ from lookback.clips import Clip
 from lookback.errors import Reason, UsageError
 from lookback.layouts.confine import Root, entries, folders, has_frames, is_video_file
 from lookback.layouts.reading import Breach, ClipRef, Findings, Reading, without_duplicates
+from lookback.names import counted
 from lookback.params.stages import Source
 from lookback.paths import portable
 from lookback.registry import layout
@@ -96,10 +97,12 @@ class _Reader:
         sheets = ", ".join(sheet.name for sheet in self.sheets) or "none (give phases)"
         if self.left_out:
             reading.notes.append(
-                f"MemoBench: {_n(self.left_out, 'clip')} left out: the phase sheet says skip = yes, or the selection sheet does "
-                "not mark them as available"
+                f"MemoBench: {counted(self.left_out, 'clip')} left out: the phase sheet says skip = yes, or the selection "
+                "sheet does not mark them as available"
             )
-        reading.notes.append(f"MemoBench: {_n(len(reading.clips), 'clip')} of {_n(len(models), 'model')}, phase sheet: {sheets}")
+        reading.notes.append(
+            f"MemoBench: {counted(len(reading.clips), 'clip')} of {counted(len(models), 'model')}, phase sheet: {sheets}"
+        )
         return reading
 
     def _model_clips(self) -> list[Clip]:
@@ -197,10 +200,6 @@ class _Reader:
     def _timing(self, name: ClipName) -> dict[str, Any]:
         phases = self.phases.get(plain_name(name.clip_id))
         return {} if phases is None else {"d_start": phases.d_start, "r_start": phases.r_start, "gt_frames": phases.gt_frames}
-
-
-def _n(count: int, name: str) -> str:
-    return f"{count} {name}{'' if count == 1 else 's'}"
 
 
 def _is_flat(root: Path) -> bool:

@@ -13,7 +13,8 @@ import pandas as pd
 from lookback.benchmarks.memobench.metrics.ors import SWEPT_RANGES
 from lookback.benchmarks.memobench.strata import strata_tables
 from lookback.clips import KEYS
-from lookback.forensics.rules import LABELS
+from lookback.forensics.rules import LABELS, TITLES
+from lookback.forensics.score import counts
 from lookback.report.model_table import POOLED, Column, backend_note, model_table, single_clip_models
 from lookback.report.paper import PaperData
 from lookback.report.table import PaperTable, mark_best
@@ -227,9 +228,9 @@ def failure_counts(failures: pd.DataFrame, clips: pd.DataFrame, abstentions: pd.
     own = failures[failures["benchmark"] == "memobench"]
     if own.empty:
         return []
-    sizes = clips[clips["benchmark"] == "memobench"].groupby("setting").size()
-    found, silent = (_by_split(rows, sizes.index) for rows in (own, abstentions[abstentions["benchmark"] == "memobench"]))
-    table = found.mask(silent >= sizes, axis="columns").astype("Int64")
+    by_model = counts(own, clips[clips["benchmark"] == "memobench"], abstentions)
+    by_split = by_model.groupby("setting")[["clips", *TITLES.values()]].sum(min_count=1)
+    sizes, table = by_split["clips"], by_split.rename(columns={title: label for label, title in TITLES.items()})[list(LABELS)].T
     table["total"] = table.sum(axis=1, min_count=1)
     frame = (
         table.sort_values("total", ascending=False, kind="stable").rename_axis("failure").rename_axis(None, axis=1).reset_index()
@@ -241,12 +242,6 @@ def failure_counts(failures: pd.DataFrame, clips: pd.DataFrame, abstentions: pd.
     missing = pd.DataFrame("not judged", index=frame.index, columns=table.columns)
     title = "MemoBench table S10: failures found"
     return [PaperTable("memobench-s10", title, frame, ["failure"], missing=missing, notes=notes)]
-
-
-def _by_split(rows: pd.DataFrame, splits: pd.Index) -> pd.DataFrame:
-    """Clips by label and split; 0 where there is none."""
-    counted = rows.drop_duplicates([*KEYS, "label"]).groupby(["label", "setting"]).size().unstack("setting")
-    return counted.reindex(index=list(LABELS), columns=list(splits)).fillna(0)
 
 
 def _abstentions(tables: Path) -> pd.DataFrame:

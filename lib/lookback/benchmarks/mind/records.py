@@ -12,6 +12,7 @@ from lookback.benchmarks.mind.actions import Actions, read_actions
 from lookback.benchmarks.mind.layout import PERSPECTIVES, ground_truth_folder
 from lookback.benchmarks.mind.plan import MIRROR
 from lookback.camera.intent import SIGNS, CameraIntent, Motion, Segment
+from lookback.camera.text import to_text
 from lookback.conditions.interface import Interface
 from lookback.conditions.records import Record
 from lookback.layouts.confine import folders
@@ -19,7 +20,6 @@ from lookback.layouts.reading import Breach
 
 TESTS = ("mem_test", "action_space_test")
 UNKNOWN_AMOUNT = 1.0  # action.json says which way, not how far; no file and no prompt gets this number
-VERBS = {"dolly": "moves", "pan": "slides", "pitch": "tilts", "yaw": "turns"}
 KINDS = {"forward": "dolly", "backward": "dolly", "left": "pan", "right": "pan", "look_up": "pitch", "look_down": "pitch"}
 
 
@@ -56,7 +56,7 @@ def _record(perspective: str, kind: str, folder: Path, actions: Actions, interfa
         "mind",
         f"{perspective}/{kind}/{folder.name}",
         actions.caption,
-        f"{actions.caption} {_words(camera)}".strip(),
+        f"{actions.caption} {to_text(camera, how_far=False)}".strip(),
         camera,
         setting=perspective,
         subset=kind,
@@ -65,15 +65,6 @@ def _record(perspective: str, kind: str, folder: Path, actions: Actions, interfa
         says_how_far=False,
         facts={"context_video": str((folder / "video.mp4").absolute()), "context_frames": actions.mark_time},
     )
-
-
-def _words(camera: CameraIntent) -> str:
-    """The motions as one sentence with frame counts and without amounts."""
-    parts = []
-    for segment in camera.segments:
-        motions = " while it ".join(f"{VERBS[each.kind]} {each.direction}" for each in segment.motions) or "holds still"
-        parts.append(f"{motions} for {segment.frames} frame{'s' if segment.frames > 1 else ''}")
-    return f"The camera {', then '.join(parts)}."
 
 
 def _mirrored(perspective: str, folder: Path, file: Path, interface: Interface) -> Record:

@@ -20,9 +20,10 @@ from lookback.files import sha256_json
 from lookback.hiding import redact
 from lookback.judging.endpoint import BEFORE_ANSWER
 from lookback.judging.judges.base import Judge, JudgeContext, chosen_settings
-from lookback.judging.parsing import NO_TOKENS, THINK, THOUGHT, YES_TOKENS, is_likely, parse_yes_no
+from lookback.judging.parsing import NO_TOKENS, YES_TOKENS, is_likely
 from lookback.judging.question import JudgeError, Question, Reply
 from lookback.judging.recording import Identity
+from lookback.judging.reply_text import THINK, THOUGHT, parse_yes_no
 from lookback.registry import Availability, judge
 from lookback.weights import fingerprint
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 from lookback.benchmarks.memobench.dataset_files import plain_name
 from lookback.benchmarks.memobench.metrics.vqa import DIMENSIONS, polarity_in
 from lookback.errors import ContractError, NotScorable, Reason
-from lookback.judging.parsing import as_yes_no, identifier, parse_json
+from lookback.judging.reply_text import as_yes_no, identifier, parse_json
 
 PER_DIMENSION = 6
 START, FINAL = "Start Questions", "Final questions"
