@@ -1,7 +1,7 @@
 """Do nominal 95 % intervals cover the truth in 95 % of studies? Simulated studies whose truth is known.
 
     python bench/stats_coverage.py [--studies 500] [--resamples 1000]      prints a row per estimator and design
-    python bench/stats_coverage.py --record [--studies 400]                the table of docs/coverage.md, at 5, 8, 15 and 40 scenes
+    python bench/stats_coverage.py --record [--studies 400]                the tables of docs/coverage.md
 
 A row has the coverage with its own Monte-Carlo error, the mean width, and the studies without an interval. Rows marked "for
 comparison" show an interval that lookback does not report as its own. `--record` writes docs/measured/coverage.json and
@@ -26,6 +26,7 @@ from lookback.paths import project_root
 from lookback.provenance import git_revision
 from lookback.stats import (
     VoteModel,
+    bootstrap_ci,
     gwet_ac1,
     judge_beside_people,
     rank_agreement_pairs,
@@ -268,6 +269,18 @@ def preference_study(scenes: int) -> Study:
     return study
 
 
+def mean_study(scenes: int, skewed: bool) -> Study:
+    """The mean of a metric over three clips a scene, whose scenes differ by a normal or a skewed (exponential) amount."""
+
+    def study(rng: np.random.Generator, resamples: int) -> Found:
+        scene = np.repeat(np.arange(scenes), 3)
+        level = rng.exponential(size=scenes) - 1 if skewed else rng.normal(size=scenes)
+        found = bootstrap_ci(level[scene] + 0.5 * rng.normal(size=len(scene)), clusters=scene, resamples=resamples)
+        return [(f"mean of a metric, {'skewed' if skewed else 'normal'} scenes", 0.0, (found.low, found.high))]
+
+    return study
+
+
 BESIDE = {
     "rho of score and mean vote": "rho",
     "noise ceiling of rho": "rho_ceiling",
@@ -299,6 +312,9 @@ RECORDED = tuple(
     for scenes in SCENES
     for study in (preference_study(scenes), ranking_study(6, scenes, 15, 0.6))
 )
+MEAN_SCENES = (5, 6, 8, 12)
+MEANS = tuple(Design(f"{scenes} scenes", mean_study(scenes, skewed)) for skewed in (False, True) for scenes in MEAN_SCENES)
+MEANS_MORE = 5  # times as many studies: a mean is cheap
 DESIGNS = (
     Design("80 items x 3 raters", ac1_study(80, clustered=False)),
     Design("320 items in 40 scenes x 3 raters", ac1_study(320, clustered=True)),
@@ -342,34 +358,50 @@ def coverage(design: Design, studies: int, resamples: int, seed: int = 0) -> pd.
 
 
 def record(studies: int, resamples: int) -> dict[str, Any]:
+    origin = {"command": "`python bench/stats_coverage.py --record`", "machine": one_line(), "commit": git_revision()}
+    counts = {"studies": studies, "resamples": resamples}
+    rows = {"rows": measured(RECORDED, studies, resamples), "means": measured(MEANS, MEANS_MORE * studies, resamples)}
+    return {**origin, "date": datetime.now(UTC).date().isoformat(), **counts, **rows}
+
+
+def measured(designs: tuple[Design, ...], studies: int, resamples: int) -> list[dict[str, Any]]:
+    """The rows of these designs, without those for comparison."""
     parts = []
-    for design in RECORDED:
+    for design in designs:
         parts.append(coverage(design, studies, resamples))
         print(parts[-1].to_string(index=False), flush=True)
     table = pd.concat(parts, ignore_index=True)
     table = table[~table["estimator"].str.contains("for comparison")]
-    origin = {"command": "`python bench/stats_coverage.py --record`", "machine": one_line(), "commit": git_revision()}
-    rows = table.round({"coverage": 4, "error": 4, "width": 3}).to_dict("records")
-    return {**origin, "date": datetime.now(UTC).date().isoformat(), "studies": studies, "resamples": resamples, "rows": rows}
+    return table.round({"coverage": 4, "error": 4, "width": 3}).to_dict("records")
+
+
+def cells(table: pd.DataFrame, scenes: tuple[int, ...]) -> str:
+    """A row for each estimate, a column for each number of scenes."""
+    designs = [f"{count} scenes" for count in scenes]
+    lines = [f"| estimate | {' | '.join(designs)} |", "|---" * (len(designs) + 1) + "|"]
+    for name, own in table.groupby("estimator", sort=False):
+        found = own.set_index("design").loc[designs]
+        lines.append(f"| {name} | " + " | ".join(f"{100 * r.coverage:.1f} % ({r.width:.2f})" for r in found.itertuples()) + " |")
+    return "\n".join(lines)
 
 
 def page(found: dict[str, Any]) -> str:
     """docs/coverage.md from the record."""
-    table = pd.DataFrame(found["rows"])
-    designs = [f"{scenes} scenes" for scenes in SCENES]
-    lines = [f"| estimate | {' | '.join(designs)} |", "|---" * (len(designs) + 1) + "|"]
-    for name, own in table.groupby("estimator", sort=False):
-        cells = own.set_index("design").loc[designs]
-        lines.append(f"| {name} | " + " | ".join(f"{100 * r.coverage:.1f} % ({r.width:.2f})" for r in cells.itertuples()) + " |")
-    error = 100 * float(table["error"].max())
+    votes, means = (pd.DataFrame(found[name]) for name in ("rows", "means"))
+    table = pd.concat([votes, means], ignore_index=True)
     none = table[table["none"] > 0]
     without = "; ".join(f"{r.estimator} at {r.design}: {r.none}" for r in none.itertuples()) or "none"
     low = table[table["coverage"] + 2 * table["error"] < 0.95]
-    short = ", ".join(f"{r.estimator} at {r.design} ({100 * r.coverage:.1f} %)" for r in low.itertuples())
-    verdict = f"Below 95 % by more than two standard errors: {short or 'nothing'}."
+    short = [
+        f"{name} at " + ", ".join(f"{r.design} ({100 * r.coverage:.1f} %)" for r in own.itertuples())
+        for name, own in low.groupby("estimator", sort=False)
+    ]
+    verdict = f"Below 95 % by more than two standard errors: {'; '.join(short) or 'nothing'}."
     return PAGE.format(
         ties=float(STUDY_MODEL.chances[:, 1].mean()),
-        table="\n".join(lines), error=error, studies=found["studies"], without=without, verdict=verdict,
+        table=cells(votes, SCENES), error=100 * float(votes["error"].max()), studies=found["studies"],
+        means=cells(means, MEAN_SCENES), mean_error=100 * float(means["error"].max()), mean_studies=MEANS_MORE * found["studies"],
+        without=without, verdict=verdict,
         machine=found["machine"], date=found["date"], commit=found["commit"][:7], command=found["command"],
     )  # fmt: skip
 
@@ -377,19 +409,30 @@ def page(found: dict[str, Any]) -> str:
 PAGE = """# How often do the intervals hold the truth?
 
 Simulated studies whose truth is known: six models, all fifteen pairs of them in every scene, three votes on each pair,
-{ties:.0%} ties, a correlation of 0.4 between two votes on one pair. Each study is analysed as `lookback agreement`
+{ties:.0%} ties, hidden values of two votes on one pair that correlate by 0.4. Each study is analysed as `lookback agreement`
 does it. A 95 % interval should hold the truth in 95 % of the studies.
 
 Cells: coverage, and the mean width of the interval in brackets.
 
 {table}
 
-{studies} studies a cell; the standard error of a coverage is at most {error:.1f} points. {verdict}
+{studies} studies a cell; the standard error of a coverage is at most {error:.1f} points.
+
+The mean of a metric as the reports have it: three clips a scene, whole scenes resampled. Scenes differ by a normal amount, or by a
+skewed one (exponential).
+
+{means}
+
+{mean_studies} studies a cell; the standard error of a coverage is at most {mean_error:.1f} points.
+
+{verdict}
 Studies without an interval: {without}.
 
 - Win-ratio and strength differences: all fifteen pairs of models, single intervals (Holm's correction is for the verdicts).
 - Noise ceiling: what a perfect metric could reach against the mean vote. Judge less people: leave one out, on the same items.
 - Spearman, models: rank agreement of people's and metric's win ratios, for models drawn anew in each study.
+- Mean of a metric: the interval of so few scenes is too narrow, most where scenes are skewed. Resamples do not mend it (at least
+  five are drawn beyond each end); more scenes do.
 - Below five scenes no interval is given.
 
 Measured by {command} on {machine}, {date}, commit {commit}.
@@ -410,7 +453,7 @@ def main() -> None:
     studies = arguments.studies or 500
     print(f"{studies} studies a row, {arguments.resamples} resamples, nominal 95 %")
     print(f"{'estimator':52s} {'design':38s} {'coverage':>9s} {'+/-':>6s} {'width':>6s} {'none':>5s}")
-    for design in (*DESIGNS, *RECORDED):
+    for design in (*DESIGNS, *RECORDED, *MEANS):
         for row in coverage(design, studies, arguments.resamples).itertuples():
             print(
                 f"{row.estimator:52s} {row.design:38s} {row.coverage:9.3f} {row.error:6.3f} {row.width:6.2f} {row.none:5d}",

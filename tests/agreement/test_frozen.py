@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback.agreement.figures import draw
-from lookback.agreement.frozen import freeze, frozen_file, standing
+from lookback.agreement.frozen import freeze, frozen_file, read_frozen, standing
 from lookback.cli.app import app
 from lookback.cli.study import example
 from lookback.errors import ContractError, UsageError
@@ -76,6 +76,25 @@ def test_a_change_needs_a_reason_and_stands_in_the_log(study):
     assert page.count("majority.min_votes from 2 to 3, because three votes are steadier") == tables > 5
     assert "## Amendments to the plan" in (study / "out" / "methods.md").read_text()
     assert "because three votes are steadier" in (study / "out" / "tables.tex").read_text()
+
+
+@pytest.mark.parametrize(("key", "value"), [("time", "2020-01-01T00:00:00Z"), ("present", {})])
+@pytest.mark.parametrize("amended", [False, True])
+def test_an_edited_time_or_list_of_files_is_noticed_and_older_records_still_read(study, key, value, amended):
+    collect(study)
+    freeze(study / "plan.yaml")
+    change(study, "min_votes: 2", "min_votes: 3")
+    freeze(study / "plan.yaml", because="three votes are steadier")
+    target = study / "plan.frozen.json"
+    record = read_frozen(target)
+    (record["amendments"][0] if amended else record)[key] = value
+    target.write_text(json.dumps(record))
+    with pytest.raises(ContractError, match="changed by hand"):
+        read_frozen(target)
+    for entry in (record, *record["amendments"]):
+        del entry["entry_hash"]
+    target.write_text(json.dumps(record))
+    assert read_frozen(target) == record
 
 
 @pytest.mark.parametrize(

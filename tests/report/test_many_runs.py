@@ -6,7 +6,7 @@ import pytest
 from lookback.cli.app import app
 from lookback.errors import UsageError
 from lookback.exports.results import write_results
-from lookback.report.compare import ANY_MODEL, compare_runs, corrected, paired_differences
+from lookback.report.compare import ANY_MODEL, compare_runs, conclusion, corrected, paired_differences
 from made_runs import made_run
 from scipy.stats import wilcoxon
 from typer.testing import CliRunner
@@ -109,3 +109,17 @@ def test_a_difference_of_zero_in_every_scene_is_none(scale):
     assert np.isnan(row["ci_low"]) and np.isnan(row["ci_high"])
     moved = paired_differences(first, second.assign(value=second["value"] + 1e-6 * scale), seed=0, resamples=200).iloc[0]
     assert moved["p"] == 2 / 2 ** len(SCENES)
+
+
+def test_a_test_that_the_pooled_difference_does_not_bear_out_is_no_finding():
+    """Sixty clips of one scene gain, the one clip of each other scene loses: the clips' mean rises, most scenes fall."""
+    keys = {"benchmark": "b", "setting": "", "model_id": "m", "metric": "memobench.psnr", "phase": ""}
+    clips = [("big", k) for k in range(60)] + [(f"small{k}", 0) for k in range(1, 12)]
+    first, second = (
+        pd.DataFrame([{**keys, "clip_id": f"{s}-{k}", "scene": s, "value": value(s)} for s, k in clips])
+        for value in (lambda s: 0.5, lambda s: 0.9 if s == "big" else 0.5 - 0.01 * int(s[5:]))
+    )
+    found = corrected(paired_differences(first, second, seed=0, resamples=500))
+    row = found.iloc[0]
+    assert row["difference"] > 0 > row["rank_biserial"] and row["p_holm"] < 0.05
+    assert conclusion(found).startswith("No difference holds: 1 of 1 tests have p_holm below 0.05, but")

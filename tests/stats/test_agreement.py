@@ -176,3 +176,11 @@ def test_votes_in_words_may_be_missing_in_a_list_as_in_a_table():
     assert cohen_kappa(*zip(*votes, strict=True), ["no", "yes"]) == cohen_kappa(table[0], table[1], ["no", "yes"])
     with pytest.raises(ContractError, match="'nan'"):
         gwet_ac1([["yes", "nan"]], ["no", "yes"])
+
+
+def test_single_votes_make_no_interval_where_all_others_agree():
+    votes = [[1, 1], [0, 0]] * 6 + [[1, np.nan]] * 12
+    for coefficient in (gwet_ac1, gwet_ac2, fleiss_kappa):
+        found = coefficient(votes, [0, 1])
+        assert (found.value, found.low, found.high) == (pytest.approx(1), None, None)
+        assert "do not vary" in found.note

@@ -309,3 +309,9 @@ def test_a_correlation_of_one_has_no_interval_and_says_why(method, interval):
 def test_metrics_that_vary_by_rounding_alone_have_no_correlation():
     table = pd.DataFrame({"a": [0.3, 3 * 0.1, 0.3, 0.3, 0.3], "b": [1.0, 2, 3, 4, 5]})
     assert correlation_structure(table)["reason"].tolist() == ["undefined: one of the two metrics is constant over the models"]
+
+
+def test_an_infinite_value_is_not_called_constant():
+    values = pd.DataFrame({"a": [1, 2, 3, 4, np.inf], "b": [1.0, 3, 2, 5, 4], "c": [2.0, 1, 4, 3, 5]})
+    reasons = correlation_structure(values).set_index(["metric_a", "metric_b"])["reason"]
+    assert reasons[("a", "b")].endswith("infinite for some model") and reasons[("b", "c")] == ""

@@ -22,7 +22,7 @@ from lookback.stats import (
     trigger_validation,
     win_ratios,
 )
-from lookback.stats.intervals import share
+from lookback.stats.intervals import MOST_RESAMPLES, enough_resamples, expanded_levels, share
 from lookback.stats.model_agreement import noise_covariance
 from lookback.stats.rankings import design_effect
 from scipy import stats as scipy_stats
@@ -234,12 +234,12 @@ def test_clustered_kappa_equals_a_loop_over_resampled_scenes():
     people = rng.integers(0, 2, 120)
     judge = np.where(rng.random(120) < 0.8, people, 1 - people)
     scenes = np.sort(rng.integers(0, 15, 120))
-    result = cohen_kappa(people, judge, [0, 1], clusters=scenes, resamples=300, seed=4)
+    result = cohen_kappa(people, judge, [0, 1], clusters=scenes, resamples=400, seed=4)
     assert result.value == pytest.approx(cohen_kappa_score(people, judge))
     order = sorted(set(scenes))
     members = [np.flatnonzero(scenes == s) for s in order]
     loop = []
-    for row in np.random.default_rng(4).integers(0, len(order), size=(300, len(order))):
+    for row in np.random.default_rng(4).integers(0, len(order), size=(400, len(order))):
         index = np.concatenate([members[g] for g in row])
         loop.append(cohen_kappa_score(people[index], judge[index]))
     g = len(order)
@@ -294,3 +294,12 @@ def test_the_model_ceiling_counts_the_odd_vote():
         r = float(estimate.note.split()[-1])
         assert estimate.value == pytest.approx(np.sqrt(3 * r / (1 + 2 * r)), abs=1e-3)
     assert np.mean(said) == pytest.approx(np.mean(reached), abs=0.012)
+
+
+def test_few_clusters_draw_as_many_resamples_as_their_levels_need():
+    """Of 1000 resamples not one lies beyond the level of five clusters."""
+    assert expanded_levels(0.95, 5)[0] * 1000 < 1
+    assert [enough_resamples(1000, clusters, 0.95) for clusters in (4, 5, 6, 8, 40)] == [1000, 5241, 2057, 1000, 1000]
+    assert enough_resamples(1000, 5, 0.999) == MOST_RESAMPLES and enough_resamples(50_000, 5, 0.999) == 50_000
+    few, asked = (bootstrap_ci([1.0, 2.0, 4.0, 8.0, 16.0], resamples=resamples) for resamples in (100, 5241))
+    assert (few.low, few.high) == (asked.low, asked.high) and "5241 resamples" in few.method

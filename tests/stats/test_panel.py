@@ -91,6 +91,18 @@ def test_leaving_out_the_careless_annotator_raises_agreement():
     assert (table["reason"] == "").all()
 
 
+def test_votes_of_one_scene_do_not_count_as_independent():
+    """The annotator is right in whole scenes or not at all: ten scenes are ten cases, not eighty."""
+    truth = np.tile([0, 1], 40)
+    scenes = np.repeat(np.arange(10), 8)
+    votes = np.column_stack([np.where(scenes < 8, truth, 1 - truth), truth, truth])
+    alone, clustered = (leave_one_annotator_out(votes, [0, 1], clusters=own).loc[0] for own in (None, scenes))
+    assert alone["agreement"] == clustered["agreement"] == 0.8
+    assert clustered["high"] - clustered["low"] > 2 * (alone["high"] - alone["low"])
+    few = leave_one_annotator_out(votes, [0, 1], clusters=scenes % 4)
+    assert few["low"].isna().all() and few["reason"].str.contains("an interval needs 5").all()
+
+
 def test_leaving_one_of_two_out_has_a_reason_and_no_number():
     table = leave_one_annotator_out([[1, 1], [0, 1]], [0, 1])
     assert table["without"].isna().all()

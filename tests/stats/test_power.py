@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import typer
 from lookback.cli import power as command
 from lookback.errors import UsageError
 from lookback.stats import PlannedStudy, study_power, votes_needed
+from lookback.stats.simulation import drawn_votes
 from typer.testing import CliRunner
 
 
@@ -27,6 +29,14 @@ def test_votes_on_one_pair_are_worth_less_than_votes_on_many():
     assert repeated.vote_effect > 1.5 * many.vote_effect
     assert repeated.smallest > many.smallest
     assert repeated.decided_pairs < repeated.plan.pairs
+
+
+@pytest.mark.parametrize(("agreement", "ties"), [(0.0, 0.2), (0.4, 0.2), (0.4, 0.0), (0.8, 0.5)])
+def test_agreement_is_the_correlation_of_the_votes_themselves(agreement, ties):
+    model = PlannedStudy(models=2, scenes=5, raters=2, ties=ties, agreement=agreement).truth(0.5)
+    votes = drawn_votes(model, np.random.default_rng(1), 1, 60_000, 2).reshape(-1, 2)
+    assert np.corrcoef(votes.T)[0, 1] == pytest.approx(agreement, abs=0.015)
+    assert (votes == 0).mean() == pytest.approx(ties, abs=0.01)
 
 
 def test_equal_models_are_told_apart_no_more_often_than_the_level():

@@ -7,6 +7,7 @@ these hashes show.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from lookback.names import one_line
 from lookback.paths import frozen_file
 
 Record = dict[str, Any]
+STEP = ("time", "plan_hash", "plan", "present", "because", "changes")  # what a step's hash is about
 ABSENT = "nothing"  # in place of the value of a key that is not there
 
 
@@ -50,7 +52,7 @@ def freeze(path: Path, because: str = "") -> str:
     plan, target = load_plan(path), frozen_file(path)
     present = _present(plan, path.parent)
     if not target.exists():
-        entry = _entry(plan, present)
+        entry = _hashed(_entry(plan, present))
         write_json(target, {"lookback": lookback.__version__, "plan_file": path.name, **entry, "amendments": []})
         return f"frozen {entry['time']} as {target.name}, plan {plan.hash[:16]}. {_seen(present, plan)}"
     record = read_frozen(target)
@@ -62,7 +64,7 @@ def freeze(path: Path, because: str = "") -> str:
             f"{path.name} differs from the plan that was frozen {record['time']}: {_listed(changes)}; "
             'record the change with --because "the reason", or restore the plan'
         )
-    entry = _entry(plan, present) | {"because": one_line(because.strip()), "changes": changes}
+    entry = _hashed(_entry(plan, present) | {"because": one_line(because.strip()), "changes": changes})
     write_json(target, {**record, "amendments": [*record["amendments"], entry]})
     return f"amendment {len(record['amendments']) + 1} recorded in {target.name}: {_listed(changes)}. {_seen(present, plan)}"
 
@@ -90,7 +92,11 @@ def standing(path: Path, votes: Sequence[Path]) -> Standing:
 
 
 def read_frozen(path: Path) -> Record:
-    """The frozen record; one that was edited by hand or cut off is an error."""
+    """The frozen record; one that was edited by hand or cut off is an error.
+
+    A record of an older lookback has no hash of its entries, so that only its plans are held to theirs. No hash stops somebody who
+    computes it anew.
+    """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         for _, entry in _steps(record):
@@ -100,6 +106,8 @@ def read_frozen(path: Path) -> Record:
                 )
             if not isinstance(entry["time"], str) or not isinstance(entry["present"], dict):
                 raise TypeError("time or present")
+            if entry.get("entry_hash", _entry_hash(entry)) != _entry_hash(entry):
+                raise ContractError(f"{path.name}: an entry does not have the hash in it: it was changed by hand; restore it")
         return dict(record)
     except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
         problem = f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
@@ -128,6 +136,16 @@ def _listed(changes: dict[str, list[str]]) -> str:
 def _entry(plan: Plan, present: dict[str, str]) -> Record:
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {"time": now, "plan_hash": plan.hash, "plan": plan.model_dump(mode="json"), "present": present}
+
+
+def _hashed(entry: Record) -> Record:
+    return entry | {"entry_hash": _entry_hash(entry)}
+
+
+def _entry_hash(entry: Record) -> str:
+    """sha256 of what one step recorded; the first step is the record itself, without what is about the file."""
+    own = {name: entry[name] for name in STEP if name in entry}
+    return hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()
 
 
 def _present(plan: Plan, folder: Path) -> dict[str, str]:

@@ -16,6 +16,7 @@ from lookback.agreement.plan import GROUND_TRUTH, Plan
 from lookback.errors import ContractError, Reason, UsageError, brief
 from lookback.judging.verdicts import Verdict, clip_verdicts
 from lookback.stats import threshold_decision
+from lookback.stats.design import without_rounding
 
 CLIP = ["benchmark", "setting", "model_id", "clip_id"]
 KEY = [*CLIP, "metric"]
@@ -119,7 +120,10 @@ def attach_scores(units: pd.DataFrame, scores: pd.DataFrame, plan: Plan) -> pd.D
     preference, rating = ((units["kind"] == kind).to_numpy() for kind in ("preference", "rating"))
     direction = units["direction"].to_numpy(dtype=float)
     value_a, value_b = first["value"].to_numpy(dtype=float), second["value"].where(paired).to_numpy(dtype=float)
-    delta = np.where(preference | (rating & paired), (value_a - value_b) * direction, np.nan)
+    less = value_a - value_b
+    for rows in units.groupby("metric").indices.values():
+        less[rows] = without_rounding(less[rows], [value_a[rows], value_b[rows]])
+    delta = np.where(preference | (rating & paired), less * direction, np.nan)
     answer = np.where(paired, np.minimum(value_a, value_b), value_a)
     missing = np.where((first["reason"] == "") & paired, second["reason"], first["reason"])
     missing = np.where(units["metric"] == "", str(Reason.NOT_APPLICABLE), missing)

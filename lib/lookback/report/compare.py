@@ -48,9 +48,11 @@ DIFFERENCES = [
     "scenes",
     "p",
     "smallest_p",
+    "rank_biserial",
 ]
 RUNS = ["run", "other run"]
 ALPHA = 0.05
+UNLIKE = "the interval of the difference holds 0 or the difference points the other way"
 ANY_MODEL = "(one model a run)"
 RANKS = ["metric", "phase", "model", "rank_first", "rank_second", "change"]
 CHANGES = ["what", "name", "first", "second"]
@@ -73,15 +75,17 @@ def compare_runs(*runs: RunParams, folder: Path) -> list[PaperTable]:
             f"{last.run} minus {first.run}, clip by clip" if len(runs) == 2 else "Other run minus run, clip by clip",
             differences[[*own_labels, *(name for name in differences if name not in (*RUNS, *labels))]],
             own_labels,
-            dict.fromkeys(("first", "second", "difference", "ci_low", "ci_high", "p", "smallest_p", "p_holm"), 4),
+            dict.fromkeys(("first", "second", "difference", "ci_low", "ci_high", "p", "smallest_p", "rank_biserial", "p_holm"), 4),
             notes=[
                 "Means over the clips that both runs scored; 95 % percentile bootstrap that draws whole scenes. No interval "
                 "with fewer than five scenes, or where every scene changes by the same.",
                 "p: Wilcoxon's paired test on the scenes' mean differences; smallest_p: what so many scenes could give at best; "
                 "p_holm: corrected by Holm's method for all tests of this table, also those without a p.",
+                f"A difference holds where p_holm is below {ALPHA}, the interval leaves out 0, and the test points the same way "
+                "(rank_biserial, -1 to 1): the difference counts clips, the test scenes.",
             ],
             headers=names,
-            conclusion=_conclusion(differences),
+            conclusion=conclusion(differences),
         ),
         PaperTable("ranks", "Models whose rank changed", _all_rank_changes(differences, len(runs)), own_labels),
         PaperTable("changes", "What changed", _all_changes(runs), ["what", "name", "first", "second"], headers=names),
@@ -151,27 +155,28 @@ def paired_differences(first: pd.DataFrame, second: pd.DataFrame, *, seed: int, 
         change = (paired["value_second"] - paired["value_first"]).to_numpy(float)
         scenes = paired["scene_first"].to_numpy()
         low = high = np.nan
-        p, smallest = _test(change, scenes, paired[["value_first", "value_second"]])
+        test = _test(change, scenes, paired[["value_first", "value_second"]])
         if len(change) and len(set(scenes)) > 1:
             found = bootstrap_ci(change, "mean", clusters=scenes, resamples=resamples, seed=seed)
             low, high = (np.nan if bound is None else bound for bound in (found.low, found.high))
         means = [paired[name].mean() if len(paired) else np.nan for name in ("value_first", "value_second")]
         unpaired = int((has_first & ~has_second).sum()), int((has_second & ~has_first).sum())
         difference = change.mean() if len(change) else np.nan
-        rows.append([metric, phase, model, *means, difference, low, high, len(paired), *unpaired, len(set(scenes)), p, smallest])
+        rows.append([metric, phase, model, *means, difference, low, high, len(paired), *unpaired, len(set(scenes)), *test])
     return pd.DataFrame(rows, columns=DIFFERENCES)
 
 
-def _test(change: NDArray[np.float64], scenes: NDArray[Any], values: pd.DataFrame) -> tuple[float, float]:
-    """Wilcoxon's p on the mean difference of each scene (clips of one scene are not independent), and the smallest it could be."""
+def _test(change: NDArray[np.float64], scenes: NDArray[Any], values: pd.DataFrame) -> tuple[float, float, float]:
+    """Wilcoxon's p on the mean difference of each scene (clips of one scene are not independent), the smallest it could be, and
+    the rank-biserial correlation, whose sign says which run the scenes favour."""
     means = pd.Series(change).groupby(scenes).mean().to_numpy()
     if len(means) < 2:
-        return np.nan, np.nan
+        return np.nan, np.nan, np.nan
     try:
         found = paired_wilcoxon(without_rounding(means, values))
     except NotScorable:  # all differences are zero: nothing speaks for a difference
-        return 1.0, 2.0 ** (1 - len(means))
-    return found.p, found.smallest_p
+        return 1.0, 2.0 ** (1 - len(means)), 0.0
+    return found.p, found.smallest_p, found.rank_biserial
 
 
 def rank_changes(differences: pd.DataFrame) -> pd.DataFrame:
@@ -253,12 +258,15 @@ def _flat(values: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
         yield prefix, values
 
 
-def _conclusion(differences: pd.DataFrame) -> str:
+def conclusion(differences: pd.DataFrame) -> str:
     """Which differences these scenes support after correction; says so when nothing separates the runs."""
     family = int((differences["scenes"] > 1).sum())
-    sure = differences[differences["p_holm"] < ALPHA]
+    passed = differences["p_holm"] < ALPHA
+    sure = differences[passed & _borne_out(differences)]
     if family == 0:
         return "No difference can be tested: no metric has pairs in two scenes or more."
+    if sure.empty and passed.any():
+        return f"No difference holds: {int(passed.sum())} of {family} tests have p_holm below {ALPHA}, but {UNLIKE}."
     if sure.empty:
         least = differences["smallest_p"].min()
         enough = (
@@ -266,4 +274,12 @@ def _conclusion(differences: pd.DataFrame) -> str:
         )
         return f"Nothing separates these runs: of {family} tests none has p_holm below {ALPHA}.{enough}"
     named = ", ".join(f"{row.metric} {row.phase}".strip() for row in sure.sort_values("p_holm").head(3).itertuples())
-    return f"{len(sure)} of {family} differences hold after Holm's correction (p_holm below {ALPHA}); the clearest: {named}."
+    text = f"{len(sure)} of {family} differences hold after Holm's correction (p_holm below {ALPHA}); the clearest: {named}."
+    unlike = int(passed.sum()) - len(sure)
+    return text + (f" {unlike} more have such a p_holm, but {UNLIKE}." if unlike else "")
+
+
+def _borne_out(differences: pd.DataFrame) -> pd.Series:
+    """Whether the difference over clips says what the test over scenes says: the same sign, and no interval around 0."""
+    around = (differences["ci_low"] <= 0) & (differences["ci_high"] >= 0)
+    return ~around & (differences["difference"] * differences["rank_biserial"] > 0)

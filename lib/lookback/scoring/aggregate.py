@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from lookback.clips import KEYS
 from lookback.errors import ContractError, Reason
 from lookback.registry import METRICS
-from lookback.stats.intervals import bootstrap_totals, share_interval, varying_interval
+from lookback.stats.intervals import bootstrap_totals, enough_resamples, share_interval, varying_interval
 from lookback.stats.ratings import cluster_codes
 
 GROUP = ("benchmark", "setting", "metric", "variant", "phase", "model_id")
@@ -166,6 +166,7 @@ def _interval(
         return {"ci_low": np.nan, "ci_high": np.nan, "ci_note": "no values", "n_clusters": 0}
     codes = cluster_codes(clusters.to_numpy(), len(terms))
     n_clusters = int(codes.max()) + 1
+    resamples = enough_resamples(resamples, n_clusters, CONFIDENCE)
     draws = bootstrap_totals(terms, statistic, codes, resamples, seed) if n_clusters > 1 else np.empty(0)
     value = float(statistic(terms.sum(axis=0, keepdims=True))[0])
     found = share_interval(draws, value, n_clusters, CONFIDENCE) if share else varying_interval(draws, n_clusters, CONFIDENCE)
@@ -197,8 +198,9 @@ def _reason_counts(group: pd.DataFrame) -> str:
 
 
 def _group_seed(seed: int, key: Mapping[str, object]) -> int:
-    """A different seed for each group, so that a new model does not change the intervals of the others."""
-    return zlib.crc32(json.dumps([seed, key], sort_keys=True, default=str).encode())
+    """A seed of its own for each group, so that a new one does not change the intervals of the others; the same for all models."""
+    named = {name: part for name, part in key.items() if name != "model_id"}
+    return zlib.crc32(json.dumps([seed, named], sort_keys=True, default=str).encode())
 
 
 def _require_columns(items: pd.DataFrame, names: Sequence[str]) -> None:

@@ -26,7 +26,7 @@ from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from lookback.errors import NotScorable, Reason, UsageError
-from lookback.stats.intervals import Estimate, bootstrap_totals, method_text, too_few_clusters, varying_interval
+from lookback.stats.intervals import Estimate, bootstrap_totals, enough_resamples, method_text, too_few_clusters, varying_interval
 from lookback.stats.ratings import (
     MISSING,
     Codes,
@@ -137,7 +137,9 @@ def chance_corrected(
     inflation = n / paired.sum()
     own = np.where(paired, inflation * (np.nan_to_num(terms.agreement) - expected) / (1 - expected), 0.0)
     linearised = own - 2 * (1 - value) * (_item_chance(terms, mean_shares, credit, kind) - expected) / (1 - expected)
-    return t_interval(name, value, linearised - value, groups, confidence)
+    # where no two votes on an item differ, single votes alone would make the linearised values vary
+    residuals = linearised - value if observed < 1 - ZERO else np.zeros(n)
+    return t_interval(name, value, residuals, groups, confidence)
 
 
 def t_interval(
@@ -285,6 +287,7 @@ def resampled_kappa(
     if not np.isfinite(value):
         raise NotScorable(Reason.UNDEFINED, f"{name} is 0/0: one and the same answer is used throughout")
     n_groups = int(groups.max()) + 1
+    resamples = enough_resamples(resamples, n_groups, confidence)
     low, high, note = varying_interval(bootstrap_totals(cells, statistic, groups, resamples, seed), n_groups, confidence)
     method = method_text(resamples, n_groups, "clusters", seed)
     return Estimate(name, value, len(cells), low, high, confidence=confidence, method=method, note=note)
@@ -329,6 +332,7 @@ def krippendorff_alpha(
         raise NotScorable(Reason.UNDEFINED, "alpha is 0/0: every paired vote fell into one category")
     groups = np.unique(cluster_codes(clusters, len(codes))[paired], return_inverse=True)[1]
     n_groups = int(groups.max()) + 1
+    resamples = enough_resamples(resamples, n_groups, confidence)
     draws = bootstrap_totals(terms, lambda totals: _alpha(totals, points, level), groups, resamples, seed)
     low, high, note = varying_interval(draws, n_groups, confidence)
     method = method_text(resamples, n_groups, "items" if clusters is None else "clusters", seed)

@@ -14,7 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from lookback.errors import NotScorable, Reason
 from lookback.stats.agreement import gwet_ac1
 from lookback.stats.correlations import spearman_rows
-from lookback.stats.intervals import Estimate, bootstrap_totals, measure_row, proportion, share_interval, varying_interval
+from lookback.stats.intervals import (
+    Estimate,
+    bootstrap_totals,
+    enough_resamples,
+    measure_row,
+    number,
+    share,
+    share_interval,
+    varying_interval,
+)
 from lookback.stats.ratings import (
     MISSING,
     Codes,
@@ -38,9 +47,10 @@ def leave_one_annotator_out(
     categories: Sequence[Label],
     *,
     statistic: Callable[..., Estimate] = gwet_ac1,
+    clusters: ArrayLike | None = None,
     confidence: float = 0.95,
 ) -> pd.DataFrame:
-    """One row per annotator: agreement with the others' majority (n, rate, Wilson interval) and the panel statistic without them.
+    """One row per annotator: agreement with the others' majority (n, rate, interval over clusters), the statistic without them.
 
     `change` is the statistic without the annotator minus the statistic with everybody: clearly positive means the annotator pulls
     agreement down. `reason` is filled where a cell cannot be computed.
@@ -53,6 +63,7 @@ def leave_one_annotator_out(
     labels, voters = _packed(codes, declared)
     everybody = statistic(labels, declared).value
     everyone = vote_counts(codes, len(declared))
+    groups = None if clusters is None else cluster_codes(clusters, len(codes))
     rows = []
     for position, annotator in enumerate(raters):
         own = codes[:, position]
@@ -62,9 +73,10 @@ def leave_one_annotator_out(
         row: dict[str, object] = {"annotator": annotator, "n_votes": int((own != MISSING).sum()), "n_compared": int(compared.sum())}
         reasons = []
         try:
-            hits = int((counts.argmax(axis=1) == own)[compared].sum())
-            rate = proportion("agreement with the others", hits, int(compared.sum()), confidence)
-            row |= {"agreement": rate.value, "low": rate.low, "high": rate.high}
+            hits = (counts.argmax(axis=1) == own)[compared]
+            rate = share("agreement with the others", hits, None if groups is None else groups[compared], confidence=confidence)
+            row |= {"agreement": rate.value, "low": number(rate.low), "high": number(rate.high)}
+            reasons += [rate.note] if rate.note else []
         except NotScorable as missing:
             row |= {"agreement": np.nan, "low": np.nan, "high": np.nan}
             reasons.append(str(missing))
@@ -129,10 +141,11 @@ def _rater_vs_majority(codes: Codes, q: int, groups: Codes, resamples: int, conf
         cases += decided
     if cases.sum() == 0:
         raise NotScorable(Reason.TOO_FEW_VALUES, "no item has a rater and a majority of others to compare with")
-    terms = np.column_stack([hits, cases])
+    terms, seen = np.column_stack([hits, cases]), len(np.unique(groups[cases > 0]))
+    resamples = enough_resamples(resamples, seen, confidence)
     draws = bootstrap_totals(terms, lambda t: t[:, 0] / t[:, 1], groups, resamples, seed)
     value = float(hits.sum() / cases.sum())
-    low, high, note = share_interval(draws, value, len(np.unique(groups[cases > 0])), confidence)
+    low, high, note = share_interval(draws, value, seen, confidence)
     return Estimate("rater_vs_majority", value, int((cases > 0).sum()), low, high, note=note)
 
 
@@ -168,10 +181,11 @@ def _reliability(
         value = float(statistic(terms.sum(axis=0)[None])[0])
     if not np.isfinite(value):
         raise NotScorable(Reason.UNDEFINED, "items differ no more than votes on one item do: no reliable signal to correlate with")
-    draws = bootstrap_totals(terms, statistic, groups, resamples, seed)
+    n_groups = int(groups.max()) + 1
+    draws = bootstrap_totals(terms, statistic, groups, enough_resamples(resamples, n_groups, confidence), seed)
     # a negative reliability has no root: as a ceiling it is zero
     draws = np.nan_to_num(draws, nan=0.0) if name == "correlation_ceiling" else draws
-    low, high, note = varying_interval(draws, int(groups.max()) + 1, confidence)
+    low, high, note = varying_interval(draws, n_groups, confidence)
     return Estimate(name, value, int(kept.sum()), low, high, note=note)
 
 
@@ -193,22 +207,23 @@ def model_ceiling(
     voted = ~pd.isna(table)
     signs = np.zeros(table.shape)
     signs[voted] = preference_sign(table[voted])
-    half = voted.sum(axis=1) // 2
-    kept = half > 0
+    kept = voted.sum(axis=1) >= 2
     if not kept.any():
         raise NotScorable(Reason.TOO_FEW_VALUES, "no pair has two votes to split in halves")
     models = pd.factorize(pd.Series(np.concatenate([np.asarray(model_a)[kept], np.asarray(model_b)[kept]])))[0]
     a, b = models[: kept.sum()], models[kept.sum() :]
     m = int(models.max()) + 1
-    signs, voted, half = signs[kept], voted[kept], half[kept]
-    rng = np.random.default_rng(seed)
     played = np.bincount(a, minlength=m) + np.bincount(b, minlength=m)
+    a, b, signs = _by_content(a, b, np.where(voted, signs, np.nan)[kept], played)
+    voted = np.isfinite(signs)
+    half = voted.sum(axis=1) // 2
+    rng = np.random.default_rng(seed)
     halves = np.empty((2, splits, m))
     for split in range(splits):
         rank = np.argsort(np.argsort(np.where(voted, rng.random(voted.shape), 2.0), axis=1), axis=1)
         for side, chosen in enumerate((rank < half[:, None], (rank >= half[:, None]) & (rank < 2 * half[:, None]))):
-            mean = (signs * chosen).sum(axis=1) / half
-            halves[side, split] = (np.bincount(a, (1 + mean) / 2, m) + np.bincount(b, (1 - mean) / 2, m)) / played
+            mean = np.where(chosen, signs, 0.0).sum(axis=1) / half
+            halves[side, split] = _ratios(a, b, mean, played)
     values = spearman_rows(halves[0], halves[1])
     r = float(np.nanmean(values)) if np.isfinite(values).any() else np.nan
     if not r > ROUNDING:
@@ -217,3 +232,22 @@ def model_ceiling(
     longer = float(voted.sum() / half.sum())
     ceiling = float(np.sqrt(longer * r / (1 + (longer - 1) * r)))
     return Estimate("model ceiling", ceiling, m, method=method, note=f"split-half rho {r:.3f}")
+
+
+def _ratios(a: Codes, b: Codes, mean: Floats, played: Codes) -> Floats:
+    """The models' win ratios from the mean preference of each pair, ties half; to 12 digits, so that equal ones stay tied."""
+    m = len(played)
+    return np.asarray(np.round((np.bincount(a, (1 + mean) / 2, m) + np.bincount(b, (1 - mean) / 2, m)) / played, 12))
+
+
+def _by_content(a: Codes, b: Codes, signs: Floats, played: Codes) -> tuple[Codes, Codes, Floats]:
+    """Pairs turned so that the model with the lower win ratio is first, their votes and then the pairs sorted: names do not matter.
+
+    Models stay as coded; missing votes (NaN) come last.
+    """
+    place = np.argsort(np.argsort(_ratios(a, b, np.nanmean(signs, axis=1), played), kind="stable"))
+    turned = place[a] > place[b]
+    first, second = np.where(turned, b, a), np.where(turned, a, b)
+    votes = np.sort(np.where(turned[:, None], -signs, signs), axis=1)
+    order = np.lexsort((*votes.T, place[second], place[first]))
+    return first[order], second[order], votes[order]

@@ -30,6 +30,7 @@ from lookback.stats.intervals import (
     UNVARIED,
     Estimate,
     cluster_totals,
+    enough_resamples,
     measure_row,
     varying_interval,
     wilson,
@@ -74,7 +75,12 @@ def _cells(codes: Codes, points: Floats) -> _Cells:
     others = counts[item]
     others[np.arange(len(item)), own] -= 1
     decided = others.max(axis=1) > others.sum(axis=1) / 2
-    return _Cells(item, own, np.where(decided, others.argmax(axis=1), MISSING), others @ points / others.sum(axis=1))
+    return _Cells(item, own, np.where(decided, others.argmax(axis=1), MISSING), _mean(others @ points, others.sum(axis=1)))
+
+
+def _mean(total: Floats, votes: Floats) -> Floats:
+    """Means of mid-ranks (0 to 1) to 12 digits: equal ones stay tied, whatever the order of their votes."""
+    return np.asarray(np.round(total / votes, 12))
 
 
 def judge_beside_people(
@@ -114,7 +120,7 @@ def judge_beside_people(
     cells, drawn = _cells(codes, points), (resamples, confidence, seed)
     people = [_share_rows(cells, answers, groups, n, confidence), _rank_rows(cells, points, values, groups, n, *drawn)]
     voted = (codes != MISSING).sum(axis=1) >= 2
-    mean = np.append(points, 0.0)[codes[voted]].sum(axis=1) / (codes[voted] != MISSING).sum(axis=1)
+    mean = _mean(np.append(points, 0.0)[codes[voted]].sum(axis=1), (codes[voted] != MISSING).sum(axis=1))
     count, whole = int(voted[:n].sum()), (values[voted], values[voted])
     metric = [
         measure_row(lambda: _rank("rho", whole, mean, groups[voted], 1, count, *drawn), "rho"),
@@ -201,7 +207,8 @@ def _rank(
     if side == 2:
         without = [weighted_spearman(values, target, groups, [1 - np.eye(count)]) for values in pair]
         return _t_interval(name, value, (without[1] - without[0])[:, None], n, confidence)
-    low, high, note = varying_interval(spearman_draws(pair[side], target, groups, resamples, seed), count, confidence)
+    draws = spearman_draws(pair[side], target, groups, enough_resamples(resamples, count, confidence), seed)
+    low, high, note = varying_interval(draws, count, confidence)
     return Estimate(name, value, n, low, high, confidence=confidence, note=note)
 
 

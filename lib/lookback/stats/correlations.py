@@ -25,7 +25,16 @@ from scipy.stats import rankdata
 
 from lookback.errors import NotScorable, Reason, UsageError
 from lookback.stats.design import holm
-from lookback.stats.intervals import CHUNK_CELLS, Estimate, bootstrap_ci, method_text, number, resample_weights, varying_interval
+from lookback.stats.intervals import (
+    CHUNK_CELLS,
+    Estimate,
+    bootstrap_ci,
+    enough_resamples,
+    method_text,
+    number,
+    resample_weights,
+    varying_interval,
+)
 from lookback.stats.ratings import Codes, Floats, cluster_codes
 
 # 9! = 362,880 orders are enumerated; more models use random orders
@@ -122,6 +131,8 @@ def _permutation_test(
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         which = "the first" if np.ptp(x) == 0 else "the second"
         raise NotScorable(Reason.UNDEFINED, f"{which} ranking is constant: all {m} models are tied")
+    order = np.lexsort((y, x))  # random orders then give the same p, in whatever order the models come
+    x, y = x[order], y[order]
     exact = m <= EXACT_MODELS
     orders = _orders(m, 0 if exact else seed)
     observed = float(statistic(x[None], y[None])[0])
@@ -182,6 +193,7 @@ def spearman(
     value = float(spearman_rows(first[None], second[None])[0])
     groups = cluster_codes(clusters, n)
     n_groups = int(groups.max()) + 1
+    resamples = enough_resamples(resamples, n_groups, confidence)
     draws = spearman_draws(first, second, groups, resamples, seed)
     low, high, note = varying_interval(draws, n_groups, confidence)
     se, p = None, None
@@ -345,9 +357,12 @@ def _correlate(both: Floats, method: Method, interval: Interval, resamples: int,
     n = len(both)
     if n < 4:
         raise NotScorable(Reason.TOO_FEW_VALUES, f"a correlation with an interval needs four models, got {n}")
+    if not np.isfinite(both).all():
+        raise NotScorable(Reason.UNDEFINED, "one of the two metrics is infinite for some model")
     # means that differ by rounding alone do not vary
     if (np.ptp(both, axis=0) <= CONSTANT * np.abs(both).max(axis=0)).any():
         raise NotScorable(Reason.UNDEFINED, "one of the two metrics is constant over the models")
+    both = both[np.lexsort(both.T)]  # resampled by content, not by the order of the models
     x, y = both.T
     if method == "pearson":
         result = stats.pearsonr(x, y)

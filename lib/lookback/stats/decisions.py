@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from lookback.errors import ContractError, NotScorable, Reason, UsageError
 from lookback.stats.agreement import WeightKind, agreement_weights, cohen_kappa, gwet_ac1, resampled_kappa
 from lookback.stats.correlations import spearman, tie_ceiling
-from lookback.stats.intervals import Estimate, bootstrap_totals, measure_row, number, share, varying_interval
+from lookback.stats.intervals import Estimate, bootstrap_totals, enough_resamples, measure_row, number, share, varying_interval
 from lookback.stats.ratings import Flags, Floats, cluster_codes, confusion_counts, preference_sign, threshold_decision
 
 Found = TypeVar("Found")
@@ -90,8 +90,8 @@ def bridge(
 ) -> Bridge:
     """The bridge of human labels (1, 0, -1 or "a", "tie", "b") and score differences A - B, with tie band `tau`.
 
-    Correlation and kappa depend on which clip of each pair is called A. Where that is arbitrary (models sorted by name, say),
-    `symmetric` counts every pair in both orders, inside its own cluster, so that the result does not depend on it.
+    Correlation, kappa and the confusion counts depend on which clip of each pair is called A. Where that is arbitrary (models
+    sorted by name, say), `symmetric` counts every pair in both orders, inside its own cluster, so that they do not depend on it.
     """
     y = preference_sign(labels)
     delta = np.asarray(deltas, dtype=float)
@@ -102,7 +102,6 @@ def bridge(
     if len(y) == 0:
         raise NotScorable(Reason.TOO_FEW_VALUES, "no pair has both a human label and two scores")
     decision = threshold_decision(delta, tau)
-    table = confusion_counts(y + 1, decision + 1, 3)
     n = len(y)
     reasons: dict[str, str] = {}
     groups = cluster_codes(clusters, n)
@@ -111,7 +110,8 @@ def bridge(
         ordered, ordered_delta, ordered_groups = np.concatenate([y, -y]), np.concatenate([delta, -delta]), np.tile(groups, 2)
     ordered_decision = threshold_decision(ordered_delta, tau)
 
-    same, differs, every = decision == y, y != 0, np.ones(n, dtype=bool)
+    table = confusion_counts(ordered + 1, ordered_decision + 1, 3)
+    same, differs, reversed_, every = decision == y, y != 0, y * decision == -1, np.ones(n, dtype=bool)
 
     def attempt(name: str, make: Callable[[], Found]) -> Found | None:
         try:
@@ -145,8 +145,8 @@ def bridge(
         tie=attempt("tie", lambda: rate("tie agreement", same, ~differs)),
         decision_kappa=attempt("decision_kappa", lambda: kappa("nominal")),
         weighted_kappa=attempt("weighted_kappa", lambda: kappa("quadratic")),
-        reversals=int(table[0, 2] + table[2, 0]),
-        reversal_rate=rate("reversal rate", y * decision == -1, every),
+        reversals=int(reversed_.sum()),
+        reversal_rate=rate("reversal rate", reversed_, every),
         confusion=pd.DataFrame(table, index=pd.Index(SIGN_ORDER, name="human"), columns=pd.Index(SIGN_ORDER, name="metric")),
         reasons=reasons,
     )
@@ -187,7 +187,7 @@ def ratio_measure(
         raise NotScorable(Reason.UNDEFINED, f"{name} is 0/0 with these counts")
     groups = cluster_codes(clusters, len(cells))
     n_groups = int(groups.max()) + 1
-    draws = bootstrap_totals(cells, statistic, groups, resamples, seed)
+    draws = bootstrap_totals(cells, statistic, groups, enough_resamples(resamples, n_groups, confidence), seed)
     low, high, note = varying_interval(draws, n_groups, confidence)
     return Estimate(name, value, len(cells), low, high, confidence=confidence, method="expanded percentile bootstrap", note=note)
 

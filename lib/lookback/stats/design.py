@@ -68,11 +68,14 @@ def holm(p_values: pd.Series | ArrayLike, *, family_size: int | None = None) -> 
 def without_rounding(differences: Floats, values: ArrayLike) -> Floats:
     """Differences of `values` (or of their means) to 12 digits of the largest value, so that rounding alone tells none apart.
 
+    Missing values are left out.
+
     >>> without_rounding(np.array([0.3 - 0.2, 0.2 - 0.1, 0.1 + 0.2 - 0.3]), [0.1, 0.2, 0.3]).tolist()
     [0.1, 0.1, 0.0]
     """
-    largest = float(np.abs(np.asarray(values, dtype=float)).max())
-    return np.round(differences, DIGITS - int(np.ceil(np.log10(largest)))) if 0 < largest < np.inf else differences
+    given = np.abs(np.asarray(values, dtype=float))
+    largest = float(given[np.isfinite(given)].max(initial=0.0))
+    return np.round(differences, DIGITS - int(np.ceil(np.log10(largest)))) if largest > 0 else differences
 
 
 @dataclass(frozen=True)

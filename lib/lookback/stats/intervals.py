@@ -29,6 +29,8 @@ MAX_UNDEFINED = 0.05
 # the floor of every interval over clusters, resampled or from a formula: four clusters have only 35 different resamples, and a
 # variance of so few sums can be near zero by chance
 FEWEST_CLUSTERS = 5
+# resamples beyond each end of an interval, at least; and the most that are drawn for their sake
+BEYOND, MOST_RESAMPLES = 5, 20_000
 # an interval this narrow, beside 1 or its bounds where they are larger, is rounding: the resamples do not vary
 UNVARIED = 1e-12
 
@@ -107,6 +109,17 @@ def expanded_levels(confidence: float, n_clusters: int | None) -> tuple[float, f
     return tail, 1 - tail
 
 
+def enough_resamples(resamples: int, n_clusters: int, confidence: float) -> int:
+    """The resamples to draw: as many as asked for, and so many that a few lie beyond each end of the interval.
+
+    Few clusters have ends far out: five need 5241 resamples for 95 %.
+    """
+    if n_clusters < FEWEST_CLUSTERS:
+        return resamples  # no interval
+    needed = np.ceil(BEYOND / expanded_levels(confidence, n_clusters)[0])
+    return max(resamples, int(min(needed, MOST_RESAMPLES)))
+
+
 def percentile_interval(draws: Floats, confidence: float = 0.95, n_clusters: int | None = None) -> tuple[float, float]:
     """The central `confidence` share of the draws (expanded for few clusters); undefined draws are left out while they are few."""
     defined = draws[np.isfinite(draws)]
@@ -180,6 +193,7 @@ def bootstrap_ci(
         raise UsageError(f"resamples must be at least 1, got {resamples}")
     groups = cluster_codes(clusters, len(data))
     n_groups = int(groups.max()) + 1
+    resamples = enough_resamples(resamples, n_groups, confidence)
     value: float
     if statistic == "mean":
         if data.ndim != 1:

@@ -24,7 +24,7 @@ from scipy import stats
 
 from lookback.errors import NotScorable, UsageError
 from lookback.stats.correlations import kendall_rows, permutation_tests, spearman_rows
-from lookback.stats.intervals import bootstrap_totals, cluster_totals, percentile_interval, too_few_clusters
+from lookback.stats.intervals import bootstrap_totals, cluster_totals, enough_resamples, percentile_interval, too_few_clusters
 from lookback.stats.rankings import Ties, pair_codes, win_terms
 from lookback.stats.ratings import Codes, Floats, preference_sign
 
@@ -133,6 +133,9 @@ def rank_agreement_pairs(
     terms = np.hstack([won, metric_won, played, metric_played])
     totals = terms.sum(axis=0)
     kept = ((totals[2 * m : 3 * m] > 0) & (totals[3 * m :] > 0)).nonzero()[0]
+    # drawn by place, not by name: people's ratio first, then the metric's
+    own, other = (totals[kept + side * m] / totals[kept + (side + 2) * m] for side in (0, 1))
+    kept = kept[np.lexsort((other, own))]
     columns = np.concatenate([kept + offset * m for offset in range(4)])
     terms, totals, m = terms[:, columns], totals[columns], len(kept)
     observed = totals[: 2 * m] / totals[2 * m :]
@@ -148,7 +151,8 @@ def rank_agreement_pairs(
     except NotScorable as missing:
         return _without_interval(result, missing.detail)
     noise = noise_covariance(terms[:, : 2 * m], terms[:, 2 * m :], codes.clusters, sides=2)
-    true_human, true_metric = true_value_draws(observed, noise, resamples, seed + 1)
+    draws_needed = enough_resamples(resamples, codes.n_clusters, confidence)
+    true_human, true_metric = true_value_draws(observed, noise, draws_needed, seed + 1)
     rho_low, rho_high = percentile_interval(spearman_rows(true_human, true_metric), confidence, codes.n_clusters)
     tau_low, tau_high = percentile_interval(kendall_rows(true_human, true_metric), confidence, codes.n_clusters)
     return replace(

@@ -6,8 +6,8 @@ and a pair without a majority is left out. One model is better than the others, 
 which fewer than five scenes show one of the two has no test and finds nothing.
 
 What is assumed: Davidson's chances (see `simulation`), the share of tied votes between equal models, and how alike two people
-vote on the same pair (`agreement`, a correlation). The design effect is not assumed: it is the variance of the simulated
-difference over that of as many independent votes, or decided pairs.
+vote on one pair of equal models (`agreement`, the correlation of votes 1, 0, -1). The design effect is not assumed: it is the
+variance of the simulated difference over that of as many independent votes, or decided pairs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lookback.errors import NotScorable, Reason, UsageError
 from lookback.stats.comparisons import difference_p, jackknife_covariance, ratios_without
 from lookback.stats.intervals import CHUNK_CELLS, FEWEST_CLUSTERS
 from lookback.stats.ratings import Flags, Floats
-from lookback.stats.simulation import VoteModel, drawn_votes, majority_signs
+from lookback.stats.simulation import VoteModel, drawn_votes, hidden_correlation, majority_signs
 
 GRID = (0.52, 0.54, 0.56, 0.58, 0.6, 0.62, 0.65, 0.68, 0.72, 0.76, 0.8, 0.85, 0.9, 0.95)
 
@@ -36,7 +36,7 @@ class PlannedStudy:
     raters: int
     pairs_per_scene: int | None = None  # none: every pair of models in every scene
     ties: float = 0.2  # share of ties among votes on two equal models
-    agreement: float = 0.4  # correlation of two people's votes on one pair
+    agreement: float = 0.4  # correlation of two people's votes (1, 0, -1) on one pair of equal models
     alpha: float = 0.05
     power: float = 0.8
     studies: int = 1000
@@ -47,8 +47,8 @@ class PlannedStudy:
             raise UsageError("a study needs at least 2 models and 1 rater, and at least 100 simulated studies")
         if self.scenes < FEWEST_CLUSTERS:
             raise UsageError(f"{self.scenes} scenes give no interval and no test; plan at least {FEWEST_CLUSTERS}")
-        if not (0 <= self.ties < 0.95 and 0 <= self.agreement < 1 and 0 < self.alpha < 1 and 0 < self.power < 1):
-            raise UsageError("ties lie in [0, 0.95), agreement in [0, 1), alpha and power in (0, 1)")
+        if not (0 <= self.ties < 0.95 and 0 <= self.agreement <= 0.99 and 0 < self.alpha < 1 and 0 < self.power < 1):
+            raise UsageError("ties lie in [0, 0.95), agreement in [0, 0.99], alpha and power in (0, 1)")
         if self.pairs_per_scene is not None and not 1 <= self.pairs_per_scene <= self.comparisons:
             raise UsageError(f"{self.models} models have {self.comparisons} pairs a scene; pairs_per_scene is 1 to that")
 
@@ -68,14 +68,14 @@ class PlannedStudy:
 
     def truth(self, win_ratio: float) -> VoteModel:
         """The model whose first model wins this share of the votes (ties half) against each of the others, who are equal."""
-        tie = 2 * self.ties / (1 - self.ties)
+        tie, hidden = 2 * self.ties / (1 - self.ties), hidden_correlation(self.agreement, self.ties)
 
         def gap(strength: float) -> float:
-            model = VoteModel((strength, 0.0), tie, self.agreement)
+            model = VoteModel((strength, 0.0), tie, hidden)
             return float(model.chances[0, 2] + model.chances[0, 1] / 2) - win_ratio
 
         strength = 0.0 if win_ratio == 0.5 else float(brentq(gap, -60, 60))
-        return VoteModel((strength, *[0.0] * (self.models - 1)), tie, self.agreement)
+        return VoteModel((strength, *[0.0] * (self.models - 1)), tie, hidden)
 
 
 @dataclass(frozen=True)

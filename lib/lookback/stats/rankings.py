@@ -22,6 +22,7 @@ from lookback.stats.intervals import (
     Estimate,
     bootstrap_totals,
     cluster_totals,
+    enough_resamples,
     method_text,
     number,
     share_interval,
@@ -105,6 +106,7 @@ def win_ratios(
     signs = preference_sign(pairs[label])
     points, played = win_terms(codes, signs, ties)
     m, seen = len(codes.models), clusters_seen(played, codes.clusters)
+    resamples = max(enough_resamples(resamples, int(count), confidence) for count in seen)
     draws = bootstrap_totals(np.hstack([points, played]), lambda t: t[:, :m] / t[:, m:], codes.clusters, resamples, seed)
     rows = []
     for k, model in enumerate(codes.models):
@@ -134,13 +136,18 @@ def design_effect(
     codes = pair_codes(pairs, cluster)
     if codes.n_clusters < FEWEST_CLUSTERS:
         return np.nan
-    m, terms = len(codes.models), np.hstack(win_terms(codes, preference_sign(pairs[label]), ties))
+    points, played = win_terms(codes, preference_sign(pairs[label]), ties)
+    # models and pairs are drawn by content, not by name
+    by_points = np.lexsort((played.sum(axis=0), points.sum(axis=0)))
+    m, terms = len(codes.models), np.hstack([points[:, by_points], played[:, by_points]])
+    order = np.lexsort((*terms.T, codes.clusters))
+    terms, clusters = terms[order], codes.clusters[order]
 
     def variance(groups: Codes) -> float:
         draws = bootstrap_totals(terms, lambda t: t[:, :m] / t[:, m:], groups, resamples, seed)
         return float(np.nanvar(draws[:, np.isfinite(draws).any(axis=0)], axis=0).sum())  # a model that only ties has no ratio
 
-    together, apart = variance(codes.clusters), variance(np.arange(len(pairs)))
+    together, apart = variance(clusters), variance(np.arange(len(pairs)))
     return together / apart if apart > 0 else np.nan
 
 
@@ -168,8 +175,9 @@ def win_ratio_difference(
     if (total[2:] == 0).any():
         raise NotScorable(Reason.UNDEFINED, f"every comparison of {first} or {second} is a tie, and ties are dropped")
     value = float(total[0] / total[2] - total[1] / total[3])
-    draws = bootstrap_totals(terms, _difference, codes.clusters, resamples, seed)
     seen = int(clusters_seen(played[:, chosen], codes.clusters).min())
+    resamples = enough_resamples(resamples, seen, confidence)
+    draws = bootstrap_totals(terms, _difference, codes.clusters, resamples, seed)
     low, high, note = varying_interval(draws, seen, confidence)
     involved = int(((played[:, chosen]).sum(axis=1) > 0).sum())
     method = method_text(resamples, codes.n_clusters, f"{cluster or 'pair'} clusters", seed) + f", ties {ties}"
@@ -192,7 +200,9 @@ def rank_intervals(estimates: ArrayLike, standard_errors: ArrayLike, *, confiden
     A model's best place is 1 + how many are shown to be larger, its worst m - how many are shown to be smaller. Two models are
     told apart by one-sided z tests of their difference, Holm-corrected over all ordered pairs. Source: Mogstad, Romano, Shaikh &
     Wilhelm (2024), Rev. Econ. Stud. 91:476-518; their stepwise sets with Holm's critical values, which need no raw data. Assumes
-    independent, nearly normal estimates; estimates that share their clips are told apart too rarely, never too often.
+    independent, nearly normal estimates. Estimates with a positive correlation (means over the same clips) are told apart too
+    rarely, those with a negative one (win ratios of models compared with each other) too often: for these use
+    `comparisons.win_ratio_comparisons`.
 
     >>> rank_intervals([0.9, 0.5, 0.45], [0.05, 0.05, 0.05]).to_numpy().tolist()
     [[1, 1], [2, 3], [2, 3]]

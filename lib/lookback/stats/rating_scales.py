@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
 from lookback.errors import NotScorable, Reason, UsageError
-from lookback.stats.intervals import Estimate, method_text, resample_weights, too_few_clusters, varying_interval
+from lookback.stats.intervals import Estimate, enough_resamples, method_text, resample_weights, too_few_clusters, varying_interval
 from lookback.stats.ratings import Codes, Floats, Ratings, cluster_codes
 
 ZERO = 1e-12
@@ -223,6 +223,7 @@ def kendall(
     if not np.isfinite(value):
         raise NotScorable(Reason.UNDEFINED, "Kendall's tau is 0/0: one of the two lists is constant")
     n_groups = forms.shape[1]
+    resamples = enough_resamples(resamples, n_groups, confidence)
     draws = np.concatenate([_tau(weights, forms) for weights in resample_weights(n_groups, resamples, seed)])
     low, high, note = varying_interval(draws, n_groups, confidence)
     method = method_text(resamples, n_groups, "units" if clusters is None else "clusters", seed)

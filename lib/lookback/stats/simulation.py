@@ -1,8 +1,10 @@
 """Studies made up from a known truth: votes on pairs of models that follow Davidson's model exactly, with votes that agree.
 
-Each vote has a hidden normal value, cut so that "B", "tie" and "A" have exactly Davidson's chances (see `strengths`). Two votes
-on one pair correlate by `agreement`, because both see the same two clips: with a clip's own deviation z_sm in scene s,
+Each vote has a hidden normal value, cut so that "B", "tie" and "A" have exactly Davidson's chances (see `strengths`). The hidden
+values of two votes on one pair correlate by `agreement`, because both see the same two clips: with a clip's own deviation z_sm in
+scene s,
     hidden = sqrt(agreement) (z_sa - z_sb) / sqrt(2) + sqrt(1 - agreement) noise.
+The votes themselves (1, 0, -1) correlate by less: `hidden_correlation` turns one into the other.
 Pairs of one scene share clips, so they correlate too. How much clustering costs follows from the design alone.
 """
 
@@ -14,6 +16,8 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.integrate import quad
+from scipy.optimize import brentq
 from scipy.stats import multinomial, norm
 
 from lookback.errors import UsageError
@@ -24,7 +28,7 @@ NODES = 61
 
 @dataclass(frozen=True)
 class VoteModel:
-    """The truth: log strengths of the models, Davidson's tie parameter, the correlation of two votes on one pair."""
+    """The truth: log strengths of the models, Davidson's tie parameter, the correlation of two votes' hidden values on one pair."""
 
     strengths: tuple[float, ...]
     tie: float
@@ -75,6 +79,27 @@ class VoteModel:
             if sum(counts) == raters and max(counts) > raters / 2:
                 found[:, :, int(np.argmax(counts))] += multinomial.pmf(np.array(counts), raters, np.clip(given, 0, 1))
         return np.asarray(np.einsum("pnk,n->pk", found, weights / weights.sum()))
+
+
+def hidden_correlation(votes: float, ties: float) -> float:
+    """The correlation r of hidden values at which two votes (1, 0, -1) on equal models, with so many ties, correlate by `votes`.
+
+    With the cuts at c and -c the votes' covariance grows with r by the sum of the bivariate normal densities at the four corners
+    (Plackett 1954, Biometrika 41:351-360); r = sin(angle) makes that
+        d covariance / d angle = (exp(-c^2 / (1 + r)) + exp(-c^2 / (1 - r))) / pi,
+    which without ties (c = 0) is the arcsine law.
+
+    >>> round(hidden_correlation(0.4, 0.0), 4), round(float(np.sin(0.4 * np.pi / 2)), 4)
+    (0.5878, 0.5878)
+    """
+    cut = float(norm.ppf((1 + ties) / 2))
+
+    def growth(angle: float) -> float:
+        r = np.sin(angle)
+        return float(np.exp(-(cut**2) / (1 + r)) + np.exp(-(cut**2) / (1 - r))) / np.pi
+
+    angle = brentq(lambda top: quad(growth, 0, top)[0] / (1 - ties) - votes, 0, (1 - 1e-6) * np.pi / 2)
+    return float(np.sin(angle))
 
 
 def drawn_votes(

@@ -22,7 +22,7 @@ from lookback.stats import (
     leave_one_annotator_out,
     percent_agreement,
 )
-from lookback.stats.intervals import FEWEST_CLUSTERS, number
+from lookback.stats.intervals import number
 
 GROUP = ["family", "role", "benchmark", "setting", "dimension"]
 
@@ -91,7 +91,8 @@ def annotators_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         turned = plan.turns(str(family))
         try:
             statistic = _symmetric_ac1 if turned else gwet_ac1
-            table = leave_one_annotator_out(matrix, categories, statistic=statistic, confidence=plan.confidence)
+            clusters = clusters_of(own, matrix.index, plan.clusters.agreement)
+            table = leave_one_annotator_out(matrix, categories, statistic=statistic, clusters=clusters, confidence=plan.confidence)
             table = table.rename(columns={"without": "ac1_without", "change": "ac1_change"})
             fit = dawid_skene(both_orders(matrix) if turned else matrix, categories)
             quality = fit.accuracy[["annotator", "accuracy"]].rename(columns={"accuracy": "dawid_skene"})
@@ -104,21 +105,11 @@ def annotators_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
             table = pd.DataFrame({"annotator": counts.index, "n_votes": counts.to_numpy(), "n_compared": 0})
             empty = dict.fromkeys(("agreement", "low", "high", "ac1_without", "ac1_change", "dawid_skene"), np.nan)
             table = table.assign(**empty, reason=str(missing))
-        table = _without_few_scenes(table, own, plan)
         cycles = circular_triads(own) if plan.families[str(family)].kind == "preference" else pd.Series(dtype=int)
         table["circular_triads"] = table["annotator"].map(cycles).fillna(0).astype(int)
         parts.append(table.assign(family=family))
     result = pd.concat(parts, ignore_index=True)
     return result[["family", *[c for c in result if c not in ("family", "reason")], "reason"]]
-
-
-def _without_few_scenes(table: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """No interval for annotators who voted in fewer than five clusters, as everywhere."""
-    few = table["annotator"].map(votes.groupby("annotator")[plan.clusters.agreement].nunique()) < FEWEST_CLUSTERS
-    bare = few & table["low"].notna()
-    why = f"fewer than {FEWEST_CLUSTERS} {plan.clusters.agreement}s: no interval"
-    reasons = ["; ".join(filter(None, (text, why if gone else ""))) for text, gone in zip(table["reason"], bare, strict=True)]
-    return table.assign(low=table["low"].mask(bare), high=table["high"].mask(bare), reason=reasons)
 
 
 def _symmetric_ac1(labels: np.ndarray, categories: list[Any]) -> Estimate:

@@ -13,10 +13,11 @@ from lookback.agreement.reading import add_claims, claimed, interval, listing, n
 from lookback.agreement.tables.metric import GROUP, usable
 from lookback.agreement.votes import annotator_matrix, both_orders, clusters_of, packed_matrix
 from lookback.errors import NotScorable
-from lookback.stats import bootstrap_ci, rank_agreement, spearman
+from lookback.stats import bootstrap_ci, rank_agreement, spearman, tie_ceiling
 from lookback.stats.ceiling import noise_ceiling
 from lookback.stats.intervals import measure_row
 from lookback.stats.rating_scales import icc, kendall
+from lookback.stats.ratings import Floats
 
 
 def reliability_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -61,8 +62,8 @@ def rating_models_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 def rating_metric_table(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Per family, setting and dimension with a metric: Spearman's rho and Kendall's tau-b of the score with the mean rating.
 
-    `rho_ceiling` is what a perfect score could reach, since the votes on an item differ. `model_rho` compares the means of the
-    models. Scores where less is better are turned first, so agreement is always positive.
+    `rho_ceiling` is what a perfect score could reach, since the votes on an item differ and mean ratings tie. `model_rho` compares
+    the means of the models. Scores where less is better are turned first, so agreement is always positive.
     """
     rows = []
     for keys, own in units[units["kind"] == "rating"].groupby(GROUP, sort=True):
@@ -86,7 +87,7 @@ def rating_metric_table(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) ->
             except NotScorable as missing:
                 row |= dict.fromkeys((name, f"{name}_low", f"{name}_high", f"{name}_p"), np.nan)
                 reasons.append(f"{name}: {missing}")
-        row |= _ceiling(votes[votes["item"].isin(both["item"])], plan) | _model_level(both)
+        row |= _ceiling(votes[votes["item"].isin(both["item"])], rating, plan) | _model_level(both)
         rows.append({**row, "reason": "; ".join(reasons), "note": "; ".join(dict.fromkeys(filter(None, notes)))})
     if not rows:
         return pd.DataFrame()
@@ -95,8 +96,8 @@ def rating_metric_table(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) ->
     return add_claims(table, plan, p="rho_p")
 
 
-def _ceiling(votes: pd.DataFrame, plan: Plan) -> dict[str, Any]:
-    """The noise ceiling of rho from the votes on the items that are compared."""
+def _ceiling(votes: pd.DataFrame, ratings: Floats, plan: Plan) -> dict[str, Any]:
+    """The largest rho with the mean ratings of the items that are compared: their noise sets it, or their ties if that is less."""
     if votes.empty:
         return {"rho_ceiling": np.nan, "rho_ceiling_low": np.nan, "rho_ceiling_high": np.nan}
     family = str(votes["family"].iloc[0])
@@ -104,8 +105,13 @@ def _ceiling(votes: pd.DataFrame, plan: Plan) -> dict[str, Any]:
     cluster = plan.clusters.metric if plan.clusters.metric != "annotator" else "scene"
     clusters = clusters_of(votes, matrix.index, cluster)
     categories = plan.categories(family)
-    found = measure_row(lambda: noise_ceiling(matrix, categories, clusters=clusters, confidence=plan.confidence), "rho_ceiling")
-    return {"rho_ceiling": found["value"], "rho_ceiling_low": found["low"], "rho_ceiling_high": found["high"]}
+    found: dict[str, Any] = measure_row(
+        lambda: noise_ceiling(matrix, categories, clusters=clusters, confidence=plan.confidence), "rho_ceiling"
+    )
+    ties = tie_ceiling(ratings) if np.ptp(ratings) > 0 else np.nan
+    # without a noise ceiling the ties alone set it; a missing bound stays missing
+    bounds = {f"rho_ceiling_{end}": np.minimum(found[end], ties) for end in ("low", "high")}
+    return {"rho_ceiling": np.fmin(found["value"], ties), **bounds}
 
 
 def _model_level(units: pd.DataFrame) -> dict[str, Any]:
@@ -169,4 +175,4 @@ def read_rating_metric(table: pd.DataFrame, plan: Plan) -> str:
     text = f"Does the score rise with the mean rating? Spearman's rho over items, intervals by {plan.clusters.metric}."
     text += f" {described}" if described else ""
     text += "".join(f" No interval for {r['dimension']} (rho {number(r['rho'])}): {r['note']}." for _, r in bare.iterrows())
-    return text + " The largest rho is below 1 because people's ratings of one item differ."
+    return text + " The largest rho is below 1 because people's ratings of one item differ, and because mean ratings tie."

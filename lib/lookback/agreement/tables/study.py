@@ -193,10 +193,11 @@ def read_consensus(table: pd.DataFrame) -> str:
 
 
 def distribution_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Per family, setting and dimension: how many votes each declared answer got."""
+    """Per family, setting and dimension: how many votes each declared answer got, A and B as the voter had them."""
     rows = []
     for keys, own in votes.groupby(KEYS, sort=True):
-        counts = own["label"].value_counts()
+        turned = own["swapped"] & (plan.families[str(keys[0])].pairs is True)
+        counts = own["label"].mask(turned, 0 - own.loc[turned, "label"]).value_counts()
         declared = plan.scales[plan.families[str(keys[0])].scale].categories
         for answer, category in zip(declared, plan.categories(str(keys[0])), strict=True):
             n = int(counts.get(category, 0))
