@@ -6,15 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from layout_data import BUILDERS, FRAMES, mbench, memobench, video, wrbench
+from layout_data import BUILDERS, FRAMES, action_json, mbench, memobench, mind, video, wrbench
 from lookback import curation
 from lookback.camera import parse_captions
 from lookback.clips import Clip, clips_from_frame
-from lookback.curation import collect
+from lookback.curation import collect, gathering
 from lookback.curation.segments import segments_of
-from lookback.errors import ContractError
+from lookback.errors import ContractError, Reason
 from lookback.extraction.run import extract_run
 from lookback.hashcache import HashCache
+from lookback.layouts.reading import REFUSED, ClipRef, Reading, Violation
 from lookback.media import sample_segments
 from lookback.params.load import validate as make_params
 from lookback.registry import BENCHMARKS
@@ -48,6 +49,32 @@ def test_all_layouts_give_tables_that_keep_their_schemas(project, sources):
     assert set(found.screen["clip_id"]) == set(found.clips["clip_id"])
     clip = clips_from_frame(rows(found.clips, benchmark="wrbench"))[0]
     assert (clip.n_frames, clip.fps, clip.width, clip.height, len(clip.content_hash)) == (FRAMES, 8.0, 64, 48, 64)
+
+
+class Counted(list):
+    """A list that counts how often somebody goes through it."""
+
+    times = 0
+
+    def __iter__(self):
+        Counted.times += 1
+        return super().__iter__()
+
+
+def test_the_violations_of_a_dataset_are_read_once_and_not_for_every_clip(project, monkeypatch):
+    names = [f"c{n}" for n in range(20)]
+    clips = [Clip(benchmark="folder", setting="", model_id="m", clip_id=name, sample_id=name, video="v.mp4") for name in names]
+    masks = [
+        Violation("p", "masks", f"is bad {n}", "mend it", Reason.INVALID_INPUT, "files.masks", item=ClipRef.of(clip))
+        for n, clip in enumerate(clips)
+    ]
+    reading = Reading("folder", clips=clips, violations=Counted(masks))
+    monkeypatch.setattr(gathering, "apply_filters", lambda *_: [reading])
+    seen = []
+    monkeypatch.setattr(gathering, "inspect_all", lambda tasks, _: seen.extend(tasks) or ())
+    run([])
+    assert [task.clip.extras[REFUSED] for task in seen] == [{"masks": f"masks is bad {n}"} for n in range(20)]
+    assert Counted.times < 5
 
 
 def test_segments_are_in_frames_of_the_generated_video(project, tmp_path):
@@ -117,6 +144,18 @@ def test_mismatch_and_duplicates_are_told(project, tmp_path):
     copies = curation.duplicates(found.screen)
     assert copies[["model_id", "clip_id", "duplicate_of"]].values.tolist() == [["wan", "real_007", "memobench/real/svc/real_007"]]
     assert len(curation.ground_truth_mismatches(found.screen)) == 4
+
+
+@pytest.mark.parametrize(("total", "kept"), [(16, 16), (30, 20)])
+def test_a_prediction_ends_where_its_action_file_or_its_ground_truth_ends(project, tmp_path, total, kept):
+    """MIND's released program compares min(total_time - mark_time, frames); the ground truth's video has 20."""
+    root = mind(tmp_path / "m")
+    action_json(root / "gt_root/1st_data/test/mem_test/hall/action.json", total=total)
+    found = run([{"root": str(root)}])
+    (clip,) = clips_from_frame(rows(found.clips, setting="1st_data", subset="mem_test"))
+    assert (clip.gt_frames, clip.mark_time is not None) == (kept, True)
+    screen = rows(found.screen, setting="1st_data", clip_id=clip.clip_id).iloc[0]
+    assert f"total_time is {total}, but the ground truth has 20 frames" in screen.mismatch
 
 
 def test_a_kept_mismatch_leaves_the_field_for_the_metric(project, tmp_path):

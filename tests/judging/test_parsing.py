@@ -378,13 +378,43 @@ def test_ratings_keep_the_scale(ask):
     assert ask("rating", '{"score": 9}')[0].reason == Reason.JUDGE_UNPARSED
 
 
-def test_seconds_left_out_or_contradicted_are_unread(ask):
-    parts = [Part(f"second_{n:03d}", "?", n) for n in range(4)]
-    rows = [{"second": 0, "judgeable": "yes"}, {"sec": "1", "judgeable": False}]
-    rows += [{"second": 2, "judgeable": "yes"}, {"second": 2, "judgeable": "no"}]
-    answers = ask("per_second", json.dumps({"per_second": rows}), parts)
-    assert [answer.answer for answer in answers] == ["yes", "no", "", ""]
-    assert [answer.reason for answer in answers] == [None, None, Reason.JUDGE_UNPARSED, Reason.JUDGE_UNPARSED]
+def row(second, judgeable, **more):
+    return {"sec": second, "judgeable": judgeable, "note": f"note {second}", **more}
+
+
+SECONDS = {  # rows of the reply -> (the second, the answer) of each recorded part
+    "one left out": ([row(0, "yes"), row("1", False)], [("000", "yes"), ("001", "no")]),
+    "in another order": ([row(2, "yes"), row(0, "yes"), row(1, "no")], [("000", "yes"), ("001", "no"), ("002", "yes")]),
+    "counted from 1": ([row(n, "no") for n in (1, 2, 3, 4)], [(f"{n:03d}", "no") for n in (1, 2, 3, 4)]),
+    "half seconds": ([row(0, "yes"), row(0.5, "no"), row(1, "yes")], [("000", "yes"), ("000.02", "no"), ("001", "yes")]),
+    "a second that is unclear": ([row(0, "yes"), row(1, "maybe")], [("000", "yes"), ("001", "")]),
+    "a row without a second": ([row(0, "yes"), row(None, "no")], [(f"{n:03d}", "") for n in range(4)]),
+    "no rows": ([], [(f"{n:03d}", "") for n in range(4)]),
+}
+
+
+@pytest.mark.parametrize("name", SECONDS)
+def test_the_rows_of_seconds_are_kept_as_they_come(ask, name):
+    """As in the released program: a judge that lists three seconds of four has answered for three."""
+    rows, expected = SECONDS[name]
+    parts = [Part(f"second_{n:03d}", "?", 8 * n) for n in range(4)]
+    answers = ask("per_second", json.dumps({"judgeable": "yes", "per_second": rows}), parts)
+    assert [(answer.part.question_id.removeprefix("second_"), answer.answer) for answer in answers] == expected
+    assert all((answer.reason is None) == bool(answer.answer) for answer in answers)
+    frames = {part.question_id: part.frame for part in parts}
+    assert all(answer.part.frame == frames.get(answer.part.question_id[:10]) for answer in answers)
+
+
+def test_tables_that_disagree_leave_a_second_unread(ask):
+    parts = [Part(f"second_{n:03d}", "?", n) for n in range(2)]
+    first, second = [row(0, "yes"), row(1, "no")], [row(0, "yes"), row(1, "yes")]
+    for text, expected in (
+        (lines({"per_second": first}, {"per_second": second}), ["yes", ""]),
+        (lines({"per_second": first}, {"per_second": first}), ["yes", "no"]),
+        (lines(*first), ["yes", "no"]),
+        (lines(*first, second[1]), ["yes", ""]),
+    ):
+        assert [answer.answer for answer in ask("per_second", text, parts)] == expected
 
 
 def test_answer_tables_take_both_keys_and_ids_of_either_type(ask):

@@ -46,6 +46,21 @@ def test_a_link_loop_between_folders_ends(dataset, layout):
     assert sorted(clip.key for clip in read(source).clips) == before
 
 
+@pytest.mark.parametrize("name", ["action rows missing", "action frame number", "action value", "actor position NaN"])
+def test_a_bad_row_of_actions_costs_the_actions_alone(dataset, name):
+    """The released program takes mark_time, total_time and the caption without a look at the rows."""
+    root = dataset("mind")
+    source = Source(root=str(root), layout="mind")
+    before = {clip.key: clip for clip in read(source).clips}
+    CASES[name].breaks(root)
+    reading = read(source)
+    (clip,) = [clip for clip in reading.clips if clip.subset == "mem_test" and clip.setting == "1st_data"]
+    good = before[clip.key]
+    assert (clip.mark_time, clip.gt_frames, clip.prompt) == (good.mark_time, good.gt_frames, good.prompt) != (None, None, None)
+    assert good.actions and clip.actions is None and not clip.extras
+    assert clip.clip_id not in {segment["clip_id"] for segment in reading.segments if segment["setting"] == "1st_data"}
+
+
 def test_a_huge_document_is_refused_unread(dataset):
     root = dataset("mbench")
     with (root / SAMPLE).open("wb") as handle:

@@ -216,6 +216,25 @@ def test_real_truth_is_smoothed_by_the_paper_alone(clip):
     assert values["paper"] == pytest.approx(camera_controllability(between, generated.c2w), abs=1e-9)
 
 
+def test_the_nearest_true_pose_is_that_of_the_release(clip):
+    """_resample rounds i (N - 1) / (n - 1): 62 for frame 41 of 81 with 121 true poses, where 41 / 80 * 120 is just below 61.5."""
+    truth = TruePoseTrack.unpack(made_artifacts.poses(from_yaw_pitch_roll(np.arange(121.0))).pack())
+    generated = made_artifacts.poses(from_yaw_pitch_roll(np.zeros(81)))
+    long = clip.model_copy(update={"n_frames": 81, "gt_frames": 121})
+    units = scored("camera_controllability", long, "official", None, [generated, truth]).units
+    assert [round(unit.raw) for unit in units] == [round(i * 120 / 80) for i in range(81)]
+
+
+def test_psnr_does_not_need_the_window_of_ssim(clip, tmp_path: Path):
+    video = np.random.default_rng(0).integers(0, 255, (COUNT, 8, 48, 3), np.uint8)
+    paths = {name: str(encode(tmp_path / f"{name}.mp4", video, 16)) for name in ("video", "ground_truth")}
+    small = clip.model_copy(update={**paths, "width": 48, "height": 8})
+    for variant in ("paper", "official"):
+        assert [item.value for item in scored("psnr", small, variant, None).items] == [99.0] * 4
+        refused = scored("ssim", small, variant, None).items
+        assert [(item.reason, "11x11 window" in item.detail) for item in refused] == [("invalid_input", True)] * 4
+
+
 def test_smoothing_keeps_the_turning_point_and_short_paths():
     """A camera that pans 40 degrees away and back, 2 degrees a frame: a Gaussian of two frames would cut 3 degrees off."""
     yaw = 40 - 2 * np.abs(np.arange(41) - 20.0)

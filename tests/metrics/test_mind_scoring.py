@@ -260,6 +260,18 @@ def test_official_takes_a_readme_file_for_its_own_convention(tmp_path):
     assert item.reason == Reason.INVALID_INPUT and "has no 'ad'" in item.detail
 
 
+def test_rows_outside_the_scored_frames_do_not_matter_to_official(tmp_path):
+    """The released program reads the rows from mark_time on, 97 at most."""
+    path, broken = walk(120), {"ws": 1}
+    rows = [FORWARD] * 150
+    rows[29] = rows[127] = broken
+    clip = acting(tmp_path, 150, 30, rows)
+    assert counts(action(clip, [path, as_truth(path, start=30)], "official"))["__overall__"] == 96
+    rows[126] = broken
+    item, _ = action(acting(tmp_path, 150, 30, rows), [path, as_truth(path, start=30)], "official").items
+    assert item.reason == Reason.INVALID_INPUT
+
+
 def test_poses_that_begin_after_mark_time_are_refused(tmp_path):
     path = walk(40)
     item, _ = action(acting(tmp_path, 40), [path, as_truth(path, start=5)]).items

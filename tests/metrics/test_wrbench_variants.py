@@ -8,6 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback.benchmarks.wrbench import judging
+from lookback.benchmarks.wrbench.metrics.cam_align import alignment, static_hold
+from lookback.benchmarks.wrbench.metrics.cam_prec import camera_precision
+from lookback.benchmarks.wrbench.metrics.shared import settings_of
 from lookback.camera.intent import compile, preset
 from lookback.camera.poses import from_yaw_pitch_roll
 from lookback.clips import Clip
@@ -42,6 +45,31 @@ def item(name: str, known: Clip, path: np.ndarray, variant: str):
 
 def turned(degrees: float) -> np.ndarray:
     return from_yaw_pitch_roll(np.linspace(0, degrees, 21))
+
+
+@pytest.mark.parametrize("request_name", ["yaw_RL", "pan_RL"])
+def test_a_peak_of_exactly_the_limit_scores_nothing_in_the_release(request_name):
+    """_same_sign of d1_camera.py wants more than the limit, where the check for weak motion lets the limit pass."""
+    peak, path = (2.0, from_yaw_pitch_roll([0.0, 2.0, 0.0])) if request_name == "yaw_RL" else (1e-4, turned(0)[:3])
+    path[1, 0, 3] = 0.0 if request_name == "yaw_RL" else peak
+    paper, official = (camera_precision(path, path, request_name, variant=name) for name in ("paper", "official"))
+    assert paper["peak"] == official["peak"] == peak
+    assert (paper["score"], official["score"]) == (pytest.approx(1.0), 0.0)
+
+
+def test_a_camera_that_stands_still_is_inverted_as_in_the_release():
+    """Whether its released status is `ok` depends on the last bits of the inverse (camera_intent.py)."""
+    rng = np.random.default_rng(0)
+    rigid = 0
+    for _ in range(200):
+        pose = from_yaw_pitch_roll(*rng.uniform(-60, 60, 3), position=rng.normal(0, 1, 3))
+        path = np.repeat(pose[None], 5, axis=0)
+        turned_deg = [np.degrees(np.arccos(min((np.trace(m[:3, :3]) - 1) / 2, 1.0))) for m in np.linalg.inv(pose) @ path]
+        held = 1.0 - max(max(turned_deg) / 5.0, np.linalg.norm((np.linalg.inv(pose) @ path)[:, :3, 3], axis=1).max() / 0.1)
+        expected = "ok" if held >= 1.0 else "motion_detected"
+        assert alignment(path, "static", settings_of("static_hold", "official"))[1] == expected
+        rigid += held == static_hold(path)
+    assert rigid < 200  # so that the two inverses are told apart
 
 
 @pytest.mark.parametrize(
@@ -133,6 +161,24 @@ def test_a_second_answer_counts_in_the_release_only():
     assert scores(first, "official") == ["no_return", "no_return", 0.0]
     assert scores({**first, judging.RESCUE: again}, "official") == [1.0, "no_return", 0.0]
     assert scores({**first, judging.RESCUE: again}, "paper") == ["no_return", "no_return", 0.0]
+
+
+def test_a_second_answer_that_cannot_be_read_leaves_the_first_one_standing():
+    """As merge_qwen3vl_rescue_evidence.py does: the clip stays in the denominator."""
+    first = {judging.GATE: said(**seconds("ynn"))}
+    flags = {"d5_applicable": "yes", "d6_applicable": "yes"}
+    for again in (seconds("???") | flags, seconds("yny") | flags | {"d6_applicable": None}, seconds("yn?") | flags):
+        assert scores({**first, judging.RESCUE: said(**again)}, "official") == ["no_return", "no_return", 0.0]
+    unread = {judging.GATE: said(**seconds("y?y")), judging.RESCUE: said(**seconds("???"), **flags)}
+    assert scores(unread, "official") == ["judge_unparsed", "judge_unparsed", 0.0]
+
+
+def test_the_pattern_is_found_in_the_rows_that_the_judge_wrote():
+    """81 frames at 16 fps last six seconds; a judge that lists five, or several rows of one second, has answered."""
+    for names in (("000", "001", "004"), ("000", "000.02", "000.03"), ("998", "999", "1000")):
+        answers = dict(zip((f"second_{name}" for name in names), ("yes", "no", "yes"), strict=True))
+        for variant in ("paper", "official"):
+            assert scores({judging.GATE: said(**answers, **PREDICATES)}, variant)[2] == 1.0
 
 
 def test_a_task_without_a_planned_gap_never_applies_in_the_release():

@@ -19,10 +19,11 @@ class Similarity(NamedTuple):
     translation: NDArray[np.float64]
 
 
-def umeyama(source: ArrayLike, target: ArrayLike, with_scale: bool = True) -> Similarity:
+def umeyama(source: ArrayLike, target: ArrayLike, *, added_variance: float = 0.0) -> Similarity:
     """Least-squares similarity from `source` (N,3) onto `target` (N,3): minimises sum |target - (s R source + t)|^2.
 
     S. Umeyama, IEEE TPAMI 13(4), 1991, eq. 40-43. A source without spread (a camera that never translates) has no scale: it is 0.
+    `added_variance` is added to the variance of the source, by which the scale is divided.
     """
     x, y = np.asarray(source, dtype=np.float64), np.asarray(target, dtype=np.float64)
     if x.shape != y.shape or x.ndim != 2 or x.shape[1] != 3 or len(x) == 0:
@@ -34,8 +35,8 @@ def umeyama(source: ArrayLike, target: ArrayLike, with_scale: bool = True) -> Si
     u, singular, vt = np.linalg.svd(centred_y.T @ centred_x / len(x))
     sign = np.diag([1.0, 1.0, np.sign(np.linalg.det(u) * np.linalg.det(vt))])
     rotation = u @ sign @ vt
-    variance = float((centred_x**2).sum() / len(x))
-    scale = (float((singular * np.diag(sign)).sum() / variance) if variance > 0 else 0.0) if with_scale else 1.0
+    variance = float((centred_x**2).sum() / len(x)) + added_variance
+    scale = float((singular * np.diag(sign)).sum() / variance) if variance > 0 else 0.0
     return Similarity(scale, rotation, mean_y - scale * rotation @ mean_x)
 
 

@@ -143,7 +143,9 @@ def _checked_timing(clip: Clip, truth: Facts | None, findings: Findings, item: C
             resolve(clip.actions) if clip.actions else path, source, problem, "correct the number", Reason.LENGTH_MISMATCH
         )
         findings.add(breach, "gt_frames", item, kept=True)
-    clip = clip.model_copy(update={"gt_frames": truth.n_frames})
+    # a prediction from mark_time on ends at the length that its own file states, if the ground truth is longer than that
+    stated = truth.n_frames if clip.mark_time is None or clip.gt_frames is None else clip.gt_frames
+    clip = clip.model_copy(update={"gt_frames": min(stated, truth.n_frames)})
     if clip.r_start is not None and clip.r_start >= truth.n_frames:
         problem = f"is {clip.r_start}, but the ground truth has {truth.n_frames} frames"
         findings.add(Breach(path, "r_start", problem, "give a frame inside the ground truth"), "r_start", item)
@@ -194,7 +196,7 @@ def truth_mismatches(clip: Clip, facts: Facts, truth: Facts | None) -> list[str]
     """Differences of length and rate from the ground truth, in words. A different length is common; the clip is still scored."""
     if truth is None:
         return []
-    expected = truth.n_frames - (clip.mark_time or 0)
+    expected = (clip.gt_frames or truth.n_frames) - (clip.mark_time or 0)
     found = []
     if facts.n_frames != expected:
         part = "" if not clip.mark_time else f" from frame {clip.mark_time}"

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from lookback.errors import Reason
 from lookback.judging.question import SECOND, Answer, Part, Question, Reply
@@ -117,27 +118,48 @@ def _rating(question: Question, text: str) -> list[Answer]:
 
 
 def _per_second(question: Question, text: str) -> list[Answer]:
-    """One yes/no per whole second. A second that is missing, or that has two different answers, counts as unparsed.
+    """One answer per row that the judge wrote, in order of the seconds, and one per flag about the whole clip.
 
-    A second of which no frame was shown has no answer at all: whatever the judge says about it, it saw nothing.
+    A judge that lists five seconds of six has answered for five, as in the released program. Where no row can be read, all seconds
+    asked about are unparsed. A second of which no frame was shown has no answer at all: whatever the judge says, it saw nothing.
     """
     values = json_and_words(text)[0]
-    said: dict[str, set[str]] = {}
-    notes: dict[str, str] = {}
-    for row in table_rows(values):
-        second = as_number(row.get("second", row.get("sec")))
-        judgeable = as_yes_no(row.get("judgeable"))
-        if second is not None and judgeable is not None:
-            name = f"{SECOND}{int(second):03d}"
-            said.setdefault(name, set()).add(judgeable)
-            notes[name] = str(row.get("note", ""))
-    for row in mappings(values):
-        gate = row.get("gate")
-        for name, flag in gate.items() if isinstance(gate, dict) else ():  # flags about the whole clip
-            said.setdefault(str(name), set()).update({answer} if (answer := as_yes_no(flag)) is not None else ())
-    unseen = {f"{SECOND}{second:03d}" for second in question.unseen_seconds}
-    asked = [part for part in question.parts if part.question_id not in unseen]
-    return [_plain(part, said.get(part.question_id, set()), notes.get(part.question_id) or text) for part in asked]
+    seconds = {part.question_id: part for part in question.parts if part.question_id.startswith(SECOND)}
+    unseen, answers = set(question.unseen_seconds), []
+    for second, rows in sorted(_rows_of_seconds(values).items()):
+        name = f"{SECOND}{second:03d}"
+        part = seconds.get(name) or Part(name, question.parts[0].text)  # the judge may count further than the clip lasts
+        for number, (answer, note) in enumerate(rows if second not in unseen else (), start=1):
+            own = part if number == 1 else replace(part, question_id=f"{name}.{number:02d}")
+            answers.append(_plain(own, {answer} if answer else set(), note or text))
+    if not answers:
+        answers = [_unparsed(part, text) for name, part in seconds.items() if int(name.removeprefix(SECOND)) not in unseen]
+    gates = [row["gate"] for row in mappings(values) if isinstance(row.get("gate"), dict)]
+    for part in (part for part in question.parts if part.question_id not in seconds):
+        flags = {as_yes_no(gate.get(part.question_id)) for gate in gates}
+        answers.append(_plain(part, {flag for flag in flags if flag is not None}, text))
+    return answers
+
+
+def _rows_of_seconds(values: Sequence[Any]) -> dict[int, list[tuple[str, str]]]:
+    """Second -> its rows, each (answer or "", note), in the order of the reply. Nothing where a row does not say its second.
+
+    Tables that disagree about a second leave it with one row that has no answer.
+    """
+    said: dict[int, list[tuple[str, str]]] = {}
+    for value in values:
+        table: dict[int, list[tuple[str, str]]] = {}
+        for row in table_rows([value]):
+            if "judgeable" not in row or any(isinstance(content, list) for content in row.values()):
+                continue  # what holds the rows
+            second = as_number(row.get("second", row.get("sec")))
+            if second is None:
+                return {}
+            table.setdefault(int(second), []).append((as_yes_no(row["judgeable"]) or "", str(row.get("note", ""))))
+        for number, rows in table.items():
+            if [answer for answer, _ in said.setdefault(number, rows)] != [answer for answer, _ in rows]:
+                said[number] = [("", "")]
+    return said
 
 
 def _table(question: Question, text: str) -> list[Answer]:

@@ -74,6 +74,18 @@ def test_a_camera_that_never_translates_has_scale_zero_and_a_finite_error(rng: n
     assert result["rpe_rot_mean_deg"] == pytest.approx(0.0, abs=1e-6)
 
 
+def test_official_scales_no_path_of_a_millionth_of_a_unit_up_to_the_truth(rng: np.random.Generator) -> None:
+    """umeyama_sim3 of the released program divides by the variance + 1e-12."""
+    truth, actions = wandering(rng), ["forward"] * 40
+    tiny = truth.copy()
+    tiny[:, :3, 3] *= 1e-7
+    variance = tiny[:, :3, 3].var(axis=0).sum()
+    corrected, official = (action_rpe(truth, tiny, actions, variant=name)["__overall__"] for name in ("corrected", "official"))
+    assert corrected["rpe_trans_mean"] == pytest.approx(0.0, abs=1e-6)
+    steps = np.linalg.norm(np.diff(truth[:, :3, 3], axis=0), axis=1).mean()
+    assert official["rpe_trans_mean"] == pytest.approx(steps * 1e-12 / (variance + 1e-12), rel=1e-4)
+
+
 def test_half_turns_are_outliers() -> None:
     yaw = np.zeros(12)
     yaw[5:] = 180.0

@@ -45,6 +45,13 @@ class MemoBench(Benchmark):
         "MemoBench: a VQA answer 'Yes.' with a full stop, or one under the key that the program's own prompt asks for, has failed; "
         "where the judge writes ids as text, all questions count as positive; strange and second answers count, too. A run here "
         "reads the judge's table first; `vqa_pass_rate(variant='official')` in Python counts raw records as the program does.",
+        "MemoBench: frames named frame_1 to frame_20 are put in the order of their letters, 1, 10, 11, ..., 2; here in that of "
+        "their numbers.",
+        "MemoBench: phases are scored where there are none: of a clip of fewer than 5 frames, and where the sheet says that the "
+        "subject leaves at frame 0, or comes back no later than it leaves; here they have a reason instead. Of two rows of the "
+        "sheet about one clip the last counts; here the first, with a finding.",
+        "MemoBench: SSIM of a frame smaller than its window of 11x11 px consists of reflected pixels; here it is missing. PSNR "
+        "does not depend on it.",
     )
 
     def observer_walks(self, clip: Clip) -> bool:

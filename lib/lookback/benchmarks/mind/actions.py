@@ -20,6 +20,7 @@ from lookback.clips import Clip
 from lookback.errors import ParameterError, Reason
 from lookback.layouts.documents import Document, read_json
 from lookback.layouts.reading import Breach
+from lookback.paths import portable
 
 AXES: dict[str, tuple[str, str, str]] = {
     "ws": ("dolly", "forward", "back"),
@@ -93,24 +94,28 @@ POSITIONS = ("actor_pos", "actor_rpy", "camera_pos", "camera_rpy")
 
 
 @dataclass(frozen=True)
-class Actions:
-    """A checked action.json."""
+class Times:
+    """What an action.json says about the whole task. It can be used even where a row of the file cannot."""
 
     path: Path
     mark_time: int
     total_time: int
     caption: str
+
+    def values(self) -> dict[str, Any]:
+        """What a clip takes from it."""
+        return {"mark_time": self.mark_time, "gt_frames": self.total_time, "prompt": self.caption}
+
+
+@dataclass(frozen=True)
+class Actions(Times):
+    """A checked action.json."""
+
     names: tuple[str, ...]  # one action name per ground-truth frame
     convention: str
 
     def values(self) -> dict[str, Any]:
-        """What a clip takes from it."""
-        return {
-            "mark_time": self.mark_time,
-            "gt_frames": self.total_time,
-            "prompt": self.caption,
-            "extras": {"action_convention": self.convention},
-        }
+        return {**super().values(), "actions": portable(self.path), "extras": {"action_convention": self.convention}}
 
     def segments(self, clip: Clip) -> list[dict[str, Any]]:
         """Runs of equal actions in frames of the generated video, whose first frame is ground-truth frame mark_time."""
@@ -127,14 +132,24 @@ class Actions:
 
 
 def read_actions(path: Path, convention: str) -> Actions:
-    """Parse and check; `convention` is auto, readme or code (see lookback.benchmarks.mind.actions)."""
+    """Parse and check all of it; `convention` is auto, readme or code (see lookback.benchmarks.mind.actions)."""
     document = Document(read_json(path), path)
+    return with_names(read_times(document, path), document, convention)
+
+
+def read_times(document: Document, path: Path) -> Times:
+    """What the file says about the whole task; its rows are not looked at."""
     total, mark = document.integer("total_time", low=1), document.integer("mark_time")
     if mark >= total:
         raise Breach(path, "mark_time", f"is {mark}, but the video ends at frame {total}", "mark a frame inside the video")
-    rows = document.rows("data")
-    if len(rows) != total:
-        problem = f"has {len(rows)} rows for {total} frames"
+    return Times(path, mark, total, _caption(document))
+
+
+def with_names(times: Times, document: Document, convention: str) -> Actions:
+    """The times with the name of every frame's action."""
+    path, rows = times.path, document.rows("data")
+    if len(rows) != times.total_time:
+        problem = f"has {len(rows)} rows for {times.total_time} frames"
         raise Breach(path, "data", problem, "give one row per frame", Reason.LENGTH_MISMATCH)
     for index, row in enumerate(rows):
         _check_row(path, row, index)
@@ -144,7 +159,7 @@ def read_actions(path: Path, convention: str) -> Actions:
             path, "data", "holds the value 2, which the README's convention does not have", "set action_convention to code"
         )
     names = tuple(action_name(row, spoken) for row in rows)
-    return Actions(path, mark, total, _caption(document), names, spoken)
+    return Actions(path, times.mark_time, times.total_time, times.caption, names, spoken)
 
 
 def _caption(document: Document) -> str:

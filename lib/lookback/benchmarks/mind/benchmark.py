@@ -32,6 +32,8 @@ class Mind(Benchmark):
         "MIND: a task whose action.json does not load repeats the row before it (here: a reason)",
         "MIND: PSNR of identical frames is Infinity in the JSON (here: null and a note; the official mean is undefined)",
         "MIND: the pose cache is keyed on the path, so that a replaced video keeps its old poses (here: on the content)",
+        "MIND: an axis that is neither 0, 1 nor 2 is read as rest, and missing or misnumbered rows are not noticed (here: no "
+        "action accuracy for that task, and a finding; all other scores are there)",
     )
     profiled = ("mind-mem_test", "mind-mirror_test")
 

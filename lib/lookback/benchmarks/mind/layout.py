@@ -10,10 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lookback.benchmarks.mind.actions import Actions, read_actions
+from lookback.benchmarks.mind.actions import Actions, Times, read_times, with_names
 from lookback.clips import Clip
 from lookback.errors import Reason, UsageError
 from lookback.layouts.confine import Root, entries, folders, is_video_file
+from lookback.layouts.documents import Document, read_json
 from lookback.layouts.reading import Breach, ClipRef, Findings, Reading
 from lookback.params.stages import Source
 from lookback.paths import portable
@@ -72,7 +73,7 @@ class _Reader:
     def __init__(self, root: Root, truth: Root | None, convention: str):
         self.root, self.truth, self.convention = root, truth, convention
         self.findings = Findings()
-        self.actions: dict[Path, Actions | Breach] = {}
+        self.times: dict[Path, tuple[Times | None, Breach | None]] = {}
         self.segments: list[dict[str, Any]] = []
 
     def read(self) -> Reading:
@@ -112,9 +113,9 @@ class _Reader:
             self.findings.add(breach, item=item)
             return None
         values: dict[str, Any] = {}
-        actions: Actions | None = None
+        times: Times | None = None
         if kind != "mirror_test" and self.truth is not None:
-            values, actions = self._ground_truth(self.truth, perspective, kind, folder.name, item)
+            values, times = self._ground_truth(self.truth, perspective, kind, folder.name, item)
         name = f"{perspective}/{kind}/{folder.name}"
         clip = Clip(
             benchmark="mind",
@@ -128,39 +129,42 @@ class _Reader:
             video=portable(video),
             **values,
         )
-        self.segments += actions.segments(clip) if actions else []
+        self.segments += times.segments(clip) if isinstance(times, Actions) else []
         return clip
 
     def _ground_truth(
         self, truth: Root, perspective: str, kind: str, name: str, item: ClipRef
-    ) -> tuple[dict[str, Any], Actions | None]:
+    ) -> tuple[dict[str, Any], Times | None]:
         folder = truth.path / perspective / "test" / kind / name
         values: dict[str, Any] = {}
-        actions: Actions | None = None
+        times: Times | None = None
         if not folder.is_dir():
             problem = f"the ground truth has no '{perspective}/test/{kind}/{name}'"
             breach = Breach(folder, "ground_truth", problem, "name the folder like its ground truth", Reason.MISSING_INPUT)
             self.findings.add(breach, "ground_truth", item)
-            return values, actions
+            return values, times
         with self.findings.guard("ground_truth", item):
             values["ground_truth"] = portable(truth.video(folder / "video.mp4", folder / "video.mp4", "ground_truth"))
         with self.findings.guard("actions", item):
             truth.confirm(folder / "action.json", folder / "action.json", "actions")
-            actions = self._actions(folder / "action.json")
-            values |= {"actions": portable(actions.path), **actions.values()}
-        if actions is not None and (folder / "images.txt").exists():  # without mark_time its poses belong to no frame
+            times, broken = self._times(folder / "action.json")
+            values |= times.values() if times else {}
+            if broken is not None:
+                raise broken
+        if times is not None and (folder / "images.txt").exists():  # without mark_time its poses belong to no frame
             with self.findings.guard("gt_poses", item):
                 path = truth.file("images.txt", folder / "images.txt", "gt_poses", base=folder)
-                values |= {"gt_poses": portable(path), "gt_poses_format": f"colmap@{actions.mark_time}"}
-        return values, actions
+                values |= {"gt_poses": portable(path), "gt_poses_format": f"colmap@{times.mark_time}"}
+        return values, times
 
-    def _actions(self, path: Path) -> Actions:
-        if path not in self.actions:
+    def _times(self, path: Path) -> tuple[Times | None, Breach | None]:
+        """What an action.json says: `Actions`; where a row breaks a rule, the times alone, with the breach."""
+        if path not in self.times:
+            times: Times | None = None
             try:
-                self.actions[path] = read_actions(path, self.convention)
+                document = Document(read_json(path), path)
+                times = read_times(document, path)
+                self.times[path] = with_names(times, document, self.convention), None
             except Breach as breach:
-                self.actions[path] = breach
-        found = self.actions[path]
-        if isinstance(found, Breach):
-            raise found
-        return found
+                self.times[path] = times, breach
+        return self.times[path]

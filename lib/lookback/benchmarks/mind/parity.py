@@ -17,11 +17,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lookback.artifacts import Artifact, PoseTrack, TruePoseTrack
-from lookback.backends.aesthetic import LaionAesthetic, quiet_loading
+from lookback.backends.aesthetic import LaionAesthetic
 from lookback.backends.base import BackendOptions
 from lookback.backends.features.frames import Dinov3Features
 from lookback.backends.perceptual.backends import EmbeddedPerceptual
 from lookback.backends.pose.formats import read_poses
+from lookback.backends.pretrained import quiet_loading
 from lookback.benchmarks.mind.actions import released_name
 from lookback.benchmarks.mind.layout import Mind
 from lookback.benchmarks.mind.metrics.action import action_rpe

@@ -47,6 +47,15 @@ class WRBench(Benchmark):
     title = "WRBench"
     profiled = ("wrbench-2",)
     camera_rule = "released"
+    not_reproduced = (
+        "WRBench: the main table leaves out the model hunyuanworld_voyager, and the reported CamPrec the static clips of "
+        "hunyuan_game_craft; here every model and every clip of a run is in the table.",
+        "WRBench: CamPrec of a video of one frame has a score; here a camera path needs two frames.",
+        "WRBench: the program adds up five spellings of Yes and of No; the text has six, with ' YES' and ' NO', and so has every "
+        "variant here.",
+        "WRBench: the example configuration gives the re-observation gate 48 new tokens, which cuts off its JSON; the program's "
+        "own value is 768. Here `judging.max_tokens` (4096) holds for every question, and an answer that is cut off says so.",
+    )
 
     def contents(self, clips: pd.DataFrame, screen: pd.DataFrame) -> list[ContentTable]:
         from lookback.benchmarks.wrbench.contents import event_factor_coverage

@@ -159,31 +159,37 @@ def second_question(clip: Clip, sampling: Sampling, task: str, name: str, flags:
 
 def support(answers: Gate) -> tuple[bool, Reason | None]:
     """Whether judgeable -> not judgeable -> judgeable occurs in the seconds, or why not. NotScorable if a second has no answer."""
-    seconds = {name: answer for name, answer in answers.items() if name.startswith(SECOND)}
-    for name in sorted(seconds):
-        if seconds[name][1] is not None:
-            raise NotScorable(seconds[name][1] or Reason.JUDGE_UNPARSED, f"{name} has no answer")
+    seconds = sorted((name for name in answers if name.startswith(SECOND)), key=_place)
+    for name in seconds:
+        if (reason := answers[name][1]) is not None:
+            raise NotScorable(reason, f"{name} has no answer")
     if not seconds:
         raise NotScorable(Reason.BACKEND_UNAVAILABLE, "no judge was asked about the seconds")
-    return reobservation_pattern([seconds[name][0] for name in sorted(seconds)])
+    return reobservation_pattern([answers[name][0] for name in seconds])
+
+
+def _place(name: str) -> list[int]:
+    """The second that a row is about, and its number where the judge wrote several about that second."""
+    return [int(number) for number in name.removeprefix(SECOND).split(".")]
 
 
 def reobservable(judged: JudgedClip, dimension: str, context: Settings) -> tuple[bool, Reason | None, str]:
     """Whether the gate of one re-observed dimension is open, with the reason when it is not (eq. 7).
 
     The per-second pattern must hold. Where the variant says so: the dimension's own predicates, too; a task without a planned gap
-    never applies; and the answers of the gate asked again count where the first ones show no return.
+    never applies; and the answers of the gate asked again count where the first ones show no return, if all of them can be read.
     """
     if vetoed(judged, context):
         return False, Reason.NO_OOV, "the task plans no gap (oov_gap is none)"
+    again = _asked_again(judged) if context.setting("rescue") else {}
     try:
         supported, why = support(judged.gate())
     except NotScorable:
-        if context.setting("missing_evidence") == "missing" and not _asked_again(judged, context):
+        if context.setting("missing_evidence") == "missing" and not again:
             raise
         supported, why = False, Reason.JUDGE_UNPARSED
-    if not supported and _asked_again(judged, context):
-        return _rescued(judged, dimension)
+    if not supported and again:
+        return _rescued(again, dimension)
     if not supported:
         return False, why, "the per-second pattern judgeable, hidden, judgeable does not occur"
     return _predicates(dimension, judged.gate()) if context.setting("predicates") else (True, None, "")
@@ -193,21 +199,20 @@ def vetoed(judged: JudgedClip, context: Settings) -> bool:
     return bool(context.setting("manifest_veto")) and judged.clip.extras.get("oov_gap") == "none"
 
 
-def _asked_again(judged: JudgedClip, context: Settings) -> bool:
-    return bool(context.setting("rescue")) and RESCUE in judged.tasks
+def _asked_again(judged: JudgedClip) -> Gate:
+    """The answers of the gate asked again. None where one of them cannot be read: the first answers then stand, as released."""
+    answers = {name: (verdict.answer, verdict.reason) for name, verdict in judged.tasks.get(RESCUE, {}).items()}
+    return {} if any(reason is not None for _, reason in answers.values()) else answers
 
 
-def _rescued(judged: JudgedClip, dimension: str) -> tuple[bool, Reason | None, str]:
+def _rescued(answers: Gate, dimension: str) -> tuple[bool, Reason | None, str]:
     """The gate asked again: the same pattern over its seconds, and its flag of the dimension."""
-    answers = {name: (verdict.answer, verdict.reason) for name, verdict in judged.verdicts(RESCUE).items()}
     supported, why = support(answers)
     if not supported:
         return False, why, "asked again, the pattern judgeable, hidden, judgeable does not occur"
     flag = next(name for name, known in FLAGS.items() if known == dimension)
-    answer, reason = answers.get(flag, ("", Reason.PROBE_MISSING))
-    if reason is not None:
-        raise NotScorable(reason, f"{flag} has no answer")
-    return (True, None, "") if answer == "yes" else (False, Reason.NO_RETURN, "asked again, the return cannot be judged")
+    is_open = answers[flag][0] == "yes"
+    return (True, None, "") if is_open else (False, Reason.NO_RETURN, "asked again, the return cannot be judged")
 
 
 def _predicates(dimension: str, answers: Gate) -> tuple[bool, Reason | None, str]:

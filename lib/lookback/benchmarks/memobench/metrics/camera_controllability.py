@@ -99,12 +99,12 @@ def matched_paths(context: ScoringClip) -> tuple[Poses, Poses]:
     generated, truth = context.artifact(PoseTrack).trusted(), context.artifact(TruePoseTrack).trusted()
     require_same_angles(truth, generated)
     count, true_count = context.need("n_frames"), context.clip.gt_frames or int(truth.frame_index.max()) + 1
-    times, window = generated.frame_index / max(1, count - 1), int(context.number("smooth_real_truth"))
+    last, window = max(1, count - 1), int(context.number("smooth_real_truth"))
     if window > 0 and context.clip.setting == "real":
         truth = replace(truth, c2w=smoothed(truth.c2w, window))
     if context.setting("truth_frames") == "nearest":
-        return truth.c2w[np.rint(times * (len(truth.c2w) - 1)).astype(int)], generated.c2w
-    return truth.at(times * (true_count - 1)), generated.c2w
+        return truth.c2w[np.rint(generated.frame_index * (len(truth.c2w) - 1) / last).astype(int)], generated.c2w
+    return truth.at(generated.frame_index / last * (true_count - 1)), generated.c2w
 
 
 @memobench_metric(

@@ -99,8 +99,9 @@ def _luma(frame: Array) -> Array:
 
 
 def pixel_measures(a: Array, b: Array) -> dict[str, float]:
-    """PSNR of one pair of frames, and its SSIM with either border."""
-    return {"psnr": frame_psnr(a, b)} | {f"ssim {border}": value for border, value in frame_ssims(a, b).items()}
+    """PSNR of one pair of frames, and its SSIM with either border, where the frames are as large as the window of SSIM."""
+    ssims = frame_ssims(a, b) if min(a.shape[:2]) >= WINDOW else {}
+    return {"psnr": frame_psnr(a, b)} | {f"ssim {border}": value for border, value in ssims.items()}
 
 
 # -- functional twins -----------------------------------------------------------------------------------------------------------
@@ -264,9 +265,9 @@ def score_fidelity(
 
 def _item(context: ScoringClip, rows: list[Unit], phase: str, detail: str) -> Item:
     """The mean over the frames. Where a preset refuses them, a frame that cannot be compared costs the whole score."""
-    broken = next((row for row in rows if row.reason), None)
-    if broken is not None and context.setting("missing_frames") == "refuse":
-        return Item(phase=phase, reason=broken.reason, detail=f"frame {broken.frame}: {broken.detail}")
+    broken = [row for row in rows if row.reason]
+    if broken and (context.setting("missing_frames") == "refuse" or len(broken) == len(rows)):
+        return Item(phase=phase, reason=broken[0].reason, detail=f"frame {broken[0].frame}: {broken[0].detail}")
     item = mean_item(rows, detail=detail)
     return replace(item, phase=phase, value=None if item.value is None else raw_rounded(context, item.value))
 
@@ -330,4 +331,7 @@ def _unit(phase: str, frame: int, measures: dict[str, float] | None, name: str) 
     unit_id = f"{phase or 'all'}_f{frame}"
     if measures is None:
         return Unit(unit_id, "frame", frame=frame, phase=phase, reason=Reason.DECODE_FAILED, detail="the frame was not decoded")
+    if name not in measures:
+        small = f"the frame is smaller than the {WINDOW}x{WINDOW} window of SSIM"
+        return Unit(unit_id, "frame", frame=frame, phase=phase, reason=Reason.INVALID_INPUT, detail=small)
     return Unit(unit_id, "frame", measures[name], measures[name], frame, phase=phase)

@@ -44,14 +44,16 @@ class Limits(NamedTuple):
 RELEASED = Limits()
 
 
-def relative_pose_errors(gt_c2w: ArrayLike, c2w: ArrayLike, limits: Limits = RELEASED) -> RelativeErrors:
+def relative_pose_errors(
+    gt_c2w: ArrayLike, c2w: ArrayLike, limits: Limits = RELEASED, *, added_variance: float = 0.0
+) -> RelativeErrors:
     """E_i = (Q_i^-1 Q_{i+1})^-1 (P_i^-1 P_{i+1}), Q the truth and P the generated path after Umeyama Sim(3) of positions onto Q.
 
-    A camera that never translates has scale 0: its steps are then 0 long.
+    A camera that never translates has scale 0: its steps are then 0 long. For `added_variance` see `umeyama`.
     """
     truth, generated = require_poses(gt_c2w, "gt_c2w", at_least=2), require_poses(c2w, "c2w", at_least=2)
     require_equal_length(truth, generated, "gt_c2w and c2w")
-    aligned = apply_similarity(generated, umeyama(generated[:, :3, 3], truth[:, :3, 3]))
+    aligned = apply_similarity(generated, umeyama(generated[:, :3, 3], truth[:, :3, 3], added_variance=added_variance))
     error = inverse(inverse(truth[:-1]) @ truth[1:]) @ (inverse(aligned[:-1]) @ aligned[1:])
     translation = np.linalg.norm(error[:, :3, 3], axis=1)
     rotation = rotation_angle_deg(np.eye(3), error)
@@ -76,8 +78,9 @@ def action_rpe(
     Combined actions ("forward+look_right") are `other`. Official knows rotations only as cam_*, yaw_* and pitch_*, so that look_*
     lands in `other`, as does resting (`no_op`).
     """
-    groups = preset("action", variant)
-    return grouped(relative_pose_errors(gt_c2w, c2w), actions, groups["looks"], groups["rest"])
+    settings = preset("action", variant)
+    errors = relative_pose_errors(gt_c2w, c2w, added_variance=settings["added_variance"])
+    return grouped(errors, actions, settings["looks"], settings["rest"])
 
 
 def grouped(
@@ -138,13 +141,14 @@ def score(context: ScoringClip) -> Scored:
     """Items `<group>:trans` and `<group>:rot`; each step's rotation error is a unit."""
     path, truth = context.artifact(PoseTrack).trusted(), context.artifact(TruePoseTrack).trusted()
     frames, truth_frames = posed_frames(context, path, truth)
-    labels = frame_actions(context)[truth_frames[0] : truth_frames[-1] + 1]
+    labels = frame_actions(context)[: len(truth_frames)]
     if len(labels) + 1 < len(frames):
         raise NotScorable(Reason.LENGTH_MISMATCH, f"{len(labels)} actions for {len(frames) - 1} steps from mark_time on")
     limits = Limits(
         context.number("max_rotation_deg"), context.number("max_translation"), min_steps=int(context.number("min_steps"))
     )
-    errors = relative_pose_errors(truth.at(truth_frames), path.at(frames), limits)
+    added = context.number("added_variance")
+    errors = relative_pose_errors(truth.at(truth_frames), path.at(frames), limits, added_variance=added)
     groups = grouped(errors, labels, str(context.setting("looks")), str(context.setting("rest")), limits.min_steps)
     items = []
     for name, values in groups.items():
@@ -177,16 +181,20 @@ def posed_frames(context: ScoringClip, path: PoseTrack, truth: PoseTrack) -> tup
 
 
 def frame_actions(context: ScoringClip) -> list[str]:
-    """The action at each ground-truth frame. Officially 1 and 2 always mean the released code's directions."""
-    path = resolve(context.need("actions"))
+    """The action at each ground-truth frame from mark_time on, at most `max_frames`: other rows of the file are not looked at.
+
+    Officially 1 and 2 always mean the released code's directions.
+    """
+    path, mark, limit = resolve(context.need("actions")), context.need("mark_time"), int(context.number("max_frames"))
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))["data"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise NotScorable(Reason.INVALID_INPUT, f"{path.name} does not load: {error}") from None
+    chosen = slice(mark, mark + limit if limit else None)
     try:
         if context.setting("convention") == "code":
-            return [released_name(row) for row in rows]
+            return [released_name(row) for row in rows[chosen]]
         convention = context.clip.extras.get("action_convention") or detect_convention(rows)
-        return [action_name(row, convention) for row in rows]
+        return [action_name(row, convention) for row in rows[chosen]]
     except ParameterError as error:
         raise NotScorable(Reason.INVALID_INPUT, str(error)) from None

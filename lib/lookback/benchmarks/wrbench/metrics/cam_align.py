@@ -58,7 +58,7 @@ def alignment(c2w: ArrayLike, request: Request, context: Settings) -> tuple[floa
 
 
 def _held(poses: Poses, context: Settings) -> float:
-    relative = relative_to_first(poses)
+    relative = np.linalg.inv(poses[0]) @ poses if context.setting("inverse") == "general" else relative_to_first(poses)
     turned = float(angle_deg(np.eye(3), relative, context).max())
     moved = float(np.linalg.norm(relative[:, :3, 3], axis=1).max())
     return clip01(1.0 - max(turned / context.number("hold_rotation_deg"), moved / context.number("hold_translation")))

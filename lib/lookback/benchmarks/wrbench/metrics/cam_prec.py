@@ -54,7 +54,7 @@ def precision_parts(target_c2w: ArrayLike, c2w: ArrayLike, request: Request, con
     peaks = _peaks(target, aligned, request, context)
     if request == "static":
         score = float(_holds_still(estimate, context))
-    elif _same_direction(*peaks, context.number("weak_pan" if request.startswith("pan") else "weak_yaw_deg")):
+    elif _same_direction(*peaks, context.number("weak_pan" if request.startswith("pan") else "weak_yaw_deg"), context):
         scaled = rotation / context.number("rotation_scale_deg") + translation / context.number("translation_scale")
         score = clip01(math.exp(-scaled))
     else:
@@ -85,8 +85,10 @@ def _peaks(target: Poses, aligned: Poses, request: Request, context: Settings) -
     return signed_peak(relative_to_first(target)[:, 0, 3]), signed_peak(relative_to_first(aligned)[:, 0, 3])
 
 
-def _same_direction(wanted: float, made: float, weak: float) -> bool:
-    return abs(wanted) >= weak and abs(made) >= weak and (wanted > 0.0) == (made > 0.0)
+def _same_direction(wanted: float, made: float, weak: float, context: Settings) -> bool:
+    smaller = min(abs(wanted), abs(made))
+    moved = smaller > weak or (smaller == weak and context.setting("peak_at_limit") == "moves")
+    return moved and (wanted > 0.0) == (made > 0.0)
 
 
 def _holds_still(poses: Poses, context: Settings) -> bool:
