@@ -66,7 +66,7 @@ def test_the_linear_head_sees_floats_without_an_antialias(folders, backend: Laio
 
 
 def test_files_that_are_missing_or_of_another_kind_are_named(folders, backend, tmp_path: Path, astronaut: np.ndarray):
-    with pytest.raises(BackendUnavailable, match="no CLIP checkpoint"):
+    with pytest.raises(BackendUnavailable, match="no checkpoint of CLIP"):
         LaionAesthetic(options(path=str(tmp_path), heads_path=str(folders[1]))).scores(astronaut[None])
     with pytest.raises(BackendUnavailable, match=r"sa_0_4_vit_l_14_linear\.pth: there is no such head"):
         LaionAesthetic(options(path=str(folders[0]), heads_path=str(tmp_path))).scores(astronaut[None])

@@ -49,6 +49,12 @@ def test_maps_without_leading_zeros_are_in_the_order_of_their_numbers(tmp_path: 
     assert read_depth(tmp_path, 64)[:, 0, 0].tolist() == list(range(12))
 
 
+def test_a_last_axis_of_one_belongs_to_no_picture(tmp_path: Path):
+    depth = np.arange(3 * 4 * 6, dtype=np.float32).reshape(3, 4, 6)
+    np.savez(tmp_path / "views.npz", depth=depth[..., None])
+    assert np.array_equal(read_depth(tmp_path / "views.npz", 64), depth)
+
+
 def test_the_ground_truths_depth_is_not_a_generated_clips(tmp_path: Path):
     np.save(tmp_path / "depth.npy", np.ones((9, 18, 32)))
     with pytest.raises(NotScorable) as raised:

@@ -126,10 +126,10 @@ def test_a_batch_that_does_not_fit_is_computed_in_halves(monkeypatch: pytest.Mon
 def test_onnx_uses_cuda_only_where_its_gpu_package_is(monkeypatch: pytest.MonkeyPatch) -> None:
     import onnxruntime
 
-    assert onnx_providers(options(device="cuda:1")) == ["CPUExecutionProvider"]
+    assert onnx_providers("cuda:1") == ["CPUExecutionProvider"]
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["CUDAExecutionProvider", "CPUExecutionProvider"])
-    assert onnx_providers(options(device="cuda:1"))[0] == ("CUDAExecutionProvider", {"device_id": "1"})
-    assert onnx_providers(options()) == ["CPUExecutionProvider"]
+    assert onnx_providers("cuda:1")[0] == ("CUDAExecutionProvider", {"device_id": "1"})
+    assert onnx_providers("cpu") == ["CPUExecutionProvider"]
 
 
 def test_work_ahead_keeps_order_bound_and_error() -> None:

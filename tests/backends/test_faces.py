@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -12,6 +13,7 @@ import onnxruntime
 import pytest
 import tiny_faces
 from conftest import clip, options, run_job, video_info
+from lookback.backends.base import BackendOptions
 from lookback.backends.faces.backends import BuffaloL, ScrfdDlib, face_frames
 from lookback.backends.faces.dlib_embedding import MATCH_THRESHOLD
 from lookback.backends.faces.scrfd import Scrfd, suppress
@@ -159,6 +161,18 @@ def test_insightface_detections_are_those_of_a_direct_forward(buffalo: Path, ast
     faces = BuffaloL(options(path=str(buffalo), min_score=0.68)).find(astronaut)
     assert faces.score[0] == pytest.approx(float(outputs[f"score_{stride}"].max()), abs=1e-4)
     assert np.allclose(faces.box[0], expected, atol=0.05)
+
+
+@pytest.mark.filterwarnings("ignore:Specified provider")
+def test_faces_are_found_where_onnxruntime_has_a_gpu(
+    buffalo: Path, embedded_weights: None, astronaut: np.ndarray, monkeypatch: pytest.MonkeyPatch
+):
+    """The networks are kept by the device, because the providers of a GPU cannot be hashed. Here they run on the CPU after all."""
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["CUDAExecutionProvider", "CPUExecutionProvider"])
+    on_gpu = BackendOptions(batch_size=4, device="cuda:0")
+    assert len(ScrfdDlib(on_gpu).find(astronaut).score) == 1
+    found = BuffaloL(replace(on_gpu, values={"path": str(buffalo)})).find(astronaut)
+    assert np.array_equal(found.box, BuffaloL(options(path=str(buffalo))).find(astronaut).box)
 
 
 def test_a_folder_without_models_is_unavailable(tmp_path: Path, astronaut: np.ndarray):

@@ -139,7 +139,7 @@ def test_mixed_precision_stays_near_full_precision(tmp_path: Path, astronaut: np
 
 def test_a_folder_without_a_checkpoint_is_unavailable(tmp_path: Path, astronaut: np.ndarray):
     backend = Dinov2Features(options(path=str(tmp_path)))
-    with pytest.raises(BackendUnavailable, match="no checkpoint that transformers can load"):
+    with pytest.raises(BackendUnavailable, match="no checkpoint of DINOv2 that transformers can load"):
         backend.encode(astronaut[None, :56, :56])
 
 

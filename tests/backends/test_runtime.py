@@ -8,11 +8,20 @@ from conftest import clip, options, video_info
 from lookback.backends.base import BackendOptions
 from lookback.backends.runtime import SAMPLING, FrameBatches, checkpoint, merged_options, sampled_frames, torch_device, usable
 from lookback.errors import BackendUnavailable, UsageError
+from lookback.registry import BACKENDS
 
 
 def test_an_unknown_option_names_the_nearest():
     with pytest.raises(UsageError, match="did you mean 'precision'"):
         merged_options(options(precison="bf16"), {"precision": "fp32"})
+
+
+def test_an_unknown_option_names_the_backend_and_says_where_it_has_none():
+    chosen = BACKENDS.get("flow=dis")
+    with pytest.raises(UsageError, match=r"^The backend dis of the role flow has no option 'nope'; its options: "):
+        chosen.build(options(nope=1))
+    with pytest.raises(UsageError, match=r"^This backend has no option 'nope'; it has no options$"):
+        merged_options(options(nope=1), {})
 
 
 @pytest.mark.parametrize(("name", "value"), [("max_side", "big"), ("square", 1), ("precision", "fp8")])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from evo.tools import file_interface
 from lookback.backends.pose import read_poses
+from lookback.backends.pose.runners import write_answer
 from lookback.camera import from_yaw_pitch_roll, inverse
 from lookback.errors import ContractError
 from lookback.media import VideoInfo
@@ -124,6 +125,31 @@ def test_a_file_gives_back_the_path_that_was_written(name: str, path: np.ndarray
         assert np.allclose(track.intrinsics, K, atol=1e-3) and track.focal_source == "file"
     else:
         assert "assumed" in track.focal_source
+
+
+# (video, network's picture, the whole video as the loader resizes it), of the released loaders
+CROPS = [
+    ("vggt", (720, 1280), (518, 518), (518, 924), {}),
+    ("vggt", (1280, 720), (518, 294), (518, 294), {}),
+    ("vggt", (1280, 720), (518, 518), (518, 294), {"padded": True}),
+    ("vggt", (720, 1280), (518, 518), (294, 518), {"padded": True}),
+    ("vggt_omega", (1920, 800), (720, 368), (864, 368), {}),
+    ("vggt_omega", (400, 1000), (368, 720), (368, 900), {}),
+    ("mapanything", (1920, 800), (518, 252), (604, 252), {}),
+    ("mapanything", (480, 832), (294, 518), (298, 518), {}),
+]
+
+
+@pytest.mark.parametrize(("name", "shape", "seen", "whole", "more"), CROPS)
+def test_the_crop_of_the_loader_is_undone(
+    name: str, shape: tuple[int, int], seen: tuple[int, int], whole: tuple[int, int], more: dict, path: np.ndarray, tmp_path: Path
+) -> None:
+    (width, height), focal = shape, 900.0
+    lens = np.array([[focal * whole[0] / width, 0, seen[0] / 2], [0, focal * whole[1] / height, seen[1] / 2], [0, 0, 1]])
+    poses = {"cam_c2w": path} if name == "mapanything" else {"extrinsic": inverse(path)[:, :3], **more}
+    file = write_answer(tmp_path, name, {**poses, "intrinsic": np.tile(lens, (N, 1, 1))})
+    found = read_poses(file, name, VideoInfo(Path("clip.mp4"), "video", N, 24.0, width, height, 1.0, 0, "h264", "yuv420p", False))
+    assert np.allclose(found.intrinsics, [[focal, 0, width / 2], [0, focal, height / 2], [0, 0, 1]], atol=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from lookback.report.page import Section, write_page
 from lookback.report.table import PaperTable
 from lookback.weights.lock import read_lock
 from lookback.yaml_files import parse_yaml
+from PIL import Image
 
 MOST_KIB = 200 * 1024
 
@@ -59,6 +60,17 @@ def test_a_picture_that_declares_absurdly_many_pixels_is_refused_by_its_header(t
         next(iter(reader))
     with pytest.raises(ContractError):
         read_depth(png(tmp_path / "0.png", *size, depth=16, colour=0).parent, 320)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_picture_that_is_too_large_is_refused_without_a_warning_of_pillow(tmp_path: Path):
+    with pytest.raises(MediaError, match="its header says 10000x10000 pixels"):
+        read_image(png(tmp_path / "0.png", 10_000, 10_000))
+    Image.new("L", (1, 1)).save(tmp_path / "large.gif")
+    small = (tmp_path / "large.gif").read_bytes()
+    (tmp_path / "large.gif").write_bytes(small[:6] + struct.pack("<HH", 10_000, 10_000) + small[10:])
+    with pytest.raises(MediaError, match="10000x10000 pixels"):
+        open_video(tmp_path / "large.gif")
 
 
 def npy(path: Path, shape: str, dtype: str = "<f8") -> Path:

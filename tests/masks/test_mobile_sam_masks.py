@@ -9,7 +9,9 @@ import pytest
 import skimage.data
 from lookback.artifacts.masks import NOT_KNOWN, OUT
 from lookback.backends.base import BackendOptions
+from lookback.backends.masks import mobile_sam
 from lookback.backends.masks.artifact import MaskRows
+from lookback.backends.masks.identity import Look
 from lookback.backends.masks.mobile_sam import NOT_IDENTIFIED, IdentityTracker, MobileSamMasks
 from lookback.backends.masks.propose import propose_subject
 from lookback.backends.masks.segmenter import Cut, Segmenter
@@ -105,6 +107,27 @@ def test_another_object_in_the_same_place_is_not_identified(monkeypatch: pytest.
     assert (masks.state[9:] == NOT_KNOWN).all() and (masks.boxes[9:] != masks.boxes[9:]).all()
     assert masks.not_known == {NOT_IDENTIFIED: [[9, 24]]}
     assert not masks.known[9:].any() and masks.identity is not None and np.isclose(masks.identity[16], 0.1)
+
+
+def test_an_object_that_left_by_the_border_is_not_searched_for_in_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A square slides out to the right, while something that looks like it stands on the left."""
+    frames = np.full((16, 60, 100, 3), 90, np.uint8)
+    frames += np.random.default_rng(0).integers(0, 60, frames.shape[1:], dtype=np.uint8)
+    for index, frame in enumerate(frames):
+        frame[20:44, 50 + 6 * index : 74 + 6 * index] = [200, 60, 40]
+    rows = MaskRows(_info(frames))
+    tracker = IdentityTracker(rows, np.array([50.0, 20.0, 74.0, 44.0]), 0, _Segmenter(), None)  # type: ignore[arg-type]
+    tracker.stride, look = 1, Look(np.ones(3), np.ones(3), 0.1)
+    alike = Cut(np.zeros(rows.size, bool), 0.9)
+    alike.mask[20:44, 4:28] = True
+    monkeypatch.setattr(tracker, "_look", lambda mask: look)
+    monkeypatch.setattr(tracker, "_evidence", lambda mask: (1.0, look))
+    monkeypatch.setattr(mobile_sam, "objects", lambda *given: [alike])
+    for index, frame in enumerate(frames):
+        tracker.full = frame
+        tracker.push(index, frame)
+    masks = rows.finish({})
+    assert masks.in_view[:7].all() and not masks.in_view[10:].any() and masks.not_known == {}
 
 
 def _info(frames: np.ndarray) -> VideoInfo:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lookback.errors import MediaError
+from lookback.errors import MediaError, Reason
 from lookback.media import open_video, probe
 from media_clips import moving_texture
 from PIL import Image, ImageSequence
@@ -72,3 +72,21 @@ def test_a_truncated_webp_is_refused(tmp_path: Path) -> None:
     cut.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
     with pytest.raises(MediaError, match="animation"):
         open_video(cut)
+
+
+def test_the_picture_for_programs_without_animation_is_no_frame(tmp_path: Path) -> None:
+    frames = moving_texture(6, 48, 64)
+    images = [Image.fromarray(frame) for frame in frames]
+    images[0].save(tmp_path / "clip.png", save_all=True, append_images=images[1:], default_image=True, duration=50)
+    with open_video(tmp_path / "clip.png") as reader:
+        assert (reader.info.n_frames, reader.info.fps, reader.info.variable_frame_rate) == (5, 20.0, False)
+        assert np.array_equal(np.stack([frame for _, frame in reader]), frames[1:])
+        assert np.array_equal(reader.read([4]), frames[5:])
+
+
+@pytest.mark.parametrize("suffix", [".gif", ".webp", ".png"])
+def test_a_still_image_is_no_clip(tmp_path: Path, suffix: str) -> None:
+    Image.fromarray(moving_texture(1, 48, 64)[0]).save(tmp_path / f"still{suffix}")
+    with pytest.raises(MediaError, match="is a still image") as error:
+        probe(tmp_path / f"still{suffix}")
+    assert error.value.reason is Reason.INVALID_INPUT

@@ -192,3 +192,17 @@ def test_a_tag_that_is_no_utf8_does_not_hide_the_video(make_video: Callable[...,
     assert probe(path).n_frames == 5
     with open_video(path) as reader:
         assert len(list(reader)) == 5
+
+
+@pytest.mark.parametrize("name", ["clip.mkv", "clip.webm"])
+def test_a_whole_matroska_that_begins_late_is_complete(make_video: Callable[..., Path], name: str) -> None:
+    codec = {"codec": "libvpx-vp9", "deadline": "realtime", "cpu-used": "8"} if name.endswith("webm") else {}
+    info = probe(make_video(name, fps=25, times=[10_000 + 40 * index for index in range(40)], **codec))
+    assert (info.n_frames, info.complete, info.fps) == (40, True, 25.0)
+
+
+@pytest.mark.parametrize("n_frames", [12, 60])
+def test_a_transport_stream_that_slows_down_at_its_end_is_complete(make_video: Callable[..., Path], n_frames: int) -> None:
+    times = np.cumsum([0, *[40] * (n_frames - 7), *[80] * 6]).tolist()
+    info = probe(make_video("clip.ts", n_frames=n_frames, fps=25, times=times))
+    assert (info.n_frames, info.complete, info.variable_frame_rate) == (n_frames, True, True)

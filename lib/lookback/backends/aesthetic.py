@@ -7,8 +7,7 @@ MemoBench). Both are chains of affine layers: the MLP has dropout but no activat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -18,6 +17,7 @@ from lookback.artifacts import Artifact
 from lookback.backends.base import BackendOptions
 from lookback.backends.features.geometry import Normalisation
 from lookback.backends.perceptual.loading import torch_state
+from lookback.backends.pretrained import load_pretrained
 from lookback.backends.runtime import Options, TorchBackend, checkpoint, loaded_once
 from lookback.clips import Clip
 from lookback.errors import BackendUnavailable, NotScorable, Reason
@@ -95,36 +95,13 @@ def _shaped(frames: np.ndarray, side: int, antialias: bool) -> torch.Tensor:
     return transform.normalize(images, list(NORMALISATION.mean), list(NORMALISATION.std))
 
 
-@contextmanager
-def quiet_loading() -> Iterator[None]:
-    """Without the warnings and progress bars of transformers."""
-    from transformers.utils import logging
-
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
-
-
 @loaded_once(1)
 def _vision(folder: Path, device: str) -> Any:
     """The image half of CLIP with its projection."""
     from transformers import CLIPVisionModelWithProjection
 
-    try:
-        with quiet_loading():  # it would list every tensor of the text half, which is not needed
-            loaded: Any = CLIPVisionModelWithProjection.from_pretrained(folder, local_files_only=True, output_loading_info=True)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise BackendUnavailable(f"{folder} holds no CLIP checkpoint that transformers can load: {error}") from None
-    model, report = loaded
-    if report["missing_keys"]:
-        raise BackendUnavailable(f"{folder} lacks {sorted(report['missing_keys'])[0]}, so that it is no whole CLIP checkpoint")
-    return model.eval().requires_grad_(False).to(device)
+    (model,) = load_pretrained(folder, "CLIP", CLIPVisionModelWithProjection)
+    return model.to(device)
 
 
 @loaded_once(2)

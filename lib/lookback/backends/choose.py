@@ -82,10 +82,10 @@ def whole(spec: BackendSpec) -> bool:
     return all(present(name) for name in spec.weights)
 
 
-def build_backend(role: str, params: RunParams, benchmark: str = "") -> Any:
+def build_backend(role: str, params: RunParams) -> Any:
     """The backend of the role, built with the options of the run."""
-    spec = choose_backend(role, params, benchmark)
-    return spec.build(backend_options(spec, params, benchmark))
+    spec = choose_backend(role, params)
+    return spec.build(backend_options(spec, params))
 
 
 def precision_named(role: str, name: str, params: RunParams, benchmark: str) -> str:

@@ -19,9 +19,10 @@ import numpy as np
 from lookback.array_files import array_names
 from lookback.artifacts import Artifact, Depth
 from lookback.backends.pose.loading import frame_rows, load_arrays
+from lookback.backends.pretrained import load_pretrained
 from lookback.backends.runtime import SAMPLING, ConfiguredBackend, FrameBatches, Options, TorchBackend, loaded_once, sampled_frames
 from lookback.clips import Clip
-from lookback.errors import BackendUnavailable, ContractError, MediaError, NotScorable, Reason
+from lookback.errors import ContractError, MediaError, NotScorable, Reason
 from lookback.media import VideoInfo, open_video
 from lookback.media.frames import image_size, natural_key
 from lookback.paths import resolve
@@ -98,12 +99,10 @@ class _NetworkJob:
 def _model(path: Path, device: str) -> tuple[Any, Any]:
     from transformers import AutoImageProcessor, AutoModelForDepthEstimation
 
-    try:
-        model: Any = AutoModelForDepthEstimation.from_pretrained(path, local_files_only=True)
-        processor = AutoImageProcessor.from_pretrained(path, local_files_only=True)
-    except (OSError, ValueError) as error:
-        raise BackendUnavailable(f"{path} holds no checkpoint that transformers can load: {error}") from None
-    return model.eval().requires_grad_(False).to(device), processor
+    model, processor = load_pretrained(
+        path, "Depth Anything V2", AutoModelForDepthEstimation, AutoImageProcessor, types=("depth_anything",)
+    )
+    return model.to(device), processor
 
 
 @backend(role="depth", name="files", title="Depth from Depth-Anything-3 results, arrays or map folders", embedded=True)
@@ -170,6 +169,8 @@ def read_depth(path: Path, max_side: int) -> np.ndarray:
     depth = arrays.get("depth", arrays.get("array"))
     if depth is None or depth.ndim not in (3, 4):
         raise ContractError(f"{path}: has no depth of shape (N,h,w)")
+    if depth.ndim == 4 and depth.shape[-1] == 1:  # as MapAnything and VGGT give it
+        depth = depth[..., 0]
     return np.stack([_reduced(each, max_side) for each in depth.reshape(-1, *depth.shape[-2:])])
 
 

@@ -18,6 +18,7 @@ from lookback.artifacts import Artifact, FaceTracks, People
 from lookback.artifacts.masks import IN_VIEW, LEAVING, OUT, bounds, pack_masks, working_size
 from lookback.backends.masks.segmenter import MODULES, Segmenter
 from lookback.backends.masks.segmenter import WEIGHTS as MOBILE_SAM
+from lookback.backends.pretrained import load_pretrained
 from lookback.backends.runtime import ConfiguredBackend, Options, TorchBackend, checkpoint, loaded_once, torch_device
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
@@ -146,8 +147,8 @@ class _Sam2Job(PeopleJob):
 def _sam2_model(path: Path, device: str) -> tuple[Any, Any]:
     from transformers import Sam2Model, Sam2Processor
 
-    model: Any = Sam2Model.from_pretrained(path, local_files_only=True)
-    return model.eval().requires_grad_(False).to(device), Sam2Processor.from_pretrained(path, local_files_only=True)
+    model, processor = load_pretrained(path, "SAM 2", Sam2Model, Sam2Processor)
+    return model.to(device), processor
 
 
 @backend(

@@ -14,7 +14,7 @@ from lookback.devices import kind_of
 from lookback.errors import BackendUnavailable, NotScorable, Reason, UsageError, hint
 from lookback.extras import EXTRA_OF, installed, need, remedy
 from lookback.paths import resolve
-from lookback.registry import Availability
+from lookback.registry import BACKENDS, Availability
 from lookback.weights import locate
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class ConfiguredBackend:
 
     def __init__(self, options: BackendOptions):
         self.options = options
-        self.settings = merged_options(options, self.defaults)
+        self.settings = merged_options(options, self.defaults, type(self))
 
     @classmethod
     def available(cls) -> Availability:
@@ -75,12 +75,14 @@ def precision_of(backend: object, options: BackendOptions) -> str:
     return "fp32" if kind_of(options.device) == "cpu" else str(getattr(backend, "on_gpu", "fp32"))
 
 
-def merged_options(options: BackendOptions, defaults: Options) -> dict[str, Any]:
-    """The options of the run over the defaults. An unknown name or a value of another type is a UsageError."""
+def merged_options(options: BackendOptions, defaults: Options, backend: type | None = None) -> dict[str, Any]:
+    """The options of the run over the defaults of a backend. An unknown name or a value of another type is a UsageError."""
     merged = dict(defaults)
     for name, value in options.values.items():
         if name not in defaults:
-            raise UsageError(f"A backend has no option '{name}'; {hint(name, sorted(defaults), 'options here')}")
+            whose = (f"The backend {spec.name} of the role {spec.role}" for spec in BACKENDS if spec.build is backend)
+            known = hint(name, sorted(defaults), "its options") if defaults else "it has no options"
+            raise UsageError(f"{next(whose, 'This backend')} has no option '{name}'; {known}")
         wanted = type(defaults[name])
         if wanted is float and type(value) is int:
             value = float(value)
@@ -149,13 +151,13 @@ def torch_device(options: BackendOptions) -> str:
     return options.device
 
 
-def onnx_providers(options: BackendOptions) -> list[str | tuple[str, dict[str, str]]]:
+def onnx_providers(device: str) -> list[str | tuple[str, dict[str, str]]]:
     """The providers that onnxruntime uses on the device. Only its GPU package has the one for CUDA."""
     import onnxruntime
 
-    if kind_of(options.device) == "cpu" or "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
+    if kind_of(device) == "cpu" or "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
         return ["CPUExecutionProvider"]
-    number = options.device.partition(":")[2] or "0"
+    number = device.partition(":")[2] or "0"
     return [("CUDAExecutionProvider", {"device_id": number}), "CPUExecutionProvider"]
 
 

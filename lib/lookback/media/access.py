@@ -29,12 +29,12 @@ def open_video(path: str | Path, fps: float | None = None) -> VideoReader:
         return VideoFileReader(path)
 
 
-def probe(path: str | Path, fps: float | None = None) -> VideoInfo:
+def probe(path: str | Path) -> VideoInfo:
     """The facts of a clip. Of a well-formed video, only the first frame is decoded."""
     path = existing(path)
     with os_errors_as_media_errors(path):
         if path.is_dir() or is_animation(path):
-            with open_video(path, fps) as reader:
+            with open_video(path) as reader:
                 return reader.info
         _refuse_still(path)
         return probe_video(path).info

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 
 from lookback.errors import MediaError, Reason
-from lookback.media.frames import DAMAGED
+from lookback.media.frames import DAMAGED, open_image
 from lookback.media.reader import VideoInfo, VideoReader, check_size
 
 # Browsers show frames of 10 ms or less, and frames without a duration, for 100 ms.
@@ -34,10 +34,6 @@ class AnimationReader(VideoReader):
             check_size(path, *image.size)
             width, height = image.size
             codec, mode = str(image.format).lower(), image.mode
-            if codec == "png" and getattr(image, "n_frames", 1) == 1:
-                raise MediaError(
-                    f"{path}: is a still image; give a video, an animation or a folder of frames", Reason.INVALID_INPUT
-                )
             try:
                 for _ in _images(image):
                     milliseconds = float(image.info.get("duration", 0))
@@ -46,6 +42,8 @@ class AnimationReader(VideoReader):
                 complete = False
         if not durations:
             raise MediaError(f"{path}: no frame of this animation can be decoded; copy or generate it again")
+        if complete and len(durations) == 1:
+            raise MediaError(f"{path}: is a still image; give a video, an animation or a folder of frames", Reason.INVALID_INPUT)
         seconds = sum(durations) / 1000
         variable = len(set(durations)) > 1
         n_frames = len(durations)
@@ -74,7 +72,7 @@ class AnimationReader(VideoReader):
 
 def _opened(path: Path) -> Image.Image:
     try:
-        return Image.open(path)
+        return open_image(path)
     except Image.DecompressionBombError as error:
         raise MediaError(f"{path}: its header declares an impossible image size; {error}", Reason.INVALID_INPUT) from None
     except DAMAGED as error:
@@ -82,7 +80,7 @@ def _opened(path: Path) -> Image.Image:
 
 
 def _images(image: Image.Image) -> Iterator[Image.Image]:
-    """The composed RGB frames, from the first one."""
-    for index in range(getattr(image, "n_frames", 1)):
+    """The composed RGB frames, from the first one. A PNG may hold a picture for other programs before them."""
+    for index in range(int(getattr(image, "default_image", False)), getattr(image, "n_frames", 1)):
         image.seek(index)
         yield image.convert("RGB")

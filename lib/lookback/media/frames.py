@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+import warnings
 import zlib
 from collections.abc import Iterator
 from itertools import pairwise
@@ -63,10 +64,16 @@ def check_no_frame_is_missing(folder: Path, files: list[Path]) -> None:
             raise MediaError(message, Reason.MISSING_INPUT)
 
 
+def open_image(path: Path) -> Image.Image:
+    """The image, not decoded yet. Pillow's warning about many pixels is not shown: `check_size` refuses fewer, in a sentence."""
+    with warnings.catch_warnings(action="ignore", category=Image.DecompressionBombWarning):
+        return Image.open(path)
+
+
 def image_size(path: Path) -> tuple[int, int]:
     """(width, height) as displayed, from the header alone."""
     try:
-        with Image.open(path) as image:
+        with open_image(path) as image:
             turned = image.format == "JPEG" and image.getexif().get(EXIF_ORIENTATION) in TRANSPOSED
             size = image.size[::-1] if turned else image.size
     except Image.DecompressionBombError as error:

@@ -109,23 +109,30 @@ def ends_early(path: Path, container_format: str) -> bool:
 
 
 def _stops_before_declared_duration(stream: VideoStream, last_pts: int | None) -> bool:
-    """Whether the stream ends before its DURATION tag (Matroska), such as "00:00:02.500000000"."""
+    """Whether the stream ends before its DURATION tag (Matroska), such as "00:00:02.500000000".
+
+    FFmpeg writes the time at which the last frame ends, which is later than the length of a stream that does not begin at 0.
+    """
     match = re.fullmatch(r"(\d+):(\d\d):(\d\d(?:\.\d+)?)", stream.metadata.get("DURATION", ""))
     if match is None or last_pts is None or stream.time_base is None or not stream.average_rate:
         return False
     declared = 3600 * int(match[1]) + 60 * int(match[2]) + float(match[3])
-    reached = float((last_pts - (stream.start_time or 0)) * stream.time_base)
+    reached = float(last_pts * stream.time_base)
     # The last packet decoded may be shown a few frames before the last frame.
     return declared - reached > (MAX_REORDER + 2) / float(stream.average_rate)
 
 
 def _gap_at_end(packets: list[tuple[int | None, int | None, bool, bool]]) -> bool:
-    """Whether frames are missing among the last ones, in a stream that is otherwise regular."""
+    """Whether frames are missing among the last ones, in a stream that is otherwise regular.
+
+    A missing frame is shown after the time at which the last packet is decoded: only a longer interval there is a gap.
+    """
     times = np.sort(np.array([pts for pts, *_ in packets if pts is not None], np.int64))
-    steps = np.diff(times)
-    if len(steps) <= MAX_REORDER:
-        return irregular(times)
-    return irregular(times) and not irregular(times[:-MAX_REORDER])
+    if not irregular(times) or (len(times) > MAX_REORDER + 1 and irregular(times[:-MAX_REORDER])):
+        return False
+    steps, last_dts = np.diff(times), packets[-1][1]
+    late = np.full(len(steps), True) if last_dts is None else times[1:] > last_dts
+    return bool(steps[late].max(initial=0) > (1 + IRREGULAR_SHARE) * steps[~late].max(initial=0))
 
 
 def irregular(times: np.ndarray) -> bool:

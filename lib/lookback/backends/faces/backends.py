@@ -22,6 +22,7 @@ from lookback.backends.faces.dlib_embedding import DlibEmbedding
 from lookback.backends.faces.scrfd import SIDE, Scrfd
 from lookback.backends.runtime import ConfiguredBackend, Options, checkpoint, loaded_once, onnx_providers
 from lookback.clips import Clip
+from lookback.devices import kind_of
 from lookback.errors import BackendUnavailable, NotScorable, Reason
 from lookback.measures.features import MATCH_THRESHOLD, track_identities
 from lookback.media import VideoInfo, sample_segments, sample_uniform
@@ -112,7 +113,7 @@ class BuffaloL(ConfiguredBackend):
 
     def find(self, frame: np.ndarray) -> Faces:
         """The faces of one frame uint8 (H,W,3). InsightFace takes BGR."""
-        analysis = _insightface(self.folder, tuple(onnx_providers(self.options)), self.settings["min_score"])
+        analysis = _insightface(self.folder, self.options.device, self.settings["min_score"])
         found = sorted(analysis.get(np.ascontiguousarray(frame[..., ::-1])), key=lambda face: -face.det_score)
         if not found:
             return Faces(np.empty((0, 4)), np.empty((0, 5, 2)), np.empty(0), np.empty((0, 0)))
@@ -128,16 +129,18 @@ class BuffaloL(ConfiguredBackend):
 
 
 @loaded_once(2)
-def _insightface(folder: Path, providers: tuple[str, ...], min_score: float) -> Any:
+def _insightface(folder: Path, device: str, min_score: float) -> Any:
     from insightface.app import FaceAnalysis
 
     try:
-        analysis: Any = FaceAnalysis(name=str(folder), allowed_modules=["detection", "recognition"], providers=list(providers))
+        analysis: Any = FaceAnalysis(
+            name=str(folder), allowed_modules=["detection", "recognition"], providers=onnx_providers(device)
+        )
     except AssertionError:
         raise BackendUnavailable(f"{folder} holds no face detection model", "Put det_10g.onnx and w600k_r50.onnx there") from None
     if "recognition" not in analysis.models:
         raise BackendUnavailable(f"{folder} holds no face recognition model", "Put w600k_r50.onnx there")
-    analysis.prepare(ctx_id=0 if "CUDAExecutionProvider" in providers else -1, det_thresh=min_score, det_size=DETECTION_SIZE)
+    analysis.prepare(ctx_id=-1 if kind_of(device) == "cpu" else 0, det_thresh=min_score, det_size=DETECTION_SIZE)
     return analysis
 
 
@@ -166,7 +169,7 @@ class ScrfdDlib(ConfiguredBackend):
 
     def find(self, frame: np.ndarray) -> Faces:
         """The faces of one frame uint8 (H,W,3)."""
-        detector, identity = _scrfd_dlib(*self.paths, tuple(onnx_providers(self.options)), self.settings["side"])
+        detector, identity = _scrfd_dlib(*self.paths, self.options.device, self.settings["side"])
         box, landmarks, score = detector.detect(frame, self.settings["min_score"])
         return Faces(box, landmarks, score, identity.embed(frame, box))
 
@@ -177,6 +180,6 @@ class ScrfdDlib(ConfiguredBackend):
 
 
 @loaded_once(2)
-def _scrfd_dlib(scrfd: Path, landmarks: Path, network: Path, providers: tuple[str, ...], side: int) -> tuple[Scrfd, DlibEmbedding]:
+def _scrfd_dlib(scrfd: Path, landmarks: Path, network: Path, device: str, side: int) -> tuple[Scrfd, DlibEmbedding]:
     """One instance per process. It uses one thread, because the workers are processes."""
-    return Scrfd(scrfd, list(providers), threads=1, side=side), DlibEmbedding(landmarks, network)
+    return Scrfd(scrfd, onnx_providers(device), threads=1, side=side), DlibEmbedding(landmarks, network)

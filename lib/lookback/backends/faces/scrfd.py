@@ -8,6 +8,7 @@ wide frame is not padded to a square.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ OUTPUTS = [f"{part}_{stride}" for stride in STRIDES for part in ("score", "bbox"
 class Scrfd:
     """The detector of one onnx file with outputs score_*, bbox_* and kps_* per stride."""
 
-    def __init__(self, path: Path, providers: list[str], threads: int = 0, side: int = SIDE):
+    def __init__(self, path: Path, providers: Sequence[str | tuple[str, dict[str, str]]], threads: int = 0, side: int = SIDE):
         import onnx
 
         self.model = onnx.load(path)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from lookback.backends.features.geometry import IMAGENET, Normalisation
+from lookback.backends.pretrained import load_pretrained
 from lookback.backends.runtime import TorchBackend, autocast, dtype_of, loaded_once, usable
-from lookback.errors import BackendUnavailable
 from lookback.registry import Availability
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 DINOV2, DINOV3, LITE = "dinov2-base", "dinov3-vitb16", "efficientnet-lite0"
+# the name of each family, and the types of checkpoints that belong to it
+FAMILIES = {DINOV2: ("DINOv2", "dinov2", "dinov2_with_registers"), DINOV3: ("DINOv3", "dinov3_vit")}
 
 
 class Encoder(Protocol):
@@ -33,14 +35,12 @@ class DinoEncoder:
 
     normalisation = IMAGENET
 
-    def __init__(self, folder: Path, device: str, precision: str):
+    def __init__(self, weights: str, folder: Path, device: str, precision: str):
         from transformers import AutoModel
 
-        try:
-            model: Any = AutoModel.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        except (OSError, ValueError) as error:
-            raise BackendUnavailable(f"{folder} holds no checkpoint that transformers can load: {error}") from None
-        self.model = model.eval().requires_grad_(False).to(device, dtype_of(precision))
+        name, *types = FAMILIES[weights]
+        (model,) = load_pretrained(folder, name, AutoModel, types=tuple(types))
+        self.model = model.to(device, dtype_of(precision))
         self.device, self.precision = device, precision
         self.patch = int(model.config.patch_size)
         self.special = 1 + int(getattr(model.config, "num_register_tokens", 0) or 0)
@@ -95,4 +95,4 @@ class EncoderBackend(TorchBackend):
 @loaded_once(4)
 def _encoder(weights: str, path: Path, device: str, precision: str) -> Encoder:
     """One instance per process, shared by the roles features, object_features and person_features."""
-    return LiteEncoder(path, device, precision) if weights == LITE else DinoEncoder(path, device, precision)
+    return LiteEncoder(path, device, precision) if weights == LITE else DinoEncoder(weights, path, device, precision)

@@ -178,7 +178,7 @@ class IdentityTracker(ObjectTracker):
     def _searched(self, frame: Frame) -> tuple[np.ndarray, float]:
         """Some time after the object was lost inside the picture, the whole picture is searched for it."""
         nothing = np.zeros(self.rows.size, bool)
-        if frame.row < self.key_row + self.stride or self.searches_left < 1 or not self.looks:
+        if not self.doubt or frame.row < self.key_row + self.stride or self.searches_left < 1 or not self.looks:
             return nothing, 0.0
         self.key_row, self.searches_left, self.calls = frame.row, self.searches_left - 1, self.calls + 1
         areas = [factor * self.looks[-1].area for factor in SIZES]

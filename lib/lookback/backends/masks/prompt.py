@@ -16,6 +16,7 @@ import numpy as np
 from lookback.artifacts import Artifact, Masks
 from lookback.backends.base import Job
 from lookback.backends.masks.artifact import MaskRows
+from lookback.backends.pretrained import load_pretrained
 from lookback.backends.runtime import Options, TorchBackend, checkpoint, loaded_once
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
@@ -148,7 +149,7 @@ def find_object(path: Path, device: str, frame: np.ndarray, name: str, threshold
 
 @loaded_once(1)
 def _detector(path: Path, device: str) -> tuple[Any, Any]:
-    from transformers import AutoModelForZeroShotObjectDetection, GroundingDinoProcessor
+    from transformers import GroundingDinoForObjectDetection, GroundingDinoProcessor
 
-    model: Any = AutoModelForZeroShotObjectDetection.from_pretrained(path, local_files_only=True)
-    return model.eval().requires_grad_(False).to(device), GroundingDinoProcessor.from_pretrained(path, local_files_only=True)
+    model, processor = load_pretrained(path, "GroundingDINO", GroundingDinoForObjectDetection, GroundingDinoProcessor)
+    return model.to(device), processor

@@ -49,12 +49,12 @@ class Proposal:
     why: dict[str, float]  # the parts of the score
 
 
-def propose_subject(frames: np.ndarray, segmenter: Segmenter | None = None) -> Proposal | None:
+def propose_subject(frames: np.ndarray) -> Proposal | None:
     """The foreground object of frame 0 of frames uint8 (n,H,W,3), about the first second; None when no object stands out.
 
     BackendUnavailable when the weights of MobileSAM or EfficientNet-Lite0 are not in the cache.
     """
-    segmenter = segmenter or Segmenter(locate(WEIGHTS))
+    segmenter = Segmenter(locate(WEIGHTS))
     size = working_size(frames.shape[1], frames.shape[2], WORKING_SIDE)
     small = np.stack([cv2.resize(frame, size[::-1], interpolation=cv2.INTER_AREA) for frame in frames])
     cuts = objects(segmenter, frames[0], size)[:MOST]

@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 
 from lookback.backends.masks.prompt import DETECTOR_WEIGHTS, Prompt, PromptedJob, PromptedMasks
+from lookback.backends.pretrained import load_pretrained
 from lookback.backends.runtime import loaded_once
 from lookback.devices import kind_of
 from lookback.media import VideoInfo
@@ -97,8 +98,7 @@ def _model(path: Path, device: str) -> tuple[Any, Any]:
     from transformers import Sam2VideoModel, Sam2VideoProcessor, Sam2VideoVideoProcessor
     from transformers.models.sam2.image_processing_sam2 import Sam2ImageProcessor
 
-    model: Any = Sam2VideoModel.from_pretrained(path, local_files_only=True)
-    images = Sam2ImageProcessor.from_pretrained(path, local_files_only=True)
+    model, images = load_pretrained(path, "SAM 2", Sam2VideoModel, Sam2ImageProcessor)
     # Frames go through the image processor one by one. The session only needs the size that boxes are scaled to.
     processor = Sam2VideoProcessor(images, Sam2VideoVideoProcessor(), target_size=images.size["height"])
-    return model.eval().requires_grad_(False).to(device), processor
+    return model.to(device), processor

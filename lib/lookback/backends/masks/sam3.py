@@ -16,9 +16,9 @@ import numpy as np
 from lookback.artifacts import Artifact, Masks
 from lookback.backends.masks.artifact import MaskRows
 from lookback.backends.masks.prompt import words_for
+from lookback.backends.pretrained import load_pretrained
 from lookback.backends.runtime import Options, TorchBackend, loaded_once
 from lookback.clips import Clip
-from lookback.errors import BackendUnavailable
 from lookback.media import VideoInfo
 from lookback.registry import backend
 
@@ -147,19 +147,13 @@ def _add(rows: MaskRows, index: int, mask: np.ndarray | None, confidence: float)
 def _image_model(path: Path, device: str) -> tuple[Any, Any]:
     from transformers import Sam3Model, Sam3Processor
 
-    return _loaded(path, device, Sam3Model, Sam3Processor)
+    model, processor = load_pretrained(path, "SAM 3", Sam3Model, Sam3Processor)
+    return model.to(device), processor
 
 
 @loaded_once(1)
 def _video_model(path: Path, device: str) -> tuple[Any, Any]:
     from transformers import Sam3VideoModel, Sam3VideoProcessor
 
-    return _loaded(path, device, Sam3VideoModel, Sam3VideoProcessor)
-
-
-def _loaded(path: Path, device: str, model: Any, processor: Any) -> tuple[Any, Any]:
-    try:
-        loaded = model.from_pretrained(path, local_files_only=True), processor.from_pretrained(path, local_files_only=True)
-    except (OSError, ValueError) as error:
-        raise BackendUnavailable(f"{path} holds no checkpoint of SAM 3 that transformers can load: {error}") from None
-    return loaded[0].eval().requires_grad_(False).to(device), loaded[1]
+    model, processor = load_pretrained(path, "SAM 3", Sam3VideoModel, Sam3VideoProcessor)
+    return model.to(device), processor

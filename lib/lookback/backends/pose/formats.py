@@ -18,6 +18,7 @@ from lookback.media import VideoInfo
 
 INTRINSICS_FILE = "intrinsics.npy"  # beside poses.npy; MemoBench: fx fy cx cy of every frame, VGGT-Omega: 3x3 matrices
 OMEGA_W2C = "extrinsics_opencv_w2c.npy"
+VGGT_PATCH = 14  # its loader makes the sides of a picture multiples of this
 
 
 def read_da3(path: Path, info: VideoInfo) -> PoseTrack:
@@ -54,61 +55,88 @@ def _da3_size(arrays: dict[str, np.ndarray], path: Path) -> tuple[float, float]:
 def read_mapanything(path: Path, info: VideoInfo) -> PoseTrack:
     """MapAnything, `{id}_mapanything.npz` as MemoBench's real clips have it.
 
-    cam_c2w (N,4,4) camera-to-world; intrinsic (N,3,3) or (3,3) at the resolution of its depth or image arrays.
+    cam_c2w (N,4,4) camera-to-world; intrinsic (N,3,3) or (3,3) at the resolution of its depth or image arrays. Its loader makes the
+    picture just large enough to fill one of its sizes, and keeps the middle.
     """
     arrays = load_arrays(path)
     c2w = square(need(arrays, ("cam_c2w", "camera_poses"), path), path)
     intrinsic = arrays.get("intrinsic", arrays.get("intrinsics"))
     if intrinsic is None:
         return track(c2w, path, info)
-    size = _mapanything_size(arrays) or (
-        2 * float(intrinsic.reshape(-1, 3, 3)[:, 0, 2].mean()),
-        2 * float(intrinsic.reshape(-1, 3, 3)[:, 1, 2].mean()),
-    )
-    return track(c2w, path, info, rescaled(intrinsic, size, info, path))
+    size = _mapanything_size(arrays) or _centred_size(intrinsic)
+    scale = max(size[0] / info.width, size[1] / info.height) + 1e-8
+    whole = (int(info.width * scale), int(info.height * scale))
+    return track(c2w, path, info, _uncropped(intrinsic, size, whole, info, path))
 
 
-def _mapanything_size(arrays: dict[str, np.ndarray]) -> tuple[float, float] | None:
+def _mapanything_size(arrays: dict[str, np.ndarray]) -> tuple[int, int] | None:
     """(width, height) of the processed images, from the first array that shows it; None when no array does."""
     for name in ("depth", "depth_z", "conf", "mask"):
         if name in arrays and arrays[name].ndim >= 3:
             shape = arrays[name].shape[:-1] if arrays[name].shape[-1] == 1 else arrays[name].shape
-            return float(shape[-1]), float(shape[-2])
+            return shape[-1], shape[-2]
     for name in ("image", "images", "img_no_norm"):
         if name in arrays and arrays[name].ndim == 4:
-            return float(arrays[name].shape[2]), float(arrays[name].shape[1])
+            return arrays[name].shape[2], arrays[name].shape[1]
     return None
 
 
 def read_vggt(path: Path, info: VideoInfo) -> PoseTrack:
     """VGGT, `poses.npy` or an .npz, with matrices as its `pose_encoding_to_extri_intri` returns them.
 
-    extrinsic (N,3,4) or (1,N,3,4) world-to-camera; `intrinsic` at the network's resolution, centred on the principal point.
+    extrinsic (N,3,4) or (1,N,3,4) world-to-camera; `intrinsic` at the network's resolution, centred on the principal point. Where
+    `padded` is true, the loader was told to pad the picture instead of cropping it.
     """
     arrays = load_arrays(path)
     w2c = validate_poses(square(need(arrays, ("extrinsic", "extrinsics", "array"), path), path), str(path))
     intrinsic = arrays.get("intrinsic", arrays.get("intrinsics"))
-    return track(inverse(w2c), path, info, None if intrinsic is None else _centred(intrinsic, info, path))
+    if intrinsic is None:
+        return track(inverse(w2c), path, info)
+    size = _centred_size(intrinsic)
+    whole = _vggt_whole(size, info, bool(np.any(arrays.get("padded", False))))
+    return track(inverse(w2c), path, info, _uncropped(intrinsic, size, whole, info, path))
+
+
+def _vggt_whole(size: tuple[int, int], info: VideoInfo, padded: bool) -> tuple[int, int]:
+    """(width, height) of the picture that the loader cropped or padded to a square. It never crops or pads to another shape."""
+    width, height = size
+    if width != height:
+        return size
+    if padded and info.height > info.width:
+        return VGGT_PATCH * round(info.width * height / info.height / VGGT_PATCH), height
+    return width, VGGT_PATCH * round(info.height * width / info.width / VGGT_PATCH)
 
 
 def read_vggt_omega(path: Path, info: VideoInfo) -> PoseTrack:
     """VGGT-Omega as WRBench's runner writes it: `poses.npy` (N,4,4) camera-to-world, or `extrinsics_opencv_w2c.npy`.
 
-    `intrinsics.npy` (N,3,3) beside the file is at the network's resolution, centred on the principal point.
+    `intrinsics.npy` (N,3,3) beside the file is at the network's resolution, centred on the principal point. The loader cuts the
+    middle out of a picture that is more than twice as long as wide, or as wide as long, and stretches it to whole patches.
     """
     poses = validate_poses(square(need(load_arrays(path), ("array",), path), path), str(path))
     c2w = inverse(poses) if path.name == OMEGA_W2C else poses
     beside = path.with_name(INTRINSICS_FILE)
     if not beside.is_file():
         return track(c2w, path, info)
-    return track(c2w, path, info, _centred(need(load_arrays(beside), ("array",), beside), info, beside))
+    intrinsics = need(load_arrays(beside), ("array",), beside)
+    size = _centred_size(intrinsics)
+    kept = (min(info.width, 2 * info.height), min(info.height, 2 * info.width))
+    whole = (size[0] * info.width / kept[0], size[1] * info.height / kept[1])
+    return track(c2w, path, info, _uncropped(intrinsics, size, whole, info, beside))
 
 
-def _centred(intrinsics: np.ndarray, info: VideoInfo, path: Path) -> np.ndarray:
-    """Intrinsics of a picture that is twice as large as its principal point, as (N,3,3) at the video's resolution."""
-    matrices = intrinsics.reshape(-1, 3, 3)
-    size = (2 * float(matrices[:, 0, 2].mean()), 2 * float(matrices[:, 1, 2].mean()))
-    return rescaled(matrices, size, info, path)
+def _centred_size(intrinsics: np.ndarray) -> tuple[int, int]:
+    """(width, height) of a picture that is twice as large as its principal point."""
+    middle = intrinsics.reshape(-1, 3, 3)[:, :2, 2].mean(axis=0)
+    return round(2 * float(middle[0])), round(2 * float(middle[1]))
+
+
+def _uncropped(
+    intrinsics: np.ndarray, size: tuple[int, int], whole: tuple[float, float], info: VideoInfo, path: Path
+) -> np.ndarray:
+    """Intrinsics of the middle `size` of a picture of the size `whole`, as (N,3,3) at the video's resolution."""
+    corner = ((whole[0] - size[0]) / 2, (whole[1] - size[1]) / 2)
+    return rescaled(intrinsics, whole, info, path, corner)
 
 
 def read_vipe(path: Path, info: VideoInfo) -> PoseTrack:

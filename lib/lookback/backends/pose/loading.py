@@ -24,7 +24,7 @@ def load_arrays(path: Path) -> dict[str, np.ndarray]:
     return read_arrays(path)
 
 
-def load_rows(path: Path, columns: int | None = None, comment: str = "#") -> np.ndarray:
+def load_rows(path: Path, columns: int) -> np.ndarray:
     """The rows of numbers in a text file, as float64. Errors name the line."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -34,14 +34,14 @@ def load_rows(path: Path, columns: int | None = None, comment: str = "#") -> np.
         raise ContractError(f"{path}: cannot be read as text ({error})") from None
     rows = []
     for number, line in enumerate(lines, start=1):
-        if not line.strip() or line.lstrip().startswith(comment):
+        if not line.strip() or line.lstrip().startswith("#"):
             continue
         try:
             rows.append([float(value) for value in line.replace(",", " ").split()])
         except ValueError:
             raise ContractError(f"{path}, line {number}: expected numbers only, found '{line.strip()[:60]}'") from None
-        if len(rows[-1]) != (columns or len(rows[0])):
-            raise ContractError(f"{path}, line {number}: expected {columns or len(rows[0])} numbers, found {len(rows[-1])}")
+        if len(rows[-1]) != columns:
+            raise ContractError(f"{path}, line {number}: expected {columns} numbers, found {len(rows[-1])}")
     if not rows:
         raise ContractError(f"{path}: holds no pose; estimate the poses again")
     return np.array(rows)
@@ -55,8 +55,13 @@ def need(arrays: dict[str, np.ndarray], names: tuple[str, ...], path: Path) -> n
     raise ContractError(f"{path}: has no array '{names[0]}' (it has {', '.join(sorted(arrays)) or 'none'}); it is another format")
 
 
-def rescaled(matrices: np.ndarray, size: tuple[float, float], info: VideoInfo, path: Path) -> np.ndarray:
-    """Intrinsics (N,3,3), (3,3) or fx fy cx cy (N,4) at (width, height) `size`, as (N,3,3) at the video's resolution."""
+def rescaled(
+    matrices: np.ndarray, size: tuple[float, float], info: VideoInfo, path: Path, corner: tuple[float, float] = (0.0, 0.0)
+) -> np.ndarray:
+    """Intrinsics (N,3,3), (3,3) or fx fy cx cy (N,4) at (width, height) `size`, as (N,3,3) at the video's resolution.
+
+    `size` is that of the whole picture. Intrinsics of a part of it begin at the pixel `corner` (x, y).
+    """
     matrices = np.asarray(matrices, np.float64)
     if matrices.ndim == 2 and matrices.shape[1] == 4:
         full = np.zeros((len(matrices), 3, 3))
@@ -79,6 +84,7 @@ def rescaled(matrices: np.ndarray, size: tuple[float, float], info: VideoInfo, p
     if not (np.isfinite(size).all() and min(size) > 0):
         raise ContractError(f"{path}: its intrinsics belong to a picture of {size[0]:g}x{size[1]:g}; give its size in pixels")
     scale = np.diag([info.width / size[0], info.height / size[1], 1.0])
+    scale[:2, 2] = np.diag(scale)[:2] * corner
     return scale @ matrices
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from pictures import as_pictures
 
 
@@ -23,6 +24,7 @@ def runner(model, device, options):
         with torch.inference_mode(), half:
             found = model(images)
         extrinsic, intrinsic = pose_encoding_to_extri_intri(found["pose_enc"].float(), images.shape[-2:])
-        return {"extrinsic": extrinsic[0].cpu().numpy(), "intrinsic": intrinsic[0].cpu().numpy()}
+        padded = np.array([options.get("mode") == "pad"])
+        return {"extrinsic": extrinsic[0].cpu().numpy(), "intrinsic": intrinsic[0].cpu().numpy(), "padded": padded}
 
     return run
