@@ -185,7 +185,7 @@ def evaluate(
     check_scorer(params.judging)
     read_packs(params.judging.prompts)
     check_models(params)
-    claim_output(params)
+    claim_output(params, only)
     with run_lock(params.paths.root), silenced(progress_bar and not quiet, not quiet):
         forget_failures(params)
         for name in STAGES:
@@ -203,11 +203,21 @@ def evaluate(
     return tables
 
 
-def claim_output(params: RunParams) -> None:
-    """Mark the run's folder; refuse a dataset that the run reads, and a folder of somebody else."""
-    root = params.paths.root
-    if any(os.path.realpath(resolve(source.root)) == os.path.realpath(root) for source in params.curation.sources):
-        raise UsageError(f"{shown(root)} is the folder of the videos; name another folder for the results")
+def claim_output(params: RunParams, only: Collection[tuple[str, ...]] | None = None) -> None:
+    """Mark the run's folder; refuse a dataset that the run reads, a folder inside it, and a folder of somebody else.
+
+    Where `only` names the clips, a folder beside them is allowed: its pictures do not become clips of the next run.
+    """
+    root, real = params.paths.root, Path(os.path.realpath(params.paths.root))
+    for source in params.curation.sources:
+        dataset = Path(os.path.realpath(resolve(source.root)))
+        if real == dataset:
+            raise UsageError(f"{shown(root)} is the folder of the videos; name another folder for the results")
+        if only is None and real.is_relative_to(dataset):
+            raise UsageError(
+                f"{shown(root)} lies in the folder of the videos, and the next run would read its pictures as clips; name a folder "
+                f"outside {shown(dataset)} for the results"
+            )
     claim(root)
 
 

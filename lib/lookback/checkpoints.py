@@ -22,7 +22,7 @@ from lookback import stages
 from lookback.api import STAGES, forget_failures, keep_clips, replaced, run_params
 from lookback.errors import LookbackError, UsageError
 from lookback.exports.results import write_results
-from lookback.files import sha256_json, write_json, write_text
+from lookback.files import locked, sha256_json, write_json, write_text
 from lookback.names import one_line
 from lookback.params import RunParams
 from lookback.paths import expanded
@@ -82,13 +82,25 @@ def watch(folder: Path, params: RunParams, settle_s: float, every_s: float, once
     Those that could not be scored by an earlier call are tried once more.
     """
     again = {name for name, record in _scored(params.paths.root).items() if record.get("problem")}
+    seen: dict[str, tuple[str, float]] = {}  # the last state of each, and when it was seen first: file times may lie in the future
     while True:
         scored = _scored(params.paths.root)
         for checkpoint in checkpoints(folder, settle_s):
             known = scored.get(checkpoint.name, {}).get("state") == _state(checkpoint, params)
-            if checkpoint.settled and (not known or checkpoint.name in again):
+            if known and checkpoint.name not in again:
+                continue
+            state, since = seen.get(checkpoint.name, ("", 0.0))
+            if state != checkpoint.state:
+                since = time.monotonic()
+                seen[checkpoint.name] = (checkpoint.state, since)
+            if checkpoint.settled or time.monotonic() - since >= settle_s:
                 again.discard(checkpoint.name)
                 yield _line(checkpoint, score_checkpoint(checkpoint, params))
+            elif once:
+                yield (
+                    f"{one_line(checkpoint.name)}: not scored yet, a file's time is less than {settle_s:g} s ago or in the future; "
+                    f"call again later, or put a file {DONE} into its folder"
+                )
         if once:
             return
         time.sleep(every_s)
@@ -166,16 +178,22 @@ def record_step(
 ) -> dict[str, Any]:
     """Keep a step's line of the record and its rows of the curve; returns the line. A step with a problem has no rows."""
     rows = pd.DataFrame(columns=COLUMNS) if rows is None else rows
-    record = {"step": step, "state": state, "seconds": round(seconds, 1), "problem": one_line(problem)}
-    write_json(root / STATE, {**_scored(root), name: record})
-    earlier = read_curve(root)
-    own = earlier["checkpoint"] == name
-    curve = pd.concat([each for each in (earlier[~own], rows) if len(each)] or [rows], ignore_index=True)
-    curve = curve.sort_values([*BY, "step", "checkpoint"], ignore_index=True)
-    write_text(root / CURVE, csv_text(curve))
-    draw_curve(curve, root)
+    record = step_record(step, problem, state, seconds)
+    with locked(root / STATE):
+        earlier = read_curve(root)
+        own = earlier["checkpoint"] == name
+        curve = pd.concat([each for each in (earlier[~own], rows) if len(each)] or [rows], ignore_index=True)
+        curve = curve.sort_values([*BY, "step", "checkpoint"], ignore_index=True)
+        write_text(root / CURVE, csv_text(curve))
+        draw_curve(curve, root)
+        write_json(root / STATE, {**_scored(root), name: record})  # last: a step that is recorded is not scored again
     gone = {*earlier.loc[own, "metric"]} - {*rows["metric"]}
     return {**record, "rows": len(rows), "scored": int(rows["mean"].notna().sum()), "replaced": len(gone)}
+
+
+def step_record(step: int | None, problem: str = "", state: str = "", seconds: float = 0.0) -> dict[str, Any]:
+    """What checkpoints.json keeps of a step."""
+    return {"step": step, "state": state, "seconds": round(seconds, 1), "problem": one_line(problem)}
 
 
 def _state(checkpoint: Checkpoint, params: RunParams) -> str:

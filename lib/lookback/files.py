@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lookback.errors import FULL_DISK, CannotWrite
+from lookback.errors import FULL_DISK, CannotWrite, LookbackError
 from lookback.scratch import part_file
 
 
@@ -42,6 +43,21 @@ def make_folder(folder: Path) -> None:
     """Make a folder for results, or say in one sentence why it cannot be made."""
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
+
+
+@contextmanager
+def locked(path: Path, wait: bool = True) -> Iterator[None]:
+    """Only one writer of this file at a time, in all processes. Without `wait`, a second writer gets an error."""
+    make_folder(path.parent)
+    beside = path.with_name(f".{path.name}.lock")
+    with writing(beside):
+        lock = beside.open("a")
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            raise LookbackError(f"Another process is writing {path}; wait until it has ended") from None
+        yield
 
 
 def unwritable(target: Path, error: OSError) -> CannotWrite:

@@ -12,6 +12,7 @@ interval and n, and two film strips of clips in which the written rules find a f
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -21,9 +22,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lookback.checkpoints import RUNS, read_curve, record_step, score_step, step_name, step_params
+from lookback.checkpoints import RUNS, read_curve, record_step, score_step, step_name, step_params, step_record
 from lookback.clips import KEYS
-from lookback.errors import LookbackError, UsageError
+from lookback.errors import CannotWrite, LookbackError, UsageError
 from lookback.evaluation import GIVEN, Result, Videos, find_files, write_frames
 from lookback.params import load_run
 from lookback.paths import expanded, resolve
@@ -91,7 +92,8 @@ class MemoryCallback:
 
     `videos` of a call are what `lookback.evaluate` takes (a folder, a file, a list of files, frames in memory), or a function that
     makes one of these; it is called only when the step is scored. A step that cannot be scored is recorded with its reason in
-    checkpoints.json and does not stop the training; an error of the function itself does. With `progress` it shows bars and lines.
+    checkpoints.json and does not stop the training; an error of the function itself does. A full disk does not stop it either: a
+    warning says what could not be written. With `progress` it shows bars and lines.
     """
 
     def __init__(
@@ -126,8 +128,11 @@ class MemoryCallback:
             numbers = step_numbers(self.output, step)
             pictures: dict[str, Any] = {}
             if self.strips:
-                failures, pictures = failure_strips(self.output / RUNS / step_name(step), self.strips)
-                numbers[f"{PREFIX}/clips_with_failures"] = float(failures)
+                try:
+                    failures, pictures = failure_strips(self.output / RUNS / step_name(step), self.strips)
+                    numbers[f"{PREFIX}/clips_with_failures"] = float(failures)
+                except (LookbackError, OSError) as error:
+                    done["problem"] = _warned(step, f"its failures could not be looked for: {error}")
             for logger in self.loggers:
                 logger.log(step, numbers, pictures)
         return done
@@ -140,7 +145,11 @@ class MemoryCallback:
             return score_step(params, name, step, found.only)
         except Exception as error:  # whatever is wrong with these videos, the training goes on
             told = str(error) if isinstance(error, LookbackError) else f"{type(error).__name__}: {error}"
-            return record_step(self.output, name, step, problem=told)
+            try:
+                return record_step(self.output, name, step, problem=told)
+            except (LookbackError, OSError) as unwritten:
+                problem = _warned(step, f"{told} (not recorded: {unwritten})")
+                return {**step_record(step, problem), "rows": 0, "scored": 0, "replaced": 0}
 
     def close(self) -> None:
         """Close the loggers."""
@@ -165,6 +174,8 @@ def failure_strips(run: Path, most: int) -> tuple[int, dict[str, Picture]]:
     result = Result(load_run(str(run)))
     try:
         failures = result.failures()
+    except CannotWrite:
+        raise
     except LookbackError:  # too little to look at: no evidence is no failure
         return 0, {}
     clips = result.clips.set_index(KEYS)["video"]
@@ -176,6 +187,12 @@ def failure_strips(run: Path, most: int) -> tuple[int, dict[str, Picture]]:
         where = "" if pd.isna(row["frame_start"]) else f", frames {row['frame_start']}-{row['frame_end']}"
         pictures[f"{PREFIX}/failure_{place}"] = strip.joined(gap=4, title=f"{row['label']}: {row['clip_id']}{where}")
     return len(clearest), pictures
+
+
+def _warned(step: int, problem: str) -> str:
+    """The problem, after a warning: the training goes on."""
+    warnings.warn(f"step {step}: {problem}", stacklevel=4)
+    return problem
 
 
 def _package(name: str) -> ModuleType:

@@ -18,10 +18,14 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from lookback.limits import cores
+from lookback.names import one_line
+from lookback.progress import say
 from lookback.threads import in_thread_pool
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+QUIET_S = 600.0  # seconds without a result after which the tasks in work are named
+MOST_NAMES = 8
 
 
 @dataclass(frozen=True)
@@ -64,12 +68,14 @@ def workers_kept() -> Iterator[None]:
 
 
 def run_tasks(function: Callable[[Task], Result], tasks: Sequence[Task], workers: int) -> Iterator[tuple[int, Result | WorkerDied]]:
-    """(index, result) of every task, in the order they finish."""
-    workers = min(workers, len(tasks))
+    """(index, result) of every task, in the order they finish. With one worker, this process does the work.
+
+    With more, a lone task gets a process, too: it may be the one that killed its worker the last time.
+    """
     if workers <= 1:
         yield from ((index, function(task)) for index, task in enumerate(tasks))
         return
-    yield from _Pool(function, tasks, workers).run()
+    yield from _Pool(function, tasks, min(workers, len(tasks))).run()
 
 
 class _Pool(Generic[Task, Result]):
@@ -95,14 +101,24 @@ class _Pool(Generic[Task, Result]):
                     while queue and len(running) < ahead:
                         running[pool.submit(self.function, self.tasks[queue[0]])] = queue[0]
                         queue.popleft()
-                    finished, _ = wait(running, return_when=FIRST_COMPLETED)
-                    for future in finished:
+                    for future in self._next(running):
                         result = future.result()
                         yield running.pop(future), result
             except BrokenProcessPool:
                 if _kept is not None:
                     _kept.pop((workers, self.workers), None)
                 yield from self._after_death(running, careful)
+
+    def _next(self, running: dict[Future[Result], int]) -> set[Future[Result]]:
+        """The tasks that finish next. While none does, those in work are named after QUIET_S, after twice that, four times ..."""
+        quiet, pause = 0.0, QUIET_S
+        while not (finished := wait(running, pause, FIRST_COMPLETED).done):
+            quiet += pause
+            pause = quiet
+            names = [name for future, index in running.items() if future.running() for name in _names(self.tasks[index], index)]
+            more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+            say(one_line(f"no result for {quiet / 60:.0f} minutes; in work: {', '.join(names[:MOST_NAMES])}{more}"))
+        return finished
 
     def _after_death(self, running: dict[Future[Result], int], careful: bool) -> Iterator[tuple[int, Result | WorkerDied]]:
         for future, index in running.items():
@@ -127,6 +143,12 @@ class _Pool(Generic[Task, Result]):
     def _executor(self, workers: int) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(workers, context, _start, (self.workers, context.Value("i", 0)))
+
+
+def _names(task: object, index: int) -> list[str]:
+    """What a person calls a task: its clip, or the clips of a group; else its number."""
+    clips: list[Any] = [getattr(each, "clip", None) for each in (task if isinstance(task, (list, tuple)) else [task])]
+    return [clip.label for clip in clips if hasattr(clip, "label")] or [f"task {index + 1}"]
 
 
 def share_cores(threads: int) -> None:

@@ -129,6 +129,16 @@ def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
+def test_results_inside_the_dataset_are_refused_unless_the_clips_are_named(tmp_path):
+    encode(tmp_path / "clips" / "a.mp4", frames(1), 8.0)
+    inside = tmp_path / "clips" / "results"
+    with pytest.raises(UsageError, match=rf"read its pictures as clips; name a folder outside {tmp_path / 'clips'}"):
+        lookback.evaluate(tmp_path / "clips", metrics="folder.cuts", output=inside)
+    assert not inside.exists()
+    found = lookback.evaluate(tmp_path / "clips" / "a.mp4", metrics="folder.cuts", output=inside)
+    assert list(found.clips["clip_id"]) == ["a"]
+
+
 def test_one_file_a_list_of_files_and_a_folder_of_frames(tmp_path):
     (tmp_path / "clips" / "deep" / "er").mkdir(parents=True)
     for name in ("a", "b", "other", "deep/er/c"):

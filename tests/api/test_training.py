@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from lookback.errors import UsageError
+from lookback.errors import CannotWrite, UsageError
 from lookback.media import encode
 from lookback.training import PREFIX, MemoryCallback, TensorBoardLogger, WandbLogger, failure_strips, step_numbers
 
@@ -75,6 +75,26 @@ def test_a_step_that_cannot_be_scored_is_recorded_and_training_goes_on(tmp_path)
     done = MemoryCallback(tmp_path / "out", metrics=[METRIC], loggers=[kept])(3, tmp_path / "clips")
     assert done["problem"] and not kept.steps
     assert json.loads((tmp_path / "out" / "checkpoints.json").read_text())["step-3"]["problem"]
+
+
+def full_disk(*_):
+    raise CannotWrite("Cannot write it: No space left on device")
+
+
+def test_a_full_disk_does_not_stop_the_training(tmp_path, monkeypatch):
+    callback = MemoryCallback(tmp_path / "out", metrics=[METRIC])
+    with monkeypatch.context() as patch, pytest.warns(UserWarning, match="step 3: .*not recorded: .*No space left"):
+        patch.setattr("lookback.checkpoints.write_text", full_disk)
+        done = callback(3, {})
+    assert "not recorded" in done["problem"] and (done["step"], done["rows"], done["scored"], done["replaced"]) == (3, 0, 0, 0)
+    kept = Kept()
+    callback.loggers.append(kept)
+    monkeypatch.setattr(callback, "_scored", lambda *_: {"problem": ""})
+    monkeypatch.setattr("lookback.training.load_run", lambda _: None)
+    monkeypatch.setattr("lookback.evaluation.Result.failures", full_disk)
+    with pytest.warns(UserWarning, match="step 4: its failures could not be looked for"):
+        assert "No space left" in callback(4, {})["problem"]
+    assert kept.steps == {4: ({}, {})}  # no number of failures that nobody counted
 
 
 def test_wrong_settings_are_one_sentence(tmp_path):

@@ -1,7 +1,10 @@
 """Checkpoints of a training run: which are scored, when, and what the curve holds."""
 
 import json
+import multiprocessing
+import os
 import re
+import signal
 import time
 from types import SimpleNamespace
 
@@ -15,8 +18,10 @@ from lookback.cli.app import app
 from lookback.errors import UsageError
 from lookback.media import encode
 from lookback.tables import read_csv
+from time_limits import HUNG_S
 from typer.testing import CliRunner
 
+FORK = multiprocessing.get_context("fork")
 METRIC = "wrbench.visual_integrity"
 SCORED = re.compile(r"(step-\d+): \d+ of \d+ metrics have values")
 
@@ -115,6 +120,51 @@ def test_a_checkpoint_that_could_not_be_scored_is_tried_once_more_by_every_call(
         assert next(said).startswith("step-2: not scored")
         with pytest.raises(InterruptedError):  # it looks three times, and has nothing more to say
             next(said)
+
+
+def curve_rows(name, step):
+    row = dict.fromkeys(module.COLUMNS, "") | dict.fromkeys(module.NUMBERS, 0.5)
+    return pd.DataFrame([row | {"checkpoint": name, "step": step}])
+
+
+def record(root, step):
+    module.record_step(root, f"step-{step}", step, curve_rows(f"step-{step}", step))
+
+
+def record_and_die(root):
+    module.csv_text = lambda frame: os.kill(os.getpid(), signal.SIGKILL)  # where the curve is written
+    record(root, 1)
+
+
+def test_a_kill_between_curve_and_record_loses_no_step_and_several_at_once_lose_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "draw_curve", lambda *_: None)
+    killed = FORK.Process(target=record_and_die, args=(tmp_path / "killed",))
+    killed.start()
+    killed.join(HUNG_S)
+    assert killed.exitcode == -signal.SIGKILL and not (tmp_path / "killed" / module.STATE).exists()  # it is scored again
+    several = [FORK.Process(target=record, args=(tmp_path / "out", step)) for step in range(8)]
+    for each in several:
+        each.start()
+    for each in several:
+        each.join(HUNG_S)
+    assert len(json.loads((tmp_path / "out" / module.STATE).read_text())) == len(module.read_curve(tmp_path / "out")) == 8
+
+
+def test_a_checkpoint_with_file_times_in_the_future_is_scored_once_it_rests_and_once_says_that_it_waits(tmp_path, monkeypatch):
+    note = tmp_path / "train" / "step-2" / "notes.txt"
+    note.parent.mkdir(parents=True)
+    note.write_text("no clip")
+    os.utime(note, (time.time() + 86400,) * 2)
+    waits = watch(tmp_path / "train", tmp_path, "--settle-s", "30").output
+    assert "step-2: not scored yet" in waits and "in the future" in waits
+    now = [0.0]
+    monkeypatch.setattr(
+        module, "time", SimpleNamespace(time=time.time, monotonic=lambda: now[0], sleep=lambda s: now.insert(0, now[0] + s))
+    )
+    monkeypatch.setattr(module, "score_checkpoint", lambda *_: {"problem": "none here"})
+    params = run_params(str(tmp_path / "out"), 1, {"curation": {"sources": [{"root": str(tmp_path / "train")}]}})
+    assert next(module.watch(tmp_path / "train", params, settle_s=30, every_s=10, once=False)).startswith("step-2")
+    assert now[0] == 30
 
 
 def test_steps_are_sorted_as_numbers(tmp_path):

@@ -16,7 +16,8 @@ from lookback.conditions.generate import LOG, generate
 from lookback.conditions.interface import Interface
 from lookback.demo.datasets import write_datasets
 from lookback.demo.plan import demo_plan
-from lookback.errors import ContractError, UsageError
+from lookback.errors import ContractError, LookbackError, UsageError
+from lookback.files import locked
 from lookback.media import encode
 from time_limits import HUNG_S
 from typer.testing import CliRunner
@@ -85,7 +86,7 @@ def test_every_bad_video_is_one_line_and_the_rest_goes_on(conditions, tmp_path, 
     assert problems["f__T3__yaw_LR"].startswith("the video cannot be read")
     assert problems["f__T4__yaw_LR"] == "the command ended well but wrote no video"
     assert sorted(path.name for path in (conditions / "m" / "videos").glob("*.mp4")) == ["f__T0__yaw_LR.mp4", "f__T5__yaw_LR.mp4"]
-    assert not list(conditions.rglob("*.part*")) and not list(conditions.rglob(".part*"))
+    assert not list(conditions.rglob("*.part*"))
     assert len((conditions / LOG).read_text().splitlines()) == 6 and all(each.seconds >= 0 for each in attempts)
     manifest = json.loads((conditions / "manifest.json").read_text())
     assert [row["video_id"] for row in manifest["videos"]] == ["f__T0__yaw_LR", "f__T5__yaw_LR"]
@@ -102,12 +103,54 @@ def test_a_second_call_makes_only_what_is_missing_or_changed(conditions, tmp_pat
     with (conditions / LOG).open("a") as log:
         log.write('{"model": "m", "clip_')  # a run that was killed while it wrote
     assert generate(conditions, command(tmp_path, "{seed} {frames} {output} other")) == []
+    video = conditions / "m" / "videos" / "f__T3__yaw_LR.mp4"
+    video.unlink()
+    for _ in range(2):  # the record after the cut line is read
+        made = generate(conditions, command(tmp_path, "{seed} {frames} {output} other"))
+    assert made == []
+    video.write_bytes(video.read_bytes() + b"\0")  # another process wrote into it
+    assert [each.clip_id for each in generate(conditions, command(tmp_path, "{seed} {frames} {output} other"))] == ["f__T3__yaw_LR"]
+
+
+def test_a_log_that_does_not_say_the_size_of_a_video_still_counts(conditions, tmp_path):
+    generate(conditions, command(tmp_path), limit=1)
+    (line,) = (json.loads(line) for line in (conditions / LOG).read_text().splitlines())
+    assert line.pop("size") == (conditions / "m" / "videos" / "f__T0__yaw_LR.mp4").stat().st_size
+    (conditions / LOG).write_text(json.dumps(line) + "\n")
+    assert [each.clip_id for each in generate(conditions, command(tmp_path), limit=1)] == ["f__T1__yaw_LR"]
+
+
+def test_a_model_that_outlives_a_killed_call_cannot_write_into_the_video_of_the_next(conditions, tmp_path):
+    (tmp_path / "model.py").write_text(GOOD)
+    places = []
+    call = generating._call
+
+    def noted(words, limit):
+        places.append(words[-1])
+        return call(words, limit)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(generating, "_call", noted)
+        for _ in range(2):
+            generate(conditions, command(tmp_path), limit=1)
+            (conditions / LOG).unlink()
+    assert len(set(places)) == 2
+    left = conditions / "m" / "videos" / ".f.mp4.1-0123abcd.part"
+    left.mkdir()
+    (left / "f.mp4").write_text("half a video")
+    generate(conditions, command(tmp_path), limit=1)
+    assert not left.exists()
+
+
+def test_two_calls_do_not_work_on_one_folder_at_once(conditions, tmp_path):
+    with locked(conditions / LOG), pytest.raises(LookbackError, match="Another process is writing"):
+        generate(conditions, command(tmp_path), limit=1)
 
 
 def test_prompts_reach_the_command_whole_and_no_shell_reads_them(conditions, tmp_path):
-    (tmp_path / "say.py").write_text("import sys; open(sys.argv[2] + '.said', 'w').write(sys.argv[1])")
+    (tmp_path / "say.py").write_text("import sys; open(__file__ + '.said', 'w').write(sys.argv[1])")
     generate(conditions, f"{PYTHON} {shlex.quote(str(tmp_path / 'say.py'))} {{prompt}} {{output}}", limit=1)
-    assert next((conditions / "m" / "videos").glob("*.said")).read_text() == 'A cup\'s "x".'
+    assert (tmp_path / "say.py.said").read_text() == 'A cup\'s "x".'
 
 
 def test_a_whole_rate_reaches_the_command_as_a_whole_number_and_another_as_it_is(conditions):

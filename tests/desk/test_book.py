@@ -61,6 +61,16 @@ def test_a_skipped_item_is_noted_with_its_reason_and_can_be_taken_back(tmp_path)
     assert book.undo("ann") == pair.id and not book.skipped("ann")
 
 
+def test_undo_takes_back_the_last_answer_or_skip_after_the_clock_was_set_back(tmp_path):
+    first, second, third = made_items()[:3]
+    now = iter([1000.0, 900.0, 800.0])
+    book = VoteBook(tmp_path / "votes.sqlite", lambda: next(now))
+    book.add("ann", first, answers(first))
+    book.skip("ann", second)
+    book.add("ann", third, answers(third))
+    assert [book.undo("ann") for _ in range(4)] == [third.id, second.id, first.id, None]
+
+
 @pytest.mark.parametrize("label", ["left", "2", "maybe", ""])
 def test_an_answer_outside_the_scale_is_refused_and_nothing_of_the_item_is_stored(tmp_path, label):
     book = VoteBook(tmp_path / "votes.sqlite")

@@ -187,6 +187,17 @@ def test_a_vote_counts_only_after_the_video_was_played_to_its_end(small_run):
     assert len(study.book.ratings()) == 1
 
 
+def test_an_answer_counts_after_the_clock_was_set_back(small_run):
+    study = small_run().study("mbench_trigger", practice=False)
+    study.invite(["ann"])
+    now = 10_000.0
+    study.book.clock = lambda: now
+    shown = study.show("ann")
+    now -= 3600
+    study.vote("ann", shown.item.id, choices(shown), watched=True)
+    assert len(study.book.ratings()) == 1
+
+
 def test_only_the_item_in_front_is_answered(small_run):
     study = begun(small_run(), practice=False)
     first, other = study.own_items("ann")[:2]

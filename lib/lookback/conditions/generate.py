@@ -1,7 +1,8 @@
 """Run a user's command for every condition: several at a time, with a time limit, and again only where the video is missing.
 
-The command writes the video to a temporary place. It is moved to its own only after it was decoded, so a command that fails, hangs
-or writes a broken file leaves nothing behind that looks like a result. `generation.jsonl` gets one line per attempt.
+The command writes the video into a temporary folder of its own. It is moved to its place only after it was decoded, so a command
+that fails, hangs or writes a broken file leaves nothing behind that looks like a result, and one that outlives a killed call writes
+where nobody reads. `generation.jsonl` gets one line per attempt.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from lookback.conditions.build import command_values, condition_hash, filled, read_condition, read_conditions, record_files
 from lookback.errors import MediaError, UsageError
-from lookback.files import sha256_json
+from lookback.files import locked, sha256_json
 from lookback.media import open_video
 from lookback.names import one_line
 from lookback.progress import track
+from lookback.scratch import part_folder, sweep
 
 LOG = "generation.jsonl"
 LAST = 2000  # characters of a command's output that are kept
@@ -43,12 +45,16 @@ class Attempt:
     problem: str = ""
     at: str = ""
     condition: str = ""  # the hash of the condition alone, with its files
+    size: int = 0  # of the video, in bytes
 
 
 def generate(
     folder: Path, command: str, model: str = "", workers: int = 1, timeout_s: float = 3600.0, limit: int = 0
 ) -> list[Attempt]:
-    """Make the videos that are missing or were made under another condition. The attempts of this call, failed ones too."""
+    """Make the videos that are missing, have another size than when they were made, or were made under another condition.
+
+    The attempts of this call, failed ones too. Only one call at a time works on a folder.
+    """
     try:
         template = shlex.split(command)
     except ValueError as error:
@@ -57,10 +63,12 @@ def generate(
         raise UsageError("The command must name {output}, the video to write; for example: python make.py {prompt} {output}")
     rows = read_conditions(folder, model)
     filled(template, command_values(folder, rows[0], folder))  # an unknown placeholder is refused before any work
-    made = {clip: str(attempt["hash"]) for clip, attempt in finished(folder).items()}
-    waiting = [row for row in rows if not _is_done(folder, row, command, made)][: limit or None]
-    attempts = list(_run(folder, template, command, waiting, workers, timeout_s))
-    write_documents(folder, rows)
+    with locked(folder / LOG, wait=False):
+        sweep(folder)
+        made = finished(folder)
+        waiting = [row for row in rows if not _is_done(folder, row, command, made)][: limit or None]
+        attempts = list(_run(folder, template, command, waiting, workers, timeout_s))
+        write_documents(folder, rows)
     return attempts
 
 
@@ -85,10 +93,12 @@ def outdated(folder: Path, rows: Sequence[Mapping[str, Any]]) -> set[tuple[str, 
     }
 
 
-def _is_done(folder: Path, row: Mapping[str, Any], command: str, made: Mapping[tuple[str, str], str]) -> bool:
-    if not (folder / row["output"]).is_file():
+def _is_done(folder: Path, row: Mapping[str, Any], command: str, made: Mapping[tuple[str, str], dict[str, Any]]) -> bool:
+    video, attempt = folder / row["output"], made.get((row["model"], row["clip_id"]))
+    if attempt is None or not video.is_file():
         return False
-    return made.get((row["model"], row["clip_id"])) == _identity(condition_hash(folder, row), command)
+    size = attempt.get("size") or video.stat().st_size  # older lines do not say it
+    return video.stat().st_size == size and attempt["hash"] == _identity(condition_hash(folder, row), command)
 
 
 def _identity(condition: str, command: str) -> str:
@@ -98,12 +108,14 @@ def _identity(condition: str, command: str) -> str:
 def _run(
     folder: Path, template: Sequence[str], command: str, rows: Sequence[Mapping[str, Any]], workers: int, timeout_s: float
 ) -> Iterator[Attempt]:
-    with ThreadPoolExecutor(max_workers=max(1, workers)) as pool, (folder / LOG).open("a", encoding="utf-8") as log:
+    with ThreadPoolExecutor(max_workers=max(1, workers)) as pool, (folder / LOG).open("a+b") as log:
+        if log.tell() and not _ends_its_line(log):
+            log.write(b"\n")
         jobs = [pool.submit(_attempt, folder, template, command, row, timeout_s) for row in rows]
         try:
             for job in track(as_completed(jobs), "generating", total=len(jobs), unit="video"):
                 attempt = job.result()
-                log.write(json.dumps(asdict(attempt), ensure_ascii=False) + "\n")
+                log.write(f"{json.dumps(asdict(attempt), ensure_ascii=False)}\n".encode())
                 log.flush()
                 yield attempt
         except BaseException:
@@ -112,21 +124,27 @@ def _run(
             raise
 
 
+def _ends_its_line(log: BinaryIO) -> bool:
+    """Whether the file ends with a whole line; a killed call may have cut its last one short."""
+    log.seek(-1, os.SEEK_END)
+    return log.read(1) == b"\n"
+
+
 def _attempt(folder: Path, template: Sequence[str], command: str, row: Mapping[str, Any], timeout_s: float) -> Attempt:
     started, condition = time.monotonic(), condition_hash(folder, row)
     target = folder / row["output"]
-    part = target.with_name(f".part-{target.name}")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    values = command_values(folder, row, part.absolute())
-    problem = _no_image(template, values["image"]) or _call(filled(template, values), timeout_s) or _readable(part)
-    if problem:
-        part.unlink(missing_ok=True)
-    else:
-        part.replace(target)
+    size = 0
+    with part_folder(target) as own:  # a folder, because many programs refuse to write over a file that is there
+        video = own / target.name
+        values = command_values(folder, row, video.absolute())
+        problem = _no_image(template, values["image"]) or _call(filled(template, values), timeout_s) or _readable(video)
+        if not problem:
+            size = video.stat().st_size
+            video.replace(target)
     took = round(time.monotonic() - started, 3)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     made_by = _identity(condition, command)
-    return Attempt(row["model"], row["clip_id"], made_by, not problem, took, one_line(problem), now, condition)
+    return Attempt(row["model"], row["clip_id"], made_by, not problem, took, one_line(problem), now, condition, size)
 
 
 def _no_image(template: Sequence[str], image: str) -> str:

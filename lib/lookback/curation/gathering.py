@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from lookback.errors import ContractError
 from lookback.hashcache import HashCache
 from lookback.layouts import Reading, apply_filters, read
 from lookback.layouts.filters import segment_key
-from lookback.layouts.reading import ClipRef, refused
+from lookback.layouts.reading import ClipRef, Violation, refused
 from lookback.names import one_line
 from lookback.params import RunParams
 from lookback.params.stages import Source
@@ -51,7 +52,7 @@ def collect(params: RunParams, sources: list[Source], only: Collection[tuple[str
         for reading in readings:
             reading.clips = [clip for clip in reading.clips if clip.key in only]
             reading.segments = [row for row in reading.segments if segment_key(row) in only]
-    jobs = [(reading, _with_refusals(clip, reading)) for reading in readings for clip in reading.clips]
+    jobs = [(reading, clip) for reading in readings for clip in _with_refusals(reading)]
     hashes = HashCache.of_project()
     cache = Cache(ArtifactStore(params.paths.artifacts), producer())
     tasks = [ClipToInspect(clip, _known(hashes, clip), cache) for _, clip in jobs]
@@ -72,13 +73,14 @@ def collect(params: RunParams, sources: list[Source], only: Collection[tuple[str
     return rows.tables([note for reading in readings for note in reading.notes])
 
 
-def _with_refusals(clip: Clip, reading: Reading) -> Clip:
-    """The clip with a note for every file that was named for it and that its reader refused."""
-    item = ClipRef.of(clip)
+def _with_refusals(reading: Reading) -> Iterator[Clip]:
+    """The clips, each with a note for every file that was named for it and that its reader refused."""
+    of_item: dict[ClipRef, list[Violation]] = {}
     for violation in reading.violations:
-        if violation.item == item and not violation.kept:
-            clip = refused(clip, violation)
-    return clip
+        if not violation.kept:
+            of_item.setdefault(violation.item, []).append(violation)
+    for clip in reading.clips:
+        yield reduce(refused, of_item.get(ClipRef.of(clip), []), clip)
 
 
 def _workers(tasks: list[ClipToInspect], most: int) -> int:

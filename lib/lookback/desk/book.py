@@ -67,23 +67,23 @@ class VoteBook:
         """Store the answers (question id -> stored label) to a whole item, all or none."""
         annotator_name(annotator)  # raises an error if the name cannot be used
         item.check(answers)
-        now = self.clock()
         about = (item.benchmark, item.setting, *item.sides, item.scene)
-        rows = [
-            (
-                annotator,
-                item.id,
-                item.role,
-                asked.task,
-                asked.dimension,
-                *about,
-                answers[asked.id],
-                item.right.get(asked.id, ""),
-                now,
-            )
-            for asked in item.asked(answers)
-        ]
         with self._open() as book:
+            now = self._now(book, annotator)
+            rows = [
+                (
+                    annotator,
+                    item.id,
+                    item.role,
+                    asked.task,
+                    asked.dimension,
+                    *about,
+                    answers[asked.id],
+                    item.right.get(asked.id, ""),
+                    now,
+                )
+                for asked in item.asked(answers)
+            ]
             try:
                 book.executemany(f"INSERT INTO votes VALUES ({', '.join('?' * 15)})", rows)
             except sqlite3.IntegrityError:
@@ -92,7 +92,7 @@ class VoteBook:
 
     def skip(self, annotator: str, item: Item, why: str = "") -> None:
         with self._open() as book:
-            now = self.clock()
+            now = self._now(book, annotator)
             book.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", (annotator, item.id, SKIPPED, why[:MOST_TEXT], now))
 
     def undo(self, annotator: str) -> str | None:
@@ -110,6 +110,15 @@ class VoteBook:
                 "DELETE FROM events WHERE annotator = ? AND item = ? AND kind IN ('skipped', 'comment')", (annotator, found[0])
             )
         return str(found[0])
+
+    def _now(self, book: sqlite3.Connection, annotator: str) -> float:
+        """The time of an answer or skip: later than all that is stored of the annotator, also after the clock was set back."""
+        last = (
+            "SELECT MAX(time) FROM (SELECT time FROM votes WHERE annotator = ?1 UNION ALL "
+            "SELECT time FROM events WHERE annotator = ?1)"
+        )
+        (stored,) = book.execute(last, (annotator,)).fetchone()
+        return self.clock() if stored is None else max(self.clock(), stored + 1e-6)
 
     def _note(self, book: sqlite3.Connection, annotator: str, item: str, kind: str, text: str, now: float) -> None:
         if text.strip():

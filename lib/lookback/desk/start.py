@@ -30,7 +30,7 @@ def open_study(params: RunParams, form: str = "", file: Path | None = None, begi
         form = usable[0].name
         if len(usable) > 1:
             others = ", ".join(other.name for other in usable[1:])
-            print(f"the form is {form}; --form chooses another: {others}", flush=True)
+            print(f"the form is {form}; others (form, or --form): {others}", flush=True)
     return Study.open(params, clips, Settings(form=form), begin)
 
 

@@ -241,7 +241,8 @@ class Study:
         if not self.settings.watch:
             return
         longest = max(self.file(video).seconds for video in item.videos)
-        if not watched or self.book.clock() - self.book.opened(name, item) < SLACK * longest:
+        passed = self.book.clock() - self.book.opened(name, item)  # less than 0 after the clock was set back
+        if not watched or 0 <= passed < SLACK * longest:
             raise Refused("Watch the video to its end first; then the answer counts")
 
     def file(self, video: Video) -> Playable:

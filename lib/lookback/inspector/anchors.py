@@ -10,8 +10,7 @@ from pathlib import Path
 
 from lookback.clips import Clip
 from lookback.errors import ContractError, UsageError
-from lookback.files import write_text
-from lookback.inspector.marks import locked
+from lookback.files import locked, write_text
 from lookback.layouts.anchors import NAME, NUMBERS
 
 COLUMNS = ("clip_id", "model_id", *NUMBERS, "name")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from pathlib import Path
 
 from lookback.errors import ContractError, LookbackError, UsageError
-from lookback.files import make_folder, write_json
+from lookback.files import locked, write_json
 
 SELECTED = "selected"  # the tag of the clips that are chosen by hand
 MOST_TAGS, LONGEST = 40, 60
@@ -17,15 +15,6 @@ MOST_TAGS, LONGEST = 40, 60
 
 class ChangedMeanwhile(LookbackError):
     """Somebody else saved another note first."""
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Only one writer of this file at a time, in all processes."""
-    make_folder(path.parent)
-    with path.with_name(f".{path.name}.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 class LabelBook:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -154,9 +154,9 @@ class PaperTable:
         columns = "".join(
             f"p{{{TEXT_PT}pt}}" if column in prose else "l" if column in self.labels else "r" for column in self.frame.columns
         )
-        head = " & ".join(latex_escape(self.header(column)) for column in self.frame.columns)
+        head = _latex_row(latex_escape(self.header(column)) for column in self.frame.columns)
         cells = zip(*(self._latex_cells(column, column in prose) for column in self.frame.columns), strict=True)
-        rows = [" & ".join(row) + r" \\" for row in cells]
+        rows = [_latex_row(row) for row in cells]
         notes = " ".join(latex_breakable(note if note.endswith(".") else f"{note}.") for note in self.notes)
         starts = range(0, max(1, len(rows)), PAGE_ROWS)
         parts = []
@@ -170,7 +170,7 @@ class PaperTable:
                 *([SHRUNK] if wide else []),
                 rf"\begin{{tabular}}{{{columns}}}",
                 r"\toprule",
-                head + r" \\",
+                head,
                 r"\midrule",
                 *rows[start : start + PAGE_ROWS],
                 r"\bottomrule",
@@ -197,6 +197,12 @@ class PaperTable:
         for suffix, content in files.items():
             write_text(folder / f"{self.id}{suffix}", content)
         return [folder / f"{self.id}{suffix}" for suffix in files]
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    """A row. The rule or `\\\\` before it would take a `[` or `*` at its beginning for its own."""
+    row = " & ".join(cells) + r" \\"
+    return f"{{}}{row}" if row.lstrip().startswith(("[", "*")) else row
 
 
 def _html_cell(text: str, suffix: str, mark: str, why: str, link: str) -> str:
