@@ -8,7 +8,9 @@ import base64
 import html
 import io
 import os
-from collections.abc import Iterator
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +33,13 @@ from lookback.files import atomic_path, write_text
 # Okabe and Ito's eight colours, distinguishable with every common colour-vision deficiency
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
 PHASE_COLOURS = {"V": "#009E73", "D": "#999999", "R": "#0072B2"}
+STATES = {  # the state codes of the mask artifact, in words and in colour
+    -1: ("not known", "#57606a"),
+    0: ("out", "#d0d7de"),
+    1: ("in view", PALETTE[2]),
+    2: ("partly in view", PALETTE[1]),
+    3: ("returned", PALETTE[0]),
+}
 MARGIN = 0.1  # inches around a saved figure
 QUICK = {"compress_level": 1}  # a PNG file is a tenth larger and written in half the time
 STYLE: Any = {
@@ -49,9 +58,17 @@ STYLE: Any = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the project's style."""
-    with plt.rc_context(STYLE):
+    """Draw in the project's style. A sign that the font lacks (a model may be called by an emoji) becomes a box without a word."""
+    with plt.rc_context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from")
         yield
+
+
+def short_names(metrics: Iterable[str]) -> dict[str, str]:
+    """Each metric without the name of its benchmark, where that leaves no two alike."""
+    short = {metric: metric.partition(".")[2] or metric for metric in metrics}
+    seen = Counter(short.values())
+    return {metric: name if seen[name] == 1 else metric for metric, name in short.items()}
 
 
 def heatmap(axes: Axes, values: pd.DataFrame, words: np.ndarray, *, colours: str, low: float, high: float, label: str = "") -> None:

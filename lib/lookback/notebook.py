@@ -14,6 +14,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from lookback.figures import SavedFigure, png_of
+from lookback.names import counted
 from lookback.paths import UNATTENDED
 
 if TYPE_CHECKING:
@@ -61,14 +62,14 @@ def browse(choices: Mapping[str, Choice], draw: Callable[[Choice], tuple[Figure,
 
 def _picture_and_caption(drawn: tuple[Figure, str]) -> tuple[Image, HTML]:
     figure, caption = drawn
-    picture = Image(png_of(figure))  # not the figure itself: how a kernel shows that depends on its settings
+    picture = Image(png_of(figure), alt=caption)  # not the figure itself: how a kernel shows that depends on its settings
     plt.close(figure)
     return picture, _caption(caption)
 
 
 def show_saved(figure: SavedFigure) -> None:
     """The same for a saved figure."""
-    display(Image(figure.png))
+    display(Image(figure.png, alt=figure.caption))
     display(_caption(figure.caption))
 
 
@@ -100,7 +101,7 @@ def show_table(frame: pd.DataFrame, rows: int = 40, caption: str = "") -> None:
     """
     if frame.empty:
         return
-    more = f"{len(frame) - rows} more rows" if len(frame) > rows else ""
+    more = counted(len(frame) - rows, "more row") if len(frame) > rows else ""
     text = ". ".join(part for part in (caption, more) if part)
     shown = frame.head(rows).reset_index(drop=True).copy()
     worded = []

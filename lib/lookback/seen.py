@@ -32,13 +32,14 @@ def curation(clips: pd.DataFrame, screen: pd.DataFrame, rejected: pd.DataFrame) 
     scenes = clips.groupby(TASK)["scene"].nunique()
     single = int((scenes < 2).sum())
     if single:
-        yield f"{single} of {len(scenes)} subsets have a single scene: their means get no interval over scenes."
+        have, their = ("has", "its") if single == 1 else ("have", "their")
+        yield f"{single} of {counted(len(scenes), 'subset')} {have} a single scene: {their} means get no interval over scenes."
 
 
 def extraction(artifacts: pd.DataFrame) -> Iterator[str]:
     """Of the artifacts: how many were made, by what, and what is missing most."""
     made = artifacts[artifacts["reason"] == ""]
-    yield f"{len(made)} of {_n(artifacts, 'artifact')} were made ({_share(made, artifacts)})."
+    yield f"{len(made)} of {_n(artifacts, 'artifact')} {_were(made)} made ({_share(made, artifacts)})."
     for role, rows in made.groupby("role"):
         if rows["backend"].nunique() > 1:
             counts = rows["backend"].value_counts()
@@ -50,7 +51,8 @@ def extraction(artifacts: pd.DataFrame) -> Iterator[str]:
 def scoring(items: pd.DataFrame) -> Iterator[str]:
     """Of the scores: how many have a value, why others have none, and which metric tells the models apart best."""
     valued = items[items["reason"] == ""]
-    yield f"{len(valued)} of {_n(items, 'score')} have a value ({_share(valued, items)})."
+    has = "has" if len(valued) == 1 else "have"
+    yield f"{len(valued)} of {_n(items, 'score')} {has} a value ({_share(valued, items)})."
     yield from _reasons(items, "score")
     empty = sorted(set(items["metric"]) - set(valued["metric"]))
     if empty:
@@ -67,22 +69,23 @@ def scoring(items: pd.DataFrame) -> Iterator[str]:
 def judging(judgements: pd.DataFrame, gated: pd.DataFrame, right: pd.DataFrame) -> Iterator[str]:
     """Of the answers: who gave them, what the gate removed, and how often a judge was right where the truth is known."""
     simulated = int(judgements["simulated"].sum())
-    yield f"{_n(judgements, 'answer')} were given, {simulated} of them by a simulated judge."
+    yield f"{_n(judgements, 'answer')} {_were(judgements)} given, {simulated} of them by a simulated judge."
     removed = gated[gated["reason"] == Reason.NOT_TRIGGERED]
     if len(removed):
         yield f"The gate removed {_n(removed, 'score')} of {_clips(removed)}: the memory challenge did not happen there."
     for row in right[right["decision"] == "both"].to_dict("records"):
-        counted = f"{row['right']} of {row['clips']} decisions whose answer is known ({row['share']:.0%})"
-        yield f"The judge {row['judge']} is right in {counted}."
+        decided = f"{row['right']} of {counted(row['clips'], 'decision')} whose answer is known ({row['share']:.0%})"
+        yield f"The judge {row['judge']} is right in {decided}."
 
 
 def forensics(failures: pd.DataFrame, clips: pd.DataFrame, abstentions: pd.DataFrame) -> Iterator[str]:
     """Of the findings: how many clips have one, the most common and the surest, and what was not decided."""
     hit = failures[KEYS].drop_duplicates()
-    yield f"{_n(failures, 'failure')} were found in {len(hit)} of {_n(clips, 'clip')}."
+    yield f"{_n(failures, 'failure')} {_were(failures)} found in {len(hit)} of {_n(clips, 'clip')}."
     if len(failures):
-        most = failures["label"].value_counts()
-        yield f"The most common is {_words(most.index[0])}, in {counted(most.iloc[0], 'clip')}."
+        labels, most = _most_common(failures["label"])
+        is_in = f"is {_words(labels[0])}, in" if len(labels) == 1 else f"are {_words(', '.join(labels))}, each in"
+        yield f"The most common {is_in} {counted(most, 'clip')}."
         surest = failures.loc[failures["confidence"].astype(float).idxmax()]
         yield (
             f"The surest is {_words(surest['label'])} in {surest['clip_id']} of {surest['model_id']}, "
@@ -104,12 +107,19 @@ def audit(failures: pd.DataFrame) -> Iterator[str]:
 
 
 def _reasons(rows: pd.DataFrame, what: str) -> Iterator[str]:
-    """The most common reason why something is missing."""
-    counts = rows["reason"][rows["reason"] != ""].value_counts()
-    if len(counts):
-        total = int(counts.sum())
-        are = "is" if total == 1 else "are"
-        yield f"{counted(total, what)} {are} missing; the most common reason is {counts.index[0]} ({counts.iloc[0]})."
+    """The most common reason why something is missing, or the reasons that share this place."""
+    given = rows["reason"][rows["reason"] != ""]
+    if len(given):
+        are = "is" if len(given) == 1 else "are"
+        reasons, most = _most_common(given)
+        which = f"reason is {reasons[0]} ({most})" if len(reasons) == 1 else f"reasons are {', '.join(reasons)} ({most} each)"
+        yield f"{counted(len(given), what)} {are} missing; the most common {which}."
+
+
+def _most_common(values: pd.Series) -> tuple[list[str], int]:
+    """The values that are there most often, and how often each."""
+    counts = values.value_counts()
+    return sorted(counts.index[counts == counts.iloc[0]]), int(counts.iloc[0])
 
 
 def _explained(rows: pd.DataFrame) -> float | None:
@@ -129,6 +139,10 @@ def _explained(rows: pd.DataFrame) -> float | None:
 
 def _n(rows: pd.DataFrame, what: str) -> str:
     return counted(len(rows), what)
+
+
+def _were(rows: pd.DataFrame) -> str:
+    return "was" if len(rows) == 1 else "were"
 
 
 def _clips(rows: pd.DataFrame) -> str:

@@ -8,7 +8,7 @@ from lookback.errors import Reason
 from lookback.hashcache import HashCache
 from lookback.params.load import validate
 from lookback.pipeline import stage_named
-from lookback.pipeline.freshness import fingerprint, record
+from lookback.pipeline.freshness import changed, fingerprint, record
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +49,20 @@ def test_files_made_elsewhere_are_inputs_where_the_patterns_lead_out_of_the_data
     assert inputs(stage, curation=curation) == before
     written(made / name, "another")
     assert inputs(stage, curation=curation) != before
+
+
+@pytest.mark.parametrize("name", ["data/poses/m/a.txt", "data/m/a.mp4", "data/manifest.json"])
+def test_the_files_beside_a_manifest_are_inputs_and_results_beside_it_are_not(tmp_path: Path, name: str):
+    for file in ("data/poses/m/a.txt", "data/m/a.mp4", "data/manifest.json"):
+        written(tmp_path / file, "first")
+    patterns = {"layout": "wrbench", "poses": "poses/{model}/{clip}.txt", "poses_format": "tum"}
+    curation = {"sources": [{"root": str(tmp_path / "data" / "manifest.json"), **patterns}]}
+    for output in (tmp_path / "run", tmp_path / "data" / "results" / "run"):
+        before = inputs("scoring", curation=curation, output=str(output))
+        written(output / "tables" / "clips.csv", f"of the run {name}")
+        assert inputs("scoring", curation=curation, output=str(output)) == before
+        written(tmp_path / name, f"another for {output}")
+        assert inputs("scoring", curation=curation, output=str(output)) != before
 
 
 @pytest.mark.parametrize("variable", ["LOOKBACK_JUDGE_MODEL", "LOOKBACK_JUDGE_URL"])
@@ -93,3 +107,17 @@ def test_failed_calls_of_a_judge_are_tried_again_but_not_recorded_ones(tmp_path:
     for table in ("judgements", "gated"):
         rows.to_parquet(params.paths.tables / f"{table}.parquet")
     assert record(stage_named("judging"), params, {}, HashCache.of_project(), 1.0) == failed
+
+
+def test_a_stage_runs_again_for_outputs_that_it_did_not_write_and_for_a_lost_notebook(tmp_path: Path):
+    params, stage, hashes = validate({"run": "tiny", "output": str(tmp_path)}, "test"), stage_named("audit"), HashCache.of_project()
+    copy = written(params.paths.notebooks / "70_audit.ipynb", "{}")
+    record(stage, params, fingerprint(stage, params, hashes), hashes, 1.0)
+    assert changed(stage, params, hashes) == ""
+    copy.write_text("")
+    assert changed(stage, params, hashes) == "its executed notebook is missing"
+    copy.write_text("saved again by somebody who looked at it")
+    written(params.paths.tables / "audit" / ".DS_Store", "")
+    assert changed(stage, params, hashes) == ""
+    written(params.paths.tables / "audit" / "failures.csv", "failure")
+    assert changed(stage, params, hashes) == "output 'tables/audit/failures.csv' was added"

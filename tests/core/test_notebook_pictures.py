@@ -6,6 +6,7 @@ import sys
 import matplotlib.pyplot as plt
 import nbformat
 import pytest
+from lookback import figures, notebook
 from lookback.notebook import browse
 from lookback.paths import UNATTENDED
 from lookback.progress import track
@@ -69,6 +70,17 @@ def test_before_a_person_a_list_stands_above_the_picture_and_changes_it(monkeypa
     chooser, picture, caption = outputs(BROWSED, 'chooser.value = "second"')
     assert "application/vnd.jupyter.widget-view+json" in chooser and "image/png" in picture
     assert "number 2 &lt;b&gt;" in caption["text/html"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_picture_has_its_caption_as_text_and_a_sign_without_a_glyph_is_no_warning(monkeypatch: pytest.MonkeyPatch):
+    shown: list = []
+    monkeypatch.setattr(notebook, "display", shown.append)
+    with figures.style():
+        figure, axes = plt.subplots()
+        axes.set_title("model \N{ROCKET}")
+    notebook.show((figure, "a line"))
+    assert shown[0].alt == "a line"
 
 
 def test_nothing_to_choose_from_is_said(capsys: pytest.CaptureFixture):

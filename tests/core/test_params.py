@@ -40,6 +40,18 @@ def test_a_bad_value_is_named_with_its_place_and_remedy(override, parts):
         assert part in str(caught.value)
 
 
+@pytest.mark.parametrize("run", [3, None, ["demo"]])
+def test_a_run_that_is_no_name_is_one_sentence(run):
+    with pytest.raises(ParameterError, match=r'`run` is the name of a run, such as "demo", not '):
+        load_run(run)
+
+
+@pytest.mark.parametrize("overrides", ["seed=8", None, [8], {"seed": 8}])
+def test_overrides_that_are_no_list_of_texts_are_one_sentence(overrides):
+    with pytest.raises(ParameterError, match=r'`overrides` is a list of texts, such as \["seed=8"\], not '):
+        load_run("demo", overrides)
+
+
 def test_a_missing_file_names_the_nearest_run():
     with pytest.raises(ParameterError, match="did you mean 'demo'"):
         load_run("dmeo")
@@ -58,6 +70,11 @@ def test_yaml_tags_run_no_code(tmp_path):
     path.write_text("seed: !!python/object/apply:os.getcwd []\n")
     with pytest.raises(ParameterError, match="not valid YAML"):
         load_run(str(path))
+
+
+def test_a_folder_without_results_is_not_looked_for_among_the_parameter_files(tmp_path):
+    with pytest.raises(ParameterError, match=r"is no folder of a finished run: it has no results\.json"):
+        load_run(str(tmp_path / "gone"))
 
 
 def test_overrides_do_not_touch_the_values_they_start_from():
@@ -82,6 +99,8 @@ def test_the_constants_of_a_run_are_those_that_metrics_read():
         ({"scoring": {"constants": {"smoothnes_tau": 9}}}, "there is no constant 'smoothnes_tau'; did you mean 'smoothness_tau'?"),
         ({"audit": {"benchmarks": ["wrbnch"]}}, "there is no benchmark 'wrbnch'; did you mean 'wrbench'?"),
         ({"audit": {"severities": [7]}}, "'audit.severities.0' has the bad value 7"),
+        ({"curation": 3}, "'curation' has the bad value 3: it is a section of keys, such as curation.sources"),
+        ({"curation": {"datasets": []}}, "valid keys: filters, sources, world"),
         ({"extraction": {"options": {"flow": {"max_side": [1]}}}}, "a text, a number, true or false is expected"),
     ],
 )

@@ -17,8 +17,9 @@ import psutil
 import pytest
 from lookback.errors import Reason, StageError
 from lookback.params.load import validate
-from lookback.pipeline import Pipeline, runner, stage_named
+from lookback.pipeline import Pipeline, execute, runner, stage_named
 from lookback.pipeline.execute import cell_title
+from papermill.exceptions import PapermillExecutionError
 from rich.console import Console
 
 FAILS = """
@@ -91,6 +92,16 @@ def test_rows_that_a_broken_model_left_empty_are_said_when_the_stage_ends(tmp_pa
     assert json.loads((params.paths.stages / "extraction.json").read_text())["failed"] == 3
 
 
+def test_a_damaged_record_of_another_stage_is_left_out(tmp_path: Path):
+    params = validate({"run": "tiny", "output": str(tmp_path)}, "test")
+    params.paths.stages.mkdir()
+    for stage, text in {"report": "", "audit": "[]", "scoring": '{"seconds": 1}'}.items():
+        (params.paths.stages / f"{stage}.json").write_text(text)
+    whole = {"fingerprint": {"inputs": {"a": "b"}}, "seconds": 2}
+    (params.paths.stages / "curation.json").write_text(json.dumps(whole))
+    assert list(Pipeline(params, "tiny", [])._stage_records()) == ["curation"]
+
+
 def writers_of(folder: Path) -> list[psutil.Process]:
     return [
         process
@@ -116,3 +127,27 @@ def test_an_error_names_the_heading_above_its_cell(tmp_path: Path):
     cells = [nbformat.v4.new_markdown_cell("## Score\n\nWords about it.\nMore words."), nbformat.v4.new_code_cell("1 / 0")]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "n.ipynb")
     assert cell_title(tmp_path / "n.ipynb", 1) == "Score"
+
+
+def test_a_try_that_fails_lies_beside_the_last_copy_until_the_next_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    output = tmp_path / "70_audit.ipynb"
+    failed = tmp_path / "70_audit.failed.ipynb"
+
+    def run_once(source: Path, target: Path, wrong: bool) -> None:
+        target.write_text("")  # as when the process is killed here
+        assert not output.exists() or output.stat().st_size, "the last copy is whole at every moment"
+        cells = [nbformat.v4.new_markdown_cell("## Run the audit"), nbformat.v4.new_code_cell("1 / 0")]
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), target)
+        if wrong:
+            raise PapermillExecutionError(1, 1, "1 / 0", "ZeroDivisionError", "division by zero", [])
+
+    told = []
+    for wrong in (False, True, False):
+        run = lambda source, target, wrong=wrong, **_: run_once(source, target, wrong)  # noqa: E731
+        monkeypatch.setattr(execute.papermill, "execute_notebook", run)
+        before = output.read_bytes() if output.exists() else b""
+        told.append(execute.execute("audit", output, "demo", []))
+        assert failed.exists() == wrong and (not wrong or output.read_bytes() == before)
+        assert sorted(tmp_path.iterdir()) == sorted([output, *[failed] * wrong]) and output.stat().st_mode & 0o777 == 0o644
+    words = {"title": "Run the audit", "name": "ZeroDivisionError", "message": f"division by zero (see {failed})"}
+    assert told == [{}, words, {}]

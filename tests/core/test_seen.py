@@ -21,7 +21,7 @@ def test_curation_counts_clips_memory_tests_and_single_scenes():
     told = list(seen.curation(clips, screen, rows()))
     assert told[0] == "3 clips of 2 models from 1 benchmark can be used; no clip rejected."
     assert "known for 2 clips. 1 of them belongs to a task that asks for" in told[1] and told[1].endswith("1 does not.")
-    assert told[2].startswith("1 of 2 subsets have a single scene")
+    assert told[2].startswith("1 of 2 subsets has a single scene: its means")
 
 
 def test_rejected_clips_are_counted_apart_from_missing_ground_truths_and_files():
@@ -96,6 +96,24 @@ def test_forensics_names_the_most_common_and_the_surest_failure():
     assert told[0] == "3 failures were found in 3 of 4 clips." and told[1] == "The most common is hard cut, in 2 clips."
     assert "object vanishes in e of m, frames 3 to 9 (probability 0.90): it is gone" in told[2] and "no_mask" in told[3]
     assert list(seen.forensics(failures.head(0), rows({}), rows({"reason": ""}))) == ["0 failures were found in 0 of 1 clip."]
+
+
+def test_one_is_said_as_one_and_what_is_equally_common_is_named_together():
+    failure = {"label": "hard_cut", "confidence": 0.6, "frame_start": 3, "frame_end": 9, "evidence": "it is gone"}
+    silent = rows({"reason": "no_mask"}, {"reason": "no_face"})
+    told = list(seen.forensics(rows(failure), rows({}), silent))
+    assert told[0] == "1 failure was found in 1 of 1 clip."
+    assert told[-1] == "2 decisions are missing; the most common reasons are no_face, no_mask (1 each)."
+    two = list(seen.forensics(rows(failure, failure | {"label": "object_vanishes"}), rows({}), silent.head(0)))
+    assert two[1] == "The most common are hard cut, object vanishes, each in 1 clip."
+    made = {"role": "pose", "backend": "files", "reason": ""}
+    assert next(seen.extraction(rows(made, made | {"reason": "no_mask"}))) == "1 of 2 artifacts was made (50%)."
+    right = pd.DataFrame([{"judge": "j", "decision": "both", "clips": 1, "right": 1, "share": 1.0}])
+    judged = list(seen.judging(rows({"simulated": False}), rows({"reason": ""}), right))
+    assert judged == [
+        "1 answer was given, 0 of them by a simulated judge.",
+        "The judge j is right in 1 of 1 decision whose answer is known (100%).",
+    ]
 
 
 def test_the_audit_counts_verdicts_and_warns_of_few_clips():

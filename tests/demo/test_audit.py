@@ -1,14 +1,16 @@
 """The trial of metrics: corruptions do what their names say, and drops, thresholds and readings follow from constructed scores."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from lookback.clips import Clip, clips_to_frame
 from lookback.demo.audit.controls import CONTROLS
-from lookback.demo.audit.figures import dose_figure, sensitivity_figure
+from lookback.demo.audit.figures import dose_figure, invariance_figure, sensitivity_figure
 from lookback.demo.audit.reading import failure_readings, metric_readings
 from lookback.demo.audit.sensitivity import invariance, measures, paired_drops, reactions, sensitivity, thresholds
 from lookback.demo.audit.trial import Trial, _trials, _write, run_trials, sound_clips
+from lookback.figures import png_of
 from lookback.media import content_hash, encode
 from lookback.params import load_run
 from lookback.paths import resolve
@@ -223,3 +225,37 @@ def test_a_users_own_clips_are_corrupted_and_scored(tmp_path, frames: np.ndarray
     assert items["value"].notna().all()
     values = only_chosen(items, params).set_index("control")["value"]
     assert values["shuffled"] < values["sound"], "jumping pictures have less integrity than the sound clip"
+
+
+def test_a_metric_that_only_nuisances_tried_is_read_too():
+    reacted = pd.DataFrame(
+        {"measure": [LIGHT, STYLE], "control": "noise", "kind": "nuisance", "strength": 1.0, "drop": [0.2, np.nan]}
+    )
+    nothing = sensitivity(paired_drops(trial_of_two()[0], trial_of_two()[1].iloc[:1]), {})
+    (row,) = metric_readings(nothing, invariance(reacted.assign(sound=0.5))).to_dict("records")
+    assert row == {"measure": LIGHT, "sees": "", "misses": "", "also_reacts_to": "", "worst_nuisance": "noise (+0.2, n 1)"}
+
+
+def test_a_curve_that_falls_far_below_zero_is_seen_whole_and_short_names_are_kept_apart():
+    names = ["mbencha.object.x", "mbencht.object.x"]
+    drops = pd.DataFrame(
+        {"measure": names * 2, "failure": "style_shift", "severity": [0.5] * 2 + [1.0] * 2, "drop": [-0.1, 0.1, -1, 1]}
+    )
+    table = pd.DataFrame({"measure": names, "failure": "style_shift", "rank_correlation": [-1.0, 1.0], "meant": True, "n": 2})
+    figure, _ = dose_figure(drops, table)
+    axes = figure.axes[0]
+    assert axes.get_ylim()[0] < min(min(line.get_ydata()) for line in axes.lines)
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == names[::-1]
+    plt.close(figure)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("count", [1, 4])
+def test_a_small_audit_has_room_for_its_names(count: int):
+    names = [f"mbencha.entity.human_appearance_consistency {k}" for k in range(count)]
+    told = pd.DataFrame({"measure": names, "failure": "view_duplicates", "rank_correlation": 0.5, "meant": True, "n": 2})
+    facts = {"control": "compression", "kind": "nuisance", "strength": 1.0, "n": 2, "relative_drop": np.nan}
+    for figure, caption in (sensitivity_figure(told), invariance_figure(pd.DataFrame({"measure": names, **facts}))):
+        png_of(figure)
+        plt.close(figure)
+        assert caption.startswith(f"{count} measure{'s' * (count > 1)} ") and "mpty: " in caption

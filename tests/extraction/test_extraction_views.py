@@ -14,15 +14,24 @@ from lookback.camera import from_yaw_pitch_roll
 from lookback.clips import Clip
 from lookback.demo.accuracy import mask_errors, pose_errors
 from lookback.extraction.figures import (
-    STATES,
+    MOST_ROWS,
     coverage_table,
     mask_strip_figure,
     paths_figure,
     timing_table,
     visibility_figure,
 )
+from lookback.figures import STATES
 from lookback.media import encode
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
+
+CLIP = Clip(benchmark="folder", setting="", model_id="m", clip_id="c", video="v.mp4")
+
+
+def bars(axes: Axes) -> list[tuple[float, float]]:
+    found = [path.get_extents() for collection in axes.collections for path in collection.get_paths()]
+    return sorted((bar.x0, bar.x1) for bar in found)
 
 
 def pose_entry(yaw: np.ndarray, moves: bool = False) -> PoseTrack:
@@ -78,20 +87,36 @@ def test_timings_add_up() -> None:
 
 
 def test_paths_show_yaw_over_frames_and_no_position_that_was_not_observed() -> None:
-    clip = Clip(benchmark="folder", setting="", model_id="m", clip_id="c", video="v.mp4")
-    figure, caption = paths_figure([(clip, pose_entry(np.linspace(0, 30, 16))), (clip, pose_entry(np.zeros(16), moves=True))])
+    figure, caption = paths_figure([(CLIP, pose_entry(np.linspace(0, 30, 16))), (CLIP, pose_entry(np.zeros(16), moves=True))])
     yaw, _, top = figure.axes[:3]
     assert yaw.lines[0].get_ydata()[-1] == pytest.approx(30) and "yaw" in yaw.get_ylabel()
     assert np.isnan(top.lines[0].get_xdata()).all() and top.lines[1].get_xdata()[-1] == pytest.approx(15)
-    assert "2 clips" in caption and "observed: 1 clips" in caption
+    assert "2 clips" in caption and "observed: 1 clip;" in caption
     plt.close(figure)
 
 
 def test_visibility_is_one_bar_per_run_of_a_state() -> None:
-    figure, caption = visibility_figure([("clip", np.array([1, 1, 2, 0, 0, 3]))])
-    bars = [path.get_extents() for collection in figure.axes[0].collections for path in collection.get_paths()]
-    assert sorted((bar.x0, bar.x1) for bar in bars) == [(0, 2), (2, 3), (3, 5), (5, 6)] and "1 clips" in caption
+    masks = mask_entry(np.zeros((6, 4, 8), bool), [1, 1, 2, 0, 0, 3])
+    figure, caption = visibility_figure([(CLIP, masks)])
+    assert bars(figure.axes[0]) == [(0, 2), (2, 3), (3, 5), (5, 6)] and "in 1 clip," in caption
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["folder/m/c"]
+    assert "partly in view" in [text.get_text() for text in figure.legends[0].get_texts()], "it need not leave"
     plt.close(figure)
+    figure, caption = visibility_figure([(CLIP, masks)] * (MOST_ROWS + 1))
+    assert f"the first {MOST_ROWS} of {MOST_ROWS + 1} clips" in caption
+    plt.close(figure)
+
+
+def test_masks_of_some_frames_stand_at_their_frames(masks: np.ndarray, tmp_path: Path) -> None:
+    encode(tmp_path / "v.mkv", np.full((51, 24, 36, 3), 90, np.uint8), 8.0, codec="ffv1", crf=None, pix_fmt="bgr0")
+    sparse = made_artifacts.masks(masks, state=np.array([1, 1, 0, 0, 3, 3], np.int8), frame_index=np.arange(0, 51, 10))
+    wide, _ = visibility_figure([(CLIP, sparse)])
+    strip, caption = mask_strip_figure(CLIP.model_copy(update={"video": str(tmp_path / "v.mkv")}), sparse, n=3)
+    for axes in (wide.axes[0], strip.axes[-1]):
+        assert bars(axes) == [(0, 20), (20, 40), (40, 51)]
+    assert strip.axes[-1].get_xlim() == (0, 51) and "out of view in 2 of 6 frames looked at" in caption
+    plt.close(wide)
+    plt.close(strip)
 
 
 def test_the_strip_outlines_the_mask_in_the_colour_of_its_state(masks: np.ndarray, tmp_path: Path) -> None:

@@ -84,6 +84,14 @@ def test_any_row_that_names_a_clip_opens_it_at_its_frame():
         place_of({"model_id": "m"})
 
 
+def test_a_row_without_a_clip_is_a_sentence_in_the_cell(monkeypatch):
+    shown = []
+    monkeypatch.setattr(links, "display", lambda part: shown.append(part.data))
+    links.open_row("demo", {"model_id": "m"})
+    links.open_inspector(3)
+    assert "names no clip" in shown[0] and "is the name of a run" in shown[1] and len(shown) == 2
+
+
 def test_a_run_of_the_same_name_in_another_folder_has_an_inspector_of_its_own(tmp_path, monkeypatch):
     monkeypatch.setattr(links, "_servers", {})
     made = lambda make, name: SimpleNamespace(address=f"http://{len(links._servers)}/", token="")  # noqa: E731

@@ -9,6 +9,7 @@ from lookback import notebook
 from lookback.clips import KEYS, Clip, clips_to_frame
 from lookback.figures import save_figure
 from lookback.judging.cards import reply_cards
+from lookback.judging.tasks import Sampling
 from lookback.report.behind import Behind
 from lookback.report.failures import failures_html
 from lookback.report.figures.drawn import DrawnFigure
@@ -76,7 +77,7 @@ def report_fragments(folder: Path) -> list[str]:
 def cards() -> str:
     """The judging notebook's cards."""
     clips = clips_to_frame([clip(word) for word in WORDS])
-    return reply_cards(clips, pd.DataFrame([row(clip(word)) for word in WORDS]))._repr_html_()
+    return reply_cards(clips, pd.DataFrame([row(clip(word)) for word in WORDS]), Sampling())._repr_html_()
 
 
 def clip(word: str) -> Clip:

@@ -50,3 +50,17 @@ def test_a_section_that_shows_nothing_loses_its_text_and_keeps_its_code_folded(t
     assert texts == ["# 40 Judging", "## Parameters", "## Frames", "## What this does not show"]
     silent = next(cell for cell in cells if cell.source == "answers = []")
     assert silent.metadata["jupyter"]["source_hidden"] is True
+
+
+def test_text_within_a_section_goes_with_its_silent_code_and_the_heading_stays_while_anything_shows(tmp_path: Path):
+    shows = {"outputs": [new_output("stream", text="1\n")]}
+    cells = [
+        new_markdown_cell("## People"), new_code_cell("first"), new_markdown_cell("Is one unlike the others?"),
+        new_code_cell("second", **shows), new_markdown_cell("Pair by pair:"), new_code_cell("third"),
+        new_markdown_cell("## Limits"), new_code_cell("fourth"), new_markdown_cell("- The intervals are about these."),
+    ]  # fmt: skip
+    path = tmp_path / "book.ipynb"
+    nbformat.write(new_notebook(cells=cells), path)
+    hide_empty_sections(path)
+    left = [cell.source for cell in nbformat.read(path, as_version=4).cells]
+    assert left == ["## People", "first", "Is one unlike the others?", "second", "third", "fourth"]

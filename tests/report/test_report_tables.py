@@ -20,6 +20,7 @@ from lookback.demo.failures import model_name
 from lookback.demo.plan import RIGHT
 from lookback.params.load import validate
 from lookback.report.behind import answers_behind, worst_frames, worst_units
+from lookback.report.build import ReportBuilder
 from lookback.report.compare import rank_changes
 from lookback.report.model_table import NO_CLIPS, NOT_RUN, Column, model_table
 from lookback.report.paper import PaperData
@@ -27,6 +28,8 @@ from lookback.report.stage_tables import audit_reach, whole_counts
 from lookback.report.table import PaperTable, bounds_text, mark_best
 from lookback.report.trust import NO_VERDICT, audit_sentence, audited_failures, judged_by, without_judged_marks
 from lookback.scoring.figures import coverage_table, distribution_figure
+from lookback.tables import empty_table, write_table
+from made_runs import made_run
 from time_limits import HUNG_S
 
 ROW = dict(zip(KEYS, ("wrbench", "demo", "m", "c"), strict=True))
@@ -71,6 +74,12 @@ def test_a_long_table_is_shortened_on_the_page_alone_and_says_so():
     assert table.to_html().count("<tr>") == 154 and len(table.to_csv().splitlines()) == 154
     rows = [line for line in table.to_latex().splitlines() if line.startswith("r") and line.endswith(r"\\") and "row" not in line]
     assert len(rows) == 153
+
+
+def test_a_row_that_begins_with_a_bracket_or_a_star_is_no_option_of_the_line_before():
+    table = PaperTable("x", "T", pd.DataFrame({"[m]": ["plain", "[ours] big", "*starred"], "v": [1.0, 2.0, 3.0]}), ["[m]"])
+    lines = table.to_latex().splitlines()
+    assert [line.split(" & ")[0] for line in lines if " & " in line] == ["{}[m]", "plain", "{}[ours] big", "{}*starred"]
 
 
 def wide_table() -> PaperTable:
@@ -258,11 +267,55 @@ def test_a_metric_s_mean_is_of_whole_clips_where_they_are_scored():
 
 
 def test_the_caption_names_a_faithful_model_only_where_there_is_one():
-    row = {"benchmark": "memobench", "metric": "memobench.psnr", "phase": "", "value": 1.0, "clip_id": "c"}
+    row = {"benchmark": "memobench", "metric": "memobench.psnr", "variant": "paper", "phase": "", "value": 1.0, "clip_id": "c"}
     for model, green in (("wan", False), ("unfaithful-7b", False), (model_name(*RIGHT), True)):
         figure, caption = distribution_figure(pd.DataFrame([{**row, "model_id": model}]), "memobench")
         plt.close(figure)
         assert ("green" in caption) == green and "(1 model)" in caption
+
+
+def panels(benchmark: str, *scores: tuple[str, str, float]) -> list[plt.Axes]:
+    facts = {"benchmark": benchmark, "variant": "paper", "model_id": "m", "clip_id": "c"}
+    rows = [{**facts, "metric": metric, "phase": phase, "value": value} for metric, phase, value in scores]
+    figure, _ = distribution_figure(pd.DataFrame(rows), benchmark)
+    figure.draw_without_rendering()
+    plt.close(figure)
+    return [axes for axes in figure.axes if axes.get_visible()]
+
+
+def test_every_part_with_a_unit_of_its_own_has_a_panel():
+    shown = panels("mind", ("mind.lcm", "mse", 0.1), ("mind.lcm", "psnr", 30.0), ("mind.visual", "", 0.5))
+    assert [axes.get_title() for axes in shown] == ["lcm mse (n = 1)", "lcm psnr (n = 1)", "visual (n = 1)"]
+    shown = panels("memobench", ("memobench.psnr", "", 20.0), ("memobench.psnr", "V", 30.0))
+    assert [axes.get_title() for axes in shown] == ["psnr (n = 1)"], "a whole clip's score, not that of its phase"
+
+
+def test_metrics_that_share_a_short_name_keep_their_long_one():
+    shown = panels("mbench", ("mbencha.object.x", "", 0.1), ("mbencht.object.x", "", 0.2), ("mbencht.object.y", "", 0.3))
+    assert [axes.get_title().split()[0] for axes in shown] == ["mbencha.object.x", "mbencht.object.x", "object.y"]
+
+
+def test_scores_that_hardly_differ_have_few_plain_ticks_and_stand_together():
+    (axes,) = panels("wrbench", ("wrbench.support", "", 0.99940), ("wrbench.support", "", 0.99941))
+    low, high = axes.get_xlim()
+    assert high - low >= 0.019 and axes.xaxis.get_offset_text().get_text() == "" and len(axes.get_xticks()) <= 6
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_what_a_notebook_left_of_a_stage_that_the_run_does_not_ask_for_is_not_reported(tmp_path: Path, asked: bool):
+    params = made_run(tmp_path / "run", {("m", "s"): 0.5})
+    params = params.changed(audit={"enabled": asked}, agreement={"ratings": ["votes.csv"] * asked})
+    write_table(params.paths.tables, "failures", empty_table("failures"))
+    failures = pd.DataFrame({"failure": ["a_b"], "verdict": ["caught by its metric"], "meant_and_best": ["x"]})
+    readings = pd.DataFrame({"table": ["models"], "title": ["Models"], "reading": ["Alike."], "footnote": [""]})
+    left = {"audit/failures": failures, "agreement/readings": readings, "agreement/models": pd.DataFrame({"model": ["m"]})}
+    for name, frame in left.items():
+        path = params.paths.tables / f"{name}.csv"
+        path.parent.mkdir(exist_ok=True)
+        frame.to_csv(path, index=False)
+    report = ReportBuilder(params)
+    trust, agreement = "".join(report.trust().fragments), "".join(report.agreement().fragments)
+    assert ("audit-failures" in trust) == ("agreement-models" in agreement) == asked
 
 
 @pytest.fixture

@@ -6,24 +6,20 @@ import cv2
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from lookback.artifacts import Masks, PoseTrack
 from lookback.camera.poses import pitch_deg, turned_yaw_deg
 from lookback.clips import Clip
-from lookback.figures import PALETTE, style
+from lookback.figures import PALETTE, STATES, style
 from lookback.media import open_video, sample_uniform
+from lookback.names import counted
 from lookback.paths import resolve
 
 LEAST_SPAN_DEG = 5.0
-STATES = {  # the state codes of the mask artifact
-    0: ("out", "#d0d7de"),
-    1: ("in view", PALETTE[2]),
-    2: ("leaving", PALETTE[1]),
-    3: ("returned", PALETTE[0]),
-    -1: ("not known", "#57606a"),
-}
+MOST_ROWS = 24  # clips in the figure of visibility
 
 
 def coverage_table(artifacts: pd.DataFrame) -> pd.DataFrame:
@@ -66,24 +62,25 @@ def paths_figure(paths: list[tuple[Clip, PoseTrack]]) -> tuple[Figure, str]:
             top.set(xticks=[], yticks=[])
         figure.legend(*yaw_axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=7.5)
     seen = sum(pose.moves for _, pose in paths)
-    caption = f"Camera paths of {len(paths)} clips relative to their first frame: yaw, pitch, and position seen from above"
-    return figure, f"{caption} (where it was observed: {seen} clips; estimated positions have a unit of their own)."
+    whose = f"{counted(len(paths), 'clip')} relative to {'its' if len(paths) == 1 else 'their'} first frame"
+    caption = f"Camera paths of {whose}: yaw, pitch, and position seen from above"
+    return figure, f"{caption} (where it was observed: {counted(seen, 'clip')}; estimated positions have a unit of their own)."
 
 
-def visibility_figure(rows: list[tuple[str, np.ndarray]]) -> tuple[Figure, str]:
-    """One strip per clip: when the subject is in view, leaving, out, returned, or when that is not known."""
+def visibility_figure(clips: list[tuple[Clip, Masks]]) -> tuple[Figure, str]:
+    """One strip per clip: when the subject is in view, partly in view, out, returned, or when that is not known."""
+    rows = clips[:MOST_ROWS]
     with style():
         figure, axes = plt.subplots(figsize=(9, 0.3 * len(rows) + 1.2), layout="constrained")
-        for number, (_, state) in enumerate(rows):
-            for code, (_, colour) in STATES.items():
-                spans = _spans(state == code)
-                axes.broken_barh(spans, (number - 0.38, 0.76), facecolors=colour)
-        axes.set_yticks(range(len(rows)), [name for name, _ in rows], fontsize=7.5)
+        for number, (_, masks) in enumerate(rows):
+            _draw_states(axes, masks, number - 0.38, 0.76)
+        axes.set_yticks(range(len(rows)), [clip.label for clip, _ in rows], fontsize=7.5)
         axes.invert_yaxis()
         axes.set_xlabel("frame")
         handles = [plt.Rectangle((0, 0), 1, 1, color=colour) for _, colour in STATES.values()]
         figure.legend(handles, [name for name, _ in STATES.values()], loc="outside upper right", ncols=5, fontsize=8)
-    return figure, f"Visibility of the subject in {len(rows)} clips, as the mask backend sees it."
+    which = counted(len(rows), "clip") if len(rows) == len(clips) else f"the first {len(rows)} of {counted(len(clips), 'clip')}"
+    return figure, f"Visibility of the subject in {which}, as the mask backend sees it."
 
 
 def mask_strip_figure(clip: Clip, masks: Masks, n: int = 8) -> tuple[Figure, str]:
@@ -101,11 +98,10 @@ def mask_strip_figure(clip: Clip, masks: Masks, n: int = 8) -> tuple[Figure, str
             axes.set_title(f"frame {frames[row]}: {STATES[state[row]][0]}", fontsize=7.5)
             axes.axis("off")
         timeline = figure.add_subplot(grid[1, :])
-        for code, (_, colour) in STATES.items():
-            timeline.broken_barh(_spans(state == code), (0, 1), facecolors=colour)
-        timeline.set(xlim=(0, len(frames)), yticks=[], xlabel="frame")
-    away = int((state == 0).sum())
-    return figure, f"The subject of {clip.label} as the mask backend sees it: out of view in {away} of {len(frames)} frames."
+        _draw_states(timeline, masks, 0, 1)
+        timeline.set(xlim=(0, frames[-1] + 1), yticks=[], xlabel="frame")
+    away = f"{int((state == 0).sum())} of {counted(len(frames), 'frame')} looked at"
+    return figure, f"The subject of {clip.label} as the mask backend sees it: out of view in {away}."
 
 
 def _outlined(picture: np.ndarray, mask: np.ndarray, colour: str) -> np.ndarray:
@@ -124,6 +120,11 @@ def timing_table(timings: pd.DataFrame) -> pd.DataFrame:
     return grouped.sort_values("seconds", ascending=False, ignore_index=True)
 
 
-def _spans(marked: np.ndarray) -> list[tuple[int, int]]:
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], marked.astype(int), [0]])))
-    return [(int(start), int(end - start)) for start, end in zip(edges[::2], edges[1::2], strict=True)]
+def _draw_states(axes: Axes, masks: Masks, bottom: float, height: float) -> None:
+    """A bar over the frames of each run of equal states, in the state's colour. A state lasts until the next mask."""
+    frames = masks.frame_index
+    ends = np.append(frames[1:], frames[-1:] + 1)
+    for code, (_, colour) in STATES.items():
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], (masks.state == code).astype(int), [0]])))
+        runs = [(frames[first], ends[last - 1] - frames[first]) for first, last in zip(edges[::2], edges[1::2], strict=True)]
+        axes.broken_barh(runs, (bottom, height), facecolors=colour)

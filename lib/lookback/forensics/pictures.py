@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from lookback.clips import Clip
 from lookback.errors import MediaError
-from lookback.figures import PALETTE, PHASE_COLOURS, style
+from lookback.figures import PALETTE, PHASE_COLOURS, STATES, style
 from lookback.forensics.evidence import Evidence
 from lookback.forensics.probe import Comparison, Inputs, frame_masks, most_changed_pair
 from lookback.media import sample_uniform
@@ -30,8 +30,6 @@ from lookback.strips import HIGHLIGHT, FilmStrip, read_strip
 OUTLINE, TRACK = PALETTE[6], PALETTE[4]
 TRAIL = 8  # frames of the subject's track that are drawn
 THUMBNAIL = 240  # width in pixels
-STATES = {-1: "not known", 0: "out", 1: "in view", 2: "leaving", 3: "returned"}
-STATE_COLOURS = {-1: "#ffffff", 0: "#d9d9d9", 1: PALETTE[2], 2: PALETTE[5], 3: PALETTE[0]}
 MAX_CURVES = 3
 MIN_YAW = 8.0  # the axis covers at least this many degrees, so that the noise of a still camera looks small
 
@@ -216,10 +214,10 @@ def _visibility(axes: Axes, seen: Evidence) -> None:
         axes.text(0.5, 0.5, "no mask", transform=axes.transAxes, ha="center", va="center", color="#777777")
         return
     last = float(seen.frames[-1])
-    colours = ListedColormap(list(STATE_COLOURS.values()))
+    colours = ListedColormap([colour for _, colour in STATES.values()])
     axes.imshow(seen.state[None], aspect="auto", cmap=colours, vmin=-1, vmax=3, extent=(-0.5, last + 0.5, 0, 1))
     present = sorted(set(seen.state.tolist()))
-    handles = [Patch(color=STATE_COLOURS[code], label=STATES[code]) for code in present]
+    handles = [Patch(color=colour, label=name) for name, colour in (STATES[code] for code in present)]
     axes.legend(handles=handles, fontsize=7, ncols=4, loc="lower right", bbox_to_anchor=(1.0, 0.9), frameon=False, handlelength=1.2)
 
 

@@ -34,7 +34,10 @@ def confusion(clips: pd.DataFrame) -> pd.DataFrame:
 
 
 def label_scores(clips: pd.DataFrame) -> pd.DataFrame:
-    """Precision, recall and F1 per label that was injected; faithful clips count against precision."""
+    """Precision, recall and F1 per label that was injected; faithful clips count against precision.
+
+    A label that was never found has no precision.
+    """
     rows = []
     for label in LABELS:
         injected = (clips["injected"] == label).to_numpy()
@@ -42,7 +45,7 @@ def label_scores(clips: pd.DataFrame) -> pd.DataFrame:
         if not injected.any():
             continue
         right = int((injected & found).sum())
-        precision = right / found.sum() if found.any() else 0.0
+        precision = right / found.sum() if found.any() else float("nan")
         recall = right / injected.sum()
         f1 = 2 * precision * recall / (precision + recall) if right else 0.0
         counts = {"injected": int(injected.sum()), "found": int(found.sum()), "right": right}

@@ -5,7 +5,8 @@ A link ends in `?run=<name>&clip=<label>&frame=<number>`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,15 @@ _servers: dict[tuple[str, Path], Any] = {}  # one server for each run of this ke
 
 def open_inspector(run: str | RunParams, clip: str = "", frame: int = 0) -> None:
     """Show the inspector in this cell, or a sentence that says what is wrong with the run. It closes with the kernel."""
+    with _mistakes_told():
+        display(HTML(_page(run if isinstance(run, RunParams) else load_run(run), clip, frame)))
+
+
+@contextmanager
+def _mistakes_told() -> Iterator[None]:
+    """A mistake of the user as a sentence in the cell."""
     try:
-        display(HTML(_page(load_run(run) if isinstance(run, str) else run, clip, frame)))
+        yield
     except LookbackError as error:
         display(HTML(f"<p role='alert'>{escape(str(error))}</p>"))
 
@@ -56,8 +64,8 @@ def _page(params: RunParams, clip: str, frame: int) -> str:
 
 def open_row(run: str | RunParams, row: Mapping[str, Any] | pd.Series) -> None:
     """Show the clip that a table row is about (`failures.iloc[0]`, a dict, ...), at the row's frame if it has one."""
-    clip, frame = place_of(row)
-    open_inspector(run, clip, frame)
+    with _mistakes_told():
+        open_inspector(run, *place_of(row))
 
 
 def place_of(row: Mapping[str, Any] | pd.Series) -> tuple[str, int]:

@@ -14,6 +14,7 @@ from lookback.judging.frames import Encoding, FrameSource, data_url
 from lookback.judging.tasks import Footage, Sampling, footage
 
 CARD = "border:1px solid #d0d7de;border-radius:6px;padding:8px;margin:8px 0"
+CARD_SIDE, MOST_CARDS = 128, 6
 UNIFORM = ("trigger", "state_progress", "progress_correctness")  # tasks that show evenly spread frames; others a fixed rate
 
 
@@ -27,17 +28,15 @@ class Cards:
         return self.text
 
 
-def reply_cards(
-    clips: pd.DataFrame, judgements: pd.DataFrame, sampling: Sampling | None = None, *, limit: int = 6, side: int = 128
-) -> Cards:
-    """One card per row of `judgements`, at most `limit`: clip, question, shown frames, answer and the judge's words.
+def reply_cards(clips: pd.DataFrame, judgements: pd.DataFrame, sampling: Sampling) -> Cards:
+    """One card per row of `judgements`, at most six: clip, question, shown frames, answer and the judge's words.
 
-    Pass the rows of interest, for example the first of each task.
+    Pass the rows of interest, for example the first of each task, and the sampling of the run, `Sampling.of(params.judging)`.
     """
     by_key = {clip.key: clip for clip in clips_from_frame(clips)}
-    source = FrameSource(Encoding(side, 80))
-    chosen = judgements.head(limit).to_dict("records")
-    cards = [_card(by_key[tuple(row[name] for name in KEYS)], row, sampling or Sampling(), source) for row in chosen]
+    source = FrameSource(Encoding(CARD_SIDE, 80))
+    chosen = judgements.head(MOST_CARDS).to_dict("records")
+    cards = [_card(by_key[tuple(row[name] for name in KEYS)], row, sampling, source) for row in chosen]
     return Cards("".join(cards) or "<p>No answers to show.</p>")
 
 

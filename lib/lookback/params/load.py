@@ -15,7 +15,7 @@ from lookback.devices import Devices, suited_workers
 from lookback.errors import ParameterError, brief, hint
 from lookback.hiding import KEY_VARIABLES, find_key, hide, is_secret
 from lookback.params.stages import Agreement, Audit, Curation, Extraction, Forensics, Judging, Ray, Report, Scoring, Section
-from lookback.paths import RunPaths, expanded, needed_project, resolve
+from lookback.paths import RunPaths, expanded, needed_project, resolve, shown
 from lookback.profiles import ProfileName
 from lookback.yaml_files import parse_yaml
 
@@ -70,9 +70,15 @@ class RunParams(Section):
 
 def load_run(run: str = "demo", overrides: list[str] | tuple[str, ...] = ()) -> RunParams:
     """The parameters of a run, given by name (`demo`: params/demo.yaml), by a YAML file, or by the folder of a finished run."""
+    if not isinstance(run, str):
+        raise ParameterError(f'`run` is the name of a run, such as "demo", not {brief(run)}')
+    if not isinstance(overrides, list | tuple) or not all(isinstance(override, str) for override in overrides):
+        raise ParameterError(f'`overrides` is a list of texts, such as ["seed=8"], not {brief(overrides)}')
     given = expanded(run)
     if (given / RESULTS).is_file():
         return _finished(given, overrides)
+    if "/" in run and not is_file_name(run):
+        raise ParameterError(f"{shown(given)} is no folder of a finished run: it has no {RESULTS}")
     path = given if is_file_name(run) else needed_project() / "params" / f"{run}.yaml"
     if not path.is_file():
         known = sorted(file.stem for file in resolve("params").glob("*.yaml") if _is_run(file))
@@ -153,6 +159,9 @@ def _sentence(where: str, problem: Mapping[str, Any]) -> str:
         return f"{where}: unknown key '{key}' (value {brief(value)}); {key_hint(RunParams, problem['loc'])}"
     if problem["type"] == "missing":
         return f"{where}: key '{key}' is missing"
+    if problem["type"] == "model_type":
+        first = next(iter(_section(RunParams, problem["loc"]).model_fields))
+        return f"{where}: '{key}' has the bad value {brief(value)}: it is a section of keys, such as {key}.{first}"
     said = problem["msg"].removeprefix("Value error, ")
     return f"{where}: '{key}' has the bad value {brief(value)}: {said[0].lower()}{said[1:]}"
 
@@ -166,12 +175,16 @@ def _no_keys_here(place: str) -> str:
 
 def key_hint(model: type[BaseModel], place: tuple[int | str, ...]) -> str:
     """What may stand at this place of the model instead of an unknown key: the most similar key, or all of its section."""
-    for part in place[:-1]:
+    valid = sorted(_section(model, place[:-1]).model_fields)
+    near = get_close_matches(str(place[-1]), valid, n=1)
+    return f"did you mean '{near[0]}'?" if near else f"valid keys: {', '.join(valid)}"
+
+
+def _section(model: type[BaseModel], place: tuple[int | str, ...]) -> type[BaseModel]:
+    for part in place:
         field = model.model_fields.get(str(part))  # none for a number in a list, and for a name in a mapping
         model = next(_models_in(field.annotation), model) if field else model
-    valid = sorted(model.model_fields)
-    near = get_close_matches(str(place[-1]), valid, n=1, cutoff=0.4)
-    return f"did you mean '{near[0]}'?" if near else f"valid keys: {', '.join(valid)}"
+    return model
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:

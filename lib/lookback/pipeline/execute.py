@@ -2,7 +2,8 @@
 
 Called as `python -m lookback.pipeline.execute STAGE OUTPUT RESULT RUN [key=value ...]`.
 
-The executed copy is kept, also after an error. RESULT is a small JSON file: empty after success, else the heading and the error.
+OUTPUT is replaced when the notebook has run to its end. After an error the copy with the error lies beside it, as
+`<name>.failed.ipynb`. RESULT is a small JSON file: empty after success, else the heading and the error.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import lookback.without_iri_grammar  # noqa: F401
@@ -23,9 +24,11 @@ import psutil
 from papermill.exceptions import PapermillExecutionError
 
 from lookback.files import unwritable, write_json
-from lookback.paths import UNATTENDED, project_root, resolve
+from lookback.paths import UNATTENDED, project_root, resolve, shown
 from lookback.pipeline.dag import stage_named
+from lookback.scratch import part_file
 
+Cells = list[nbformat.NotebookNode]
 KERNEL_STARTS_WITHIN_S = 600  # jupyter's own 60 s are too short on a crowded machine
 
 
@@ -34,55 +37,75 @@ def execute(stage: str, output: Path, run: str, overrides: list[str]) -> dict[st
     source = resolve(f"notebooks/{stage_named(stage).notebook}.ipynb")
     os.environ[UNATTENDED] = "1"
     values = {"run": run, "overrides": overrides}
+    failed = output.with_suffix(".failed.ipynb")
     try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        papermill.execute_notebook(
-            source,
-            output,
-            parameters=values,
-            kernel_name="python3",
-            progress_bar=False,
-            start_timeout=KERNEL_STARTS_WITHIN_S,
-            cwd=str(project_root()),
-        )
-        hide_empty_sections(output)
+        with part_file(output, output.suffix) as copy:
+            copy.chmod(0o644)
+            try:
+                papermill.execute_notebook(
+                    source,
+                    copy,
+                    parameters=values,
+                    kernel_name="python3",
+                    progress_bar=False,
+                    start_timeout=KERNEL_STARTS_WITHIN_S,
+                    cwd=str(project_root()),
+                )
+            except (PapermillExecutionError, RuntimeError):  # a cell failed, or the kernel died
+                copy.replace(failed)
+                raise
+            hide_empty_sections(copy)
+            copy.replace(output)
+        failed.unlink(missing_ok=True)
     except PapermillExecutionError as error:
-        return {"title": cell_title(output, error.cell_index), "name": error.ename, "message": error.evalue}
+        title = cell_title(failed, error.cell_index)
+        return {"title": title, "name": error.ename, "message": f"{error.evalue} (see {shown(failed)})"}
     except OSError as error:
         return {"title": "saving the notebook", "name": type(error).__name__, "message": str(unwritable(output, error))}
     return {}
 
 
 def hide_empty_sections(notebook: Path) -> None:
-    """Take the text of sections that show nothing out of the executed copy. Their code stays, folded: later cells may need it."""
+    """Take the text that leads to nothing out of the executed copy. Its code stays, folded: later cells may need it.
+
+    A section goes from a heading to the next. Where none of it shows anything, all its text goes; where a part of it does, the
+    heading stays.
+    """
     book = nbformat.read(notebook, as_version=4)
     kept: list[nbformat.NotebookNode] = []
-    for text, code in _sections(book.cells):
-        silent = bool(code) and text is not None and text.source.startswith("## ") and not any(_shows(cell) for cell in code)
-        for cell in code if silent else ():
-            cell.metadata["jupyter"] = {"source_hidden": True}
-        kept += code if silent or text is None else [text, *code]
+    for section in _split(book.cells, _is_heading):
+        empty = _silent(section)
+        for part in _split(section, lambda cell: cell.cell_type == "markdown"):
+            silent = empty or (_silent(part) and not _is_heading(part[0]))
+            code = [cell for cell in part if cell.cell_type == "code"]
+            for cell in code if silent else ():
+                cell.metadata["jupyter"] = {"source_hidden": True}
+            kept += code if silent else part
     book.cells = kept
     nbformat.write(book, notebook)
 
 
-def _sections(cells: list[nbformat.NotebookNode]) -> Iterator[tuple[nbformat.NotebookNode | None, list[nbformat.NotebookNode]]]:
-    """Each piece of text with the code cells below it."""
-    text: nbformat.NotebookNode | None = None
-    code: list[nbformat.NotebookNode] = []
+def _is_heading(cell: nbformat.NotebookNode) -> bool:
+    return bool(cell.cell_type == "markdown" and cell.source.startswith("#"))
+
+
+def _split(cells: Cells, begins: Callable[[nbformat.NotebookNode], bool]) -> Iterator[Cells]:
+    """The cells in groups; a cell that `begins` a group is its first."""
+    group: Cells = []
     for cell in cells:
-        if cell.cell_type == "code":
-            code.append(cell)
-            continue
-        if text is not None or code:
-            yield text, code
-        text, code = cell, []
-    yield text, code
+        if begins(cell) and group:
+            yield group
+            group = []
+        group.append(cell)
+    yield group
 
 
-def _shows(cell: nbformat.NotebookNode) -> bool:
-    """Whether a code cell has an output, or holds the parameters."""
-    return bool(cell.get("outputs")) or any("parameters" in tag for tag in cell.metadata.get("tags", []))
+def _silent(cells: Cells) -> bool:
+    """Whether there is code among the cells of which none has an output or holds the parameters."""
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    return bool(code) and not any(
+        cell.get("outputs") or any("parameters" in tag for tag in cell.metadata.get("tags", [])) for cell in code
+    )
 
 
 def cell_title(notebook: Path, index: int) -> str:

@@ -61,12 +61,17 @@ def changed(stage: Stage, params: RunParams, hashes: HashCache) -> str:
         file = params.paths.root / name
         if not file.is_file() or hashes.file(file) != digest:
             return f"output '{name}' is missing or was altered"
-    return ""
+    for name in _names(output_files(stage, params), params):
+        if name not in before["outputs"]:
+            return f"output '{name}' was added"
+    copy = params.paths.notebooks / f"{stage.notebook}.ipynb"  # its bytes hold times, and people run it by hand
+    return "" if copy.is_file() and copy.stat().st_size else "its executed notebook is missing"
 
 
 def record(stage: Stage, params: RunParams, started: dict[str, Any], hashes: HashCache, seconds: float) -> list[str]:
     """Record that the stage finished, with the fingerprint it started with; returns the errors of its rows that failed."""
-    files = {path.relative_to(params.paths.root).as_posix(): hashes.file(path) for path in output_files(stage, params)}
+    written = output_files(stage, params)
+    files = dict(zip(_names(written, params), map(hashes.file, written), strict=True))
     errors = _errors_of_rows(stage, params)
     facts = {"fingerprint": started, "outputs": files, "failed": len(errors), "seconds": round(seconds, 2)}
     write_json(params.paths.stages / f"{stage.name}.json", facts)
@@ -89,12 +94,16 @@ def output_files(stage: Stage, params: RunParams) -> list[Path]:
     """What the stage wrote: its tables, and everything in the folders that carry its name."""
     paths = params.paths
     files = [paths.tables / f"{table}.parquet" for table in stage.writes]
-    for folder in (paths.tables / stage.name, paths.figures / stage.name):
-        files += [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    folders = [paths.tables / stage.name, paths.figures / stage.name]
     if stage.name == "report":
-        pages = paths.report.with_suffix("")  # beside the page that opens
-        files += [paths.report, *(path for path in sorted(pages.rglob("*")) if path.is_file())]
-    return files
+        files.append(paths.report)
+        folders.append(paths.report.with_suffix(""))  # the pages beside the one that opens
+    found = [path for folder in folders for path in sorted(folder.rglob("*"))]
+    return [*files, *(path for path in found if path.is_file() and not path.name.startswith("."))]
+
+
+def _names(files: list[Path], params: RunParams) -> list[str]:
+    return [path.relative_to(params.paths.root).as_posix() for path in files]
 
 
 def notebook_hash(path: Path) -> str:
@@ -147,12 +156,14 @@ def _paths_read(stage: Stage, params: RunParams) -> list[str]:
     paths: list[str] = []
     if stage.name in READ_DATASETS:  # the clips table names files, and their content may change
         for source in params.curation.sources:
-            paths += [path for path in (source.root, source.gt_root, source.phases) if path]
+            root = Path(source.root)
+            folder = root.parent if resolve(root).is_file() else root  # the dataset of a manifest lies beside it
+            paths += [*_without_results(folder, params), *(path for path in (source.gt_root, source.phases) if path)]
             given = [fixed_folder(pattern) for pattern in (source.poses, *source.files.values()) if pattern]
             if source.poses and source.poses_format == "vipe":
                 given.append(f"{given[0]}../intrinsics")  # ViPE writes them beside the folder of the poses
             # a folder of its own where the pattern is absolute
-            paths += [str(Path(source.root, expanded(folder))) for folder in given]
+            paths += [str(Path(folder, expanded(inner))) for inner in given]
         if params.curation.world is not None and params.paths.datasets.is_dir():
             paths.append(str(params.paths.datasets))
     if stage.name in RUN_MODELS:
@@ -169,6 +180,15 @@ def _paths_read(stage: Stage, params: RunParams) -> list[str]:
     if stage.name == "forensics":
         paths.append(params.forensics.plan)
     return paths
+
+
+def _without_results(folder: Path, params: RunParams) -> list[str]:
+    """The dataset's folder; where the run's results lie in it, everything in it except them and hidden files."""
+    results, dataset = params.paths.root.resolve(), resolve(folder)
+    if not dataset.is_dir() or not results.is_relative_to(dataset.resolve()):
+        return [str(folder)]
+    entries = [path for path in sorted(dataset.iterdir()) if not path.name.startswith(".")]
+    return [str(path) for path in entries if not results.is_relative_to(path.resolve())]
 
 
 def _judges(params: RunParams) -> set[str | None]:

@@ -201,7 +201,7 @@ class Pipeline:
         if failure:
             raise StageError(
                 f"Stage {job.stage.notebook} failed in the cell '{failure['title']}': {failure['message']} [{failure['name']}]; "
-                f"the executed copy is {notebook}, finished stages stay usable"
+                "finished stages stay usable"
             )
         missing = [table for table in job.stage.writes if not (self.params.paths.tables / f"{table}.parquet").is_file()]
         if missing:
@@ -229,7 +229,7 @@ class Pipeline:
         records = {}
         for stage in STAGES:
             path = self.params.paths.stages / f"{stage.name}.json"
-            if path.is_file():
+            with suppress(OSError, ValueError, KeyError, TypeError):  # not there or damaged: the stage is not done
                 content = json.loads(path.read_text())
                 records[stage.name] = {
                     "fingerprint": sha256_json(content["fingerprint"]),

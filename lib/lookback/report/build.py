@@ -86,7 +86,7 @@ class ReportBuilder(Report):
         self.ceilings: list[Ceiling] = []
 
     def sections(self) -> list[Section]:
-        """Every page that has something to say."""
+        """Every page that has something to say. What a notebook left of a stage that the run does not ask for is not read."""
         with ceilings_beside(self.params) as ceilings:
             papers = self.papers()
             self.ceilings = ceilings()
@@ -286,6 +286,8 @@ class ReportBuilder(Report):
     def agreement(self) -> Section:
         section = Section("agreement", "Agreement", "Do people, judges and metrics agree? Each table says what it supports.")
         folder = self.params.paths.tables / "agreement"
+        if not (self.params.agreement.ratings or len(self.tables["ratings"])):
+            return section
         if "simulated" in set(self.tables["ratings"].columns) and self.tables["ratings"]["simulated"].astype(bool).any():
             section.fragments.append('<p class="simulated">These votes are simulated: they say nothing about people.</p>')
         figures = self.saved("agreement", interactive_statistics(folder))
@@ -316,8 +318,26 @@ class ReportBuilder(Report):
         )
 
     def trust(self) -> Section:
+        section = Section("trust", "Can the metrics be trusted")
+        if self.params.audit.enabled:
+            self._audit(section)
+        section.fragments += self._forensics(TRUSTED)
+        section.fragments += self._sheets()
+        differences = defects_table(self.tables["gated"], self.params)
+        if len(differences):
+            labels = ["metric", "default", "variant", "what differs"]
+            title = "Where paper, released code and sense differ, on this run's clips"
+            absent = [f"In no variant: {'; '.join(not_reproduced())}."]
+            section.fragments.append(self.plain("defects", title, differences, labels, absent))
+        settings = preset_differences(self.tables["gated"].dropna(subset="value")["metric"].unique())
+        if len(settings):
+            title = "Every setting in which paper, released code and our correction differ"
+            section.fragments.append(self.plain("presets", title, settings, list(settings)))
+        return section
+
+    def _audit(self, section: Section) -> None:
         folder = self.params.paths.tables / "audit"
-        section = Section("trust", "Can the metrics be trusted", audit_reach(folder))
+        section.intro = audit_reach(folder)
         simulated = judged_by(self.tables["gated"], self.simulated)
         frames = {"failures": audited_failures(folder, simulated), "metrics": audited_metrics(folder, simulated)}
         if sentence := audit_sentence(frames["failures"]):
@@ -334,19 +354,6 @@ class ReportBuilder(Report):
                 "rests on them.</p>"
             )
         section.fragments += self.saved("audit")
-        section.fragments += self._forensics(TRUSTED)
-        section.fragments += self._sheets()
-        differences = defects_table(self.tables["gated"], self.params)
-        if len(differences):
-            labels = ["metric", "default", "variant", "what differs"]
-            title = "Where paper, released code and sense differ, on this run's clips"
-            absent = [f"In no variant: {'; '.join(not_reproduced())}."]
-            section.fragments.append(self.plain("defects", title, differences, labels, absent))
-        settings = preset_differences(self.tables["gated"].dropna(subset="value")["metric"].unique())
-        if len(settings):
-            title = "Every setting in which paper, released code and our correction differ"
-            section.fragments.append(self.plain("presets", title, settings, list(settings)))
-        return section
 
     def _sheets(self) -> list[str]:
         """One contact sheet per injected failure."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from lookback.clips import KEYS
-from lookback.figures import PALETTE, PHASE_COLOURS, style
+from lookback.figures import PALETTE, PHASE_COLOURS, short_names, style
 from lookback.names import counted
 from lookback.scoring.aggregate import UNMEASURABLE, missing_rule
 from lookback.scoring.direction import parts_are_measures
 
+LEAST_SPAN = 0.02  # of the scores' size, which an axis covers at least: smaller differences must look small
 FAITHFUL = "sim-faithful"  # the demo world's model without a failure
 
 
@@ -19,15 +21,9 @@ def coverage_table(items: pd.DataFrame) -> pd.DataFrame:
     """Per metric and variant: the number of scores, the mean, and why others are missing.
 
     Clips that the video makes unmeasurable count as 0 in the mean where the preset says so (`missing: zero`).
-
-    A metric with scores of whole clips is about these alone; phases without them share a row if they have the same unit. Parts with
-    different units (mse, psnr, ...) have their own rows.
     """
-    part = items["phase"].where(items["benchmark"].map(parts_are_measures), "")
-    named = items.assign(metric=(items["metric"] + " " + part).str.strip())
     rows = []
-    for (metric, variant), group in named.groupby(["metric", "variant"], sort=True):
-        group = group[whole] if (whole := group["phase"] == "").any() else group
+    for (metric, variant), group in _measured(items).groupby(["metric", "variant"], sort=True):
         reasons = group.loc[group["reason"] != "", "reason"].value_counts()
         words = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
         scored = group["value"].notna()
@@ -38,6 +34,18 @@ def coverage_table(items: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["metric", "variant", "scored", "items", "mean", "missing because", "backend"])
 
 
+def _measured(items: pd.DataFrame) -> pd.DataFrame:
+    """The scores, with `metric` as a reader knows it.
+
+    A metric with scores of whole clips is about these alone; phases without them share its name if they have the same unit. Parts
+    with different units (mse, psnr, ...) have their own names.
+    """
+    part = items["phase"].where(items["benchmark"].map(parts_are_measures), "")
+    named = items.assign(metric=(items["metric"] + " " + part).str.strip())
+    whole = named["phase"] == ""
+    return named[whole | ~whole.groupby([named["metric"], named["variant"]]).transform("any")]
+
+
 def runtime_table(timings: pd.DataFrame) -> pd.DataFrame:
     """Seconds per clip of every metric and variant (and of decoding), the slowest first; artifacts are not counted."""
     table = timings.groupby("part")["seconds"].agg(["mean", "max", "count"]).sort_values("mean", ascending=False)
@@ -46,9 +54,11 @@ def runtime_table(timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def distribution_figure(items: pd.DataFrame, benchmark: str) -> tuple[Figure, str]:
-    """One panel per metric of a benchmark: every clip's score, by model."""
-    rows = items[(items["benchmark"] == benchmark) & (items["phase"] == "") & items["value"].notna()]
+    """One panel per metric of a benchmark, and per part of it with a unit of its own: every clip's score, by model."""
+    rows = _measured(items[items["benchmark"] == benchmark])
+    rows = rows[rows["value"].notna()]
     metrics = sorted(rows["metric"].unique())
+    titles = short_names(metrics)
     models = sorted(rows["model_id"].unique())
     columns = min(3, max(1, len(metrics)))
     lines = -(-len(metrics) // columns)
@@ -64,7 +74,13 @@ def distribution_figure(items: pd.DataFrame, benchmark: str) -> tuple[Figure, st
                 own, x="value", y="model_id", order=models, hue="model_id", palette=colours, legend=False, jitter=False, size=4,
                 alpha=0.75, ax=panel,
             )  # fmt: skip
-            panel.set_title(f"{metric.split('.', 1)[1]} (n = {len(own)})", fontsize=8)
+            panel.set_title(f"{titles[metric]} (n = {len(own)})", fontsize=8)
+            low, high = panel.get_xlim()
+            lacking = LEAST_SPAN * own["value"].abs().max() - (high - low)
+            if lacking > 0:
+                panel.set_xlim(low - lacking / 2, high + lacking / 2)
+            panel.xaxis.set_major_locator(MaxNLocator(4))
+            panel.ticklabel_format(axis="x", useOffset=False)
             panel.tick_params(axis="y", labelsize=6.5)
             panel.set_xlabel("score", fontsize=8)
             panel.set_ylabel("")
@@ -77,7 +93,7 @@ def distribution_figure(items: pd.DataFrame, benchmark: str) -> tuple[Figure, st
 def clip_curves(units: pd.DataFrame, segments: pd.DataFrame, clip: tuple[str, ...]) -> tuple[Figure, str]:
     """The curves of the clip with this key (benchmark, setting, model_id, clip_id)."""
     own, phases = (frame[(frame[KEYS] == list(clip)).all(axis=1)] for frame in (units, segments))
-    return curve_figure(own, phases, "/".join(clip))
+    return curve_figure(own, phases, "/".join(filter(None, clip)))
 
 
 def curve_figure(units: pd.DataFrame, segments: pd.DataFrame, title: str) -> tuple[Figure, str]:

@@ -8,8 +8,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from lookback.demo.audit.sensitivity import FEWEST_CLIPS
-from lookback.figures import PALETTE, heatmap, style
+from lookback.figures import PALETTE, heatmap, short_names, style
+from lookback.names import counted
 
+LEAST_HEIGHT = 3.6  # inches
 PANELS = 4  # dose-response panels in a row
 
 
@@ -20,8 +22,7 @@ def sensitivity_figure(table: pd.DataFrame) -> tuple[Figure, str]:
         return _nothing()
     grid, meant = (told.pivot(index="measure", columns="failure", values=name) for name in ("rank_correlation", "meant"))
     with style():
-        size = (0.55 * grid.shape[1] + 4.5, 0.27 * grid.shape[0] + 1.8)
-        figure, axes = plt.subplots(figsize=size, layout="constrained")
+        figure, axes = plt.subplots(figsize=(0.55 * grid.shape[1] + 4.5, _height(grid)), layout="constrained")
         shown = grid.rename(columns=lambda name: name.replace("_", " "))
         heatmap(axes, shown, _numbers(grid, 1), colours="RdBu", low=-1, high=1, label="rank correlation of severity and drop")
         for row, column in np.argwhere((meant == True).to_numpy()):  # noqa: E712 -- a missing cell is neither
@@ -30,8 +31,9 @@ def sensitivity_figure(table: pd.DataFrame) -> tuple[Figure, str]:
         axes.set_xlabel("injected failure")
     left = sorted(set(table["failure"]) - set(told["failure"]))
     caption = (
-        f"{grid.shape[0]} measures and {grid.shape[1]} injected failures. Blue: the metric falls as the failure gets worse; "
-        "white: it does not notice; red: it rises. Framed: the metric is meant for this failure. Each cell compares "
+        f"{counted(grid.shape[0], 'measure')} and {counted(grid.shape[1], 'injected failure')}. "
+        "Blue: the metric falls as the failure gets worse; white: it does not notice; red: it rises. "
+        "Framed: the metric is meant for this failure. Each cell compares "
         f"{_span(told['n'])} failing clips with the faithful clip of the same scene and camera; empty: fewer than "
         f"{FEWEST_CLIPS} such clips."
     )
@@ -46,6 +48,11 @@ def _nothing() -> tuple[Figure, str]:
         axes.text(0.5, 0.5, words, ha="center", va="center", fontsize=8, wrap=True)
         axes.axis("off")
     return figure, words
+
+
+def _height(grid: pd.DataFrame) -> float:
+    """Of a heat map in inches: the names below it need room, however few rows it has."""
+    return float(max(LEAST_HEIGHT, 0.27 * grid.shape[0] + 1.8))
 
 
 def _numbers(grid: pd.DataFrame, digits: int) -> np.ndarray:
@@ -66,19 +73,22 @@ def dose_figure(drops: pd.DataFrame, table: pd.DataFrame) -> tuple[Figure, str]:
     failures = sorted(table["failure"].unique())
     scale = drops.groupby("measure")["drop"].apply(lambda values: max(values.abs().max(), 1e-12))
     rows = -(-len(failures) // PANELS)
+    lowest = 0.0
     with style():
         size = (11, 2.3 * rows)
         figure, grid = plt.subplots(rows, PANELS, figsize=size, sharex=True, sharey=True, squeeze=False, layout="constrained")
         for axes, failure in zip(grid.flat, failures, strict=False):
             chosen = table[table["failure"] == failure].nlargest(3, "rank_correlation")["measure"]
+            names = short_names(chosen)
             for colour, measure in zip(PALETTE, chosen, strict=False):
                 own = drops[(drops["failure"] == failure) & (drops["measure"] == measure)]
                 means = own.groupby("severity")["drop"].mean() / scale[measure]
-                axes.plot([0, *means.index], [0, *means], marker="o", markersize=3, color=colour, label=measure.split(".", 1)[1])
+                lowest = min(lowest, *means)
+                axes.plot([0, *means.index], [0, *means], marker="o", markersize=3, color=colour, label=names[measure])
             axes.axhline(0, color="#999999", linewidth=0.6)
             axes.set_title(failure.replace("_", " "), fontsize=9)
-            axes.set_ylim(-0.3, 1.5)  # room for the legend
             axes.legend(fontsize=6, frameon=False, loc="upper left")
+        grid.flat[0].set_ylim(min(-0.3, lowest - 0.1), 1.5)  # of all panels; above is room for the legend
         for axes in grid.flat[len(failures) :]:
             axes.set_visible(False)
         figure.supxlabel("injected severity")
@@ -96,14 +106,15 @@ def invariance_figure(table: pd.DataFrame) -> tuple[Figure, str]:
     kinds = strongest.drop_duplicates("control").set_index("control")["kind"]
     grid = grid[sorted(grid.columns, key=lambda name: (kinds[name], name))]
     with style():
-        figure, axes = plt.subplots(figsize=(0.75 * grid.shape[1] + 4.5, 0.27 * grid.shape[0] + 1.8), layout="constrained")
+        figure, axes = plt.subplots(figsize=(0.75 * grid.shape[1] + 4.5, _height(grid)), layout="constrained")
         shown = grid.rename(columns=lambda name: f"{name.replace('_', ' ')}\n({kinds[name]})")
         label = "drop in % of the sound clip's value"
         heatmap(axes, shown, _numbers(grid, 0), colours="RdBu", low=-100, high=100, label=label)
         axes.tick_params(labelsize=7.5)
         axes.set(xlabel="", ylabel="measure")
     return figure, (
-        f"{grid.shape[0]} measures on {_span(strongest['n'])} sound clip(s) each, corrupted. "
+        f"{counted(grid.shape[0], 'measure')} on {_span(strongest['n'])} sound clip(s) each, corrupted. "
         "Controls break memory and should make a metric of memory fall (blue); nuisances, at full "
-        "strength, do not touch memory and should leave it alone (white). Red: the metric rises."
+        "strength, do not touch memory and should leave it alone (white). Red: the metric rises. Empty: the measure gave no score "
+        "for the clip or its corrupted copy, or its sound value is 0."
     )

@@ -84,16 +84,19 @@ def _sentence(failure: str, best: pd.Series, own: pd.Series, strongest: bool) ->
 def metric_readings(table: pd.DataFrame, invariances: pd.DataFrame) -> pd.DataFrame:
     """Per measure: the failures it sees of those it is meant for (with their number of clips), what else it reacts to, and the
     nuisance that moves it most."""
+    told = table[table["rank_correlation"].notna()]
+    tried = invariances[(invariances["kind"] == "nuisance") & invariances["mean_drop"].notna()]
     rows = []
-    for measure, group in table[table["rank_correlation"].notna()].groupby("measure", sort=True):
-        nuisances = invariances[(invariances["measure"] == measure) & (invariances["kind"] == "nuisance")]
+    for measure in sorted({*told["measure"], *tried["measure"]}):
+        group, nuisances = (part[part["measure"] == measure] for part in (told, tried))
+        seen, meant = group["seen"].astype(bool), group["meant"].astype(bool)
         worst = nuisances.loc[nuisances["mean_drop"].abs().idxmax()] if len(nuisances) else None
         rows.append(
             {
                 "measure": measure,
-                "sees": _listed(group[group["seen"] & group["meant"]]),
-                "misses": _listed(group[~group["seen"] & group["meant"]]),
-                "also_reacts_to": _listed(group[group["seen"] & ~group["meant"]]),
+                "sees": _listed(group[seen & meant]),
+                "misses": _listed(group[~seen & meant]),
+                "also_reacts_to": _listed(group[seen & ~meant]),
                 "worst_nuisance": "not tried"
                 if worst is None
                 else f"{worst['control']} ({worst['mean_drop']:+.3g}, n {worst['n']})",
