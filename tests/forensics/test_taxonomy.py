@@ -158,6 +158,12 @@ def test_scores_equal_scikit_learn_on_a_random_table():
     assert table["clips"].sum() == 200
 
 
+def test_a_failure_that_was_never_found_has_no_precision():
+    clips = pd.DataFrame({"injected": ["teleport", "none"], "found": [frozenset(), frozenset()]})
+    (row,) = label_scores(clips).to_dict("records")
+    assert np.isnan(row["precision"]) and (row["recall"], row["F1"]) == (0, 0)
+
+
 def test_counts_have_the_shape_of_memobench_s10():
     """MemoBench table S10: a row per split, a column per failure, non-exclusive; a model without failures keeps its zero row."""
     keys = ["benchmark", "setting", "model_id", "clip_id"]

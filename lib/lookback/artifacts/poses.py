@@ -85,7 +85,7 @@ class PoseTrack(FrameRows):
     def activity(self) -> CameraActivity:
         """Whether the camera moves, how far it turns, whether it comes back, and whether the path can be trusted."""
         seen = camera_activity(
-            self.c2w, self.intrinsics, self.frame_index, self.has_translation, self.motion, self.first_view, self._doubt()
+            self.c2w, self.intrinsics, self.frame_index, self.has_translation, self.motion, self.first_view, self._lost_view()
         )
         return replace(seen, lens_known=self.lens_known)
 
@@ -95,7 +95,7 @@ class PoseTrack(FrameRows):
         cut = min((first for first, _ in self.flags.get("cut", [])), default=None)
         return np.zeros(len(self.frame_index), bool) if cut is None else (self.frame_index >= cut) & (self.confidence <= 0)
 
-    def _doubt(self) -> str:
+    def _lost_view(self) -> str:
         lost = self.lost
         if lost.mean() <= LOST_SHARE:
             return ""
@@ -109,10 +109,15 @@ class PoseTrack(FrameRows):
 
     def trusted(self) -> Self:
         """The path itself; NotScorable where it contradicts the motion of the picture."""
-        activity = self.activity()
-        if not activity.trusted:
-            raise NotScorable(Reason.UNTRUSTED_PATH, activity.why)
+        if self.doubt:
+            raise NotScorable(Reason.UNTRUSTED_PATH, self.doubt)
         return self
+
+    @property
+    def doubt(self) -> str:
+        """Why the path is not to be trusted; empty for one that agrees with the motion of the picture."""
+        activity = self.activity()
+        return "" if activity.trusted else activity.why
 
     def _places(self, frames: Frames) -> NDArray[np.float64]:
         """The row numbers of these frames, as fractions between rows."""

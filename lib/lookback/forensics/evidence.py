@@ -69,6 +69,7 @@ class Evidence:
     boxes: np.ndarray | None = None  # (N,4) of the subject, NaN when out
     intrinsics: np.ndarray | None = None
     turns_only: bool = False  # the camera turns but does not move
+    doubt: str = ""  # why the path is not to be trusted
     shots: Sequence[int] = ()  # first frame of every shot
     pairs: Sequence[Mapping[str, Any]] = field(default_factory=tuple)  # the measures, one record per frame pair
     answers: Mapping[str, float] = field(default_factory=dict)  # answers of real judges by question, never simulated ones
@@ -133,6 +134,7 @@ def gather(
         None if masks is None else masks.boxes,
         None if pose is None else pose.intrinsics[0],
         pose is not None and _turns_only(pose) and (truth_pose is None or _turns_only(truth_pose)),
+        "" if pose is None else pose.doubt,
         shots,
         pairs,
         answers or {},

@@ -6,7 +6,7 @@ models in `calibration/` do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -115,6 +115,8 @@ def not_back(seen: Evidence) -> float:
 def turn(seen: Evidence) -> float:
     if seen.path is None:
         raise NotScorable(Reason.NO_POSES, "no camera path")
+    if seen.doubt:
+        raise NotScorable(Reason.UNTRUSTED_PATH, seen.doubt)
     return seen.path.farthest
 
 
@@ -244,9 +246,9 @@ FEATURES: tuple[Feature, ...] = (
     Feature("event_asked", "an event was asked for", event_asked),
     Feature("resting_motion", "share of the picture that moves on its own while the camera rests", resting_motion),
     Feature("own_motion", "share of the picture that moves on its own, mean", mean_of("own_motion")),
-    Feature("own_motion_peak", "the same, 90th percentile", lambda seen: peak(seen, "own_motion", 90)),
+    Feature("own_motion_peak", "share of moving picture, 90th percentile", lambda seen: peak(seen, "own_motion", 90)),
     Feature("unexplained", "share of the picture that no motion explains, mean", mean_of("unexplained")),
-    Feature("unexplained_peak", "the same, 90th percentile", lambda seen: peak(seen, "unexplained", 90)),
+    Feature("unexplained_peak", "unexplained share of the picture, 90th percentile", lambda seen: peak(seen, "unexplained", 90)),
     Feature("detail_change", "log of fine detail, late over start", lambda seen: change(curve(seen, "detail"))),
     Feature("detail_largest", "largest lasting change of fine detail", lambda seen: largest_change(curve(seen, "detail"))),
     Feature("saturation_change", "log of saturation, late over start", lambda seen: change(curve(seen, "saturation"))),
@@ -260,7 +262,13 @@ FEATURES: tuple[Feature, ...] = (
     Feature("place_new_blocks", "blocks of a place seen again that show something else", pair_measure("low_blocks")),
     Feature("place_bend", "displacement of a place seen again that no homography explains", pair_measure("bend")),
 )  # fmt: skip
-NAMES = tuple(feature.name for feature in FEATURES)
+WORDS = {feature.name: feature.words for feature in FEATURES}
+NAMES = tuple(WORDS)
+
+
+def in_words(names: Iterable[str], values: Mapping[str, float]) -> str:
+    """What these features measured: "share of the last third without the subject: 0.92"."""
+    return "; ".join(f"{WORDS[name]}: {values[name]:.2g}" for name in names)
 
 
 def row(seen: Evidence, names: Sequence[str] = NAMES) -> dict[str, float]:

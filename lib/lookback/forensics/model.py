@@ -85,13 +85,13 @@ class Model:
         ]
         return f"{' and '.join(parts)}; named from p = {self.named_from:.2f} on, absent up to {self.absent_to:.2f}"
 
-    def words(self, values: Mapping[str, float]) -> str:
-        """The features that spoke, the strongest first."""
+    def spoke(self, values: Mapping[str, float]) -> list[str]:
+        """The features that spoke, at most three, the strongest first."""
         pull = self.z(values) * np.array(self.weights)
         order = [
             int(i) for i in np.argsort(-pull) if np.isfinite(values.get(self.features[int(i)], np.nan)) and self.weights[int(i)] > 0
         ]
-        return ", ".join(f"{self.features[i].replace('_', ' ')} {values[self.features[i]]:.2g}" for i in order[:3])
+        return [self.features[i] for i in order[:3]]
 
 
 def _transformed(raw: NDArray[np.float64], floors: NDArray[np.float64]) -> NDArray[np.float64]:

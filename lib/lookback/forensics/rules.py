@@ -7,8 +7,6 @@ the demo world's truth or the answers of a simulated judge.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from lookback.forensics import scene_rules, subject_rules
 from lookback.forensics.evidence import Evidence, Finding, Rule
 
@@ -41,7 +39,7 @@ OF_INJECTED = {
 }
 
 
-def find_failures(seen: Evidence, rules: Iterable[Rule] = RULES) -> list[tuple[Rule, Finding]]:
+def find_failures(seen: Evidence) -> list[tuple[Rule, Finding]]:
     """Every rule that finds a failure in this clip, with its finding."""
-    found = ((rule, rule.find(seen)) for rule in rules)
+    found = ((rule, rule.find(seen)) for rule in RULES)
     return [(rule, finding) for rule, finding in found if finding is not None]

@@ -14,7 +14,7 @@ import numpy as np
 from lookback.errors import Reason
 from lookback.forensics.calibration import Calibration, LabelCalibration
 from lookback.forensics.evidence import Evidence, Finding, Rule
-from lookback.forensics.features import Features, features
+from lookback.forensics.features import Features, features, in_words
 from lookback.forensics.model import Abstention
 from lookback.forensics.rules import RULES
 
@@ -82,11 +82,12 @@ def _by_calibration(seen: Evidence, found: Features, rule: Rule, label: LabelCal
         reason = found.missing[missing]
         return Verdict(rule, abstained=Abstention(reason.reason, reason.detail))
     probability, says = label.model.probability(found.values), label.model.says(found.values)
+    words = in_words(label.model.spoke(found.values), found.values)
     if says is None:
-        return Verdict(rule, probability, abstained=Abstention(Reason.TOO_CLOSE, label.model.words(found.values)))
+        return Verdict(rule, probability, abstained=Abstention(Reason.TOO_CLOSE, words))
     if not says:
         return Verdict(rule, probability)
-    return Verdict(rule, probability, _finding(seen, rule, probability, label.model.words(found.values)))
+    return Verdict(rule, probability, _finding(seen, rule, probability, words))
 
 
 def _by_judge(seen: Evidence, rule: Rule, label: LabelCalibration) -> Verdict | None:

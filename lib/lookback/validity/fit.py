@@ -21,6 +21,7 @@ from lookback.clips import KEYS
 from lookback.errors import LookbackError, Reason
 from lookback.files import write_text
 from lookback.forensics.calibration import calibration, data_file, model_record
+from lookback.forensics.features import in_words
 from lookback.forensics.model import Design, Model, fit
 from lookback.forensics.rules import LABELS
 from lookback.forensics.score import with_truth
@@ -87,7 +88,7 @@ def _say(model: Model | None, values: Mapping[str, float], clip: str, name: str)
         return Said(clip, name, False, abstained=str(Reason.MISSING_INPUT))
     says = model.says(values)
     why = "" if says is not None else str(Reason.TOO_CLOSE)
-    return Said(clip, name, bool(says), model.probability(values), why, model.words(values))
+    return Said(clip, name, bool(says), model.probability(values), why, in_words(model.spoke(values), values))
 
 
 def all_said(table: pd.DataFrame, labels: Mapping[str, Label]) -> list[Said]:
