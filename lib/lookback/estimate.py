@@ -119,14 +119,14 @@ def _parts(rows: pd.DataFrame, clips: Sequence[Clip]) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["benchmark", "part", "model", "tried", "loading", "seconds_per_clip", "clips"])
 
 
-def hours_table(measured: pd.DataFrame, clips: int = 100) -> pd.DataFrame:
+def hours_table(measured: pd.DataFrame) -> pd.DataFrame:
     """Hours per 100 clips of every benchmark, and of each of its parts, from measured seconds per clip (one worker)."""
     if missing := [name for name in MEASURED[:4] if name not in measured.columns]:
         raise UsageError(f"The measured seconds lack the column '{missing[0]}'; they need {', '.join(MEASURED[:4])}")
     shares = measured["share_of_clips"] if "share_of_clips" in measured.columns else 1.0
-    hours = measured.assign(hours=measured["seconds_per_clip"] * shares * clips / 3600)
+    hours = measured.assign(hours=measured["seconds_per_clip"] * shares * 100 / 3600)
     whole = hours.groupby("benchmark", as_index=False)["hours"].sum().assign(part="all", model="")
-    name = f"hours per {clips} clips"
+    name = "hours per 100 clips"
     table = pd.concat([hours, whole]).rename(columns={"hours": name})[["benchmark", "part", "model", name]]
     order = table["part"].eq("all")
     return table.assign(order=order).sort_values(["benchmark", "order", name], ascending=[True, True, False]).drop(columns="order")

@@ -9,6 +9,8 @@ import nbformat
 import pytest
 import yaml
 from lookback.cli.app import app
+from lookback.demo.plan import demo_plan
+from lookback.desk.settings import load_settings
 from lookback.errors import Reason
 from typer.main import get_command
 
@@ -19,7 +21,6 @@ import write_pages
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *(ROOT / name for name in build_site.GUESTS), *sorted(DOCS.rglob("*.md"))]
-LATER = {"inspector.md"}  # the page of the inspector may come with the inspector
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^( *)```.*?^\1```", re.DOTALL | re.MULTILINE)
 SHELL = re.compile(r"```(?:sh|bash)\n(.*?)```", re.DOTALL)
@@ -58,8 +59,7 @@ def test_every_page_stands_in_the_navigation_once():
     own = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")} | set(build_site.GUESTS.values())
     folders = {name for name in listed if "." not in name}
     assert folders == {"notebooks", "reference"}
-    assert len(listed) == len(set(listed)) and own <= set(listed)
-    assert set(listed) - own - folders <= LATER
+    assert len(listed) == len(set(listed)) and set(listed) == own | folders
 
 
 def places(nav: list) -> list[str]:
@@ -115,6 +115,16 @@ def test_the_readme_is_short_shows_three_pictures_and_names_the_demos_datasets()
     assert len(set(pictures)) == 3 and all((ROOT / name).stat().st_size < 200_000 for name in pictures)
     sources = re.findall(r"^lookback (?:eval|validate) (\S+)", text, re.MULTILINE)
     assert sources and all(source.startswith("outputs/demo/datasets/") for source in sources)
+
+
+def test_the_study_of_the_annotation_page_is_one_of_the_demo(tmp_path: Path):
+    block = re.search(r"```yaml\n(# pilot.yaml.*?)```", (DOCS / "annotation.md").read_text(), re.DOTALL)
+    assert block is not None
+    (tmp_path / "pilot.yaml").write_text(block[1])
+    settings = load_settings(tmp_path / "pilot.yaml")
+    made = {(clip.task.clip_id, clip.model_id) for clip in demo_plan()}
+    for item in (*settings.gold, *settings.training):
+        assert {(item.clip, item.model_a), (item.clip, item.model_b)} <= made
 
 
 def test_the_reasons_that_the_faq_explains_exist():

@@ -34,9 +34,20 @@ def test_the_zip_holds_scores_tables_and_the_benchmarks_own_files(tmp_path):
     submission = json.loads(files["submission.json"])
     assert submission["models"] == ["a", "b"] and submission["clips"] == 4
     assert submission["metrics"]["memobench.psnr"]["scored"] == 3
-    assert not submission["comparable_with_the_paper"]
+    assert not submission["measured_as_released"] and "own tasks" in submission["unchecked"]
     assert any("embedded stand-in" in reason for reason in submission["why_not"])
-    assert "memobench.psnr: 1 clips have no score" in submission["why_not"]
+    assert "memobench.psnr: 1 clip without a score" in submission["why_not"]
+
+
+@pytest.mark.parametrize(("variant", "as_released"), [("official", True), ("paper", False)])
+def test_only_the_released_programs_variant_is_measured_as_released(tmp_path, variant, as_released):
+    run = made_run(tmp_path / "mine", {("a", "s1"): 20.0}, metric="memobench.psnr", benchmark="memobench")
+    items = read_table(run.paths.tables, "gated").assign(backend="none", variant=variant)
+    write_table(run.paths.tables, "gated", items)
+    chosen = run.changed(scoring={"variant": variant})
+    submission = json.loads(opened(export("leaderboard", chosen, tmp_path / "x.zip"))["submission.json"])
+    assert submission["measured_as_released"] is as_released
+    assert submission["why_not"] == ([] if as_released else ["memobench.psnr: variant paper"])
 
 
 def test_the_same_scores_give_the_same_bytes(tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ from lookback.params import load_run
 from lookback.pipeline.dag import STAGES, stage_named, stages_of
 from lookback.published import load
 from lookback.published.printed import printed_papers
+from lookback.report.cards import show_cards
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +24,10 @@ def page(built):
 def test_the_run_is_its_report_alone():
     assert [stage.name for stage in stages_of(load_run("published"))] == ["report"]
     assert stages_of(load_run("demo")) == list(STAGES)
+
+
+def test_the_notebook_has_no_clips_to_show():
+    show_cards(load_run("published"), 3)
 
 
 def test_another_stage_of_the_run_is_refused_with_a_sentence():

@@ -101,10 +101,10 @@ def table(
 
 def export(
     format: Annotated[str, typer.Argument(help="One of {formats}.")],
-    run: Annotated[str, typer.Argument(help="Run name: params/NAME.yaml, or a path to a YAML file.")],
+    run: Annotated[str, typer.Argument(help="The run's name, its YAML file, or its folder.")],
     output: Annotated[str, typer.Option(help="File or folder to write.")],
 ) -> None:
-    """Write a finished run in the file format of a benchmark."""
+    """Write a finished run in a benchmark's own files, or as a zip for a leaderboard."""
     from lookback.exports import export as write
     from lookback.params import load_run
 

@@ -16,13 +16,14 @@ from lookback.clips import KEYS
 from lookback.errors import ContractError, LookbackError
 from lookback.exports.results import results
 from lookback.files import atomic_path
-from lookback.names import one_line
+from lookback.names import counted, one_line
 from lookback.params import RunParams
 from lookback.registry import BACKENDS, BENCHMARKS
 
-SCHEMA = "lookback.submission/1"
+SCHEMA = "lookback.submission/2"
 WRITTEN = (1980, 1, 1, 0, 0, 0)  # the time of every file, so that the same scores give the same bytes
-PAPERS = ("paper", "official")  # variants that a paper's number may come from
+RELEASED = "official"  # the variant that repeats the released programs
+UNCHECKED = "whether these clips are the benchmark's own tasks is not checked: compare their number with the paper's"
 
 
 def write_leaderboard(params: RunParams, output: Path) -> Path:
@@ -74,9 +75,9 @@ def _submission(params: RunParams, benchmark: str, own: dict[str, Any], left_out
     )
     metrics = {str(name): _measured(part) for name, part in rows.groupby("metric", sort=True)}
     why = [f"{name}: measured by an embedded stand-in" for name, facts in metrics.items() if facts["stand_ins"]]
-    why += [f"{name}: variant {facts['variant']}" for name, facts in metrics.items() if facts["variant"] not in PAPERS]
+    why += [f"{name}: variant {facts['variant']}" for name, facts in metrics.items() if facts["variant"] != RELEASED]
     lacking = {name: facts["clips"] - facts["scored"] for name, facts in metrics.items()}
-    why += [f"{name}: {count} clips have no score" for name, count in lacking.items() if count]
+    why += [f"{name}: {counted(count, 'clip')} without a score" for name, count in lacking.items() if count]
     return {
         "schema": SCHEMA,
         "benchmark": benchmark,
@@ -86,8 +87,9 @@ def _submission(params: RunParams, benchmark: str, own: dict[str, Any], left_out
         "models": sorted(rows["model_id"].unique()),
         "clips": len(own["samples"]),
         "metrics": metrics,
-        "comparable_with_the_paper": not why,
+        "measured_as_released": not why,
         "why_not": why,
+        "unchecked": UNCHECKED,
         "left_out": left_out,
     }
 

@@ -226,7 +226,7 @@ def _agreed(words: str, stated: Set[YesNo | None] = frozenset()) -> YesNo | None
     return answers.pop() if len(answers) == 1 and (sure or stated) else None
 
 
-def parse_rating(text: str, low: float = 1.0, high: float = 5.0) -> float | None:
+def parse_rating(text: str) -> float | None:
     """A rating from a JSON reply, a bare number ("4", "4/5") or "score: 4"; None off the scale or when two ratings differ.
 
     A number inside a sentence is no rating: the sentence may repeat the scale, count frames or speak of another clip.
@@ -236,7 +236,7 @@ def parse_rating(text: str, low: float = 1.0, high: float = 5.0) -> float | None
     found |= {None if match.group(1) is None else float(match.group(1)) for match in SCORE.finditer(words)}
     found |= {number} if (number := _rated(words)) is not None else set()
     number = found.pop() if len(found) == 1 else None
-    return number if number is not None and low <= number <= high else None
+    return number if number is not None and 1 <= number <= 5 else None
 
 
 def _rated(text: str) -> float | None:

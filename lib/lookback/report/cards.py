@@ -32,7 +32,9 @@ def card_fragments(cards: Sequence[ClipCard]) -> list[str]:
 
 
 def show_cards(params: RunParams, most: int) -> None:
-    """The first clips in a notebook, in the order of the report."""
+    """The first clips in a notebook, in the order of the report. The report of the printed tables has none."""
+    if params.report.published:
+        return
     from IPython.display import HTML, display
 
     tables = {name: read_table(params.paths.tables, name) for name in ("clips", "units", "gated", "judgements")}

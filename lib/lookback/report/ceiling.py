@@ -27,6 +27,7 @@ from lookback.extraction.identity import truth_hash
 from lookback.extraction.run import extract_run
 from lookback.files import made_from
 from lookback.media import encode, open_video
+from lookback.names import counted
 from lookback.params import RunParams
 from lookback.paths import portable, resolve
 from lookback.registry import BENCHMARKS
@@ -71,7 +72,7 @@ class Ceiling:
             )  # fmt: skip
             links.append(f"#{number_anchor(self.benchmark, best, metric, phase)}" if best else "")
         lacking = sorted(set(self.items.loc[self.items["value"].isna(), "metric"]) - set(told["metric"]))
-        notes = [f"{told[TASK].drop_duplicates().shape[0]} real videos. Best model: its mean over the same tasks."]
+        notes = [f"{counted(len(told[TASK].drop_duplicates()), 'real video')}. Best model: its mean over the same tasks."]
         notes += [f"No ceiling, for the reasons on the page of missing scores: {', '.join(lacking)}."] if lacking else []
         return PaperTable(
             f"ceiling-{self.benchmark}", f"{self.title}: ceiling", pd.DataFrame(rows), ["measure", "which"],

@@ -125,7 +125,9 @@ def _download(entry: Weight, folder: Path) -> None:
             _from_hub(entry, target) if entry.kind == "hub" else _from_torchvision(entry, target)
         except Exception as error:  # requests, huggingface_hub and urllib each raise their own types
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise BackendUnavailable(f"Downloading '{entry.name}' from {entry.origin} failed: {reason}") from error
+            raise BackendUnavailable(
+                f"Downloading '{entry.name}' from {entry.origin} failed: {reason.removeprefix('Got: ')}", remedy(entry)
+            ) from error
         folder.mkdir(parents=True, exist_ok=True)
         for file in entry.files:
             (folder / file).parent.mkdir(parents=True, exist_ok=True)

@@ -102,15 +102,15 @@ def measuring_judges(judgements: pd.DataFrame) -> list[str]:
     return sorted(set(judgements.loc[judgements["task"] == "timeline", "judge"]))
 
 
-def gate_funnel(judgements: pd.DataFrame, judge: str, by: str = "model_id") -> pd.DataFrame:
-    """How many clips reach each step, per model (or another key column): all -> departed -> hidden -> returned -> judgeable.
+def gate_funnel(judgements: pd.DataFrame, judge: str) -> pd.DataFrame:
+    """How many clips reach each step, per model: all -> departed -> hidden -> returned -> judgeable.
 
     A clip counts at a step only if it passed all steps before. The answers are those of the measuring judge to the `timeline`
     task. `unknown` counts the clips that got no answer at the next step; they go no further.
     """
     rows = judgements[(judgements["task"] == "timeline") & (judgements["judge"] == judge) & (judgements["repeat"] == 0)]
     if rows.empty:
-        return pd.DataFrame(columns=[by, *STEPS, "unknown"])
+        return pd.DataFrame(columns=["model_id", *STEPS, "unknown"])
     said = answered(rows).pivot_table(index=KEYS, columns="question_id", values="answer", aggfunc="first")
     everything = rows[KEYS].drop_duplicates().set_index(KEYS).index
     said = said.reindex(everything)
@@ -120,7 +120,7 @@ def gate_funnel(judgements: pd.DataFrame, judge: str, by: str = "model_id") -> p
         column = said[FACT_OF_STEP[step]] if FACT_OF_STEP[step] in said else pd.Series(None, index=said.index, dtype=object)
         unknown |= reached[before] & column.isna()
         reached[step] = reached[before] & (column == "yes")
-    counts = reached.assign(unknown=unknown).groupby(level=by, sort=True).sum().astype(int)
+    counts = reached.assign(unknown=unknown).groupby(level="model_id", sort=True).sum().astype(int)
     return counts.reset_index()
 
 
