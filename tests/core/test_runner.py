@@ -17,6 +17,7 @@ import psutil
 import pytest
 from lookback.errors import Reason, StageError
 from lookback.params.load import validate
+from lookback.paths import UNATTENDED
 from lookback.pipeline import Pipeline, execute, runner, stage_named
 from lookback.pipeline.execute import cell_title
 from papermill.exceptions import PapermillExecutionError
@@ -142,6 +143,7 @@ def test_a_try_that_fails_lies_beside_the_last_copy_until_the_next_success(tmp_p
             raise PapermillExecutionError(1, 1, "1 / 0", "ZeroDivisionError", "division by zero", [])
 
     told = []
+    monkeypatch.setenv(UNATTENDED, "1")  # which the call sets for its process
     for wrong in (False, True, False):
         run = lambda source, target, wrong=wrong, **_: run_once(source, target, wrong)  # noqa: E731
         monkeypatch.setattr(execute.papermill, "execute_notebook", run)
