@@ -290,6 +290,11 @@ def test_every_part_with_a_unit_of_its_own_has_a_panel():
     assert [axes.get_title() for axes in shown] == ["psnr (n = 1)"], "a whole clip's score, not that of its phase"
 
 
+def test_a_metric_of_one_or_two_scores_has_no_panel_beside_others():
+    shown = panels("mind", *[("mind.lcm", "mse", 0.1)] * 3, ("mind.action", "act:right", 0.2))
+    assert [axes.get_title() for axes in shown] == ["lcm mse (n = 3)"]
+
+
 def test_metrics_that_share_a_short_name_keep_their_long_one():
     shown = panels("mbench", ("mbencha.object.x", "", 0.1), ("mbencht.object.x", "", 0.2), ("mbencht.object.y", "", 0.3))
     assert [axes.get_title().split()[0] for axes in shown] == ["mbencha.object.x", "mbencht.object.x", "object.y"]

@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from lookback.artifacts import Masks, PoseTrack
 from lookback.camera.poses import pitch_deg, turned_yaw_deg
@@ -56,6 +57,7 @@ def paths_figure(paths: list[tuple[Clip, PoseTrack]]) -> tuple[Figure, str]:
         for axes in (yaw_axes, pitch_axes):  # hundredths of a degree are noise and must look small
             low, high = axes.get_ylim()
             axes.set_ylim(min(low, -LEAST_SPAN_DEG), max(high, LEAST_SPAN_DEG))
+        top.xaxis.set_major_locator(MaxNLocator(5))
         top.set(xlabel="x, right (units)", ylabel="z, forward (units)", title="from above")
         if not any(pose.moves for _, pose in paths):
             top.text(0.5, 0.5, "no position was observed", ha="center", transform=top.transAxes, color="#57606a")

@@ -13,6 +13,7 @@ from lookback.names import counted
 from lookback.scoring.aggregate import UNMEASURABLE, missing_rule
 from lookback.scoring.direction import parts_are_measures
 
+LEAST_SCORES = 3  # of a panel
 LEAST_SPAN = 0.02  # of the scores' size, which an axis covers at least: smaller differences must look small
 FAITHFUL = "sim-faithful"  # the demo world's model without a failure
 
@@ -54,10 +55,14 @@ def runtime_table(timings: pd.DataFrame) -> pd.DataFrame:
 
 
 def distribution_figure(items: pd.DataFrame, benchmark: str) -> tuple[Figure, str]:
-    """One panel per metric of a benchmark, and per part of it with a unit of its own: every clip's score, by model."""
+    """One panel per metric of a benchmark, and per part of it with a unit of its own: every clip's score, by model.
+
+    Beside metrics with more scores, those with one or two have no panel; the caption counts them.
+    """
     rows = _measured(items[items["benchmark"] == benchmark])
     rows = rows[rows["value"].notna()]
-    metrics = sorted(rows["metric"].unique())
+    scores = rows.groupby("metric").size()
+    metrics = sorted(scores[scores >= min(LEAST_SCORES, scores.max())].index) if len(scores) else []
     titles = short_names(metrics)
     models = sorted(rows["model_id"].unique())
     columns = min(3, max(1, len(metrics)))
@@ -87,7 +92,9 @@ def distribution_figure(items: pd.DataFrame, benchmark: str) -> tuple[Figure, st
         for panel in list(axes.flat)[len(metrics) :]:
             panel.set_visible(False)
     green = "; green is the faithful simulated model" if FAITHFUL in models else ""
-    return figure, f"{benchmark}: every clip's score by metric and model ({counted(len(models), 'model')}){green}."
+    few = len(scores) - len(metrics)
+    left = f" Without a panel: {counted(few, 'measure')} of one or two scores." if few else ""
+    return figure, f"{benchmark}: every clip's score by metric and model ({counted(len(models), 'model')}){green}.{left}"
 
 
 def clip_curves(units: pd.DataFrame, segments: pd.DataFrame, clip: tuple[str, ...]) -> tuple[Figure, str]:

@@ -112,8 +112,9 @@ def invariance_figure(table: pd.DataFrame) -> tuple[Figure, str]:
         heatmap(axes, shown, _numbers(grid, 0), colours="RdBu", low=-100, high=100, label=label)
         axes.tick_params(labelsize=7.5)
         axes.set(xlabel="", ylabel="measure")
+    clips = "clip" if strongest["n"].max() == 1 else "clips"
     return figure, (
-        f"{counted(grid.shape[0], 'measure')} on {_span(strongest['n'])} sound clip(s) each, corrupted. "
+        f"{counted(grid.shape[0], 'measure')} on {_span(strongest['n'])} sound {clips} each, corrupted. "
         "Controls break memory and should make a metric of memory fall (blue); nuisances, at full "
         "strength, do not touch memory and should leave it alone (white). Red: the metric rises. Empty: the measure gave no score "
         "for the clip or its corrupted copy, or its sound value is 0."
