@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback.cli.app import app
+from lookback.forensics.calibration import calibration
 from lookback.forensics.model import Design
 from lookback.forensics.rules import LABELS
 from lookback.validity import dataset, fit
@@ -221,3 +222,11 @@ def test_the_whole_comparison_is_written_from_a_table_of_features(tmp_path, monk
     assert result.figures["real"]["inactivity_f1"] == 1.0 and result.figures["real"]["clips"] == 38
     assert page.is_file() and (page.parent / "real_clips.csv").is_file()
     shutil.rmtree(page.parent)
+
+
+def test_the_demos_curve_is_fitted_to_what_the_rules_said_not_to_what_the_last_curve_made_of_it():
+    name, said = "object_vanishes", [0.8, 0.95, 1.0]
+    model = calibration("demo").labels[name].model
+    assert model is not None
+    failures = pd.DataFrame({"label": name, "confidence": [model.probability({"confidence": value}) for value in said]})
+    assert fit.rules_own(failures) == pytest.approx(said, abs=1e-3)

@@ -159,13 +159,26 @@ def demo_record(tables: Path) -> dict[str, Any]:
     injected = clips.set_index(KEYS)["injected"].to_dict()
     rows = failures[[tuple(key) in injected for key in failures[KEYS].itertuples(index=False)]]
     right = [injected[tuple(row[name] for name in KEYS)] == row["label"] for row in rows.to_dict("records")]
-    model = model_record(fit(rows[["confidence"]], right, Design({"confidence": 1})))
+    own = pd.DataFrame({"confidence": rules_own(rows)})
+    model = model_record(fit(own, right, Design({"confidence": 1})))
     return {
         "domain": "demo",
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "source": f"{len(clips)} clips of the demo world with injected failures, {len(rows)} findings, {sum(right)} of them right",
         "labels": {name: {"by": "rule", "why": BY_RULE, "figures": _demo_figures(name, clips), "model": model} for name in LABELS},
     }
+
+
+def rules_own(failures: pd.DataFrame) -> list[float]:
+    """The confidences that the rules gave, from the probabilities that the run made of them by the recorded curves."""
+    grid, labels = np.linspace(0, 1, 10_001), calibration("demo").labels
+    curves = {
+        name: np.array([model.probability({"confidence": value}) for value in grid])
+        for name in failures["label"].unique()
+        if (model := labels[name].model) is not None
+    }
+    pairs = zip(failures["label"], failures["confidence"], strict=True)
+    return [float(np.interp(found, curves[label], grid)) if label in curves else float(found) for label, found in pairs]
 
 
 def _demo_figures(name: str, clips: pd.DataFrame) -> dict[str, Any]:
