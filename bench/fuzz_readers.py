@@ -15,7 +15,8 @@ from lookback.agreement.plan import load_plan
 from lookback.backends.depth import read_depth
 from lookback.backends.files import ROLES, read_given
 from lookback.backends.pose.formats import FORMATS, read_poses
-from lookback.benchmarks.memobench.vqa.bank import DIMENSIONS, EVALUATIONS, FINAL, START, read_question_files
+from lookback.benchmarks.memobench.metrics.vqa import DIMENSIONS
+from lookback.benchmarks.memobench.vqa.bank import EVALUATIONS, FINAL, START, read_question_files
 from lookback.camera import compile as compile_request
 from lookback.camera import inverse, preset
 from lookback.curation.contract import validate
@@ -177,9 +178,9 @@ def poses(folder: Path) -> Iterator[Reader]:
 def datasets(folder: Path) -> Iterator[Reader]:
     """One clip per benchmark and setting from the demo world; every document of the datasets is spoilt in its place."""
     from lookback.demo.datasets import dataset_sources, write_datasets
-    from lookback.demo.plan import demo_plan
+    from lookback.demo.plan import PlannedClip, demo_plan
 
-    chosen = {}
+    chosen: dict[tuple[str, str], PlannedClip] = {}
     for clip in demo_plan(width=64, height=64, scale=0.02):
         chosen.setdefault((clip.task.benchmark, clip.task.setting), clip)
     root = folder / "datasets"

@@ -384,7 +384,7 @@ def make_checkpoint(name: str, path: Path, tiny: bool) -> Path:
             path
         )
     elif name == "depth-anything-v2":
-        backbone = transformers.Dinov2Config(
+        backbone = transformers.Dinov2Config(  # type: ignore[call-arg]
             hidden_size=384, num_hidden_layers=12, num_attention_heads=6, image_size=518, patch_size=14,
             out_indices=[3, 6, 9, 12], apply_layernorm=True, reshape_hidden_states=False,
         )  # fmt: skip
@@ -408,15 +408,15 @@ def make_checkpoint(name: str, path: Path, tiny: bool) -> Path:
             embed_dim_per_stage=[144, 288, 576, 1152], num_attention_heads_per_stage=[2, 4, 8, 16],
             window_size_per_stage=[8, 4, 4, 2] if tiny else [8, 4, 16, 8], global_attention_blocks=[4] if tiny else [23, 33, 43],
         )  # fmt: skip
-        sizes = [[side // 4] * 2, [side // 8] * 2, [side // 16] * 2]
+        pyramid = [[side // 4] * 2, [side // 8] * 2, [side // 16] * 2]
         vision = transformers.Sam2VisionConfig(
-            backbone_config=hiera, backbone_channel_list=[1152, 576, 288, 144], backbone_feature_sizes=sizes
+            backbone_config=hiera, backbone_channel_list=[1152, 576, 288, 144], backbone_feature_sizes=pyramid
         )
-        extra = {"image_size": side, "memory_attention_rope_feat_sizes": sizes[2]}
-        config = transformers.Sam2VideoConfig(
+        extra = {"image_size": side, "memory_attention_rope_feat_sizes": pyramid[2]}
+        video = transformers.Sam2VideoConfig(
             vision_config=vision, prompt_encoder_config={"image_size": side, "patch_size": 16}, **extra
         )
-        network = transformers.Sam2VideoModel(config)
+        network = transformers.Sam2VideoModel(video)
         torch.nn.init.constant_(network.mask_decoder.pred_obj_score_head.proj_out.bias, 10.0)  # "the object is there"
         network.save_pretrained(path)
         Sam2ImageProcessor(size={"height": side, "width": side}).save_pretrained(path)

@@ -164,11 +164,11 @@ def alone(folder: Path, table: pd.DataFrame) -> pd.DataFrame:
     """The same work by a pool of one process."""
     from lookback.clips import clips_from_frame
     from lookback.extraction.run import ExtractionTask, extract_task
-    from lookback.workers import _Pool, share_cores
+    from lookback.workers import _Pool
 
     params = parameters(folder, 1, ["pose"])
     tasks = [ExtractionTask(clip, ("pose",), params) for clip in clips_from_frame(table)]
-    pool: Any = _Pool(extract_task, tasks, 1, share_cores, (1,))
+    pool: Any = _Pool(extract_task, tasks, 1)
     return pd.DataFrame([line for _, result in pool.run() for line in result.rows])
 
 

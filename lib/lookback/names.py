@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Sequence
 
 ODD = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 ODD_BUT_LINES = re.compile(f"(?!\n){ODD.pattern}")
@@ -38,6 +39,12 @@ def markdown_text(text: str) -> str:
 def counted(count: int, name: str) -> str:
     """ "1 clip", "1,200 clips"."""
     return f"{count:,} {name}{'' if count == 1 else 's'}"
+
+
+def listing(items: Sequence[str], most: int = 12) -> str:
+    """ "a, b and 3 more": the first ones, and how many are left out; "none"."""
+    rest = f" and {len(items) - most} more" if len(items) > most else ""
+    return ", ".join(items[:most]) + rest or "none"
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from lookback.limits import cores
-from lookback.names import one_line
+from lookback.names import listing, one_line
 from lookback.progress import say
 from lookback.threads import in_thread_pool
 
@@ -116,8 +116,7 @@ class _Pool(Generic[Task, Result]):
             quiet += pause
             pause = quiet
             names = [name for future, index in running.items() if future.running() for name in _names(self.tasks[index], index)]
-            more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-            say(one_line(f"no result for {quiet / 60:.0f} minutes; in work: {', '.join(names[:MOST_NAMES])}{more}"))
+            say(one_line(f"no result for {quiet / 60:.0f} minutes; in work: {listing(names, MOST_NAMES)}"))
         return finished
 
     def _after_death(self, running: dict[Future[Result], int], careful: bool) -> Iterator[tuple[int, Result | WorkerDied]]:

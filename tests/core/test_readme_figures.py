@@ -1,6 +1,7 @@
 """Measured figures: each marked block of a page is what its recorded file gives, and those come from what commands left."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -30,6 +31,12 @@ def test_every_record_names_its_machine_date_and_command():
     for name, record in records.items():
         parts = record["venv"].values() if name == "setup" else [record]
         assert record["command"] and all(part["machine"] and part["date"] and part["commit"] for part in parts), name
+
+
+def test_the_size_that_make_setup_names_is_the_recorded_one():
+    venvs = readme.records()["setup"]["venv"]
+    named = dict(re.findall(r"^TAKES_(\w+) := ([\d.]+) GB", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert {machine: float(size) for machine, size in named.items()} == {name: venv["gigabytes"] for name, venv in venvs.items()}
 
 
 def test_a_changed_record_changes_the_block_and_an_unknown_block_is_refused():

@@ -127,7 +127,6 @@ def test_a_scene_is_judged_by_models_that_never_saw_it():
 
 
 def test_labels_that_are_off_say_nothing():
-    from lookback.forensics.calibration import calibration
 
     said = switched_off([Said("a_1_x", "teleport", True), Said("a_1_x", "camera_inactivity", True)], calibration("real"))
     assert [(one.named, one.abstained) for one in said] == [(False, "unproven"), (True, "")]
@@ -222,11 +221,3 @@ def test_the_whole_comparison_is_written_from_a_table_of_features(tmp_path, monk
     assert result.figures["real"]["inactivity_f1"] == 1.0 and result.figures["real"]["clips"] == 38
     assert page.is_file() and (page.parent / "real_clips.csv").is_file()
     shutil.rmtree(page.parent)
-
-
-def test_the_demos_curve_is_fitted_to_what_the_rules_said_not_to_what_the_last_curve_made_of_it():
-    name, said = "object_vanishes", [0.8, 0.95, 1.0]
-    model = calibration("demo").labels[name].model
-    assert model is not None
-    failures = pd.DataFrame({"label": name, "confidence": [model.probability({"confidence": value}) for value in said]})
-    assert fit.rules_own(failures) == pytest.approx(said, abs=1e-3)

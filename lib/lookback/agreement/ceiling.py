@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from lookback.agreement.plan import Plan
-from lookback.agreement.reading import listing
 from lookback.agreement.tables.metric import GROUP
 from lookback.agreement.votes import packed_matrix
+from lookback.names import listing
 from lookback.stats import judge_beside_people
 
 ABOVE, LIKE, BELOW, UNTESTED = "above people", "not told from people", "below people", "not tested"

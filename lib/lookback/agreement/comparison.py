@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from lookback.agreement.plan import Plan
-from lookback.agreement.reading import listing
 from lookback.agreement.tables.metric import GROUP
 from lookback.errors import NotScorable
+from lookback.names import listing
 from lookback.stats import bradley_terry, ranking_with_ties, strength_comparisons, win_ratio_comparisons, win_ratios
 from lookback.stats.intervals import FEWEST_CLUSTERS
 

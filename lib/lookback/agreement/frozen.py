@@ -21,7 +21,7 @@ import lookback
 from lookback.agreement.plan import Plan, load_plan
 from lookback.errors import ContractError, UsageError, brief
 from lookback.files import sha256_file, write_json
-from lookback.names import one_line
+from lookback.names import listing, one_line
 from lookback.paths import frozen_file
 
 Record = dict[str, Any]
@@ -129,8 +129,7 @@ def _flat(value: object, place: str = "") -> dict[str, object]:
 
 
 def _listed(changes: dict[str, list[str]]) -> str:
-    shown = [f"{key} from {old} to {new}" for key, (old, new) in list(changes.items())[:5]]
-    return ", ".join(shown) + (f" and {len(changes) - 5} more" if len(changes) > 5 else "")
+    return listing([f"{key} from {old} to {new}" for key, (old, new) in changes.items()], 5)
 
 
 def _entry(plan: Plan, present: dict[str, str]) -> Record:

@@ -8,7 +8,8 @@ import lookback
 from lookback.agreement.analyse import Analysis
 from lookback.agreement.frozen import Standing
 from lookback.agreement.plan import Plan
-from lookback.agreement.reading import listing, main_coefficient, span
+from lookback.agreement.reading import main_coefficient, span
+from lookback.names import listing
 
 ASKED = {
     "preference": "said which of two clips is better",

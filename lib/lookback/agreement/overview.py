@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from lookback.agreement.plan import Plan
-from lookback.agreement.reading import listing, span
+from lookback.agreement.reading import span
 from lookback.agreement.votes import consensus
-from lookback.names import counted
+from lookback.names import counted, listing
 from lookback.stats.intervals import FEWEST_CLUSTERS
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lookback.agreement.plan import Plan
-from lookback.names import counted
+from lookback.names import counted, listing
 from lookback.stats import holm
 from lookback.stats.intervals import FEWEST_CLUSTERS
 
@@ -65,12 +65,6 @@ def interval(low: float, high: float) -> str:
 def span(low: float, high: float) -> str:
     """A range of whole numbers, or the one number."""
     return f"{int(low)}" if int(low) == int(high) else f"{int(low)} to {int(high)}"
-
-
-def listing(items: list[str], most: int = 12) -> str:
-    shown = items[:most]
-    rest = f" and {len(items) - most} more" if len(items) > most else ""
-    return (", ".join(shown) + rest) if shown else "none"
 
 
 def simulated_note(votes: pd.DataFrame) -> str:
@@ -174,7 +168,8 @@ def read_bridge(table: pd.DataFrame, plan: Plan) -> str:
     known = table[table["rho"].notna()] if "rho" in table else table
     if len(known) == 0:
         reasons = [text.split("; ")[0] for text in table["reason"].unique() if text] if len(table) else []
-        return f"Metric and people cannot be compared pair by pair: {listing(reasons, 2) or 'no pair has a label and two scores'}."
+        why = listing(reasons, 2) if reasons else "no pair has a label and two scores"
+        return f"Metric and people cannot be compared pair by pair: {why}."
     named = known["dimension"]
     if known["setting"].nunique() > 1:
         named = named + " in " + known["setting"].replace(SETTINGS)

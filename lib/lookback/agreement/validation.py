@@ -11,6 +11,7 @@ import pandas as pd
 from lookback.agreement.importers import tidy
 from lookback.agreement.plan import GROUND_TRUTH, Plan
 from lookback.errors import ContractError
+from lookback.names import listing
 
 ITEM = ["family", "benchmark", "setting", "dimension", "question", "model_a", "clip_a", "model_b", "clip_b"]
 
@@ -52,9 +53,7 @@ def _families(votes: pd.DataFrame, plan: Plan) -> pd.Series:
 
 
 def _rows(mask: pd.Series) -> str:
-    found = [str(i + 1) for i in mask[mask].index[:3]]
-    more = int(mask.sum()) - len(found)
-    return f"vote{'s' if mask.sum() > 1 else ''} {', '.join(found)}" + (f" and {more} more" if more > 0 else "")
+    return f"vote{'s' if mask.sum() > 1 else ''} {listing([str(i + 1) for i in mask[mask].index], 3)}"
 
 
 def _problems(votes: pd.DataFrame, plan: Plan, clips: pd.DataFrame | None) -> list[str]:

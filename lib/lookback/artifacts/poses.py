@@ -109,8 +109,8 @@ class PoseTrack(FrameRows):
 
     def trusted(self) -> Self:
         """The path itself; NotScorable where it contradicts the motion of the picture."""
-        if self.doubt:
-            raise NotScorable(Reason.UNTRUSTED_PATH, self.doubt)
+        if doubt := self.doubt:
+            raise NotScorable(Reason.UNTRUSTED_PATH, doubt)
         return self
 
     @property

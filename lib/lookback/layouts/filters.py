@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from lookback.clips import Clip
 from lookback.errors import UsageError
 from lookback.layouts.reading import ClipRef, Reading, Violation
+from lookback.names import listing
 from lookback.params.stages import Filters
 
 FIELDS = {"models": "model_id", "subsets": "subset", "conditions": "condition_id", "sample_ids": "sample_id"}
@@ -59,8 +60,7 @@ def _unknown(option: str, name: str, known: list[str]) -> str:
         return f"The filter {option} names '{name}', but the data has no {what}s; leave the filter out"
     near = get_close_matches(name, known, n=1)
     hint = f"did you mean '{near[0]}'? " if near else ""
-    more = f" and {len(known) - MAX_LISTED} more" if len(known) > MAX_LISTED else ""
-    return f"The filter {option} names '{name}', which the data does not have; {hint}valid: {', '.join(known[:MAX_LISTED])}{more}"
+    return f"The filter {option} names '{name}', which the data does not have; {hint}valid: {listing(known, MAX_LISTED)}"
 
 
 def _keeps(filters: Filters, item: ClipRef, unknown_passes: bool = False) -> bool:

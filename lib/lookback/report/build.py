@@ -38,7 +38,7 @@ from lookback.report.missing import missing_html
 from lookback.report.page import Report, Section, site_folder
 from lookback.report.paper import PaperData
 from lookback.report.places import Key, anchor, number_anchor
-from lookback.report.sheets import clip_of, failure_examples, sheet_html
+from lookback.report.sheets import all_sheets
 from lookback.report.stage_tables import (
     AUDIT,
     FOUND,
@@ -322,7 +322,7 @@ class ReportBuilder(Report):
         if self.params.audit.enabled:
             self._audit(section)
         section.fragments += self._forensics(TRUSTED)
-        section.fragments += self._sheets()
+        section.fragments += all_sheets(self.clips, self.tables["truth"]) if self.params.report.sheets else []
         differences = defects_table(self.tables["gated"], self.params)
         if len(differences):
             labels = ["metric", "default", "variant", "what differs"]
@@ -354,22 +354,6 @@ class ReportBuilder(Report):
                 "rests on them.</p>"
             )
         section.fragments += self.saved("audit")
-
-    def _sheets(self) -> list[str]:
-        """One contact sheet per injected failure."""
-        if not (self.params.report.sheets and len(self.tables["truth"])):
-            return []
-        sheets = [
-            sheet_html(
-                failure,
-                [
-                    ("faithful", clip_of(self.clips, right)),
-                    (f"{failure}, severity {wrong['severity']:g}", clip_of(self.clips, wrong)),
-                ],
-            )
-            for failure, right, wrong in failure_examples(self.tables["truth"])
-        ]
-        return [f"<details><summary>What the injected failures look like ({len(sheets)})</summary>{''.join(sheets)}</details>"]
 
     # -- what went in -------------------------------------------------------------------------------------------------------------
     def provenance(self) -> Section:

@@ -37,6 +37,16 @@ TITLES = {
 }
 
 
+def all_sheets(clips: Mapping[Any, Clip], truth: pd.DataFrame) -> list[str]:
+    """One contact sheet per injected failure, folded; nothing in a run without injected failures."""
+    sheets = [
+        sheet_html(name, [("faithful", _clip(clips, right)), (f"{name}, severity {wrong['severity']:g}", _clip(clips, wrong))])
+        for name, right, wrong in failure_examples(truth)
+    ]
+    summary = f"What the injected failures look like ({len(sheets)})"
+    return [f"<details><summary>{summary}</summary>{''.join(sheets)}</details>"] if sheets else []
+
+
 def failure_examples(truth: pd.DataFrame) -> list[tuple[str, pd.Series, pd.Series]]:
     """(failure, faithful row, failing row): per failure the most severe clip that has a faithful counterpart."""
     task = ["benchmark", "setting", "clip_id"]
@@ -70,5 +80,5 @@ def sheet_html(failure: str, rows: list[tuple[str, Clip]]) -> str:
     )
 
 
-def clip_of(clips: Mapping[Any, Clip], row: pd.Series) -> Clip:
+def _clip(clips: Mapping[Any, Clip], row: pd.Series) -> Clip:
     return clips[tuple(row[name] for name in KEYS)]

@@ -21,12 +21,13 @@ from lookback.clips import KEYS
 from lookback.errors import LookbackError, Reason
 from lookback.files import write_text
 from lookback.forensics.calibration import calibration, data_file, model_record
+from lookback.forensics.collect import collect
 from lookback.forensics.features import in_words
 from lookback.forensics.model import Design, Model, fit
-from lookback.forensics.rules import LABELS
+from lookback.forensics.rules import LABELS, find_failures
 from lookback.forensics.score import with_truth
 from lookback.forensics.verdicts import DRIFT, STILL
-from lookback.paths import RunPaths
+from lookback.params import RunParams, load_run
 from lookback.tables import read_table
 from lookback.validity.dataset import Label, clips_folder, read_labels
 from lookback.validity.run import labelled, real_run
@@ -152,33 +153,30 @@ def _plain(value: object) -> object:
     return None if np.isnan(number) else int(number) if number.is_integer() else round(number, 4)
 
 
-def demo_record(tables: Path) -> dict[str, Any]:
-    """The rules on the demo world: their figures, and how often a finding is right by its own confidence (one curve for all)."""
-    failures, truth = read_table(tables, "failures"), read_table(tables, "truth")
-    clips = with_truth(failures, truth)
+def demo_record(params: RunParams) -> dict[str, Any]:
+    """The rules on the demo world: their figures, and how often a finding is right by its own confidence (one curve for all).
+
+    The rules are asked again: the run's table holds what the last curve made of their confidence.
+    """
+    tables = {name: read_table(params.paths.tables, name) for name in ("clips", "artifacts", "segments", "judgements", "truth")}
+    failures = pd.DataFrame(
+        [
+            {**dict(zip(KEYS, seen.clip.key, strict=True)), "label": finding.label, "confidence": finding.confidence}
+            for seen in collect(params, tables, over_time=False)
+            for _, finding in find_failures(seen)
+        ]
+    )
+    clips = with_truth(failures, tables["truth"])
     injected = clips.set_index(KEYS)["injected"].to_dict()
     rows = failures[[tuple(key) in injected for key in failures[KEYS].itertuples(index=False)]]
     right = [injected[tuple(row[name] for name in KEYS)] == row["label"] for row in rows.to_dict("records")]
-    own = pd.DataFrame({"confidence": rules_own(rows)})
-    model = model_record(fit(own, right, Design({"confidence": 1})))
+    model = model_record(fit(rows[["confidence"]], right, Design({"confidence": 1})))
     return {
         "domain": "demo",
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "source": f"{len(clips)} clips of the demo world with injected failures, {len(rows)} findings, {sum(right)} of them right",
         "labels": {name: {"by": "rule", "why": BY_RULE, "figures": _demo_figures(name, clips), "model": model} for name in LABELS},
     }
-
-
-def rules_own(failures: pd.DataFrame) -> list[float]:
-    """The confidences that the rules gave, from the probabilities that the run made of them by the recorded curves."""
-    grid, labels = np.linspace(0, 1, 10_001), calibration("demo").labels
-    curves = {
-        name: np.array([model.probability({"confidence": value}) for value in grid])
-        for name in failures["label"].unique()
-        if (model := labels[name].model) is not None
-    }
-    pairs = zip(failures["label"], failures["confidence"], strict=True)
-    return [float(np.interp(found, curves[label], grid)) if label in curves else float(found) for label, found in pairs]
 
 
 def _demo_figures(name: str, clips: pd.DataFrame) -> dict[str, Any]:
@@ -208,8 +206,8 @@ def write_record(record: Mapping[str, Any]) -> Path:
 
 
 def main() -> int:
-    source, demo = clips_folder(), RunPaths.of("demo").tables
-    if (demo / "failures.parquet").is_file():
+    source, demo = clips_folder(), load_run("demo")
+    if (demo.paths.tables / "failures.parquet").is_file():
         print(write_record(demo_record(demo)))
     else:
         print("outputs/demo holds no finished run; demo.yaml stays as it is")

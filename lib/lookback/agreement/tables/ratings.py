@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from lookback.agreement.plan import Plan
-from lookback.agreement.reading import add_claims, claimed, interval, listing, number
+from lookback.agreement.reading import add_claims, claimed, interval, number
 from lookback.agreement.tables.metric import GROUP, usable
 from lookback.agreement.votes import annotator_matrix, both_orders, clusters_of, packed_matrix
 from lookback.errors import NotScorable
+from lookback.names import listing
 from lookback.stats import bootstrap_ci, rank_agreement, spearman, tie_ceiling
 from lookback.stats.ceiling import noise_ceiling
 from lookback.stats.intervals import measure_row

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from lookback.agreement.plan import Plan
-from lookback.agreement.reading import coefficient_ends, listing, main_coefficient, number
+from lookback.agreement.reading import coefficient_ends, main_coefficient, number
 from lookback.agreement.scores import attach_scores
 from lookback.agreement.votes import ITEM_COLUMNS, SIDE_COLUMNS, analysis_units, consensus
-from lookback.names import counted
+from lookback.names import counted, listing
 from lookback.stats.correlations import spearman_rows
 from lookback.stats.intervals import measure_row, share
 from lookback.stats.rankings import Ties, pair_codes, win_terms
