@@ -132,18 +132,3 @@ class NotScorable(Exception):
         self.reason = Reason(reason)
         self.detail = detail
         super().__init__(f"{self.reason}: {detail}" if detail else str(self.reason))
-
-
-def not_scorable(error: Exception) -> NotScorable:
-    """The typed reason for an error inside a metric. A disk error is raised again, because it is not the metric's fault."""
-    if isinstance(error, CannotWrite) or (isinstance(error, OSError) and error.errno in FULL_DISK):
-        raise error
-    if isinstance(error, NotScorable):
-        return error
-    if isinstance(error, MediaError):
-        return NotScorable(error.reason, str(error))
-    if isinstance(error, BackendUnavailable):
-        return NotScorable(Reason.BACKEND_UNAVAILABLE, str(error))
-    if isinstance(error, LookbackError):
-        return NotScorable(Reason.INVALID_INPUT, str(error))
-    return NotScorable(Reason.BACKEND_FAILED, f"{type(error).__name__}: {error}")

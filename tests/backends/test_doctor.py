@@ -103,3 +103,6 @@ def test_all_shows_every_backend_with_its_remedy(frame: pd.DataFrame, monkeypatc
     monkeypatch.setattr(doctor, "report", lambda: frame)
     shown = CliRunner().invoke(app, ["doctor", "--all"]).output
     assert all(spec.name in shown for spec in BACKENDS) and shown.count(" -> ") == (~frame["usable"]).sum()
+    kinds = {line.split()[0]: line.partition("(")[2].partition(")")[0] for line in shown.splitlines() if "usable  " in line}
+    named = {"files": "made elsewhere", "openai": "looks at frames", "dinov3": "paper's model", "geometric": "embedded"}
+    assert {name: kinds[name] for name in named} == named

@@ -13,7 +13,6 @@ from conftest import clip, options, run_job, video_info
 from lookback.artifacts import FaceTracks
 from lookback.artifacts.masks import working_size
 from lookback.backends.people import WORKING_SIDE, FaceGrabCut, MobileSamPeople, Sam2People, body_boxes
-from lookback.errors import NotScorable, Reason
 from lookback.weights import present
 
 FACE = np.array([150.0, 40.0, 182.0, 80.0])
@@ -95,13 +94,6 @@ def test_large_frames_are_stored_at_the_working_size_with_boxes_in_video_pixels(
     entry = run_job(FaceGrabCut(options()).start(clip(), video_info(large[None]), faces([face * 4], [0], [0])), large[None])
     assert entry.shape == (1, *working_size(960, 1280, WORKING_SIDE)) == (1, 240, 320)
     assert iou(entry.all()[0], body) > 0.85 and entry.boxes[0, 3] > 800
-
-
-def test_without_faces_there_are_no_people():
-    frame, _, _ = figure()
-    with pytest.raises(NotScorable) as raised:
-        FaceGrabCut(options()).start(clip(), video_info(frame[None]), {})
-    assert raised.value.reason is Reason.NO_FACE
 
 
 def test_sam2_masks_equal_a_direct_forward(tmp_path: Path):

@@ -11,9 +11,11 @@ from types import SimpleNamespace
 import psutil
 import pytest
 from lookback import devices, limits, machine
+from lookback.errors import Reason
 from lookback.extras import why_not_imported
 from lookback.params import RunParams
 from lookback.paths import project_root
+from lookback.reasons import not_scorable
 
 
 @pytest.mark.parametrize("error", ["KeyError", "OSError"])
@@ -128,6 +130,13 @@ def test_other_failed_imports_keep_their_own_words():
     other = why_not_imported(ImportError("libfoo.so.2: cannot open shared object file: No such file", name="foo._native"))
     assert str(other).startswith("The package 'foo' cannot be loaded: this machine has no libfoo.so.2.")
     assert "opencv" not in str(other)
+
+
+def test_a_package_that_a_metric_misses_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("lookback.extras.installed", lambda module: module != "torch")
+    told = not_scorable(ModuleNotFoundError("No module named 'torch'", name="torch"))
+    assert told.reason == Reason.BACKEND_UNAVAILABLE and 'pip install "lookback[models]"' in told.detail
+    assert not_scorable(ModuleNotFoundError("No module named 'y'", name="y")).reason == Reason.BACKEND_FAILED
 
 
 def test_the_opencv_without_a_screen_has_its_version_in_every_table(monkeypatch: pytest.MonkeyPatch):

@@ -29,7 +29,9 @@ def exported(tmp_path, monkeypatch):
 
     def run(clips, ignore_trigger=False, variant="paper"):
         rows, asked, units = [], [], []
-        params = RunParams(run="trial", judging=Judging(judge="openai"), scoring=Scoring(variant=variant))
+        params = RunParams(
+            run="trial", judging=Judging(judge="openai", ignore_trigger=ignore_trigger), scoring=Scoring(variant=variant)
+        )
         known = [
             Clip(benchmark="mbench", setting="T", model_id="m", clip_id=name, scene=name, video=f"{name}.mp4") for name in clips
         ]
@@ -78,7 +80,8 @@ def test_an_unread_trigger_is_neither_yes_nor_no(exported):
 
 
 def test_what_the_trigger_said_stands_beside_items_and_units_even_when_it_is_ignored(exported):
-    _, read = exported({"a": (0.8, "yes"), "d": (0.9, "no")}, ignore_trigger=True)
+    summary, read = exported({"a": (0.8, "yes"), "d": (0.9, "no")}, ignore_trigger=True)
+    assert "m_score" not in summary, "its score is not that of the clips that triggered"
     for level in ("items", "units"):
         assert read[level]["a"] == {"score": 0.8, "triggered": 1.0, "trigger_score": 0.9}
         assert read[level]["d"] == {"score": 0.9, "triggered": 0.0, "trigger_score": 0.1}

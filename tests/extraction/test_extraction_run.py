@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from extraction_scenes import Scene
 from lookback.artifacts import PoseTrack, Quality, RunArtifacts
+from lookback.backends.masks.classical.tracker import ClassicalMasks
 from lookback.camera import inverse, relative_to_first, rotation_angle_deg
 from lookback.clips import Anchor, Clip, clips_to_frame
 from lookback.errors import ContractError, Reason, UsageError
@@ -129,9 +130,9 @@ def test_a_killed_run_resumes_with_what_is_missing(project: Path, clips: list[Cl
     asked: list[set[str]] = []
     original = extraction_run.extract_clip
 
-    def watch(clip: Clip, backends: dict, known: dict) -> object:
+    def watch(clip: Clip, backends: dict, *rest: dict) -> object:
         asked.append(set(backends))
-        return original(clip, backends, known)
+        return original(clip, backends, *rest)
 
     monkeypatch.setattr(extraction_run, "extract_clip", watch)
     assert extraction(params)["artifacts"].equals(first)
@@ -175,6 +176,26 @@ def test_what_builds_on_an_unavailable_model_is_unavailable_too(
     assert Reason.BACKEND_UNAVAILABLE not in {row["reason"] for row in faces_and_people()}
     assert faces["reason"] == people["reason"] == Reason.BACKEND_UNAVAILABLE
     assert people["detail"] == f"it builds on the role 'faces': {faces['detail']}"
+
+
+def test_a_failure_of_the_masks_is_no_finding_about_the_object_and_passes(
+    project: Path, clips: list[Clip], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`no_mask` counts as 0 in MBench: a full memory must not become one, and must not stay in the store."""
+    clips = [clips[0].model_copy(update={"object_anchor": Anchor(centre_x=160, centre_y=96, width=80, height=60)})]
+    params = make(project, clips, roles=["masks", "object_features"], backends={"masks": "classical"})
+
+    def reasons() -> list[str]:
+        return extraction(params)["artifacts"].sort_values("role")["reason"].tolist()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ClassicalMasks, "start", full_memory)
+        assert reasons() == [Reason.BACKEND_FAILED] * 2
+    assert reasons() == ["", ""]
+
+
+def full_memory(*_: object) -> None:
+    raise MemoryError("full")
 
 
 def test_a_wrong_backend_name_is_one_sentence_before_any_work(project: Path, clips: list[Clip]) -> None:

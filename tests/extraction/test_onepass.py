@@ -123,11 +123,22 @@ def test_nothing_is_decoded_for_jobs_that_want_no_frame(clip: Clip, decoded: dic
     ],
 )
 def test_a_role_that_fails_costs_only_itself(where: str, error: Exception, reason: Reason, detail: str, clip: Clip) -> None:
-    good, bad, dependent = Recorder(), Recorder(fail=error, where=where), Recorder(np.array([1]), ("bad",))
-    made = run(clip, {"bad": bad, "good": good, "dependent": dependent})
+    good, bad, beside = Recorder(), Recorder(fail=error, where=where), Recorder(np.array([1]), ("good",))
+    made = run(clip, {"bad": bad, "good": good, "beside": beside})
     assert (made["bad"].artifact, made["bad"].reason, made["bad"].detail) == (None, reason, detail)
     assert made["good"].artifact is not None and good.indices == list(range(N))
-    assert made["dependent"].artifact is not None and dependent.saw.keys() == {"good"}
+    assert made["beside"].artifact is not None and beside.saw.keys() == {"good"}
+
+
+def test_what_builds_on_a_role_without_artifact_has_its_reason(clip: Clip) -> None:
+    """A mask that ran out of memory is not "no object": a metric may count that as 0."""
+    failing = {"bad": Recorder(fail=MemoryError("full")), "next": Recorder(requires=("bad",)), "last": Recorder(requires=("next",))}
+    made = run(clip, failing)
+    assert {made[role].reason for role in made} == {Reason.BACKEND_FAILED}
+    assert made["last"].detail == "it builds on the role 'next': it builds on the role 'bad': MemoryError: full"
+    absent = {"masks": onepass.Made(None, "backend_unavailable", "no weights")}
+    made = extract_clip(clip, {"crops": Recorder(requires=("masks",))}, {}, absent)[0]  # type: ignore[dict-item]
+    assert (made["crops"].reason, made["crops"].detail) == ("backend_unavailable", "it builds on the role 'masks': no weights")
 
 
 def test_artifacts_from_the_store_are_handed_on(clip: Clip, decoded: dict[str, int]) -> None:

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lookback.cli import init
-from lookback.errors import CannotWrite, LookbackError, Reason, not_scorable
+from lookback.errors import CannotWrite, LookbackError, Reason
 from lookback.files import copy_folder, sha256_json, write_json, write_text
 from lookback.hashcache import HashCache
 from lookback.judging.recording import Recording
 from lookback.pipeline.lock import run_lock
+from lookback.reasons import not_scorable
 from lookback.store import ArtifactStore, Producer
 from lookback.tables import empty_table, write_table
 
@@ -179,7 +180,7 @@ def test_a_copy_of_a_read_only_folder_can_be_written_again(tmp_path):
 
 def test_a_study_laid_out_from_a_read_only_package_can_be_edited(tmp_path, monkeypatch):
     package = tmp_path / "package"
-    for name in ("notebooks/10_score.ipynb", "params/runs/demo.yaml"):
+    for name in ("notebooks/10_score.ipynb", "params/runs/demo.yaml", "docs/faq.md"):
         (package / name).parent.mkdir(parents=True)
         (package / name).write_text("{}")
     for path in sorted(package.rglob("*"), reverse=True):

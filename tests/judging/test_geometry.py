@@ -9,6 +9,7 @@ from lookback.camera.intent import compile, parse
 from lookback.camera.poses import from_yaw_pitch_roll
 from lookback.errors import NotScorable, Reason
 from lookback.judging.geometry import (
+    camera_decision,
     camera_path,
     detections_timeline,
     reobserved_predicates,
@@ -83,6 +84,20 @@ def test_a_camera_that_only_moves_is_active_where_parallax_was_seen():
     walk[:, 2, 3] = np.linspace(0, 2, 81)
     assert not path_of(walk, moved=True).inactive
     assert path_of(np.tile(np.eye(4), (81, 1, 1)), moved=True).inactive
+
+
+def test_a_path_that_moves_without_turning_does_not_say_whether_the_view_was_left():
+    """A step sideways may take all of a near wall out of sight, and nothing of a far one: poses alone cannot tell."""
+    walk = np.tile(np.eye(4), (81, 1, 1))
+    walk[:, 0, 3] = np.interp(np.arange(81), [0, 40, 80], [0, 2, 0])
+    camera = path_of(walk, moved=True)
+    assert [camera_decision(camera, fact).confidence for fact in ("departed", "returned")] == [0.5, 0.5]
+    assert not camera_decision(camera, "inactive").yes and "cannot be told from the path" in camera.describe()
+    for subset in ("environment", "causal"):
+        with pytest.raises(NotScorable, match="pose=classical") as refused:
+            trigger(subset, camera, None)
+        assert refused.value.reason == Reason.UNDEFINED
+    assert not path_of(walk, moved=False).unknown and not grammar("yaw:left:60@81").unknown
 
 
 def test_a_trembling_camera_is_inactive():

@@ -45,7 +45,6 @@ TITLES = {
     "person_features": "Vectors of the people's crops from a file",
 }
 ROLES = tuple(sorted(("depth", *TITLES)))  # the roles of `Clip.files`
-NO_FILE = {"masks": Reason.NO_MASK, "people": Reason.NO_MASK, "faces": Reason.NO_FACE}
 
 
 def given_file(role: str, clip: Clip) -> Path | None:
@@ -99,8 +98,7 @@ class _GivenJob:
     def finish(self) -> Artifact:
         path = given_file(self.role, self.clip)
         if path is None:
-            reason = NO_FILE.get(self.role, Reason.MISSING_INPUT)
-            raise NotScorable(reason, f"the dataset carries no file of the role '{self.role}' for this clip")
+            raise NotScorable(Reason.MISSING_INPUT, f"the dataset carries no file of the role '{self.role}' for this clip")
         try:
             made = read_given(self.role, path, self.info)
         except ContractError as error:

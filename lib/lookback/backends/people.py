@@ -41,10 +41,9 @@ def body_boxes(faces: np.ndarray, height: int, width: int) -> np.ndarray:
 
 
 def found_faces(artifacts: Mapping[str, Artifact]) -> FaceTracks:
-    """The artifact of the role `faces`; NO_FACE when the clip has none."""
-    faces = FaceTracks.among(artifacts)
-    if faces is None:
-        raise NotScorable(Reason.NO_FACE, "there is no artifact of the role 'faces' for this clip")
+    """The artifact of the role `faces`."""
+    faces = artifacts[FaceTracks.role]
+    assert isinstance(faces, FaceTracks)
     return faces
 
 

@@ -49,7 +49,8 @@ def write_run_folder(params: RunParams, output: Path, log_file: bool = True) -> 
         rows = [_item(row, triggers) for row in own.to_dict("records")]
         _write_lines(target / "items.jsonl", rows)
         _write_lines(target / "units.jsonl", [_unit(row, triggers) for row in units[units["metric"] == metric].to_dict("records")])
-        write_json(target / "summary.json", {"metric": metric, "groups": _summary(str(metric), rows)})
+        groups = _summary(str(metric), rows, gated=not params.judging.ignore_trigger)
+        write_json(target / "summary.json", {"metric": metric, "groups": groups})
         log += [_log_line(str(metric), row) for row in rows]
     if log_file:
         write_text(output / "eval.log", "".join(f"{line}\n" for line in log))
@@ -113,9 +114,9 @@ def _unit(row: dict[str, Any], triggers: dict[tuple[str, ...], Verdict]) -> dict
     return {**record, "scores": _scores(row) | _triggered(row, triggers), "metadata": {"raw_scores": raw}}
 
 
-def _summary(metric: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Means per model (and phase) with n; with triggers also the trigger coverage and the M-Score. `score_raw` stands where it is
-    not the score of every item.
+def _summary(metric: str, rows: list[dict[str, Any]], gated: bool) -> dict[str, Any]:
+    """Means per model (and phase) with n; with triggers also the trigger coverage, and the M-Score where clips that did not trigger
+    have no score (`gated`). `score_raw` stands where it is not the score of every item.
 
     A clip that the video makes unmeasurable is left out of `score` or counts as 0 there, as the preset says. Where a group has such
     clips, both means stand beside it.
@@ -140,7 +141,7 @@ def _summary(metric: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
         if _has(own, "triggered"):
             known = own[own["triggered"].notna()]
             scores, fired = known.reindex(columns=["score"])["score"].to_numpy(float), known["triggered"].to_numpy() > 0
-            group |= {"trigger_coverage": float(fired.mean()), "m_score": _m_score(scores, fired)}
+            group |= {"trigger_coverage": float(fired.mean())} | ({"m_score": _m_score(scores, fired)} if gated else {})
         groups[name] = group
     return groups
 

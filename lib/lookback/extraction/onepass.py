@@ -11,10 +11,11 @@ import numpy as np
 from lookback.artifacts import Artifact
 from lookback.backends.base import Backend, Job
 from lookback.clips import Clip
-from lookback.errors import LookbackError, MediaError, not_scorable
+from lookback.errors import LookbackError, MediaError
 from lookback.media import VideoReader, open_video
 from lookback.media.ahead import ahead
 from lookback.paths import resolve
+from lookback.reasons import not_scorable
 
 BATCH = 8  # frames pushed together
 AHEAD = 4  # such groups are decoded ahead of a GPU
@@ -31,9 +32,19 @@ class Made:
     seconds: float = 0.0
 
 
-def extract_clip(clip: Clip, backends: Mapping[str, Backend], known: Mapping[str, Artifact]) -> tuple[dict[str, Made], float]:
-    """The result of every role, and the seconds of decoding. `known` are artifacts from the store that other roles require."""
-    made: dict[str, Made] = {}
+def built_on(role: str, reason: str, detail: str) -> Made:
+    """The result of a role that requires this one, which has no artifact: for the same reason, as it found out nothing itself."""
+    return Made(None, reason, f"it builds on the role '{role}': {detail}")
+
+
+def extract_clip(
+    clip: Clip, backends: Mapping[str, Backend], known: Mapping[str, Artifact], absent: Mapping[str, Made] | None = None
+) -> tuple[dict[str, Made], float]:
+    """The result of every role, and the seconds of decoding.
+
+    Of the roles that others require, `known` are the artifacts from the store, and `absent` says why there is none.
+    """
+    made = dict(absent or {})
     try:
         with open_video(resolve(clip.video)) as reader:
             order = rounds({role: backend.requires for role, backend in backends.items()})
@@ -124,6 +135,10 @@ def _start(
 ) -> dict[str, _Clocked]:
     running = {}
     for role in roles:
+        lacking = next((need for need in backends[role].requires if need in made and made[need].artifact is None), None)
+        if lacking is not None:
+            made[role] = built_on(lacking, made[lacking].reason, made[lacking].detail)
+            continue
         started = time.perf_counter()
         try:
             job = backends[role].start(clip, reader.info, artifacts)

@@ -19,7 +19,7 @@ from lookback.errors import BackendUnavailable, ContractError, Reason, UsageErro
 from lookback.executors import WorkerDied, executor_of
 from lookback.extraction.built import built
 from lookback.extraction.identity import GT_ROLES, can_be_read, changed_since_curation, input_hash, producer_of, truth_as_clip
-from lookback.extraction.onepass import Made, extract_clip, rounds
+from lookback.extraction.onepass import Made, built_on, extract_clip, rounds
 from lookback.layouts.reading import REFUSED
 from lookback.params import RunParams
 from lookback.progress import track
@@ -173,14 +173,13 @@ def _look_up(clip: Clip, roles: Sequence[str], params: RunParams) -> _Found:
     keys: dict[str, str] = {}
     needs = {role: tuple(spec.build.requires) for role, spec in specs.items()}  # type: ignore[attr-defined]
     for role in (role for rank in rounds(needs) for role in rank):
-        absent = next((found.rows[need] for need in needs[role] if _unavailable(found.rows.get(need))), None)
-        if absent is not None:
-            detail = f"it builds on the role '{absent['role']}': {absent['detail']}"
-            found.rows[role] = _row(clip, role, None, "", Made(None, absent["reason"], detail))
-            continue
         producer = producer_of(role, specs[role], params, clip.benchmark)
         inputs = input_hash(clip, {need: keys.get(need, "absent") for need in needs[role]}, role)
         keys[role] = producer.key(inputs)
+        absent = next((row for need in needs[role] if (row := found.rows.get(need)) and row["reason"]), None)
+        if absent is not None:
+            found.rows[role] = _row(clip, role, producer, inputs, built_on(absent["role"], absent["reason"], absent["detail"]))
+            continue
         entry = store.load(producer, inputs)
         made = None if entry is None else _stored(role, entry)
         if made is None:
@@ -190,10 +189,6 @@ def _look_up(clip: Clip, roles: Sequence[str], params: RunParams) -> _Found:
         if made.artifact is not None:
             found.known[role] = made.artifact
     return found
-
-
-def _unavailable(row: dict[str, Any] | None) -> bool:
-    return row is not None and row["reason"] == Reason.BACKEND_UNAVAILABLE
 
 
 def _stored(role: str, entry: Entry) -> Made | None:
@@ -221,7 +216,7 @@ def _make(clip: Clip, roles: Sequence[str], found: _Found, params: RunParams) ->
     if changed:
         made |= {role: Made(None, str(Reason.INVALID_INPUT), changed) for role in backends}
     elif backends:
-        results, decoding = extract_clip(clip, backends, found.known)
+        results, decoding = extract_clip(clip, backends, found.known, made)
         made |= results
         seconds = {**{role: result.seconds for role, result in results.items()}, "decode": decoding}
     store, rows = ArtifactStore(params.paths.artifacts), dict(found.rows)

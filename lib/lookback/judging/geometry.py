@@ -44,7 +44,7 @@ class CameraPath:
     """The camera's departure and return, from its poses.
 
     Rotation decides: how much of the first view is still in sight. Poses from one camera have no scale, so translation only says
-    that the camera moved, and only where parallax was observed.
+    that the camera moved, and only where parallax was observed: a camera that moves and hardly turns may or may not have left.
     """
 
     seconds: NDArray[np.float64]  # (N,)
@@ -73,6 +73,11 @@ class CameraPath:
         return float(self.overlap.min()) <= DEPARTED_OVERLAP
 
     @property
+    def unknown(self) -> bool:
+        """Nobody can say whether the camera left: it moved, it turned too little to leave, and the picture was not measured."""
+        return self.activity is None and self.moved and not self.departed
+
+    @property
     def back_at(self) -> int | None:
         """The first frame that shows the first view again after the camera left it, wherever it goes afterwards."""
         if self.activity is not None:
@@ -94,6 +99,9 @@ class CameraPath:
         where = self.turnaround
         share = f"{100 * self.overlap[where]:.0f} % of it in sight"
         turn = f"{self.angle_deg[where]:.0f} deg at {self.seconds[where]:.1f} s, with {share}"
+        if self.unknown:
+            moved = "whether it leaves the first view by moving cannot be told from the path alone"
+            return f"The camera moves; its farthest turn is {self.angle_deg[where]:.0f} deg, and {moved}."
         if not self.departed:
             return f"The camera does not leave the first view: its farthest turn is {turn}."
         back = self.back_at
@@ -286,7 +294,8 @@ def decide(yes: bool, evidence: float, because: str) -> Decision:
 def camera_decision(camera: CameraPath, fact: str) -> Decision:
     """Whether the camera is "inactive", has "departed" or "returned": by the picture where it was measured, else by the path."""
     if camera.activity is None:
-        return decide(getattr(camera, fact), camera.confidence, camera.describe())
+        known = fact == "inactive" or not camera.unknown
+        return decide(getattr(camera, fact), camera.confidence if known else 0.0, camera.describe())
     seen = camera.activity
     return _likely({"inactive": 1 - seen.p_moves, "departed": seen.departs, "returned": seen.returns}[fact], camera.describe())
 
@@ -330,6 +339,10 @@ def trigger(subset: str, camera: CameraPath | None, subject: Visibility | None) 
         raise NotScorable(Reason.NO_POSES, "the clip has no camera path, so that nobody can say whether it departed")
     if subset in ("human", "causal") and subject is not None:
         return decide(left_and_back, subject.confidence, subject.describe())
+    if subset != "object" and camera is not None and camera.unknown:
+        raise NotScorable(
+            Reason.UNDEFINED, f"{camera.describe()} Have the path estimated (pose=classical): it measures the picture"
+        )
     if subset == "environment" and camera is not None:
         return camera_decision(camera, "returned")
     if subset == "object" and subject is not None:

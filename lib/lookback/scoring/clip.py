@@ -12,8 +12,9 @@ from inspect import isgenerator
 from itertools import islice
 from typing import Any
 
-from lookback.errors import NotScorable, Reason, not_scorable
+from lookback.errors import NotScorable, Reason
 from lookback.paths import resolve
+from lookback.reasons import not_scorable
 from lookback.registry import MetricSpec
 from lookback.scoring.contract import Frames, Item, PixelScoring, Request, Scored, ScoringClip
 from lookback.scoring.decode import DECODE, Asked, Spent, clocked, serve

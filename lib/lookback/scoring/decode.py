@@ -22,9 +22,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from lookback.errors import MediaError, NotScorable, Reason, not_scorable
+from lookback.errors import MediaError, NotScorable, Reason
 from lookback.media import Habits, SharedFrame, VideoReader, open_video
 from lookback.progress import inside
+from lookback.reasons import not_scorable
 from lookback.scoring.contract import Consumer, Frames, Paired, Request, Stream
 from lookback.threads import in_thread_pool, thread_count, thread_pool
 

@@ -125,7 +125,7 @@ def _extract(sample: Sample, chosen: Chosen, known: Mapping[str, Made], device: 
         except BackendUnavailable as error:
             made[role] = Made(None, str(Reason.BACKEND_UNAVAILABLE), str(error))
     entries = {role: part.artifact for role, part in known.items() if part.artifact is not None}
-    made |= extract_clip(sample.clip, built, entries)[0]
+    made |= extract_clip(sample.clip, built, entries, made)[0]
     if sample.clip.gt_poses and "gt_pose" not in known:
         files = BACKENDS.get("pose=files").build(BackendOptions())
         made["gt_pose"] = extract_clip(truth_as_clip(sample.clip), {"pose": files}, {})[0]["pose"]

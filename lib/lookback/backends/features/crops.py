@@ -36,13 +36,9 @@ class CropFeatures(EncoderBackend):
     max_crops: ClassVar[int | None] = None  # per clip; more are thinned out evenly
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> CropJob:
-        masks = self.masks_among(artifacts)
-        if masks is None:
-            raise NotScorable(Reason.NO_MASK, f"there is no artifact of the role '{self.requires[0]}' for this clip")
+        masks = artifacts[self.requires[0]]
+        assert isinstance(masks, Masks)
         return CropJob(self, masks, info)
-
-    def masks_among(self, artifacts: Mapping[str, Artifact]) -> Masks | None:
-        raise NotImplementedError
 
     def artifact(self, masks: Masks, rows: np.ndarray, vectors: np.ndarray, facts: dict[str, Any]) -> Artifact:
         """The artifact with the vectors of the crops at these rows of the masks."""
@@ -55,9 +51,6 @@ class ObjectCrops(CropFeatures):
     requires = (Masks.role,)
     max_crops = MAX_CROPS
 
-    def masks_among(self, artifacts: Mapping[str, Artifact]) -> Masks | None:
-        return Masks.among(artifacts)
-
     def artifact(self, masks: Masks, rows: np.ndarray, vectors: np.ndarray, facts: dict[str, Any]) -> ObjectFeatures:
         return ObjectFeatures(frame=masks.frame_index[rows], vector=vectors, facts=facts)
 
@@ -66,9 +59,6 @@ class PersonCrops(CropFeatures):
     """Every person that was found, with the number of the track."""
 
     requires = (People.role,)
-
-    def masks_among(self, artifacts: Mapping[str, Artifact]) -> People | None:
-        return People.among(artifacts)
 
     def artifact(self, masks: Masks, rows: np.ndarray, vectors: np.ndarray, facts: dict[str, Any]) -> PersonFeatures:
         assert isinstance(masks, People)

@@ -42,6 +42,7 @@ def masked_ssim_warp(image_i: ArrayLike, image_j_warped: ArrayLike, mask_i: Arra
     title="Object geometry",
     unit="SSIM",
     needs=("video", "object_anchor|object_name"),
+    paired=True,
     roles=("pose", "masks", "depth"),
     subsets=("object",),
     equation="SSIM(I_i * M_i, warp_j->i(I_j) * M_i)",

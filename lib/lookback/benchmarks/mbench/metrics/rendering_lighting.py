@@ -34,7 +34,7 @@ def lighting_score(deviation: float, *, tau: float = TAU) -> float:
     "environment.rendering_lighting",
     title="Rendering, lighting",
     unit="exp(-CIELAB/tau)",
-    needs=("video",),
+    paired=True,
     roles=("pose",),
     subsets=("environment",),
     equation="exp(-D/tau), D = mean of alpha |A_i - A_j| + (1 - alpha) |c_i - c_j|",
@@ -51,7 +51,8 @@ def score(context: ScoringClip) -> PixelScoring:
     alpha, tau = context.number("lighting_alpha"), context.number("lighting_tau")
     segments = int(context.number("lighting_segments"))
     units, deviations = [], []
-    for number, group in enumerate(np.array_split(pairs.frames, min(segments, len(pairs.frames)))):
+    in_time = pairs.frames[np.lexsort(pairs.frames.T[::-1])]
+    for number, group in enumerate(np.array_split(in_time, min(segments, len(in_time)))):
         sides = [np.stack([images[int(frame)] for frame in group[:, side]]) for side in (0, 1)]
         deviation = lighting_deviation(sides[0], sides[1], alpha)
         deviations.append(deviation)

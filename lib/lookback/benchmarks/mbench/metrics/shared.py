@@ -22,15 +22,20 @@ from lookback.scoring import ScoringClip
 SETTINGS = {"A": "mbencha", "T": "mbencht"}
 
 
-def mbench_metric(dimension: str, settings: str = "AT", **declaration: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register one scoring function for settings A and T (camera interaction exists in A only)."""
+def mbench_metric(
+    dimension: str, settings: str = "AT", needs: tuple[str, ...] = ("video",), paired: bool = False, **declaration: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register one scoring function for settings A and T (camera interaction exists in A only).
 
+    A `paired` metric compares `paired_frames`, which T takes from the caption segments.
+    """
     declaration |= {"presets": presets_of("lookback.benchmarks.mbench", dimension), "range": (0.0, 1.0), "higher_is_better": True}
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for setting in settings:
             name = f"{SETTINGS[setting]}.{dimension}"
-            metric(name=name, benchmark="mbench", settings=(setting,), **declaration)(function)
+            needed = (*needs, "caption_segments") if paired and setting == "T" else needs
+            metric(name=name, benchmark="mbench", settings=(setting,), needs=needed, **declaration)(function)
         return function
 
     return register

@@ -37,7 +37,7 @@ def epipolar_score(error: float, *, tau: float = 1.0) -> float:
     "environment.spatial_epipolar",
     title="Spatial, epipolar",
     unit="exp(-px)",
-    needs=("video",),
+    paired=True,
     roles=("pose",),
     subsets=("environment",),
     equation="exp(-E), E = 1/2N sum d(p, F^T p') + d(p', F p)",

@@ -40,7 +40,7 @@ def reprojection_score(error: float, *, tau: float = 1.0) -> float:
     "environment.spatial_reprojection",
     title="Spatial, reprojection",
     unit="exp(-px)",
-    needs=("video",),
+    paired=True,
     roles=("pose",),
     subsets=("environment",),
     equation="exp(-E), E = 1/N sum |p - K[R|t]X|",
