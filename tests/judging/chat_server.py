@@ -51,7 +51,7 @@ class ChatServer:
 
     answer: Callable[[dict[str, Any], int], Sent]
     latency_s: float = 0.0
-    together: int = 1  # replies are sent in groups of this size; a client with fewer open calls would wait for ever
+    together: int = 1  # replies after the first are sent in groups of this size; fewer open calls would wait for ever
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     most_at_once: int = 0
@@ -90,7 +90,8 @@ class ChatServer:
                 self._now += 1
                 self.most_at_once = max(self.most_at_once, self._now)
                 await asyncio.sleep(self.latency_s)
-                await self._round.wait()
+                if number:
+                    await self._round.wait()
                 self._now -= 1
                 if not await self._send(writer, self.answer(body, number)):
                     break

@@ -113,11 +113,10 @@ def test_an_answer_that_cannot_be_used_is_one_line(spoilt, problem, videos, tmp_
     assert not list((tmp_path / "set").rglob("sample.json"))
 
 
-def test_a_judge_that_does_not_look_is_refused(videos, tmp_path):
-    result = CliRunner().invoke(
-        app, ["construct", str(videos), "--output", str(tmp_path / "set"), "--vlm-judge", "geometric", "--vlm-model", "m"]
-    )
-    assert "does not look at frames" in str(result.exception)
+@pytest.mark.parametrize(("judge", "said"), [("geometric", "does not look at frames"), ("replay", "an earlier construct")])
+def test_a_judge_that_does_not_look_or_has_not_answered_is_refused(videos, tmp_path, judge, said):
+    result = CliRunner().invoke(app, ["construct", str(videos), "--output", str(tmp_path / "set"), "--vlm-judge", judge])
+    assert said in str(result.exception)
 
 
 @pytest.mark.parametrize(("folder", "more", "problem"), [("nowhere", (), "no such folder"), ("videos", (), "--vlm-model")])

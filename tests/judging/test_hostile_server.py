@@ -58,10 +58,12 @@ CASES = {
     "huge error": (lambda n: Sent(b"x" * (MAX_BODY + 1), 500), Reason.JUDGE_FAILED),
     "log-probabilities of rubbish": (lambda n: completion("Yes", [[("Yes", float("nan"))]], model=7), None),
     "broken log-probabilities": (lambda n: _broken(), None),
-    "endless tokens": (lambda n: _used("1e999"), Reason.JUDGE_UNPARSED),
-    "no number of tokens": (lambda n: _used("NaN"), Reason.JUDGE_UNPARSED),
-    "fewer tokens than none": (lambda n: _used("-5"), Reason.JUDGE_UNPARSED),
-    "more tokens than a float holds": (lambda n: _used("9" * 400), Reason.JUDGE_UNPARSED),
+    "endless tokens": (lambda n: _used("1e999"), None),
+    "no number of tokens": (lambda n: _used("NaN"), None),
+    "fewer tokens than none": (lambda n: _used("-5"), None),
+    "more tokens than a float holds": (lambda n: _used("9" * 400), None),
+    "tokens in words": (lambda n: _used('"n/a"'), None),
+    "usage in words": (lambda n: completion("Yes", [[("Yes", -0.1)]], usage="n/a"), None),
     "deep JSON": (lambda n: Sent(b"[" * 100_000), Reason.JUDGE_UNPARSED),
     "deep JSON in an error": (lambda n: Sent(b'{"error":' * 100_000, 400), Reason.JUDGE_FAILED),
     "deep answer": (lambda n: completion("[" * 100_000), Reason.JUDGE_UNPARSED),
@@ -88,6 +90,14 @@ CASES = {
 def _used(tokens: str) -> Sent:
     """A good answer with this number of tokens."""
     return Sent(GOOD.body.replace(b'"prompt_tokens": 100', f'"prompt_tokens": {tokens}'.encode()))
+
+
+@pytest.mark.parametrize("tokens", ["1e999", "NaN", "-5", "9" * 400, '"n/a"'])
+def test_an_impossible_number_of_tokens_costs_nothing_and_keeps_the_answer(tokens, make_asker, yes_no):
+    with ChatServer(lambda body, n: _used(tokens)) as server:
+        asker = make_asker(server.url, price_per_million_input=1.0, max_cost=1.0)
+        answer = asker.ask_all([yes_no()])[0].answers[0]
+    assert (answer.answer, asker.budget.cost) == ("yes", 0.0)
 
 
 def _broken() -> Sent:

@@ -109,7 +109,33 @@ def test_a_file_in_another_form_is_read_by_the_benchmark(pack):
         read_pack(Known(), "wrbench_probes", Path(pack("x", "released.txt")))
 
 
+def test_a_pack_may_have_a_byte_order_mark_and_headings_in_capitals(tmp_path, make_clip):
+    clip = make_clip(benchmark="mbench", setting="T", subset="human", caption_segments=["One.", "Two."])
+    path = tmp_path / "own.md"
+    path.write_bytes("\ufeff# System\nMine.\n# USER mbench_trigger_human\nCaptions: {{ captions }}".encode())
+    with using(read_packs({"mbench_trigger": str(path)})):
+        (asked,) = TASKS.get("trigger").questions(clip, Sampling(n_frames=2))
+    assert (asked.system, asked.text) == ("Mine.", "Captions: (1) One.\n(2) Two.")
+
+
+def test_questions_and_rubrics_are_filled_with_the_same_values(pack, make_clip):
+    words = "# question D3_position\nIs {{ subject }} in {{clip}} there?\n# rubric visible_spatial\nJudge {{subject}} only."
+    with using(read_packs({"wrbench_probes": pack(words)})):
+        first, *_ = TASKS.get("probe").questions(make_clip(4, object_name="the cup"), Sampling())
+    assert "Question: Is the cup in clip_0004 there?" in first.text and "Rubric: Judge the cup only." in first.text
+    assert first.system, "only a question that holds nothing but {{task}} and {{sampling}} is a whole prompt"
+
+
+@pytest.mark.parametrize("words", ["# question D3_position\nIs {{nonsense}} there?", "# rubric visible_spatial\nThe {{question}}."])
+def test_an_unknown_placeholder_of_a_question_or_rubric_is_an_error(words, pack):
+    with pytest.raises(ContractError, match=r"there is no placeholder of (questions\.D3_position|rubrics\.visible_spatial) '"):
+        read_packs({"wrbench_probes": pack(words)})
+
+
 WRONG = {
+    "'{{cap-tions}}' in mbench_trigger_human.v1 is no placeholder": "# user mbench_trigger_human\n{{cap-tions}}",
+    "'{{}}' in mbench_trigger_human.v1 is no placeholder": "# user mbench_trigger_human\n{{}}",
+    "the text 'Hello' stands before the first heading": "Hello\n# user mbench_trigger_human\nx",
     "no prompt 'mbench_trigger_humans' in this pack; did you mean 'mbench_trigger_human'": "# user mbench_trigger_humans\nx",
     "no placeholder of mbench_trigger_human.v1 'colour'": "# user mbench_trigger_human\n{{colour}}",
     "stands there twice": "# system\na\n# system\nb",

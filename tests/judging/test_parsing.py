@@ -373,6 +373,11 @@ def test_one_plain_reply_without_usable_scores_is_stated_not_sampled(ask):
     assert (answer.answer, answer.value, answer.value_from) == ("yes", 1.0, "stated")
 
 
+def test_a_judge_that_is_in_two_minds_says_yes_with_a_half(ask):
+    answer = ask("yes_no", "Yes", logprobs=(("Yes", -0.7), ("No", -0.7)))[0]
+    assert (answer.answer, answer.value, answer.confidence) == ("yes", 0.5, 0.5)
+
+
 def test_ratings_keep_the_scale(ask):
     assert ask("rating", '{"score": 4, "reason": "almost done"}')[0].value == 4
     assert ask("rating", '{"score": 9}')[0].reason == Reason.JUDGE_UNPARSED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import sqlite3
 import threading
 import time
 from dataclasses import replace
@@ -12,11 +13,12 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer, Sent, completion
 from lookback.clips import Clip
-from lookback.errors import ContractError, Reason
+from lookback.errors import ContractError, LookbackError, Reason
 from lookback.judging.asking import Asker, Budget, Patience
 from lookback.judging.frames import Encoding, FrameSource
 from lookback.judging.judges.base import JudgeContext
 from lookback.judging.judges.openai_judge import OpenAIJudge
+from lookback.judging.quality.report import cost_per_clip
 from lookback.judging.question import Part, Question, Reply
 from lookback.judging.recording import FILE_NAME, Identity, Recording, call_key
 from lookback.params.stages import Judging
@@ -178,6 +180,85 @@ def test_a_damaged_recording_is_a_sentence(tmp_path: Path):
     (tmp_path / FILE_NAME).write_bytes(b"not a database" * 100)
     with pytest.raises(ContractError, match="move"):
         Recording(tmp_path)
+
+
+DAMAGE = {
+    "a body that was cut": "body = substr(body, 1, 20)",
+    "a body without its fields": """body = '{"text": "Yes"}'""",
+    "a body of null": "body = 'null'",
+    "a text that is none": """body = replace(body, '"Yes"', '7')""",
+    "a score in words": """body = replace(body, '-0.1', '"x"')""",
+    "a score that is none": "body = replace(body, '-0.1', 'NaN')",
+    "an unknown reason": "reason = 'some_new_reason'",
+    "usage that was cut": """usage = '{"a"'""",
+    "usage that is a number": "usage = '7'",
+}
+
+
+def _damage(recording: Recording, change: str) -> None:
+    with sqlite3.connect(recording.path) as database:
+        database.execute(f"UPDATE replies SET {change} WHERE rowid = 1")
+
+
+@pytest.mark.parametrize("change", DAMAGE)
+def test_a_damaged_entry_is_asked_again_and_mended(change, make_asker, yes_no):
+    questions = [yes_no(0), yes_no(1)]
+    with ChatServer(lambda body, n: YES) as server:
+        first = make_asker(server.url, concurrency=1).ask_all(questions)
+        asker = make_asker(server.url)
+        _damage(asker.recording, DAMAGE[change])
+        again = [asker.ask_all(questions) for _ in range(2)]
+    assert [[one.answers for one in run] for run in again] == [[one.answers for one in first]] * 2
+    assert len(server.requests) == 3
+    assert len(asker.recording.calls()) == 2
+
+
+@pytest.mark.parametrize("change", DAMAGE)
+def test_a_damaged_entry_ends_a_replay_with_a_sentence(change, make_asker, yes_no):
+    with ChatServer(lambda body, n: YES) as server:
+        asker = make_asker(server.url)
+        asker.ask_all([yes_no()])
+        _damage(asker.recording, DAMAGE[change])
+        asker.recording.read_only = True
+        with pytest.raises(LookbackError, match=r"replies\.sqlite cannot be used \(a damaged entry.*move the file away"):
+            asker.ask_all([yes_no()])
+
+
+def test_a_damaged_judge_and_damaged_usage_are_sentences(tmp_path: Path, make_asker, yes_no):
+    with ChatServer(lambda body, n: YES) as server:
+        asker = make_asker(server.url)
+        asker.ask_all([yes_no()])
+    asker.recording.set_judge("scorer", asker.judge.identity)
+    _damage(asker.recording, "usage = '{'")
+    with sqlite3.connect(asker.recording.path) as database:
+        database.execute("UPDATE judges SET identity = '{'")
+    for read in (asker.recording.judges, asker.recording.calls):
+        with pytest.raises(LookbackError, match="a damaged entry"):
+            read()
+
+
+SPENT = {
+    "answered at once": lambda n: YES,
+    "empty, then answered": lambda n: YES if n % 2 else completion(""),
+    "always empty": lambda n: completion(""),
+    "refused": lambda n: completion("", choices=[{"message": {"content": None, "refusal": "no"}}]),
+    "errors": lambda n: Sent(b"boom", 500),
+    "without scores": lambda n: completion("Yes"),
+    "failing among the samples": lambda n: completion("Yes") if n < 3 else completion(""),
+}
+
+
+@pytest.mark.parametrize("case", SPENT)
+def test_the_table_of_costs_is_what_the_budget_spent(case, make_asker, yes_no):
+    with ChatServer(lambda body, n: SPENT[case](n)) as server:
+        prices = {"price_per_call": 0.5, "price_per_million_input": 1e4}
+        asker = make_asker(server.url, samples=2, concurrency=1, max_retries=1, **prices)
+        asker.ask_all([yes_no(n) for n in range(3)])
+    costs = cost_per_clip(asker.recording.calls())
+    answered = 0 if case == "errors" else len(server.requests)
+    assert int((costs["calls"] + costs["retries"]).sum()) == asker.budget.calls == len(server.requests)
+    assert int(costs["input_tokens"].sum()) == 100 * answered
+    assert costs["cost"].sum() == pytest.approx(asker.budget.cost) == pytest.approx(0.5 * len(server.requests) + answered)
 
 
 @pytest.fixture

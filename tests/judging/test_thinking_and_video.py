@@ -45,6 +45,9 @@ THOUGHTS = {
     'The dish is full. Score: 2?</think>{"score": 4}': 4.0,  # the chat template wrote <think>
     "<think>Score: 2, and then it was cut": None,
     "<think>a</think>Score: 3<think>or rather score: 5": 3.0,
+    '```json\n{"score": 4, "reason": "a <think> in words"}\n```': 4.0,
+    'Here it is:\n```json\n{"reason": "a </think> in words", "score": 4}\n```': 4.0,
+    '<think>```json\n{"score": 2}\n```</think>```json\n{"score": 4}\n```': 4.0,
 }
 
 
@@ -103,12 +106,12 @@ def test_a_model_that_hides_its_thoughts_gets_room_too(begun, make_asker, yes_no
 
 
 def test_calls_under_way_when_the_model_is_found_to_think_are_asked_again(make_asker, yes_no):
-    with ChatServer(
-        lambda body, n: completion("No", [[("No", 0.0)]]) if body["max_tokens"] > 16 else cut(""), together=4
-    ) as server:
-        asked = make_asker(server.url, concurrency=4).ask_all([yes_no(n) for n in range(4)])
-    assert [one.answers[0].answer for one in asked] == ["no"] * 4
-    assert [request["max_tokens"] for request in server.requests] == [16] * 4 + [4096] * 4
+    """The first question is asked alone; the model does not think about it."""
+    no = completion("No", [[("No", 0.0)]])
+    with ChatServer(lambda body, n: no if n == 0 or body["max_tokens"] > 16 else cut(""), together=4) as server:
+        asked = make_asker(server.url, concurrency=4).ask_all([yes_no(n) for n in range(5)])
+    assert [one.answers[0].answer for one in asked] == ["no"] * 5
+    assert [request["max_tokens"] for request in server.requests] == [16] * 5 + [4096] * 4
 
 
 @pytest.mark.parametrize("text", ["", "Let me describe the frames"])

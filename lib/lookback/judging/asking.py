@@ -9,25 +9,22 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from lookback.errors import LookbackError, MediaError, Reason
-from lookback.files import sha256_json
 from lookback.hiding import redact
 from lookback.judging.frames import Encoding
 from lookback.judging.judges.base import Judge
+from lookback.judging.limits import Budget, Patience
 from lookback.judging.parsing import interpret, is_cut_short, is_likely, unanswered
 from lookback.judging.question import YES_NO_TOKENS, Answer, JudgeError, Question, Reply
 from lookback.judging.recording import Call, Failure, Recording, call_key
 from lookback.registry import JUDGES
 
 SHOWN = 500  # characters of an unexpected error that are kept
-FIRST_WAIT_S = 0.5
-ROUNDING = 1 + 1e-9  # so that ten times 0.1 does not exceed 1
 
 
 @dataclass(frozen=True)
@@ -37,6 +34,28 @@ class Asked:
     question: Question
     repeat: int
     answers: list[Answer]
+
+
+@dataclass
+class Tries:
+    """The calls that were made for one answer: what they have used, and how long the server made them wait."""
+
+    key: str
+    replies_before: int  # that the judge had given to any question
+    calls: int = 0
+    retries: int = 0
+    waits: int = 0
+    waited_s: float = 0.0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    latency_s: float = 0.0  # of the last call
+
+    @property
+    def usage(self) -> dict[str, Any]:
+        """All that was spent, in the words of a recording; empty where no call was made."""
+        tokens = {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
+        return {**tokens, "latency_s": round(self.latency_s, 4), "attempts": self.calls, "cost": self.cost} if self.calls else {}
 
 
 class Asker:
@@ -65,6 +84,7 @@ class Asker:
         # replies that cost nothing are recorded together at the end
         self._late: list[Call] = []
         self._running: dict[str, asyncio.Task[Reply | Failure]] = {}
+        self._first = asyncio.Lock()
 
     def ask_all(self, questions: Sequence[Question], repeats: int = 1) -> list[Asked]:
         """The answers in the order of the questions. Works inside a notebook too, because it runs an event loop of its own."""
@@ -105,7 +125,8 @@ class Asker:
         drawn = [await self._call(question, sample, repeat) for sample in range(1, samples + 1)]
         if failure := next((outcome for outcome in drawn if isinstance(outcome, Failure)), None):
             if first is None:  # recorded for the plain call too, because a replay looks there first
-                self.recording.put_all([(self._key(question, 0, repeat), self.judge.identity, question, 0, repeat, failure)])
+                unpaid = replace(failure, usage={})
+                self.recording.put_all([(self._key(question, 0, repeat), self.judge.identity, question, 0, repeat, unpaid)])
             return unanswered(question, failure.reason, failure.detail)
         replies = [reply for reply in (*drawn, first) if isinstance(reply, Reply)][: len(drawn) or 1]
         try:
@@ -172,47 +193,94 @@ class Asker:
         return outcome
 
     async def _new(self, key: str, question: Question, sample: int, repeat: int) -> Reply | Failure:
-        attempt, posts = 0, 0
+        tries = Tries(key, self.patience.replies)
+        outcome = await self._outcome(tries, question, sample, repeat)
+        return replace(outcome, usage={**outcome.usage, **tries.usage})
+
+    async def _outcome(self, tries: Tries, question: Question, sample: int, repeat: int) -> Reply | Failure:
         while True:
-            await self.patience.pause()
-            room = not self._paid or await self.budget.room()
-            if (given_up := self.patience.given_up) is not None:
-                return Failure(given_up.reason, redact(f"not asked: {given_up.detail}"))
-            if not room:
-                return Failure(Reason.BUDGET_SPENT, "the budget ended before this question")
-            posts += 1
             try:
-                return await self._asked(question, sample, repeat, posts)
+                return await self._post(tries, question, sample, repeat)
             except MediaError as error:
                 return Failure(error.reason, redact(str(error)))
             except OSError as error:
                 return Failure(Reason.DECODE_FAILED, redact(f"the video cannot be read: {error}"))
             except JudgeError as error:
-                self.patience.heed(error)
                 if error.changed:
                     continue
-                if error.fatal or not error.retry or attempt == self.max_retries:
+                wait_s = self._wait_s(tries, error)
+                if wait_s is None:
                     return Failure(error.reason, redact(error.detail))
-                await self.patience.after(key, attempt, error.wait_s)
-                attempt += 1
+                await asyncio.sleep(wait_s)
             except LookbackError:
                 raise
             except Exception as error:  # an unexpected error must not stop the other questions
                 return Failure(Reason.BACKEND_FAILED, redact(f"{type(error).__name__}: {error}")[:SHOWN])
 
-    async def _asked(self, question: Question, sample: int, repeat: int, posts: int) -> Reply:
+    def _wait_s(self, tries: Tries, error: JudgeError) -> float | None:
+        """How long to wait before the next try; None where there is none.
+
+        A wait that the server asks for is no retry. All waits for one answer together have a limit.
+        """
+        if error.fatal or not error.retry:
+            return None
+        wait_s = self.patience.wait_s(tries.key, tries.retries, error.wait_s)
+        if not error.wait_s:
+            tries.retries += 1
+            return wait_s if tries.retries <= self.max_retries else None
+        tries.waits += 1
+        tries.waited_s += wait_s
+        longest = self.max_retries * self.patience.max_wait_s
+        if tries.waited_s <= longest:
+            return wait_s
+        error.detail += f"; it asks for a wait again and again, and judging.max_retries times max_wait_s allow {longest:g} s in all"
+        error.fatal = self.patience.replies == tries.replies_before  # nobody else was answered meanwhile
+        self.patience.heed(error)
+        return None
+
+    async def _post(self, tries: Tries, question: Question, sample: int, repeat: int) -> Reply | Failure:
+        """Make one call, unless the judge was given up or the budget has ended."""
+        async with self._first_alone():
+            await self.patience.pause(tries.key, tries.waits)
+            room = not self._paid or await self.budget.room()
+            if (given_up := self.patience.given_up) is not None:
+                return Failure(given_up.reason, redact(f"not asked: {given_up.detail}"))
+            if not room:
+                return Failure(Reason.BUDGET_SPENT, "the budget ended before this question")
+            return await self._asked(tries, question, sample, repeat)
+
+    @asynccontextmanager
+    async def _first_alone(self) -> AsyncIterator[None]:
+        """Let the first call to an endpoint end before others are made, so that a refused key costs one call."""
+        if not self.patience.tried and self._paid and not JUDGES.get(self.judge.identity.name).local_model:
+            async with self._first:
+                if not self.patience.tried:
+                    try:
+                        yield
+                    finally:
+                        self.patience.tried = True
+                    return
+        yield
+
+    async def _asked(self, tries: Tries, question: Question, sample: int, repeat: int) -> Reply:
         """Make one call. It counts against the budget from the moment it is made."""
         if not self._paid:
             return await self.judge.ask(question, sample, repeat)
         self.budget.take()
+        tries.calls += 1
+        tries.cost += self.budget.price_per_call
         started = time.monotonic()
         try:
             reply = await self.judge.ask(question, sample, repeat)
-            return self._charged(reply, time.monotonic() - started, posts)
+            self.patience.replies += 1
+            self._charge(tries, reply.usage)
+            return reply
         except JudgeError as error:
-            self._charge(error.spent)
+            self.patience.heed(error)
+            self._charge(tries, error.spent)
             raise
         finally:
+            tries.latency_s = time.monotonic() - started
             self.budget.ended()
 
     @property
@@ -220,13 +288,11 @@ class Asker:
         """Whether a call counts against the budget; a replay makes no calls."""
         return self.judge.costs and not self.recording.read_only
 
-    def _charged(self, reply: Reply, seconds: float, attempts: int) -> Reply:
-        usage: dict[str, Any] = dict(reply.usage)
-        price = self._charge(usage) + self.budget.price_per_call * (attempts - 1)
-        return replace(reply, usage={**usage, "latency_s": round(seconds, 4), "attempts": attempts, "cost": price})
-
-    def _charge(self, usage: Mapping[str, Any]) -> float:
-        return self.budget.charge(int(usage.get("input_tokens", 0)), int(usage.get("output_tokens", 0)))
+    def _charge(self, tries: Tries, usage: Mapping[str, Any]) -> None:
+        read, written = int(usage.get("input_tokens", 0)), int(usage.get("output_tokens", 0))
+        tries.input_tokens += read
+        tries.output_tokens += written
+        tries.cost += self.budget.charge(read, written)
 
 
 def _in_thread(work: Coroutine[Any, Any, list[Asked]]) -> list[Asked]:
@@ -256,112 +322,3 @@ def _in_thread(work: Coroutine[Any, Any, list[Asked]]) -> list[Asked]:
     if errors:
         raise errors[0]
     return asked
-
-
-@dataclass
-class Patience:
-    """When to try again. A pause that the server asks for holds back every call; exponential back-off only the failed one."""
-
-    seed: int
-    max_wait_s: float
-    first_wait_s: float = FIRST_WAIT_S
-    given_up: JudgeError | None = field(default=None, init=False)  # why no other question can succeed
-    _resume_at: float = field(default=0.0, init=False)
-
-    def heed(self, error: JudgeError) -> None:
-        """Give up where no other question can succeed, or where the server asks for a longer wait than the run allows."""
-        if error.retry and (error.wait_s or 0) > self.max_wait_s:
-            error.fatal = True
-            error.detail += (
-                f"; it asks for a wait of {error.wait_s:.0f} s, and judging.max_wait_s allows {self.max_wait_s:g} s: "
-                "raise it, or run again later"
-            )
-        if error.fatal:
-            self.given_up = error
-
-    async def pause(self) -> None:
-        """Wait until the pause that the server asked for is over."""
-        while (left := self._resume_at - time.monotonic()) > 0:
-            await asyncio.sleep(left)
-
-    async def after(self, key: str, attempt: int, wait_s: float | None) -> None:
-        """Wait before this call is tried again; `wait_s` is how long the server asked to wait."""
-        if wait_s is not None:
-            self._resume_at = max(self._resume_at, time.monotonic() + wait_s)
-            return await self.pause()
-        await asyncio.sleep(self.backoff(key, attempt))
-
-    def backoff(self, key: str, attempt: int) -> float:
-        """first * 2^attempt, at most max_wait_s, times a jitter in [0.5, 1) that depends only on seed, call and attempt."""
-        jitter = np.random.default_rng(int(sha256_json([self.seed, key, attempt])[:16], 16)).uniform(0.5, 1.0)
-        return float(min(self.first_wait_s * 2**attempt, self.max_wait_s) * jitter)
-
-
-@dataclass
-class Budget:
-    """How many calls a run may make and what they may cost. Recorded answers are free; a retry is a call.
-
-    The price of a call's tokens is known only when the call has ended. A call under way is therefore taken to cost as much as the
-    most expensive one so far, and until a price is known, only one call is made at a time. `max_cost` is exceeded only where a
-    call costs more than all before it.
-    """
-
-    max_calls: int | None = None
-    max_cost: float | None = None
-    price_per_call: float = 0.0
-    price_per_million_input: float = 0.0
-    price_per_million_output: float = 0.0
-    calls: int = 0
-    cost: float = 0.0
-    _under_way: int = field(default=0, init=False)
-    _highest: float | None = field(default=None, init=False)  # the highest price of one call's tokens so far
-    _waiting: list[asyncio.Future[None]] = field(default_factory=list, init=False)
-
-    async def room(self) -> bool:
-        """Whether one more call fits; waits for calls under way where the answer depends on what they cost."""
-        while self.max_calls is None or self.calls < self.max_calls:
-            if self._fits():
-                return True
-            if self._under_way == 0:
-                return False
-            waiter = asyncio.get_running_loop().create_future()
-            self._waiting.append(waiter)
-            await waiter
-        return False
-
-    def take(self) -> None:
-        """Count one call and its fixed price; its tokens are counted when it has ended."""
-        self.calls += 1
-        self.cost += self.price_per_call
-        self._under_way += 1
-
-    def charge(self, input_tokens: int, output_tokens: int) -> float:
-        """Add the price of a call's tokens; returns the full price of the call."""
-        tokens = input_tokens * self.price_per_million_input / 1e6 + output_tokens * self.price_per_million_output / 1e6
-        self.cost += tokens
-        self._highest = max(self._highest or 0.0, tokens)
-        return self.price_per_call + tokens
-
-    def ended(self) -> None:
-        """A call has ended, with a reply or without."""
-        self._under_way -= 1
-        for waiter in self._waiting:
-            if not waiter.done():
-                waiter.set_result(None)
-        self._waiting.clear()
-
-    def _fits(self) -> bool:
-        if self.max_cost is None:
-            return True
-        most = self.max_cost * ROUNDING
-        if self.cost + self.price_per_call > most:
-            return False
-        if not self._tokens_cost:
-            return True
-        if self._highest is None:
-            return self._under_way == 0 and self.cost < self.max_cost
-        return self.cost + self.price_per_call + (self._under_way + 1) * self._highest <= most
-
-    @property
-    def _tokens_cost(self) -> bool:
-        return self.price_per_million_input > 0 or self.price_per_million_output > 0

@@ -12,9 +12,9 @@ from email.utils import parsedate_to_datetime
 from time import time
 from typing import TYPE_CHECKING, Any
 
-from lookback.errors import Reason
+from lookback.errors import BackendUnavailable, Reason
 from lookback.extras import need
-from lookback.hiding import redact
+from lookback.hiding import judge_key, redact
 from lookback.judging.parsing import NO_TOKENS, YES_TOKENS, p_yes
 from lookback.judging.question import JudgeError, Reply
 from lookback.judging.reply_text import DECORATION, THOUGHT, whole_characters
@@ -26,11 +26,14 @@ MAX_BODY = 4_000_000  # bytes of one response; 24 answered questions with reason
 LONGEST_TEXT = 200_000  # characters of a reply that are kept
 SHOWN = 500  # characters of an error body in a message
 MOST_TOKENS = 1_000_000_000  # a larger count for one call is an error of the server
-TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 529}
+TRANSIENT = {408, 409, 425, 429}  # and every status from 500 on
 # answers that every other question would get, too -> what to do
 HOPELESS = {401: "check $LOOKBACK_JUDGE_KEY", 403: "check $LOOKBACK_JUDGE_KEY", 404: "check judging.model and judging.base_url"}
 BEFORE_ANSWER = re.compile(DECORATION)
 SAME_WORD = re.compile(r"[\w'’-]")  # a next token that continues the word: No|body, No|-one
+
+
+SENDABLE = re.compile(r"[!-~]*")  # what a header can carry of a key
 
 
 class BadBody(RuntimeError):
@@ -50,6 +53,16 @@ def bounded_client(base_url: str, key: str, timeout_s: float, connections: int) 
     return AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=timeout_s, http_client=http)
 
 
+def sendable_key() -> str:
+    """The judge's key without white space around it; empty when none is set."""
+    key = judge_key().strip()
+    if not SENDABLE.fullmatch(key):
+        raise BackendUnavailable(
+            "The judge's key contains white space or a character that is not ASCII", "Set $LOOKBACK_JUDGE_KEY again, as one word"
+        )
+    return key
+
+
 def failure(error: Exception) -> JudgeError:
     """The error as a JudgeError: what went wrong, whether another try may help, and how long the server asks to wait."""
     import openai
@@ -60,7 +73,7 @@ def failure(error: Exception) -> JudgeError:
         wait = _retry_after(error.response.headers.get("retry-after"))
         if status in HOPELESS:
             return JudgeError(Reason.JUDGE_FAILED, f"{detail}; {HOPELESS[status]}", fatal=True)
-        return JudgeError(Reason.JUDGE_FAILED, detail, retry=status in TRANSIENT, wait_s=wait)
+        return JudgeError(Reason.JUDGE_FAILED, detail, retry=status in TRANSIENT or status >= 500, wait_s=wait)
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, BadBody):
@@ -77,28 +90,45 @@ def read_completion(body: str, want_logprobs: bool) -> Reply:
     """Read a chat completion in the published schema. Any other body is no answer and is kept unchanged in the error."""
     try:
         completion = json.loads(body)
-        message = completion["choices"][0]
-        text = message["message"]["content"] or ""
-        usage = completion.get("usage") or {}
-        used = {"input_tokens": _count(usage.get("prompt_tokens")), "output_tokens": _count(usage.get("completion_tokens"))}
-        said, model, ended = (
-            whole_characters(redact(str(value))) for value in (text, completion.get("model", ""), message.get("finish_reason", ""))
+        choice = completion["choices"][0]
+        message, finish = choice["message"], choice.get("finish_reason", "")
+        refusal = message.get("refusal") or ""
+        text = _joined(message.get("content") if refusal else message["content"])
+        said, model, ended, why = (
+            whole_characters(redact(str(value))) for value in (text, completion.get("model", ""), finish, refusal)
         )
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         raise JudgeError(Reason.JUDGE_UNPARSED, f"not a chat completion: {redact(body)[:LONGEST_TEXT]}") from None
-    tokens = (message.get("logprobs") or {}).get("content") if isinstance(message.get("logprobs"), dict) else None
+    tokens = (choice.get("logprobs") or {}).get("content") if isinstance(choice.get("logprobs"), dict) else None
     logprobs = _answer_token(tokens) if want_logprobs and isinstance(tokens, list) else None
     served = {"served_model": model[:SHOWN], "finish_reason": ended[:SHOWN]}
-    usage = {**used, **served, "has_logprobs": tokens is not None}
+    usage = {**_tokens(completion.get("usage")), **served, "has_logprobs": tokens is not None}
+    if not said.strip() and (why or ended == "content_filter"):
+        refused = JudgeError(Reason.JUDGE_FAILED, f"the judge refused to answer: {why[:SHOWN] or 'content_filter'}")
+        refused.spent = usage
+        raise refused
     return Reply(said[:LONGEST_TEXT], logprobs, truncated=ended == "length", usage=usage)
 
 
+def _joined(content: Any) -> Any:
+    """The content of a message; where it is a list of parts, the texts among them."""
+    if isinstance(content, list):
+        return "".join(part["text"] for part in content if part["type"] == "text")
+    return content or ""
+
+
+def _tokens(usage: Any) -> dict[str, int]:
+    stated = usage if isinstance(usage, dict) else {}
+    return {"input_tokens": _count(stated.get("prompt_tokens")), "output_tokens": _count(stated.get("completion_tokens"))}
+
+
 def _count(tokens: Any) -> int:
-    """A number of tokens. An impossible number is refused, because it would use up the budget or make it negative."""
-    count = float(tokens or 0)
-    if not 0 <= count <= MOST_TOKENS:
-        raise ValueError("no number of tokens")
-    return int(count)
+    """A number of tokens. An impossible number counts as 0: it would use up the budget or make it negative."""
+    try:
+        count = float(tokens or 0)
+    except (ValueError, TypeError, OverflowError):
+        return 0
+    return int(count) if 0 <= count <= MOST_TOKENS else 0
 
 
 def _answer_token(tokens: list[Any]) -> tuple[tuple[str, float], ...] | None:

@@ -13,15 +13,16 @@ from typing import Any
 from lookback.benchmark import Benchmark
 from lookback.errors import ContractError, UsageError, hint
 from lookback.files import sha256_file
-from lookback.judging.prompting import ALWAYS, PLACEHOLDER, Pack, is_catalogue, own_catalogue, own_prompt
+from lookback.judging.prompting import ALWAYS, ASKED, PLACEHOLDER, WHOLE, Pack, is_catalogue, own_catalogue, own_prompt
 from lookback.paths import resolve
 from lookback.registry import BENCHMARKS
 from lookback.yaml_files import MAX_CHARACTERS, parse_yaml
 
 MESSAGES = ("system", "user")
 TEXTS = {"question": "questions", "rubric": "rubrics"}  # heading in Markdown -> field of a catalogue
-HEADING = re.compile(r"^# (system|user|question|rubric)(?:[ \t]+(\S+))?[ \t]*$", re.MULTILINE)
+HEADING = re.compile(r"^# (system|user|question|rubric)(?:[ \t]+(\S+))?[ \t]*$", re.MULTILINE | re.IGNORECASE)
 HEADER = re.compile(r"\A---\nsource:(.*?)\n---\n", re.DOTALL)
+LEFT_OVER = re.compile(r"\{\{.{0,40}", re.DOTALL)
 FIELDS = ("source", *MESSAGES, "prompts", *TEXTS.values())
 
 
@@ -59,7 +60,7 @@ def _values(owner: Benchmark, name: str, path: Path) -> dict[str, Any]:
         if released is None:
             raise ValueError("the form of this file is unknown; a pack is a .yaml, .yml or .md file")
         return dict(released)
-    with path.open(encoding="utf-8") as handle:
+    with path.open(encoding="utf-8-sig") as handle:
         text = handle.read(MAX_CHARACTERS + 1)
     values = _markdown(text) if path.suffix == ".md" else parse_yaml(text)
     if not isinstance(values, dict) or not values:
@@ -75,8 +76,11 @@ def _markdown(text: str) -> dict[str, Any]:
     if header := HEADER.match(text):
         values["source"] = " ".join(header.group(1).split())
     headings = list(HEADING.finditer(text))
+    before = text[header.end() if header else 0 : headings[0].start()].strip() if headings else ""
+    if before:
+        raise ValueError(f"the text '{before[:40]}' stands before the first heading; begin with '# system' or '# user'")
     for place, heading in enumerate(headings):
-        kind, named = heading.groups()
+        kind, named = heading.group(1).lower(), heading.group(2)
         end = headings[place + 1].start() if place + 1 < len(headings) else len(text)
         target = values
         if kind in TEXTS:
@@ -102,16 +106,29 @@ def _checked(values: dict[str, Any], reworded: tuple[str, ...], content: str) ->
         own |= {part: _text(text, f"prompts.{name}.{part}") for part, text in _mapping({name: words}, name).items()}
         _known(own, MESSAGES, "part of a prompt")
     for prompt, parts in prompts.items():
-        _known(PLACEHOLDER.findall("".join(parts.values())), sorted(own_prompt(prompt).takes | ALWAYS), f"placeholder of {prompt}")
+        for text in parts.values():
+            _check_placeholders(text, own_prompt(prompt).takes | ALWAYS, prompt)
     texts = {
         field: {name: _text(text, f"{field}.{name}") for name, text in _mapping(values, field).items()} for field in TEXTS.values()
     }
     catalogues = [own_catalogue(name) for name in reworded if is_catalogue(name)]
     _known(texts["questions"], [entry["id"] for one in catalogues for entry in one["questions"]], "question")
     _known(texts["rubrics"], [name for one in catalogues for name in one.get("rubrics", {})], "rubric")
+    taken = frozenset[str]().union(*(own_prompt(prompt).takes for prompt in names.values()))
+    for field, entries in texts.items():
+        for name, text in entries.items():
+            _check_placeholders(text, taken - ASKED | ALWAYS | WHOLE, f"{field}.{name}")
     if not prompts and not any(texts.values()):
         raise ValueError("it rewords nothing")
     return Pack(content, str(values.get("source", "")), prompts, texts)
+
+
+def _check_placeholders(text: str, known: frozenset[str], where: str) -> None:
+    _known(PLACEHOLDER.findall(text), sorted(known), f"placeholder of {where}")
+    if left := LEFT_OVER.search(PLACEHOLDER.sub("", text)):
+        raise ValueError(
+            f"'{left.group()}' in {where} is no placeholder; write {{{{name}}}} with one of {', '.join(sorted(known))}"
+        )
 
 
 def _known(names: Any, known: Any, what: str) -> None:

@@ -22,8 +22,15 @@ from lookback.files import sha256_json
 from lookback.registry import benchmark_packages
 from lookback.yaml_files import parse_yaml
 
-PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 ALWAYS = frozenset({"clip"})  # values that every question gives; a pack may use them in any prompt
+ASKED = frozenset({"question", "rubric"})  # values that a pack may reword with the others; they cannot name each other
+WHOLE = frozenset({"task", "sampling"})  # a question that holds only these is a whole prompt
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """The text with its placeholders filled in."""
+    return PLACEHOLDER.sub(lambda match: values[match.group(1)], text)
 
 
 @dataclass(frozen=True)
@@ -41,16 +48,13 @@ class Prompt:
         """The filled-in system and user message. The values must be exactly those that the prompt takes."""
         if self.takes - ALWAYS != set(values) - ALWAYS:
             raise ContractError(f"Prompt {self.name} takes {sorted(self.takes)}, not {sorted(values)}")
-        return self._fill(self.system, values), self._fill(self.user, values)
+        return fill(self.system, values), fill(self.user, values)
 
     @property
     def question(self) -> str:
         """The line that asks, for the tables: the last one that ends with a question mark, else the first line."""
         lines = [line.strip() for line in self.user.splitlines() if line.strip()]
         return next((line for line in reversed(lines) if line.endswith("?")), next(iter(lines), ""))
-
-    def _fill(self, text: str, values: dict[str, str]) -> str:
-        return PLACEHOLDER.sub(lambda match: values[match.group(1)], text)
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,6 +29,7 @@ from lookback.registry import JUDGES
 CACHE = "judge_cache"  # the folder of a run's recording
 FILE_NAME = "replies.sqlite"
 LITTLE_ROOM = 2**20  # with fewer free bytes, a disk error means that the disk is full
+DAMAGES = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError)  # what a damaged entry raises
 TABLES = """
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, judge TEXT NOT NULL, clip TEXT NOT NULL, task TEXT NOT NULL, question_ids TEXT NOT NULL,
@@ -64,6 +66,7 @@ class Failure:
 
     reason: Reason
     detail: str
+    usage: Mapping[str, Any] = field(default_factory=dict)  # what its calls used, as in a `Reply`
 
 
 Call = tuple[str, Identity, Question, int, int, Reply | Failure]  # key, judge, question, sample, repeat, outcome
@@ -121,13 +124,17 @@ class Recording:
             ) from error
 
     def get(self, key: str) -> Reply | Failure | None:
-        """The reply or failure recorded under the key."""
+        """The reply or failure recorded under the key. A live run asks again where the entry is damaged."""
         with self._in_words():
             row = self._database.execute("SELECT reason, body, usage FROM replies WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
-        reason, body, usage = row
-        return Failure(Reason(reason), json.loads(body)) if reason else _reply(json.loads(body), json.loads(usage))
+        try:
+            return _outcome(*row)
+        except DAMAGES as error:
+            if not self.read_only:
+                return None
+            raise self._damaged(f"answer {key}", error) from None
 
     def put_all(self, calls: Iterable[Call]) -> None:
         """Record replies and failures in one transaction. A failure never overwrites a reply."""
@@ -156,14 +163,26 @@ class Recording:
         """Which judge answered, by role."""
         with self._in_words():
             rows = self._database.execute("SELECT role, identity FROM judges ORDER BY role").fetchall()
-        return {role: Identity(**json.loads(identity)) for role, identity in rows}
+        try:
+            return {role: Identity(**json.loads(identity)) for role, identity in rows}
+        except DAMAGES as error:
+            raise self._damaged("name of a judge", error) from None
 
     def calls(self) -> list[dict[str, Any]]:
         """Every recorded call with its usage, for the tables of cost and latency."""
         names = ["key", "judge", "clip", "task", "question_ids", "prompt_version", "sample", "repeat", "reason", "usage"]
         with self._in_words():
             rows = self._database.execute(f"SELECT {', '.join(names)} FROM replies ORDER BY key").fetchall()
-        return [{**dict(zip(names, row, strict=True)), "usage": json.loads(row[-1])} for row in rows]
+        try:
+            return [{**dict(zip(names, row, strict=True)), "usage": dict(json.loads(row[-1]))} for row in rows]
+        except DAMAGES as error:
+            raise self._damaged("usage of an answer", error) from None
+
+    def _damaged(self, entry: str, error: Exception) -> LookbackError:
+        return LookbackError(
+            f"The recorded answers at {self.path} cannot be used (a damaged entry, the {entry}: {type(error).__name__}); "
+            "take an undamaged copy, or move the file away and ask again"
+        )
 
 
 def _raise_if_refused(path: Path, error: Exception) -> None:
@@ -177,7 +196,7 @@ def _raise_if_refused(path: Path, error: Exception) -> None:
 def _row(call: Call) -> tuple[object, ...]:
     key, identity, question, sample, repeat, outcome = call
     if isinstance(outcome, Failure):
-        reason, body, usage = str(outcome.reason), json.dumps(outcome.detail), {}
+        reason, body = str(outcome.reason), json.dumps(outcome.detail)
     else:
         stated = None if outcome.stated is None else {name: asdict(said) for name, said in outcome.stated.items()}
         content: dict[str, Any] = {
@@ -187,17 +206,33 @@ def _row(call: Call) -> tuple[object, ...]:
             "refused": dict(outcome.refused),
         }
         content |= {"truncated": True} if outcome.truncated else {}
-        reason, body, usage = "", json.dumps(content, ensure_ascii=False, sort_keys=True), dict(outcome.usage)
+        reason, body = "", json.dumps(content, ensure_ascii=False, sort_keys=True)
     ids = json.dumps([part.question_id for part in question.parts])
     who = (key, identity.label, question.clip.label, question.task, ids, question.prompt_version, sample, repeat)
-    return (*who, reason, redact(body), redact(json.dumps(usage, sort_keys=True)))
+    return (*who, reason, redact(body), redact(json.dumps(dict(outcome.usage), sort_keys=True)))
 
 
-def _reply(body: dict[str, Any], usage: dict[str, Any]) -> Reply:
-    stated = None if body["stated"] is None else {name: Stated(**said) for name, said in body["stated"].items()}
-    logprobs = None if body["logprobs"] is None else tuple((token, score) for token, score in body["logprobs"])
-    refused = {name: (reason, detail) for name, (reason, detail) in body["refused"].items()}
-    return Reply(body["text"], logprobs, stated, refused, truncated=body.get("truncated", False), usage=usage)
+def _outcome(reason: str, body: str, usage: str) -> Reply | Failure:
+    """A recorded call; an error of DAMAGES where the entry cannot be what was recorded."""
+    said, used = json.loads(body), dict(json.loads(usage))
+    if reason:
+        return Failure(Reason(reason), _text(said), used)
+    stated = None if said["stated"] is None else {name: Stated(**one) for name, one in said["stated"].items()}
+    logprobs = None if said["logprobs"] is None else tuple((_text(token), _score(score)) for token, score in said["logprobs"])
+    refused = {name: (why, detail) for name, (why, detail) in said["refused"].items()}
+    return Reply(_text(said["text"]), logprobs, stated, refused, truncated=said.get("truncated", False), usage=used)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("no text")
+    return value
+
+
+def _score(value: float) -> float:
+    if math.isnan(value):
+        raise ValueError("no score")
+    return value
 
 
 def recordings_folder(params: RunParams) -> Path:

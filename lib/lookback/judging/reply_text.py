@@ -165,17 +165,18 @@ def _without_thinking(text: str) -> str:
     """The reply without its <think>...</think> passages and the white space around it.
 
     Some chat templates write <think> themselves, so that a reply has only the closing mark. A passage that was never closed was
-    cut off: nothing in it is an answer. In a reply that is JSON as a whole, the marks are words in its texts.
+    cut off: nothing in it is an answer. Inside JSON, alone or between fences, the marks are words of its texts.
     """
     text, said, place = text[:LONGEST], [], 0
     if _is_json(text):
         return text.strip()
-    first_end = text.find(THOUGHT)
-    if first_end >= 0 and not 0 <= text.find(THINK) < first_end:
+    marks = FENCE.sub(lambda fence: " " * len(fence[0]) if _is_json(fence[1]) else fence[0], text)
+    first_end = marks.find(THOUGHT)
+    if first_end >= 0 and not 0 <= marks.find(THINK) < first_end:
         place = first_end + len(THOUGHT)
-    while (start := text.find(THINK, place)) >= 0:
+    while (start := marks.find(THINK, place)) >= 0:
         said.append(text[place:start])
-        end = text.find(THOUGHT, start)
+        end = marks.find(THOUGHT, start)
         place = len(text) if end < 0 else end + len(THOUGHT)
     return "".join([*said, text[place:]]).strip()
 

@@ -5,6 +5,7 @@ The questions come in phases, because the re-observation gate decides what is as
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from lookback.judging.prompting import using
 from lookback.judging.question import Answer, Question, Unasked
 from lookback.judging.recording import Identity, Recording
 from lookback.judging.tasks import TASKS, Sampling, Task
+from lookback.names import one_line
 from lookback.params.stages import Judging
 from lookback.progress import track
 from lookback.registry import BENCHMARKS
@@ -101,8 +103,12 @@ class Session:
             asked = [Asked(question, 0, unanswered(question, Reason.BACKEND_UNAVAILABLE, seat.why)) for question in questions]
         else:
             steps = track(range(len(questions) * repeats), f"asking {seat.label}", unit="question")
-            asked = self._asker(seat.role, seat.judge, steps).ask_all(questions, repeats)
+            asker = self._asker(seat.role, seat.judge, steps)
+            given_up_before = asker.patience.given_up
+            asked = asker.ask_all(questions, repeats)
             deque(steps, maxlen=0)  # runs the bar to its end
+            if (given_up := asker.patience.given_up) is not None and given_up_before is None:
+                warnings.warn(one_line(f"{seat.label} is asked nothing more: {given_up.detail}"), stacklevel=2)
         self.rows += asked_rows(seat.identity, asked)
         return asked
 

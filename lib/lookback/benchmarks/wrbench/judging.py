@@ -14,7 +14,7 @@ from lookback.benchmarks.wrbench.metrics.reobservation import reobservation_patt
 from lookback.benchmarks.wrbench.metrics.shared import Settings, settings_of
 from lookback.clips import Clip
 from lookback.errors import NotScorable, Reason
-from lookback.judging.prompting import PLACEHOLDER, load_catalogue, load_prompt
+from lookback.judging.prompting import PLACEHOLDER, WHOLE, fill, load_catalogue, load_prompt
 from lookback.judging.question import SECOND, Part, Question, Unasked
 from lookback.judging.run import Session, judgements_frame
 from lookback.judging.tasks import Footage, Sampling, Task, compose, footage, register, subject
@@ -70,20 +70,17 @@ def probe_questions(clip: Clip, sampling: Sampling, task: str, chosen: tuple[Pro
         return [Unasked(clip, task, version, tuple(parts.values()), error.reason, error.detail)]
     context = {"scene": clip.scene or "(not named)", "camera": clip.camera or "(not named)"}
     context |= {"event": _event(clip), "subject": subject(clip), "regime": _regime(clip)}
+    known = {**context, "clip": clip.clip_id, "task": task_text(clip), "sampling": sampled(shown, sampling)}
     asked: list[Question | Unasked] = []
     for probe in chosen:
-        values = {**context, "rubric": catalogue["rubrics"][probe.dimension], "question": probe.text}
+        text = fill(probe.text, known)
+        values = {**context, "rubric": fill(catalogue["rubrics"][probe.dimension], known), "question": text}
         question = compose(clip, task, prompt, "yes_no", (parts[probe.id],), shown, frames, **values)
-        if blanks := set(PLACEHOLDER.findall(probe.text)):  # the words of the released program: a whole prompt
-            whole = {"task": task_text(clip), "sampling": sampled(shown, sampling)}
-            question = replace(question, system="", text=fill(probe.text, whole)) if blanks <= set(whole) else question
+        blanks = set(PLACEHOLDER.findall(probe.text))
+        if blanks and blanks <= WHOLE:  # the words of the released program
+            question = replace(question, system="", text=text)
         asked.append(replace(question, prompt_version=version))
     return asked
-
-
-def fill(text: str, values: Mapping[str, str]) -> str:
-    """The text with its blanks filled in."""
-    return PLACEHOLDER.sub(lambda blank: values[blank.group(1)], text)
 
 
 def task_text(clip: Clip) -> str:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from lookback.errors import BackendUnavailable, Reason
 from lookback.extras import installed, need, remedy
-from lookback.hiding import judge_key
-from lookback.judging.endpoint import bounded_client, failure, read_completion
+from lookback.judging.endpoint import bounded_client, failure, read_completion, sendable_key
 from lookback.judging.frames import data_url
 from lookback.judging.judges.base import Judge, JudgeContext, chosen_settings
 from lookback.judging.parsing import is_cut_short
@@ -27,6 +26,8 @@ TOP_LOGPROBS = 20  # the most that the published schema allows
 # fields that a server may refuse -> what is sent instead
 OPTIONAL_FIELDS = {"top_logprobs": None, "logprobs": None, "seed": None, "max_tokens": "max_completion_tokens", "temperature": None}
 
+Call = tuple[tuple[str, ...], str, str, int, int]  # clip, task, text, sample, repeat
+
 
 @judge(name="openai", title="any OpenAI-compatible endpoint", looks=True)
 class OpenAIJudge(Judge):
@@ -41,6 +42,7 @@ class OpenAIJudge(Judge):
             field, variables = ("judging.model", MODEL_VARIABLES) if not model else ("judging.base_url", URL_VARIABLES)
             raise BackendUnavailable(f"The openai judge needs {field}", f"Set it, or ${variables[0]}")
         need("openai", "httpx2")
+        sendable_key()
         self.params = params
         self.frames = context.frames
         self.seed = context.seed
@@ -55,6 +57,7 @@ class OpenAIJudge(Judge):
         self.identity = Identity("openai", f"openai/{model}", model, settings=settings)
         self.model = model
         self.dropped: set[str] = set()
+        self._left_out: dict[Call, set[str]] = {}  # of calls that have got no reply so far
         self._no_logprobs = False
         self._thinks = False  # it thinks before it answers Yes or No, so that a short limit would cut the answer off
         self._client: AsyncOpenAI | None = None
@@ -77,24 +80,35 @@ class OpenAIJudge(Judge):
     async def ask(self, question: Question, sample: int, repeat: int) -> Reply:
         messages = await asyncio.to_thread(self._messages, question)
         short = self._is_short(question)  # before the call: another one may find out meanwhile that the model thinks
-        body = self._body(question, sample, repeat)
+        call = (question.clip.key, question.task, question.text, sample, repeat)
+        body = self._body(question, sample, repeat, self.dropped | self._left_out.get(call, set()))
         try:
-            return await self._post(messages, body, short)
+            reply = await self._post(messages, body, short)
         except JudgeError as error:
-            error.changed = error.changed or self._drop_refused(body, error)
-            if not error.changed and self._is_video(question) and error.reason == Reason.JUDGE_FAILED and "video" in error.detail:
-                error.fatal = True
-                error.detail += "; if the server takes no video, set judging.video to false"
+            if error.spent:
+                self._drop_for_good(call)
+            elif not error.retry and error.reason == Reason.JUDGE_FAILED:
+                error.changed = self._leave_out(call, body, error)
+                if not error.changed and self._is_video(question) and "video" in error.detail:
+                    error.fatal = True
+                    error.detail += "; if the server takes no video, set judging.video to false"
             raise
+        self._drop_for_good(call)
+        return reply
 
-    def _drop_refused(self, body: dict[str, object], error: JudgeError) -> bool:
-        """Stop sending the optional field that the server refused; False where its message names none that was sent."""
+    def _leave_out(self, call: Call, body: dict[str, object], error: JudgeError) -> bool:
+        """Ask this call again without the optional field that the server named; False where it names none that was sent."""
         refused = next((field for field in OPTIONAL_FIELDS if field in body and field in error.detail), None)
-        if refused is None or error.retry or error.fatal or error.reason != Reason.JUDGE_FAILED:
+        if refused is None or error.fatal:
+            self._left_out.pop(call, None)
             return False
-        self.dropped |= {"logprobs", "top_logprobs"} if "logprobs" in refused else {refused}
-        self._no_logprobs = self._no_logprobs or "logprobs" in refused
+        self._left_out.setdefault(call, set()).update({"logprobs", "top_logprobs"} if "logprobs" in refused else {refused})
         return True
+
+    def _drop_for_good(self, call: Call) -> None:
+        """A reply came: the server does refuse the fields that were left out."""
+        self.dropped |= self._left_out.pop(call, set())
+        self._no_logprobs = self._no_logprobs or "logprobs" in self.dropped
 
     async def close(self) -> None:
         if self._client is not None:
@@ -106,7 +120,7 @@ class OpenAIJudge(Judge):
         import openai
 
         if self._client is None:
-            self._client = bounded_client(self.base_url, judge_key() or "none", self.params.timeout_s, self.params.concurrency)
+            self._client = bounded_client(self.base_url, sendable_key() or "none", self.params.timeout_s, self.params.concurrency)
         try:
             # the time-out of the client counts between bytes; this one also stops a server that sends very slowly
             async with asyncio.timeout(self.params.timeout_s):
@@ -154,7 +168,7 @@ class OpenAIJudge(Judge):
         """Whether a few tokens are enough for the answer."""
         return question.expects == "yes_no" and not self._thinks and self.params.max_tokens > YES_NO_TOKENS
 
-    def _body(self, question: Question, sample: int, repeat: int) -> dict[str, object]:
+    def _body(self, question: Question, sample: int, repeat: int, left_out: set[str]) -> dict[str, object]:
         template = {"chat_template_kwargs": self.params.chat_template_kwargs} if self.params.chat_template_kwargs else {}
         body: dict[str, object] = {
             "temperature": self.params.sampling_temperature if sample else self.params.temperature,
@@ -165,7 +179,7 @@ class OpenAIJudge(Judge):
         }
         if question.expects == "yes_no" and sample == 0:
             body |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
-        for name in self.dropped & set(body):
+        for name in left_out & set(body):
             value, instead = body.pop(name), OPTIONAL_FIELDS[name]
             if instead:
                 body[instead] = value
