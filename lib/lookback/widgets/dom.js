@@ -6,7 +6,7 @@ function keyboard(el, keys) {
   const typing = (node) => node.matches?.("textarea, select, input[type=text], input[type=search], input[type=number]");
   el.addEventListener("pointerdown", () => { pointed = true; });
   el.addEventListener("change", (event) => { if (pointed && event.target.matches("select")) { event.target.blur(); refocus(el, true); } });
-  el.addEventListener("keydown", (event) => {
+  document.addEventListener("keydown", (event) => { // also when nothing has the focus
     pointed = false;
     if (typing(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === " " && event.target.matches("button, summary, input[type=checkbox], a")) return;
@@ -25,6 +25,15 @@ function refocus(el, force = false) {
   const spent = force && (!el.contains(active) || active.matches("button, canvas, input[type=range], input[type=checkbox], summary"));
   if (idle || spent)
     el.focus({ preventScroll: true });
+}
+// Draw a part of the page anew. The control that had the focus gets it again, or else what stands around it.
+function redraw(node, draw) {
+  const held = document.activeElement, inside = node.contains(held);
+  const name = (control) => JSON.stringify([control.className, control.ariaLabel, control.dataset]);
+  draw();
+  if (!inside || held === document.activeElement) return;
+  [...node.querySelectorAll(held.localName)].find((control) => name(control) === name(held))?.focus({ preventScroll: true });
+  refocus(node.closest("[tabindex]"));
 }
 
 function element(tag, attributes = {}, ...children) {

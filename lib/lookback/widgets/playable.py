@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from lookback.media import VideoInfo, VideoReader, encode, open_video
+from lookback.media.container import open_stream
 
 DEFAULT_FPS = 24.0
 PLAYED = {
@@ -36,7 +37,13 @@ class Playable:
 def browsers_play(path: Path, info: VideoInfo, even: bool = False) -> bool:
     """Whether browsers play the file as it is; with `even` also whether a time tells the number of its frame."""
     known = path.is_file() and (info.codec, path.suffix.lower()) in PLAYED and info.pix_fmt in ("yuv420p", "yuvj420p")
-    return known and info.complete and not (even and info.variable_frame_rate)
+    return known and info.complete and not (even and (info.variable_frame_rate or _begins_late(path, info.fps or DEFAULT_FPS)))
+
+
+def _begins_late(path: Path, fps: float) -> bool:
+    """Whether the first frame's time is more than half a frame away from 0."""
+    with open_stream(path) as (_, stream):
+        return abs(float((stream.start_time or 0) * (stream.time_base or 0))) * fps > 0.5
 
 
 def playable(path: Path, folder: Path, still: bool = False, even: bool = False) -> Playable:

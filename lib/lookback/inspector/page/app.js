@@ -44,7 +44,7 @@ async function saveTag(labels, tag, on) {
 function say(text) { note.textContent = text; if (text) main.prepend(note); else note.remove(); }
 function drawSide() {
   const open = filters.open;
-  filters.replaceChildren(element("summary", { text: "Filter and sort" }), ...grid.controls());
+  redraw(filters, () => filters.replaceChildren(element("summary", { text: "Filter and sort" }), ...grid.controls()));
   filters.open = open;
   drawBulk();
 }
@@ -59,8 +59,8 @@ function drawBulk() {
   const look = element("button", { class: "tool", "data-tool": "view", text: state.view === "list" ? "As pictures" : "As a list", onclick: () => { state.view = state.view === "list" ? "grid" : "list"; state.write(); drawBulk(); grid.draw(true); } });
   const tag = element("input", { type: "text", class: "new-tag", "aria-label": "tag the listed clips", placeholder: "tag the listed clips" });
   tag.addEventListener("keydown", (event) => { if (event.key === "Enter" && tag.value.trim()) actions.tag(labels(), tag.value.trim(), true); });
-  bulk.replaceChildren(...(state.clip ? [] : [look]), element("button", { class: "tool", "data-tool": "select-listed", text: "Select the listed", onclick: () => actions.tag(labels(), "selected", true) }),
-    element("button", { class: "tool", "data-tool": "select-none", text: "Select none", onclick: () => actions.tag(chosen.map((clip) => clip.label), "selected", false) }), tag, element("span", { class: "group" }, link, which));
+  redraw(bulk, () => bulk.replaceChildren(...(state.clip ? [] : [look]), element("button", { class: "tool", "data-tool": "select-listed", text: "Select the listed", onclick: () => actions.tag(labels(), "selected", true) }),
+    element("button", { class: "tool", "data-tool": "select-none", text: "Select none", onclick: () => actions.tag(chosen.map((clip) => clip.label), "selected", false) }), tag, element("span", { class: "group" }, link, which)));
 }
 async function relist() {
   try { await grid.apply(); } catch (error) { say(error.message); return; }
@@ -68,15 +68,20 @@ async function relist() {
   count.textContent = `${grid.listed.length} of ${grid.clips.length} clips${selected ? `, ${selected} selected` : ""}`;
   drawBulk();
 }
+let last = ""; // the clip that was shown before
 async function show() {
   say("");
-  const opened = state.clip !== "";
+  const opened = state.clip !== "", left = last, home = opened ? side : main;
+  last = state.clip;
   root.classList.toggle("opened", opened);
-  if (!opened) { stage.asked = null; stage.close(); stage.node.remove(); delete stage.node.dataset.label; main.append(grid.scroll, keys); }
-  else { side.append(grid.scroll, keys); if (!stage.node.isConnected) main.append(stage.node); }
+  if (!opened) { stage.asked = null; stage.close(); stage.node.remove(); delete stage.node.dataset.label; }
+  else if (!stage.node.isConnected) main.append(stage.node);
+  if (grid.scroll.parentElement !== home) home.append(grid.scroll, keys); // what is moved loses its place and the focus
   document.title = opened ? `${state.clip.split("/").pop()} – inspector` : `${grid.run} – inspector`;
   drawBulk();
-  grid.reveal();
+  grid.reveal(state.clip || left);
+  if (opened && left !== state.clip) stage.focus();
+  if (!opened && left) grid.focus(left);
   if (!opened) return;
   try { await stage.load(); } catch (error) { stage.close(); stage.view = null; stage.node.classList.remove("loading"); stage.node.replaceChildren(element("p", { class: "message", role: "status", text: error.message }), element("button", { class: "tool back", text: "All clips", onclick: () => actions.open("") })); }
 }

@@ -4,7 +4,7 @@ const CARD = { width: 216, text: 92 }, ROW = 66, SPARE_ROWS = 2, PREVIEW_AFTER =
 class Grid {
   constructor(state, actions) {
     this.state = state; this.actions = actions;
-    this.clips = []; this.metrics = []; this.prompts = []; this.values = new Map(); this.listed = [];
+    this.clips = []; this.metrics = []; this.prompts = []; this.values = new Map(); this.listed = []; this.drawn = new Map();
     this.canvas = element("div", { class: "room" });
     this.scroll = element("div", { class: "cards", tabindex: -1 }, this.canvas);
     this.scroll.addEventListener("scroll", () => this.draw());
@@ -75,10 +75,13 @@ class Grid {
   }
 
   // what is in sight
-  draw(whole = false) {
+  get room() {
     const rows = this.state.view === "list" || this.state.clip !== "";
     const width = this.scroll.clientWidth || 1, columns = rows ? 1 : Math.max(1, Math.floor(width / CARD.width));
-    const height = rows ? ROW : Math.round((width / columns - 12) * 0.5625) + CARD.text;
+    return { rows, columns, height: rows ? ROW : Math.round((width / columns - 12) * 0.5625) + CARD.text };
+  }
+  draw(whole = false) {
+    const { rows, columns, height } = this.room;
     const total = Math.ceil(this.listed.length / columns);
     this.canvas.style.height = `${total * height}px`;
     const first = Math.max(0, Math.floor(this.scroll.scrollTop / height) - SPARE_ROWS);
@@ -87,14 +90,21 @@ class Grid {
     if (!whole && span === this.span) return;
     this.span = span;
     this.scroll.classList.toggle("rows", rows);
-    const cards = [];
+    const kept = whole ? new Map() : this.drawn;
+    this.drawn = new Map();
     for (let place = first * columns; place < Math.min(last * columns, this.listed.length); place++) {
-      const card = this.card(this.listed[place]);
+      const clip = this.listed[place], card = kept.get(clip.label) ?? this.card(clip);
       Object.assign(card.style, { top: `${Math.floor(place / columns) * height}px`, left: `${((place % columns) * 100) / columns}%`, width: `${100 / columns}%`, height: `${height}px` });
-      cards.push(card);
+      this.drawn.set(clip.label, card);
     }
-    this.canvas.replaceChildren(...cards);
+    redraw(this.canvas, () => this.fill([...this.drawn.values()]));
   }
+  fill(cards) { // cards that stay are not moved: that would take the focus from them
+    const staying = new Set(cards), { children } = this.canvas;
+    [...children].forEach((card) => { if (!staying.has(card)) card.remove(); });
+    cards.forEach((card, place) => { if (children[place] !== card) this.canvas.insertBefore(card, children[place] ?? null); });
+  }
+  focus(label) { (this.drawn.get(label)?.querySelector(".card") ?? this.scroll).focus(); }
   card(clip) {
     const frame = clip.failures.find((one) => one[2] !== null)?.[2], place = frame === undefined ? {} : { index: frame };
     const picture = element("img", { src: this.state.ask("thumbnail", { clip: clip.label, ...place }), alt: "", loading: "lazy", draggable: "false" });
@@ -129,13 +139,13 @@ class Grid {
     });
     card.addEventListener("mouseleave", () => { clearTimeout(timer); screen.querySelector("video")?.remove(); });
   }
-  reveal() {
-    const at = this.listed.findIndex((clip) => clip.label === this.state.clip);
-    if (at >= 0 && this.state.clip) {
-      const top = at * ROW, { scrollTop, clientHeight } = this.scroll;
-      if (top < scrollTop || top + ROW > scrollTop + clientHeight) this.scroll.scrollTop = top - clientHeight / 3;
-    }
-    this.draw(true);
+  reveal(label) {
+    this.draw(true); // it gives the list its length
+    const at = this.listed.findIndex((clip) => clip.label === label);
+    if (at < 0) return;
+    const { columns, height } = this.room, top = Math.floor(at / columns) * height, { scrollTop, clientHeight } = this.scroll;
+    if (top < scrollTop || top + height > scrollTop + clientHeight) this.scroll.scrollTop = top - clientHeight / 3;
+    this.draw();
   }
 
   // the filters

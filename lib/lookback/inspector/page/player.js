@@ -34,7 +34,7 @@ class Player {
     const wanted = !shown || (exact && !shown.exact) ? this.index : this.playing ? this.upcoming.find((index) => !this.images.has(index)) : undefined;
     if (wanted === undefined) return;
     this.busy = true;
-    const version = this.version;
+    const { version, index } = this;
     try {
       const response = await fetch(this.address("frame", { index: wanted, exact: exact ? 1 : 0, ...(this.painted ?? {}) }));
       if (!response.ok) throw new Error((await response.json()).error);
@@ -43,7 +43,12 @@ class Player {
       this.busy = false;
       this.draw();
       this.ask();
-    } catch (error) { this.busy = false; this.failed?.(error); }
+    } catch (error) {
+      this.busy = false;
+      this.failed?.(error);
+      if (this.index !== index) this.ask();
+      else if (!this.images.has(index)) this.blank();
+    }
   }
   forget() {
     const distance = (index) => Math.abs(index - this.index);
@@ -62,6 +67,11 @@ class Player {
     this.context.drawImage(image.picture, 0, 0, this.canvas.width, this.canvas.height);
     Object.assign(this.canvas.dataset, { frame: this.index, exact: image.exact, version: this.version });
     if (!this.rolling) this.screen.classList.remove("rolling"); // the frame covers the video that has stopped
+  }
+  blank() { // no frame is better than another one
+    this.context.fillRect(0, 0, this.canvas.width, this.canvas.height);
+    for (const fact of ["frame", "exact", "version"]) delete this.canvas.dataset[fact];
+    if (!this.rolling) this.screen.classList.remove("rolling");
   }
   // the video itself
   cue(index) { // resolves when the video stands at this frame

@@ -4,11 +4,12 @@ const MAX_COMPARED = 3, NOTE_PAUSE = 600, DEFAULT_CURVES = 3, LARGEST = 16;
 
 class Stage {
   constructor(state, actions) {
-    this.state = state; this.actions = actions; this.node = element("div", { class: "stage" }); this.showTags = () => {};
+    this.state = state; this.actions = actions; this.node = element("div", { class: "stage", tabindex: -1 }); this.showTags = () => {};
     this.players = []; this.clock = null; this.picked = new Map(); this.models = new Map(); this.open = new Set(["failures"]); this.zoom = { z: 1, x: 0, y: 0 };
     this.saveNote = async () => {}; this.saving = Promise.resolve(); // of the note: one after the other
     window.addEventListener("pagehide", () => this.saveNote(true));
   }
+  focus() { this.node.focus({ preventScroll: true }); }
   close() {
     if (this.clock) this.clock.playing = false;
     this.players.forEach((player) => player.close());
@@ -23,7 +24,7 @@ class Stage {
     if (this.asked !== asked) return; // something else was asked for meanwhile
     this.node.classList.remove("loading");
     this.view = view;
-    this.draw();
+    redraw(this.node, () => this.draw());
   }
   draw() {
     const { view, state } = this;
@@ -329,7 +330,7 @@ class Stage {
     const { actions } = this, { label } = this.view;
     const select = element("button", { class: "tool selector", title: "x", onclick: () => actions.tag([label], "selected", select.getAttribute("aria-pressed") !== "true") });
     const input = element("input", { type: "text", class: "new-tag", "aria-label": "add a tag", placeholder: "add a tag", list: "tags" }), known = element("datalist", { id: "tags" });
-    input.addEventListener("keydown", (event) => { if (event.key === "Enter" && input.value.trim()) { actions.tag([label], input.value.trim(), true); input.blur(); } });
+    input.addEventListener("keydown", (event) => { if (event.key === "Enter" && input.value.trim()) { actions.tag([label], input.value.trim(), true); this.focus(); } });
     const line = element("div", { class: "marks" }, element("button", { class: "tool back", text: "All clips", title: "Escape", onclick: () => actions.open("") }), select, input, known,
       element("button", { class: "tool", "data-tool": "link", text: "Copy link", title: "the address of exactly this view", onclick: () => this.copyLink() }));
     this.showTags = () => { // in place: a button that is being pressed and a tag that is being typed stay
@@ -407,7 +408,7 @@ class Stage {
     };
     area.addEventListener("input", () => { if (refused) return; saved.textContent = "…"; clearTimeout(timer); timer = setTimeout(save, NOTE_PAUSE); });
     area.addEventListener("change", () => save());
-    area.addEventListener("keydown", (event) => { event.stopPropagation(); if (event.key === "Escape") area.blur(); });
+    area.addEventListener("keydown", (event) => { event.stopPropagation(); if (event.key === "Escape") this.focus(); });
     return element("label", { class: "note" }, element("b", { text: "Note" }), area, saved);
   }
 }
