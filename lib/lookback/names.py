@@ -31,9 +31,9 @@ def printable(text: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Text that Markdown shows as it is: one line, no HTML, no link, no picture, no cell border."""
+    """Text that Markdown shows as it is: one line, no HTML, no link, no picture, no cell border, no bold or struck words."""
     line = html.escape(one_line(" ".join(text.split())), quote=False)
-    return re.sub(r"([\\`\[\]|])", r"\\\1", line)
+    return re.sub(r"([\\`\[\]|*~]|(?<![^\W_])_|_(?![^\W_]))", r"\\\1", line)
 
 
 def counted(count: int, name: str) -> str:

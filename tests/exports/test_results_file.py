@@ -50,6 +50,7 @@ def test_the_same_scores_lie_beside_it_as_csv(run, content):
     assert items.loc[items["value"].isna(), "reason"].tolist() == ["no_face"]
     assert scores["mean"].tolist() == [row["mean"] for row in content["summary"]] and scores["higher_is_better"].all()
     assert json.loads(scores.set_index("model_id").loc["b", "reasons"]) == {"no_face": 1}
+    assert set(scores["backends"]) == {items["backend"].iloc[0]}
     assert rejected.empty and "remedy" in rejected.columns
 
 
@@ -106,7 +107,15 @@ def test_the_example_in_the_page_makes_an_inspect_log(run, tmp_path, monkeypatch
     (tmp_path / "results.json").write_text((run.paths.root / "results.json").read_text())
     monkeypatch.chdir(tmp_path)
     exec(compile(code, str(DOCS), "exec"), {})  # the page's own words
-    read = log.read_eval_log(str(tmp_path / "lookback.json"))
+    (listed,) = log.list_eval_logs(str(tmp_path))  # a file of another name is read, and never listed or analysed
+    read = log.read_eval_log(listed)
     assert len(read.samples) == 4 and read.status == "success"
     values = {sample.id: {name: score.value for name, score in (sample.scores or {}).items()} for sample in read.samples}
     assert values["wrbench/s/a/s2"] == {METRIC: 0.7} and values["wrbench/s/b/s1"] == {}
+
+
+def test_a_spread_too_large_for_a_number_is_null(tmp_path):
+    run = made_run(tmp_path / "huge", {("a", "s1"): 1e300, ("a", "s2"): -1e300, ("b", "s1"): 0.5, ("b", "s2"): 0.7})
+    content = json.loads(write_results(run).read_text())
+    jsonschema.validate(content, schema())
+    assert {row["model_id"]: row["sd"] is None for row in content["summary"]} == {"a": True, "b": False}

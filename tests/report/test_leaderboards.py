@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from lookback.clips import KEYS
 from lookback.errors import Reason
-from lookback.report.leaderboard import REAL, leaderboard, mean_ranks, without_simulated
+from lookback.report.leaderboard import REAL, leaderboard, mean_ranks, no_board, without_simulated
 from lookback.tables import empty_table
 
 PSNR, LPIPS, SSIM = "memobench.psnr", "memobench.lpips", "memobench.ssim"  # less is better for lpips alone
@@ -93,6 +93,22 @@ def test_a_model_with_one_clip_has_no_rank_and_comes_last():
 def test_one_model_is_no_contest():
     assert board([item("a", task, PSNR, 1.0) for task in range(3)]).lead == "MemoBench: one model, so there is nothing to rank."
     assert board([item("a", 0, PSNR, None, str(Reason.NO_DEPTH))]) is None
+
+
+def test_one_clip_each_is_the_reason_why_nothing_is_ranked():
+    rows = [item(model, 0, PSNR, 20.0 + (model == "a")) for model in "abc"]
+    lead = board(rows).lead
+    assert lead == "MemoBench: fewer than two models have more than one clip, so there is nothing to rank."
+    twice = [{**row, "clip_id": f"t{n}"} for row in rows for n in range(2)]
+    assert "(1 scene only: a comparison needs 5" in board(twice).lead
+
+
+def test_a_benchmark_without_a_leaderboard_says_why():
+    missing = [item("a", n, PSNR, None, reason) for n, reason in enumerate(("no_phases", "missing_input", "missing_input"))]
+    told = no_board("MemoBench", pd.DataFrame(missing))
+    assert told == "MemoBench: no score, so there is nothing to rank; the commonest reason: missing input (2 of 3)."
+    facts = no_board("Your clips", pd.DataFrame([item("a", 0, "folder.camera_turn", 90.0)]))
+    assert facts == "Your clips: none of its scores says which model is better, so there is nothing to rank."
 
 
 def test_a_model_without_a_score_is_named_with_its_reason():

@@ -1,5 +1,7 @@
 """Any number of runs compared: which differences hold after correction, and what is said when none does."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,6 +41,9 @@ def test_every_pair_of_runs_is_tested_and_corrected(three, tmp_path):
     assert (rows["p_holm"] >= rows["p"]).all()
     assert sorted(rows.index[rows["p_holm"] < 0.05]) == [("step-100", "step-300"), ("step-200", "step-300")]
     assert differences.conclusion.startswith("2 of 3 differences hold") and ranks.frame.empty
+    apart = {pair: f"{row['difference']:+.4g}" for pair, row in rows.iterrows()}
+    told = [f"wrbench.visual_integrity, step-300 minus {one}: {apart[one, 'step-300']}" for one in ("step-100", "step-200")]
+    assert all(words in differences.conclusion for words in told) and apart["step-100", "step-300"].startswith("+0.")
     assert set(differences.frame["model"]) == {ANY_MODEL}
 
 
@@ -81,6 +86,7 @@ def test_models_that_runs_share_are_compared_with_themselves(tmp_path):
     assert rows.loc[("one", "three", "b"), "difference"] == pytest.approx(0.4)
     assert rows.loc[("one", "three", "a"), "difference"] == 0 and rows.loc[("one", "three", "a"), "p"] == 1
     assert set(ranks.frame["run"]) == {"one"}  # the models are level in the first run alone
+    assert "wrbench.visual_integrity of b, three minus one: +0.4" in differences.conclusion
 
 
 def test_the_command_takes_folders_of_finished_runs(three, tmp_path):
@@ -123,3 +129,37 @@ def test_a_test_that_the_pooled_difference_does_not_bear_out_is_no_finding():
     row = found.iloc[0]
     assert row["difference"] > 0 > row["rank_biserial"] and row["p_holm"] < 0.05
     assert conclusion(found).startswith("No difference holds: 1 of 1 tests have p_holm below 0.05, but")
+
+
+def test_the_curve_is_over_what_every_run_scored(tmp_path):
+    """No clip's score ever changes; the runs differ in their clips and models alone."""
+    score = {(model, f"s{n:02d}"): 0.2 + 0.05 * n + 0.3 * (model == "b") for model in "ab" for n in range(12)}
+    chosen = {"base": ("a", range(8)), "tuned": ("a", range(2, 12)), "last": ("ab", range(4, 12))}
+    runs = [
+        made_run(tmp_path / name, {key: value for key, value in score.items() if key[0] in models and int(key[1][1:]) in scenes})
+        for name, (models, scenes) in chosen.items()
+    ]
+    compare_runs(*runs, folder=tmp_path / "out")
+    curve = pd.read_csv(tmp_path / "out" / "curve.csv")
+    common = np.mean([score["a", f"s{n:02d}"] for n in range(4, 8)])
+    assert set(curve["n"]) == {4} and curve["mean"].tolist() == pytest.approx([common] * 3)
+    figure = tmp_path / "out" / "figures" / "checkpoint_curve.svg"
+    drawn = re.findall(r">([^<>]+)</text>", figure.read_text())
+    assert [text for text in drawn if text in chosen] == list(chosen) and not {"1.0", "1.5", "step"} & {*drawn}
+    assert "that all 3 runs scored" in figure.with_suffix(".txt").read_text() and "n = 4" in figure.with_suffix(".txt").read_text()
+
+
+def test_runs_without_a_common_clip_have_no_curve(tmp_path):
+    runs = [made_run(tmp_path / name, {("m", name): 0.5}) for name in ("x", "y", "z")]
+    compare_runs(*runs, folder=tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "no clip has a score in every run: wrbench.visual_integrity." in page
+
+
+def test_runs_whose_folders_have_one_name_are_told_apart(tmp_path):
+    runs = [made_run(tmp_path / f"c{k}" / "out", {("m", scene): k / 10 for scene in SCENES}) for k in (1, 2, 3)]
+    differences = compare_runs(*runs[:2], folder=tmp_path / "two")[0]
+    assert differences.title == "c2/out minus c1/out, clip by clip"
+    assert differences.headers == {"first": "c1/out", "second": "c2/out"}
+    rows = compare_runs(*runs, folder=tmp_path / "three")[0].frame
+    assert rows["run"].tolist() == ["c1/out", "c1/out", "c2/out"] and rows["other run"][0] == "c2/out"

@@ -11,7 +11,9 @@ from lookback.cli.app import app
 from lookback.errors import UsageError
 from lookback.media import encode
 from lookback.published import load
-from lookback.report.beside import PAPER, STAND_IN, WHO, printed_tables, tables_named
+from lookback.report.beside import PAPER, STAND_IN, WHO, own_tables, printed_tables, tables_named
+from lookback.tables import SCHEMAS, read_table, write_table
+from made_runs import made_run
 from typer.testing import CliRunner
 
 
@@ -58,7 +60,64 @@ def test_every_number_says_who_measured_it_and_with_what(run):
 def test_best_is_marked_among_rows_of_one_origin(run):
     (table,) = tables_named("memobench-2", [run], with_published=True)
     best = table.frame[table.marks["PSNR"] == "best"]
-    assert list(best["model"]) == ["Stable Virtual Camera", "near"]
+    assert list(best["model"]) == ["Stable Virtual Camera"], "one clip per model: no own row is marked, as in the run's table"
+
+
+def scored(folder, start: float, metric: str = "wrbench.visual_integrity"):
+    """A run of two models with eight scenes each; their means are 0.5 apart, their values nearly equal."""
+    values = {(model, f"s{k}"): start + 0.5 * place + 1e-5 * k for place, model in enumerate(("a", "b")) for k in range(8)}
+    return made_run(folder, values, metric)
+
+
+def own_rows(table, name: str) -> pd.DataFrame:
+    return table.frame[table.frame[WHO] == f"run {name}"]
+
+
+def test_own_rows_keep_the_marks_and_digits_of_their_own_table(tmp_path):
+    run = scored(tmp_path / "mine", 0.2354)
+    (table,) = tables_named("wrbench-2", [run], with_published=True)
+    (alone,) = tables_named("wrbench-2", [run], with_published=False)
+    rows = own_rows(table, "mine").index
+    assert list(table.marks.loc[rows, "Integ."]) == list(alone.marks["Integ."]) == ["", "best"]
+    cells = [table._plain_cells("Integ.")[row] for row in rows]
+    assert cells == alone._plain_cells("Integ.") == ["0.24‡ [0.24, 0.24]", "0.74‡ [0.74, 0.74]"]
+    assert table.texts("Integ.")[0] == "0.740", "printed numbers keep the paper's digits"
+
+
+def test_what_a_simulated_judge_answered_is_not_marked(tmp_path):
+    run = scored(tmp_path / "mine", 0.2, "wrbench.support")
+    folder = run.paths.tables
+    for name in ("items", "gated"):
+        write_table(folder, name, read_table(folder, name).assign(backend="simulated"))
+    numbers = {"repeat": 0, "frame": 0, "value": 1.0, "confidence": 1.0}
+    columns = list(SCHEMAS["judgements"].columns)
+    answer = dict.fromkeys(columns, "") | numbers | {"benchmark": "wrbench", "judge": "simulated", "simulated": True}
+    write_table(folder, "judgements", pd.DataFrame([answer])[columns])
+    assert not own_tables(run)["wrbench-2"][0].marks["Support %"].any()
+    (table,) = tables_named("wrbench-2", [run], with_published=True)
+    assert not table.marks.loc[own_rows(table, "mine").index, "Reobs. support"].any()
+    notes = " ".join(table.notes)
+    assert "Nothing is marked in Reobs. support: a simulated judge" in notes and "Support %" not in notes
+
+
+def test_runs_of_one_name_are_all_there_and_named_by_their_folders(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runs = [scored(tmp_path / "one" / "out", 0.1), scored(tmp_path / "two" / "out", 0.3), scored(tmp_path / "other", 0.2)]
+    (table,) = tables_named("wrbench-2", [*runs, runs[0]], with_published=True)
+    assert list(dict.fromkeys(table.frame[WHO])) == [PAPER, "run one/out", "run two/out", "run other"]
+    assert len(own_rows(table, "one/out")) == 2, "a folder given twice is one run"
+    assert len(tables_named("wrbench-2", runs, with_published=False)) == 3
+
+
+def test_notes_of_the_own_table_stay_and_name_the_shown_columns(tmp_path):
+    runs = [scored(tmp_path / name, 0.2, "wrbench.support") for name in ("x", "y")]
+    (alone,) = tables_named("wrbench-2", runs[:1], with_published=False)
+    assert any(note.startswith("† sparse") for note in alone.notes) and len(set(alone.notes)) == len(alone.notes)
+    assert any(note.startswith("Scored clips: ") and "Support % n 16 of 16" in note for note in alone.notes)
+    (table,) = tables_named("wrbench-2", runs, with_published=True)
+    notes = "\n".join(table.notes)
+    assert notes.count("run x, run y: † sparse") == 1 and "Reobs. support n 16 of 16" in notes
+    assert "run y (lookback" in notes and ", Reobs. support: variant paper" in notes and "Support %" not in notes
 
 
 def test_every_printed_table_can_be_printed_with_every_format(run):

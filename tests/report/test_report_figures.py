@@ -19,7 +19,7 @@ from lookback.figures import save_figure
 from lookback.report.figures.drawn import plotly_script
 from lookback.report.figures.paths import camera_paths
 from lookback.report.figures.profiles import profile, relative
-from lookback.report.figures.statistics import correlations, event_boxes
+from lookback.report.figures.statistics import correlations, event_boxes, interactive_statistics
 from lookback.report.page import Section, write_page
 from lookback.report.table import PaperTable
 from matplotlib.figure import Figure
@@ -76,6 +76,14 @@ def test_a_profile_tells_axes_without_values_from_axes_that_are_alike():
     assert "do not tell the models apart: same." in caption and "have no values: empty." in caption
 
 
+def test_long_names_in_a_profile_stay_in_their_panel():
+    made = table(one=[1.0, 2.0, 3.0], two=[3.0, 2.0, 1.0], low=[1.0, 2.0, 4.0])
+    made.frame["model"] = ["a model with a name that goes on for some sixty characters or more", "x" * 150, "c"]
+    titles = [text.get_text().splitlines() for text in profile(made).static.axes[0].texts if text.get_fontsize() == 9]
+    assert " ".join(titles[0]) == made.frame["model"][0] and titles[2] == ["c"]
+    assert all(len(lines) <= 3 and len(line) <= 32 for lines in titles for line in lines)
+
+
 def test_camera_access_counts_returns_by_path():
     drawn = camera_access(items([("a", "yaw_LR", 1.0), ("a", "yaw_LR", 0.0), ("a", "yaw_RL", 1.0), ("b", "yaw_LR", 0.0)]))
     bars = {bar.name: dict(zip(bar.y, zip(bar.x, bar.customdata, strict=True), strict=True)) for bar in drawn.interactive.data}
@@ -121,6 +129,12 @@ def test_correlations_stand_in_their_cells():
     assert heat.z[1][0] == 0.5 and heat.customdata[1][0] == "r 0.50 (0.10 to 0.80), p 0.030 after Holm, n 9 models"
     assert heat.text[1][0] == "<b>0.50</b>", "bold: Holm leaves p below 0.05"
     assert heat.customdata[2][0] == "none: too few" and heat.text[2][0] == ""
+
+
+def test_a_setting_may_be_called_like_a_number(tmp_path):
+    row = {"benchmark": "mbench", "setting": "1", "metric_a": "x", "metric_b": "y", "r": 0.5, "low": 0.1, "high": 0.8}
+    pd.DataFrame([row | {"p": 0.02, "p_holm": 0.04, "n": 9, "reason": ""}]).to_csv(tmp_path / "correlations.csv", index=False)
+    assert interactive_statistics(tmp_path)["correlations"].layout.updatemenus[0].buttons[0].label == "mbench 1"
 
 
 def test_event_boxes_hold_every_models_mean():

@@ -13,7 +13,7 @@ import pytest
 from lookback.benchmarks.mbench.report import paper_tables as mbench_tables
 from lookback.benchmarks.memobench.report import coverage_sweep, failure_counts
 from lookback.benchmarks.mind.report import paper_tables as mind_tables
-from lookback.benchmarks.wrbench.report import further_tables
+from lookback.benchmarks.wrbench.report import further_tables, profile_table
 from lookback.clips import KEYS
 from lookback.demo.audit.reading import finding
 from lookback.demo.failures import model_name
@@ -203,6 +203,16 @@ def test_wrbench_tables_name_backend_variant_reasons_and_few_returns():
     assert relocation.suffixes["In place"].tolist() == ["†", ""], "no dagger on a dash"
     assert "Gap" not in relocation.better
     assert any("sparse" in note for note in tables["wrbench-7"].notes)
+
+
+def test_the_profile_has_no_dagger_where_nothing_was_measured(tmp_path: Path):
+    items = wrbench_items().assign(phase="", scene=lambda frame: frame["clip_id"])
+    lost = (items["model_id"] == "b") & (items["metric"] == "wrbench.reobserved_state")
+    items.loc[lost, ["value", "reason"]] = [np.nan, "needs_judge"]
+    data = PaperData(made_run(tmp_path / "r", {("a", "s"): 0.5}), items, {})
+    suffixes = profile_table(data, {}).suffixes
+    assert suffixes["Reobs. state"].str.startswith("†").tolist() == [True, False]
+    assert suffixes["Reobs. spatial"].str.startswith("†").tolist() == [True, True]
 
 
 NOT_ABSTAINED = pd.DataFrame(columns=[*KEYS, "label", "domain", "reason", "words"])

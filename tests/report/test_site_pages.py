@@ -5,22 +5,28 @@ from __future__ import annotations
 import html
 import json
 import re
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from lookback.clips import KEYS, Clip
+from lookback.files import write_text
 from lookback.media import encode, open_video
 from lookback.params.load import validate
 from lookback.registry import BENCHMARKS
+from lookback.report.build import ReportBuilder
 from lookback.report.ceiling import ceiling_of, real_clip
 from lookback.report.failures import EVIDENCE, excerpt_frames, failures_html, pictured, ranked
 from lookback.report.fitting import fitted
 from lookback.report.missing import JUDGE, missing_html, missing_rows, remedy
 from lookback.report.page import Section, copy_site, write_page
+from lookback.report.stage_tables import read_named
 from lookback.report.table import PaperTable
 from lookback.strips import jpeg_html
+from lookback.tables import csv_text, empty_table, write_table
+from made_runs import made_run
 
 PICTURE = jpeg_html(np.zeros((8, 8, 3), np.uint8), "a black square", 80)
 
@@ -191,3 +197,36 @@ def test_the_real_video_is_scored_from_where_the_prediction_begins(clip: Clip, t
         assert reader.read(np.arange(reader.info.n_frames))[:, 0, 0, 0].tolist() == [10 * k for k in range(6, 16)]
     whole = real_clip(clip.model_copy(update={"ground_truth": str(truth)}), params)
     assert whole.video == str(truth)
+
+
+def test_no_heading_is_wider_than_the_window():
+    """A model's name may be one long word."""
+    rules = (resources.files("lookback.report") / "templates" / "site.css").read_text()
+    assert all("overflow-wrap: anywhere" in re.search(rf"^{name} {{.*$", rules, re.M)[0] for name in ("h1", "h2", "h3"))
+
+
+def test_a_run_without_a_score_says_so_first(tmp_path: Path):
+    params = made_run(tmp_path / "none", {(model, "s0"): "backend_unavailable" for model in "ab"})
+    write_table(params.paths.tables, "failures", empty_table("failures"))
+    builder = ReportBuilder(params)
+    builder.papers()
+    text = "".join(builder.verdict(builder.leaderboards()).fragments)
+    assert "no score, so there is nothing to rank; the commonest reason: backend unavailable (2 of 2)." in text
+    assert '<a href="#missing">What is missing</a>' in text
+
+
+def test_models_keep_their_names_on_the_failures_page(tmp_path: Path):
+    params = made_run(tmp_path / "named", {(model, "s0"): 0.5 for model in ("007", "NA")})
+    write_table(params.paths.tables, "failures", empty_table("failures"))
+    counts = pd.DataFrame({"benchmark": "wrbench", "setting": "s", "model_id": ["007", "NA"], "clips": [1, 1], "teleport": [1, 0]})
+    write_text(params.paths.tables / "forensics" / "counts.csv", csv_text(counts))
+    text = "".join(ReportBuilder(params).failures().fragments)
+    assert ">007<" in text and ">NA<" in text and "7.0" not in text
+
+
+def test_names_in_tables_of_the_agreement_stay_as_they_are(tmp_path: Path):
+    table = pd.DataFrame({"setting": ["1", ""], "model": ["007", "NA"], "annotator": ["01", "02"], "n": [3.0, np.nan]})
+    write_text(tmp_path / "t.csv", csv_text(table))
+    read = read_named(tmp_path / "t.csv")
+    assert read[["model", "annotator"]].to_numpy().tolist() == [["007", "01"], ["NA", "02"]] and read["setting"].iloc[0] == "1"
+    assert read["setting"].isna().tolist() == [False, True] and read["n"].sum() == 3

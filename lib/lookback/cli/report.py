@@ -81,7 +81,7 @@ def table(
     format: Annotated[Format, typer.Option(help="How to write it.")] = Format.text,
     output: Annotated[Path | None, typer.Option(help="Write to this file instead of the screen.")] = None,
 ) -> None:
-    """Print a paper's table from your runs, beside the printed rows. Every number is marked by who measured it and with what."""
+    """Print a paper's table from your runs, beside the printed rows. Notes say who measured with what; CSV has no notes."""
     from lookback.files import write_text
     from lookback.params import load_run
     from lookback.report.beside import printed_tables, tables_named

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from lookback.clips import KEYS
@@ -27,7 +28,7 @@ from lookback.tables import csv_text, empty_table, read_table
 SCHEMA = "lookback.results/1"  # the number grows when a field changes its meaning or goes away; new fields do not change it
 SCORE = ("metric", "variant", "phase", "value", "raw", "reason", "detail", "n_units", "backend", "weights")
 SAMPLE = ("scene", "subset", "sample_id", "condition_id", "prompt", "video", "content_hash", "n_frames", "fps", "width", "height")
-SUMMARY = (*POOLED, "mean", "ci_low", "ci_high", "ci_note", "sd", "n", "n_items", "coverage", "missing", "reasons")
+SUMMARY = (*POOLED, "mean", "ci_low", "ci_high", "ci_note", "sd", "n", "n_items", "coverage", "missing", "reasons", "backends")
 
 
 def write_results(params: RunParams) -> Path:
@@ -55,6 +56,9 @@ def results(params: RunParams) -> dict[str, Any]:
     folder = params.paths.tables
     clips, items = read_table(folder, "clips"), only_chosen(read_table(folder, "gated"), params)
     summary = aggregate(with_clip_facts(items, clips), by=POOLED, seed=params.seed, resamples=params.scoring.resamples)
+    measured = items[items["value"].notna()].groupby(list(POOLED))["backend"].agg(lambda names: "; ".join(sorted(set(names))))
+    summary = summary.join(measured.rename("backends"), on=list(POOLED)).fillna({"backends": ""})
+    summary = summary.replace([np.inf, -np.inf], np.nan)  # the sd of huge scores
     scores: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in items.to_dict("records"):
         scores.setdefault(_key(row), []).append(_plain(row, SCORE))

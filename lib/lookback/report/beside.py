@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -11,11 +13,13 @@ import lookback
 from lookback.clips import KEYS
 from lookback.errors import UsageError, hint
 from lookback.params import RunParams
+from lookback.paths import shown
 from lookback.published.printed import Printed, printed_papers
 from lookback.registry import BACKENDS, BENCHMARKS
 from lookback.report.paper import PaperData
 from lookback.report.published.build import paper_table
 from lookback.report.table import PaperTable, mark_best
+from lookback.report.trust import without_judged_marks
 
 WHO, TYPE, MODEL = "measured by", "type", "model"
 PAPER = "the paper"
@@ -29,12 +33,15 @@ def printed_tables() -> dict[str, Printed]:
 
 
 def own_tables(params: RunParams) -> dict[str, tuple[PaperTable, PaperData]]:
-    """The paper tables that a run fills, by name, each with the scores behind it."""
+    """The paper tables that a run fills, by name, each with the scores behind it. What a simulated judge answered is not marked."""
     data = PaperData.of_run(params)
+    answers = data.tables["judgements"]
+    simulated = set(answers.loc[answers["simulated"].astype(bool), "judge"])
     found: dict[str, tuple[PaperTable, PaperData]] = {}
     for name in sorted(data.tables["clips"]["benchmark"].unique()):
         own = data.of(name)
-        found |= {table.id: (table, own) for table in BENCHMARKS.get(name).paper_tables(own)}
+        tables = BENCHMARKS.get(name).paper_tables(own)
+        found |= {table.id: (without_judged_marks(table, own.items, simulated), own) for table in tables}
     return found
 
 
@@ -43,13 +50,14 @@ def tables_named(name: str, runs: Sequence[RunParams], with_published: bool) -> 
     known = printed_tables()
     printed = known.get(name) or next((each for each in known.values() if each.own == name), None)
     id_here = (printed.own or printed.id) if printed else name
-    unscored = [run.run for run in runs if not PaperData.has_scores(run)]
+    named = _named(runs)
+    unscored = [label for label, run in named.items() if not PaperData.has_scores(run)]
     if printed is None and unscored:
         raise UsageError(
             f"No paper has a table '{name}', and the run '{unscored[0]}' has no scores to make one of its own; {hint(name, known)}"
         )
-    made = {run.run: own_tables(run) for run in runs}
-    own = [(run, *tables[id_here]) for run, tables in made.items() if id_here in tables]
+    made = {label: own_tables(run) for label, run in named.items()}
+    own = [(label, *tables[id_here]) for label, tables in made.items() if id_here in tables]
     if printed is None and not own:
         names = dict.fromkeys([*known, *(each for tables in made.values() for each in tables)])
         raise UsageError(f"There is no table '{name}'; {hint(name, list(names))}")
@@ -64,55 +72,76 @@ def tables_named(name: str, runs: Sequence[RunParams], with_published: bool) -> 
     return [*(_credited(table, data, run) for run, table, data in own), paper_table(printed)]
 
 
+def _named(runs: Sequence[RunParams]) -> dict[str, RunParams]:
+    """The runs by name; those of one name by their folders. A folder given twice is one run."""
+    folders = {run.paths.root.resolve(): run for run in runs}
+    often = Counter(run.run for run in folders.values())
+    return {run.run if often[run.run] == 1 else shown(folder): run for folder, run in folders.items()}
+
+
 def beside(printed: Printed, own: Sequence[tuple[str, PaperTable, PaperData]]) -> PaperTable:
-    """Printed rows first, then those of each run. Best and second best are marked among the rows of one origin alone."""
-    paper = paper_table(printed)
-    names = {column: paper.headers.get(column, column) for column in paper.numbers}
-    parts = [_rows(paper, PAPER, names)]
-    notes = [f"Rows of {PAPER}: as printed ({printed.name}.csv).", *printed.notes]
-    digits = {names[column]: value for column, value in paper.digits.items()}
-    better = {names[column]: value for column, value in paper.better.items()}
+    """Printed rows first, then those of each run with the marks and digits of their own table."""
+    source = paper_table(printed)
+    names = {column: source.headers.get(column, column) for column in source.numbers}
+    paper = _renamed(source, names)
+    notes, told = [f"Rows of {PAPER}: as printed ({printed.name}.csv).", *printed.notes], dict[str, list[str]]()
+    digits, better, tables = paper.digits, paper.better, []
     for run, table, data in own:
-        headers = {column: _shown(column, printed, names) for column in table.numbers}
-        credited = _credited(table, data, run)
-        parts.append(_rows(credited, f"run {run}", headers))
-        digits = {headers[column]: value for column, value in table.digits.items() if column in headers} | digits
-        better = {headers[column]: value for column, value in table.better.items()} | better
+        renamed = _renamed(table, {here: names[column] for column, here in printed.own_columns.items() if column in names})
+        credited = _credited(replace(renamed, notes=[]), data, run)
+        tables.append((credited, f"run {run}"))
+        digits, better = credited.digits | digits, credited.better | better
         notes += credited.notes
-    frames, missing, suffixes = (pd.concat([part[index] for part in parts], ignore_index=True) for index in range(3))
+        for note in renamed.notes:
+            told.setdefault(note, []).append(f"run {run}")
+    ranked = {column: more for column, more in better.items() if column in paper.frame}
+    paper.marks = mark_best(paper.frame, ranked, digits, paper.frame[printed.group] if printed.group else None)
+    parts = [_rows(table, who) for table, who in [(paper, PAPER), *tables]]
+    frames, marks, missing, suffixes, places = (pd.concat(kind, ignore_index=True) for kind in zip(*parts, strict=True))
     labels = [WHO, *([TYPE] if TYPE in frames else []), MODEL]
     frame = frames[[*labels, *(column for column in frames if column not in labels)]]
     frame = frame.fillna({TYPE: ""}) if TYPE in frame else frame
-    better = {column: more for column, more in better.items() if column in frame}
-    marks = mark_best(frame, better, digits, frame[WHO] + frame[TYPE] if printed.group and TYPE in frame else frame[WHO])
-    title = paper.title if not own else f"{paper.title}, with own rows"
+    notes += [f"{', '.join(runs)}: {note}" for note, runs in told.items()]
     return PaperTable(
-        printed.id, title, frame, labels, digits, marks, missing.fillna("not in this table"), suffixes.fillna(""), None,
-        list(dict.fromkeys(notes)), better=better,
+        printed.id, paper.title if not own else f"{paper.title}, with own rows", frame, labels, digits, marks.fillna(""),
+        missing.fillna("not in this table"), suffixes.fillna(""), None, list(dict.fromkeys(notes)),
+        better={column: more for column, more in better.items() if column in frame}, cell_digits=places.fillna(0).astype(int),
     )  # fmt: skip
 
 
-def _shown(column: str, printed: Printed, names: dict[str, str]) -> str:
-    """The printed header of an own column; its own where the paper has no such column."""
-    there = {here: names[column] for column, here in printed.own_columns.items() if column in names}
-    return there.get(column, column)
+def _renamed(table: PaperTable, headers: Mapping[str, str]) -> PaperTable:
+    """The table with other names of number columns, also in its notes."""
+    every = {column: headers.get(column, column) for column in table.numbers}
+    columns = "|".join(re.escape(column) for column in sorted(every, key=len, reverse=True))
+    # notes list columns so: "Nothing is marked in A, B: ...", "Scored clips: A n 3 of 5; B n 0."
+    listed = re.compile(rf"(?<=[:;,n] )({columns})(?= n |[,.:;])")
+    marks, missing, suffixes = (
+        None if part is None else part.rename(columns=every) for part in (table.marks, table.missing, table.suffixes)
+    )
+    return replace(
+        table, frame=table.frame.rename(columns=every), marks=marks, missing=missing, suffixes=suffixes,
+        digits={every[column]: digits for column, digits in table.digits.items() if column in every},
+        better={every[column]: more for column, more in table.better.items() if column in every},
+        metrics={every[column]: metric for column, metric in table.metrics.items() if column in every},
+        notes=[listed.sub(lambda found: every.get(found[0], found[0]), note) for note in table.notes],
+    )  # fmt: skip
 
 
-def _rows(table: PaperTable, who: str, headers: dict[str, str]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """The table's rows under the common headers, with who measured them: numbers, why cells are empty, what follows a number."""
+def _rows(table: PaperTable, who: str) -> tuple[pd.DataFrame, ...]:
+    """The table's rows with who measured them, and for each number its mark, why it is empty, what follows it, its digits."""
     alone = {table.labels[0]: MODEL} if len(table.labels) == 1 else {}
-    frame = table.frame.rename(columns={**headers, **alone})
+    frame = table.frame.rename(columns=alone)
     kinds = [label for label in table.labels if label != MODEL]
     kinds = [kind for kind in kinds if kind not in alone]
     frame = frame.drop(columns=kinds).assign(**{WHO: who}, **({TYPE: table.frame[kinds[0]]} if kinds else {}))
-    blank = pd.DataFrame("", index=frame.index, columns=list(headers.values()))
-    extras = [
-        blank if part is None else blank.combine_first(part.rename(columns=headers)) for part in (table.missing, table.suffixes)
-    ]
-    for extra, part in zip(extras, (table.missing, table.suffixes), strict=True):
+    details = []
+    for part in (table.marks, table.missing, table.suffixes):
+        details.append(pd.DataFrame("", index=frame.index, columns=table.numbers))
         if part is not None:
-            extra.update(part.rename(columns=headers))
-    return frame, extras[0], extras[1]
+            details[-1].update(part)
+    whole = {column: pd.api.types.is_integer_dtype(table.frame[column]) for column in table.numbers}
+    digits = {column: 0 if whole[column] else table.digits.get(column, 2) for column in table.numbers}
+    return frame, *details, pd.DataFrame(digits, index=frame.index)
 
 
 def _credited(table: PaperTable, data: PaperData, run: str) -> PaperTable:
@@ -135,7 +164,8 @@ def _credited(table: PaperTable, data: PaperData, run: str) -> PaperTable:
         scored = f"{int((clips > 0).sum())} of {len(clips)} clips scored"
         told.setdefault(f"variant {'/'.join(sorted(own['variant'].unique()))}, {how}, {scored}", []).append(column)
     notes = [f"run {run} (lookback {lookback.__version__}), {', '.join(columns)}: {how}." for how, columns in told.items()]
-    return replace(table, suffixes=suffixes, notes=[*(notes or table.notes), *([STAND_IN_NOTE] if marked else [])], links=None)
+    notes += [STAND_IN_NOTE] if marked else []
+    return replace(table, suffixes=suffixes, notes=list(dict.fromkeys([*notes, *table.notes])), links=None)
 
 
 def _embedded(part: str) -> bool:

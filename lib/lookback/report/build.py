@@ -33,7 +33,7 @@ from lookback.report.figures.paths import camera_paths
 from lookback.report.figures.profiles import profile
 from lookback.report.figures.statistics import ON_THE_PAGE, interactive_statistics
 from lookback.report.findings import findings_html
-from lookback.report.leaderboard import DUEL, Leaderboard, leaderboard, mean_ranks, without_simulated
+from lookback.report.leaderboard import DUEL, Leaderboard, leaderboard, mean_ranks, no_boards_html, without_simulated
 from lookback.report.missing import missing_html
 from lookback.report.page import Report, Section, site_folder
 from lookback.report.paper import PaperData
@@ -48,6 +48,7 @@ from lookback.report.stage_tables import (
     counts_in_words,
     judged_failures,
     macro_f1_note,
+    read_named,
     text_columns,
     whole_counts,
     with_content,
@@ -131,6 +132,8 @@ class ReportBuilder(Report):
         if len(self.tables["truth"]):
             section.fragments.append(f'<p class="simulated">{SIMULATED}</p>')
         leads = "".join(f'<p class="lead">{html.escape(board.lead)}</p>' for board in boards)
+        ranked = {board.benchmark for board in boards}
+        leads += no_boards_html({each.name: each.title for each in self.benchmarks() if each.name not in ranked}, self.items)
         overall = mean_ranks(boards)
         ranks = self.table(overall, most=FIRST_ROWS) if overall is not None else ""
         tables = [self.table(board.table(), most=FIRST_ROWS) for board in boards if len(board.rows) > 1]
@@ -261,7 +264,7 @@ class ReportBuilder(Report):
         for name, title, labels in tables:
             path = self.params.paths.tables / "forensics" / f"{name}.csv"
             if path.is_file():
-                frame = with_content(read_csv(path), labels)
+                frame = with_content(read_named(path, labels), labels)
                 notes = [macro_f1_note(frame)] if name == "scores" and len(frame) else []
                 fragments.append(self.plain(f"forensics-{name}", title, frame, labels, notes))
                 if name == "counts" and len(frame):
@@ -292,12 +295,12 @@ class ReportBuilder(Report):
             section.fragments.append('<p class="simulated">These votes are simulated: they say nothing about people.</p>')
         figures = self.saved("agreement", interactive_statistics(folder))
         tables = [
-            self._read_table(f"agreement-{row['table']}", row, whole_counts(read_csv(folder / f"{row['table']}.csv")))
+            self._read_table(f"agreement-{row['table']}", row, whole_counts(read_named(folder / f"{row['table']}.csv")))
             for row in self._readings(folder)
         ]
         for row in self._readings(folder / STUDY):
             if row["table"] in SHOWN:
-                frame = shown(row["table"], read_csv(folder / STUDY / f"{row['table']}.csv").fillna({"model": "", "setting": ""}))
+                frame = shown(row["table"], read_named(folder / STUDY / f"{row['table']}.csv").fillna({"model": "", "setting": ""}))
                 study = {**row, "title": f"Simulated study: {row['title']}"}
                 tables.append(self._read_table(f"agreement-{STUDY}-{row['table']}", study, frame))
         return replace(section, fragments=[*section.fragments, *tables, *figures] if figures or tables else [])

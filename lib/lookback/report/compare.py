@@ -6,9 +6,10 @@ counts every test of the comparison. Runs of one model each (checkpoints, say) a
 
 from __future__ import annotations
 
+import html
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from lookback.clips import KEYS
 from lookback.errors import NotScorable, UsageError
 from lookback.files import write_text
+from lookback.names import listing
 from lookback.params import RunParams
 from lookback.params.load import RESULTS
 from lookback.report.figures.curve import CURVE_BY, draw_curve
@@ -62,8 +64,7 @@ def compare_runs(*runs: RunParams, folder: Path) -> list[PaperTable]:
     """Write the tables and the page of the comparison of two or more runs to `folder`."""
     if len(runs) < 2:
         raise UsageError("A comparison needs two or more runs; name them one after the other")
-    if len({run.run for run in runs}) < len(runs) and len(runs) > 2:
-        raise UsageError("Two of these runs have the same name; give each run a folder or a `run:` of its own")
+    runs = told_apart(runs)
     items = _common_models([_items(run) for run in runs])
     differences = all_differences(items, runs)
     first, last, labels = runs[0], runs[-1], ["metric", "phase", "model"]
@@ -96,12 +97,23 @@ def compare_runs(*runs: RunParams, folder: Path) -> list[PaperTable]:
     if len(runs) > 2:
         curve = run_curve(runs, items)
         write_text(folder / "curve.csv", csv_text(curve))
-        drawn = draw_curve(curve, folder)
-        fragments.insert(0, f"<h2>Runs in order</h2>{drawn or '<p>Nothing has a value.</p>'}")
+        fragments.insert(0, f"<h2>Runs in order</h2>{draw_curve(curve, folder)}{_not_drawn(curve, items)}")
     title = f"{first.run} and {last.run}" if len(runs) == 2 else f"{len(runs)} runs: {', '.join(run.run for run in runs)}"
     words = f"{'Two' if len(runs) == 2 else len(runs)} runs compared."
     write_page(folder / "report.html", title, words, [Section("comparison", "Comparison", "", fragments)], "")
     return tables
+
+
+def told_apart(runs: Sequence[RunParams]) -> tuple[RunParams, ...]:
+    """The runs, each with a name of its own: where two share one, all are called by the ends of their folders' paths."""
+    folders = [run.paths.root.resolve().parts for run in runs]
+    if len({run.run for run in runs}) == len(runs) or (len(runs) == 2 and folders[0] == folders[1]):
+        return tuple(runs)
+    if len(set(folders)) < len(runs):
+        raise UsageError("Two of these runs have the same name and the same folder; name each run once")
+    ends = (["/".join(parts[-depth:]) for parts in folders] for depth in range(1, max(map(len, folders)) + 1))
+    names = next(each for each in ends if len(set(each)) == len(runs))
+    return tuple(run.model_copy(update={"run": name, "output": str(run.paths.root)}) for run, name in zip(runs, names, strict=True))
 
 
 def all_differences(items: Sequence[pd.DataFrame], runs: Sequence[RunParams]) -> pd.DataFrame:
@@ -126,14 +138,35 @@ def corrected(differences: pd.DataFrame) -> pd.DataFrame:
 
 
 def run_curve(runs: Sequence[RunParams], items: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The mean of every metric in each run with its interval, in the order given or by the number in the runs' names."""
+    """The mean of every metric in each run with its interval, over the clips and models of which every run has a score of it.
+
+    In the order given, or by the number in the runs' names.
+    """
     numbers = [re.findall(r"\d+", run.run) for run in runs]
     stepped = all(numbers) and len({found[-1] for found in numbers}) == len(runs)
     parts = []
-    for place, (run, part) in enumerate(zip(runs, items, strict=True)):
+    for place, (run, part) in enumerate(zip(runs, in_every_run(items), strict=True)):
         found = aggregate(part, by=CURVE_BY, seed=run.seed, resamples=run.scoring.resamples)
         parts.append(found.assign(run=run.run, step=int(numbers[place][-1]) if stepped else place + 1))
     return pd.concat(parts, ignore_index=True).sort_values([*CURVE_BY, "step"], ignore_index=True)
+
+
+def in_every_run(items: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
+    """The scores of each run that all the others have as well: the same model, clip, metric, phase and variant."""
+    scored = [part[part["value"].notna()].set_index([*PAIR, "variant"], drop=False) for part in items]
+    common = scored[0].index
+    for part in scored[1:]:
+        common = common.intersection(part.index)
+    return [part[part.index.isin(common)].reset_index(drop=True) for part in scored]
+
+
+def _not_drawn(curve: pd.DataFrame, items: Sequence[pd.DataFrame]) -> str:
+    """A sentence about the metrics that have scores, but no clip with one in every run; empty where all are drawn."""
+    scored = set().union(*(part.loc[part["value"].notna(), "metric"] for part in items))
+    if not scored:
+        return "<p>Nothing has a value.</p>"
+    left = html.escape(listing(sorted(scored - set(curve["metric"]))))
+    return f"<p>Not drawn, because no clip has a score in every run: {left}.</p>" if scored != set(curve["metric"]) else ""
 
 
 def _common_models(items: list[pd.DataFrame]) -> list[pd.DataFrame]:
@@ -273,10 +306,17 @@ def conclusion(differences: pd.DataFrame) -> str:
             "" if pd.isna(least) or least * family < ALPHA else " These are too few scenes: not even the clearest result could."
         )
         return f"Nothing separates these runs: of {family} tests none has p_holm below {ALPHA}.{enough}"
-    named = ", ".join(f"{row.metric} {row.phase}".strip() for row in sure.sort_values("p_holm").head(3).itertuples())
+    named = "; ".join(_in_words(row) for row in sure.sort_values("p_holm").head(3).to_dict("records"))
     text = f"{len(sure)} of {family} differences hold after Holm's correction (p_holm below {ALPHA}); the clearest: {named}."
     unlike = int(passed.sum()) - len(sure)
     return text + (f" {unlike} more have such a p_holm, but {UNLIKE}." if unlike else "")
+
+
+def _in_words(row: Mapping[Hashable, Any]) -> str:
+    """ "wrbench.support of model-a, run2 minus run1: +0.12"."""
+    model = "" if row["model"] == ANY_MODEL else f" of {row['model']}"
+    metric = f"{row['metric']} {row['phase']}".strip()
+    return f"{metric}{model}, {row['other run']} minus {row['run']}: {row['difference']:+.4g}"
 
 
 def _borne_out(differences: pd.DataFrame) -> pd.Series:

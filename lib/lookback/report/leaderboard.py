@@ -7,6 +7,8 @@ looks for, loses that metric. What a simulated judge answered counts for nothing
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +18,7 @@ import pandas as pd
 
 from lookback.clips import KEYS
 from lookback.errors import NotScorable, Reason
+from lookback.names import counted
 from lookback.report.places import anchor
 from lookback.report.table import PaperTable, bounds_text
 from lookback.scoring.aggregate import TRIGGER_DETAIL, UNMEASURABLE
@@ -27,6 +30,7 @@ TASK = ["setting", "clip_id"]
 REAL = "real video"  # stands in the place of a model's name
 LOST = {str(reason) for reason in (Reason.NOT_TRIGGERED, *UNMEASURABLE)}
 ALPHA = 0.05
+CLUSTERS = re.compile(r"(\d+) clusters")  # in the reasons of `lookback.stats`; here a cluster is a scene
 WON = "duels won %"
 DUEL = "A duel is two models on one task; who is better on more of the metrics wins, a draw counts half."
 HOW = "Brackets: 95 % interval over scenes. Models that share a letter are not told apart (every pair tested, Holm)."
@@ -65,7 +69,8 @@ class Leaderboard:
     def lead(self) -> str:
         """Who is best and by how much, in a sentence."""
         if len(self.ranked) < 2:
-            why = self.untested or "fewer than two models have more than one clip"
+            several = (self.rows["clips"] > 1).sum() > 1
+            why = self.untested if several else "fewer than two models have more than one clip"
             if len(self.rows) == 1:
                 why = self._alone if self.unscored else "one model"
             return f"{self.title}: {why}, so there is nothing to rank."
@@ -222,11 +227,37 @@ def _ratios(duels: pd.DataFrame, models: Sequence[str], seed: int, resamples: in
     ratios = win_ratios(duels, cluster="scene", resamples=resamples, seed=seed)
     try:
         tested = win_ratio_comparisons(duels, "scene")
-        untested = "" if tested["p"].notna().any() else str(tested["reason"].iloc[0]).replace("clusters", "scenes")
+        untested = "" if tested["p"].notna().any() else _about_scenes(str(tested["reason"].iloc[0]))
     except NotScorable as error:
         tested, untested = pd.DataFrame(columns=["first", "second", "p_holm"]), str(error)
     places = ranking_with_ties(ratios.set_index("model")["win_ratio"], tested, alpha=ALPHA)
     return ratios[["model", "win_ratio", "low", "high"]].merge(places[["model", "letters"]], on="model"), untested
+
+
+def _about_scenes(reason: str) -> str:
+    """ "1 scene only" for "1 clusters only"."""
+    return CLUSTERS.sub(lambda found: counted(int(found[1]), "scene"), reason)
+
+
+def no_boards_html(titles: Mapping[str, str], items: pd.DataFrame) -> str:
+    """A sentence for each of these benchmarks, which have no leaderboard, with a link to what is missing."""
+    told = []
+    for benchmark, title in titles.items():
+        own = items[items["benchmark"] == benchmark]
+        link = ' <a href="#missing">What is missing</a>' if own["value"].isna().any() else ""
+        told.append(f'<p class="lead">{html.escape(no_board(title, own))}{link}</p>')
+    return "".join(told)
+
+
+def no_board(title: str, items: pd.DataFrame) -> str:
+    """A sentence that says why a benchmark with these items has no leaderboard."""
+    if items["value"].notna().any():
+        return f"{title}: none of its scores says which model is better, so there is nothing to rank."
+    reasons = items.loc[items["reason"] != "", "reason"].value_counts()
+    if reasons.empty:
+        return f"{title}: no score, so there is nothing to rank."
+    often = f"{str(reasons.index[0]).replace('_', ' ')} ({reasons.iloc[0]:,} of {len(items):,})"
+    return f"{title}: no score, so there is nothing to rank; the commonest reason: {often}."
 
 
 def _ceiling(benchmark: str, items: pd.DataFrame, real: pd.DataFrame) -> pd.DataFrame | None:

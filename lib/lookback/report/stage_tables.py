@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -14,6 +15,10 @@ from lookback.tables import read_csv
 
 ROWS = 30  # shown of a long agreement table
 COUNT = re.compile(r"(^|_)n(_|$)")  # names of columns with counts
+NAMES = (  # columns of the agreement tables that hold names
+    *("family", "benchmark", "setting", "dimension", "subset", "question", "scene", "cluster", "item", "annotator"),
+    *("model", "model_id", "model_a", "model_b", "first", "second", "clip_a", "clip_b"),
+)
 AUDIT = {
     "failures": (
         "Who catches what",
@@ -48,6 +53,11 @@ TRUSTED = (
     ("confusion", "Injected failures (severity 0.5 or more) against failures found", ["injected"]),
     ("rules", "The rules", ["failure", "label", "domain", "when"]),
 )
+
+
+def read_named(path: Path, names: Iterable[str] = NAMES) -> pd.DataFrame:
+    """A stage's table with these columns as text: a model may be called "007" or "NA"."""
+    return read_csv(path, dtype=dict.fromkeys(names, str), keep_default_na=False, na_values=[""])
 
 
 def without_truth(clips: pd.DataFrame, items: pd.DataFrame) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -42,6 +43,7 @@ class PaperTable:
     better: dict[str, bool] = field(default_factory=dict)  # per number column that ranks models: is more better?
     metrics: dict[str, str] = field(default_factory=dict)  # per number column that shows a metric: its name
     row_metrics: list[str] = field(default_factory=list)  # where each row is about one metric: their names
+    cell_digits: pd.DataFrame | None = None  # per number cell, where the rows of a column are printed with different digits
 
     @property
     def numbers(self) -> list[str]:
@@ -53,12 +55,19 @@ class PaperTable:
         values, absent = cells.tolist(), cells.isna().tolist()
         if column in self.labels:
             return ["" if missing else str(value) for value, missing in zip(values, absent, strict=True)]
-        whole, digits = pd.api.types.is_integer_dtype(cells.dtype), self.digits.get(column, 2)
+        whole = pd.api.types.is_integer_dtype(cells.dtype)
 
-        def printed(value: object) -> str:
+        def printed(value: object, digits: int) -> str:
             return value if isinstance(value, str) else f"{int(value):,}" if whole else f"{float(value):z.{digits}f}"  # type: ignore[call-overload, arg-type]
 
-        return [DASH if missing else printed(value) for value, missing in zip(values, absent, strict=True)]
+        places = self._places(column)
+        return [DASH if missing else printed(value, digits) for value, missing, digits in zip(values, absent, places, strict=True)]
+
+    def _places(self, column: str) -> list[int]:
+        """The digits of each cell of a number column."""
+        if self.cell_digits is None:
+            return [self.digits.get(column, 2)] * len(self.frame)
+        return self.cell_digits[column].tolist()
 
     def header(self, column: str) -> str:
         """The column's name, with an arrow up if more is better and down if less is better."""
@@ -122,9 +131,9 @@ class PaperTable:
         columns = []
         for column in self.frame.columns:
             sides = marks.get(column, [""] * len(self.frame))
-            cells = [f"{side}{text}{side}" for side, text in zip(sides, self._plain_cells(column), strict=True)]
-            columns.append([self.header(column), ":--" if column in self.labels else "--:", *cells])
-        rows = ["| " + " | ".join(markdown_text(cell) for cell in row) + " |" for row in zip(*columns, strict=True)]
+            cells = [f"{side}{markdown_text(text)}{side}" for side, text in zip(sides, self._plain_cells(column), strict=True)]
+            columns.append([markdown_text(self.header(column)), ":--" if column in self.labels else "--:", *cells])
+        rows = ["| " + " | ".join(row) + " |" for row in zip(*columns, strict=True)]
         notes = [f"- {markdown_text(note)}" for note in self.notes]
         return "\n".join([f"**{markdown_text(self.title)}**", "", *rows, "", *notes]) + "\n"
 
@@ -182,8 +191,8 @@ class PaperTable:
         return "\n".join(parts)
 
     def _longest(self, column: str) -> int:
-        """Length of the column's longest cell in characters."""
-        return max(map(len, [self.header(column), *self._plain_cells(column)]))
+        """Length of the column's longest cell in characters, as LaTeX sets them."""
+        return max(len(UNSET.sub(_code_points, text)) for text in [self.header(column), *self._plain_cells(column)])
 
     def _latex_cells(self, column: str, prose: bool) -> list[str]:
         escape = latex_breakable if prose else latex_escape
@@ -226,35 +235,56 @@ LATEX = {
     "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "\xa0": "~",
     "–": "--",
     "†": r"$^{\dagger}$",
     "‡": r"$^{\ddagger}$",
-    "±": r"$\pm$",
-    "→": r"$\rightarrow$",
-    "≥": r"$\geq$",
-    "≤": r"$\leq$",
-    "τ": r"$\tau$",
-    "ρ": r"$\rho$",
-    "κ": r"$\kappa$",
-    "α": r"$\alpha$",
-    "Δ": r"$\Delta$",
     "°": r"$^{\circ}$",
-    "×": r"$\times$",
     "<": r"$<$",
     ">": r"$>$",
-    "↑": r"$\uparrow$",
-    "↓": r"$\downarrow$",
+    "−": "$-$",
+    "√": r"$\surd$",
+    "ο": "$o$",
+    **{sign: f"$^{{{digit}}}$" for digit, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
+    **{sign: f"$_{{{digit}}}$" for digit, sign in enumerate("₀₁₂₃₄₅₆₇₈₉")},
+    **dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΧ", "ABEZHIKMNOPTX", strict=True)),  # Greek capitals that TeX writes with Latin letters
 }
+MATHEMATICAL = """
+    α alpha β beta γ gamma δ delta ε varepsilon ϵ epsilon ζ zeta η eta θ theta ϑ vartheta ι iota κ kappa λ lambda μ mu µ mu ν nu
+    ξ xi π pi ρ rho σ sigma ς varsigma τ tau υ upsilon φ varphi ϕ phi χ chi ψ psi ω omega
+    Γ Gamma Δ Delta Θ Theta Λ Lambda Ξ Xi Π Pi Σ Sigma Υ Upsilon Φ Phi Ψ Psi Ω Omega
+    ± pm ∓ mp × times ÷ div · cdot ⋅ cdot ∗ ast ⋆ star ★ star ∘ circ • bullet ∙ bullet ⊕ oplus ⊗ otimes ⊙ odot
+    ≤ leq ≥ geq ≠ neq ≈ approx ≡ equiv ≃ simeq ≅ cong ∼ sim ∝ propto ≪ ll ≫ gg ∈ in ∉ notin ⊂ subset ⊆ subseteq ∪ cup ∩ cap
+    ∅ emptyset ∀ forall ∃ exists ¬ neg ∧ wedge ∨ vee ∞ infty ∂ partial ∇ nabla ∑ sum ∏ prod ∫ int ∥ parallel ⊥ perp ∠ angle
+    ← leftarrow → rightarrow ↑ uparrow ↓ downarrow ↔ leftrightarrow ⇐ Leftarrow ⇒ Rightarrow ⇔ Leftrightarrow ↦ mapsto ′ prime
+    ℓ ell ℏ hbar ℜ Re ℑ Im ℵ aleph △ triangle ◇ diamond ♠ spadesuit ♣ clubsuit ♥ heartsuit ♦ diamondsuit ♭ flat ♯ sharp
+"""
+LATEX |= {sign: rf"$\{name}$" for sign, name in re.findall(r"(\S) (\w+)", MATHEMATICAL)}
+# the Latin letters and signs of an ordinary document; its fonts lack the others
+LATIN = "".join(sorted(set(map(chr, range(0xA1, 0x180))) - set("«»\xadÐÞðþĄąĐđĘęĦħĮįĸĿŀŉŊŋŦŧŲųſ"))) + "‐‑‒—―‘’“”…‰€№™"
+UNSET = re.compile(f"[^\\t\\n -~{LATIN}{re.escape(''.join(LATEX))}]+")
 
 
 def latex_escape(text: str) -> str:
-    return "".join(LATEX.get(character, character) for character in text)
+    """Text that LaTeX sets as it is; signs that its fonts lack as their code points: U+0416."""
+    return _latex(text, "")
 
 
 def latex_breakable(text: str) -> str:
     """Escaped text with line breaks allowed inside long names (at their separators) and inside checksums."""
-    escaped = "".join(LATEX.get(character, character) + (BREAK if character in "_=,:/" else "") for character in text)
-    return re.sub(r"[0-9a-f]{24,}", lambda checksum: BREAK.join(re.findall(".{1,8}", checksum[0])), escaped)
+    return re.sub(r"[0-9a-f]{24,}", lambda checksum: BREAK.join(re.findall(".{1,8}", checksum[0])), _latex(text, "_=,:/"))
+
+
+def _latex(text: str, breaks: str) -> str:
+    """Escaped text. Lines may break behind the characters `breaks`."""
+    parts = re.split(f"({UNSET.pattern})", unicodedata.normalize("NFC", text))
+    parts[::2] = ["".join(LATEX.get(sign, sign) + (BREAK if sign in breaks else "") for sign in part) for part in parts[::2]]
+    parts[1::2] = [rf"\texttt{{{UNSET.sub(_code_points, part)}}}" for part in parts[1::2]]
+    return "".join(parts)
+
+
+def _code_points(found: re.Match[str]) -> str:
+    return " ".join(f"U+{ord(sign):04X}" for sign in found[0])
 
 
 def bounds_text(low: float, high: float, digits: int) -> str:

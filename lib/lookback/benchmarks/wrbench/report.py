@@ -89,7 +89,7 @@ def profile_table(data: PaperData, types: dict[str, str]) -> PaperTable:
     for index, model in enumerate(table.frame["model"]):
         judged = int(spatial["n"].get(model, 0))
         if is_sparse(judged, int(outputs["n_items"].get(model, 0))):
-            for header in ("Reobs. spatial", "Reobs. state"):
+            for header in (name for name in ("Reobs. spatial", "Reobs. state") if pd.notna(table.frame.loc[index, name])):
                 table.suffixes.loc[index, header] = "†" + table.suffixes.loc[index, header]
     table.notes += [SPARSE, backend_note(own)]
     return table

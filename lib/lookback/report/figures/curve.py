@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
+from matplotlib.axes import Axes
 
 from lookback.figures import save_figure, style
 from lookback.scoring.direction import more_is_better
 
 CURVE_BY = ("benchmark", "metric", "variant", "phase")
+NAME = 28  # characters of a run's name on the axis
 
 
 def draw_curve(curve: pd.DataFrame, root: Path) -> str:
     """One panel per metric and phase: the mean over steps with its interval; checkpoints without a number stand in order.
 
+    A curve with a column `run` is of runs compared on the same clips: they stand under their names, in the order of `step`.
     Saves the figure below `root` and returns it for a page; empty if nothing has a value.
     """
     import matplotlib.pyplot as plt
@@ -24,19 +28,44 @@ def draw_curve(curve: pd.DataFrame, root: Path) -> str:
     if not groups:
         return ""
     columns = min(3, len(groups))
+    runs = list(drawn.sort_values("step", kind="stable")["run"].unique()) if "run" in drawn else []
     with style():
         rows = -(-len(groups) // columns)
         figure, axes = plt.subplots(rows, columns, figsize=(3.2 * columns, 2.4 * rows), squeeze=False, layout="constrained")
         for panel, ((metric, phase), part) in zip(axes.flat, groups, strict=False):
-            steps = part["step"].where(part["step"].notna(), pd.Series(range(len(part)), index=part.index)).astype(float)
+            steps = _places(part, runs)
             panel.plot(steps, part["mean"], marker="o", markersize=3)
             panel.fill_between(steps, part["ci_low"].astype(float), part["ci_high"].astype(float), alpha=0.2)
-            better = {True: " (higher is better)", False: " (lower is better)", None: ""}[more_is_better(str(metric), str(phase))]
-            panel.set_title(f"{metric} {phase}".strip(), fontsize=8)
-            panel.set_xlabel(f"step{better}", fontsize=7)
+            better = {True: "higher is better", False: "lower is better", None: ""}[more_is_better(str(metric), str(phase))]
+            count = f", n = {part['n'].iloc[0]}" if runs else ""
+            panel.set_title(f"{metric} {phase}".strip() + count, fontsize=8)
+            _label(panel, runs, better)
         for panel in list(axes.flat)[len(groups) :]:
             panel.set_axis_off()
-        caption = "Mean score per checkpoint with its 95 % interval over scenes; no band where too few scenes allow one."
-        saved = save_figure(figure, root / "figures", "checkpoint_curve", caption)
+        saved = save_figure(figure, root / "figures", "checkpoint_curve", _caption(drawn, len(runs)))
         plt.close(figure)
     return saved.to_html()
+
+
+def _places(part: pd.DataFrame, runs: Sequence[str]) -> pd.Series:
+    """Where the points of a panel stand."""
+    if runs:
+        return part["run"].map(runs.index).astype(float)
+    return part["step"].where(part["step"].notna(), pd.Series(range(len(part)), index=part.index)).astype(float)
+
+
+def _label(panel: Axes, runs: Sequence[str], better: str) -> None:
+    """The names of the runs, or that these are steps; and which way is better."""
+    if not runs:
+        panel.set_xlabel(f"step ({better})" if better else "step", fontsize=7)
+        return
+    names = [run if len(run) <= NAME else f"...{run[3 - NAME :]}" for run in runs]  # checkpoints differ at the end
+    panel.set_xticks(range(len(runs)), names, rotation=30, ha="right", fontsize=6)
+    panel.set_xlabel(better, fontsize=7)
+
+
+def _caption(drawn: pd.DataFrame, runs: int) -> str:
+    fewest, most = drawn["n"].min(), drawn["n"].max()
+    told = f"n = {fewest}" if fewest == most else f"n = {fewest} to {most}"
+    what = f"run, over the clips that all {runs} runs scored ({told}, all models together)," if runs else "checkpoint"
+    return f"Mean score per {what} with its 95 % interval over scenes; no band where too few scenes allow one."

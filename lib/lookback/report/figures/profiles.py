@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import fill
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -17,6 +19,7 @@ COLUMNS, OPENED = 3, 3  # panels per row in print; models shown when the page op
 FEWEST_AXES, FEWEST_MODELS = 3, 3  # of two models, one is at the centre and one on the rim of every axis
 CLOCKWISE = {"rotation": 90, "direction": "clockwise"}  # from the top
 CENTRE = 0.1  # radius of the worst model, so that its outline still has a shape
+NAME, NAME_LINES = 32, 3  # characters of a line of a model's name, and lines
 APART = (3.8, 3.3)  # distance between the small radars, in radii
 
 
@@ -62,7 +65,8 @@ def _static(places: pd.DataFrame) -> Figure:
             axes.add_collection(LineCollection([line + middle for line in frame], colors="#e3e6ea", linewidths=0.6))
             axes.add_collection(LineCollection([line + middle for line in outlines], colors="#b9bec5", linewidths=0.6))
             axes.plot(*(own + middle).T, color=PALETTE[0], linewidth=1.8, marker="o", markersize=2.5)
-            axes.text(middle[0], middle[1] + 1.42, str(model), ha="center", fontsize=9)
+            title = fill(str(model), NAME, max_lines=NAME_LINES, placeholder=" ...")
+            axes.text(middle[0], middle[1] + 1.42, title, ha="center", fontsize=9)
             for (x, y), name in zip(spokes, places.columns, strict=True):
                 side = "center" if abs(x) < 0.2 else "left" if x > 0 else "right"
                 axes.text(middle[0] + 1.08 * x, middle[1] + 1.12 * y, name, ha=side, va="center", fontsize=6)

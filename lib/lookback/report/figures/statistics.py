@@ -11,8 +11,8 @@ from plotly.subplots import make_subplots
 
 from lookback.agreement.figures.factors import CELL_COLOURS
 from lookback.figures import PALETTE
+from lookback.report.stage_tables import read_named
 from lookback.stats import stars
-from lookback.tables import read_csv
 
 ALPHA = 0.05  # a correlation with a smaller p (after Holm) is bold
 ON_THE_PAGE = {
@@ -24,7 +24,7 @@ ON_THE_PAGE = {
 def interactive_statistics(tables: Path) -> dict[str, go.Figure]:
     """The interactive figures by the name of the saved figure, as far as their tables exist."""
     names = ("correlations", "event_cells", "event_factors")
-    found = {name: read_csv(path) for name in names if (path := tables / f"{name}.csv").is_file()}
+    found = {name: read_named(path) for name in names if (path := tables / f"{name}.csv").is_file()}
     drawn = {"correlations": correlations(found["correlations"])} if "correlations" in found else {}
     if {"event_cells", "event_factors"} <= found.keys():
         drawn["event_factors"] = event_boxes(found["event_cells"], found["event_factors"])
