@@ -20,6 +20,7 @@ import pandas as pd
 
 from lookback import stages
 from lookback.api import STAGES, forget_failures, keep_clips, replaced, run_params
+from lookback.curation.gathering import rejected_line
 from lookback.errors import LookbackError, UsageError
 from lookback.exports.results import write_results
 from lookback.files import locked, sha256_json, write_json, write_text
@@ -34,8 +35,8 @@ from lookback.tables import csv_text, read_csv, read_table
 
 STATE, CURVE, RUNS = "checkpoints.json", "curve.csv", "checkpoints"
 DONE = "DONE"
-COLUMNS = ["checkpoint", "step", *BY, "mean", "ci_low", "ci_high", "n", "n_items", "n_clusters", "ci_note", "reasons"]
-NUMBERS = ("step", "mean", "ci_low", "ci_high", "n", "n_items", "n_clusters")  # the other columns are text
+COLUMNS = ["checkpoint", "step", *BY, "mean", "ci_low", "ci_high", "n", "n_items", "n_rejected", "n_clusters", "ci_note", "reasons"]
+NUMBERS = ("step", "mean", "ci_low", "ci_high", "n", "n_items", "n_rejected", "n_clusters")  # the other columns are text
 SETTINGS = {"seed", "profile", "device", *STAGES}  # parameters that change the scores of a checkpoint
 
 
@@ -149,7 +150,7 @@ def score_step(
     """The same for the videos of the parameters' sources. `only` keeps the clips with these keys."""
     root = params.paths.root
     own = params.model_copy(update={"output": str(root / RUNS / name)})
-    problem, rows = "", None
+    problem, said, rows = "", "", None
     started = time.monotonic()
     try:
         with run_lock(own.paths.root):
@@ -159,12 +160,13 @@ def score_step(
                 if stage == "curation" and only is not None:
                     keep_clips(own, tables["clips"], only)
             write_results(own)
-        clips = read_table(own.paths.tables, "clips")
+        clips, rejected = (read_table(own.paths.tables, table) for table in ("clips", "rejected"))
+        said = rejected_line(rejected, own.paths.tables / "rejected.parquet") if len(rejected) else ""
         found = aggregate(with_clip_facts(tables["gated"], clips), by=BY, seed=params.seed, resamples=params.scoring.resamples)
-        rows = found.assign(checkpoint=name, step=step)[COLUMNS]
+        rows = found.assign(checkpoint=name, step=step, n_rejected=len(rejected))[COLUMNS]
     except LookbackError as error:
         problem = str(error)
-    return record_step(root, name, step, rows, problem, state, time.monotonic() - started)
+    return record_step(root, name, step, rows, problem, state, time.monotonic() - started, said)
 
 
 def record_step(
@@ -175,10 +177,11 @@ def record_step(
     problem: str = "",
     state: str = "",
     seconds: float = 0.0,
+    rejected: str = "",
 ) -> dict[str, Any]:
     """Keep a step's line of the record and its rows of the curve; returns the line. A step with a problem has no rows."""
     rows = pd.DataFrame(columns=COLUMNS) if rows is None else rows
-    record = step_record(step, problem, state, seconds)
+    record = step_record(step, problem, state, seconds, rejected)
     with locked(root / STATE):
         earlier = read_curve(root)
         own = earlier["checkpoint"] == name
@@ -191,9 +194,9 @@ def record_step(
     return {**record, "rows": len(rows), "scored": int(rows["mean"].notna().sum()), "replaced": len(gone)}
 
 
-def step_record(step: int | None, problem: str = "", state: str = "", seconds: float = 0.0) -> dict[str, Any]:
+def step_record(step: int | None, problem: str = "", state: str = "", seconds: float = 0.0, rejected: str = "") -> dict[str, Any]:
     """What checkpoints.json keeps of a step."""
-    return {"step": step, "state": state, "seconds": round(seconds, 1), "problem": one_line(problem)}
+    return {"step": step, "state": state, "seconds": round(seconds, 1), "problem": one_line(problem), "rejected": rejected}
 
 
 def _state(checkpoint: Checkpoint, params: RunParams) -> str:
@@ -215,11 +218,13 @@ def read_curve(root: Path) -> pd.DataFrame:
     if not (root / CURVE).is_file():
         return pd.DataFrame(columns=COLUMNS)
     texts = {name: str for name in COLUMNS if name not in NUMBERS}
-    return read_csv(root / CURVE, dtype=texts, keep_default_na=False, na_values={name: [""] for name in NUMBERS})
+    curve = read_csv(root / CURVE, dtype=texts, keep_default_na=False, na_values={name: [""] for name in NUMBERS})
+    return curve.reindex(columns=COLUMNS)
 
 
 def _line(checkpoint: Checkpoint, done: dict[str, Any]) -> str:
     if done["problem"]:
         return f"{one_line(checkpoint.name)}: not scored, {done['problem']}"
     also = f"; {replaced(done['replaced'])}" if done["replaced"] else ""
+    also += f"; {done['rejected']}" if done["rejected"] else ""
     return f"{one_line(checkpoint.name)}: {done['scored']} of {done['rows']} metrics have values, {done['seconds']:.0f} s{also}"

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from lookback.agreement import analyse
 from lookback.agreement.plan import Plan, load_plan
+from lookback.agreement.tables.study import GROUP, read_sensitivity
 from lookback.agreement.validation import check_ratings
 from lookback.cli.study import example
 from scipy.stats import spearmanr
@@ -86,6 +87,12 @@ def test_only_rules_that_touch_the_votes_count_as_robustness(given, kind, named)
     table = analyse(votes, scores, plan)["sensitivity"]
     assert f"changed at a time {named}" in table.attrs["reading"]
     assert table["as_planned"].notna().all() and table[["ties_drop", "split_tie"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize(("planned", "other", "said"), [(np.nan, 0.5, "undefined as planned"), (0.5, np.nan, "Under other rules")])
+def test_what_is_undefined_is_named_where_sensitivity_is_unknown(planned, other, said):
+    row = dict.fromkeys(GROUP, "x") | {"as_planned": planned, "ties_drop": other}
+    assert said in read_sensitivity(pd.DataFrame([row]))
 
 
 def test_models_with_the_same_ratings_in_another_order_are_tied(given):

@@ -37,6 +37,21 @@ def test_csv_and_json_lines_give_the_same_table(tmp_path):
     check_table("ratings", first)
 
 
+@pytest.mark.parametrize(("mark", "name"), [(";", "semicolons"), ("\t", "tabs")])
+def test_a_spreadsheets_own_separator_is_named(tmp_path, mark, name):
+    pd.DataFrame([{**VOTE, "label": "3,0"}]).to_csv(tmp_path / "votes.csv", index=False, sep=mark)
+    with pytest.raises(ContractError, match=f"votes.csv: its columns are separated by {name}; save it with commas"):
+        read_ratings(tmp_path / "votes.csv")
+
+
+def test_a_whole_number_is_the_same_label_in_every_kind_of_file(tmp_path):
+    """pandas writes 3.0 for a column of whole numbers that has a gap."""
+    votes = pd.DataFrame([{**VOTE, "label": label, "annotator": name} for label, name in ((3.0, "ann"), (-1.0, "bob"))])
+    votes.to_csv(tmp_path / "votes.csv", index=False)
+    votes.to_parquet(tmp_path / "votes.parquet")
+    assert [read_ratings(tmp_path / f"votes.{kind}")["label"].tolist() for kind in ("csv", "parquet")] == [["3", "-1"]] * 2
+
+
 def test_numeric_labels_and_missing_optional_columns(tmp_path):
     vote = {k: v for k, v in VOTE.items() if k not in ("scene", "time", "simulated", "setting")} | {"label": 1.0}
     (tmp_path / "votes.jsonl").write_text(json.dumps(vote))

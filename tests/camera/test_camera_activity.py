@@ -100,6 +100,12 @@ def test_a_whole_turn_does_not_wrap_to_nothing(degrees: float) -> None:
     assert activity.turn_degrees == pytest.approx(degrees, abs=1) and activity.moves == "clear"
 
 
+def test_a_camera_that_circles_while_it_looks_steeply_up_turns_by_no_more_than_half_a_turn() -> None:
+    pitch = np.r_[np.linspace(0, 80, 41), np.full(40, 80.0)]
+    path = from_yaw_pitch_roll(np.r_[np.zeros(41), np.linspace(0, 300, 40)], pitch)
+    assert seen(path).turn_degrees <= 180.0
+
+
 def with_handlebar(motion: np.ndarray) -> np.ndarray:
     held = motion.copy()
     held[:, 3:, 2:6] = still(len(motion))[:, 3:, 2:6]
@@ -149,6 +155,8 @@ def test_one_view_that_is_mistaken_for_the_first_is_no_return() -> None:
     views = np.full(81, np.nan)
     views[::8] = [1, 0.8, 0.5, 0, 0, 0, 0, 0.97, 0, 0, 0]
     assert seen(c2w, motion, views).returns < 0.1
+    doubted = camera_activity(c2w, INTRINSICS, np.arange(81), np.zeros(81, bool), motion, views, doubt="the path is not known")
+    assert doubted.returns < 0.1
 
 
 def test_a_path_without_a_picture_is_believed() -> None:

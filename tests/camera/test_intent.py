@@ -10,6 +10,7 @@ from lookback.benchmarks.mind import actions as mind_actions
 from lookback.benchmarks.wrbench import sidecar
 from lookback.camera import intent as ci
 from lookback.camera import poses, text
+from lookback.camera.requests import read_request
 from lookback.errors import ParameterError
 
 
@@ -257,3 +258,8 @@ def test_trajectory_repeats_the_intrinsics_per_frame():
 def test_a_sidecar_names_a_turn_beyond_half_a_circle():
     written = sidecar.to_sidecar(ci.preset("yaw_LR", degrees=270), "v.mp4", 16.0, 320, 180, 60.0)
     assert written["control_profile"] == "diagnostic_270deg"
+
+
+def test_a_mistyped_preset_leads_to_the_preset():
+    with pytest.raises(ParameterError, match="did you mean 'yaw_LR'"):
+        read_request("Yaw_LR", 81)

@@ -202,3 +202,25 @@ def test_the_given_step_is_kept(tmp_path):
     write_checkpoint(tmp_path / "folder-7", 1, 0.5)
     assert score_folder(tmp_path / "folder-7", tmp_path / "out", [METRIC], step=-1)["step"] == -1
     assert list(pd.read_csv(tmp_path / "out" / "curve.csv")["step"]) == [-1]
+
+
+def test_broken_videos_stand_in_the_line_the_record_and_the_curve(tmp_path):
+    write_checkpoint(tmp_path / "train" / "step-1", 3, 0)
+    for name in ("scene1.mp4", "scene2.mp4"):
+        (tmp_path / "train" / "step-1" / name).write_bytes(b"no video")
+    write_checkpoint(tmp_path / "train" / "step-2", 1, 0)
+    said = {line.split(":")[0]: line for line in watch(tmp_path / "train", tmp_path, "--settle-s", "0").stdout.splitlines()}
+    assert re.search(r"; 2 clips rejected, see .*\. The first: .*scene1\.mp4: video: ", said["step-1"])
+    assert "rejected" not in said["step-2"]
+    curve = module.read_curve(tmp_path / "out").set_index("step")
+    assert list(curve["n_items"]) == [1, 1] and list(curve["n_rejected"]) == [2, 0]
+    record = json.loads((tmp_path / "out" / "checkpoints.json").read_text())
+    assert record["step-1"]["rejected"].startswith("2 clips rejected") and record["step-2"]["rejected"] == ""
+
+
+def test_a_curve_from_before_rejected_clips_were_counted_is_continued(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "draw_curve", lambda *_: None)
+    (tmp_path / module.CURVE).write_text(module.csv_text(curve_rows("step-1", 1).drop(columns="n_rejected")))
+    record(tmp_path, 2)
+    curve = module.read_curve(tmp_path)
+    assert list(curve["step"]) == [1, 2] and list(curve["n_rejected"].isna()) == [True, False] and list(curve) == module.COLUMNS

@@ -43,6 +43,13 @@ def test_a_finished_run_says_what_each_model_cost(dataset: Path, tmp_path: Path)
     assert (table["seconds"] / table["clips"]).tolist() == pytest.approx(table["seconds_per_clip"].tolist())
 
 
+def test_named_metrics_of_a_dataset_cost_what_eval_would_run(dataset: Path):
+    from lookback.cli.estimate import _params
+
+    assert _params(str(dataset), [f"scoring.metrics=[{METRIC}]"]).extraction.always == []
+    assert _params(str(dataset), []).extraction.always == ["pose", "masks"]
+
+
 def clip(number: int, subset: str) -> Clip:
     return Clip(benchmark="mind", setting="1st_data", subset=subset, model_id="m", clip_id=f"c{number}", video="c.mp4")
 

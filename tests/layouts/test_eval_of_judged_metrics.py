@@ -49,6 +49,13 @@ def test_metrics_of_another_benchmark_are_refused_before_extraction(evaluate):
     assert not (evaluate.output / "tables" / "artifacts.parquet").exists()
 
 
+def test_a_named_metric_without_a_clip_is_told_once(evaluate, monkeypatch):
+    told: list[str] = []
+    monkeypatch.setattr("lookback.scoring.run.say", told.append)
+    evaluate("--metrics", "wrbench.support,memobench.psnr,mind.gsc", "--vlm-judge", "geometric", "--limit", "1")
+    assert told == ["Not scored, because no clip is of the kind that they are for: memobench.psnr, mind.gsc"]
+
+
 def test_the_judge_that_is_named_judges_them(evaluate):
     gated = evaluate("--metrics", "wrbench.support", "--vlm-judge", "geometric", "--limit", "1")
     assert set(gated["metric"]) == {"wrbench.support"}

@@ -18,7 +18,6 @@ def read_csv_texts(source: Path) -> pd.DataFrame:
         frame = read_csv(source, dtype=str, keep_default_na=False, encoding="utf-8-sig")
         if frame.columns.empty:
             raise pd.errors.EmptyDataError
-        return frame
     except pd.errors.EmptyDataError:
         raise ContractError(f"{source.name} is not a readable CSV file: it is empty; write a header and its rows") from None
     except UnicodeDecodeError as error:
@@ -27,6 +26,10 @@ def read_csv_texts(source: Path) -> pd.DataFrame:
         ) from None
     except pd.errors.ParserError as error:
         raise ContractError(f"{source.name} is not a readable CSV file: {' '.join(str(error).split())}") from None
+    for mark, name in ((";", "semicolons"), ("\t", "tabs")):
+        if len(frame.columns) == 1 and mark in str(frame.columns[0]):
+            raise ContractError(f"{source.name}: its columns are separated by {name}; save it with commas between them")
+    return frame
 
 
 def read_parquet_file(source: Path) -> pd.DataFrame:

@@ -133,6 +133,7 @@ def tidy(table: pd.DataFrame, where: str) -> pd.DataFrame:
             result["simulated"] = _flags(result["simulated"], where)
         else:
             result[column] = _texts(result[column], where)
+    result["label"] = result["label"].str.replace(r"^(-?\d+)\.0+$", r"\1", regex=True)
     empty = [c for c in REQUIRED if (result[c] == "").any()]
     if empty:
         row = int((result[empty[0]] == "").to_numpy().argmax())
@@ -141,7 +142,7 @@ def tidy(table: pd.DataFrame, where: str) -> pd.DataFrame:
 
 
 def _texts(values: pd.Series, where: str) -> pd.Series:
-    """Text without surrounding blanks; whole numbers without a decimal point (1.0 is the label "1")."""
+    """Text without surrounding blanks; whole numbers without a decimal point."""
 
     def text(value: object) -> str:
         if pd.isna(value):

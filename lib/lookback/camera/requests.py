@@ -10,7 +10,7 @@ from lookback.camera.poses import Poses
 from lookback.camera.resample import resample_poses
 from lookback.camera.text import parse_action, parse_action_sequence
 from lookback.clips import Clip
-from lookback.errors import ParameterError
+from lookback.errors import ParameterError, hint
 from lookback.registry import BENCHMARKS
 
 
@@ -52,7 +52,12 @@ def read_request(camera: str, n_frames: int, degrees: float | None = None) -> Ca
     """A preset, WRBench's grammar (with its own number of frames), or an MBench action such as left_then_right_4s."""
     if camera in PRESETS:
         return preset(camera, n_frames, **({"degrees": float(degrees)} if degrees else {}))
-    return parse(camera) if ":" in camera or "@" in camera else parse_action(camera, n_frames)
+    if ":" in camera or "@" in camera:
+        return parse(camera)
+    try:
+        return parse_action(camera, n_frames)
+    except ParameterError as error:
+        raise ParameterError(f"{error} Of the presets, {hint(camera, PRESETS)}") from None
 
 
 @lru_cache(maxsize=1024)

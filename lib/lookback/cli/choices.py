@@ -26,6 +26,13 @@ def _judges() -> Iterable[str]:
     return JUDGES.names()
 
 
+def looking() -> Iterable[str]:
+    """The judges that look at frames, and what they answered before."""
+    from lookback.registry import JUDGES
+
+    return [*(spec.name for spec in JUDGES if spec.looks), "replay"]
+
+
 def _roles() -> Iterable[str]:
     from lookback.registry import BACKENDS
 
@@ -61,6 +68,7 @@ def compared() -> list[str]:
 CHOICES: dict[str, Callable[[], Iterable[str]]] = {
     "{layouts}": _layouts,
     "{judges}": _judges,
+    "{looking}": looking,
     "{roles}": _roles,
     "{formats}": _formats,
     "{compared}": compared,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from lookback.cli.choices import looking
 from lookback.errors import UsageError
 from lookback.names import one_line
 from lookback.paths import expanded, shown
@@ -18,7 +19,7 @@ def register(app: typer.Typer) -> None:
 def construct(
     videos: Annotated[str, typer.Argument(help="The folder of source videos.")],
     output: Annotated[str, typer.Option(help="The folder for the set: mbench_a, mbench_t, review.csv and the recorded answers.")],
-    vlm_judge: Annotated[str, typer.Option(help="One of {judges}; it must look at frames.")] = "openai",
+    vlm_judge: Annotated[str, typer.Option(help="A judge that looks at frames: one of {looking}.")] = "openai",
     vlm_model: Annotated[str, typer.Option(envvar="MBENCH_VLM_MODEL")] = "",
     vlm_base_url: Annotated[str, typer.Option(envvar="MBENCH_VLM_BASE_URL")] = "",
     n_frames: Annotated[int, typer.Option(help="Frames shown per video.")] = 8,
@@ -39,7 +40,9 @@ def construct(
         return
     if not expanded(videos).is_dir():
         raise UsageError(f"{videos}: there is no such folder of source videos")
-    if vlm_judge != "replay" and not vlm_model:
+    if vlm_judge == "replay" and not (target / "recordings").is_dir():
+        raise UsageError(f"{shown(target)} holds no recorded answers: replay repeats an earlier construct into the same --output")
+    if vlm_judge in looking() and vlm_judge != "replay" and not vlm_model:
         raise UsageError("No model is named that looks at the videos; give --vlm-model (and --vlm-base-url for a server)")
     judging: dict[str, object] = {
         "judge": vlm_judge,

@@ -55,5 +55,7 @@ def estimate(
 
 def _params(run: str, overrides: list[str]) -> RunParams:
     if expanded(run).is_dir() and not (expanded(run) / "results.json").is_file():
-        return run_params("estimate", 2, run, "auto", "", "", "", None, None, overrides)
+        params = run_params("estimate", 2, run, "auto", "", "", "", None, None, overrides)
+        only_metrics = params.scoring.metrics and params.judging.judge == "none"  # as `lookback eval --metrics` runs them
+        return params.changed(extraction={"always": []}) if only_metrics else params
     return load_run(run, overrides)

@@ -26,7 +26,7 @@ PosesFormat = Annotated[str, typer.Option(help="Their format: one of {pose_forma
 Masks = Annotated[str, typer.Option(help="Pattern of mask files made elsewhere, e.g. 'masks/{model}/{clip}.npz'.")]
 Depth = Annotated[str, typer.Option(help="Pattern of depth files made elsewhere.")]
 Files = Annotated[list[str] | None, typer.Option(help="role=pattern: files of another role: one of {file_roles}. May be repeated.")]
-Limit = Annotated[int, typer.Option(help="At most this many clips; 0 means all.")]
+Limit = Annotated[int, typer.Option(min=0, help="At most this many clips; 0 means all.")]
 Workers = Annotated[int, typer.Option(min=0, help="Processes; 0: one per core, or two per GPU.")]
 Profile = Annotated[
     str, typer.Option(help="Whose models measure: embedded, paper (the paper's own) or auto (the best that is installed).")

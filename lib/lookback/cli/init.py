@@ -13,10 +13,11 @@ import typer
 
 from lookback.errors import UsageError
 from lookback.files import copy_folder, unwritable
-from lookback.paths import SHIPPED, SHIPPED_FOLDERS, expanded
+from lookback.paths import PAGES, SHIPPED, SHIPPED_FOLDERS, expanded
 
 TEMPLATES = Path(__file__).resolve().parents[1] / "project"
 FILES = {"Makefile": "Makefile", "README.md": "README.md", "gitignore": ".gitignore"}  # in the package -> in the project
+READ = (".md", ".webp")  # of the pages; in a clone, what makes the site lies beside them
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 
 def init(folder: Annotated[str, typer.Argument(help="The folder of the project; it must be new or empty.")]) -> None:
-    """Lay out a project: notebooks, parameters, a Makefile and a README. `make report` then works in it."""
+    """Lay out a project: notebooks, parameters, pages to read, a Makefile and a README. `make report` then works in it."""
     project = expanded(folder)
     if project.exists() and (not project.is_dir() or any(project.iterdir())):
         free = next(name for number in count(1) if not Path(name := f"study{number if number > 1 else ''}").exists())
@@ -34,6 +35,7 @@ def init(folder: Annotated[str, typer.Argument(help="The folder of the project; 
         ours = _known_to_git()
         for name in SHIPPED_FOLDERS:
             copy_folder(SHIPPED / name, project / name, lambda path: not ours or path in ours)
+        copy_folder(SHIPPED / PAGES, project / PAGES, lambda path: path.suffix in READ and (not ours or path in ours))
         for name, target in FILES.items():
             shutil.copyfile(TEMPLATES / name, project / target)
     except OSError as error:
@@ -42,8 +44,8 @@ def init(folder: Annotated[str, typer.Argument(help="The folder of the project; 
 
 
 def _known_to_git() -> set[Path]:
-    """In a clone, the notebooks and parameters of the package: a user's own may lie beside them. Elsewhere nothing."""
-    listing = ["git", "ls-files", "-z", *SHIPPED_FOLDERS]
+    """In a clone, the notebooks, parameters and pages of the package: a user's own may lie beside them. Elsewhere nothing."""
+    listing = ["git", "ls-files", "-z", *SHIPPED_FOLDERS, PAGES]
     try:
         listed = subprocess.run(listing, cwd=SHIPPED, capture_output=True, text=True, check=True, timeout=10).stdout
     except (OSError, subprocess.SubprocessError):

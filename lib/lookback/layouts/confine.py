@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -62,6 +63,11 @@ class Root:
         if not real.is_relative_to(self.real):
             problem = f"'{self.name(target)}' is a symbolic link out of the dataset"
             raise Breach(where, field, problem, "copy the file into the dataset folder")
+
+    def alias(self, link: Path, known: Path) -> Breach:
+        """The violation of a link that leads to a folder which is read as `known`."""
+        problem = f"'{self.name(link)}' is a symbolic link to the folder '{self.name(known)}', which is read under that name"
+        return Breach(link, "path", problem, "remove the link, or put a copy in its place to read it under both names")
 
     def _reached_plainly(self, target: Path) -> bool:
         """Whether no part of the path below the root is a link. Folders that were checked once are remembered."""
@@ -135,15 +141,23 @@ def folders(folder: Path) -> list[Path]:
 
 
 def walk(root: Root, findings: Findings | None = None, deepest: int = MAX_DEPTH) -> Iterator[tuple[Path, list[Path]]]:
-    """(folder, its files) below the root in sorted order. A link that loops or leads out is a violation and is not followed."""
-    seen: set[str] = set()
+    """(folder, its files) below the root in sorted order, and then what links lead to: a real folder keeps its name.
+
+    A link that loops, leads out or leads to a folder that was read is a violation and is not followed.
+    """
+    seen: dict[str, Path] = {}
     waiting = [(root.path, 0)]
-    while waiting:
-        folder, depth = waiting.pop()
+    links: deque[tuple[Path, int]] = deque()
+    while waiting or links:
+        folder, depth = waiting.pop() if waiting else links.popleft()
         real = os.path.realpath(folder)
-        if real in seen or depth > deepest:
+        if depth > deepest:
             continue
-        seen.add(real)
+        if real in seen:
+            if findings is not None and folder.is_symlink():
+                findings.add(root.alias(folder, seen[real]))
+            continue
+        seen[real] = folder
         files: list[Path] = []
         inner: list[Path] = []
         for entry in entries(folder):
@@ -156,4 +170,5 @@ def walk(root: Root, findings: Findings | None = None, deepest: int = MAX_DEPTH)
                     continue
             (inner if entry.is_dir() else files).append(entry)
         yield folder, files
-        waiting += [(path, depth + 1) for path in reversed(inner)]
+        waiting += [(path, depth + 1) for path in reversed(inner) if not path.is_symlink()]
+        links += [(path, depth + 1) for path in inner if path.is_symlink()]

@@ -21,9 +21,10 @@ from lookback.executors import WorkerDied, executor_of
 from lookback.extraction.built import built
 from lookback.extraction.identity import can_be_read, changed_since_curation, file_hash, producer_of
 from lookback.files import sha256_json
+from lookback.names import listing
 from lookback.params import RunParams
 from lookback.paths import resolve
-from lookback.progress import track
+from lookback.progress import say, track
 from lookback.registry import METRICS, MetricSpec
 from lookback.scoring.clip import missing, score_clips
 from lookback.scoring.contract import Item, Scored, ScoringClip, Unit
@@ -71,19 +72,22 @@ def applicable(clip: Clip, wanted: Sequence[str]) -> list[MetricSpec]:
     ]
 
 
-def check_metrics(names: Sequence[str], clips: pd.DataFrame) -> None:
-    """Raise UsageError for unknown names, and when none of the metrics (judged ones included) applies to any clip."""
+def check_metrics(names: Sequence[str], clips: pd.DataFrame) -> list[str]:
+    """Which of the metrics (judged ones included) apply to no clip. UsageError for unknown names, and when none applies."""
     specs = [METRICS.get(name) for name in names]
-    kinds = clips[["benchmark", "setting", "subset"]].drop_duplicates().itertuples(index=False, name=None)
-    if specs and len(clips) and not any(spec.applies_to(*kind) for kind in kinds for spec in specs):
+    kinds = list(clips[["benchmark", "setting", "subset"]].drop_duplicates().itertuples(index=False, name=None))
+    idle = [spec.name for spec in specs if kinds and not any(spec.applies_to(*kind) for kind in kinds)]
+    if idle and len(idle) == len(specs):
         raise UsageError(f"None of the metrics {', '.join(names)} applies to these clips; see lookback list-metrics")
+    return idle
 
 
 def score_run(
     params: RunParams, clips: pd.DataFrame, segments: pd.DataFrame, artifacts: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """(units, items, timings) of every clip and applicable metric; timings: seconds of every part that was not in the store."""
-    check_metrics(params.scoring.metrics, clips)
+    if idle := check_metrics(params.scoring.metrics, clips):
+        say(f"Not scored, because no clip is of the kind that they are for: {listing(idle)}")
     tasks = list(_tasks(params, clips, segments, artifacts))
     units: list[dict[str, Any]] = []
     items: list[dict[str, Any]] = []

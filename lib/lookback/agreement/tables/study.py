@@ -165,8 +165,10 @@ def variants(plan: Plan) -> dict[str, Plan]:
 def read_sensitivity(table: pd.DataFrame) -> str:
     rules = [c for c in table if c not in (*GROUP, "as_planned") and table[c].notna().any()]
     change = (table[rules].sub(table["as_planned"], axis=0)).abs()
+    if not table["as_planned"].notna().any():
+        return "The main measure is undefined as planned, so its sensitivity to other rules is unknown."
     if not change.notna().any(axis=None):
-        return "The main measure is undefined under these rules, so its sensitivity is unknown."
+        return "Under other rules for ties or majorities the main measure is undefined, so its sensitivity is unknown."
     row, rule = change.stack().idxmax()
     named = listing([rule.replace("_", " ") for rule in rules])
     if change.loc[row, rule] < 0.005:

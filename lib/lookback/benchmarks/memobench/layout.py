@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from lookback.clips import Clip
 from lookback.errors import Reason, UsageError
 from lookback.layouts.confine import Root, entries, folders, has_frames, is_video_file
 from lookback.layouts.reading import Breach, ClipRef, Findings, Reading, without_duplicates
-from lookback.names import counted
+from lookback.names import counted, listing
 from lookback.params.stages import Source
 from lookback.paths import portable
 from lookback.registry import layout
@@ -41,6 +42,7 @@ OUTPUT_FOLDERS = ("output", "outputs", "generated")
 NO_MODELS = {SYNTHETIC, REAL, "data", "sam3_metadata", "vqa_questions"}
 SUBSET_FOLDERS = ("synthetic", "real")
 FRAME_FOLDERS = ("frames", "samples-rgb")
+MAX_NAMED = 5  # of the second videos in a note
 _FLAT_CLIP = re.compile(r"(?<=.)_\d+(?=_.)", re.DOTALL)  # a clip's name may end here
 
 
@@ -77,7 +79,7 @@ class _Reader:
     def __init__(self, source: Source):
         self.root = Root.of(source.root)
         self.findings = Findings()
-        self.entered: set[str] = set()
+        self.entered: dict[str, Path] = {}
         given = Root.of(source.gt_root, "ground-truth").path if source.gt_root else self.root.path
         found = ground_truth_root(given)
         self.truth = Root(found) if found else None
@@ -87,6 +89,7 @@ class _Reader:
         self.phases, self.skipped = read_phases(self.sheets, self.findings)
         self.selected = read_selection(self.places, self.findings)
         self.left_out = 0
+        self.second_videos: list[str] = []
 
     def read(self) -> Reading:
         flat = _is_flat(self.root.path)
@@ -100,6 +103,11 @@ class _Reader:
                 f"MemoBench: {counted(self.left_out, 'clip')} left out: the phase sheet says skip = yes, or the selection "
                 "sheet does not mark them as available"
             )
+        if self.second_videos:
+            reading.notes.append(
+                f"MemoBench: {counted(len(self.second_videos), 'clip')} with a second video; video.mp4 is taken, as by the "
+                f"released program, and not {listing(self.second_videos, MAX_NAMED)}; keep one of the two"
+            )
         reading.notes.append(
             f"MemoBench: {counted(len(reading.clips), 'clip')} of {counted(len(models), 'model')}, phase sheet: {sheets}"
         )
@@ -112,18 +120,23 @@ class _Reader:
                 f"{self.root.path} holds no generated MemoBench clips; looked for output/{{model}}/Synthetic|Real, "
                 "{model}/{Scene}/{clip}, {model}/{clip} and {clip}.mp4"
             )
-        return [
-            clip
-            for model in models
-            for name, path in self._generated(model, model.name)
-            if (clip := self._clip(model.name, name, path))
-        ]
+        return [clip for model, name, path in self._generated(models) if (clip := self._clip(model, name, path))]
 
-    def _generated(self, folder: Path, model: str) -> Iterator[tuple[ClipName, Path]]:
-        """(clip, its entry) below a model's folder, through Synthetic/, Real/ and scene folders; no folder is entered twice."""
+    def _generated(self, models: list[Path]) -> Iterator[tuple[str, ClipName, Path]]:
+        """(model, clip, its entry) below the models' folders. Links are followed last: a real folder keeps its name."""
+        waiting = deque((folder, folder.name) for folder in sorted(models, key=os.path.islink))
+        while waiting:
+            folder, model = waiting.popleft()
+            for name, path in self._below(folder, model, waiting):
+                yield model, name, path
+
+    def _below(self, folder: Path, model: str, links: deque[tuple[Path, str]]) -> Iterator[tuple[ClipName, Path]]:
+        """(clip, its entry) through Synthetic/, Real/ and scene folders; no folder is entered twice, and links to others wait."""
         if (real := os.path.realpath(folder)) in self.entered:
+            if folder.is_symlink():
+                self.findings.add(self.root.alias(folder, self.entered[real]), item=ClipRef(model_id=model))
             return
-        self.entered.add(real)
+        self.entered[real] = folder
         for entry in entries(folder):
             name = clip_name(entry.stem if is_video_file(entry) else entry.name)
             if is_video_file(entry):
@@ -135,8 +148,12 @@ class _Reader:
                 if name is not None and (_is_clip_folder(entry) or not folders(entry)):
                     if not entry.with_name(f"{entry.name}.mp4").is_file():  # CogVideo leaves frames beside {clip}.mp4
                         yield name, entry
-                elif entry.name not in NO_MODELS:
-                    yield from self._generated(entry, model)
+                elif entry.name in NO_MODELS:
+                    continue
+                elif entry.is_symlink():
+                    links.append((entry, model))
+                else:
+                    yield from self._below(entry, model, links)
 
     def _stays_inside(self, entry: Path, model: str) -> bool:
         before = len(self.findings.violations)
@@ -167,6 +184,7 @@ class _Reader:
         except Breach as breach:
             self.findings.add(breach, item=item)
             return None
+        self._note_second_video(video)
         values: dict[str, Any] = {**self.metadata.get(plain_name(name.clip_id), {}), **self._timing(name)}
         if flat_truth is not None:
             with self.findings.guard("ground_truth", item):
@@ -191,6 +209,11 @@ class _Reader:
             video=portable(video),
             **values,
         )
+
+    def _note_second_video(self, video: Path) -> None:
+        second = video.with_name(f"{video.parent.name}.mp4")
+        if video.name == "video.mp4" and second.is_file() and not second.samefile(video):
+            self.second_videos.append(self.root.name(second))
 
     def _not_in_the_benchmark(self, name: ClipName) -> bool:
         """Whether the benchmark's own sheets leave the clip out: a row with skip = yes, or a real clip that is not available."""
