@@ -1,4 +1,4 @@
-"""Puts the notebooks and parameters of this folder into the wheel; pyproject.toml says everything else."""
+"""Puts the notebooks, parameters and pages of this folder into the wheel; pyproject.toml says everything else."""
 
 import subprocess
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-SHIPPED = ("notebooks/*.ipynb", "params/*.yaml")
+SHIPPED = ("notebooks/*.ipynb", "params/*.yaml", "docs/*.md", "docs/benchmarks/*.md", "docs/pictures/*.webp")
 
 
 def shipped() -> list[Path]:

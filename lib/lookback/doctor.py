@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import platform
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -52,10 +53,15 @@ def every_line(frame: pd.DataFrame) -> Iterator[str]:
         yield str(role)
         for row in rows.to_dict("records"):
             state = "usable" if row["usable"] else "not usable"
-            kind = "embedded" if row["embedded"] else "paper's model"
-            yield f"  {row['backend']:22} {state:11} ({kind}) {row['why']}".rstrip()
+            yield f"  {row['backend']:22} {state:11} ({_kind(row)}) {row['why']}".rstrip()
             if not row["usable"] and row["remedy"]:
                 yield f"  {'':22} -> {row['remedy']}"
+
+
+def _kind(row: Mapping[Hashable, Any]) -> str:
+    if row["embedded"]:
+        return "embedded"
+    return "looks at frames" if row["role"] == JUDGE else "made elsewhere" if row["backend"] == "files" else "paper's model"
 
 
 def summary_lines(frame: pd.DataFrame) -> Iterator[str]:

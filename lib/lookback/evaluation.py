@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -39,8 +39,12 @@ from lookback.scoring.aggregate import aggregate, with_clip_facts
 from lookback.scoring.variants import only_chosen
 from lookback.tables import empty_table, read_table, write_table
 
-Frames: TypeAlias = NDArray[np.uint8]  # (n,H,W,3) RGB; a torch tensor of this form will do
-Videos: TypeAlias = str | Path | Frames | Sequence[str | Path] | Sequence[Frames] | Mapping[str, Frames]
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Array: TypeAlias = NDArray[np.uint8]
+Frames: TypeAlias = "Array | Tensor"  # (n,H,W,3) RGB, uint8
+Videos: TypeAlias = "str | Path | Frames | Sequence[str | Path | Frames] | Mapping[str, Frames]"
 ITEMS = ["metric", "variant", "phase", "value", "unit", "reason", "detail", "n_units", "backend"]
 GIVEN = "given"  # the folder of clips made from arrays, and the name of their model where none is given
 LONGEST = 250  # bytes of a clip's or model's name: file systems allow 255 with the ending
@@ -308,7 +312,7 @@ def _listed(paths: list[Path], benchmark: str | None) -> Found:
     return Found(sources, {clip.key for clip in chosen}, {name: sorted(values) for name, values in filters.items()})
 
 
-def _named(videos: object) -> dict[str, Frames]:
+def _named(videos: object) -> dict[str, Array]:
     """Clips in memory by the path of their file: model/clip."""
     if isinstance(videos, Mapping):
         names, clips = [str(name) for name in videos], list(videos.values())
@@ -321,7 +325,7 @@ def _named(videos: object) -> dict[str, Frames]:
     return {name if "/" in name else f"{GIVEN}/{name}": _frames(name, clip) for name, clip in zip(names, clips, strict=True)}
 
 
-def _frames(name: str, clip: object) -> Frames:
+def _frames(name: str, clip: object) -> Array:
     parts = name.split("/")
     if len(parts) > 2 or odd_character(name) or any(part in ("", ".", "..") or len(part.encode()) > LONGEST for part in parts):
         raise UsageError(f"{brief(name)} is no name of a clip; write 'clip' or 'model/clip'")

@@ -81,13 +81,13 @@ def copy_folder(source: Path, target: Path, wanted: Callable[[Path], bool] = lam
 
     So do the permissions: a copy of read-only files can be written.
     """
-    make_folder(target)
     for path in source.iterdir():
         if path.name.startswith(".") or path.name == "__pycache__":
             continue
         if path.is_dir():
             copy_folder(path, target / path.name, wanted)
         elif wanted(path):
+            make_folder(target)
             shutil.copyfile(path, target / path.name)
 
 

@@ -13,10 +13,11 @@ from lookback.errors import UsageError
 UNATTENDED = "LOOKBACK_UNATTENDED"
 
 
-# The notebooks and parameters of the package: in a wheel they lie inside it (setup.py puts them there), in a clone beside `lib/`
+# The notebooks, parameters and pages of the package: in a wheel inside it (setup.py puts them there), in a clone beside `lib/`
 _INSIDE = Path(__file__).resolve().parent / "project"
 SHIPPED = _INSIDE if (_INSIDE / "params").is_dir() else _INSIDE.parents[2]
 SHIPPED_FOLDERS = ("notebooks", "params")
+PAGES = "docs"  # of which a study gets what people read
 
 
 def user_folder(variable: str, name: str) -> Path:

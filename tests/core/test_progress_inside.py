@@ -33,8 +33,9 @@ def test_what_a_worker_process_tells_is_shown_before_the_item_is_done(tmp_path, 
     assert "LOOKBACK_PROGRESS_INSIDE" not in os.environ
 
 
-def test_outside_a_bar_nothing_is_told():
+def test_outside_a_bar_nothing_is_told(capfd):
     inside("frame", 1, 2)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_thread_that_is_silent_leaves_the_others_as_they_are(capfd):

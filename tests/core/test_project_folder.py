@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -23,7 +24,7 @@ PINNED = """manual:
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder outside every project, with lookback as a wheel installs it: its files lie inside the package."""
     inside = tmp_path / "package" / "project"
-    for name in paths.SHIPPED_FOLDERS:
+    for name in (*paths.SHIPPED_FOLDERS, paths.PAGES):
         (inside / name).parent.mkdir(parents=True, exist_ok=True)
         (inside / name).symlink_to(paths.SHIPPED / name)
     monkeypatch.setattr(paths, "SHIPPED", inside)
@@ -75,9 +76,17 @@ def test_messages_name_a_path_that_is_there_from_the_current_folder(elsewhere: P
     assert paths.shown(elsewhere.parent / "curve.csv") == (elsewhere.parent / "curve.csv").as_posix() == paths.shown("../curve.csv")
 
 
+def test_every_page_that_a_study_names_lies_in_it(elsewhere: Path):
+    assert CliRunner().invoke(app, ["init", "study"]).exit_code == 0
+    study = elsewhere / "study"
+    files = [path for path in study.rglob("*") if path.suffix in ("", ".md", ".yaml", ".ipynb") and path.is_file()]
+    named = {name for path in files for name in re.findall(r"docs/[\w/]+\.(?:md|webp)", path.read_text(encoding="utf-8"))}
+    assert len(named) > 5 and [name for name in named if not (study / name).is_file()] == []
+
+
 def test_a_new_study_gets_the_files_of_the_package_and_not_those_of_the_user(elsewhere: Path, monkeypatch: pytest.MonkeyPatch):
     clone = elsewhere.parent / "clone"
-    for name in ("notebooks/90_report.ipynb", "params/demo.yaml", "params/mine.yaml"):
+    for name in ("notebooks/90_report.ipynb", "params/demo.yaml", "params/mine.yaml", "docs/faq.md", "docs/mkdocs.yml"):
         (clone / name).parent.mkdir(parents=True, exist_ok=True)
         (clone / name).write_text(name)
     (clone / "params" / "demo.yaml").chmod(0o444)
@@ -86,11 +95,11 @@ def test_a_new_study_gets_the_files_of_the_package_and_not_those_of_the_user(els
     done = CliRunner().invoke(app, ["init", "~/without git"])
     assert done.exit_code == 0 and f"cd '{elsewhere}/without git', then" in done.output
     assert (elsewhere / "without git" / "params" / "mine.yaml").is_file(), "nothing says whose files they are"
-    for words in (["init"], ["add", "notebooks", "params/demo.yaml"]):
+    for words in (["init"], ["add", "notebooks", "params/demo.yaml", "docs"]):
         subprocess.run(["git", *words], cwd=clone, capture_output=True, check=True)
     assert CliRunner().invoke(app, ["init", "study"]).exit_code == 0
     laid_out = sorted(path.name for path in (elsewhere / "study").rglob("*") if path.is_file())
-    assert laid_out == [".gitignore", "90_report.ipynb", "Makefile", "README.md", "demo.yaml"]
+    assert laid_out == [".gitignore", "90_report.ipynb", "Makefile", "README.md", "demo.yaml", "faq.md"]
     assert (elsewhere / "study" / "params" / "demo.yaml").stat().st_mode & 0o200
     again = CliRunner().invoke(app, ["init", "study"])
     assert isinstance(again.exception, UsageError) and str(again.exception).endswith("for example: lookback init study2")
