@@ -49,6 +49,7 @@ def test_the_step_of_a_moved_window_is_measured_and_a_thing_fixed_to_the_camera_
         picture[110:, 80:240] = handlebar
     motion = camera_motion(before, after)
     assert motion is not None and motion.shift(WIDTH, HEIGHT) * WIDTH == pytest.approx([-8.0, 0.0], abs=0.3)
+    assert 0.5 < motion.rigid < 0.9  # of all tracks, those on the handlebar too
 
 
 def test_a_camera_that_goes_and_returns_is_told_from_one_that_goes_and_one_that_stays(world, tmp_path):
@@ -69,6 +70,7 @@ def test_a_fast_pan_over_a_still_picture_is_explained_and_a_picture_that_melts_i
     melted = cv2.remap(after, x + bends[0], y + bends[1], cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)
     panned = between(before, after)
     assert panned["step"] * WIDTH == pytest.approx(50, abs=0.5)
+    assert [panned[name] * WIDTH for name in ("pan", "tilt")] == pytest.approx([-50, 0], abs=0.5)
     assert panned["unexplained"] < 0.02 and panned["own_motion"] < 50 / WIDTH  # where the picture leaves the view
     assert between(before, melted)["unexplained"] > 0.1
 
@@ -80,6 +82,12 @@ def test_a_picture_that_turns_into_another_style_is_lost_although_the_camera_sta
     odd = np.where(np.arange(WIDTH)[None, :, None] % 2 == 0, sharp, noisy).astype(np.uint8)
     found = features(seen(tmp_path, [first] * 16 + [odd] * 16)).values
     assert found["detail_change"] > 0.3 and found["lost_in_view"] > 0.4
+
+
+def test_every_second_frame_is_looked_at_and_noise_is_measured_whatever_the_contrast(world, tmp_path):
+    first = window(world, 200)
+    noise = seen(tmp_path, [first] * 8 + [first // 2] * 8).curves["block_noise"]
+    assert len(noise) == 8 and noise[7] == pytest.approx(noise[3], rel=0.3)
 
 
 def test_brightness_and_the_ground_truth_of_the_same_moment_are_compared(world, tmp_path):

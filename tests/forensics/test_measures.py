@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import cv2
 import made_artifacts
 import numpy as np
@@ -56,6 +58,12 @@ def test_a_new_world_correlates_nowhere_and_keeps_few_colours(room):
     assert measures.palette_kept(same, room) == pytest.approx(1.0)
 
 
+def test_structure_on_what_was_plain_is_another_world(room):
+    plain = pair_of(np.full_like(room, 0.4), room, NOBODY)
+    found = measures.block_correlation(plain, room, plain.background)
+    assert len(found) > 100 and found.max() < 0.5
+
+
 @pytest.mark.parametrize("weight", [0.0, 0.2, 0.5])
 def test_an_echo_weighs_what_was_mixed_in(room, weight):
     earlier = np.roll(room, 40, axis=1)
@@ -81,6 +89,13 @@ def test_a_faded_subject_keeps_its_outlines_at_its_opacity(room, figure, opacity
     assert terms["subject_strength"] == pytest.approx(opacity, abs=0.02)
     if opacity:
         assert terms["subject_structure"] > 0.99
+
+
+def test_a_subject_that_is_out_of_view_for_the_larger_part_is_not_compared(room, figure):
+    pair = pair_of(with_figure(room, figure), with_figure(room, figure), figure[1])
+    left = np.arange(WIDTH) < 100  # the disc reaches from 78 to 142
+    assert measures.subject_terms(pair, pair.late)
+    assert measures.subject_terms(replace(pair, valid=np.broadcast_to(left, NOBODY.shape)), pair.late) == {}
 
 
 def test_colours_tell_gone_from_moved_and_doubled(room, figure):
@@ -120,6 +135,16 @@ def test_background_that_the_late_mask_took_along_is_not_searched_for(figure):
     assert "second_copy" not in measures.change_terms(pair_of(before, late, figure[1], there), late)
 
 
+def test_background_in_the_late_mask_is_not_searched_for_although_a_new_place_looks_like_it(room, figure):
+    before = with_figure(room, figure)
+    wall, window = np.s_[10:70, 10:70], np.s_[10:70, 220:280]
+    before[window] = 0.0
+    late, there = before.copy(), NOBODY.copy()
+    late[window] = before[wall]
+    there[wall] = True
+    assert "second_copy" not in measures.change_terms(pair_of(before, late, figure[1], there), late)
+
+
 def test_progress_of_an_event_between_before_and_truth(room, figure):
     before, truth = room, with_figure(room, figure)
     everywhere = np.ones(figure[1].shape, bool)
@@ -130,6 +155,8 @@ def test_progress_of_an_event_between_before_and_truth(room, figure):
         assert terms["event_progress"] == pytest.approx(progress, abs=0.01)
     elsewhere = with_figure(room, figure, dx=110)
     assert measures.truth_terms(pair_of(truth, elsewhere, figure[1]), elsewhere, before, everywhere)["outside_event"] > 0.4
+    beside = with_figure(room, figure, dx=3)
+    assert measures.truth_terms(pair_of(truth, beside, figure[1]), beside, before, everywhere)["outside_event"] < 0.01
 
 
 def test_a_turned_view_is_brought_back(room):

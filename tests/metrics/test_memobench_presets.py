@@ -8,6 +8,7 @@ import made_artifacts
 import numpy as np
 import pandas as pd
 import pytest
+from answered import answered
 from lookback.artifacts import Features, TruePoseTrack
 from lookback.backends.features.geometry import Pad, ResizeCrop
 from lookback.benchmarks.memobench.metrics.camera_controllability import camera_controllability, smoothed
@@ -16,10 +17,12 @@ from lookback.camera import compile, preset
 from lookback.camera.poses import from_yaw_pitch_roll, rotation_angle_deg, total_rotation_deg
 from lookback.camera.resample import poses_at
 from lookback.clips import Clip
+from lookback.errors import Reason
 from lookback.media import encode
+from lookback.metrics.functional import ground_truth_pairs
 from lookback.registry import METRICS
 from lookback.scoring.clip import score_clip
-from lookback.scoring.contract import Scored, ScoringClip
+from lookback.scoring.contract import Paired, Scored, ScoringClip
 from scipy.spatial.transform import Rotation
 
 COUNT, HEIGHT, WIDTH = 30, 40, 700
@@ -214,6 +217,20 @@ def test_real_truth_is_smoothed_by_the_paper_alone(clip):
     assert values["official"] == pytest.approx(camera_controllability(nearest, generated.c2w), abs=5.1e-4)
     between = poses_at(smoothed(raw, 7), np.arange(COUNT) * 59 / 29)
     assert values["paper"] == pytest.approx(camera_controllability(between, generated.c2w), abs=1e-9)
+    synthetic = scored(
+        "camera_controllability", real.model_copy(update={"setting": "synthetic"}), "paper", None, [generated, truth]
+    )
+    known = poses_at(raw, np.arange(COUNT) * 59 / 29)
+    assert synthetic.items[0].value == pytest.approx(camera_controllability(known, generated.c2w), abs=1e-9)
+
+
+@pytest.mark.parametrize(("source", "reason"), [("file", ""), ("assumed: 60 deg", Reason.UNTRUSTED_PATH)])
+def test_paths_of_unlike_lenses_are_compared_unless_one_lens_is_assumed(clip, source, reason):
+    path = compile(preset("yaw_LR", COUNT))
+    wide, narrow = (np.tile(np.array([[f, 0, 319.5], [0, f, 239.5], [0, 0, 1]]), (COUNT, 1, 1)) for f in (300.0, 600.0))
+    generated = made_artifacts.poses(path, intrinsics=wide, focal_source=source)
+    truth = TruePoseTrack.unpack(made_artifacts.poses(path, intrinsics=narrow, focal_source="file").pack())
+    assert scored("camera_controllability", clip, "paper", None, [generated, truth]).items[0].reason == reason
 
 
 def test_the_nearest_true_pose_is_that_of_the_release(clip):
@@ -235,12 +252,33 @@ def test_psnr_does_not_need_the_window_of_ssim(clip, tmp_path: Path):
         assert [(item.reason, "11x11 window" in item.detail) for item in refused] == [("invalid_input", True)] * 4
 
 
+def test_a_phase_is_scored_against_its_own_true_frames(clip):
+    """Each pair scores the number of its true frame: a phase of another pace than the clip matches other frames."""
+    paced = clip.model_copy(update={"n_frames": 20, "ground_truth": "truth.mp4", "gt_frames": 33, "d_start": 8, "r_start": 21})
+    spec = METRICS.get("memobench.psnr")
+    given = (paced, "paper", {}, pd.DataFrame(), lambda role: None, lambda role: None)
+    context = ScoringClip(*given, settings=spec.preset("paper", {}))
+
+    def numbers(asked: list[Paired]) -> list[dict[int, dict[str, float]]]:
+        return [{int(i): {"psnr": float(t)} for i, t in zip(pair.indices, pair.truth, strict=True)} for pair in asked]
+
+    found = {item.phase: item.value for item in answered(spec.score(context), numbers).items}
+    expected = {phase: truth.mean() for phase, (_, truth) in ground_truth_pairs(8, 21, 33, 20).items()}
+    assert found == pytest.approx(expected)
+
+
 def test_smoothing_keeps_the_turning_point_and_short_paths():
     """A camera that pans 40 degrees away and back, 2 degrees a frame: a Gaussian of two frames would cut 3 degrees off."""
     yaw = 40 - 2 * np.abs(np.arange(41) - 20.0)
     path = from_yaw_pitch_roll(yaw, np.zeros(41), np.zeros(41))
     assert rotation_angle_deg(path, smoothed(path, 7)).max() < 1.2
     assert smoothed(path[:4], 7) is not None and np.array_equal(smoothed(path[:4], 7), path[:4])
+
+
+@pytest.mark.parametrize("degrees", [300.0, -300.0])
+def test_smoothing_knows_no_jump_where_the_camera_turns_most_of_the_way_round(degrees):
+    path = from_yaw_pitch_roll(np.linspace(0, degrees, 61))
+    assert rotation_angle_deg(path, smoothed(path, 7)).max() < 0.1
 
 
 def test_official_scores_no_clip_without_phases_and_none_with_a_broken_frame(clip, tmp_path: Path):

@@ -75,6 +75,11 @@ def test_a_passer_by_does_not_hide_the_swap_and_does_not_spoil_a_return():
     assert identity(faces([OFFICER, PASSER], None, None, [PASSER, ASTRONAUT]), "corrected").value == pytest.approx(0.5, abs=0.05)
 
 
+def test_a_person_who_is_back_in_half_of_the_last_frames_has_half_the_score():
+    both = np.concatenate([KEPT.embedding[:-4], SWAPPED.embedding[-4:]])
+    assert identity(FaceTracks(**{**vars(KEPT), "embedding": both}), "corrected").value == pytest.approx(0.5, abs=0.05)
+
+
 def test_nobody_at_the_beginning_is_a_reason():
     found = identity(faces(None, OFFICER, OFFICER, OFFICER), "corrected")
     assert (found.value, found.reason) == (None, Reason.NO_FACE)
@@ -96,6 +101,11 @@ def test_returning_cosines_by_hand():
     frames, tracks = np.array([0, 1, 8, 9, 9]), np.array([0, 0, 1, 1, 2])
     vectors = np.array([[1, 0], [3, 0], [0, 1], [-1, 0], [1, 1]], np.float32)
     assert returning_cosines(frames, vectors, tracks, 2, 8) == {0: {8: 0.0, 9: pytest.approx(np.sqrt(0.5))}}
+
+
+def test_both_ends_hold_their_last_frame_and_a_cosine_is_never_negative():
+    opposite = np.array([[1, 0], [-1, 0]], np.float32)
+    assert returning_cosines(np.array([0, 9]), opposite, np.array([0, 1]), first_until=0, last_from=9) == {0: {9: 0.0}}
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from lookback.media import encode
 from lookback.registry import METRICS
 from lookback.scoring import decode
 from lookback.scoring.clip import score_clip
-from lookback.scoring.contract import Item, Scored, ScoringClip, Unit
+from lookback.scoring.contract import Item, Scored, ScoringClip, Unit, mean_item
 
 FRAMES, HEIGHT, WIDTH = 24, 48, 80
 
@@ -148,6 +148,13 @@ def test_numbers_of_numpy_are_plain_numbers(clip, value):
 def test_a_value_that_is_not_finite_is_the_reason_undefined(clip, value):
     for row in given(clip, value):
         assert (row.value, row.raw, row.reason, row.detail) == (None, None, "undefined", f"the metric gave {float(value)}")
+
+
+def test_the_mean_counts_the_units_without_a_value_and_names_their_commonest_reason():
+    reasons = ("cut", "no_mask", "no_mask")
+    missing = [Unit(f"f{n}", "frame", reason=reason) for n, reason in enumerate(reasons)]
+    assert mean_item([Unit("f9", "frame", 1.0), *missing]).detail == "3 of 4 units missing"
+    assert mean_item(missing).reason == "no_mask"
 
 
 def test_a_metric_that_returns_no_result_costs_only_itself(clip):

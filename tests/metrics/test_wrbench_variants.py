@@ -99,6 +99,12 @@ def test_the_released_camalign_is_for_prompt_only_models():
     assert item("cam_align", known, turned(-16), "official").reason == Reason.NOT_APPLICABLE
 
 
+def test_a_request_to_turn_past_half_a_turn_keeps_its_direction(tmp_path):
+    np.save(tmp_path / "target.npy", turned(190))
+    known = clip(camera="around", target_poses=str(tmp_path / "target.npy"))
+    assert item("cam_align", known, turned(60), "paper").value == 1.0
+
+
 def test_static_hold_counts_every_clip_or_only_perfect_ones():
     known = clip(camera="static", condition_type="prompt-only")
     assert item("static_hold", known, turned(2.5), "paper").value == pytest.approx(0.5)

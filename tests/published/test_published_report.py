@@ -26,8 +26,9 @@ def test_the_run_is_its_report_alone():
     assert stages_of(load_run("demo")) == list(STAGES)
 
 
-def test_the_notebook_has_no_clips_to_show():
+def test_the_notebook_has_no_clips_to_show(capsys):
     show_cards(load_run("published"), 3)
+    assert capsys.readouterr().out == ""
 
 
 def test_another_stage_of_the_run_is_refused_with_a_sentence():

@@ -184,3 +184,8 @@ def test_single_votes_make_no_interval_where_all_others_agree():
         found = coefficient(votes, [0, 1])
         assert (found.value, found.low, found.high) == (pytest.approx(1), None, None)
         assert "do not vary" in found.note
+
+
+def test_the_interval_of_kappa_ends_at_one():
+    result = cohen_kappa([1, 1, 0, 0, 1, 0], [1, 1, 0, 0, 0, 0], [0, 1])
+    assert result.high == 1.0 and result.value + 1.96 * result.se > 1.0

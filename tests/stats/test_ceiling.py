@@ -101,6 +101,8 @@ def test_few_scenes_have_no_interval_and_noise_has_no_ceiling():
     assert table["low"].isna().all() and table["reason"].str.contains("4 clusters only").all()
     with pytest.raises(NotScorable, match="no reliable signal"):
         noise_ceiling([[1, -1], [-1, 1], [1, -1]], SCALE)
+    with pytest.raises(NotScorable, match="no reliable signal"):
+        noise_ceiling([[1, 1], [1, -1], [-1, 1], [1, -1]], SCALE)
 
 
 def test_people_have_their_rank_correlation_whatever_the_judge_says():

@@ -53,6 +53,21 @@ def test_wilcoxon_equals_scipy_exact_and_asymptotic():
     assert large.low < large.shift < large.high
 
 
+def test_the_interval_of_many_differences_ends_at_the_pairwise_mean_of_the_normal_approximation():
+    # Hollander & Wolfe, section 3.3: the C-th of the ordered means from either end, C = floor(n (n + 1) / 4 - z sd)
+    differences = np.random.default_rng(4).normal(0.1, 1, 60)
+    means = np.sort([(x + y) / 2 for i, x in enumerate(differences) for y in differences[i:]])
+    last = int(60 * 61 / 4 - 1.959964 * np.sqrt(60 * 61 * 121 / 24))
+    result = paired_wilcoxon(differences)
+    assert (result.low, result.high) == pytest.approx((means[last - 1], means[-last]))
+
+
+def test_differences_that_give_exactly_the_wanted_confidence_have_an_interval():
+    # of 32 ways to sign five differences two leave 0 outside the smallest and the largest: 1 - 2/32
+    result = paired_wilcoxon([1.0, 2, 3, 4, 5], confidence=0.9375)
+    assert (result.low, result.high) == (1.0, 5.0)
+
+
 def test_wilcoxon_drops_zeros_and_needs_one_difference():
     assert paired_wilcoxon([0, 0, 1, 2, 3]).n_zero == 2
     assert paired_wilcoxon([1.0, 2, 3]).smallest_p == 0.25
@@ -120,6 +135,15 @@ def test_constant_scores_have_no_test_and_say_so(events):
     assert (table["reason"] != "").all()
 
 
+def test_contrasts_without_a_test_still_count_in_the_correction():
+    # the second factor changes nothing, so that one of three contrasts has a p: 2 / 2^6
+    rows = [(f"m{m}", f, s, f * (m + 1) / 8) for m in range(6) for f in (0, 1) for s in (0, 1)]
+    cells = pd.DataFrame(rows, columns=["model_id", "spatial", "state", "value"])
+    table = factor_contrasts(cells, first="spatial", second="state")
+    assert table["p"].notna().tolist() == [True, False, False]
+    assert (table.loc[0, "p"], table.loc[0, "p_holm"]) == pytest.approx((1 / 32, 3 / 32))
+
+
 def test_stars_follow_the_papers_notation():
     assert [stars(p) for p in (0.0005, 0.005, 0.03, 0.05)] == ["***", "**", "*", "n.s."]
 
@@ -141,6 +165,12 @@ def test_published_wrbench_correlations():
         assert table.loc[pair, "n"] == 23
     across = [table.loc[(a, b), "r"] for a in ("visible_spatial", "visible_state") for b in ("reobs_spatial", "reobs_state")]
     assert (round(min(across), 2), round(max(across), 2)) == (0.60, 0.79)
+
+
+def test_pairs_of_metrics_without_a_test_still_count_in_the_correction():
+    values = pd.DataFrame({"a": [1.0, 2, 3, 4, 6], "b": [2.0, 1, 4, 3, 5], "constant": 0.5})
+    row = correlation_structure(values).set_index(["metric_a", "metric_b"]).loc[("a", "b")]
+    assert row["p_holm"] == pytest.approx(3 * row["p"])
 
 
 def test_fisher_interval_equals_scipy_and_the_bootstrap_is_near():

@@ -162,6 +162,12 @@ def test_a_share_of_clusters_of_one_case_is_wilsons():
     assert share("x", hits, list("abcde")) == share("x", hits)
 
 
+def test_wilsons_interval_holds_a_share_of_none_and_of_all():
+    for n in range(2, 40):
+        none, every = share("x", [False] * n), share("x", [True] * n)
+        assert none.low <= 0.0 and every.high >= 1.0
+
+
 def test_a_clustered_share_counts_effective_cases():
     # by hand: copies of one case four times over are worth one each; t over the clusters widens further (Korn & Graubard 1998)
     cases = np.array([1, 1, 1, 0, 1, 0, 1, 1, 0, 1], dtype=bool)
@@ -171,6 +177,17 @@ def test_a_clustered_share_counts_effective_cases():
     effective = value * (1 - value) / variance * (scipy_stats.t.ppf(0.975, 39) / scipy_stats.t.ppf(0.975, 9)) ** 2
     assert (result.low, result.high) == pytest.approx(proportion_confint(value * effective, effective, method="wilson"))
     assert result.n == 40
+
+
+def test_clusters_with_the_same_share_count_all_cases_and_lose_by_t_alone():
+    result = share("x", [True, False] * 6, np.repeat(np.arange(6), 2))
+    effective = 12 * (scipy_stats.t.ppf(0.975, 11) / scipy_stats.t.ppf(0.975, 5)) ** 2
+    assert (result.low, result.high) == pytest.approx(proportion_confint(effective / 2, effective, method="wilson"))
+
+
+def test_two_large_clusters_that_contradict_each_other_count_as_one_case_at_least():
+    result = share("x", [True] * 50 + [False] * 50 + [True, False, True], [0] * 50 + [1] * 50 + [2, 3, 4])
+    assert result.method.endswith("count as 1.0")
 
 
 def test_clustered_shares_cover_and_independent_ones_do_not():

@@ -91,6 +91,13 @@ def test_leaving_out_the_careless_annotator_raises_agreement():
     assert (table["reason"] == "").all()
 
 
+def test_an_annotator_is_compared_with_the_others_alone():
+    """Of the first item the others of annotators 0 and 1 are split; annotator 2 stands against both."""
+    table = leave_one_annotator_out([[1, 1, 0], [0, 0, 0]], [0, 1])
+    assert table["n_compared"].tolist() == [1, 1, 2]
+    assert table["agreement"].tolist() == [1.0, 1.0, 0.5]
+
+
 def test_votes_of_one_scene_do_not_count_as_independent():
     """The annotator is right in whole scenes or not at all: ten scenes are ten cases, not eighty."""
     truth = np.tile([0, 1], 40)
@@ -124,9 +131,23 @@ def test_reliability_is_shrout_and_fleiss_icc1k():
     assert table.loc["correlation_ceiling", "value"] == pytest.approx(np.sqrt(0.442797133679))
 
 
+def test_an_item_with_one_vote_says_nothing_about_reliability():
+    whole, more = (
+        human_ceiling(votes, list(range(1, 11))).set_index("measure").loc["reliability"]
+        for votes in (SHROUT_FLEISS, [*SHROUT_FLEISS, [10, None, None, None]])
+    )
+    assert (more["value"], more["n"]) == (pytest.approx(whole["value"]), 6)
+
+
+def test_scenes_without_a_majority_to_compare_with_do_not_count_for_its_interval():
+    votes, scenes = [[1, 1, 1], [0, 0, 1]] * 4 + [[1, None, None]] * 2, [0, 0, 1, 1, 2, 2, 3, 3, 4, 5]
+    row = human_ceiling(votes, [0, 1], clusters=scenes).set_index("measure").loc["rater_vs_majority"]
+    assert np.isnan(row["low"]) and row["reason"] == "4 clusters only: an interval needs 5"
+
+
 def test_ceiling_of_identical_raters_is_one_and_of_noise_has_a_reason():
     same = human_ceiling(np.repeat([[0], [1], [1], [0]], 3, axis=1), [0, 1]).set_index("measure")
-    assert same["value"].tolist() == [1.0, 1.0, 1.0]
+    assert same["value"].tolist() == [1.0, 1.0, 1.0] and same["n"].tolist() == [4, 4, 4]
     split = human_ceiling([[0, 1], [1, 0], [0, 1]], [0, 1]).set_index("measure")
     assert np.isnan(split.loc["correlation_ceiling", "value"])
     assert split.loc["correlation_ceiling", "reason"].startswith(Reason.UNDEFINED)

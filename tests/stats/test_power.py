@@ -8,6 +8,7 @@ import typer
 from lookback.cli import power as command
 from lookback.errors import UsageError
 from lookback.stats import PlannedStudy, study_power, votes_needed
+from lookback.stats.power import GRID
 from lookback.stats.simulation import drawn_votes
 from typer.testing import CliRunner
 
@@ -44,12 +45,18 @@ def test_equal_models_are_told_apart_no_more_often_than_the_level():
     assert found.false_alarms == pytest.approx(0.05, abs=0.02)
     assert found.table["power"].is_monotonic_increasing
     assert (found.table["power_corrected"] <= found.table["power"]).all()
+    assert (found.table["power_corrected"] < found.table["power"]).any()
 
 
 def test_a_model_that_few_scenes_show_is_no_finding():
     # two of fifteen pairs a scene: a model is in about five of eight scenes, and below five the analysis has no test
     found = study_power(PlannedStudy(models=6, scenes=8, raters=3, pairs_per_scene=2, studies=1000))
     assert found.false_alarms < 0.05
+
+
+def test_a_study_that_finds_the_smallest_ratio_of_the_grid_says_that_one():
+    found = study_power(PlannedStudy(models=2, scenes=20, raters=1, power=0.01, studies=200))
+    assert found.smallest == GRID[0]
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,12 @@ class TestDepthWarp:
         assert not valid[:20].any()
         assert valid[20:].all()
 
+    def test_unknown_depth_is_invalid_also_where_the_camera_itself_is_in_view(self, photo: np.ndarray) -> None:
+        depth = np.full((512, 512), 4.0)
+        depth[100, 100] = 0.0
+        _, valid = depth_warp(photo, depth, K, K, np.eye(4), from_yaw_pitch_roll(0.0, position=(0.0, 0.0, -1.0)))
+        assert valid[200, 200] and not valid[100, 100]
+
     def test_a_pixel_hidden_in_the_other_view_is_invalid(self, photo: np.ndarray) -> None:
         far, near = np.full((512, 512), 4.0), np.full((512, 512), 4.0)
         near[100:200, 100:200] = 2.0

@@ -46,8 +46,8 @@ class TestFoldPairs:
 
     @pytest.mark.parametrize(
         "yaw",
-        [np.zeros(9), np.linspace(0.0, 80.0, 9), np.array([0.0, 40.0, 0.0])],
-        ids=["stands still", "never returns", "too few frames"],
+        [np.zeros(9), 0.1 * np.r_[0:5, 3:-1:-1], np.linspace(0.0, 80.0, 9), np.array([0.0, 40.0, 0.0])],
+        ids=["stands still", "trembles by less than half a degree", "never returns", "too few frames"],
     )
     def test_without_a_turnaround_pairs_are_symmetric_and_say_so(self, yaw: np.ndarray) -> None:
         chosen = fold_pairs(from_yaw_pitch_roll(yaw))
@@ -78,3 +78,7 @@ class TestCaptionSegmentPairs:
         chosen = caption_segment_pairs(poses, [range(i, i + 10) for i in range(0, 50, 10)], max_pairs=10_000)
         assert set(chosen.pairs[:, 0]) == set(range(20))
         assert set(chosen.pairs[:, 1]) == set(range(30, 50))
+
+    def test_neighbours_are_never_a_pair(self) -> None:
+        chosen = caption_segment_pairs(np.tile(np.eye(4), (4, 1, 1)), [[0], [1], [2], [3]])
+        assert sorted(chosen.pairs.tolist()) == [[0, 2], [0, 3], [1, 3]]

@@ -22,11 +22,11 @@ def test_hand_computed_case() -> None:
         ([0.0, 0.0], [1, 1], 0.0),  # always triggered, never right
         ([1.0, 1.0], [1, 1], 1.0),
         ([1.0], [1], 1.0),
-        ([0.99, 0.99], [0, 0], 0.0),  # scores of untriggered samples are not read
+        ([0.9, 0.1], [1, 0], 2 * 0.9 * 0.5 / 1.4),  # scores of untriggered samples are not read
     ],
 )
 def test_edge_cases(scores: list[float | None], triggered: list[int], expected: float) -> None:
-    assert m_score(scores, triggered) == expected
+    assert m_score(scores, triggered) == pytest.approx(expected)
 
 
 def test_a_static_model_cannot_win_by_avoiding_the_challenge() -> None:

@@ -16,6 +16,10 @@ def test_phase_map_reference_vectors(arguments: tuple[int, int, int, int], expec
     assert phase_map(*arguments) == expected
 
 
+def test_the_d_phase_has_two_frames_at_least() -> None:
+    assert phase_map(50, 51, 100, 100) == (50, 52)
+
+
 @given(st.integers(1, 400), st.data(), st.integers(5, 400))
 def test_every_phase_has_frames_and_they_cover_the_video_once(gt_frames: int, data: st.DataObject, n_frames: int) -> None:
     d_start = data.draw(st.integers(0, gt_frames))

@@ -127,6 +127,9 @@ class TestTriggered:
             assert {name: summary.loc[model, name] for name in expected} == pytest.approx(expected)
             assert summary.loc[model, "ci_low"] < expected["m_score"] < summary.loc[model, "ci_high"]
 
+    def test_the_interval_draws_scenes(self, items: pd.DataFrame) -> None:
+        assert aggregate_triggered(items, by=BY)["n_clusters"].tolist() == [12, 12]
+
     def test_nothing_triggered_scores_zero_and_nothing_measured_has_no_score(self) -> None:
         frame = pd.DataFrame({"metric": ["never"] * 2 + ["blind"] * 2, "model_id": "a", "scene": ["s", "t"] * 2, "value": np.nan})
         frame["reason"] = ["not_triggered", "not_triggered", "backend_unavailable", "not_triggered"]

@@ -92,6 +92,11 @@ def test_half_turns_are_outliers() -> None:
     truth = from_yaw_pitch_roll(np.zeros(12), position=np.outer(np.arange(12), [0, 0, 1.0]))
     flipped = from_yaw_pitch_roll(yaw, position=np.outer(np.arange(12), [0, 0, 1.0]))
     assert rpe(truth, flipped)["count"] == 10
+    assert {name: group["count"] for name, group in action_rpe(truth, flipped, ["forward"] * 12).items()} == {
+        "__overall__": 10,
+        "translation": 10,
+        "act:forward": 10,
+    }
 
 
 class TestGroups:

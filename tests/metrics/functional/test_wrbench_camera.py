@@ -44,6 +44,12 @@ class TestCamPrec:
         right, left = (from_yaw_pitch_roll(np.zeros(81), position=np.outer(s * there_and_back(1.0), [1, 0, 0])) for s in (1, -1))
         assert cam_prec(right, left, "pan_RL") == 0.0
 
+    def test_a_path_the_opposite_way_is_not_turned_round_to_fit(self) -> None:
+        """The scale of <t,p> / <p,p> would be -1; it ends at 0, and RMS(t) / RMS(t) is left."""
+        yaw = np.linspace(0, 40, 9)
+        target, made = (from_yaw_pitch_roll(yaw, position=np.outer(sign * np.arange(9), [0.1, 0, 0])) for sign in (1, -1))
+        assert camera_precision(target, made, "yaw_RL")["translation"] == pytest.approx(1.0)
+
     def test_drift_on_a_pure_yaw_goes_unpunished_unless_corrected(self, there_and_back: Profile) -> None:
         target = from_yaw_pitch_roll(there_and_back(-60.0))
         drifting = from_yaw_pitch_roll(
