@@ -16,6 +16,7 @@ COPY Makefile pyproject.toml setup.py requirements.lock README.md LICENSE ./
 COPY lib lib
 COPY notebooks notebooks
 COPY params params
+COPY docs docs
 RUN --mount=type=cache,target=/opt/cache make setup PYTHON=python3.11 TORCH="$TORCH"
 
 # any user may run it: the home folder takes the caches of matplotlib and Jupyter

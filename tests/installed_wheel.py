@@ -19,7 +19,7 @@ from lookback.paths import project_root
 from packaging.requirements import Requirement
 from warm_python import WarmPython
 
-SOURCES = ("lib", "notebooks", "params", "pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE")
+SOURCES = ("lib", "notebooks", "params", "docs", "pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE")
 OFFLINE = ("--quiet", "--isolated", "--no-index", "--no-deps", "--disable-pip-version-check")
 
 
