@@ -16,7 +16,9 @@ def test_a_study_has_the_notebooks_and_parameters_of_the_clone(installed: Instal
     for folder, pattern in SHIPPED.items():
         ours = {path.name: path.read_bytes() for path in (project_root() / folder).glob(pattern)}
         assert {path.name: path.read_bytes() for path in (study / folder).iterdir()} == ours
-    assert sorted(path.name for path in study.iterdir()) == [".gitignore", "Makefile", "README.md", "notebooks", "params"]
+    assert sorted(path.name for path in study.iterdir()) == [".gitignore", "Makefile", "README.md", "docs", "notebooks", "params"]
+    pages = {path: path.read_bytes() for path in (study / "docs").rglob("*") if path.is_file()}
+    assert len(pages) > 20 and all((project_root() / page.relative_to(study)).read_bytes() == text for page, text in pages.items())
 
 
 def test_lookback_comes_from_the_wheel(installed: Installed):

@@ -60,10 +60,10 @@ class PaperTable:
         def printed(value: object, digits: int) -> str:
             return value if isinstance(value, str) else f"{int(value):,}" if whole else f"{float(value):z.{digits}f}"  # type: ignore[call-overload, arg-type]
 
-        places = self._places(column)
+        places = self.places(column)
         return [DASH if missing else printed(value, digits) for value, missing, digits in zip(values, absent, places, strict=True)]
 
-    def _places(self, column: str) -> list[int]:
+    def places(self, column: str) -> list[int]:
         """The digits of each cell of a number column."""
         if self.cell_digits is None:
             return [self.digits.get(column, 2)] * len(self.frame)
