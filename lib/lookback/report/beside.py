@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -13,9 +12,9 @@ import lookback
 from lookback.clips import KEYS
 from lookback.errors import UsageError, hint
 from lookback.params import RunParams
-from lookback.paths import shown
 from lookback.published.printed import Printed, printed_papers
 from lookback.registry import BACKENDS, BENCHMARKS
+from lookback.report.compare import told_apart
 from lookback.report.paper import PaperData
 from lookback.report.published.build import paper_table
 from lookback.report.table import PaperTable, mark_best
@@ -73,10 +72,9 @@ def tables_named(name: str, runs: Sequence[RunParams], with_published: bool) -> 
 
 
 def _named(runs: Sequence[RunParams]) -> dict[str, RunParams]:
-    """The runs by name; those of one name by their folders. A folder given twice is one run."""
+    """The runs by name, those of one name told apart. A folder given twice is one run."""
     folders = {run.paths.root.resolve(): run for run in runs}
-    often = Counter(run.run for run in folders.values())
-    return {run.run if often[run.run] == 1 else shown(folder): run for folder, run in folders.items()}
+    return {run.run: run for run in told_apart([*folders.values()])}
 
 
 def beside(printed: Printed, own: Sequence[tuple[str, PaperTable, PaperData]]) -> PaperTable:

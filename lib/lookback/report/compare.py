@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -105,14 +106,18 @@ def compare_runs(*runs: RunParams, folder: Path) -> list[PaperTable]:
 
 
 def told_apart(runs: Sequence[RunParams]) -> tuple[RunParams, ...]:
-    """The runs, each with a name of its own: where two share one, all are called by the ends of their folders' paths."""
+    """The runs, each with a name of its own: those that share one are called by the ends of their folders' paths."""
     folders = [run.paths.root.resolve().parts for run in runs]
     if len({run.run for run in runs}) == len(runs) or (len(runs) == 2 and folders[0] == folders[1]):
         return tuple(runs)
     if len(set(folders)) < len(runs):
         raise UsageError("Two of these runs have the same name and the same folder; name each run once")
-    ends = (["/".join(parts[-depth:]) for parts in folders] for depth in range(1, max(map(len, folders)) + 1))
-    names = next(each for each in ends if len(set(each)) == len(runs))
+    often = Counter(run.run for run in runs)
+    named = (
+        [run.run if often[run.run] == 1 else "/".join(parts[-depth:]) for run, parts in zip(runs, folders, strict=True)]
+        for depth in range(1, max(map(len, folders)) + 1)
+    )
+    names = next(each for each in named if len(set(each)) == len(runs))
     return tuple(run.model_copy(update={"run": name, "output": str(run.paths.root)}) for run, name in zip(runs, names, strict=True))
 
 
