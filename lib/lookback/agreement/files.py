@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from lookback import json_text
 from lookback.errors import ContractError
 from lookback.tables import read_csv
 
@@ -56,8 +56,8 @@ def read_json_lines(source: Path, what: str) -> list[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            record = json_text.loads(line)
+        except ValueError as error:
             raise ContractError(f"{source.name}, line {number}: not JSON ({str(error)[:100]})") from None
         if not isinstance(record, dict):
             raise ContractError(f"{source.name}, line {number}: expected one {what} as a JSON object")

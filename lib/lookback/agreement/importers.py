@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lookback import json_text
 from lookback.agreement.files import read_csv_texts, read_json_lines, read_parquet_file, read_text
 from lookback.errors import ContractError, UsageError, brief
 from lookback.names import odd_character, one_line
@@ -191,10 +192,10 @@ def _flags(values: pd.Series, where: str) -> pd.Series:
 
 def _read_json(source: Path) -> pd.DataFrame:
     try:
-        content = json.loads(read_text(source))
+        content = json_text.loads(read_text(source))
     except json.JSONDecodeError as error:
         raise ContractError(f"{source.name}, line {error.lineno}: not JSON ({error.msg})") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ContractError(f"{source.name}: not JSON ({str(error)[:100]})") from None
     if is_label_studio(content):
         try:

@@ -5,13 +5,13 @@ The response is read as raw text, so that a person can look at HTML, broken JSON
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from email.utils import parsedate_to_datetime
 from time import time
 from typing import TYPE_CHECKING, Any
 
+from lookback import json_text
 from lookback.errors import BackendUnavailable, Reason
 from lookback.extras import need
 from lookback.hiding import judge_key, redact
@@ -89,7 +89,7 @@ def failure(error: Exception) -> JudgeError:
 def read_completion(body: str, want_logprobs: bool) -> Reply:
     """Read a chat completion in the published schema. Any other body is no answer and is kept unchanged in the error."""
     try:
-        completion = json.loads(body)
+        completion = json_text.loads(body)
         choice = completion["choices"][0]
         message, finish = choice["message"], choice.get("finish_reason", "")
         refusal = message.get("refusal") or ""
@@ -97,7 +97,7 @@ def read_completion(body: str, want_logprobs: bool) -> Reply:
         said, model, ended, why = (
             whole_characters(redact(str(value))) for value in (text, completion.get("model", ""), finish, refusal)
         )
-    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
         raise JudgeError(Reason.JUDGE_UNPARSED, f"not a chat completion: {redact(body)[:LONGEST_TEXT]}") from None
     tokens = (choice.get("logprobs") or {}).get("content") if isinstance(choice.get("logprobs"), dict) else None
     logprobs = _answer_token(tokens) if want_logprobs and isinstance(tokens, list) else None

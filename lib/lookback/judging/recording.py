@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from lookback import json_text
 from lookback.errors import ContractError, LookbackError, Reason
 from lookback.files import sha256_json, unwritable, writing
 from lookback.hiding import redact
@@ -29,7 +30,7 @@ from lookback.registry import JUDGES
 CACHE = "judge_cache"  # the folder of a run's recording
 FILE_NAME = "replies.sqlite"
 LITTLE_ROOM = 2**20  # with fewer free bytes, a disk error means that the disk is full
-DAMAGES = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError)  # what a damaged entry raises
+DAMAGES = (ValueError, TypeError, LookupError, AttributeError, OverflowError)  # what a damaged entry raises
 TABLES = """
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, judge TEXT NOT NULL, clip TEXT NOT NULL, task TEXT NOT NULL, question_ids TEXT NOT NULL,
@@ -164,7 +165,7 @@ class Recording:
         with self._in_words():
             rows = self._database.execute("SELECT role, identity FROM judges ORDER BY role").fetchall()
         try:
-            return {role: Identity(**json.loads(identity)) for role, identity in rows}
+            return {role: Identity(**json_text.loads(identity)) for role, identity in rows}
         except DAMAGES as error:
             raise self._damaged("name of a judge", error) from None
 
@@ -174,7 +175,7 @@ class Recording:
         with self._in_words():
             rows = self._database.execute(f"SELECT {', '.join(names)} FROM replies ORDER BY key").fetchall()
         try:
-            return [{**dict(zip(names, row, strict=True)), "usage": dict(json.loads(row[-1]))} for row in rows]
+            return [{**dict(zip(names, row, strict=True)), "usage": dict(json_text.loads(row[-1]))} for row in rows]
         except DAMAGES as error:
             raise self._damaged("usage of an answer", error) from None
 
@@ -214,7 +215,7 @@ def _row(call: Call) -> tuple[object, ...]:
 
 def _outcome(reason: str, body: str, usage: str) -> Reply | Failure:
     """A recorded call; an error of DAMAGES where the entry cannot be what was recorded."""
-    said, used = json.loads(body), dict(json.loads(usage))
+    said, used = json_text.loads(body), dict(json_text.loads(usage))
     if reason:
         return Failure(Reason(reason), _text(said), used)
     stated = None if said["stated"] is None else {name: Stated(**one) for name, one in said["stated"].items()}

@@ -12,6 +12,8 @@ import warnings
 from collections.abc import Sequence, Set
 from typing import Any, Literal
 
+from lookback import json_text
+
 YesNo = Literal["yes", "no"]
 
 BOOLEANS: dict[str, YesNo] = {"true": "yes", "false": "no"}
@@ -100,16 +102,17 @@ def json_and_words(text: str) -> tuple[list[Any], str]:
 def _decoded(text: str, start: int, end: int | None) -> tuple[Any, int] | None:
     """The JSON value that starts here, and where it ends."""
     try:
+        json_text.check_depth(text[start:])
         value, end = json.JSONDecoder().raw_decode(text, start)
         return _writable(value), end
-    except (ValueError, RecursionError):
+    except ValueError:
         pass
     if end is None or not JSON_BEGINS.match(text, start):
         return None
     repaired = TRAILING_COMMA.sub(r"\1", text[start:end])
     try:
-        return _writable(json.loads(repaired)), end
-    except (ValueError, RecursionError):
+        return _writable(json_text.loads(repaired)), end
+    except ValueError:
         value = _python_literal(repaired)
         return None if value is None else (value, end)
 
@@ -155,8 +158,8 @@ def _writable(value: Any) -> Any:
 
 def _is_json(text: str) -> bool:
     try:
-        json.loads(text)
-    except (ValueError, RecursionError):
+        json_text.loads(text)
+    except ValueError:
         return False
     return True
 

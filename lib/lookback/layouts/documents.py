@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from lookback import json_text
 from lookback.errors import Reason, brief
 from lookback.layouts.reading import Breach
 from lookback.yaml_files import parse_yaml
@@ -213,8 +213,8 @@ def _check_size(path: Path) -> None:
 
 def _parse_json(text: str, where: Path | str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return json_text.loads(text)
+    except ValueError as error:
         raise Breach(where, "document", f"is not valid JSON ({_short(error)})", "correct it at that place") from None
 
 

@@ -18,6 +18,7 @@ from typing import NoReturn, Protocol, TypeVar
 from tornado.netutil import bind_sockets
 from tornado.web import HTTPError, RequestHandler, StaticFileHandler
 
+from lookback import json_text
 from lookback.errors import LookbackError, UsageError
 
 IP = "127.0.0.1"
@@ -108,11 +109,11 @@ class Guarded(RequestHandler):
         if not self.request.headers.get("Content-Type", "").startswith("application/json"):
             raise HTTPError(415)
         try:
-            content = json.loads(self.request.body or b"{}")
+            content = json_text.loads(self.request.body or b"{}")
             json.dumps(content, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             raise UsageError("The text holds half a character, which cannot be stored; delete it and type it again") from None
-        except RecursionError:
+        except json_text.TooDeep:
             raise UsageError("What was sent is nested too deeply; load the page again") from None
         except ValueError:
             raise HTTPError(400) from None

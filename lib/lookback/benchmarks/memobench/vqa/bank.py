@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from lookback import json_text
 from lookback.benchmarks.memobench.dataset_files import plain_name
 from lookback.benchmarks.memobench.metrics.vqa import DIMENSIONS, polarity_in
 from lookback.errors import ContractError, NotScorable, Reason
@@ -108,10 +108,10 @@ def read_question_file(path: Path) -> QuestionFile:
         raise ContractError(f"{path}: a question file has the columns scene, video_id, {', '.join(STAGES)}")
     try:
         start, final = (parse_bank(row[name] or "", complete=False) for name in (START, FINAL))
-        truth, failure, revised = (answers_of(json.loads(row[name] or "[]")) for name in EVALUATIONS)
+        truth, failure, revised = (answers_of(json_text.loads(row[name] or "[]")) for name in EVALUATIONS)
         int(row["video_id"])  # the file's key
         return QuestionFile(row["scene"], row["video_id"], start, truth, failure, revised, final)
-    except (NotScorable, ValueError, TypeError, AttributeError, RecursionError) as error:
+    except (NotScorable, ValueError, TypeError, AttributeError) as error:
         raise ContractError(f"{path}: {error}; the columns hold JSON lists of questions and answers") from None
 
 
