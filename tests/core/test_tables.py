@@ -1,5 +1,8 @@
 """Tables: what breaks the schema is refused with a sentence, and the same content gives the same bytes."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -47,6 +50,21 @@ def test_row_order_does_not_change_the_bytes(tmp_path):
     write_table(tmp_path / "a", "clips", clips_to_frame(clips))
     write_table(tmp_path / "b", "clips", clips_to_frame(clips[::-1]))
     assert (tmp_path / "a" / "clips.parquet").read_bytes() == (tmp_path / "b" / "clips.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("storage", ["pyarrow", "python"])
+def test_strings_of_another_program_give_the_same_bytes(tmp_path, storage):
+    frame = clips_to_frame([clip()])
+    theirs = frame.astype({name: pd.StringDtype(storage, na_value=np.nan) for name in frame if frame[name].dtype == "str"})
+    for folder, given in (("a", frame), ("b", theirs)):
+        write_table(tmp_path / folder, "clips", given)
+    assert (tmp_path / "a" / "clips.parquet").read_bytes() == (tmp_path / "b" / "clips.parquet").read_bytes()
+
+
+def test_how_pandas_keeps_strings_is_chosen_where_nobody_has_chosen():
+    script = "import pandas as pd\n{}\nimport lookback.tables; print(pd.get_option('mode.string_storage'))"
+    for before, after in (("", "python"), ("pd.set_option('mode.string_storage', 'pyarrow')", "pyarrow")):
+        assert subprocess.run([sys.executable, "-c", script.format(before)], capture_output=True, text=True).stdout == after + "\n"
 
 
 @pytest.mark.parametrize(

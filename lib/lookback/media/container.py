@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, cast
 
 import av
 import av.logging
+import cv2
 import numpy as np
 from av.container import InputContainer
 from av.sidedata.sidedata import Type as SideDataType
@@ -30,9 +31,10 @@ from lookback.workers import cores_each
 # Containers only: with playlists (hls, concat) libavformat would open other files or addresses.
 FORMATS = "mov,mp4,matroska,webm,avi,mpegts,mpeg,mpegvideo,h264,hevc,obu,ivf,flv,asf,ogg,nut,mxf,m4v,mjpeg,yuv4mpegpipe,dv"
 MAX_THREADS = 4
-# swscale's default shortcuts round differently on every instruction set. They are how OpenCV, and with it the released programs,
-# convert to RGB on the same machine.
+# swscale's default shortcuts round differently on every instruction set, and for some layouts RGB differs from BGR. Bicubic to BGR
+# is how OpenCV, and with it the released programs, convert on the same machine.
 CONVERSION = Interpolation.BICUBIC
+ALIKE_IN_RGB = ("yuv420p", "yuvj420p")  # with an even height: what nearly all videos are, without the exchange of red and blue
 EXACT = Interpolation.BILINEAR | Interpolation.ACCURATE_RND | Interpolation.BITEXACT
 # Tags that are not UTF-8 must not make a video unreadable. From version 19 PyAV accepts them by default.
 LENIENT: dict[str, Any] = {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
@@ -176,8 +178,9 @@ class RgbConverter:
     def __call__(self, frame: av.VideoFrame) -> np.ndarray:
         # swscale's fast path leaves the last column of an odd width unwritten.
         interpolation = CONVERSION | Interpolation.ACCURATE_RND if frame.width % 2 else CONVERSION
-        rgb = self._reformatter.reformat(frame, format="rgb24", interpolation=interpolation, threads=1).to_ndarray()
-        image = self._orientation.apply(rgb)
+        order = "rgb24" if frame.format.name in ALIKE_IN_RGB and frame.height % 2 == 0 else "bgr24"
+        pixels = self._reformatter.reformat(frame, format=order, interpolation=interpolation, threads=1).to_ndarray()
+        image = self._orientation.apply(pixels if order == "rgb24" else cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB))
         if image.shape != self._shape:
             message = (
                 f"{self._path}: the frame size changes from {self._shape[1]}x{self._shape[0]} within the clip; encode it again"

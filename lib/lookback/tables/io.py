@@ -50,9 +50,10 @@ def check_table(name: str, frame: pd.DataFrame, where: str = "") -> pd.DataFrame
 
 
 def _typed(frame: pd.DataFrame, schema: DataFrameSchema) -> pd.DataFrame:
-    """The frame with the schema's types, if nothing can be lost: it is empty, or whole numbers become whole numbers with gaps."""
+    """The frame with the schema's types, if nothing can be lost: it is empty, or types differ in how they are kept alone."""
     wanted = {name: dtype for name, spec in schema.columns.items() if (dtype := _dtype(spec)) != frame[name].dtype}
-    safe = frame.empty or all(str(frame[name].dtype) == "int64" and str(dtype) == "Int64" for name, dtype in wanted.items())
+    # whole numbers become whole numbers with gaps, and Arrow's strings become Python's
+    safe = frame.empty or all(str(frame[name].dtype) in (str(dtype), str(dtype).lower()) for name, dtype in wanted.items())
     return frame.astype(wanted) if wanted and safe else frame
 
 

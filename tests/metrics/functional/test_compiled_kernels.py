@@ -163,9 +163,10 @@ class TestSsim:
         lower = (mean_a**2 + mean_b**2 + 6.5025) * (blur(a * a) - mean_a**2 + blur(b * b) - mean_b**2 + 58.5225)
         expected = upper / lower
         means = expected.mean(), expected[MARGIN:-MARGIN, MARGIN:-MARGIN].mean()
-        assert grey_ssim(*made_pair(height, width)) == pytest.approx(means, abs=2e-7)
+        rounding = 2e-7 if height * width > 200 else 5e-7  # of float32; one pixel's own is not averaged away
+        assert grey_ssim(*made_pair(height, width)) == pytest.approx(means, abs=rounding)
         by_filters = images.ssim_map(*made_pair(height, width), 255.0)  # what does it without numba
-        assert [images.mean_inside(by_filters, margin) for margin in (0, MARGIN)] == pytest.approx(means, abs=2e-7)
+        assert [images.mean_inside(by_filters, margin) for margin in (0, MARGIN)] == pytest.approx(means, abs=rounding)
 
     @pytest.mark.parametrize(("height", "width"), GREY[3:])
     def test_it_is_the_ssim_of_scikit_image(self, height: int, width: int) -> None:
