@@ -92,14 +92,15 @@ def test_all_ties_are_analysed_and_say_what_is_undefined(files):
 def test_one_rater_split_votes_and_min_votes_are_counted_in_the_readings(files):
     votes, scores, plan = files
     first = votes.drop_duplicates(["scene", "model_a", "model_b"]).index
-    alone = analyse(votes.loc[first], scores, plan)
+    people, ranking, bridge = (plan.model_copy(update={"estimands": (name,)}) for name in VERDICTS)
+    alone = analyse(votes.loc[first], scores, people)
     assert "Left out of 24 items: 24 with fewer than 2 votes (min_votes)." in alone["exclusions"].attrs["reading"]
     assert "enter no agreement among people: 24" in alone["exclusions"].attrs["reading"]
     assert "No dimension has items with two votes" in alone["agreement"].attrs["reading"]
-    strict = plan.model_copy(update={"majority": plan.majority.model_copy(update={"min_votes": 3})})
+    strict = bridge.model_copy(update={"majority": plan.majority.model_copy(update={"min_votes": 3})})
     expected = int((votes.groupby(["scene", "model_a", "model_b"]).size() < 3).sum())
     assert f"{expected} with fewer than 3 votes (min_votes)" in analyse(votes, scores, strict)["bridge"].attrs["reading"]
-    tie = plan.model_copy(update={"majority": plan.majority.model_copy(update={"split": "tie"})})
+    tie = ranking.model_copy(update={"majority": plan.majority.model_copy(update={"split": "tie"})})
     assert "1 split votes count as ties." in analyse(votes, scores, tie)["ranking"].attrs["reading"]
 
 

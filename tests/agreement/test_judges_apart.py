@@ -22,8 +22,8 @@ def answered(
     places: list[tuple[str, str, str]], families: dict[str, dict], dimensions: tuple[str, ...] = ("trigger_object",)
 ) -> dict[str, pd.DataFrame]:
     """The analysis of votes on 12 clips per (benchmark, setting, judge), half of them yes. The judge `right` is never wrong."""
-    scales = {"answer": {"categories": ["no", "yes"]}}
-    plan = Plan.model_validate({"resamples": 100, "scales": scales, "families": families})
+    scales, kinds = {"answer": {"categories": ["no", "yes"]}}, sorted({each["kind"] for each in families.values()})
+    plan = Plan.model_validate({"resamples": 100, "estimands": kinds, "scales": scales, "families": families})
     votes, scores = [], []
     for benchmark, setting, judge in places:
         about = {"benchmark": benchmark, "setting": setting}

@@ -28,13 +28,20 @@ class Kept:
         self.closed = True
 
 
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Neither failures nor the curve are drawn, for tests that are not about figures."""
+    monkeypatch.setattr("lookback.stages._forensics.draw", lambda *_: [])
+    monkeypatch.setattr("lookback.checkpoints.draw_curve", lambda *_: "")
+
+
 def videos(wrong):
     cells = np.random.default_rng(1).integers(0, 255, (2, 6, 9, 16, 3), dtype=np.uint8)
     steady = cells[:, [0] * 6]
     return (cells if wrong else steady).repeat(8, 2).repeat(8, 3)
 
 
-def test_every_second_step_is_scored_and_logged(tmp_path):
+def test_every_second_step_is_scored_and_logged(tmp_path, undrawn):
     kept, made = Kept(), []
     callback = MemoryCallback(tmp_path / "out", metrics=[METRIC], loggers=[kept], every=10, strips=2)
 
@@ -187,7 +194,7 @@ def test_a_wrong_metric_or_layout_is_told_before_the_training(tmp_path):
         MemoryCallback(tmp_path, layout="wrbnch")
 
 
-def test_files_are_taken_as_evaluate_takes_them_without_a_word(tmp_path, monkeypatch, capfd):
+def test_files_are_taken_as_evaluate_takes_them_without_a_word(tmp_path, monkeypatch, capfd, undrawn):
     monkeypatch.chdir(tmp_path)
     for name in ("a", "b", "other"):
         encode(tmp_path / "clips" / f"{name}.mp4", videos(wrong=False)[0], 8.0)

@@ -17,6 +17,7 @@ from lookback.checkpoints import DONE, checkpoints, score_folder
 from lookback.cli.app import app
 from lookback.errors import UsageError
 from lookback.media import encode
+from lookback.report.figures.curve import draw_curve
 from lookback.tables import read_csv
 from time_limits import HUNG_S
 from typer.testing import CliRunner
@@ -26,13 +27,19 @@ METRIC = "wrbench.visual_integrity"
 SCORED = re.compile(r"(step-\d+): \d+ of \d+ metrics have values")
 
 
+@pytest.fixture(autouse=True)
+def curve_is_not_drawn(monkeypatch):
+    """Drawing takes half of the time of a small checkpoint; one test looks at the figure."""
+    monkeypatch.setattr(module, "draw_curve", lambda *_: None)
+
+
 def write_checkpoint(folder, scenes, wrong):
     """WRBench clips of a pattern; a share `wrong` of its cells is another one in every frame."""
     folder.mkdir(parents=True)
     for scene in range(scenes):
         random = np.random.default_rng(scene)
-        cells = random.integers(0, 255, (6, 9, 16, 3))
-        frames = np.where(random.random((6, 9, 16, 1)) < wrong, cells, cells[:1]).repeat(8, 1).repeat(8, 2).astype(np.uint8)
+        cells = random.integers(0, 255, (3, 9, 16, 3))
+        frames = np.where(random.random((3, 9, 16, 1)) < wrong, cells, cells[:1]).repeat(8, 1).repeat(8, 2).astype(np.uint8)
         encode(folder / f"scene{scene}.mp4", frames, 8.0)
     rows = [{"path": f"scene{n}.mp4", "model": "m", "video_id": f"v{n}", "family_id": f"scene{n}"} for n in range(scenes)]
     (folder / "manifest.json").write_text(json.dumps({"videos": rows}))
@@ -43,7 +50,8 @@ def watch(folder, tmp_path, *more):
     return CliRunner().invoke(app, call, catch_exceptions=False)
 
 
-def test_new_and_changed_checkpoints_are_scored_once_and_the_curve_rises_as_they_get_better(tmp_path):
+def test_new_and_changed_checkpoints_are_scored_once_and_the_curve_rises_as_they_get_better(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "draw_curve", draw_curve)
     for step, wrong in ((100, 0.8), (2000, 0.1)):
         write_checkpoint(tmp_path / "train" / f"step-{step}", 5, wrong)
     first = watch(tmp_path / "train", tmp_path, "--settle-s", "0")
@@ -136,8 +144,7 @@ def record_and_die(root):
     record(root, 1)
 
 
-def test_a_kill_between_curve_and_record_loses_no_step_and_several_at_once_lose_none(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "draw_curve", lambda *_: None)
+def test_a_kill_between_curve_and_record_loses_no_step_and_several_at_once_lose_none(tmp_path):
     killed = FORK.Process(target=record_and_die, args=(tmp_path / "killed",))
     killed.start()
     killed.join(HUNG_S)
@@ -218,8 +225,7 @@ def test_broken_videos_stand_in_the_line_the_record_and_the_curve(tmp_path):
     assert record["step-1"]["rejected"].startswith("2 clips rejected") and record["step-2"]["rejected"] == ""
 
 
-def test_a_curve_from_before_rejected_clips_were_counted_is_continued(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "draw_curve", lambda *_: None)
+def test_a_curve_from_before_rejected_clips_were_counted_is_continued(tmp_path):
     (tmp_path / module.CURVE).write_text(module.csv_text(curve_rows("step-1", 1).drop(columns="n_rejected")))
     record(tmp_path, 2)
     curve = module.read_curve(tmp_path)

@@ -132,7 +132,7 @@ def test_a_wrong_plan_is_one_sentence(tmp_path, text, problem):
 
 
 def test_phases_are_found_in_a_video_and_shown(tmp_path):
-    clip = render_clip(ClipSpec("playroom", parse("yaw:left:60@30,static@12,yaw:right:60@30"), "full"))
+    clip = render_clip(ClipSpec("playroom", parse("yaw:left:60@30,static@12,yaw:right:60@30"), "full", width=160, height=96))
     encode(tmp_path / "truth.mp4", clip.frames, 16.0)
     box = ",".join(f"{value:g}" for value in subject_box(clip))
     sheet = tmp_path / "phases.csv"

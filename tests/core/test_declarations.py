@@ -58,6 +58,7 @@ def imported(code: str) -> Iterator[str]:
             yield node.module.partition(".")[0]
 
 
+@cache
 def modules_of(*folders: str) -> set[str]:
     """Modules from outside that the Python files and notebooks below these folders import."""
     found: set[str] = set()

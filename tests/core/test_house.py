@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import lookback
@@ -26,6 +27,7 @@ def room(module: str) -> str:
     return module.split(".")[1] if "." in module else ""
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """What a file imports when it runs; what only type checkers read does not count."""
     found: set[str] = set()

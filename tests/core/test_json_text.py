@@ -29,8 +29,9 @@ def test_wide_documents_and_brackets_in_quotes_are_read():
         assert loads(json.dumps(value)) == value
 
 
-@given(st.lists(st.text(alphabet='[]{}"\\a', max_size=8), min_size=DEEPEST, max_size=DEEPEST + 60))
+@given(st.lists(st.text(alphabet='[]{}"\\a', max_size=8), min_size=1, max_size=20))
 def test_no_text_inside_quotes_counts(texts):
+    texts *= DEEPEST // len(texts) + 1  # a document with fewer brackets is not looked at
     assert loads(json.dumps([[text] for text in texts])) == [[text] for text in texts]
 
 

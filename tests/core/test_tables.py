@@ -1,7 +1,6 @@
 """Tables: what breaks the schema is refused with a sentence, and the same content gives the same bytes."""
 
 import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -61,10 +60,10 @@ def test_strings_of_another_program_give_the_same_bytes(tmp_path, storage):
     assert (tmp_path / "a" / "clips.parquet").read_bytes() == (tmp_path / "b" / "clips.parquet").read_bytes()
 
 
-def test_how_pandas_keeps_strings_is_chosen_where_nobody_has_chosen():
+def test_how_pandas_keeps_strings_is_chosen_where_nobody_has_chosen(warm_python):
     script = "import pandas as pd\n{}\nimport lookback.tables; print(pd.get_option('mode.string_storage'))"
     for before, after in (("", "python"), ("pd.set_option('mode.string_storage', 'pyarrow')", "pyarrow")):
-        assert subprocess.run([sys.executable, "-c", script.format(before)], capture_output=True, text=True).stdout == after + "\n"
+        assert subprocess.run([warm_python, "-c", script.format(before)], capture_output=True, text=True).stdout == after + "\n"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from textwrap import indent
 
@@ -23,6 +24,12 @@ def mine(context):
     return Scored([Item(OFFSET + level())])
 """
 SCORE = "print(*lookback.evaluate('clips', metrics='folder.mine', output='scored').items['value'])"
+
+
+@pytest.fixture(autouse=True)
+def quick_kernels(warm_python: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every notebook starts a kernel."""
+    monkeypatch.setattr(sys, "executable", warm_python)
 
 
 @pytest.mark.slow

@@ -1,12 +1,30 @@
 """What the tests of the desk share."""
 
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
+from lookback.desk import practice
 
 sys.path.insert(0, str(Path(__file__).parent))
 from small_study import MODELS, SmallRun, clips
+
+
+@pytest.fixture(scope="session")
+def practice_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("practice")
+
+
+@pytest.fixture(autouse=True)
+def practice_is_drawn_once(practice_folder, monkeypatch):
+    """The practice clips are the same in every study."""
+
+    def copied(name: str, folder: Path) -> Path:
+        folder.mkdir(parents=True, exist_ok=True)
+        return Path(shutil.copy(practice.practice_clip(name, practice_folder), folder))
+
+    monkeypatch.setattr("lookback.desk.study.practice_clip", copied)
 
 
 @pytest.fixture

@@ -1,7 +1,9 @@
 """A small run on disk: four scenes by three models, asked about by three benchmarks; its films are half a second long."""
 
 import json
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from lookback.clips import Clip, clips_to_frame
@@ -51,6 +53,12 @@ def banks(made: list[Clip]) -> str:
     return json.dumps([{"setting": setting, "clip_id": clip_id, "questions": asked} for setting, clip_id in tasks])
 
 
+@cache
+def film(shade: int) -> bytes:
+    with TemporaryDirectory() as folder:
+        return encode(Path(folder) / "film.mp4", np.full((4, 48, 64, 3), shade, np.uint8), 4 / SECONDS).read_bytes()
+
+
 class SmallRun:
     """A run below `root`; `study(form=...)` opens one of its studies."""
 
@@ -58,8 +66,8 @@ class SmallRun:
         self.root, self.clips = root, made
         folder = root / "outputs" / "small"
         for model in dict.fromkeys(clip.model_id for clip in made):
-            shade = 40 + 60 * MODELS.index(model)
-            encode(folder / f"{model}.mp4", np.full((4, 48, 64, 3), shade, np.uint8), 4 / SECONDS)
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{model}.mp4").write_bytes(film(40 + 60 * MODELS.index(model)))
         write_table(folder / "tables", "clips", clips_to_frame(made))
         (folder / "tables" / "judging").mkdir()
         (folder / "tables" / "judging" / "vqa_banks.json").write_text(banks(made))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
+from functools import cache
 from pathlib import Path
 
 import made_artifacts
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,10 +19,11 @@ from lookback.benchmarks.memobench.vqa.bank import STAGES
 from lookback.camera.intent import compile, parse
 from lookback.clips import Clip, clips_to_frame
 from lookback.errors import ContractError, UsageError
+from lookback.figures import save_figure
 from lookback.media import content_hash
 from lookback.params import RunParams
 from lookback.params.stages import Judging
-from lookback.stages import judging
+from lookback.stages import _judging, judging
 from lookback.store import ArtifactStore, Producer
 from lookback.tables import SCHEMAS, empty_table, write_table
 
@@ -69,8 +73,26 @@ def prepare(root: Path, video: Path, truth: Path):
 
 @pytest.fixture
 def run(tmp_path: Path, video: Path, long_video: Path, monkeypatch: pytest.MonkeyPatch):
+    """Without the files of the figures, which take half of a run's time."""
     monkeypatch.setenv("LOOKBACK_ROOT", str(tmp_path))
+    monkeypatch.setattr(_judging, "save_figure", lambda figure, *_: plt.close(figure))
     return prepare(tmp_path, long_video, video)
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory, video: Path, long_video: Path):
+    """Runs that tests share and do not change: `once("simulated")` is judged by the simulated judge."""
+
+    @cache
+    def made(judge: str):
+        root = tmp_path_factory.mktemp(judge)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("LOOKBACK_ROOT", str(root))
+            run = prepare(root, long_video, video)
+            run.made = run(judge=judge, error_rate=0.0)
+        return run
+
+    return made
 
 
 def evidence(clip: Clip) -> tuple[PoseTrack, Masks]:
@@ -127,8 +149,8 @@ def values(frame: pd.DataFrame, metric: str) -> dict[str, float | str]:
     return {model: row["value"] if row["reason"] == "" else row["reason"] for model, row in chosen.iterrows()}
 
 
-def test_untriggered_clips_lose_their_score_and_keep_the_sentence_why(run):
-    gated = run(judge="geometric")["gated"]
+def test_untriggered_clips_lose_their_score_and_keep_the_sentence_why(once):
+    gated = once("geometric").made["gated"]
     assert values(gated, METRIC["T"]) == {"good": 0.8, "stuck": "not_triggered"}
     assert values(gated, METRIC["A"]) == {"good": 0.8, "stuck": 0.8}, "MBench-A is never gated"
     row = gated[(gated["metric"] == METRIC["T"]) & (gated["model_id"] == "stuck")].iloc[0]
@@ -139,8 +161,8 @@ def test_the_gate_can_be_ignored(run):
     assert values(run(judge="geometric", ignore_trigger=True)["gated"], METRIC["T"]) == {"good": 0.8, "stuck": 0.8}
 
 
-def test_the_geometric_judge_gives_support_and_says_what_it_cannot_answer(run):
-    tables = run(judge="geometric")
+def test_the_geometric_judge_gives_support_and_says_what_it_cannot_answer(once):
+    tables = once("geometric").made
     assert values(tables["gated"], "wrbench.support") == {"good": 1.0, "stuck": 0.0}
     for metric in ("wrbench.visible_spatial", "memobench.vqa_physics_adherence"):
         assert set(values(tables["gated"], metric).values()) == {"backend_unavailable"}, metric
@@ -158,9 +180,8 @@ def test_no_judge_leaves_the_items_and_says_that_a_judge_is_missing(run):
     assert values(tables["gated"], "wrbench.support") == {"good": "backend_unavailable", "stuck": "backend_unavailable"}
 
 
-def test_the_simulated_judge_fills_every_table_and_is_labelled(run):
-    tables = run(judge="simulated", error_rate=0.0)
-    gated, judgements = tables["gated"], tables["judgements"]
+def test_the_simulated_judge_fills_every_table_and_is_labelled(once):
+    gated, judgements = (once("simulated").made[name] for name in ("gated", "judgements"))
     assert judgements.loc[judgements["judge"] == "simulated", "simulated"].all()
     assert not judgements.loc[judgements["judge"] == "geometric", "simulated"].any()
     assert values(gated, "mbencht.causal.state_progress") == {"good": 1.0, "stuck": "not_triggered"}
@@ -172,15 +193,16 @@ def test_the_simulated_judge_fills_every_table_and_is_labelled(run):
     assert (gated.loc[gated["metric"].str.startswith("memobench.vqa"), "reason"] == "").all()
 
 
-def test_calibration_is_saved_against_the_truth_and_against_votes(run):
-    run(judge="simulated", error_rate=0.0)
-    saved = pd.read_csv(run.tables / "judging" / "calibration.csv").set_index(["judge", "against"])
+def test_calibration_is_saved_against_the_truth_and_against_votes(once, run, monkeypatch):
+    saved = pd.read_csv(once("simulated").tables / "judging" / "calibration.csv").set_index(["judge", "against"])
     assert list(saved.index) == [(judge, "the demo world's truth") for judge in ("geometric", "simulated")]
     row = saved.loc[("simulated", "the demo world's truth")]
     assert (row["n"], row["accuracy"]) == (4, 1.0)
     assert 0 < row["brier"] < 0.25 and 0 < row["calibration_error"] < 0.5
     write_table(run.tables, "ratings", votes(simulated=False))
-    run(judge="simulated", error_rate=0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(_judging, "save_figure", save_figure)
+        run(judge="simulated", error_rate=0.0)
     saved = pd.read_csv(run.tables / "judging" / "calibration.csv").set_index(["judge", "against"])
     assert saved.loc[("simulated", "the human majority"), ["n", "accuracy"]].tolist() == [2, 1.0]
     assert list((run.tables.parent / "figures" / "judging").glob("calibration.*")), "drawn where people voted"
@@ -199,8 +221,9 @@ def votes(simulated: bool) -> pd.DataFrame:
     return pd.DataFrame(made)[list(SCHEMAS["ratings"].columns)]
 
 
-def test_no_label_leaves_no_calibration_of_an_earlier_run(run):
-    run(judge="simulated", error_rate=0.0)
+def test_no_label_leaves_no_calibration_of_an_earlier_run(once, run):
+    shutil.copytree(once("simulated").tables / "judging", run.tables / "judging")
+    assert (run.tables / "judging" / "calibration.csv").is_file()
     write_table(run.tables, "truth", empty_table("truth"))
     run(judge="geometric")
     assert not (run.tables / "judging" / "calibration.csv").exists()

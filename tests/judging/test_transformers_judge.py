@@ -8,7 +8,6 @@ import math
 import os
 import socket
 import subprocess
-import sys
 import urllib.error
 import urllib.request
 from dataclasses import replace
@@ -243,7 +242,7 @@ def test_a_checkpoint_is_known_by_its_content_and_not_by_its_place(tmp_path, mon
 
 
 @pytest.fixture(scope="module")
-def served(model: Path, tmp_path_factory: pytest.TempPathFactory):
+def served(model: Path, tmp_path_factory: pytest.TempPathFactory, warm_python: str):
     """`transformers serve` on loopback with the tiny model."""
     missing = [name for name in SERVING if importlib.util.find_spec(name) is None]
     if missing:
@@ -252,7 +251,7 @@ def served(model: Path, tmp_path_factory: pytest.TempPathFactory):
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [
-        sys.executable,
+        warm_python,
         "-m",
         "transformers.cli.transformers",
         "serve",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -238,7 +237,7 @@ print("OPENED", opened)
 """
 
 
-def test_files_outside_the_dataset_are_refused_and_not_opened(dataset, tmp_path: Path):
+def test_files_outside_the_dataset_are_refused_and_not_opened(dataset, tmp_path: Path, warm_python: str):
     root, outside = dataset("folder"), tmp_path / "secret"
     poses, masks = write_vggt(outside / "p.npz"), write_masks(outside / "m.npz")
     (root / "alpha" / "one.poses.vggt.npz").symlink_to(poses)
@@ -247,7 +246,7 @@ def test_files_outside_the_dataset_are_refused_and_not_opened(dataset, tmp_path:
     write_masks(root / "made" / "two.npz")
     rows = [["alpha", "two", str(poses), "vggt"], ["beta", "two", "../secret/p.npz", "vggt"]]
     write_csv(root / "files.csv", ["model", "clip_id", "poses_file", "poses_format"], rows)
-    call = [sys.executable, "-c", WATCHED, str(outside), str(root)]
+    call = [warm_python, "-c", WATCHED, str(outside), str(root)]
     done = subprocess.run(call, capture_output=True, text=True, check=True, env=os.environ)
     assert "OPENED []" in done.stdout
     assert done.stdout.count("is a symbolic link out of the dataset") >= 2

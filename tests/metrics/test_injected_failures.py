@@ -4,6 +4,8 @@ The demo world renders the clips, writes them in the benchmarks' layouts, and th
 embedded backends: nothing between the failure's severity and the score is known to the metric.
 """
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from lookback import stages
@@ -13,6 +15,8 @@ from lookback.params.load import validate
 from lookback.scoring.variants import only_chosen
 
 SEVERITIES = (0.5, 1.0)
+CONSTANTS = {"lpips": 0, "height": 360, "width": 640}  # MIND's measures without LPIPS, at less than its size: clips have 112 rows
+CAMERA = ("wrong_direction", "camera_drift", "camera_inactivity")  # failures of the camera's path; the others are of the picture
 # clip, failure, metric, part or phase, which way it goes, how far the worst clip must be from the faithful one
 TRIALS = [
     ("environment:courtyard_001:forward_then_backward_2s", "lighting_shift", "mbencha.environment.rendering_lighting", "", -1, 0.3),
@@ -68,21 +72,31 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
         models = [("none", 0.0), *((failure, severity) for failure in wanted for severity in SEVERITIES)]
         plan += [PlannedClip(tasks[clip], tasks[clip].spec(model, 192, 112, 7)) for model in models]
     write_datasets(plan, folder / "datasets", workers=1)
+    tables = [scored(folder, plan, [trial for trial in TRIALS if (trial[1] in CAMERA) == asked]) for asked in (True, False)]
+    items = pd.concat(tables, ignore_index=True)
+    truth = {(planned.task.clip_id, planned.model_id): (planned.spec.failure, planned.spec.severity) for planned in plan}
+    known = [truth[row["clip_id"], row["model_id"]] for row in items.to_dict("records")]
+    return items.assign(failure=[failure for failure, _ in known], severity=[severity for _, severity in known])
+
+
+def scored(folder: Path, plan: list[PlannedClip], trials: list[tuple]) -> pd.DataFrame:
+    """The items of the clips with the failures of these trials, and of the faithful ones, by the metrics of these trials."""
+    failures = {"none", *(trial[1] for trial in trials)}
     values = {
         "run": "failures",
         "output": str(folder / "run"),
         "workers": 1,
-        "curation": {"sources": [source.model_dump() for source in dataset_sources(folder / "datasets")]},
+        "curation": {
+            "sources": [source.model_dump() for source in dataset_sources(folder / "datasets")],
+            "filters": {"models": sorted({planned.model_id for planned in plan if planned.spec.failure in failures})},
+        },
         "extraction": {"always": []},  # nothing but what the metrics need
-        "scoring": {"metrics": sorted({trial[2] for trial in TRIALS}), "constants": {"lpips": 0}},
+        "scoring": {"metrics": sorted({trial[2] for trial in trials}), "constants": CONSTANTS},
     }
     params = validate(values, "test")
     for stage in (stages.curation, stages.extraction, stages.scoring):
         tables = stage(params)
-    items = only_chosen(tables["items"], params)
-    truth = {(planned.task.clip_id, planned.model_id): (planned.spec.failure, planned.spec.severity) for planned in plan}
-    known = [truth[row["clip_id"], row["model_id"]] for row in items.to_dict("records")]
-    return items.assign(failure=[failure for failure, _ in known], severity=[severity for _, severity in known])
+    return only_chosen(tables["items"], params)
 
 
 def values_of(scores: pd.DataFrame, clip: str, failure: str, metric: str, part: str) -> list[float]:

@@ -23,12 +23,19 @@ def checkpoint(folder, step, level):
     return made_run(folder / f"step-{step}", values)
 
 
+@pytest.fixture(scope="module")
+def three(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("three")
+    return [checkpoint(folder, step, level) for step, level in ((100, 0.0), (200, 0.0), (300, 0.3))]
+
+
 @pytest.fixture
-def three(tmp_path):
-    return [checkpoint(tmp_path, step, level) for step, level in ((100, 0.0), (200, 0.0), (300, 0.3))]
+def undrawn(monkeypatch):
+    """No curve is drawn, for tests that are not about it."""
+    monkeypatch.setattr("lookback.report.compare.draw_curve", lambda curve, folder: "")
 
 
-def test_every_pair_of_runs_is_tested_and_corrected(three, tmp_path):
+def test_every_pair_of_runs_is_tested_and_corrected(three, tmp_path, undrawn):
     differences, ranks, _ = compare_runs(*three, folder=tmp_path / "out")
     rows = differences.frame.set_index(["run", "other run"])
     assert list(rows.index) == [("step-100", "step-200"), ("step-100", "step-300"), ("step-200", "step-300")]
@@ -74,7 +81,7 @@ def test_clips_of_one_scene_count_once(tmp_path):
     assert corrected(frame)["p_holm"].round(6).tolist()[::2] == [0.02, 0.04] and params.run == "a"
 
 
-def test_models_that_runs_share_are_compared_with_themselves(tmp_path):
+def test_models_that_runs_share_are_compared_with_themselves(tmp_path, undrawn):
     runs = [
         made_run(
             tmp_path / name, {(model, s): 0.2 + n / 100 + shift * (model == "b") for n, s in enumerate(SCENES) for model in "ab"}
@@ -156,7 +163,7 @@ def test_runs_without_a_common_clip_have_no_curve(tmp_path):
     assert "no clip has a score in every run: wrbench.visual_integrity." in page
 
 
-def test_runs_whose_folders_have_one_name_are_told_apart(tmp_path):
+def test_runs_whose_folders_have_one_name_are_told_apart(tmp_path, undrawn):
     runs = [made_run(tmp_path / f"c{k}" / "out", {("m", scene): k / 10 for scene in SCENES}) for k in (1, 2, 3)]
     differences = compare_runs(*runs[:2], folder=tmp_path / "two")[0]
     assert differences.title == "c2/out minus c1/out, clip by clip"

@@ -32,8 +32,29 @@ def run(tmp_path_factory):
     return lookback.evaluate(folder, metrics=metrics, output=tmp_path_factory.mktemp("out") / "mine").params
 
 
-def test_printed_and_own_numbers_stand_in_one_table(run):
+@pytest.fixture(scope="module")
+def joined(run):
+    """MemoBench's table 2 with the rows of that run."""
     (table,) = tables_named("memobench-2", [run], with_published=True)
+    return table
+
+
+@pytest.fixture
+def made_once(monkeypatch):
+    """The own tables of a run are made once, and not anew for every table that is asked for."""
+    made = {}
+
+    def own(params):
+        folder = params.paths.root
+        if folder not in made:
+            made[folder] = own_tables(params)
+        return made[folder]
+
+    monkeypatch.setattr("lookback.report.beside.own_tables", own)
+
+
+def test_printed_and_own_numbers_stand_in_one_table(run, joined):
+    table = joined
     printed = load("memobench_table2_3")
     rows = table.frame[table.frame[WHO] == PAPER]
     assert list(rows["model"]) == list(printed["model"]) and list(rows["PSNR"]) == list(printed["psnr"])
@@ -43,8 +64,8 @@ def test_printed_and_own_numbers_stand_in_one_table(run):
     assert own["CamCtrl"].isna().all() and set(own.index) == {"near", "far"}
 
 
-def test_every_number_says_who_measured_it_and_with_what(run):
-    (table,) = tables_named("memobench-2", [run], with_published=True)
+def test_every_number_says_who_measured_it_and_with_what(joined):
+    table = joined
     assert table.suffixes is not None
     own, paper = (table.suffixes[(table.frame[WHO] == PAPER) == is_paper] for is_paper in (False, True))
     assert (
@@ -57,9 +78,8 @@ def test_every_number_says_who_measured_it_and_with_what(run):
     assert "memobench_table2_3.csv" in notes and "PSNR: variant paper, no model, 2 of 2 clips" in notes and "features=" in notes
 
 
-def test_best_is_marked_among_rows_of_one_origin(run):
-    (table,) = tables_named("memobench-2", [run], with_published=True)
-    best = table.frame[table.marks["PSNR"] == "best"]
+def test_best_is_marked_among_rows_of_one_origin(joined):
+    best = joined.frame[joined.marks["PSNR"] == "best"]
     assert list(best["model"]) == ["Stable Virtual Camera"], "one clip per model: no own row is marked, as in the run's table"
 
 
@@ -73,7 +93,7 @@ def own_rows(table, name: str) -> pd.DataFrame:
     return table.frame[table.frame[WHO] == f"run {name}"]
 
 
-def test_own_rows_keep_the_marks_and_digits_of_their_own_table(tmp_path):
+def test_own_rows_keep_the_marks_and_digits_of_their_own_table(tmp_path, made_once):
     run = scored(tmp_path / "mine", 0.2354)
     (table,) = tables_named("wrbench-2", [run], with_published=True)
     (alone,) = tables_named("wrbench-2", [run], with_published=False)
@@ -100,7 +120,7 @@ def test_what_a_simulated_judge_answered_is_not_marked(tmp_path):
     assert "Nothing is marked in Reobs. support: a simulated judge" in notes and "Support %" not in notes
 
 
-def test_runs_of_one_name_are_all_there_and_named_by_their_folders(tmp_path, monkeypatch):
+def test_runs_of_one_name_are_all_there_and_named_by_their_folders(tmp_path, monkeypatch, made_once):
     monkeypatch.chdir(tmp_path)
     runs = [scored(tmp_path / "one" / "out", 0.1), scored(tmp_path / "two" / "out", 0.3), scored(tmp_path / "other", 0.2)]
     (table,) = tables_named("wrbench-2", [*runs, runs[0]], with_published=True)
@@ -109,7 +129,7 @@ def test_runs_of_one_name_are_all_there_and_named_by_their_folders(tmp_path, mon
     assert len(tables_named("wrbench-2", runs, with_published=False)) == 3
 
 
-def test_notes_of_the_own_table_stay_and_name_the_shown_columns(tmp_path):
+def test_notes_of_the_own_table_stay_and_name_the_shown_columns(tmp_path, made_once):
     runs = [scored(tmp_path / name, 0.2, "wrbench.support") for name in ("x", "y")]
     (alone,) = tables_named("wrbench-2", runs[:1], with_published=False)
     assert any(note.startswith("† sparse") for note in alone.notes) and len(set(alone.notes)) == len(alone.notes)
@@ -120,7 +140,7 @@ def test_notes_of_the_own_table_stay_and_name_the_shown_columns(tmp_path):
     assert "run y (lookback" in notes and ", Reobs. support: variant paper" in notes and "Support %" not in notes
 
 
-def test_every_printed_table_can_be_printed_with_every_format(run):
+def test_every_printed_table_can_be_printed_with_every_format(run, made_once):
     assert len(printed_tables()) >= 19
     for name in printed_tables():
         for table in tables_named(name, [run], with_published=True):
@@ -129,10 +149,9 @@ def test_every_printed_table_can_be_printed_with_every_format(run):
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed here")
-def test_latex_compiles_the_joined_table(run, tmp_path):
-    (table,) = tables_named("memobench-2", [run], with_published=True)
+def test_latex_compiles_the_joined_table(joined, tmp_path):
     document = "\n".join(
-        [r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}", table.to_latex(), r"\end{document}"]
+        [r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}", joined.to_latex(), r"\end{document}"]
     )
     (tmp_path / "page.tex").write_text(document)
     done = subprocess.run(["pdflatex", "-halt-on-error", "page.tex"], cwd=tmp_path, capture_output=True, text=True)

@@ -30,6 +30,7 @@ class Analysis:
     def __init__(self, votes: pd.DataFrame, units: pd.DataFrame, exclusions: pd.DataFrame, plan: Plan, standing: Standing | None):
         self.votes, self.units, self.exclusions, self.plan, self.standing = votes, units, exclusions, plan, standing
         self.footnote = plan.footnote + (f"; {standing.footnote}" if standing else "")
+        self.declared = {"plan_hash": plan.hash, "confidence": plan.confidence, "alpha": plan.alpha}
         self.tables: Tables = {}
         self.dropped = ""  # a sentence about single votes that were left out
 
@@ -37,8 +38,7 @@ class Analysis:
         if table.empty:
             return
         sentence = f"{read()}{reading.simulated_note(self.votes)}"
-        declared = {"plan_hash": self.plan.hash, "confidence": self.plan.confidence, "alpha": self.plan.alpha}
-        table.attrs = {"title": title, "unit": unit, "reading": sentence, "footnote": self.footnote, **declared}
+        table.attrs = {"title": title, "unit": unit, "reading": sentence, "footnote": self.footnote, **self.declared}
         self.tables[name] = table
 
     def left_out(self, *kinds: str, benchmark: str = "") -> str:
@@ -113,7 +113,7 @@ def analysed(
     for benchmark in BENCHMARKS:
         if result.has(benchmark.name):
             benchmark.agreement_tables(result)
-    _for_the_journal(result, known)
+    _for_the_journal(result)
     rows = [
         {"table": name, **{k: t.attrs[k] for k in ("title", "unit", "reading", "footnote")}} for name, t in result.tables.items()
     ]
@@ -206,13 +206,13 @@ def _judges(result: Analysis) -> None:
         result.add("vqa", title, "question", answers, lambda: reading.read_vqa(answers) + result.left_out("vqa"))
 
 
-def _for_the_journal(result: Analysis, scores: pd.DataFrame | None) -> None:
+def _for_the_journal(result: Analysis) -> None:
     votes, plan = result.votes, result.plan
     if "agreement" in result.tables:
         main = study.main_table(result.tables, result.units, plan)
         result.add("main", "Main table", "item", main, lambda: study.read_main(main) + result.left_out())
-    if scores is not None:
-        rules = study.sensitivity_table(votes, result.units, scores, plan)
+    if "decision" in result.units:
+        rules = study.sensitivity_table(votes, result.units, plan)
         result.add("sensitivity", "Sensitivity to the rules", "item", rules, lambda: study.read_sensitivity(rules))
     answers = study.distribution_table(votes, plan)
     result.add("distributions", "Distribution of the votes", "vote", answers, lambda: study.read_distribution(answers))

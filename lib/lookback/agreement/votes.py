@@ -69,7 +69,7 @@ def _means(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     groups = votes.assign(label=votes["label"].astype(float)).groupby("item")["label"]
     n_votes = groups.size()
     enough = n_votes >= plan.majority.min_votes
-    most = groups.agg(lambda labels: labels.value_counts().iloc[0])
+    most = votes.groupby(["item", "label"]).size().groupby("item").max()
     label = groups.mean().astype(object).where(enough, None)
     status = pd.Series(np.where(enough, "mean", "too_few_votes"), index=n_votes.index)
     return pd.DataFrame({"label": label, "n_votes": n_votes, "share": most / n_votes, "status": status})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from lookback.yaml_files import parse_yaml
 # Real documents are far smaller (an action.json of 15 minutes is 6 MB); larger ones could fill the memory.
 MAX_BYTES = {".json": 64 << 20, ".yaml": 1 << 20, ".yml": 1 << 20, ".jsonl": 256 << 20, ".csv": 64 << 20, ".xlsx": 32 << 20}
 MAX_UNPACKED_XLSX = 512 << 20
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Document:
@@ -103,7 +105,7 @@ def _is_text(value: Any) -> bool:
 
 def is_unicode(text: str) -> bool:
     """Whether the text can be written as UTF-8. JSON can contain half a surrogate pair, and file names can contain any byte."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    return SURROGATE.search(text) is None
 
 
 def int_or_none(value: float) -> int | None:

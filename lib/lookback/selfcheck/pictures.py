@@ -75,12 +75,15 @@ def texture(seed: int) -> Whole:
 
 
 @cache
-def _textures() -> list[Whole]:
-    """Six walls in full colour, then the three sides of the box in reds, so that it stands out. They are painted once."""
+def _textures() -> list[NDArray[np.uint16]]:
+    """Six walls in full colour, then the three sides of the box in reds, so that it stands out. They are painted once.
+
+    Each is a list of texels (TEXELS * TEXELS, 3).
+    """
     walls = [texture(seed) for seed in range(1, BOX_FACE + 1)]
     share, red = np.array([2, 3, 4]), np.array([128, 0, 0])
     sides: list[Whole] = [texture(BOX_FACE + number) // share + red for number in (1, 2, 3)]
-    return walls + sides
+    return [painted.reshape(-1, 3).astype(np.uint16) for painted in walls + sides]
 
 
 class Room:
@@ -121,14 +124,15 @@ class Room:
         return picture
 
 
-def _linear(image: Whole, u: Whole, v: Whole) -> Picture:
-    """Colours at (u, v) in sixteenths of a texel; the texture repeats."""
-    (column, right), (row, below) = np.divmod(u, 16), np.divmod(v, 16)
-    column, row = column % TEXELS, row % TEXELS
+def _linear(texels: NDArray[np.uint16], u: Whole, v: Whole) -> Picture:
+    """Colours at (u, v) in sixteenths of a texel; the texture repeats. No sum is above 255 * 256, so it fits in 16 bits."""
+    column, row = u // 16 % TEXELS, v // 16 % TEXELS
     next_column, next_row = (column + 1) % TEXELS, (row + 1) % TEXELS
-    right, below = right[:, None], below[:, None]
-    upper = image[row, column] * (16 - right) + image[row, next_column] * right
-    lower = image[next_row, column] * (16 - right) + image[next_row, next_column] * right
+    right, below = ((part % 16).astype(np.uint16)[:, None] for part in (u, v))
+    upper, lower = (
+        texels.take(TEXELS * line + column, axis=0) * (16 - right) + texels.take(TEXELS * line + next_column, axis=0) * right
+        for line in (row, next_row)
+    )
     return ((upper * (16 - below) + lower * below) // 256).astype(np.uint8)
 
 

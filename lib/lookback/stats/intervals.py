@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -98,6 +99,7 @@ def bootstrap_totals(
         return np.concatenate([statistic(weights @ totals) for weights in resample_weights(len(totals), resamples, seed)])
 
 
+@cache
 def expanded_levels(confidence: float, n_clusters: int | None) -> tuple[float, float]:
     """The two quantile levels: plain, or widened for few clusters by Phi(-sqrt(G/(G-1)) t_{alpha/2, G-1}).
 

@@ -64,9 +64,10 @@ def icc(ratings: Ratings, *, clusters: ArrayLike | None = None, confidence: floa
     rated = np.isfinite(table)
     groups = cluster_codes(clusters, len(table))[rated.any(axis=1)]
     table = table[rated.any(axis=1)][:, rated.any(axis=0)]
-    value = _both_forms(table)
+    variances = _variances(table)
+    value = _both_forms(table, variances)
     complete = bool(np.isfinite(table).all())
-    low, high, note = _jackknife(table, groups, value, confidence)
+    low, high, note = _jackknife(table, groups, value, variances, confidence)
     n_groups = len(np.unique(groups))
     source = "mean squares" if complete else "restricted maximum likelihood, votes missing"
     method = f"{source}; jackknife over {n_groups} {'items' if clusters is None else 'clusters'}"
@@ -74,15 +75,16 @@ def icc(ratings: Ratings, *, clusters: ArrayLike | None = None, confidence: floa
         Estimate(name, form, len(table), lower, upper, confidence=confidence, method=method, note=note)
         for name, form, lower, upper in zip((SINGLE, AVERAGE), value, low, high, strict=True)
     ]
-    return Reliability(forms[0], forms[1], _votes_per_item(table), *_variances(table), complete)
+    return Reliability(forms[0], forms[1], _votes_per_item(table), *variances, complete)
 
 
 def _votes_per_item(table: Floats) -> float:
-    return float(stats.hmean(np.isfinite(table).sum(axis=1)))
+    """Their harmonic mean (without the checks of scipy.stats, which take longer than everything else in a jackknife)."""
+    return float(1 / np.mean(1 / np.isfinite(table).sum(axis=1)))
 
 
-def _both_forms(table: Floats, start: Floats | None = None) -> tuple[float, float]:
-    item, rater, error = _variances(table, start)
+def _both_forms(table: Floats, variances: tuple[float, float, float]) -> tuple[float, float]:
+    item, rater, error = variances
     k = _votes_per_item(table)
     parts = [item + rater + error, item + (rater + error) / k]
     if min(parts) < ZERO:
@@ -141,13 +143,14 @@ class _CrossedEffects:
         self.items, self.values = items, values
         self.sizes = np.bincount(items).astype(float)
         self.raters = np.eye(int(raters.max()) + 1)[raters]
+        self.columns = np.column_stack([values, np.ones(len(values)), self.raters])
+        self.sums = np.stack([np.bincount(items, weights=column) for column in self.columns.T], axis=1)
 
     def deviance(self, ratios: Floats) -> tuple[float, float]:
         """(-2 log restricted likelihood up to a constant, error variance)."""
         item, rater = float(ratios[0]), float(ratios[1])
         n, q = self.raters.shape
-        columns = np.column_stack([self.values, np.ones(n), self.raters])
-        solved = self._without_items(columns, item)
+        solved = self._without_items(item)
         inner = np.eye(q) / rater + self.raters.T @ solved[:, 2:]
         solved = solved[:, :2] - solved[:, 2:] @ np.linalg.solve(inner, self.raters.T @ solved[:, :2])
         weight = float(solved[:, 1].sum())
@@ -156,26 +159,28 @@ class _CrossedEffects:
         log_det = float(np.log1p(item * self.sizes).sum()) + q * np.log(rater) + float(np.linalg.slogdet(inner)[1])
         return log_det + np.log(weight) + (n - 1) * np.log(max(error, ZERO)), error
 
-    def _without_items(self, columns: Floats, item: float) -> Floats:
-        """(I + item Z Z')^-1 columns, where Z says which item each vote is on."""
-        sums = np.stack([np.bincount(self.items, weights=column) for column in columns.T], axis=1)
-        shrunk = sums * (item / (1 + item * self.sizes))[:, None]
-        return np.asarray(columns - shrunk[self.items])
+    def _without_items(self, item: float) -> Floats:
+        """(I + item Z Z')^-1 of the columns (values, ones, raters), where Z says which item each vote is on."""
+        shrunk = self.sums * (item / (1 + item * self.sizes))[:, None]
+        return np.asarray(self.columns - shrunk[self.items])
 
 
 Bounds = tuple[float | None, float | None]
 
 
-def _jackknife(table: Floats, groups: Codes, value: tuple[float, float], confidence: float) -> tuple[Bounds, Bounds, str]:
+def _jackknife(
+    table: Floats, groups: Codes, value: tuple[float, float], variances: tuple[float, float, float], confidence: float
+) -> tuple[Bounds, Bounds, str]:
     """Lower bounds and upper bounds of the two forms, and why there are none."""
     names = np.unique(groups)
     none: Bounds = (None, None)
     if note := too_few_clusters(len(names)):
         return none, none, note
-    item, rater, error = _variances(table)
+    item, rater, error = variances
     start = np.log(np.clip(np.array([item, rater]) / max(error, ZERO), 1e-4, 1e4))
     try:
-        left = np.array([_both_forms(_occupied(table[groups != name]), start) for name in names])
+        parts = [_occupied(table[groups != name]) for name in names]
+        left = np.array([_both_forms(part, _variances(part, start)) for part in parts])
     except NotScorable as missing:
         return none, none, f"without one cluster there is no ICC ({missing.detail}), no interval"
     z = np.arctanh(np.clip(np.vstack([value, left]), -1 + ZERO, 1 - ZERO))

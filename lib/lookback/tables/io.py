@@ -50,11 +50,16 @@ def check_table(name: str, frame: pd.DataFrame, where: str = "") -> pd.DataFrame
 
 
 def _typed(frame: pd.DataFrame, schema: DataFrameSchema) -> pd.DataFrame:
-    """The frame with the schema's types, if nothing can be lost: it is empty, or types differ in how they are kept alone."""
-    wanted = {name: dtype for name, spec in schema.columns.items() if (dtype := _dtype(spec)) != frame[name].dtype}
-    # whole numbers become whole numbers with gaps, and Arrow's strings become Python's
-    safe = frame.empty or all(str(frame[name].dtype) in (str(dtype), str(dtype).lower()) for name, dtype in wanted.items())
+    """The frame with the schema's types, if nothing can be lost."""
+    kept = frame.dtypes.to_dict()
+    wanted = {name: dtype for name, spec in schema.columns.items() if (dtype := _dtype(spec)) != kept[name]}
+    safe = frame.empty or all(_loses_nothing(frame[name], dtype, schema.columns[name]) for name, dtype in wanted.items())
     return frame.astype(wanted) if wanted and safe else frame
+
+
+def _loses_nothing(column: pd.Series, dtype: ExtensionDtype | np.dtype, spec: Column) -> bool:
+    """Whether types differ in how they are kept alone (whole numbers with and without gaps, strings), or no cell has a value."""
+    return str(column.dtype) in (str(dtype), str(dtype).lower()) or (spec.nullable and all(value is None for value in column))
 
 
 def _dtype(spec: Column) -> ExtensionDtype | np.dtype:
@@ -66,9 +71,9 @@ def _obeys(frame: pd.DataFrame, schema: DataFrameSchema) -> bool:
 
     This takes a tenth of the time of pandera's `validate`, which converts types and names what is wrong, and is asked for the rest.
     """
+    kept = frame.dtypes.to_dict()
     for name, spec in schema.columns.items():
-        column = frame[name]
-        if column.dtype != _dtype(spec) or (column.hasnans and not spec.nullable):
+        if kept[name] != _dtype(spec) or (not spec.nullable and frame[name].hasnans):
             return False
     if frame.empty:
         return True

@@ -9,7 +9,6 @@ import pandas as pd
 
 from lookback.agreement.plan import Plan
 from lookback.agreement.reading import coefficient_ends, main_coefficient, number
-from lookback.agreement.scores import attach_scores
 from lookback.agreement.votes import ITEM_COLUMNS, SIDE_COLUMNS, analysis_units, consensus
 from lookback.names import counted, listing
 from lookback.stats.correlations import spearman_rows
@@ -111,16 +110,18 @@ def _rho(first: Any, second: Any) -> float:
     return float(spearman_rows(x[both][None], y[both][None])[0]) if both.sum() > 1 else np.nan
 
 
-def sensitivity_table(votes: pd.DataFrame, planned: pd.DataFrame, scores: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+def sensitivity_table(votes: pd.DataFrame, planned: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """The main measure under the plan and under each other rule for ties and majorities, one rule changed at a time.
 
-    `planned` are the units under the plan, with their scores. Empty where a rule does not touch the kind of vote: a mean rating
-    knows no ties and no majority.
+    `planned` are the units under the plan, with their scores, which no rule changes. Empty where a rule does not touch the kind of
+    vote: a mean rating knows no ties and no majority.
     """
     columns = {}
+    decision = planned.drop_duplicates("item").set_index("item")["decision"]
     for name, variant in variants(plan).items():
         same_labels = name == "as_planned" or name.startswith("ties_")  # ties are counted after the labels are made
-        units = planned if same_labels else attach_scores(analysis_units(votes, variant), scores, variant)
+        units = planned if same_labels else analysis_units(votes, variant)
+        units = units.assign(decision=units["item"].map(decision))
         known = units[units["label"].notna() & units["decision"].notna()]
         groups = known.groupby(GROUP, sort=True)
         columns[name] = pd.Series(
