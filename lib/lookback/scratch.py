@@ -73,7 +73,10 @@ def _make(target: Path, suffix: str, folder_mode: int | None = None) -> tuple[Pa
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         else:
             path.mkdir(folder_mode)
-            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                descriptor = os.open(path, os.O_RDONLY)
+            except FileNotFoundError:
+                continue
         if _lock(descriptor) is not False and path.exists():
             return path, descriptor
         os.close(descriptor)

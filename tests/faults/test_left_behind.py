@@ -133,3 +133,19 @@ def test_a_sweep_never_takes_a_file_from_its_maker(tmp_path: Path):
     finally:
         for sweeper in sweepers:
             kill(sweeper)
+
+
+def test_a_folder_that_a_sweep_takes_before_it_is_locked_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    made, mkdir = [], Path.mkdir
+
+    def swept_at_first(path: Path, *arguments: object, **named: object) -> None:
+        mkdir(path, *arguments, **named)
+        if LEFT.match(path.name):
+            made.append(path)
+            if len(made) == 1:
+                sweep(tmp_path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "mkdir", swept_at_first)
+        with part_folder(tmp_path / "clips") as folder:
+            assert [path.exists() for path in made] == [False, True] and folder == made[1]
