@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tiny_checkpoints
 import torch
-from conftest import clip, options, shifting_clip, video_info
+from clips_in_memory import clip, options, shifting_clip, video_info
 from lookback.backends.aesthetic import LaionAesthetic
 from lookback.benchmarks.mind.parity_inputs import write_clip
 from lookback.errors import BackendUnavailable, NotScorable, Reason

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tiny_checkpoints
 import torch
-from conftest import clip, options, run_job, shifting_clip, video_info
+from clips_in_memory import clip, options, run_job, shifting_clip, video_info
 from lookback.backends.clip import OpenClip
 from lookback.errors import BackendUnavailable, NotScorable, Reason
 from PIL import Image

@@ -12,7 +12,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import tiny_faces
-from conftest import clip, options, run_job, video_info
+from clips_in_memory import clip, options, run_job, video_info
 from lookback.backends.base import BackendOptions
 from lookback.backends.faces.backends import BuffaloL, ScrfdDlib, face_frames
 from lookback.backends.faces.dlib_embedding import MATCH_THRESHOLD

@@ -10,7 +10,7 @@ import pytest
 import skimage.data
 import tiny_checkpoints
 import torch
-from conftest import clip, options, run_job, shifting_clip, video_info
+from clips_in_memory import clip, options, run_job, shifting_clip, video_info
 from lookback.backends.features.crops import SIDE, Dinov2Objects, LiteObjects, LitePeople, cut_out
 from lookback.backends.features.frames import Dinov2Features, Dinov3Features, LiteFeatures
 from lookback.backends.features.geometry import IMAGENET, Grid, ResizeCrop, on_grid

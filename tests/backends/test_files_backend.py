@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import clip, options, run_job, video_info
+from clips_in_memory import clip, options, run_job, video_info
 from lookback.artifacts import FaceTracks, Masks, People
 from lookback.artifacts.masks import IN_VIEW, OUT, RETURNED
 from lookback.backends.choose import choose_backend

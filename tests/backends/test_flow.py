@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tiny_checkpoints
 import torch
-from conftest import clip, options, run_job, shifting_clip, video_info
+from clips_in_memory import clip, options, run_job, shifting_clip, video_info
 from lookback.backends.flow import DisFlow, RaftLarge, RaftSmall
 from lookback.errors import NotScorable, Reason
 

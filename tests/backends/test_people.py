@@ -9,7 +9,7 @@ import made_artifacts
 import numpy as np
 import pytest
 import tiny_checkpoints
-from conftest import clip, options, run_job, video_info
+from clips_in_memory import clip, options, run_job, video_info
 from lookback.artifacts import FaceTracks
 from lookback.artifacts.masks import working_size
 from lookback.backends.people import WORKING_SIDE, FaceGrabCut, MobileSamPeople, Sam2People, body_boxes

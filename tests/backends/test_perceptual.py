@@ -12,7 +12,7 @@ import skimage.data
 import tiny_checkpoints
 import torch
 import torchvision.models
-from conftest import clip, options, run_job, shifting_clip, video_info
+from clips_in_memory import clip, options, run_job, shifting_clip, video_info
 from lookback.backends.perceptual.backends import LAYERS, EmbeddedPerceptual, PaperPerceptual, StyleDistances, gram_matrices
 from lookback.backends.perceptual.loading import (
     lpips_from_arrays,

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny_checkpoints
-from conftest import options
+from clips_in_memory import options
 from lookback.backends.depth import DepthAnythingV2
 from lookback.backends.features.frames import Dinov2Features, Dinov3Features
 from lookback.backends.masks import sam2

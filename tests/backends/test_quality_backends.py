@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import clip, options, run_job, shifting_clip, video_info
+from clips_in_memory import clip, options, run_job, shifting_clip, video_info
 from lookback import runners
 from lookback.backends.quality import ImageReward, PyIqa, Sharpness, sharpness
 from lookback.clips import Clip, clips_to_frame

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import clip, options, video_info
+from clips_in_memory import clip, options, video_info
 from lookback.backends.base import BackendOptions
 from lookback.backends.runtime import SAMPLING, FrameBatches, checkpoint, merged_options, sampled_frames, torch_device, usable
 from lookback.errors import BackendUnavailable, UsageError

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tiny_checkpoints
 import torch
-from conftest import clip, options, run_job, shifting_clip, video_info
+from clips_in_memory import clip, options, run_job, shifting_clip, video_info
 from lookback.backends.masks import sam3
 from lookback.backends.masks.sam3 import Sam3Masks, Sam3Video
 from lookback.clips import Clip, clips_to_frame
