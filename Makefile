@@ -12,7 +12,7 @@ TAKES := $(or $(TAKES_$(shell uname -m)),minutes on a first run)
 # report, the stages, compare, lab, inspect, annotate, samples and clean: the same commands as in a study
 include lib/lookback/project/Makefile
 
-.PHONY: setup torch-build test test-fast lint bench readme validity docs pictures
+.PHONY: setup torch-build test test-long test-fast lint bench readme validity docs pictures
 
 setup: $(if $(TORCH),torch-build) $(READY) ## Create .venv from requirements.lock and fetch the embedded weights (TORCH=cpu: torch without CUDA)
 
@@ -46,11 +46,16 @@ $(READY): requirements.lock pyproject.toml params/weights.lock.yaml
 	@touch $@
 
 # four processes on two cores: browsers, servers and time limits keep some of them waiting
-test: $(READY) ## Run the test suite
-	@$(BIN)python -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder --durations=10 --junitxml=outputs/tests.xml
+TESTS = $(BIN)python -m pytest -q --dist loadfile --no-loadscope-reorder --durations=10
 
-test-fast: $(READY) ## Run the quick tests: no browser, no whole runs, no faults
-	@$(BIN)python -m pytest -q -n 2 --dist loadfile -m "not slow and not browser"
+test: $(READY) ## Run the tests (at most eight minutes on two cores)
+	@$(TESTS) -n 4 -m "not long" --junitxml=outputs/tests.xml
+
+test-long: $(READY) ## Run the tests that make test leaves out: whole runs, other people's programs, kills, simulated studies
+	@$(TESTS) -n 4 -m long --junitxml=outputs/tests_long.xml
+
+test-fast: $(READY) ## Run the quick tests: no browser, no models, no studies, no faults
+	@$(TESTS) -n 2 -m "not slow and not browser"
 
 lint: $(READY) ## Check style and types
 	@$(BIN)ruff check . && $(BIN)ruff format --check . && $(BIN)mypy -n 2

@@ -7,7 +7,7 @@ between `<!-- measured:name -->` and `<!-- /measured -->` is what `SENTENCES[nam
 - forensics, heldout: outputs/<run>/tables/forensics/*.csv and provenance.json of `make report` and of bench/heldout.py
 - validity: outputs/validity/summary.json of `make validity`
 - setup: the size of this checkout's .venv, one entry per architecture
-- tests: outputs/tests.xml of `make test`
+- tests, tests_long: outputs/tests.xml of `make test`, outputs/tests_long.xml of `make test-long`
 - commands: outputs/commands.json of bench/commands.py
 - gpu: outputs/gpu.json of bench/gpu.py, which needs a GPU
 - inspector, scale: outputs/<name>.json of bench/inspector.py and bench/scale.py
@@ -93,8 +93,9 @@ def collected(outputs: Path) -> Iterator[tuple[str, Values]]:
         yield "report", {**_origin(provenance, "`make report`", said), **counted}
     if (compared := outputs / "validity" / "summary.json").is_file():
         yield "validity", {**_origin(compared, "`make validity`", {}), **json.loads(compared.read_text(encoding="utf-8"))}
-    if (suite := outputs / "tests.xml").is_file():
-        yield "tests", {**_origin(suite, "`make test`", {}), **_tests(suite)}
+    for name, command in (("tests", "`make test`"), ("tests_long", "`make test-long`")):
+        if (suite := outputs / f"{name}.xml").is_file():
+            yield name, {**_origin(suite, command, {}), **_tests(suite)}
 
 
 def _stage_seconds(run: Path) -> dict[str, float]:
@@ -186,8 +187,8 @@ def _setup_sentence(found: Values) -> str:
 
 def _test_sentence(found: Values) -> str:
     bad = found["failures"] + found["errors"]
-    minutes = f"{max(1, round(found['seconds'] / 60))} min"
-    return f"`make test`: {found['tests']:,} tests, {bad} failed, {found['skipped']} skipped, in {minutes}. {_where(found)}.\n"
+    took = f"{found['seconds'] // 60} min {found['seconds'] % 60} s"
+    return f"{found['command']}: {found['tests']:,} tests, {bad} failed, {found['skipped']} skipped, in {took}. {_where(found)}.\n"
 
 
 def _report_sentence(found: Values) -> str:
@@ -278,6 +279,7 @@ SENTENCES: dict[str, Callable[[Values], str]] = {
     "validity": _validity_sentence,
     "setup": _setup_sentence,
     "tests": _test_sentence,
+    "tests_long": _test_sentence,
     "report": _report_sentence,
     "commands": _commands,
     "gpu": _gpu,

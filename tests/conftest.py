@@ -23,16 +23,19 @@ settings.register_profile("any machine", deadline=None, suppress_health_check=[H
 settings.load_profile("any machine")
 
 # files and folders that come first, the longest before all: nobody is left alone with a file of minutes at the end
-LONG = (
+FIRST = (
     "test_run", "selfcheck", "test_killed_stages", "plugins", "runners", "ray", "browser", "parity", "test_core_imports", "faults",
 )  # fmt: skip
-SLOW = ("backends", "demo", "extraction", "faults", "forensics", "fuzz", "masks", "plugins", "ray", "run", "selfcheck")
+# what `make test-fast` leaves out beside the tests marked `long`
+SLOW = (
+    "agreement", "api", "backends", "demo", "extraction", "faults", "forensics", "fuzz", "masks", "parity", "plugins", "ray", "run",
+    "selfcheck",
+)  # fmt: skip
 SLOW_FILES = (
-    "test_coverage", "test_few_clusters", "test_small_tables", "test_small_studies", "test_injected_failures",
-    "test_streaming_memory", "test_video_encoder", "test_quiet_ffmpeg", "test_votes",
-    "test_odd_names", "test_eval_of_judged_metrics",
-    "test_transformers_judge", "test_hostile_server", "test_stage", "test_published_report", "test_recording", "test_corruptions",
-    "test_published_clips", "test_runner", "test_setup", "test_notebook_pictures",
+    "test_checkpoints", "test_core_imports", "test_corruptions", "test_eval_of_judged_metrics", "test_few_clusters",
+    "test_generate", "test_hostile_server", "test_many_runs", "test_mbench_entries", "test_notebook_pictures", "test_odd_names",
+    "test_own_rows_beside_printed", "test_plain_folder", "test_published_report", "test_recording", "test_runner", "test_setup",
+    "test_stage", "test_streaming_memory", "test_transformers_judge", "test_video_encoder",
 )  # fmt: skip
 
 
@@ -104,8 +107,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(
-        key=lambda item: min(LONG.index(name) if name in LONG else len(LONG) for name in (item.path.stem, item.path.parent.name))
+        key=lambda item: min(FIRST.index(name) if name in FIRST else len(FIRST) for name in (item.path.stem, item.path.parent.name))
     )
     for item in items:
-        if is_slow(item.path):
+        if is_slow(item.path) or item.get_closest_marker("long"):
             item.add_marker(pytest.mark.slow)

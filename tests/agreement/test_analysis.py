@@ -229,6 +229,7 @@ def test_scores_must_be_typed_and_unique(study, plan):
         analyse(ratings, scores.drop(columns="metric"), plan)
 
 
+@pytest.mark.long
 def test_two_runs_give_the_same_bytes_whatever_the_order_of_the_rows(study, plan, tmp_path):
     ratings, scores, clips = study
     own = ratings[(ratings["benchmark"] == "wrbench") & ratings["dimension"].isin(["visible_state", "reobserved_spatial"])]

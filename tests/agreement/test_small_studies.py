@@ -65,6 +65,7 @@ def choices(draw: st.DrawFn, plan: Plan) -> Plan:
     return plan.model_copy(update=update)
 
 
+@pytest.mark.long
 @settings(max_examples=12)
 @given(studies(), st.data())
 def test_a_small_study_gives_values_or_reasons(plan, tmp_path_factory, study, data):

@@ -226,6 +226,7 @@ def test_a_pickled_result_without_an_output_keeps_its_frames():
             call()
 
 
+@pytest.mark.long
 def test_a_result_that_lives_to_the_end_of_the_program_leaves_no_folder_and_no_warning():
     code = (
         "import lookback, numpy\n"

@@ -21,6 +21,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch):
     sys.modules.pop("gpu")
 
 
+@pytest.mark.long
 def test_both_speeds_are_measured_and_written(gpu, tmp_path: Path, capsys: pytest.CaptureFixture):
     frames = np.random.default_rng(0).integers(0, 255, (8, 64, 96, 3), np.uint8)
     encode(tmp_path / "clip.mp4", frames, fps=8)

@@ -181,6 +181,7 @@ def test_check_says_what_differs_from_what_was_asked(conditions, tmp_path):
     assert result.exit_code == 1 and "2 of 6 videos are there" in result.output
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("benchmark", "subset", "metric"),
     [("wrbench", "", "wrbench.visual_integrity"), ("mbench", "environment", "mbencha.environment.rendering_style")],

@@ -58,14 +58,16 @@ def test_what_commands_left_in_outputs_is_recorded_with_their_machine(tmp_path):
     (tables / "confusion.csv").write_text("injected,clips,a,b,nothing found\na,3,3,0,0\nb,3,0,1,2\nnone,4,1,0,3\n")
     (tmp_path / "demo" / "provenance.json").write_text(json.dumps({"machine": "an abacus", "git": "abc"}))
     suite = '<testsuites><testsuite tests="9" failures="1" errors="0" skipped="2" time="61.4"/></testsuites>'
-    (tmp_path / "tests.xml").write_text(suite)
+    for name in ("tests", "tests_long"):
+        (tmp_path / f"{name}.xml").write_text(suite)
     found = dict(readme.collected(tmp_path))
-    assert set(found) == {"bench", "forensics", "tests"}
+    assert set(found) == {"bench", "forensics", "tests", "tests_long"}
     assert found["bench"]["machine"] == "an abacus" and found["bench"]["rows"] == [row]
     assert {name: found["forensics"][name] for name in ("macro_f1", "clips", "faithful", "flagged")} == {
         "macro_f1": 0.75, "clips": 10, "faithful": 4, "flagged": 1,
     }  # fmt: skip
-    assert "9 tests, 1 failed, 2 skipped" in readme.SENTENCES["tests"](found["tests"])
+    for name, command in (("tests", "make test"), ("tests_long", "make test-long")):
+        assert f"`{command}`: 9 tests, 1 failed, 2 skipped, in 1 min 1 s." in readme.SENTENCES[name](found[name])
     assert "| (c) two workers | 1.50 | at least 1.7 |" in readme.SENTENCES["bench"](found["bench"])
 
 

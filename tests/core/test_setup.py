@@ -37,6 +37,18 @@ def make(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["make", "setup", *words], cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+def test_ci_runs_the_long_tests_that_make_test_leaves_out(clone: Path):
+    called = [line.split()[1] for line in (project_root() / ".ci" / "run").read_text().splitlines() if line.startswith("make ")]
+    assert called == ["lint", "test", "test-long"]
+    (clone / ".venv" / ".ready").touch()
+    long, others = (
+        subprocess.run(["make", "-n", target], cwd=clone, capture_output=True, text=True, check=True).stdout
+        for target in ("test-long", "test")
+    )
+    assert " -m long " in long and ' -m "not long" ' in others
+    assert long.replace("-m long", '-m "not long"').replace("tests_long.xml", "tests.xml") == others
+
+
 def test_a_failed_cpu_only_build_is_one_sentence_with_the_remedy(clone: Path):
     done = make(clone, "TORCH=cpu")
     assert done.returncode != 0 and "--torch-backend cpu" in (clone / "asked").read_text()

@@ -209,6 +209,7 @@ def test_every_model_has_copies_of_its_own_video_and_a_new_video_has_new_ones(tm
     assert not resolve(first.video).exists() and resolve(other.video).is_file()
 
 
+@pytest.mark.long
 def test_a_users_own_clips_are_corrupted_and_scored(tmp_path, frames: np.ndarray):
     """No truth is known: the clips are taken as they are. A frozen camera is not aligned with the turn that was asked for."""
     params = load_run("demo", [f"output={tmp_path / 'run'}", "workers=1", "audit.clips=1", "audit.severities=[1.0]"])

@@ -22,6 +22,8 @@ from lookback.paths import resolve
 from lookback.stages._forensics import domain_of
 from lookback.yaml_files import parse_yaml
 
+pytestmark = pytest.mark.long
+
 SIZE = {"width": 96, "height": 64}
 
 

@@ -15,6 +15,8 @@ from lookback.params.load import validate as make_params
 from lookback.params.stages import Source
 from lookback.paths import resolve
 
+pytestmark = pytest.mark.long
+
 KINDS = (
     ("mbench", "A", "object"),
     ("mbench", "T", "causal"),

@@ -11,6 +11,8 @@ from lookback.demo.filming import SUBJECT, TWIN, make_context
 from lookback.demo.truth import shown_state
 from lookback.errors import UsageError
 
+pytestmark = pytest.mark.long
+
 NAMES = [name for name in FAILURES if name != "none"]
 CAMERA = ("camera_inactivity", "wrong_direction", "camera_drift", "hard_cut")
 WHOLE_CLIP = ("camera_inactivity", "wrong_direction", "camera_drift", "event_never_starts", "subject_dragged")

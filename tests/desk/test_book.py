@@ -123,6 +123,7 @@ def open_at(path, barrier, said):
         said.put(str(error))
 
 
+@pytest.mark.long
 def test_several_who_open_a_new_book_at_once_all_get_it(tmp_path):
     barrier, said = FORK.Barrier(4), FORK.Queue()
     for number in range(15):

@@ -58,6 +58,7 @@ class Copy:
         return told["version"], [role for role in told["made"] if role != "decode"]
 
 
+@pytest.mark.long
 def test_an_edited_backend_makes_its_artifacts_anew_and_the_other_roles_stay(tmp_path: Path):
     copy = Copy(tmp_path)
     first, made = copy.extract()

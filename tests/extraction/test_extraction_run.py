@@ -139,6 +139,7 @@ def test_a_killed_run_resumes_with_what_is_missing(project: Path, clips: list[Cl
     assert sorted(role for roles in asked for role in roles) == ["pose", "quality"]
 
 
+@pytest.mark.long
 def test_two_workers_write_the_same_bytes_as_one(project: Path, clips: list[Clip]) -> None:
     alone, shared = make(project, clips, workers=1, run="alone"), make(project, clips, workers=2, run="shared")
     extraction(alone), extraction(shared)

@@ -15,6 +15,7 @@ from lookback.media import open_video
 CLIPS = Path(__file__).parents[3] / "shared" / "clips"
 pytestmark = [
     pytest.mark.clips,
+    pytest.mark.long,
     pytest.mark.skipif(not CLIPS.is_dir(), reason="the third-party clips (../shared/clips) are not here"),
 ]
 

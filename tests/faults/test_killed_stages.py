@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
 HERE = Path(__file__).resolve()
 SCRIPT = """
 import os, sys

@@ -123,6 +123,7 @@ def test_a_name_of_any_length_and_script_has_a_temporary(tmp_path: Path):
 SWEEPER = "import sys\nfrom pathlib import Path\nfrom lookback.scratch import sweep\nwhile True: sweep(Path(sys.argv[1]))"
 
 
+@pytest.mark.long
 def test_a_sweep_never_takes_a_file_from_its_maker(tmp_path: Path):
     """The maker creates, then locks; a sweep in between makes it try again instead of writing into nothing."""
     sweepers = [subprocess.Popen([sys.executable, "-c", SWEEPER, str(tmp_path)]) for _ in range(2)]

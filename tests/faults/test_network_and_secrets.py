@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from lookback import stages
 from lookback.media import encode
 from lookback.params.load import validate
@@ -37,6 +38,7 @@ def little_dataset(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_listing_checking_and_validating_open_no_socket(tmp_path: Path):
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_KEY")}
     data = little_dataset(tmp_path / "data")

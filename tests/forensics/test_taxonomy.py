@@ -98,12 +98,14 @@ def tables(watched: list[dict]) -> tuple[pd.DataFrame, pd.DataFrame]:
     return pd.DataFrame(failures), truth
 
 
+@pytest.mark.long
 def test_the_injected_failure_is_recovered_and_faithful_clips_are_clean(watched):
     clips = with_truth(*tables(watched))
     assert macro_f1(label_scores(clips)) >= 0.8
     assert clean_share(clips) == 1.0
 
 
+@pytest.mark.long
 def test_evidence_frames_point_at_failing_frames(watched):
     """A failure acts from the middle of the absence on (the world's rule); findings about the picture must lie after it."""
     checked = 0

@@ -25,6 +25,7 @@ def readers(tmp_path_factory: pytest.TempPathFactory):
         return all_readers(tmp_path_factory.mktemp("fuzz"))
 
 
+@pytest.mark.long
 def test_no_reader_falls_over_spoilt_bytes_and_documents(readers):
     failures, tried, refused = [], 0, 0
     with quiet():

@@ -121,6 +121,7 @@ def lookback(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=HUNG_S, check=False, cwd=cwd, env=environment)
 
 
+@pytest.mark.long
 def test_validate_names_the_clip_that_may_not_be_read(dataset: Path, tmp_path: Path):
     arguments = ["--layout", "folder", "--pattern", "{model}/{clip}.mp4", "--workers", "1"]
     done = lookback("validate", str(dataset), *arguments, cwd=tmp_path)
@@ -129,6 +130,7 @@ def test_validate_names_the_clip_that_may_not_be_read(dataset: Path, tmp_path: P
     assert len(done.stdout.splitlines()) == 1 and "b.mp4" in done.stdout and "ermission" in done.stdout
 
 
+@pytest.mark.long
 def test_eval_scores_the_clips_that_may_be_read(dataset: Path, tmp_path: Path):
     arguments = ["--layout", "folder", "--pattern", "{model}/{clip}.mp4", "--metrics", "memobench.visual_quality", "--workers", "1"]
     done = lookback("eval", str(dataset), "--output", str(tmp_path / "out"), *arguments, cwd=tmp_path)

@@ -193,6 +193,7 @@ def test_the_simulated_judge_fills_every_table_and_is_labelled(once):
     assert (gated.loc[gated["metric"].str.startswith("memobench.vqa"), "reason"] == "").all()
 
 
+@pytest.mark.long
 def test_calibration_is_saved_against_the_truth_and_against_votes(once, run, monkeypatch):
     saved = pd.read_csv(once("simulated").tables / "judging" / "calibration.csv").set_index(["judge", "against"])
     assert list(saved.index) == [(judge, "the demo world's truth") for judge in ("geometric", "simulated")]
@@ -229,6 +230,7 @@ def test_no_label_leaves_no_calibration_of_an_earlier_run(once, run):
     assert not (run.tables / "judging" / "calibration.csv").exists()
 
 
+@pytest.mark.long
 def test_the_discrimination_audit_is_saved_for_generated_and_for_published_banks(run, tmp_path):
     (tmp_path / "failures.csv").write_text("clip_id,model_id,hint\nBar_001,stuck,the event never starts\n")
     run(judge="simulated", error_rate=0.0, vqa_failures=str(tmp_path / "failures.csv"), vqa_filter="official")

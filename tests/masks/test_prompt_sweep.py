@@ -35,6 +35,7 @@ def parameters(folder: Path, **extraction):
     return validate({"run": "s4", "output": str(folder), "workers": 1, "extraction": extraction}, "test")
 
 
+@pytest.mark.long
 def test_each_style_asks_in_its_own_words(clips, tmp_path, monkeypatch):
     asked = []
     plain = prompt.find_object

@@ -12,6 +12,7 @@ CLIPS = Path(__file__).parents[3] / "shared" / "clips"
 
 pytestmark = [
     pytest.mark.clips,
+    pytest.mark.long,
     pytest.mark.skipif(not CLIPS.is_dir(), reason="the third-party clips (../shared/clips) are not here"),
 ]
 

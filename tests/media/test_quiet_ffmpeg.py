@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 from lookback.media import encode
 from time_limits import HUNG_S
 
@@ -18,6 +19,7 @@ print("done")
 """
 
 
+@pytest.mark.long
 def test_decoding_does_not_hang_after_torchvision_was_imported(tmp_path):
     path = tmp_path / "clip.mp4"
     frames = np.random.default_rng(0).integers(0, 255, (40, 96, 160, 3), dtype=np.uint8)

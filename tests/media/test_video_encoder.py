@@ -55,6 +55,7 @@ def at_offset(frames: np.ndarray, offset: int) -> np.ndarray:
     return copy
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("height", "width"), [(64, 96), (63, 95), (36, 64), (180, 320), (90, 161)])
 def test_twenty_encodes_in_one_process_give_one_set_of_bytes(tmp_path: Path, height: int, width: int) -> None:
     frames = moving_texture(64, height, width)

@@ -14,6 +14,7 @@ from lookback.demo.plan import PlannedClip, full_plan
 from lookback.params.load import validate
 from lookback.scoring.variants import only_chosen
 
+pytestmark = pytest.mark.long
 SEVERITIES = (0.5, 1.0)
 CONSTANTS = {"lpips": 0, "height": 360, "width": 640}  # MIND's measures without LPIPS, at less than its size: clips have 112 rows
 CAMERA = ("wrong_direction", "camera_drift", "camera_inactivity")  # failures of the camera's path; the others are of the picture

@@ -108,7 +108,7 @@ def test_both_ends_hold_their_last_frame_and_a_cosine_is_never_negative():
     assert returning_cosines(np.array([0, 9]), opposite, np.array([0, 1]), first_until=0, last_from=9) == {0: {9: 0.0}}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_officer_who_returns_as_an_astronaut_on_clips_of_the_demo_world(tmp_path: Path):
     """Rendered, encoded, read, searched for faces and scored by the stages. Eq. 6 rates the swap like the faithful clip."""
     task = next(task for task, _ in full_plan() if task.clip_id == "human:office_001:text")

@@ -289,6 +289,7 @@ def _dies_on_a_group(tasks):
     return run_module.score_group(tasks)
 
 
+@pytest.mark.long
 def test_a_group_that_kills_its_worker_is_tried_clip_by_clip(clips, tmp_path, monkeypatch):
     expected = scored(parameters(tmp_path / "sound"), clips)
     params = parameters(tmp_path / "dying", workers=2)

@@ -43,13 +43,11 @@ def one_scene(folder: Path) -> None:
 
 
 @needs_peer
-@pytest.mark.slow
 def test_the_official_variants_print_what_the_released_program_prints(rows: list[ParityRow]):
     assert [(row.metric, row.case, row.ours, row.theirs, row.note) for row in rows if row.verdict != "equal"] == []
 
 
 @needs_peer
-@pytest.mark.slow
 def test_every_metric_of_the_release_is_compared_on_every_clip(rows: list[ParityRow]):
     counts = Counter(row.metric.partition(" ")[0] for row in rows if row.theirs is not None)
     clips = 3 if CLIPS.is_dir() else 2
@@ -61,7 +59,6 @@ def test_every_metric_of_the_release_is_compared_on_every_clip(rows: list[Parity
 
 
 @needs_peer
-@pytest.mark.slow
 def test_one_decoder_gives_the_same_digits(rows: list[ParityRow]):
     """On frames that are stored as pictures nothing is decoded: PSNR, SSIM and LPIPS agree to the last of their four digits."""
     fidelity = [row for row in rows if row.metric.split()[0].endswith(("psnr", "ssim", "lpips"))]
@@ -70,7 +67,6 @@ def test_one_decoder_gives_the_same_digits(rows: list[ParityRow]):
 
 
 @needs_peer
-@pytest.mark.slow
 def test_answers_are_counted_by_the_letter_as_the_released_program_counts_them(rows: list[ParityRow]):
     cases = compared.odd_answers()
     odd = [row for row in rows if row.case in cases]

@@ -16,6 +16,7 @@ import pytest
 import yaml
 from lookback.paths import project_root
 
+pytestmark = pytest.mark.long
 PLUGIN = project_root() / "examples" / "plugin"
 METRICS = {"flipbook.colour_return", "flipbook.left_and_returned"}
 

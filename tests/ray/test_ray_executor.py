@@ -15,6 +15,7 @@ from lookback.judging.spreading import SpreadJudge
 from lookback.params import RunParams
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
+pytestmark = pytest.mark.long
 
 
 def square_or_die(number: int) -> int:

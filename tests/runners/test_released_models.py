@@ -28,7 +28,7 @@ SCRIPTS = Path(__file__).parent / "scripts"
 CHECKOUTS = {"map-anything": "map-anything", "dinov2": "dinov2", "vggt": "vggt", "vggt-omega": "vggt-omega"}
 WIDTH, HEIGHT, FOCAL = 112, 56, 90.0
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")

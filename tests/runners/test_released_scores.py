@@ -11,7 +11,7 @@ from lookback.errors import LookbackError
 from lookback.runners import environments
 from test_released_models import SCRIPTS, index_is_reached, share_compiled
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 FRAMES = np.random.default_rng(0).integers(0, 255, (3, 64, 96, 3), dtype=np.uint8)
 
 

@@ -54,6 +54,7 @@ def call(*arguments: str):
     return CliRunner().invoke(app, ["selfcheck", *arguments])
 
 
+@pytest.mark.long
 def test_this_machine_gives_the_recorded_numbers(quick):
     result = call()
     assert result.exit_code == 0, result.output
@@ -63,6 +64,7 @@ def test_this_machine_gives_the_recorded_numbers(quick):
         assert any(line.startswith(fact) for line in result.output.splitlines()), fact
 
 
+@pytest.mark.long
 def test_every_number_has_its_own_recorded_value(here):
     """Features of objects depend on the masks: with one name for both, a machine without MobileSAM differed."""
     named = Counter((*row.key, row.device) for row in here)
@@ -72,6 +74,7 @@ def test_every_number_has_its_own_recorded_value(here):
     assert built_on == {f"faces=scrfd-dlib,people={each},person_features=efficientnet-lite0" for each in people}
 
 
+@pytest.mark.long
 def test_a_changed_recorded_value_is_named_and_ends_with_1(quick, tmp_path):
     rows = list(csv.DictReader(recorded_path().open(encoding="utf-8")))
     chosen = next(row for row in rows if row["check"] == "memobench.psnr" and row["value"])
@@ -87,6 +90,7 @@ def test_a_changed_recorded_value_is_named_and_ends_with_1(quick, tmp_path):
     assert f"{chosen['clip']} {chosen['part']}: " in result.output and "recorded, tolerance" in result.output
 
 
+@pytest.mark.long
 def test_json_names_every_metric_and_what_is_not_usable_names_a_remedy(quick):
     found = json.loads(call("--json").output)
     assert {"architecture", "processor", "Python"} <= set(found["machine"]) and found["counts"]["differs"] == 0
@@ -96,6 +100,7 @@ def test_json_names_every_metric_and_what_is_not_usable_names_a_remedy(quick):
     assert sum(check["numbers"] for check in found["checks"]) > 300
 
 
+@pytest.mark.long
 def test_spoilt_clips_fall_outside_every_tolerance():
     """The camera mirrored, two frames swapped, the depth turned, the face's colours exchanged, answers flipped."""
     outcomes = compare(run.measured({}, spoilt=True), read_recorded(recorded_path()))
@@ -148,6 +153,7 @@ def test_noise_changes_few_pixels_by_one_level():
     assert (Noise().added(picture, 0) == picture).all()
 
 
+@pytest.mark.long
 def test_clips_are_written_whole_and_spoilt_ones_differ(tmp_path: Path):
     right, wrong = write_samples(tmp_path / "a"), write_samples(tmp_path / "b", spoilt=True)
     again = write_samples(tmp_path / "c")
@@ -195,6 +201,7 @@ def test_a_role_without_the_role_that_it_builds_on_is_not_measured(monkeypatch: 
     assert not {spec.role for spec in others} & {"faces", "people", "person_features"}
 
 
+@pytest.mark.long
 def test_wrong_calls_are_sentences(quick, tmp_path):
     with pytest.raises(UsageError, match="There is no role 'poze'; did you mean 'pose'"):
         choose({"poze": "classical"})
@@ -205,6 +212,7 @@ def test_wrong_calls_are_sentences(quick, tmp_path):
     assert result.exit_code == 1 and "is not a table of recorded values" in str(result.exception)
 
 
+@pytest.mark.long
 def test_every_measure_of_a_plain_folder_is_checked_once(here: list[Measured]) -> None:
     measured = [row.key for row in here if row.check.startswith("folder.") and row.value is not None and row.device == "cpu"]
     assert {check for check, *_ in measured} == {spec.name for spec in METRICS if spec.benchmark == "folder"}

@@ -13,6 +13,7 @@ import pytest
 from lookback.paths import project_root
 from lookback.stats import gwet_ac1
 
+pytestmark = pytest.mark.long
 CLUSTERED = "320 items in 40 scenes x 3 raters"
 RANKED = "8 models, 40 scenes x 4 pairs, close"
 

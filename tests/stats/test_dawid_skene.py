@@ -34,6 +34,7 @@ def random_votes(seed: int) -> tuple[np.ndarray, int]:
     return votes[(votes >= 0).any(axis=1)], q
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, 7])
 def test_the_fit_without_smoothing_reaches_the_maximum_of_twenty_thousand_plain_steps(seed):
     votes, q = random_votes(seed)

@@ -17,6 +17,8 @@ from lookback import stats
 from lookback.errors import NotScorable, Reason
 from scipy.optimize import linprog
 
+pytestmark = pytest.mark.long
+
 QUICK = settings(max_examples=25)
 DRAWN: dict[str, Any] = {"resamples": 20, "seed": 1}
 SCALE = [-1, 0, 1]

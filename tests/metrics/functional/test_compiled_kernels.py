@@ -236,6 +236,7 @@ class TestNumba:
             stop.set()
             other.join()
 
+    @pytest.mark.long
     def test_where_the_package_cannot_be_written_the_compiled_code_is_kept_with_the_user(self, tmp_path: Path) -> None:
         """A file stands where Python would keep compiled code next to the module."""
         package = tmp_path / "lookback"
