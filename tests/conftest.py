@@ -32,7 +32,7 @@ SLOW = (
     "selfcheck",
 )  # fmt: skip
 SLOW_FILES = (
-    "test_checkpoints", "test_core_imports", "test_corruptions", "test_eval_of_judged_metrics", "test_few_clusters",
+    "test_checkpoints", "test_corruptions", "test_eval_of_judged_metrics", "test_few_clusters",
     "test_generate", "test_hostile_server", "test_many_runs", "test_mbench_entries", "test_notebook_pictures", "test_odd_names",
     "test_own_rows_beside_printed", "test_plain_folder", "test_published_report", "test_recording", "test_runner", "test_setup",
     "test_stage", "test_streaming_memory", "test_transformers_judge", "test_video_encoder",

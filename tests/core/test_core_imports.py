@@ -12,6 +12,7 @@ import pytest
 from installed_wheel import Installed, run, shared_wheel
 from lookback.extras import EXTRA_OF
 
+pytestmark = pytest.mark.long
 TESTS = Path(__file__).parents[1]
 # what notebooks, pages, embedded networks and endpoints are made of; everything else is the core
 BESIDE_THE_CORE = (

@@ -12,6 +12,7 @@ from lookback.cli.app import app
 from lookback.demo.plan import demo_plan
 from lookback.desk.settings import load_settings
 from lookback.errors import Reason
+from own_environment import environment_with
 from typer.main import get_command
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
@@ -184,12 +185,10 @@ def test_no_page_of_the_site_loads_a_script_from_another_host(tmp_path: Path):
     assert page.read_text() == '<script src="../search_from_disk.js"></script>'
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_site_is_built_whole_and_loads_nothing_from_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    mkdocs = ROOT / ".venv-docs" / "bin" / "mkdocs"
-    if not mkdocs.is_file():
-        pytest.skip("make docs installs mkdocs")
-    monkeypatch.setattr(sys, "argv", ["build_site", "--output", str(tmp_path), "--mkdocs", str(mkdocs)])
+    programs = environment_with(tmp_path / "environment", "-r", str(DOCS / "requirements.lock"))
+    monkeypatch.setattr(sys, "argv", ["build_site", "--output", str(tmp_path), "--mkdocs", str(programs / "mkdocs")])
     assert build_site.main() == 0
     site = tmp_path / "site"
     assert {"index.html", "faq.html", "search"} <= {path.name for path in site.iterdir()}

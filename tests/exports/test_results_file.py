@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 from importlib import resources
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from lookback.params import load_run
 from lookback.registry import METRICS
 from lookback.tables import read_csv, read_table, write_table
 from made_runs import METRIC, made_run
+from own_environment import environment_with
 
 DOCS = Path(__file__).parents[2] / "docs" / "results.md"
 
@@ -101,17 +103,28 @@ def test_the_page_names_every_field(content):
     assert SCHEMA in page
 
 
-def test_the_example_in_the_page_makes_an_inspect_log(run, tmp_path, monkeypatch):
-    log = pytest.importorskip("inspect_ai.log", reason="inspect_ai is not installed: pip install inspect_ai")
-    code = DOCS.read_text().split("```python\n")[1].split("```")[0]
-    (tmp_path / "results.json").write_text((run.paths.root / "results.json").read_text())
-    monkeypatch.chdir(tmp_path)
-    exec(compile(code, str(DOCS), "exec"), {})  # the page's own words
-    (listed,) = log.list_eval_logs(str(tmp_path))  # a file of another name is read, and never listed or analysed
-    read = log.read_eval_log(listed)
-    assert len(read.samples) == 4 and read.status == "success"
-    values = {sample.id: {name: score.value for name, score in (sample.scores or {}).items()} for sample in read.samples}
-    assert values["wrbench/s/a/s2"] == {METRIC: 0.7} and values["wrbench/s/b/s1"] == {}
+READ_BACK = """
+import json
+from inspect_ai.log import list_eval_logs, read_eval_log
+
+(listed,) = list_eval_logs(".")  # a file of another name is read, and never listed or analysed
+log = read_eval_log(listed)
+scores = {sample.id: {name: score.value for name, score in (sample.scores or {}).items()} for sample in log.samples}
+print(json.dumps({"status": log.status, "scores": scores}))
+"""
+
+
+@pytest.mark.long
+def test_the_example_in_the_page_makes_an_inspect_log(run, tmp_path):
+    python = environment_with(tmp_path / "environment", "inspect_ai") / "python"
+    example = DOCS.read_text().split("```python\n")[1].split("```")[0]  # the page's own words
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    shutil.copy(run.paths.root / "results.json", folder)
+    subprocess.run([python, "-c", example], cwd=folder, check=True)
+    read = json.loads(subprocess.run([python, "-c", READ_BACK], cwd=folder, check=True, capture_output=True, text=True).stdout)
+    assert read["status"] == "success" and len(read["scores"]) == 4
+    assert read["scores"]["wrbench/s/a/s2"] == {METRIC: 0.7} and read["scores"]["wrbench/s/b/s1"] == {}
 
 
 def test_a_spread_too_large_for_a_number_is_null(tmp_path):

@@ -20,6 +20,7 @@ SHARED = Path(__file__).resolve().parents[3] / "shared"
 PEER, CLIPS = SHARED / "peers" / "memobench", SHARED / "clips" / "memobench"
 VIDEOS = {"Real_007_gt.mp4": 960, "Real_007_opensora.mp4": 336}  # with the width that is kept: both programs still shrink the first
 EVERY = 3  # frame of them is kept: 27, of which 13 show the object, 8 do not, and 6 show it again
+pytestmark = pytest.mark.long
 needs_peer = pytest.mark.skipif(not PEER.is_dir(), reason=f"the released program is not at {PEER}")
 
 

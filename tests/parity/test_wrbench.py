@@ -51,6 +51,7 @@ def test_other_settings_than_the_released_ones_show(monkeypatch):
     assert differing >= {"yaw_LR, tiny drift", "yaw_RL, tiny drift"}
 
 
+@pytest.mark.long
 @pytest.mark.clips
 def test_visual_integrity_of_real_clips_equals_the_released_program(monkeypatch):
     monkeypatch.setattr(parity, "CLIPS", 1)

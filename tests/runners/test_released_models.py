@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 import sysconfig
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from lookback.errors import LookbackError
 from lookback.media import VideoInfo
 from lookback.paths import project_root
 from lookback.runners import environments
+from own_environment import index_is_reached
 from scipy.spatial.transform import Rotation
 
 PEERS = project_root().parent / "shared" / "peers" / "models"
@@ -66,12 +65,6 @@ def linked(checkout: Path, folder: Path) -> Path:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.symlink_to(file)
     return folder
-
-
-def index_is_reached(python: Path) -> bool:
-    """Whether the package index answers for one small package."""
-    call = ["uv", "pip", "install", "--dry-run", "--refresh", "--python", str(python), "einops"]
-    return subprocess.run([sys.executable, "-m", *call], capture_output=True).returncode == 0
 
 
 def share_compiled(python: Path) -> None:

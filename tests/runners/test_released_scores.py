@@ -9,7 +9,8 @@ import pytest
 from lookback import runners
 from lookback.errors import LookbackError
 from lookback.runners import environments
-from test_released_models import SCRIPTS, index_is_reached, share_compiled
+from own_environment import index_is_reached
+from test_released_models import SCRIPTS, share_compiled
 
 pytestmark = pytest.mark.long
 FRAMES = np.random.default_rng(0).integers(0, 255, (3, 64, 96, 3), dtype=np.uint8)

@@ -30,6 +30,13 @@ def integrity_parts(
     cls: ArrayLike, patches: ArrayLike, valid: ArrayLike | None = None, percentile: float | None = None
 ) -> dict[str, float]:
     """The score, its two terms, and the valid-patch-mean global term that the paper reports as a diagnostic."""
+    return _parts_and_pairs(cls, patches, valid, percentile)[0]
+
+
+def _parts_and_pairs(
+    cls: ArrayLike, patches: ArrayLike, valid: ArrayLike | None, percentile: float | None
+) -> tuple[dict[str, float], NDArray[np.float64]]:
+    """The parts of the score, and the score of every adjacent pair behind the local term."""
     percentile = settings_of("visual_integrity", "paper").number("integrity_percentile") if percentile is None else percentile
     tokens = require_finite(cls, "cls", ndim=2)
     if len(tokens) < 2:
@@ -37,17 +44,19 @@ def integrity_parts(
     frames, kept = _normalised_patches(patches, valid, len(tokens))
     unit = unit_vectors(tokens, "cls")
     s_global = clip01(float(unit[0] @ unit[-1]))
-    s_local = float(np.percentile(adjacent_scores(frames, kept, percentile), percentile))
+    pairs = _adjacent_scores(frames, kept, percentile)
+    s_local = float(np.percentile(pairs, percentile))
     ends = unit_vectors(np.stack([frames[index][kept[index]].mean(axis=0) for index in (0, -1)]), "mean patch")
-    return {
+    parts = {
         "score": min(s_global, s_local),
         "s_global": s_global,
         "s_local": s_local,
         "s_global_patch_mean": clip01(float(ends[0] @ ends[1])),
     }
+    return parts, pairs
 
 
-def adjacent_scores(patches: NDArray[np.float64], valid: NDArray[np.bool_], percentile: float) -> NDArray[np.float64]:
+def _adjacent_scores(patches: NDArray[np.float64], valid: NDArray[np.bool_], percentile: float) -> NDArray[np.float64]:
     """P20 of the best-match set of each adjacent pair (WRBench eq. 12): unit patches (T,P,D), valid (T,P) -> (T-1,)."""
     scores = []
     for index in range(len(patches) - 1):
@@ -114,13 +123,11 @@ def score(context: ScoringClip) -> PixelScoring:
     frames = integrity_frames(context.need("n_frames"), context.clip.fps, context)
     images = yield Frames(frames)
     found = context.backend("features").encode(np.stack([images[int(frame)] for frame in frames]), _view(context))
-    patches, percentile = found.patches.astype(np.float64), context.number("integrity_percentile")
     valid = found.valid if context.setting("mask") else None
-    parts = integrity_parts(found.cls, patches, valid, percentile)
-    unit, kept = _normalised_patches(patches, valid, len(found.cls))
+    parts, pairs = _parts_and_pairs(found.cls, found.patches, valid, context.number("integrity_percentile"))
     units = [
         Unit(f"f{int(a)}_f{int(b)}", "pair", float(value), float(value), int(b), int(a))
-        for value, a, b in zip(adjacent_scores(unit, kept, percentile), frames[:-1], frames[1:], strict=True)
+        for value, a, b in zip(pairs, frames[:-1], frames[1:], strict=True)
     ]
     told = [f"{name} {parts[name]:.4f}" for name in ("s_global", "s_local", "s_global_patch_mean")]
     detail = ", ".join(filter(None, [*told, _other_side(context)]))
