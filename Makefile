@@ -45,17 +45,17 @@ $(READY): requirements.lock pyproject.toml params/weights.lock.yaml
 	@$(BIN)python -m lookback.weights
 	@touch $@
 
-# four processes on two cores: browsers, servers and time limits keep some of them waiting
+# more processes than cores: browsers, servers and time limits keep some of them waiting
 TESTS = $(BIN)python -m pytest -q --dist loadfile --no-loadscope-reorder --durations=10
 
 test: $(READY) ## Run the tests (at most eight minutes on two cores)
-	@$(TESTS) -n 4 -m "not long" --junitxml=outputs/tests.xml
+	@$(TESTS) -n 3 -m "not long" --junitxml=outputs/tests.xml
 
-test-long: $(READY) ## Run the tests that make test leaves out: whole runs, other people's programs, kills, simulated studies
+test-long: $(READY) ## Run the tests that make test leaves out: whole runs, pages in a browser, other programs, kills, simulated studies
 	@$(TESTS) -n 4 -m long --junitxml=outputs/tests_long.xml
 
 test-fast: $(READY) ## Run the quick tests: no browser, no models, no studies, no faults
-	@$(TESTS) -n 2 -m "not slow and not browser"
+	@$(TESTS) -n 2 -m "not slow"
 
 lint: $(READY) ## Check style and types
 	@$(BIN)ruff check . && $(BIN)ruff format --check . && $(BIN)mypy -n 2

@@ -9,6 +9,7 @@ between `<!-- measured:name -->` and `<!-- /measured -->` is what `SENTENCES[nam
 - setup: the size of this checkout's .venv, one entry per architecture
 - tests, tests_long: outputs/tests.xml of `make test`, outputs/tests_long.xml of `make test-long`
 - commands: outputs/commands.json of bench/commands.py
+- install: outputs/install.json of bench/install.py
 - gpu: outputs/gpu.json of bench/gpu.py, which needs a GPU
 - inspector, scale: outputs/<name>.json of bench/inspector.py and bench/scale.py
 - report: the seconds of every stage of outputs/demo; kept in the package, where `make report` reads them for its estimate
@@ -43,6 +44,7 @@ FILES = (
     ("bench", "ratios", "`make bench`"),
     ("race", "race", "`python bench/race.py`"),
     ("commands", "commands", "`python bench/commands.py`"),
+    ("install", "install", "`python bench/install.py --report`"),
     ("gpu", "gpu", "`python bench/gpu.py`"),
     ("inspector", "inspector", "`python bench/inspector.py`"),
     ("scale", "scale", "`python bench/scale.py`"),
@@ -185,6 +187,16 @@ def _setup_sentence(found: Values) -> str:
     return f"`.venv` takes {', '.join(sizes)}.\n"
 
 
+def _install(found: Values) -> str:
+    """What pip takes for the wheel alone and with extras, and what the demo's report takes in a study."""
+    lines = ["| install | packages | on the disk | pip took | then `make report` |", "|---|---|---|---|---|"]
+    for row in found["rows"]:
+        report = duration(row["report_seconds"]) if "report_seconds" in row else ""
+        size = f"{row['mib'] / 1024:.1f} GB" if row["mib"] >= 1024 else f"{row['mib']} MB"
+        lines.append(f"| `{row['install']}` | {row['packages']} | {size} | {_seconds(row['seconds'])} | {report} |")
+    return f"{_where(found)}, without pip's cache:\n\n" + "\n".join(lines) + "\n"
+
+
 def _test_sentence(found: Values) -> str:
     bad = found["failures"] + found["errors"]
     took = f"{found['seconds'] // 60} min {found['seconds'] % 60} s"
@@ -278,6 +290,7 @@ SENTENCES: dict[str, Callable[[Values], str]] = {
     "heldout": lambda found: f"On clips held out: {_forensic_sentence(found)}",
     "validity": _validity_sentence,
     "setup": _setup_sentence,
+    "install": _install,
     "tests": _test_sentence,
     "tests_long": _test_sentence,
     "report": _report_sentence,

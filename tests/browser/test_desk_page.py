@@ -9,7 +9,7 @@ from little_run import RUN
 from lookback.agreement import analyse, load_plan, read_ratings
 from lookback.desk import VoteBook
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.long
 TOTAL = 4  # two plain axes and two of the return
 QUESTION, FINISHED, ENDED = ".question", ".finished", ".lookback-desk.watched"
 

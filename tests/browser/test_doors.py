@@ -11,7 +11,7 @@ from time_limits import HUNG_S
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.long
 NO_KERNEL = "00000000-0000-4000-8000-000000000000"
 PATHS = [
     "/",

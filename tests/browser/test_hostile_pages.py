@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "report"))
 from browser_pages import printed_links, server
 from hostile_text import ALL, IMAGE, LINK, SCRIPT, WORDS, write_hostile_pages
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.long
 HOSTILE_RUN = "hostile"
 TEXTS = ("verbatim", "question", "answer", "evidence", "prompt", "object_name", "scene", "detail", "judge", "text")
 

@@ -8,7 +8,7 @@ from browser_pages import printed_links, scrub, server, shown, wait_for_frame, w
 from little_run import RUN
 from lookback.media import encode
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.long
 CLIPS, FRAMES = 60, 12
 PSNR = "memobench.psnr (paper)"
 FOCUSED = "document.activeElement.dataset.clip ?? document.activeElement.ariaLabel ?? document.activeElement.className"

@@ -15,7 +15,7 @@ from lookback.layouts.detection import read
 from lookback.media import encode, open_video
 from lookback.params.stages import Source
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.long
 FAITHFUL, VANISHING, LONGER_CLIP = (
     f"memobench/synthetic/{model}/Playroom_001" for model in ("aldermoor", "birkdale", "calderbrook")
 )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from browser_pages import PIXELS, answers, pixels, server
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.long
 RUN_ALL = """async () => {  // as a person does: once the page stands, the widget manager is there and the kernel has answered
   const lab = window.jupyterapp;
   await lab.restored;
@@ -21,7 +21,6 @@ RUN_ALL = """async () => {  // as a person does: once the page stands, the widge
 }"""
 
 
-@pytest.mark.long
 def test_the_notebook_shows_the_inspector_and_its_keys_stay_with_it(little, warm_python, open_page, screenshot):
     command = [warm_python, str(Path(sys.executable).with_name("jupyter-lab")), "--ip=127.0.0.1", "--no-browser", "--allow-root"]
     command += ["--IdentityProvider.token=", "--LabApp.expose_app_in_browser=True", str(little.root / "notebooks")]

@@ -81,6 +81,15 @@ def test_the_race_is_told_with_both_clocks_the_decode_limit_and_the_load(tmp_pat
     assert "on an abacus" in told and "load 0.2 to 1.5 on 2 cores" in told and "mind: left out" in told
 
 
+def test_installs_are_told_with_their_size_and_seconds(tmp_path):
+    rows = [{"install": "lookback", "seconds": 31.2, "mib": 812, "packages": 50}]
+    rows += [{"install": "lookback[demo]", "seconds": 150.0, "mib": 8192, "packages": 120, "report_seconds": 420.0}]
+    (tmp_path / "install.json").write_text(json.dumps({"rows": rows, "machine": "an abacus", "git": "abc"}))
+    told = readme.SENTENCES["install"](dict(readme.collected(tmp_path))["install"])
+    assert "| `lookback` | 50 | 812 MB | 31 s |  |" in told
+    assert "| `lookback[demo]` | 120 | 8.0 GB | 2 min | 7 min |" in told
+
+
 def test_the_demos_timings_are_recorded_and_told(tmp_path):
     demo = tmp_path / "demo"
     for name in ("stages", "tables"):

@@ -46,7 +46,7 @@ def test_ci_runs_the_long_tests_that_make_test_leaves_out(clone: Path):
         for target in ("test-long", "test")
     )
     assert " -m long " in long and ' -m "not long" ' in others
-    assert long.replace("-m long", '-m "not long"').replace("tests_long.xml", "tests.xml") == others
+    assert long.replace("-n 4 -m long", '-n 3 -m "not long"').replace("tests_long.xml", "tests.xml") == others
 
 
 def test_a_failed_cpu_only_build_is_one_sentence_with_the_remedy(clone: Path):

@@ -31,6 +31,7 @@ SHARED = Path(__file__).resolve().parents[3] / "shared"
 PEER, CLIPS = SHARED / "peers" / "wrbench", SHARED / "clips" / "wrbench"
 SCORING = PEER / "src" / "wrbench" / "eval" / "scoring"
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.usefixtures("warm_released_programs"),
     pytest.mark.skipif(not PEER.is_dir(), reason="the released program (../shared/peers/wrbench) is not here"),
 ]
@@ -51,7 +52,6 @@ def test_other_settings_than_the_released_ones_show(monkeypatch):
     assert differing >= {"yaw_LR, tiny drift", "yaw_RL, tiny drift"}
 
 
-@pytest.mark.long
 @pytest.mark.clips
 def test_visual_integrity_of_real_clips_equals_the_released_program(monkeypatch):
     monkeypatch.setattr(parity, "CLIPS", 1)
