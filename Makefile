@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin/
 READY := $(VENV)/.ready
 # what step 2 takes, as measured: two cores, packages from a near mirror
-TAKES_x86_64 := 9.4 GB with the CUDA build of torch, about 2 minutes; TORCH=cpu takes the smaller CPU-only build
+TAKES_x86_64 := 9.5 GB with the CUDA build of torch, about 2 minutes; TORCH=cpu takes the smaller CPU-only build
 TAKES_aarch64 := 3.2 GB, about 1.5 minutes
 TAKES := $(or $(TAKES_$(shell uname -m)),minutes on a first run)
 
