@@ -8,7 +8,7 @@ import pytest
 from lookback.cli.app import app
 from lookback.errors import UsageError
 from lookback.exports.results import write_results
-from lookback.report.compare import ANY_MODEL, compare_runs, conclusion, corrected, paired_differences
+from lookback.report.compare import ANY_MODEL, compare_runs, conclusion, corrected, paired_differences, rank_changes
 from made_runs import made_run
 from scipy.stats import wilcoxon
 from typer.testing import CliRunner
@@ -122,6 +122,26 @@ def test_a_difference_of_zero_in_every_scene_is_none(scale):
     assert np.isnan(row["ci_low"]) and np.isnan(row["ci_high"])
     moved = paired_differences(first, second.assign(value=second["value"] + 1e-6 * scale), seed=0, resamples=200).iloc[0]
     assert moved["p"] == 2 / 2 ** len(SCENES)
+
+
+def test_scenes_without_a_change_count_among_the_scenes_of_the_smallest_p():
+    """One of ten scenes changes: the test drops the other nine, but ten scenes are enough for a clear result."""
+    keys = {"benchmark": "b", "setting": "", "model_id": "m", "metric": "memobench.psnr", "phase": ""}
+    first = pd.DataFrame([{**keys, "clip_id": s, "scene": s, "value": 0.5} for s in SCENES])
+    second = first.assign(value=[0.6, *[0.5] * 9])
+    found = corrected(paired_differences(first, second, seed=0, resamples=200))
+    assert (found["p"][0], found["smallest_p"][0]) == (1, 2 / 2 ** len(SCENES))
+    said = conclusion(found.assign(**{"run": "one", "other run": "two"}))
+    assert said == "Nothing separates these runs: of 1 tests none has p_holm below 0.05."
+
+
+def test_means_that_only_rounding_tells_apart_have_one_rank():
+    """The same five scores in another order: their means differ in the last digit."""
+    orders = ([0.1, 0.2, 0.3, 0.6, 0.7], [0.1, 0.7, 0.3, 0.6, 0.2])
+    first, second = (float(pd.Series(order).mean()) for order in orders)
+    rows = [("memobench.ssim", "", "x", first, second), ("memobench.ssim", "", "y", second, first)]
+    assert first != second
+    assert rank_changes(pd.DataFrame(rows, columns=["metric", "phase", "model", "first", "second"])).empty
 
 
 def test_a_test_that_the_pooled_difference_does_not_bear_out_is_no_finding():

@@ -205,16 +205,17 @@ def paired_differences(first: pd.DataFrame, second: pd.DataFrame, *, seed: int, 
 
 
 def _test(change: NDArray[np.float64], scenes: NDArray[Any], values: pd.DataFrame) -> tuple[float, float, float]:
-    """Wilcoxon's p on the mean difference of each scene (clips of one scene are not independent), the smallest it could be, and
-    the rank-biserial correlation, whose sign says which run the scenes favour."""
+    """Wilcoxon's p on the mean difference of each scene (clips of one scene are not independent), the smallest that so many scenes
+    could give, and the rank-biserial correlation, whose sign says which run the scenes favour."""
     means = pd.Series(change).groupby(scenes).mean().to_numpy()
     if len(means) < 2:
         return np.nan, np.nan, np.nan
+    smallest = 2.0 ** (1 - len(means))  # of all scenes: the test drops those without a change, but they could have changed
     try:
         found = paired_wilcoxon(without_rounding(means, values))
     except NotScorable:  # all differences are zero: nothing speaks for a difference
-        return 1.0, 2.0 ** (1 - len(means)), 0.0
-    return found.p, found.smallest_p, found.rank_biserial
+        return 1.0, smallest, 0.0
+    return found.p, smallest, found.rank_biserial
 
 
 def rank_changes(differences: pd.DataFrame) -> pd.DataFrame:
@@ -224,12 +225,18 @@ def rank_changes(differences: pd.DataFrame) -> pd.DataFrame:
         more = more_is_better(str(metric), str(phase))
         if more is None:
             continue
-        ranks = {name: group[name].rank(ascending=not more, method="min").astype(int) for name in ("first", "second")}
+        ranks = {name: _ranks(group[name], more) for name in ("first", "second")}
         parts.append(group.assign(rank_first=ranks["first"], rank_second=ranks["second"], change=ranks["first"] - ranks["second"]))
     if not parts:
         return pd.DataFrame(columns=RANKS)
     table = pd.concat(parts)
     return table.loc[table["change"] != 0, RANKS].reset_index(drop=True)
+
+
+def _ranks(means: pd.Series, more: bool) -> pd.Series:
+    """1 = best. Means that only rounding tells apart share a rank."""
+    shown = pd.Series(without_rounding(means.to_numpy(float), means), means.index)
+    return shown.rank(ascending=not more, method="min").astype(int)
 
 
 def _all_rank_changes(differences: pd.DataFrame, count: int) -> pd.DataFrame:
