@@ -221,6 +221,9 @@ class Result:
         from lookback.report.page import copy_site  # its import takes a while
 
         self._check_folder()
+        target = expanded(path)
+        if target.suffix.lower() not in (".html", ".htm"):
+            raise UsageError(f"{path}: the report is a page; name an HTML file, for example {target / 'report.html'}")
         if failures:
             self.failures()
         unsearched = not (self.params.paths.tables / "failures.parquet").is_file()
@@ -232,7 +235,6 @@ class Result:
         finally:
             if unsearched:
                 (self.params.paths.tables / "failures.parquet").unlink()
-        target = expanded(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         copy_site(self.params.paths.report, target)
         return target

@@ -10,8 +10,10 @@ import hashlib
 import json
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
+from lookback.errors import CannotWrite
 from lookback.files import sha256_file, sha256_json, write_text
 from lookback.paths import project_root
 
@@ -67,9 +69,13 @@ class HashCache:
         self._keep(_content_name(clip), _content_mark(clip), digest)
 
     def save(self) -> None:
-        """Keep what was learnt for the next call, together with what other processes learnt meanwhile."""
+        """Keep what was learnt for the next call, together with what other processes learnt meanwhile.
+
+        Where the file cannot be written, as in a read-only folder, the next call reads the files again.
+        """
         if self._new:
-            write_text(self.path, json.dumps(_load(self.path) | self._new))
+            with suppress(CannotWrite):
+                write_text(self.path, json.dumps(_load(self.path) | self._new))
             self._known |= self._new
             self._new = {}
 

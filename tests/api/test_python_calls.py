@@ -87,6 +87,13 @@ def test_failures_and_the_page(result, tmp_path, capfd):
         assert "page.html" in text or path == entry
 
 
+@pytest.mark.parametrize("path", ["", "page", "page.pdf"])
+def test_a_report_that_is_no_html_file_is_one_sentence_and_writes_nothing(result, tmp_path, path):
+    with pytest.raises(UsageError, match=r"name an HTML file, for example .*\.html"):
+        result.report(tmp_path / path, failures=False)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_second_evaluation_into_the_same_folder_has_its_own_failures(tmp_path, monkeypatch):
     monkeypatch.setattr("lookback.stages._forensics.draw", lambda *_: [])
     for name in ("first", "second"):
@@ -112,6 +119,15 @@ def test_the_folder_shows_the_last_call_says_so_and_nothing_is_measured_twice(tm
     assert [path.name for path in (folder / METRIC).iterdir()] == ["mine.txt"], "what somebody else put there stays"
     (folder / METRIC / "mine.txt").unlink()
     assert "replaces" not in scored(*metrics) and not measured.exists()
+
+
+def test_a_current_folder_that_cannot_be_written_does_not_stop_an_evaluation(tmp_path, monkeypatch):
+    """The hashes of the clips are kept there for the next call; without them the clips are read again."""
+    (tmp_path / "outputs").touch()  # a file, so that even root cannot write below it
+    monkeypatch.setenv("LOOKBACK_ROOT", str(tmp_path))
+    monkeypatch.setattr("lookback.hashcache.SETTLED_NS", -1)
+    found = lookback.evaluate(frames(1), metrics=QUICK, output=tmp_path / "run")
+    assert found.items["value"].tolist() == [0.0]
 
 
 def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):

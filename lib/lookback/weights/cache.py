@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from lookback.errors import BackendUnavailable, LookbackError, UsageError
+from lookback.errors import BackendUnavailable, UsageError
 from lookback.extras import need
 from lookback.hashcache import HashCache
 from lookback.paths import resolve, user_folder
@@ -63,7 +63,7 @@ def verify(entry: Weight, folder: Path) -> None:
         if expected is not None and not hashes.file(path).startswith(expected):
             message = f"{path} is not the pinned file of {entry.origin}: its sha256 does not begin with {expected[:16]}"
             raise BackendUnavailable(message, f"Delete it; {remedy(entry)}")
-    _save(hashes)
+    hashes.save()
 
 
 def fingerprint(names: Iterable[str], path: str | Path | None = None) -> str:
@@ -82,7 +82,7 @@ def fingerprint(names: Iterable[str], path: str | Path | None = None) -> str:
         result = f"{'+'.join(names)}@local:{digest}"
     else:
         result = ",".join(_identity(weight(name), hashes) for name in names)
-    _save(hashes)
+    hashes.save()
     return result
 
 
@@ -105,13 +105,6 @@ def _identity(entry: Weight, hashes: HashCache) -> str:
     pinned = [file for file, digest in entry.files.items() if digest is not None] or list(entry.files)
     digests = "+".join(hashes.file(folder / file) for file in pinned if (folder / file).is_file())
     return f"{entry.name}@{entry.revision or 'unversioned'}:{digests}"
-
-
-def _save(hashes: HashCache) -> None:
-    try:
-        hashes.save()
-    except LookbackError:
-        return  # in a read-only folder the files are hashed again next time
 
 
 def _download(entry: Weight, folder: Path) -> None:
