@@ -230,3 +230,23 @@ def test_a_curve_from_before_rejected_clips_were_counted_is_continued(tmp_path):
     record(tmp_path, 2)
     curve = module.read_curve(tmp_path)
     assert list(curve["step"]) == [1, 2] and list(curve["n_rejected"].isna()) == [True, False] and list(curve) == module.COLUMNS
+
+
+@pytest.mark.parametrize(
+    ("steps", "places"),
+    [
+        ({"step-100": 100, "step-2000": 2000}, [100, 2000]),
+        ({"step-100": 100, "step-2000": 2000, "final": None}, [0, 1, 2]),
+        ({"a-100": 100, "b-100": 100}, [0, 1]),
+    ],
+)
+def test_no_checkpoint_is_drawn_at_a_step_that_it_does_not_have(tmp_path, monkeypatch, steps, places):
+    drawn = []
+    monkeypatch.setattr(
+        "lookback.report.figures.curve.save_figure", lambda figure, *_: drawn.append(figure) or SimpleNamespace(to_html=str)
+    )
+    rows = [{"checkpoint": name, "step": step, "metric": METRIC, "phase": "", "n": 5} for name, step in steps.items()]
+    draw_curve(pd.DataFrame(rows).assign(mean=0.5, ci_low=0.4, ci_high=0.6), tmp_path)
+    (panel,) = drawn[0].axes
+    assert list(panel.lines[0].get_xdata()) == places
+    assert places == list(steps.values()) or [label.get_text() for label in panel.get_xticklabels()] == list(steps)

@@ -12,13 +12,14 @@ from lookback.figures import save_figure, style
 from lookback.scoring.direction import more_is_better
 
 CURVE_BY = ("benchmark", "metric", "variant", "phase")
-NAME = 28  # characters of a run's name on the axis
+NAME = 28  # characters of a name on the axis
 
 
 def draw_curve(curve: pd.DataFrame, root: Path) -> str:
-    """One panel per metric and phase: the mean over steps with its interval; checkpoints without a number stand in order.
+    """One panel per metric and phase: the mean over steps with its interval.
 
-    A curve with a column `run` is of runs compared on the same clips: they stand under their names, in the order of `step`.
+    Where a checkpoint has no number, or two share one, all stand under their names: by their numbers, then those without one. So
+    do the runs of a curve with a column `run`, which are compared on the same clips.
     Saves the figure below `root` and returns it for a page; empty if nothing has a value.
     """
     import matplotlib.pyplot as plt
@@ -28,39 +29,35 @@ def draw_curve(curve: pd.DataFrame, root: Path) -> str:
     if not groups:
         return ""
     columns = min(3, len(groups))
-    runs = list(drawn.sort_values("step", kind="stable")["run"].unique()) if "run" in drawn else []
+    by = "run" if "run" in drawn else "checkpoint"
+    steps = drawn.drop_duplicates(by)["step"]
+    named = by == "run" or bool(steps.isna().any() or steps.duplicated().any())
+    names = list(drawn.sort_values("step", kind="stable")[by].unique()) if named else []
     with style():
         rows = -(-len(groups) // columns)
         figure, axes = plt.subplots(rows, columns, figsize=(3.2 * columns, 2.4 * rows), squeeze=False, layout="constrained")
         for panel, ((metric, phase), part) in zip(axes.flat, groups, strict=False):
-            steps = _places(part, runs)
-            panel.plot(steps, part["mean"], marker="o", markersize=3)
-            panel.fill_between(steps, part["ci_low"].astype(float), part["ci_high"].astype(float), alpha=0.2)
+            places = (part[by].map(names.index) if named else part["step"]).astype(float)
+            panel.plot(places, part["mean"], marker="o", markersize=3)
+            panel.fill_between(places, part["ci_low"].astype(float), part["ci_high"].astype(float), alpha=0.2)
             better = {True: "higher is better", False: "lower is better", None: ""}[more_is_better(str(metric), str(phase))]
-            count = f", n = {part['n'].iloc[0]}" if runs else ""
+            count = f", n = {part['n'].iloc[0]}" if by == "run" else ""
             panel.set_title(f"{metric} {phase}".strip() + count, fontsize=8)
-            _label(panel, runs, better)
+            _label(panel, names, better)
         for panel in list(axes.flat)[len(groups) :]:
             panel.set_axis_off()
-        saved = save_figure(figure, root / "figures", "checkpoint_curve", _caption(drawn, len(runs)))
+        saved = save_figure(figure, root / "figures", "checkpoint_curve", _caption(drawn, len(names) if by == "run" else 0))
         plt.close(figure)
     return saved.to_html()
 
 
-def _places(part: pd.DataFrame, runs: Sequence[str]) -> pd.Series:
-    """Where the points of a panel stand."""
-    if runs:
-        return part["run"].map(runs.index).astype(float)
-    return part["step"].where(part["step"].notna(), pd.Series(range(len(part)), index=part.index)).astype(float)
-
-
-def _label(panel: Axes, runs: Sequence[str], better: str) -> None:
-    """The names of the runs, or that these are steps; and which way is better."""
-    if not runs:
+def _label(panel: Axes, names: Sequence[str], better: str) -> None:
+    """The names of the runs or checkpoints, or that these are steps; and which way is better."""
+    if not names:
         panel.set_xlabel(f"step ({better})" if better else "step", fontsize=7)
         return
-    names = [run if len(run) <= NAME else f"...{run[3 - NAME :]}" for run in runs]  # checkpoints differ at the end
-    panel.set_xticks(range(len(runs)), names, rotation=30, ha="right", fontsize=6)
+    shown = [name if len(name) <= NAME else f"...{name[3 - NAME :]}" for name in names]  # checkpoints differ at the end
+    panel.set_xticks(range(len(names)), shown, rotation=30, ha="right", fontsize=6)
     panel.set_xlabel(better, fontsize=7)
 
 
