@@ -5,12 +5,13 @@ import io
 import json
 import zipfile
 
+import pandas as pd
 import pytest
 from lookback.cli.app import app
 from lookback.errors import ContractError
 from lookback.exports import export
 from lookback.exports.results import write_results
-from lookback.tables import read_table, write_table
+from lookback.tables import empty_table, read_table, write_table
 from made_runs import made_run
 from typer.testing import CliRunner
 
@@ -66,6 +67,20 @@ def test_one_zip_cannot_hold_two_benchmarks(tmp_path, monkeypatch):
     monkeypatch.setattr(leaderboard, "results", lambda params: other)
     with pytest.raises(ContractError, match="give a folder"):
         export("leaderboard", run, tmp_path / "x.zip")
+
+
+def test_a_benchmark_without_scores_has_no_zip(tmp_path):
+    """A run of two benchmarks in which only metrics of one were asked for, and a run without any score."""
+    run = made_run(tmp_path / "mine", PSNR, metric="memobench.psnr", benchmark="memobench")
+    clips = read_table(run.paths.tables, "clips")
+    write_table(run.paths.tables, "clips", pd.concat([clips, clips.assign(benchmark="wrbench")], ignore_index=True))
+    export("leaderboard", run, tmp_path / "zips")
+    assert [path.name for path in (tmp_path / "zips").iterdir()] == ["memobench.zip"]
+    for table in ("items", "gated"):
+        write_table(run.paths.tables, table, empty_table(table))
+    for target in ("none", "none.zip"):
+        with pytest.raises(ContractError, match="no scores to export"):
+            export("leaderboard", run, tmp_path / target)
 
 
 def test_a_role_that_nobody_filled_is_no_backend(tmp_path):

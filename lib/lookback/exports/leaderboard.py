@@ -27,9 +27,11 @@ UNCHECKED = "whether these clips are the benchmark's own tasks is not checked: c
 
 
 def write_leaderboard(params: RunParams, output: Path) -> Path:
-    """Write `<benchmark>.zip` for every benchmark of the run into the folder; or the one zip that `output` names."""
+    """Write `<benchmark>.zip` for every scored benchmark of the run into the folder; or the one zip that `output` names."""
     content = results(params)
-    names = sorted({sample["benchmark"] for sample in content["samples"]})
+    names = sorted({sample["benchmark"] for sample in content["samples"] if sample["scores"]})
+    if not names:
+        raise ContractError(f"The run '{params.run}' has no scores to export")
     if output.suffix == ".zip" and len(names) > 1:
         raise ContractError(f"The run '{params.run}' has clips of {', '.join(names)}; give a folder, each gets a zip of its own")
     for name in names:
