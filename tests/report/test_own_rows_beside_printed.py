@@ -75,7 +75,15 @@ def test_every_number_says_who_measured_it_and_with_what(joined):
     shown = table.frame.loc[own.index, "ObjConsist"].notna()
     assert (own["ObjConsist"].str.contains(STAND_IN) == shown).all()
     notes = " ".join(table.notes)
-    assert "memobench_table2_3.csv" in notes and "PSNR: variant paper, no model, 2 of 2 clips" in notes and "features=" in notes
+    assert "memobench_table2_3.csv" in notes and "PSNR: variant paper, no model." in notes and "features=" in notes
+
+
+def test_no_note_counts_clips_that_a_column_does_not_show(tmp_path):
+    """The clips have a PSNR as a whole, and none while the subject is visible or after its return."""
+    run = made_run(tmp_path / "mine", {("a", "s1"): 20.0, ("a", "s2"): 24.0}, "memobench.psnr", "memobench")
+    (table,) = tables_named("memobench-s6", [run], with_published=False)
+    notes = " ".join(table.notes)
+    assert table.frame["PSNR V"].isna().all() and "PSNR V n 0;" in notes and "2 of 2" not in notes
 
 
 def test_best_is_marked_among_rows_of_one_origin(joined):

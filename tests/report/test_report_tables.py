@@ -414,6 +414,7 @@ def test_failed_clips_stand_in_table_2_both_ways_and_every_cell_says_how_many_we
     assert table.frame.loc[0, "Human identity"] == pytest.approx(90)
     assert table.frame.loc[0, "Human identity, failed clips as 0"] == pytest.approx(30)
     assert table.suffixes is not None and table.suffixes.loc[0, "Human identity"] == " (1 of 3)"
+    assert "Missing: no_face 2." in table.notes, "each clip once, though the metric has two columns"
     (official,) = mbench_tables(paper_data(pd.DataFrame(rows).assign(variant="official")))
     assert official.frame.loc[0, ["Human identity", "Human identity, failed clips left out"]].tolist() == pytest.approx([30, 90])
     assert any("may lead" in note for note in official.notes)

@@ -9,7 +9,6 @@ from dataclasses import replace
 import pandas as pd
 
 import lookback
-from lookback.clips import KEYS
 from lookback.errors import UsageError, hint
 from lookback.params import RunParams
 from lookback.published.printed import Printed, printed_papers
@@ -158,9 +157,7 @@ def _credited(table: PaperTable, data: PaperData, run: str) -> PaperTable:
             filled = table.frame[column].notna()
             suffixes.loc[filled, column] = STAND_IN + suffixes.loc[filled, column]
         how = ", ".join(backends) or "no model"
-        clips = own.groupby(KEYS)["value"].count()
-        scored = f"{int((clips > 0).sum())} of {len(clips)} clips scored"
-        told.setdefault(f"variant {'/'.join(sorted(own['variant'].unique()))}, {how}, {scored}", []).append(column)
+        told.setdefault(f"variant {'/'.join(sorted(own['variant'].unique()))}, {how}", []).append(column)
     notes = [f"run {run} (lookback {lookback.__version__}), {', '.join(columns)}: {how}." for how, columns in told.items()]
     notes += [STAND_IN_NOTE] if marked else []
     return replace(table, suffixes=suffixes, notes=list(dict.fromkeys([*notes, *table.notes])), links=None)

@@ -123,6 +123,8 @@ def notes(summary: pd.DataFrame, columns: Sequence[Column]) -> list[str]:
             continue
         parts.append(f"{column.header} n {int(rows['n'].sum())} of {int(rows['n_items'].sum())}")
         variants |= set(rows.get("variant", pd.Series(dtype=str)).unique())
+        if column.value:  # the same clips as in the table's own column of this metric, counted in another way
+            continue
         for text in rows["reasons"]:
             for reason, count in json.loads(text).items():
                 reasons[reason] = reasons.get(reason, 0) + count
