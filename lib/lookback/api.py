@@ -161,7 +161,7 @@ def run_eval(
         "scoring": {"metrics": [spec.name for spec in specs], "variant": variant or None},
         "judging": judging,
     }
-    params = run_params(str(output), workers, sections)
+    params = run_params(str(output), workers, sections, said_in="run_eval")
     with using_judge_key(vlm_api_key):
         evaluate(params, {item.clip.key for item in items}, progress_bar=progress_bar, quiet=quiet, log_file=log_file)
     folder = params.paths.root / "metrics"
@@ -238,12 +238,17 @@ def keep_clips(params: RunParams, clips: pd.DataFrame, only: Collection[tuple[st
     return write_table(params.paths.tables, "clips", clips[chosen].reset_index(drop=True))
 
 
-def run_params(output: str, workers: int, sections: dict[str, Any], overrides: Sequence[str] = ()) -> RunParams:
-    """Parameters of a run whose folder is `output`. `overrides` are `key=value` as in `lookback report --set`."""
+def run_params(
+    output: str, workers: int, sections: dict[str, Any], overrides: Sequence[str] = (), said_in: str = "command line"
+) -> RunParams:
+    """Parameters of a run whose folder is `output`. `overrides` are `key=value` as in `lookback report --set`.
+
+    `said_in` is where the values were said: errors begin with it.
+    """
     folder = expanded(output).absolute()
     run = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.name).strip("-.") or "run"
     values = {"run": run, "output": str(folder), "workers": workers, **sections}
-    return validate(apply_overrides(values, list(overrides)), "command line")
+    return validate(apply_overrides(values, list(overrides)), said_in)
 
 
 def judge_name(name: str) -> str:

@@ -129,7 +129,8 @@ def score_folder(
 def step_params(output: Path, curation: dict[str, Any], metrics: Sequence[str], workers: int) -> RunParams:
     """The parameters of a run that scores a step's videos without a judge."""
     extraction: dict[str, Any] = {"always": []} if metrics else {}
-    return run_params(str(output), workers, {"curation": curation, "extraction": extraction, "scoring": {"metrics": list(metrics)}})
+    sections: dict[str, Any] = {"curation": curation, "extraction": extraction, "scoring": {"metrics": list(metrics)}}
+    return run_params(str(output), workers, sections, said_in="settings of the step")
 
 
 def step_name(step: int) -> str:

@@ -9,6 +9,7 @@ import os
 import shutil
 import tempfile
 import weakref
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +26,7 @@ from lookback.errors import UsageError, brief
 from lookback.layouts import read
 from lookback.layouts.confine import VIDEO_SUFFIXES, entries, has_frames, is_video_file
 from lookback.layouts.detection import FALLBACK
+from lookback.measures.tensors import as_array
 from lookback.media import encode
 from lookback.names import odd_character
 from lookback.params import RunParams
@@ -99,8 +101,8 @@ def evaluate(
     held = None if output else _Held()
     folder = held.folder / "run" if held else expanded(str(output)).absolute()
     found = _find(videos, benchmark, folder, fps)
-    names = [metrics] if isinstance(metrics, str) else list(metrics)
-    judging = {"judge": judge} if isinstance(judge, str) else dict(judge)
+    names = list(metrics) if isinstance(metrics, Iterable) and not isinstance(metrics, str) else [metrics]
+    judging = dict(judge) if isinstance(judge, Mapping) else {"judge": judge}
     nobody = judging.get("judge", "none") == "none"
     sections: dict[str, Any] = {
         "curation": {"sources": found.sources, "filters": {**found.filters, **(filters or {})}},
@@ -108,7 +110,7 @@ def evaluate(
         "scoring": {"metrics": names, "variant": variant},
         "judging": judging,
     }
-    params = api.run_params(str(folder), workers, {"profile": profile, **sections})
+    params = api.run_params(str(folder), workers, {"profile": profile, **sections}, said_in="lookback.evaluate")
     api.evaluate(params, found.only, progress_bar=progress, quiet=not progress)
     return Result(params, held)
 
@@ -305,9 +307,12 @@ def _listed(paths: list[Path], benchmark: str | None) -> Found:
         {"root": str(root), "layout": layout, **plain} for root in dict.fromkeys(path.parent for path in paths)
     ]
     wanted = {os.path.realpath(path) for path in paths}
-    read_clips = [clip for source in sources for clip in read(Source.model_validate(source)).clips]
-    clips = {os.path.realpath(resolve(clip.video)): clip for clip in read_clips}
+    readings = [read(Source.model_validate(source)) for source in sources]
+    clips = {os.path.realpath(resolve(clip.video)): clip for reading in readings for clip in reading.clips}
     if lost := sorted(wanted - set(clips)):
+        for violation in (each for reading in readings for each in reading.violations):
+            if os.path.realpath(resolve(violation.path)) == lost[0]:
+                raise UsageError(violation.line)
         raise UsageError(f"{lost[0]}: is no clip of the layout '{layout}'; give the dataset's folder, or leave benchmark out")
     chosen = [clips[path] for path in sorted(wanted)]
     filters = {"models": {clip.model_id for clip in chosen}, "sample_ids": {clip.sample_id for clip in chosen} - {""}}
@@ -324,7 +329,10 @@ def _named(videos: object) -> dict[str, Array]:
         names = [f"clip{number}" for number in range(len(clips))]
     if not clips:
         raise UsageError("There are no videos to score")
-    return {name if "/" in name else f"{GIVEN}/{name}": _frames(name, clip) for name, clip in zip(names, clips, strict=True)}
+    paths = [name if "/" in name else f"{GIVEN}/{name}" for name in names]
+    if twice := [path for path, count in Counter(paths).items() if count > 1]:
+        raise UsageError(f"'{twice[0]}' is the name of more than one clip; give every clip its own")
+    return {path: _frames(name, clip) for path, name, clip in zip(paths, names, clips, strict=True)}
 
 
 def _frames(name: str, clip: object) -> Array:
@@ -333,10 +341,10 @@ def _frames(name: str, clip: object) -> Array:
         raise UsageError(f"{brief(name)} is no name of a clip; write 'clip' or 'model/clip'")
     if isinstance(clip, (str, Path)):
         raise UsageError(f"'{name}': a dict names frames in memory; give files as a list of paths")
-    detached = clip.detach().cpu() if hasattr(clip, "detach") and hasattr(clip, "cpu") else clip
-    frames = np.asarray(detached)
-    if frames.ndim != 4 or frames.shape[-1] != 3 or frames.dtype != np.uint8 or not len(frames):
-        raise UsageError(f"'{name}': frames must be an array (n,H,W,3) of uint8, not {frames.shape} of {frames.dtype}")
+    frames = np.asarray(as_array(clip))
+    if frames.ndim != 4 or frames.shape[-1] != 3 or frames.dtype != np.uint8 or not frames.size:
+        kind = getattr(clip, "dtype", frames.dtype)
+        raise UsageError(f"'{name}': frames must be an array (n,H,W,3) of uint8, not {frames.shape} of {kind}")
     return frames
 
 

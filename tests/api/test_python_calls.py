@@ -173,6 +173,15 @@ def test_one_file_a_list_of_files_and_a_folder_of_frames(tmp_path):
     assert list(alone.items["reason"]) == ["missing_input"]  # this metric needs a frame rate, which pictures do not have
 
 
+def test_a_file_that_cannot_be_a_clip_is_told_with_its_own_reason(tmp_path):
+    (tmp_path / "empty.mp4").touch()
+    for suffix in ("mkv", "mp4"):
+        encode(tmp_path / f"film.{suffix}", frames(2), 8.0)
+    for name, said in (("empty.mp4", "is empty"), ("film.mp4", "the clip id 'film' .* occurs a second time")):
+        with pytest.raises(UsageError, match=said):
+            lookback.evaluate(tmp_path / name, metrics=QUICK)
+
+
 def test_files_of_a_dataset_keep_their_ground_truth(tmp_path):
     """The released flat form: {clip}_{model} beside {clip}_gt. Only the file that is named is scored."""
     for name, seed in (("Yard_001_one", 1), ("Yard_001_two", 2), ("Yard_001_gt", 1)):
@@ -187,6 +196,8 @@ def test_a_tensor_and_a_stack_of_clips():
     torch = pytest.importorskip("torch")
     stack = torch.from_numpy(np.stack([frames(1), frames(2)]))
     assert list(lookback.evaluate(stack, metrics=QUICK).clips["clip_id"]) == ["clip0", "clip1"]
+    with pytest.raises(UsageError, match=r"uint8, not \(6, 72, 128, 3\) of torch.bfloat16"):
+        lookback.evaluate(stack[0].bfloat16(), metrics=QUICK)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +213,11 @@ def test_a_tensor_and_a_stack_of_clips():
         (frames(1), {"benchmark": "memobench"}, "Frames in memory"),
         (frames(1), {"benchmark": "memobnch"}, "memobench"),
         (frames(1), {"metrics": "wrbench.visual_integrty"}, "did you mean"),
-        (frames(1), {"profile": "fast"}, "'profile' has the bad value 'fast'.*'embedded', 'paper' or 'auto'"),
+        ({"given/a": frames(1), "a": frames(2)}, {}, "'given/a' is the name of more than one clip"),
+        (frames(1)[:, :0], {}, r"'clip0': frames must be an array .*, not \(6, 0, 128, 3\) of uint8"),
+        (frames(1), {"judge": None}, "'judging.judge' has the bad value None"),
+        (frames(1), {"metrics": 3}, "^lookback.evaluate: 'scoring.metrics.0' has the bad value 3"),
+        (frames(1), {"profile": "fast"}, "^lookback.evaluate: 'profile' has the bad value 'fast'.*'embedded', 'paper' or 'auto'"),
         (frames(1), {"judge": "me"}, "no judge 'me'"),
     ],
 )
