@@ -91,14 +91,24 @@ def _pair(a: Any, b: Any) -> tuple[Tensor, Tensor, float]:
     first, second = (value if is_tensor(value) else torch.as_tensor(np.asarray(value)) for value in (a, b))
     device = first.device if is_tensor(a) else second.device
     for shape in (tuple(first.shape), tuple(second.shape)):
-        if len(shape) not in (3, 4) or shape[-1] != 3:
+        if len(shape) not in (3, 4) or shape[-1] != 3 or 0 in shape[-3:]:
             raise NotScorable(Reason.INVALID_INPUT, f"frames: {wrong_shape(shape, '(H,W,3) or (N,H,W,3)')}")
+        if shape[0] == 0:
+            raise NotScorable(Reason.TOO_SHORT, "frames: 0 frames, at least 1 are needed")
     if first.shape != second.shape:
         raise NotScorable(Reason.SIZE_MISMATCH, f"frames: {tuple(first.shape)} against {tuple(second.shape)}")
     peak = 255.0 if first.dtype == second.dtype == torch.uint8 else 1.0
     floats = [_unit(value.to(device), peak) for value in (first, second)]
+    kind = torch.promote_types(floats[0].dtype, floats[1].dtype)
     shape = (-1, *first.shape[-3:])
-    return floats[0].reshape(shape), floats[1].reshape(shape), peak
+    return floats[0].to(kind).reshape(shape), floats[1].to(kind).reshape(shape), peak
+
+
+def require_videos(*videos: Any) -> None:
+    """Refuse a picture where frames (N,H,W,3) are counted: its rows would be taken for frames."""
+    for shape in (tuple(np.shape(video)) for video in videos):
+        if len(shape) != 4:
+            raise NotScorable(Reason.INVALID_INPUT, f"frames: {wrong_shape(shape, '(N,H,W,3)')}")
 
 
 def _unit(value: Tensor, peak: float) -> Tensor:
@@ -229,6 +239,11 @@ def dino_mse(patches: Any, patches_truth: Any) -> Any:
 
     if patches.shape != patches_truth.shape:
         raise NotScorable(Reason.SIZE_MISMATCH, f"patches: {tuple(patches.shape)} against {tuple(patches_truth.shape)}")
+    if len(patches.shape) != 3:
+        shape = tuple(patches.shape)
+        raise NotScorable(Reason.INVALID_INPUT, f"patches: {len(shape)} axes instead of 3 (shape {shape})")
+    if len(patches) == 0:
+        raise NotScorable(Reason.TOO_FEW_VALUES, "patches: 0 values, at least 1 are needed")
     pair = [_at_least_float(torch.as_tensor(tokens)) for tokens in (patches, patches_truth)]
     if not all(tokens.isfinite().all() for tokens in pair):
         raise NotScorable(Reason.INVALID_INPUT, "patches: contains values that are not finite")

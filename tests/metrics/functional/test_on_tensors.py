@@ -163,6 +163,37 @@ def test_what_arrays_are_refused_for_tensors_are_refused_for(wrong):
         wrong()
 
 
+def refusal(name, *arrays, **more):
+    with pytest.raises(NotScorable) as caught:
+        getattr(f, name)(*arrays, **more)
+    return caught.value.reason
+
+
+@pytest.mark.parametrize("name", ["mse", "psnr", "ssim", "lcm", "gsc", "lpips"])
+@pytest.mark.parametrize("frames", [A[:0], A[:, :0]])
+def test_no_pixels_are_no_number(name, frames):
+    arrays = (torch.from_numpy(frames),) * (1 if name == "gsc" else 2)
+    more = {"network": lambda a, b: (a - b).mean((1, 2, 3))} if name == "lpips" else {}
+    assert refusal(name, *arrays, **more) in {"too_short", "invalid_input"}
+
+
+@pytest.mark.parametrize(("name", "arrays"), [("lcm", (A[0], B[0])), ("lcm", (A, B[0])), ("gsc", (A[0],))])
+def test_rows_of_a_picture_are_not_taken_for_frames(name, arrays):
+    assert refusal(name, *arrays) == refusal(name, *map(torch.from_numpy, arrays)) == "invalid_input"
+
+
+@pytest.mark.parametrize("tokens", [np.ones((4, 8)), np.ones((0, 4, 8))])
+def test_tokens_of_a_wrong_shape_are_refused_as_arrays_are(tokens):
+    assert refusal("dino_mse", tokens, tokens) == refusal("dino_mse", *[torch.from_numpy(tokens)] * 2)
+
+
+@pytest.mark.parametrize("name", ["mse", "psnr", "ssim"])
+def test_a_tensor_is_compared_with_frames_of_another_kind(name):
+    wanted = getattr(f, name)(floats(A), B / 255.0)
+    for other in (B / 255.0, torch.from_numpy(B / 255.0)):
+        assert float(getattr(f, name)(torch.from_numpy(floats(A)), other)) == pytest.approx(wanted, rel=2e-5)
+
+
 def test_a_variant_that_does_not_exist_is_refused():
     a, b = (torch.from_numpy(frames) for frames in (A, B))
     for name in ("psnr", "ssim"):

@@ -9,7 +9,7 @@ from lookback.benchmarks.mind.metrics.fidelity import mirror_half
 from lookback.benchmarks.mind.metrics.shared import lcm_length, preset, scored_length
 from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Variant
-from lookback.measures.tensors import measured_pairs
+from lookback.measures.tensors import measured_pairs, require_videos
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -25,6 +25,7 @@ def tensor_lcm(
     variant: Variant = "corrected",
 ) -> dict[str, Any]:
     """`lcm` for tensors. `lpips` is a network of the package lpips here."""
+    require_videos(prediction, truth)
     limit = lcm_length(len(truth), mark_time, len(prediction), video_max_time)
     chosen = preset("lcm", variant)
     length = scored_length(limit, chosen["read_batch"])
@@ -35,6 +36,7 @@ def tensor_lcm(
 
 def tensor_gsc(video: Tensor, *, lpips: Callable[..., Any] | None = None, variant: Variant = "corrected") -> dict[str, Any]:
     """`gsc` for tensors. `lpips` is a network of the package lpips here."""
+    require_videos(video)
     chosen = preset("gsc", variant)
     half = mirror_half(len(video), chosen["work_batch"])
     return measured_pairs(video[:half], video.flip(0)[:half], chosen["identical"] == "left_out", lpips)
