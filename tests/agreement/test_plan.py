@@ -54,6 +54,19 @@ def test_the_shipped_plan_names_registered_metrics_and_their_direction(plan):
                 assert METRICS.get(metric).higher_is_better == higher, metric
 
 
+@pytest.mark.parametrize(("metric", "words"), [("memobench.lpips", "less of memobench.lpips"), ("folder.view_left", "no value of")])
+def test_a_metric_of_which_more_is_not_better_needs_its_direction_in_the_plan(tmp_path, metric, words):
+    """Left out, the direction would be that more is better, and the agreement would have the wrong sign."""
+    (family,) = MINIMAL["families"].values()
+    plans = [
+        {**MINIMAL, "families": {"main": {**family, "dimensions": {"state": {"metric": metric, **said}}}}}
+        for said in ({}, {"higher_is_better": False})
+    ]
+    with pytest.raises(ParameterError, match=f"families.main.dimensions.state: {words}.*write higher_is_better: false"):
+        load_plan(written(tmp_path, plans[0]))
+    assert not load_plan(written(tmp_path, plans[1])).families["main"].dimensions["state"].higher_is_better
+
+
 def test_the_hash_follows_every_choice_and_nothing_else(tmp_path):
     base = load_plan(written(tmp_path, MINIMAL))
     again = load_plan(written(tmp_path, "# a comment\n" + yaml.safe_dump(MINIMAL, sort_keys=True)))

@@ -90,6 +90,11 @@ class Dimension(Section):
     def metric_of(self, setting: str) -> str | None:
         return self.metric.get(setting) if isinstance(self.metric, dict) else self.metric
 
+    @property
+    def metrics(self) -> set[str]:
+        """The metric of every setting."""
+        return {*self.metric.values()} if isinstance(self.metric, dict) else {self.metric} if self.metric else set()
+
 
 class Family(Section):
     """An annotation family: the votes of one task of one benchmark (WRBench table 14)."""
@@ -236,7 +241,7 @@ class Plan(Section):
             own = named.setdefault(family.benchmark, set())
             own |= {family.judge} if family.judge else set()
             for axis in family.dimensions.values():
-                own |= set(axis.metric.values()) if isinstance(axis.metric, dict) else {axis.metric} if axis.metric else set()
+                own |= axis.metrics
         return named
 
     def turns(self, family: str) -> bool:
@@ -297,9 +302,27 @@ def load_plan(path: str | Path) -> Plan:
     if not isinstance(values, dict):
         raise ParameterError(f"{source.name}: expected a mapping with scales and families, found {type(values).__name__}")
     try:
-        return Plan.model_validate(values)
+        plan = Plan.model_validate(values)
     except ValidationError as error:
         raise ParameterError("\n".join(f"{source.name}: {_sentence(problem)}" for problem in error.errors())) from None
+    if unsaid := _unsaid_directions(plan):
+        raise ParameterError("\n".join(f"{source.name}: {each}" for each in unsaid))
+    return plan
+
+
+def _unsaid_directions(plan: Plan) -> list[str]:
+    """Dimensions that leave `higher_is_better` out, though more of their metric is not better: the default would turn the sign."""
+    from lookback.scoring.direction import more_is_better  # here, because the metrics take half a second to import
+
+    words = {False: "less of {} is better", None: "no value of {} is better than another"}
+    return [
+        f"families.{family}.dimensions.{dimension}: {words[more].format(metric)}; write higher_is_better: false, or true if the "
+        "people's answers rise with it"
+        for family, declared in plan.families.items()
+        for dimension, axis in declared.dimensions.items()
+        for metric in sorted(axis.metrics)
+        if "higher_is_better" not in axis.model_fields_set and (more := more_is_better(metric)) is not True
+    ]
 
 
 def _sentence(problem: Mapping[str, Any]) -> str:
