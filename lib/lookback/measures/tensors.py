@@ -40,22 +40,30 @@ def accepts_tensors(function: Callable[P, T], twin: Callable[..., Any] | None = 
 
     @wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> T:
-        tensors = [value for value in (*args, *kwargs.values()) if is_tensor(value)]
+        values = [*args, *kwargs.values()]
+        tensors = [each for value in values for each in _listed(value) if is_tensor(each)]
         if not tensors:
             return function(*args, **kwargs)
-        if twin is not None:
+        if twin is not None and any(map(is_tensor, values)):
             answer = twin(*args, **kwargs)
             if answer is not NotImplemented:
                 return answer
         plain = [as_array(value) for value in args]
         named = {name: as_array(value) for name, value in kwargs.items()}
-        return _like(function(*plain, **named), tensors)  # type: ignore[arg-type]
+        return _like(function(*plain, **named), tensors)
 
     return called
 
 
+def _listed(value: Any) -> Sequence[Any]:
+    """The entries of a list: it may hold a tensor per track or segment."""
+    return value if isinstance(value, (list, tuple)) else [value]
+
+
 def as_array(value: Any) -> Any:
-    """A tensor as an array (numpy has no bfloat16); anything else as it is."""
+    """A tensor as an array (numpy has no bfloat16), also in a list; anything else as it is."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(as_array(each) for each in value)
     if not is_tensor(value):
         return value
     plain = value.detach().cpu()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from lookback.benchmarks.mbench.metrics.camera_interaction import INSTRUCTED_TWISTS
 from lookback.camera.poses import from_yaw_pitch_roll
+from lookback.errors import NotScorable
 from lookback.metrics.functional import camera_interaction, camera_interaction_cosine, text_interaction, twist_cosines
 from scipy.spatial.distance import cosine as cosine_distance
 from scipy.spatial.transform import Rotation
@@ -75,3 +76,7 @@ class TestTextInteraction:
 
     def test_negative_similarity_is_clipped_at_zero(self) -> None:
         assert text_interaction([[[1.0, 0.0]]], [[-1.0, 0.0]]) == 0.0
+
+    def test_features_of_two_networks_are_a_reason(self) -> None:
+        with pytest.raises(NotScorable, match=r"image features of shape \(1, 3\) against texts of shape \(1, 2\)"):
+            text_interaction([[[1.0, 0.0, 0.0]]], [[1.0, 0.0]])

@@ -110,6 +110,21 @@ def test_functions_without_a_twin_take_tensors_and_give_them_back():
     assert isinstance(f.cam_prec(path, path, "yaw_LR"), float)
 
 
+@pytest.mark.parametrize("kind", [torch.Tensor.requires_grad_, torch.Tensor.bfloat16])
+def test_a_list_of_tensors_gives_what_a_list_of_arrays_gives(kind):
+    tracks = [torch.from_numpy(RANDOM.normal(size=(n, 8)).astype(np.float32)) for n in (3, 5)]
+    wanted = (
+        f.tracks_consistency([track.numpy() for track in tracks]),
+        f.text_interaction([tracks[0].numpy()], tracks[1][:1].numpy()),
+    )
+    given = [kind(track.clone()) for track in tracks]
+    found = f.tracks_consistency(given), f.text_interaction(given[:1], given[1][:1])
+    assert all(map(torch.is_tensor, found)) and [float(each) for each in found] == pytest.approx(wanted, abs=0.01)
+    assert f.track_identities(given)
+    rows = f.centroid_consistency([*given[0]])
+    assert torch.is_tensor(rows) and float(rows) == pytest.approx(f.centroid_consistency(tracks[0].numpy()), abs=0.01)
+
+
 def test_official_sizes_are_left_to_the_numpy_function():
     big = RANDOM.integers(0, 255, (1, 20, 700, 3), dtype=np.uint8)
     small = big[:, :, ::2]

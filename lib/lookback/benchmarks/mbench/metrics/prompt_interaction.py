@@ -22,6 +22,9 @@ def segment_cosines(image_features: Sequence[ArrayLike] | ArrayLike, text_featur
         raise NotScorable(Reason.LENGTH_MISMATCH, f"{len(images)} segments of frames against texts of shape {texts.shape}")
     if not images:
         raise NotScorable(Reason.TOO_FEW_VALUES, "no segment")
+    for frames in images:
+        if (shape := np.shape(frames))[-1:] != texts.shape[1:]:
+            raise NotScorable(Reason.SIZE_MISMATCH, f"image features of shape {shape} against texts of shape {texts.shape}")
     return np.array([cosine(frames, text).mean() for frames, text in zip(images, texts, strict=True)])
 
 
