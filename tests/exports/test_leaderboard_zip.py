@@ -83,6 +83,21 @@ def test_a_benchmark_without_scores_has_no_zip(tmp_path):
             export("leaderboard", run, tmp_path / target)
 
 
+def test_a_zip_holds_nothing_of_another_benchmark(tmp_path):
+    style = "mbencha.environment.rendering_style"
+    run = made_run(tmp_path / "mine", PSNR, metric="memobench.psnr", benchmark="memobench")
+    with pytest.raises(ContractError, match="no MBench clips"):
+        export("mbench", run, tmp_path / "folder")
+    for table in ("clips", "items", "gated"):
+        own = read_table(run.paths.tables, table)
+        other = own.assign(benchmark="mbench", setting="A", **({"metric": style} if "metric" in own else {}))
+        write_table(run.paths.tables, table, pd.concat([own, other], ignore_index=True))
+    export("leaderboard", run, tmp_path / "zips")
+    files = opened(tmp_path / "zips" / "mbench.zip")
+    assert {name.split("/")[2] for name in files if name.startswith("mbench/metrics/")} == {style}
+    assert len(files["mbench/items.jsonl"].splitlines()) == len(PSNR) and b"psnr" not in files["mbench/eval.log"]
+
+
 def test_a_role_that_nobody_filled_is_no_backend(tmp_path):
     run = made_run(tmp_path / "mine", PSNR, metric="memobench.psnr", benchmark="memobench")
     items = read_table(run.paths.tables, "gated").assign(backend="features=none,flow=dis")

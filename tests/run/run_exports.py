@@ -21,8 +21,8 @@ def lines(path: Path) -> list[dict]:
 def test_mbench_layout(params: RunParams, tmp_path: Path):
     """MBench's README, "Output Layout" and "Score Schema": names, keys, and the values of the tables."""
     folder = export("mbench", params, tmp_path / "run")
-    clips = read_table(params.paths.tables, "clips")
-    items = only_chosen(read_table(params.paths.tables, "gated"), params)
+    clips = read_table(params.paths.tables, "clips").query("benchmark == 'mbench'")
+    items = only_chosen(read_table(params.paths.tables, "gated").query("benchmark == 'mbench'"), params)
     assert {(row["model_id"], row["item_id"]) for row in lines(folder / "items.jsonl")} == set(
         zip(clips["model_id"], clips["clip_id"], strict=True)
     )

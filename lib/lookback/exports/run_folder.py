@@ -26,16 +26,18 @@ FILES = ("items.jsonl", "units.jsonl", "summary.json")  # of one metric
 SUMMED = ["score", "score_raw", "triggered", "trigger_score", "model_id", "phase", "reason"]
 
 
-def write_run_folder(params: RunParams, output: Path, log_file: bool = True) -> Path:
-    """Write the folder with every metric of the run; metrics of other benchmarks fit into the same layout.
+def write_run_folder(params: RunParams, output: Path, log_file: bool = True, benchmark: str | None = None) -> Path:
+    """Write the folder with every metric of the run (or of one benchmark); metrics of other benchmarks fit into the same layout.
 
     What an earlier evaluation wrote about other metrics is removed.
     """
     folder = params.paths.tables
-    clips = read_table(folder, "clips")
     gated = folder / "gated.parquet"
-    items = only_chosen(read_table(folder, "gated" if gated.is_file() else "items"), params)
-    units = only_chosen(read_table(folder, "units"), params)
+    clips, items, units = (
+        table if benchmark is None else table[table["benchmark"] == benchmark]
+        for table in (read_table(folder, name) for name in ("clips", "gated" if gated.is_file() else "items", "units"))
+    )
+    items, units = only_chosen(items, params), only_chosen(units, params)
     judged = folder / "judgements.parquet"
     triggers = _triggers(read_table(folder, "judgements"), params) if judged.is_file() else {}
     _write_lines(

@@ -119,9 +119,9 @@ class MBench(Benchmark):
         return paper_tables(data)
 
     def exports(self) -> dict[str, Export]:
-        from lookback.exports.run_folder import write_run_folder
+        from lookback.benchmarks.mbench.export import export_mbench
 
-        return {"mbench": write_run_folder}
+        return {"mbench": export_mbench}
 
     def constructor(self) -> Constructor:
         from lookback.benchmarks.mbench import construct
