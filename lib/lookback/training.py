@@ -26,6 +26,7 @@ from lookback.checkpoints import RUNS, read_curve, record_step, score_step, step
 from lookback.clips import KEYS
 from lookback.errors import CannotWrite, LookbackError, UsageError
 from lookback.evaluation import GIVEN, Result, Videos, find_files, write_frames
+from lookback.media.video import MAX_FPS
 from lookback.params import load_run
 from lookback.paths import expanded, resolve
 from lookback.progress import silenced
@@ -111,6 +112,10 @@ class MemoryCallback:
     ):
         if every < 1:
             raise UsageError(f"every={every}: score every 1st, 2nd, ... step")
+        if workers < 0 or strips < 0:
+            raise UsageError(f"workers={workers}, strips={strips}: neither can be negative")
+        if not 0 < fps <= MAX_FPS:
+            raise UsageError(f"fps={fps}: the frame rate must lie in (0, {MAX_FPS:g}]")
         self.metrics = [METRICS.get(name).name for name in ([metrics] if isinstance(metrics, str) else metrics)]
         self.layout = None if layout == "auto" else LAYOUTS.get(layout).name
         self.output, self.loggers, self.every = expanded(output).absolute(), list(loggers), every
@@ -134,7 +139,10 @@ class MemoryCallback:
                 except (LookbackError, OSError) as error:
                     done["problem"] = _warned(step, f"its failures could not be looked for: {error}")
             for logger in self.loggers:
-                logger.log(step, numbers, pictures)
+                try:
+                    logger.log(step, numbers, pictures)
+                except OSError as error:
+                    done["problem"] = _warned(step, f"{type(logger).__name__} could not write it: {error}")
         return done
 
     def _scored(self, step: int, videos: object) -> dict[str, Any]:
@@ -154,7 +162,10 @@ class MemoryCallback:
     def close(self) -> None:
         """Close the loggers."""
         for logger in self.loggers:
-            logger.close()
+            try:
+                logger.close()
+            except OSError as error:
+                warnings.warn(f"{type(logger).__name__} could not be closed: {error}", stacklevel=2)
 
 
 def step_numbers(output: Path, step: int) -> dict[str, float]:

@@ -104,9 +104,28 @@ def test_a_full_disk_does_not_stop_the_training(tmp_path, monkeypatch):
     assert kept.steps == {4: ({}, {})}  # no number of failures that nobody counted
 
 
+def test_a_logger_without_room_on_its_disk_does_not_stop_the_training(tmp_path, monkeypatch):
+    class Full:
+        def log(self, *_):
+            raise OSError(28, "No space left on device")
+
+        def close(self):
+            self.log()
+
+    kept = Kept()
+    callback = MemoryCallback(tmp_path, metrics="folder.cuts", loggers=[Full(), kept], strips=0)
+    monkeypatch.setattr(callback, "_scored", lambda *_: {"problem": ""})
+    with pytest.warns(UserWarning, match="step 4: Full could not write it: .*No space left"):
+        assert "No space left" in callback(4, {})["problem"]
+    with pytest.warns(UserWarning, match="Full could not be closed: .*No space left"):
+        callback.close()
+    assert kept.steps == {4: ({}, {})} and kept.closed
+
+
 def test_wrong_settings_are_one_sentence(tmp_path):
-    with pytest.raises(UsageError, match="every=0"):
-        MemoryCallback(tmp_path, every=0)
+    for wrong in ({"every": 0}, {"workers": -1}, {"strips": -1}, {"fps": 0}, {"fps": float("nan")}):
+        with pytest.raises(UsageError, match=next(f"{name}={value}" for name, value in wrong.items())):
+            MemoryCallback(tmp_path, **wrong)
     with pytest.raises(UsageError, match="needs a folder"):
         TensorBoardLogger()
 
