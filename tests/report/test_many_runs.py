@@ -9,6 +9,7 @@ from lookback.cli.app import app
 from lookback.errors import UsageError
 from lookback.exports.results import write_results
 from lookback.report.compare import ANY_MODEL, compare_runs, conclusion, corrected, paired_differences, rank_changes
+from lookback.tables import read_table, write_table
 from made_runs import made_run
 from scipy.stats import wilcoxon
 from typer.testing import CliRunner
@@ -180,7 +181,18 @@ def test_runs_without_a_common_clip_have_no_curve(tmp_path):
     runs = [made_run(tmp_path / name, {("m", name): 0.5}) for name in ("x", "y", "z")]
     compare_runs(*runs, folder=tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "no clip has a score in every run: wrbench.visual_integrity." in page
+    assert "no clip has a score of the same variant in every run: wrbench.visual_integrity." in page
+
+
+@pytest.mark.parametrize("other", [{"variant": "official"}, {"backend": "features=dinov2"}])
+def test_the_conclusion_names_metrics_that_the_runs_measured_otherwise(tmp_path, other):
+    one, two = (made_run(tmp_path / name, {("m", s): n / 10 for n, s in enumerate(SCENES)}) for name in ("one", "two"))
+    assert "Not measured alike" not in compare_runs(one, two, folder=tmp_path / "alike")[0].conclusion
+    write_table(two.paths.tables, "gated", read_table(two.paths.tables, "gated").assign(**other))
+    two = two.changed(scoring={"variant": other.get("variant")})
+    told = compare_runs(one, two, folder=tmp_path / "out")[0].conclusion
+    words = "Not measured alike in all runs (variant or backend), so not of the videos alone: wrbench.visual_integrity."
+    assert told == f"Nothing separates these runs: of 1 tests none has p_holm below 0.05. {words}"
 
 
 def test_runs_whose_folders_have_one_name_are_told_apart(tmp_path, undrawn):

@@ -87,7 +87,7 @@ def compare_runs(*runs: RunParams, folder: Path) -> list[PaperTable]:
                 "(rank_biserial, -1 to 1): the difference counts clips, the test scenes.",
             ],
             headers=names,
-            conclusion=conclusion(differences),
+            conclusion=" ".join([conclusion(differences), *measured_otherwise(items)]),
         ),
         PaperTable("ranks", "Models whose rank changed", _all_rank_changes(differences, len(runs)), own_labels),
         PaperTable("changes", "What changed", _all_changes(runs), ["what", "name", "first", "second"], headers=names),
@@ -166,12 +166,17 @@ def in_every_run(items: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
 
 
 def _not_drawn(curve: pd.DataFrame, items: Sequence[pd.DataFrame]) -> str:
-    """A sentence about the metrics that have scores, but no clip with one in every run; empty where all are drawn."""
+    """A sentence about the metrics that have scores, but no clip with one of the same variant in every run; empty where all are
+    drawn."""
     scored = set().union(*(part.loc[part["value"].notna(), "metric"] for part in items))
     if not scored:
         return "<p>Nothing has a value.</p>"
     left = html.escape(listing(sorted(scored - set(curve["metric"]))))
-    return f"<p>Not drawn, because no clip has a score in every run: {left}.</p>" if scored != set(curve["metric"]) else ""
+    return (
+        f"<p>Not drawn, because no clip has a score of the same variant in every run: {left}.</p>"
+        if scored != set(curve["metric"])
+        else ""
+    )
 
 
 def _common_models(items: list[pd.DataFrame]) -> list[pd.DataFrame]:
@@ -180,6 +185,18 @@ def _common_models(items: list[pd.DataFrame]) -> list[pd.DataFrame]:
     if all(len(own) == 1 for own in models) and len(set.union(*models)) == len(items):
         return [part.assign(model_id=ANY_MODEL) for part in items]
     return items
+
+
+def measured_otherwise(items: Sequence[pd.DataFrame]) -> list[str]:
+    """A sentence about the metrics of which a clip's scores have other variants or backends in two of the runs; none where all are
+    alike."""
+    unlike: set[str] = set()
+    for one, other in combinations(items, 2):
+        paired = one.merge(other, on=PAIR, suffixes=("_first", "_second")).dropna(subset=["value_first", "value_second"])
+        apart = (paired["variant_first"] != paired["variant_second"]) | (paired["backend_first"] != paired["backend_second"])
+        unlike |= set(paired.loc[apart, "metric"])
+    named = listing(sorted(unlike), 3)
+    return [f"Not measured alike in all runs (variant or backend), so not of the videos alone: {named}."] if unlike else []
 
 
 def paired_differences(first: pd.DataFrame, second: pd.DataFrame, *, seed: int, resamples: int) -> pd.DataFrame:
@@ -277,7 +294,9 @@ def _items(run: RunParams) -> pd.DataFrame:
     if not (run.paths.tables / "gated.parquet").is_file():
         raise UsageError(f"The run '{run.run}' has no scores; run `make report RUN={run.run}` first")
     items = only_chosen(read_table(run.paths.tables, "gated"), run)
-    return with_clip_facts(items, read_table(run.paths.tables, "clips"), ["scene"])[[*PAIR, "variant", "value", "reason", "scene"]]
+    return with_clip_facts(items, read_table(run.paths.tables, "clips"), ["scene"])[
+        [*PAIR, "variant", "value", "reason", "backend", "scene"]
+    ]
 
 
 def _provenance(run: RunParams) -> dict[str, Any]:
