@@ -112,6 +112,17 @@ def test_own_rows_keep_the_marks_and_digits_of_their_own_table(tmp_path, made_on
     assert table.texts("Integ.")[0] == "0.740", "printed numbers keep the paper's digits"
 
 
+def test_an_average_of_stand_ins_is_one(tmp_path):
+    run = scored(tmp_path / "mine", 0.2)
+    folder, dimensions = run.paths.tables, ("cam_align", "visual_integrity", "visible_spatial", "visible_state")
+    own = read_table(folder, "gated")
+    every = [own.assign(metric=f"wrbench.{name}") for name in (*dimensions, "reobserved_spatial", "reobserved_state")]
+    write_table(folder, "gated", pd.concat(every, ignore_index=True))
+    (table,) = tables_named("wrbench-2", [run], with_published=True)
+    averages = dict(zip(table.frame["model"], table._plain_cells("avg"), strict=True))
+    assert averages["a"] == "0.20‡" and averages["b"] == "0.70‡" and not averages["Gen3C"].endswith(STAND_IN)
+
+
 def test_what_a_simulated_judge_answered_is_not_marked(tmp_path):
     run = scored(tmp_path / "mine", 0.2, "wrbench.support")
     folder = run.paths.tables

@@ -147,17 +147,20 @@ def _credited(table: PaperTable, data: PaperData, run: str) -> PaperTable:
     if table.suffixes is not None:
         suffixes.update(table.suffixes)
     told: dict[str, list[str]] = {}
-    marked = False
+    marked: list[str] = []
     for column, metric in table.metrics.items():
         if column not in table.frame or (own := data.items[data.items["metric"] == metric]).empty:
             continue
         backends = sorted({part for text in own["backend"].unique() for part in text.split(",")} - {"", "none"})
         if any(_embedded(part) for part in backends):
-            marked = True
-            filled = table.frame[column].notna()
-            suffixes.loc[filled, column] = STAND_IN + suffixes.loc[filled, column]
+            marked.append(column)
         how = ", ".join(backends) or "no model"
         told.setdefault(f"variant {'/'.join(sorted(own['variant'].unique()))}, {how}", []).append(column)
+    if marked:
+        marked += [name for name in table.better if name not in table.metrics]  # an average over such columns
+    for column in marked:
+        filled = table.frame[column].notna()
+        suffixes.loc[filled, column] = STAND_IN + suffixes.loc[filled, column]
     notes = [f"run {run} (lookback {lookback.__version__}), {', '.join(columns)}: {how}." for how, columns in told.items()]
     notes += [STAND_IN_NOTE] if marked else []
     return replace(table, suffixes=suffixes, notes=list(dict.fromkeys([*notes, *table.notes])), links=None)
