@@ -112,6 +112,14 @@ def test_own_rows_keep_the_marks_and_digits_of_their_own_table(tmp_path, made_on
     assert table.texts("Integ.")[0] == "0.740", "printed numbers keep the paper's digits"
 
 
+def test_the_rows_of_several_runs_say_whose_they_are_without_printed_rows_too(tmp_path):
+    runs = [scored(tmp_path / name, 0.2) for name in ("one", "two")]
+    tables = tables_named("wrbench-2", runs, with_published=False)
+    assert [table.to_csv().splitlines()[1].split(",")[0] for table in tables] == ["run one", "run two"]
+    assert [table.id for table in tables] == ["wrbench-2-1", "wrbench-2-2"], "LaTeX takes every label once"
+    assert all(line.startswith("run two ") for line in tables[1].to_text().splitlines()[3:5])
+
+
 def test_an_average_of_stand_ins_is_one(tmp_path):
     run = scored(tmp_path / "mine", 0.2)
     folder, dimensions = run.paths.tables, ("cam_align", "visual_integrity", "visible_spatial", "visible_state")

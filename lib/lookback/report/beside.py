@@ -64,10 +64,21 @@ def tables_named(name: str, runs: Sequence[RunParams], with_published: bool) -> 
             f"The run has no clips for the table '{name}'; name another with --run, or print the paper's: --with-published"
         )
     if printed is None or not with_published:
-        return [_credited(table, data, run) for run, table, data in own]
+        return _of_each(own)
     if MODEL in printed.labels:
         return [beside(printed, own)]
-    return [*(_credited(table, data, run) for run, table, data in own), paper_table(printed)]
+    return [*_of_each(own), paper_table(printed)]
+
+
+def _of_each(own: Sequence[tuple[str, PaperTable, PaperData]]) -> list[PaperTable]:
+    """The table of each run; where there are several, their rows say whose they are, and their labels differ."""
+    tables = [_credited(table, data, run) for run, table, data in own]
+    if len(tables) == 1:
+        return tables
+    for number, (run, table) in enumerate(zip((run for run, _, _ in own), tables, strict=True), start=1):
+        table.id, table.labels = f"{table.id}-{number}", [WHO, *table.labels]
+        table.frame = pd.concat([pd.Series(f"run {run}", table.frame.index, name=WHO), table.frame], axis=1)
+    return tables
 
 
 def _named(runs: Sequence[RunParams]) -> dict[str, RunParams]:
