@@ -26,7 +26,7 @@ from lookback.exports.results import write_results
 from lookback.files import locked, sha256_json, write_json, write_text
 from lookback.names import one_line
 from lookback.params import RunParams
-from lookback.paths import expanded
+from lookback.paths import expanded, shown
 from lookback.pipeline.lock import run_lock
 from lookback.report.figures.curve import CURVE_BY as BY
 from lookback.report.figures.curve import draw_curve
@@ -82,6 +82,8 @@ def watch(folder: Path, params: RunParams, settle_s: float, every_s: float, once
 
     Those that could not be scored by an earlier call are tried once more.
     """
+    if (root := params.paths.root).resolve().is_relative_to(folder.resolve()):
+        raise UsageError(f"{shown(root)} lies in the watched folder, whose folders are checkpoints; name a run elsewhere")
     again = {name for name, record in _scored(params.paths.root).items() if record.get("problem")}
     seen: dict[str, tuple[str, float]] = {}  # the last state of each, and when it was seen first: file times may lie in the future
     while True:

@@ -232,6 +232,22 @@ def test_a_curve_from_before_rejected_clips_were_counted_is_continued(tmp_path):
     assert list(curve["step"]) == [1, 2] and list(curve["n_rejected"].isna()) == [True, False] and list(curve) == module.COLUMNS
 
 
+def test_a_run_inside_the_watched_folder_is_refused(tmp_path):
+    """Its own tables would be the next checkpoint, new after every look."""
+    (tmp_path / "train" / "step-1").mkdir(parents=True)
+    for place in ("train", "train/out"):
+        with pytest.raises(UsageError, match="lies in the watched folder"):
+            list(module.watch(tmp_path / "train", run_params(str(tmp_path / place), 1, {}), 0, 0, once=True))
+
+
+@pytest.mark.parametrize("option", ["--settle-s", "--every-s"])
+def test_time_does_not_run_backwards(tmp_path, option):
+    (tmp_path / "train").mkdir()
+    call = ["watch", str(tmp_path / "train"), "--run", str(tmp_path / "out"), "--once", option, "-1"]
+    done = CliRunner().invoke(app, call)
+    assert done.exit_code == 2 and not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("steps", "places"),
     [

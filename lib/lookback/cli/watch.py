@@ -24,8 +24,8 @@ def watch(
     pattern: Pattern = "",
     workers: Workers = 0,
     backend: Backend = None,
-    settle_s: Annotated[float, typer.Option(help="Seconds without a change until a checkpoint counts as complete.")] = 30.0,
-    every_s: Annotated[float, typer.Option(help="Seconds between looks at the folder.")] = 30.0,
+    settle_s: Annotated[float, typer.Option(min=0, help="Seconds without a change until a checkpoint counts as complete.")] = 30.0,
+    every_s: Annotated[float, typer.Option(min=0, help="Seconds between looks at the folder.")] = 30.0,
     once: Annotated[bool, typer.Option("--once", help="Score what is there and end.")] = False,
 ) -> None:
     """Score new checkpoints as they appear. Keeps a curve per metric with intervals. Ctrl-C ends it; nothing is lost."""
