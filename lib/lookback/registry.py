@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -317,3 +317,9 @@ def judge(**declaration: Any) -> Callable[[type], type]:
 def backends_of(role: str) -> list[BackendSpec]:
     """Every backend of one role, the paper's models first."""
     return sorted((spec for spec in BACKENDS if spec.role == role), key=lambda spec: (spec.embedded, spec.name))
+
+
+def stand_ins(names: Iterable[str]) -> list[str]:
+    """Those that stand in for a paper's model: embedded backends (`role=name`), and judges that no model answers for."""
+    known = {spec.key for spec in BACKENDS if spec.embedded} | {spec.name for spec in JUDGES if spec.simulated or spec.measures}
+    return [name for name in names if name in known]

@@ -51,6 +51,17 @@ def test_only_the_released_programs_variant_is_measured_as_released(tmp_path, va
     assert submission["why_not"] == ([] if as_released else ["memobench.psnr: variant paper"])
 
 
+@pytest.mark.parametrize("judge", ["simulated", "geometric"])
+def test_what_no_model_answered_is_not_measured_as_released(tmp_path, judge):
+    metric = "memobench.vqa_physics_adherence"
+    run = made_run(tmp_path / "mine", {("a", "s1"): 1.0}, metric=metric, benchmark="memobench")
+    write_table(run.paths.tables, "gated", read_table(run.paths.tables, "gated").assign(backend=judge, variant="official"))
+    files = opened(export("leaderboard", run.changed(scoring={"variant": "official"}), tmp_path / "x.zip"))
+    submission = json.loads(files["submission.json"])
+    assert not submission["measured_as_released"] and submission["why_not"] == [f"{metric}: measured by an embedded stand-in"]
+    assert submission["metrics"][metric]["stand_ins"] == [judge]
+
+
 def test_the_same_scores_give_the_same_bytes(tmp_path, monkeypatch):
     monkeypatch.setattr("lookback.provenance.git_revision", lambda: "a" * 40)  # the checkout may change while the test runs
     run = made_run(tmp_path / "mine", PSNR, metric="memobench.psnr", benchmark="memobench")

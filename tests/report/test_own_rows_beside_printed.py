@@ -143,6 +143,7 @@ def test_what_a_simulated_judge_answered_is_not_marked(tmp_path):
     assert not own_tables(run)["wrbench-2"][0].marks["Support %"].any()
     (table,) = tables_named("wrbench-2", [run], with_published=True)
     assert not table.marks.loc[own_rows(table, "mine").index, "Reobs. support"].any()
+    assert table.suffixes.loc[own_rows(table, "mine").index, "Reobs. support"].str.contains(STAND_IN).all()
     notes = " ".join(table.notes)
     assert "Nothing is marked in Reobs. support: a simulated judge" in notes and "Support %" not in notes
 

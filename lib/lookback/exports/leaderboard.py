@@ -18,7 +18,7 @@ from lookback.exports.results import results
 from lookback.files import atomic_path
 from lookback.names import counted, one_line
 from lookback.params import RunParams
-from lookback.registry import BACKENDS, BENCHMARKS
+from lookback.registry import BENCHMARKS, stand_ins
 
 SCHEMA = "lookback.submission/2"
 WRITTEN = (1980, 1, 1, 0, 0, 0)  # the time of every file, so that the same scores give the same bytes
@@ -99,12 +99,11 @@ def _submission(params: RunParams, benchmark: str, own: dict[str, Any], left_out
 def _measured(rows: pd.DataFrame) -> dict[str, Any]:
     named = {part for text in rows["backend"].unique() for part in text.split(",")} - {"", "none"}
     backends = sorted(name for name in named if not name.endswith("=none"))
-    embedded = {spec.key for spec in BACKENDS if spec.embedded}
     per_clip = rows.groupby(KEYS)["value"].count()
     return {
         "variant": "/".join(sorted(rows["variant"].unique())),
         "backends": backends,
-        "stand_ins": [name for name in backends if name in embedded],
+        "stand_ins": stand_ins(backends),
         "clips": len(per_clip),
         "scored": int((per_clip > 0).sum()),
     }

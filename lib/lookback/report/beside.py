@@ -12,7 +12,7 @@ import lookback
 from lookback.errors import UsageError, hint
 from lookback.params import RunParams
 from lookback.published.printed import Printed, printed_papers
-from lookback.registry import BACKENDS, BENCHMARKS
+from lookback.registry import BENCHMARKS, stand_ins
 from lookback.report.compare import told_apart
 from lookback.report.paper import PaperData
 from lookback.report.published.build import paper_table
@@ -163,7 +163,7 @@ def _credited(table: PaperTable, data: PaperData, run: str) -> PaperTable:
         if column not in table.frame or (own := data.items[data.items["metric"] == metric]).empty:
             continue
         backends = sorted({part for text in own["backend"].unique() for part in text.split(",")} - {"", "none"})
-        if any(_embedded(part) for part in backends):
+        if stand_ins(backends):
             marked.append(column)
         how = ", ".join(backends) or "no model"
         told.setdefault(f"variant {'/'.join(sorted(own['variant'].unique()))}, {how}", []).append(column)
@@ -175,9 +175,3 @@ def _credited(table: PaperTable, data: PaperData, run: str) -> PaperTable:
     notes = [f"run {run} (lookback {lookback.__version__}), {', '.join(columns)}: {how}." for how, columns in told.items()]
     notes += [STAND_IN_NOTE] if marked else []
     return replace(table, suffixes=suffixes, notes=list(dict.fromkeys([*notes, *table.notes])), links=None)
-
-
-def _embedded(part: str) -> bool:
-    """Whether a backend, written role=name, is an embedded stand-in. Files made elsewhere and judges are none."""
-    role, _, name = part.partition("=")
-    return any(spec.role == role and spec.name == name and spec.embedded for spec in BACKENDS)
