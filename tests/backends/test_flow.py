@@ -36,6 +36,24 @@ def test_a_still_clip_does_not_move(astronaut: np.ndarray):
     assert run_job(DisFlow(options()).start(clip(), video_info(frames), {}), frames).magnitude.max() < 0.01
 
 
+def test_a_small_picture_does_not_change_the_flow_of_the_next_clip(astronaut: np.ndarray):
+    """OpenCV's search lowers its own finest scale for a small picture, and would keep it."""
+    a, b = shifting_clip(astronaut, 2, 200, 320, 5)
+    backend = DisFlow(options())
+    wanted = backend.flow(a, b)
+    small = [backend.flow(a[:24, :40], b[:24, :40]) for _ in range(2)]
+    assert np.array_equal(*small) and np.array_equal(backend.flow(a, b), wanted)
+
+
+@pytest.mark.parametrize("size", [(15, 100), (100, 15), (8, 256), (10, 320), (4, 4)])
+def test_a_picture_too_small_for_the_search_is_a_reason_and_no_crash(astronaut: np.ndarray, size: tuple[int, int]):
+    picture = astronaut[: size[0], : size[1]]
+    with pytest.raises(NotScorable, match=f"not {size[1]}x{size[0]}") as caught:
+        DisFlow(options()).flow(picture, picture)
+    assert caught.value.reason == Reason.INVALID_INPUT
+    assert DisFlow(options()).flow(astronaut[:16, :100], astronaut[:16, :100]).shape == (16, 100, 2)
+
+
 def test_one_frame_has_no_motion(astronaut: np.ndarray):
     frames = astronaut[None, :64, :64]
     with pytest.raises(NotScorable) as raised:

@@ -22,6 +22,7 @@ from lookback.backends.runtime import ConfiguredBackend, Options, TorchBackend, 
 from lookback.clips import Clip
 from lookback.devices import kind_of
 from lookback.errors import NotScorable, Reason
+from lookback.measures.inverse_search import InverseSearch
 from lookback.media import VideoInfo
 from lookback.registry import backend
 
@@ -85,14 +86,14 @@ class DisFlow(ConfiguredBackend):
 
     def __init__(self, options: BackendOptions):
         super().__init__(options)
-        self.dis = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
+        self.search = InverseSearch()
 
     def start(self, clip: Clip, info: VideoInfo, artifacts: Mapping[str, Artifact]) -> FlowJob:
         return FlowJob(self, self.settings["max_side"])
 
     def flow(self, a: np.ndarray, b: np.ndarray, inputs: str = "signed") -> np.ndarray:
         """Flow (H,W,2) float32 from a to b, both uint8 (H,W,3). It compares grey levels, so `inputs` changes nothing."""
-        return self.dis.calc(cv2.cvtColor(a, cv2.COLOR_RGB2GRAY), cv2.cvtColor(b, cv2.COLOR_RGB2GRAY), None)  # type: ignore[call-overload]
+        return self.search.flow(a, b)
 
     def lengths(self, frames: np.ndarray) -> np.ndarray:
         return np.array([np.linalg.norm(self.flow(a, b), axis=-1).mean() for a, b in pairwise(frames)])

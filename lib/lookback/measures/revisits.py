@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lookback.measures.checks import Array
 from lookback.measures.geometry import Keypoints, match_keypoints, sift_keypoints
+from lookback.measures.inverse_search import InverseSearch
 
 SIDE = 480  # the longer side of a compared frame, in pixels
 FEATURES = 1500  # the strongest keypoints of a frame
@@ -190,9 +191,7 @@ def compare_place(first: Array, second: Array, matrix: NDArray[np.float64]) -> P
 
 
 def _without_parallax(first: Array, warped: Array) -> NDArray[np.uint8]:
-    greys = [cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY) for picture in (first, warped)]
-    flow = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM).calc(greys[0], greys[1], None)  # type: ignore[call-overload]
-    flow = cv2.GaussianBlur(flow, (0, 0), STRUCTURE_SIGMA)
+    flow = cv2.GaussianBlur(InverseSearch().flow(first, warped), (0, 0), STRUCTURE_SIGMA)
     length = np.linalg.norm(flow, axis=2, keepdims=True)
     flow = np.where(length <= FLOW_PIXELS, flow, 0.0).astype(np.float32)
     x, y = np.meshgrid(np.arange(first.shape[1], dtype=np.float32), np.arange(first.shape[0], dtype=np.float32))

@@ -1,0 +1,34 @@
+"""Optical flow by dense inverse search (Kroeger et al. 2016) in OpenCV."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from lookback.errors import NotScorable, Reason
+from lookback.measures.checks import Array
+
+MIN_SIDE = 16  # below it OpenCV ends in an error, gives values that are no numbers, or crashes the process
+
+
+class InverseSearch:
+    """OpenCV's medium preset."""
+
+    def __init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
+        self.search = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
+        self.finest = self.search.getFinestScale()
+
+    def flow(self, a: Array, b: Array) -> NDArray[np.float32]:
+        """Flow (H,W,2) from a to b, both uint8 (H,W,3)."""
+        height, width = a.shape[:2]
+        if min(height, width) < MIN_SIDE:
+            raise NotScorable(Reason.INVALID_INPUT, f"optical flow needs {MIN_SIDE} pixels on each side, not {width}x{height}")
+        greys = [cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY) for picture in (a, b)]
+        found = self.search.calc(greys[0], greys[1], None)  # type: ignore[call-overload]
+        if self.search.getFinestScale() != self.finest:  # a small picture has changed the settings for all that follow
+            self._start()
+        return np.asarray(found, np.float32)
