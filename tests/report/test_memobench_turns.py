@@ -46,3 +46,12 @@ def test_s8_prints_the_turn_from_the_first_frame_to_the_last():
     (table,) = camera_errors(data.items, data.tables["artifacts"])
     assert table.frame["GT rotation (deg)"].tolist() == [pytest.approx(90.0)]  # the mean of 180, 90 and 0
     assert "first frame to the last" in " ".join(table.notes)
+
+
+def test_s8_marks_no_model_of_one_clip_as_best():
+    data = run(*TURNS)
+    rivals = [data.items.iloc[:1].assign(model_id="lucky", raw=1.0), data.items.assign(model_id="worse", raw=30.0)]
+    items = pd.concat([data.items, *rivals], ignore_index=True)
+    (table,) = camera_errors(items, data.tables["artifacts"])
+    best = dict(zip(table.frame["model"], table.marks["ATE rot. mean (deg)"], strict=True))
+    assert table.frame["model"].tolist() == ["lucky", "m", "worse"] and best["lucky"] == ""

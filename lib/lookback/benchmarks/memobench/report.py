@@ -218,6 +218,7 @@ def camera_errors(items: pd.DataFrame, artifacts: pd.DataFrame) -> list[PaperTab
     better = {"ATE rot. mean (deg)": False, "CamCtrl": True}
     digits = {"ATE rot. mean (deg)": 2, "ATE rot. sd (deg)": 2, "CamCtrl": 1, "GT rotation (deg)": 1}
     marks, title = mark_best(frame, better, digits), "MemoBench table S8: camera error"
+    marks[frame["n"] == 1] = ""
     metrics = dict.fromkeys(better, "memobench.camera_controllability")
     notes = [NET, *_origin(own)]
     return [PaperTable("memobench-s8", title, frame, ["model"], digits, marks, notes=notes, better=better, metrics=metrics)]
