@@ -96,12 +96,15 @@ def test_only_a_wide_table_is_shrunk():
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex (Debian package texlive-latex-recommended)")
-def test_a_wide_table_and_long_words_fit_the_page(tmp_path: Path):
+@pytest.mark.parametrize("margins", [r"\usepackage[a4paper,margin=1in]{geometry}", ""])
+def test_a_wide_table_and_long_words_fit_the_page(tmp_path: Path, margins: str):
     words = pd.DataFrame(
         {"what": ["a sentence about mbencha.entity.object_geometry_consistency and 9f" + 31 * "0a", "b"], "x": [1.0, 2.0]}
     )
-    tables = [wide_table(), PaperTable("prose", "P", words, ["what"])]
-    head = r"\documentclass{article}\usepackage[a4paper,margin=1in]{geometry}\usepackage{booktabs,graphicx}\begin{document}"
+    row = {"interface": "sim-event-never-starts-050", "subtype": "source-video", "Support %": 1.0, "CamAlign": 1.0, "Visible": 1.0}
+    middle = PaperTable("middle", "M", pd.DataFrame([row | {"Reobserved": 1.0}]), ["interface", "subtype"])
+    tables = [wide_table(), middle, PaperTable("prose", "P", words, ["what"])]
+    head = rf"\documentclass{{article}}{margins}\usepackage{{booktabs,graphicx}}\begin{{document}}"
     (tmp_path / "t.tex").write_text("\n".join([head, *(table.to_latex() for table in tables), r"\end{document}"]))
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=False, timeout=HUNG_S)

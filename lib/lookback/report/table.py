@@ -17,7 +17,7 @@ from lookback.tables import csv_text
 
 DASH = "–"
 MANY, WIDE = 10, 20  # a table with more columns is shown in smaller letters; with still more, printed in tiny ones
-PAGE_PT = 453  # LaTeX: text width of A4 with margins of one inch; wider tables are shrunk to it
+PAGE_PT = 345  # LaTeX: text width of an article without other settings; wider tables are shrunk if they do not fit
 CHARACTER_PT, GAP_PT = 5, 12  # LaTeX: generous widths of one character and of the space between columns
 PAGE_ROWS = 45  # LaTeX: rows per page; a longer table is split
 LONG_TEXT = 40  # longer text is set in several lines; in LaTeX its column is `TEXT_PT` wide
