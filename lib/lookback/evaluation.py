@@ -48,6 +48,7 @@ Array: TypeAlias = NDArray[np.uint8]
 Frames: TypeAlias = "Array | Tensor"  # (n,H,W,3) RGB, uint8
 Videos: TypeAlias = "str | Path | Frames | Sequence[str | Path | Frames] | Mapping[str, Frames]"
 ITEMS = ["metric", "variant", "phase", "value", "unit", "reason", "detail", "n_units", "backend"]
+FRAMES = ("clips", "rejected", "units", "items")  # what a result reads from its folder
 GIVEN = "given"  # the folder of clips made from arrays, and the name of their model where none is given
 LONGEST = 250  # bytes of a clip's or model's name: file systems allow 255 with the ending
 EVIDENCE = ["pose", "masks"]  # what the rules for failures read
@@ -112,7 +113,10 @@ def evaluate(
     }
     params = api.run_params(str(folder), workers, {"profile": profile, **sections}, said_in="lookback.evaluate")
     api.evaluate(params, found.only, progress_bar=progress, quiet=not progress)
-    return Result(params, held)
+    result = Result(params, held)
+    for name in FRAMES:  # read now: a later call with the same folder writes its own
+        getattr(result, name)
+    return result
 
 
 class _Held:
@@ -136,11 +140,14 @@ class Result:
     def __getstate__(self) -> dict[str, Any]:
         if self._held is None:
             return self.__dict__
-        return {**self.__dict__, "_held": None} | {name: getattr(self, name) for name in ("clips", "rejected", "units", "items")}
+        return {**self.__dict__, "_held": None} | {name: getattr(self, name) for name in FRAMES}
 
     def _check_folder(self) -> None:
         if not self.params.paths.tables.is_dir():
             raise UsageError("The folder of this result is gone; give evaluate an `output` to keep it")
+        now = Result(self.params)
+        if not (now.clips.equals(self.clips) and now.items.equals(self.items)):
+            raise UsageError("The folder of this result shows a later call; give every call an `output` of its own")
 
     def __repr__(self) -> str:
         values, clips = self.items["value"], self.clips

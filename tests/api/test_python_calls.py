@@ -101,6 +101,15 @@ def test_a_second_evaluation_into_the_same_folder_has_its_own_failures(tmp_path,
         assert set(found.failures()["clip_id"]) == {name}
 
 
+def test_a_result_stays_as_it_was_when_a_later_call_writes_to_its_folder(tmp_path):
+    first, second = (lookback.evaluate({f"m/{name}": frames(1)}, metrics=QUICK, output=tmp_path) for name in ("first", "second"))
+    for found, name in ((first, "first"), (second, "second")):
+        assert set(found.clips["clip_id"]) == set(found.items["clip_id"]) == {name}
+    for call in (first.failures, lambda: first.report(tmp_path / "page.html")):
+        with pytest.raises(UsageError, match="shows a later call; give every call an `output` of its own"):
+            call()
+
+
 def test_the_folder_shows_the_last_call_says_so_and_nothing_is_measured_twice(tmp_path, capfd):
     encode(tmp_path / "clips" / "a.mp4", frames(1), 8.0)
     metrics, folder = ["folder.cuts", "folder.steady_light", METRIC], tmp_path / "out" / "metrics"
