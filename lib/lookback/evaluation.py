@@ -275,6 +275,8 @@ def _find(videos: Videos, benchmark: str | None, output: Path, fps: float) -> Fo
 def find_files(videos: object, benchmark: str | None) -> Found | None:
     """The sources of a folder, a file or a list of files; None for frames in memory."""
     if isinstance(videos, (str, Path)):
+        if videos == "":  # it would be the current folder
+            raise UsageError("The path of the videos is empty; name a folder or a file")
         path = Path(os.path.abspath(expanded(videos)))
         if not path.exists():
             raise UsageError(f"{videos}: there is no such file or folder")
@@ -347,7 +349,7 @@ def _frames(name: str, clip: object) -> Array:
     if len(parts) > 2 or odd_character(name) or any(part in ("", ".", "..") or len(part.encode()) > LONGEST for part in parts):
         raise UsageError(f"{brief(name)} is no name of a clip; write 'clip' or 'model/clip'")
     if isinstance(clip, (str, Path)):
-        raise UsageError(f"'{name}': a dict names frames in memory; give files as a list of paths")
+        raise UsageError(f"'{name}' is a path among frames in memory; give files as a list of paths and nothing else")
     frames = np.asarray(as_array(clip))
     if frames.ndim != 4 or frames.shape[-1] != 3 or frames.dtype != np.uint8 or not frames.size:
         kind = getattr(clip, "dtype", frames.dtype)

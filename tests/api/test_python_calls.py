@@ -218,6 +218,8 @@ def test_a_tensor_and_a_stack_of_clips():
         ({"a/b/c": frames(1)}, {}, "is no name of a clip"),
         ({"../a": frames(1)}, {}, "is no name of a clip"),
         ({"a": "clip.mp4"}, {}, "list of paths"),
+        ([frames(1), "clip.mp4"], {}, "'clip1' is a path among frames in memory"),
+        ("", {}, "path of the videos is empty"),
         ([], {}, "no videos"),
         (frames(1), {"benchmark": "memobench"}, "Frames in memory"),
         (frames(1), {"benchmark": "memobnch"}, "memobench"),
