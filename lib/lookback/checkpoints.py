@@ -9,7 +9,6 @@ having the folder watched.
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from lookback.curation.gathering import rejected_line
 from lookback.errors import LookbackError, UsageError
 from lookback.exports.results import write_results
 from lookback.files import locked, sha256_json, write_json, write_text
-from lookback.names import one_line
+from lookback.names import last_number, one_line
 from lookback.params import RunParams
 from lookback.paths import expanded, shown
 from lookback.pipeline.lock import run_lock
@@ -54,10 +53,9 @@ class Checkpoint:
         return self.folder.name if self.given is None else step_name(self.given)
 
     @property
-    def step(self) -> int | None:
+    def step(self) -> float | None:
         """The step that was given, else the last number in the name."""
-        numbers = re.findall(r"\d+", self.name)
-        return self.given if self.given is not None else int(numbers[-1]) if numbers else None
+        return self.given if self.given is not None else last_number(self.name)
 
 
 def checkpoints(folder: Path, settle_s: float) -> list[Checkpoint]:
@@ -148,7 +146,7 @@ def score_checkpoint(checkpoint: Checkpoint, params: RunParams) -> dict[str, Any
 
 
 def score_step(
-    params: RunParams, name: str, step: int | None, only: Collection[tuple[str, ...]] | None = None, state: str = ""
+    params: RunParams, name: str, step: float | None, only: Collection[tuple[str, ...]] | None = None, state: str = ""
 ) -> dict[str, Any]:
     """The same for the videos of the parameters' sources. `only` keeps the clips with these keys."""
     root = params.paths.root
@@ -175,7 +173,7 @@ def score_step(
 def record_step(
     root: Path,
     name: str,
-    step: int | None,
+    step: float | None,
     rows: pd.DataFrame | None = None,
     problem: str = "",
     state: str = "",
@@ -197,7 +195,7 @@ def record_step(
     return {**record, "rows": len(rows), "scored": int(rows["mean"].notna().sum()), "replaced": len(gone)}
 
 
-def step_record(step: int | None, problem: str = "", state: str = "", seconds: float = 0.0, rejected: str = "") -> dict[str, Any]:
+def step_record(step: float | None, problem: str = "", state: str = "", seconds: float = 0.0, rejected: str = "") -> dict[str, Any]:
     """What checkpoints.json keeps of a step."""
     return {"step": step, "state": state, "seconds": round(seconds, 1), "problem": one_line(problem), "rejected": rejected}
 

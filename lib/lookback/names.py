@@ -36,6 +36,16 @@ def markdown_text(text: str) -> str:
     return re.sub(r"([\\`\[\]|*~]|(?<![^\W_])_|_(?![^\W_]))", r"\\\1", line)
 
 
+def last_number(name: str) -> float | None:
+    """The last number in a name, none where it has no digit.
+
+    >>> last_number("run2-epoch-1.5"), last_number("step-100"), last_number("final")
+    (1.5, 100, None)
+    """
+    found = re.findall(r"\d+(?:\.\d+)?", name)
+    return (float if "." in found[-1] else int)(found[-1]) if found else None
+
+
 def counted(count: int, name: str) -> str:
     """ "1 clip", "1,200 clips"."""
     return f"{count:,} {name}{'' if count == 1 else 's'}"

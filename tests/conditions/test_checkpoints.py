@@ -232,6 +232,13 @@ def test_a_curve_from_before_rejected_clips_were_counted_is_continued(tmp_path):
     assert list(curve["step"]) == [1, 2] and list(curve["n_rejected"].isna()) == [True, False] and list(curve) == module.COLUMNS
 
 
+def test_checkpoints_of_half_an_epoch_stand_in_order(tmp_path):
+    for name in ("epoch-10", "epoch-1.5", "epoch-0.5", "epoch-1.0", "final"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "clip.mp4").touch()
+    assert [each.step for each in checkpoints(tmp_path, 0)] == [0.5, 1.0, 1.5, 10, None]
+
+
 def test_a_run_inside_the_watched_folder_is_refused(tmp_path):
     """Its own tables would be the next checkpoint, new after every look."""
     (tmp_path / "train" / "step-1").mkdir(parents=True)

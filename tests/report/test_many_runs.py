@@ -63,6 +63,12 @@ def test_the_curve_has_a_point_per_run_by_its_number(three, tmp_path):
     assert "Runs in order" in page and "report/pictures/" in page and "3 runs compared" in page
 
 
+def test_runs_named_by_half_an_epoch_stand_in_order(tmp_path, undrawn):
+    runs = [made_run(tmp_path / name, {("m", "s"): 0.1}) for name in ("epoch-1.5", "epoch-0.5", "epoch-1.0")]
+    compare_runs(*runs, folder=tmp_path / "out")
+    assert pd.read_csv(tmp_path / "out" / "curve.csv")["step"].tolist() == [0.5, 1.0, 1.5]
+
+
 def test_it_says_when_nothing_separates_the_runs(tmp_path):
     same = [checkpoint(tmp_path, step, 0.0) for step in (100, 200)]
     differences = compare_runs(*same, folder=tmp_path / "out")[0]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 import json
-import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from lookback.clips import KEYS
 from lookback.errors import NotScorable, UsageError
 from lookback.files import write_text
-from lookback.names import listing
+from lookback.names import last_number, listing
 from lookback.params import RunParams
 from lookback.params.load import RESULTS
 from lookback.report.figures.curve import CURVE_BY, draw_curve
@@ -147,12 +146,12 @@ def run_curve(runs: Sequence[RunParams], items: Sequence[pd.DataFrame]) -> pd.Da
 
     In the order given, or by the number in the runs' names.
     """
-    numbers = [re.findall(r"\d+", run.run) for run in runs]
-    stepped = all(numbers) and len({found[-1] for found in numbers}) == len(runs)
+    numbers = [last_number(run.run) for run in runs]
+    stepped = None not in numbers and len({*numbers}) == len(runs)
     parts = []
     for place, (run, part) in enumerate(zip(runs, in_every_run(items), strict=True)):
         found = aggregate(part, by=CURVE_BY, seed=run.seed, resamples=run.scoring.resamples)
-        parts.append(found.assign(run=run.run, step=int(numbers[place][-1]) if stepped else place + 1))
+        parts.append(found.assign(run=run.run, step=numbers[place] if stepped else place + 1))
     return pd.concat(parts, ignore_index=True).sort_values([*CURVE_BY, "step"], ignore_index=True)
 
 
