@@ -208,6 +208,18 @@ def test_no_model_and_no_file_name_is_sent(trigger):
     assert not any(name in sent for name in (b"aldermoor", b"birkdale", b"calderbrook", b".mp4", b"gold"))
 
 
+def test_a_video_that_went_away_is_told_without_its_name_and_its_item_can_be_skipped(trigger):
+    study, server, tokens = trigger
+    ann = Visitor(server).enter(tokens["ann"])
+    for video in {video for item in study.items for video in item.videos}:
+        (project_root() / video.path).unlink()
+    first = ann.json("/api/read", {})["item"]
+    assert ann.ask(first["videos"][0]["source"])[0] == 404  # the page says of such a video that it cannot be shown
+    second = ann.json("/api/skip", {"item": first["id"]})
+    assert second["item"]["id"] != first["id"] and ann.json("/api/now") == second
+    assert not any(name in json.dumps(second) for name in ("aldermoor", "birkdale", "calderbrook", ".mp4"))
+
+
 @pytest.mark.parametrize(
     ("path", "body", "status"),
     [

@@ -22,7 +22,7 @@ from lookback.files import write_text
 from lookback.params import RunParams
 from lookback.paths import portable, resolve
 from lookback.progress import track
-from lookback.widgets.playable import Playable, playable
+from lookback.widgets.playable import DEFAULT_FPS, Playable, playable
 
 SLACK = 0.95  # a vote may come this share of the longest video's length after the item was opened
 
@@ -248,7 +248,10 @@ class Study:
     def file(self, video: Video) -> Playable:
         """The file that is served for a video of this study."""
         if video not in self._files:
-            self._files[video] = playable(resolve(video.path), self.folder / "media", video.still)
+            try:
+                self._files[video] = playable(resolve(video.path), self.folder / "media", video.still)
+            except MediaError:  # gone since the study began: its address answers 404, and people can skip the item
+                return Playable(resolve(video.path), 0.0, DEFAULT_FPS)
         return self._files[video]
 
     def video_of(self, name: str, item_id: str, slot: int) -> Playable | None:
