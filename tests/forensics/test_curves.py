@@ -75,6 +75,11 @@ def test_a_fast_pan_over_a_still_picture_is_explained_and_a_picture_that_melts_i
     assert between(before, melted)["unexplained"] > 0.1
 
 
+@pytest.mark.parametrize("height", [8, 20, 31])
+def test_a_very_wide_picture_has_no_motion_and_does_not_end_the_search(world, height):
+    assert between(world[:height, :WIDTH, 0].copy(), world[:height, 4 : WIDTH + 4, 0].copy()) == {}
+
+
 def test_a_picture_that_turns_into_another_style_is_lost_although_the_camera_stays(world, tmp_path):
     first = window(world, 200)
     sharp = cv2.addWeighted(first, 6.0, cv2.GaussianBlur(first, (0, 0), 2), -5.0, 0)

@@ -21,6 +21,7 @@ Curve = NDArray[np.float64]
 
 WIDTH = 320  # of the looked-at pictures
 STEP = 2  # frames between two looked-at pictures
+MIN_HEIGHT = 32  # below it OpenCV's search for the flow ends in an error or crashes the process
 GRID = (8, 6)  # cells in which tracks start, so that one textured thing does not outvote the rest
 PER_CELL = 6
 MIN_TRACKS = 12  # with fewer, nothing is known about the camera
@@ -164,9 +165,11 @@ def between(before: Picture, after: Picture) -> dict[str, float]:
     """The camera's step, what moves on its own, and what no motion explains.
 
     The flow starts from the camera's motion: by itself it does not find steps of a tenth of the width, and a fast pan over a still
-    picture would look like one that melts.
+    picture would look like one that melts. Nothing is said of a very wide picture, which is lower than `MIN_HEIGHT`.
     """
     height, width = before.shape
+    if height < MIN_HEIGHT:
+        return {}
     x, y = np.meshgrid(np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32))
     motion = camera_motion(before, after)
     camera = np.zeros((height, width, 2), np.float32)
