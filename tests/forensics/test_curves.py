@@ -129,3 +129,12 @@ def test_a_sharper_ground_truth_is_no_change_of_style(world, tmp_path):
     facts = {"video": str(tmp_path / "clip.mp4"), "ground_truth": str(tmp_path / "truth.mp4"), "n_frames": 16, "height": HEIGHT}
     records = probe(Inputs(make_clip(**facts), pose, None, None))
     assert records and all(record["from_truth"] and record["detail"] == pytest.approx(1.0, abs=0.1) for record in records)
+
+
+def test_frames_of_a_very_wide_clip_are_not_aligned(world, tmp_path):
+    for name in ("clip", "truth"):
+        encode(tmp_path / f"{name}.mkv", np.repeat(world[None, :14, :WIDTH], 16, 0), 16, codec="ffv1", crf=None, pix_fmt="bgr0")
+    camera = np.array([[300.0, 0, WIDTH / 2], [0, 300.0, 7], [0, 0, 1]])
+    pose = made_artifacts.poses(np.tile(np.eye(4), (16, 1, 1)), intrinsics=np.tile(camera, (16, 1, 1)))
+    facts = {"video": str(tmp_path / "clip.mkv"), "ground_truth": str(tmp_path / "truth.mkv"), "n_frames": 16, "height": 14}
+    assert probe(Inputs(make_clip(**facts), pose, None, None)) == []

@@ -14,6 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from lookback.measures.inverse_search import FAST_MIN_HEIGHT
 from lookback.media import open_video
 
 Picture = NDArray[np.uint8]
@@ -21,7 +22,6 @@ Curve = NDArray[np.float64]
 
 WIDTH = 320  # of the looked-at pictures
 STEP = 2  # frames between two looked-at pictures
-MIN_HEIGHT = 32  # below it OpenCV's search for the flow ends in an error or crashes the process
 GRID = (8, 6)  # cells in which tracks start, so that one textured thing does not outvote the rest
 PER_CELL = 6
 MIN_TRACKS = 12  # with fewer, nothing is known about the camera
@@ -165,10 +165,10 @@ def between(before: Picture, after: Picture) -> dict[str, float]:
     """The camera's step, what moves on its own, and what no motion explains.
 
     The flow starts from the camera's motion: by itself it does not find steps of a tenth of the width, and a fast pan over a still
-    picture would look like one that melts. Nothing is said of a very wide picture, which is lower than `MIN_HEIGHT`.
+    picture would look like one that melts. Nothing is said of a very wide picture, which is lower than `FAST_MIN_HEIGHT`.
     """
     height, width = before.shape
-    if height < MIN_HEIGHT:
+    if height < FAST_MIN_HEIGHT:
         return {}
     x, y = np.meshgrid(np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32))
     motion = camera_motion(before, after)

@@ -14,6 +14,7 @@ from lookback.artifacts import Masks, PoseTrack, TruePoseTrack
 from lookback.clips import Clip
 from lookback.forensics import measures
 from lookback.forensics.pairs import Aligned, Pair, align, as_float, nearest_early, revisit_pairs, rotation_homography, truth_pairs
+from lookback.measures.inverse_search import FAST_MIN_HEIGHT
 from lookback.media import open_video
 from lookback.paths import resolve
 
@@ -106,6 +107,8 @@ def _records(inputs: Inputs) -> list[dict[str, Any]]:
     wanted |= {pair.reference for pair in pairs if not pair.from_truth} | {pair.frame - lag for pair in pairs for lag in LAGS}
     first_truth = inputs.clip.mark_time or 0
     frames = Frames(inputs, wanted, {pair.reference for pair in pairs if pair.from_truth} | ({first_truth} if before else set()))
+    if frames.height < FAST_MIN_HEIGHT:  # of very wide clips: their frames cannot be aligned
+        return []
     usual = _usual_gains(frames, first_truth) if before and not _same_size(inputs.clip) else {}
     pairs = [pair for pair in pairs if pair.frame in frames.own and pair.reference in frames.source(pair)]
     records = [_relative(_look(pair, frames, c2w, before.get(pair.frame)), usual) for pair in pairs]

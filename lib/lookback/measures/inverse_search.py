@@ -10,6 +10,7 @@ from lookback.errors import NotScorable, Reason
 from lookback.measures.checks import Array
 
 MIN_SIDE = 16  # below it OpenCV ends in an error, gives values that are no numbers, or crashes the process
+FAST_MIN_HEIGHT = 32  # the same of the fast preset, whose finest scale is twice as coarse; of wide pictures only
 
 
 class InverseSearch:
