@@ -82,7 +82,10 @@ class Adapter:
     ) -> list[EvalItem]:
         """The items of the folder that the filters keep. Bad items are skipped; `lookback validate` names them."""
         named = {"models": models, "subsets": subsets, "conditions": conditions, "sample_ids": sample_ids}
-        filters = Filters(**{name: list(values) for name, values in named.items()}, limit=limit)
+        if limit is not None and limit < 1:
+            raise UsageError(f"limit={limit}: load 1 item or more, or leave it out for all")
+        lists = {name: [values] if isinstance(values, str) else list(values) for name, values in named.items()}
+        filters = Filters(**lists, limit=limit)
         root = expanded(source).absolute()
         (reading,) = apply_filters([read(Source(root=str(root), layout=self.layout))], filters)
         return [EvalItem(root, self.layout, clip) for clip in reading.clips]

@@ -139,6 +139,15 @@ def test_a_current_folder_that_cannot_be_written_does_not_stop_an_evaluation(tmp
     assert found.items["value"].tolist() == [0.0]
 
 
+def test_an_adapter_takes_one_name_as_it_is_and_refuses_a_limit_of_none(tmp_path):
+    encode(tmp_path / "alpha" / "a.mp4", frames(1), 8.0)
+    encode(tmp_path / "beta" / "b.mp4", frames(1), 8.0)
+    adapter = adapter_registry.get("folder-dir")
+    assert [item.model_id for item in adapter.load(tmp_path, models="beta")] == ["beta"]
+    with pytest.raises(UsageError, match="limit=0"):
+        adapter.load(tmp_path, limit=0)
+
+
 def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
     encode(tmp_path / "clips" / "a.mp4", frames(1), 8.0)
     (tmp_path / "elsewhere").mkdir()
