@@ -285,3 +285,35 @@ def test_answers_that_wait_for_a_reload_need_no_second_look_at_the_video(browser
         ann.save()
         assert ann.text(".count").startswith("1 of ") and ann.page.locator(".next:disabled").count()
         ann.context.close()
+
+
+@pytest.fixture(scope="module")
+def short(browser, little, lookback):
+    """A study of one item without videos to wait for."""
+    settings = "form: mbench_trigger\nname: short\nraters: 1\nlimit: 1\npractice: false\nwatch: false\ngold_share: 0\n"
+    (little.root / "short.yaml").write_text(settings)
+    command = [*lookback, "annotate", f"--run={RUN}", f"--study={little.root / 'short.yaml'}"]
+    with server([*command, "--annotator=ann"], little.root, printed_links) as links:
+        yield links, command
+
+
+def test_the_key_of_undo_works_when_everything_is_answered(browser, short):
+    ann = Person(browser, short[0]["ann"])
+    ann.page.wait_for_selector(".start")
+    ann.page.keyboard.press("Enter")
+    ann.finished()
+    ann.answer()
+    ann.save()
+    assert ann.finished() and "(u)" in ann.text(".undo")
+    ann.page.keyboard.press("u")
+    ann.page.wait_for_selector(QUESTION)
+    assert ann.errors == []
+    ann.context.close()
+
+
+@pytest.mark.parametrize("width", [390, 700, 1300])
+def test_the_organisers_page_fits_its_window(browser, short, width):
+    organiser = Person(browser, short[0]["organiser"], width=width)
+    organiser.page.wait_for_selector("[data-person='ann']")
+    assert organiser.page.evaluate("document.documentElement.scrollWidth") == width
+    organiser.context.close()

@@ -1,6 +1,7 @@
 // The annotation desk: instructions, practice with feedback, one item at a time, keyboard first. All text is set as text, never as HTML.
 const el = document.getElementById("desk");
 const seen = new Set(); // items whose videos were played to the end on this page
+const AGAIN = 30000; // milliseconds
 let view = null, videos = [], answers = {}, active = 0, busy = false, slider = null, played = null;
 
 async function act(path, body) {
@@ -40,7 +41,13 @@ function instructions(first) {
 }
 function finished() {
   el.append(standing(), element("p", { class: "finished", text: view.total ? "All your items are done. Thank you." : "There is no item for you at the moment. Thank you; the organiser will tell you if more come." }));
-  setTimeout(() => { if (view?.stage === "finished") act("/api/now"); }, 30000); // somebody else's items may come
+  const shown = view;
+  const look = async () => {
+    if (view !== shown) return;
+    await act("/api/now");
+    if (view === shown) setTimeout(look, AGAIN); // the server did not answer
+  };
+  setTimeout(look, AGAIN); // somebody else's items may come
 }
 function standing() {
   const words = view.stage === "practice" ? "Practice" : `${view.done} of ${view.total} done by ${view.annotator}`;
@@ -189,11 +196,12 @@ keyboard(el, (event) => {
     el.querySelector(".onward, .start, .next:not(:disabled)")?.click();
     return true;
   }
-  if (!view?.item || el.querySelector(".feedback")) return false;
+  if (el.querySelector(".feedback")) return false;
+  if (event.key === "u" && !event.repeat && el.querySelector(".undo")) { act("/api/undo", {}); return true; } // also when all is done
+  if (!view?.item) return false;
   if (event.repeat && !event.key.startsWith("Arrow")) return true; // a key held down is one answer
   const choice = view.item.questions[active]?.choices.find((each) => each.key === event.key);
   if (choice) choose(active, choice.label);
-  else if (event.key === "u" && view.stage === "item") act("/api/undo", {});
   else if (event.key === "s" && view.stage === "item") skip();
   else if (event.key === " ") toggle();
   else if (event.key === "ArrowRight") step(1);
