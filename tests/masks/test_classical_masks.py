@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from lookback.backends.base import BackendOptions
+from lookback.backends.masks.classical.motion import sources
 from lookback.backends.masks.classical.tracker import ClassicalMasks
 from lookback.benchmarks.mbench.metrics.object_geometry_consistency import frame_mask
 from lookback.clips import Anchor
@@ -88,6 +89,20 @@ def test_anchor_outside_the_picture_is_an_invalid_input(backend: ClassicalMasks)
     with pytest.raises(NotScorable) as caught:
         backend.start(filmed.clip.model_copy(update={"object_anchor": far}), filmed.info, {})
     assert caught.value.reason == Reason.INVALID_INPUT
+
+
+def test_a_small_picture_does_not_change_the_motion_in_the_next_clip() -> None:
+    """OpenCV's search lowers its own finest scale for a small picture, and would keep it."""
+    grey = film("playroom", "static@12").frames[0, ..., 1].copy()
+    moved = np.roll(grey, 5, axis=1)
+    wanted = sources(moved, grey, None)
+    sources(moved[:40, :40].copy(), grey[:40, :40].copy(), None)
+    assert np.array_equal(sources(moved, grey, None), wanted)
+
+
+def test_a_very_wide_picture_does_not_crash_the_search_for_motion() -> None:
+    low = film("playroom", "static@12").frames[0, :20, :, 1].copy()
+    assert np.array_equal(sources(low, low, None)[7, 200], (200, 7))
 
 
 def test_hidden_history_is_bounded(backend: ClassicalMasks) -> None:

@@ -7,6 +7,8 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
+from lookback.measures.inverse_search import FAST_MIN_HEIGHT, InverseSearch
+
 CORNERS = 120
 BACKWARD_PX = 1.0  # a track that does not return to its start within this distance is dropped
 INLIER_PX = 1.5
@@ -37,21 +39,23 @@ def background_motion(previous: np.ndarray, current: np.ndarray, mask: np.ndarra
 
 
 @lru_cache(maxsize=1)
-def _dense() -> cv2.DISOpticalFlow:
-    return cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_FAST)
+def _dense() -> InverseSearch:
+    return InverseSearch(cv2.DISOPTICAL_FLOW_PRESET_FAST)
 
 
 def sources(source: np.ndarray, target: np.ndarray, motion: np.ndarray | None) -> np.ndarray:
     """Where in the grey frame `source` each pixel of `target` comes from (h,w,2), x and y.
 
-    `motion` maps source points to target points. Dense inverse search adds what moves relative to it.
+    `motion` maps source points to target points. Dense inverse search adds what moves relative to it, except in a very wide
+    picture, which is lower than `FAST_MIN_HEIGHT`.
     """
     height, width = target.shape
     motion = np.eye(3) if motion is None else motion
     steady = cv2.warpPerspective(source, motion, (width, height), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-    rest = _dense().calc(target, steady, None)  # type: ignore[call-overload]
     x, y = np.meshgrid(np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32))
-    places = np.stack([x + rest[..., 0], y + rest[..., 1]], -1)
+    places = np.stack([x, y], -1)
+    if height >= FAST_MIN_HEIGHT:
+        places += _dense().of_greys(target, steady)
     return np.asarray(cv2.perspectiveTransform(places, np.linalg.inv(motion)), np.float32)
 
 
