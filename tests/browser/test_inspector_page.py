@@ -469,10 +469,18 @@ def test_a_plain_folder_opens_and_a_drawn_box_becomes_a_row_of_anchors(little, f
         page.mouse.down()
         page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.8 * box["height"], steps=5)
         page.mouse.up()
+        page.keyboard.press("Escape")
+        assert not page.locator(".subject").is_visible(), "a box that was not saved"
+        page.keyboard.press("b")
+        page.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 0.3 * box["height"])
+        page.mouse.down()
+        page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.8 * box["height"], steps=5)
+        page.mouse.up()
         page.fill("[aria-label='name of the subject']", "the ball")
         screenshot(page, "inspector_box")
         page.click("[data-tool='save-box']")
         wait_for_script(page, "document.querySelector('.stage .message').textContent.includes('anchors.csv')")
+        assert page.locator(".subject").is_visible()
         assert page.errors == [] and page.asked == []
         page.close()
     kept, drawn = csv.DictReader((folder / "anchors.csv").open())

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from lookback.artifacts import Depth
 from lookback.camera.poses import from_yaw_pitch_roll
-from lookback.errors import UsageError
+from lookback.errors import ContractError, UsageError
 from lookback.inspector import links
 from lookback.inspector.links import place_of
-from lookback.inspector.marks import ChangedMeanwhile, NoteBook
+from lookback.inspector.marks import ChangedMeanwhile, NoteBook, TagBook
 from lookback.inspector.overlays import (
     depth_picture,
     difference_picture,
@@ -120,6 +120,14 @@ def test_two_inspectors_keep_each_others_notes(tmp_path):
     assert all(book.read(f"{name}-{number}") == "seen" for name in ("ann", "ben") for number in range(20))
     book.write("ann-0", "  ")
     assert book.read("ann-0") == ""
+
+
+@pytest.mark.parametrize("content", ["{", "[1]", "null"])
+def test_a_spoilt_file_of_notes_or_tags_is_named(tmp_path, content):
+    for book in (NoteBook(tmp_path / "notes.json"), TagBook(tmp_path / "tags.json")):
+        book.path.write_text(content)
+        with pytest.raises(ContractError, match=f"{book.path.name} .*move it away"):
+            book.all()
 
 
 def test_a_note_that_was_changed_meanwhile_is_not_overwritten(tmp_path):

@@ -222,6 +222,24 @@ def test_thumbnails_are_made_once(visitor, project):
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
+def test_a_picture_of_a_video_that_went_away_is_said_in_one_sentence(visitor, project, tmp_path):
+    away = (project / "clips" / "aldermoor" / "room.mp4").rename(tmp_path / "room.mp4")
+    answer, content = visitor.ask("/thumbnail", clip=ONE)
+    away.rename(project / "clips" / "aldermoor" / "room.mp4")
+    assert answer.status == 404 and "room.mp4: cannot be read" in json.loads(content)["error"]
+
+
+def test_a_spoilt_list_of_boxes_does_not_hide_the_clip(visitor, project):
+    anchors = project / "clips" / "anchors.csv"
+    before = anchors.read_bytes() if anchors.is_file() else None
+    anchors.write_text("name\nball\n")
+    view = visitor.json("/api/clip", clip=ONE)
+    anchors.unlink()
+    if before is not None:
+        anchors.write_bytes(before)
+    assert view["slots"] and view["boxes"] == [] and "no column clip_id" in view["message"]
+
+
 def test_a_path_in_space_starts_at_the_first_camera_and_has_the_size_one():
     c2w = from_yaw_pitch_roll(np.array([30.0, 30.0, 120.0]))
     c2w[:, :3, 3] = [[5, 0, 0], [5, 0, 4], [5, 2, 4]]

@@ -30,9 +30,12 @@ class LabelBook:
         if not self.path.is_file():
             return {}
         try:
-            return dict(json.loads(self.path.read_text(encoding="utf-8")))
+            kept = json.loads(self.path.read_text(encoding="utf-8"))
         except ValueError:
-            raise ContractError(f"{self.path} is not valid JSON; move it away to start a new one") from None
+            kept = None
+        if not isinstance(kept, dict):
+            raise ContractError(f"{self.path} holds no JSON object; move it away to start a new one")
+        return kept
 
 
 class NoteBook(LabelBook):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lookback.clips import Clip
-from lookback.errors import MediaError, UsageError
+from lookback.errors import ContractError, MediaError, UsageError
 from lookback.inspector.anchors import boxes_of
 from lookback.inspector.marks import NoteBook
 from lookback.inspector.overlays import missing_overlays
@@ -31,6 +31,10 @@ def opened(run: RunView, pictures: Pictures, notes: NoteBook, label: str, compar
     films = [Film(clip), *([Film(clip, truth=True)] if clip.ground_truth else []), *(Film(other) for other in beside)]
     slots, problems = _slots(run, pictures, clip, films, by)
     dataset = run.dataset_of(clip)
+    try:
+        boxes = boxes_of(dataset, clip)
+    except ContractError as error:  # a file that somebody wrote; the clip is shown all the same
+        boxes, problems = [], [*problems, str(error)]
     count = slots[0]["n_frames"] if slots else None
     return {
         "label": clip.label,
@@ -48,7 +52,7 @@ def opened(run: RunView, pictures: Pictures, notes: NoteBook, label: str, compar
         "counterparts": [{"label": other.label, "model": other.model_id} for other in counterparts],
         "note": notes.read(clip.label),
         "dataset": portable(dataset) if dataset else "",
-        "boxes": boxes_of(dataset, clip),
+        "boxes": boxes,
     }
 
 

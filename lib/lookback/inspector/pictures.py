@@ -16,6 +16,7 @@ from lookback.inspector.overlays import Clicked, paint
 from lookback.inspector.run import RunView
 from lookback.inspector.sync import Film, frames_beside
 from lookback.media import VideoInfo, open_video
+from lookback.media.reader import os_errors_as_media_errors
 from lookback.widgets.frames import FrameServer, encode_image
 from lookback.widgets.playable import Playable, playable
 
@@ -55,7 +56,8 @@ class Pictures:
 
     def thumbnail(self, run: RunView, film: Film, index: int | None) -> bytes:
         """A small JPEG of a frame, of the last one without an index. It is made once and kept in the run's folder."""
-        state = film.path.stat()
+        with os_errors_as_media_errors(film.path):
+            state = film.path.stat()
         name = hashlib.sha256(f"{film.path}\0{state.st_size}\0{state.st_mtime_ns}\0{index}".encode()).hexdigest()[:24]
         kept = run.cache / "thumbnails" / f"{name}.jpg"
         if kept.is_file():

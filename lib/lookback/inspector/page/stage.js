@@ -250,11 +250,14 @@ class Stage {
     this.boxShown = element("div", { class: "subject off" });
     this.players[0].layer.append(this.boxShown);
     const scale = numbers.some((value) => value > 1) ? this.view.slots[0].size.split("x").map(Number) : [1, 1];
-    if (numbers.every(Number.isFinite)) this.showBox([numbers[0] / scale[0], numbers[1] / scale[1], numbers[2] / scale[0], numbers[3] / scale[1]]);
+    this.savedBox = numbers.every(Number.isFinite) ? [numbers[0] / scale[0], numbers[1] / scale[1], numbers[2] / scale[0], numbers[3] / scale[1]] : null;
+    this.showBox(this.savedBox);
     this.panel = element("div", { class: "box-panel", hidden: "" });
     return this.panel;
   }
-  showBox([x, y, width, height]) {
+  showBox(box) {
+    if (!box) { this.boxShown.style.display = "none"; return; }
+    const [x, y, width, height] = box;
     Object.assign(this.boxShown.style, { left: `${(x - width / 2) * 100}%`, top: `${(y - height / 2) * 100}%`, width: `${width * 100}%`, height: `${height * 100}%`, display: "block" });
   }
   startBox() {
@@ -287,12 +290,15 @@ class Stage {
   async saveBox(box, name, every) {
     try {
       const { file } = await send(this.state.ask("api/box"), { label: this.view.label, box, name, every_model: every });
+      this.savedBox = box;
       this.endBox();
-      if (!box) this.boxShown.style.display = "none";
       this.say(`Saved to ${file}. The next run reads it.`);
     } catch (error) { this.say(error.message); }
   }
-  endBox() { this.drawing = null; this.panel.hidden = true; this.players[0].screen.classList.remove("drawing"); }
+  endBox() { // a box that was drawn and not saved goes away
+    this.drawing = null; this.panel.hidden = true; this.players[0].screen.classList.remove("drawing");
+    this.showBox(this.savedBox);
+  }
 
   // curves and paths
   curves(view) {
