@@ -85,7 +85,7 @@ class Visitor:
 
 
 @contextmanager
-def served(study, listen=("127.0.0.1",), **options) -> Iterator[StudyServer]:
+def served(study, listen=("127.0.0.1",), port=18000, **options) -> Iterator[StudyServer]:
     ready, started, ended = threading.Event(), [], threading.Event()
 
     def announce(server: StudyServer) -> None:
@@ -96,7 +96,7 @@ def served(study, listen=("127.0.0.1",), **options) -> Iterator[StudyServer]:
         import asyncio
 
         async def until_the_end() -> None:
-            server = StudyServer(study, list(listen), 18000, **options)
+            server = StudyServer(study, list(listen), port, **options)
             server.start()
             announce(server)
             while not ended.is_set():
@@ -374,6 +374,12 @@ def test_a_taken_port_gives_the_next_one_and_an_impossible_address_a_sentence(sm
         assert second.port > first.port
     with pytest.raises(UsageError, match="--listen"):
         serve_study(study, lambda server: None, ["203.0.113.7"], 18000)
+
+
+def test_port_0_is_any_free_port_and_links_name_it(small_run):
+    with served(small_run().study(), ("127.0.0.1",), port=0) as server:
+        assert server.port and server.address == f"http://127.0.0.1:{server.port}/"
+        assert Visitor(server).ask("/")[0] == 403
 
 
 def test_links_name_the_public_address_of_a_proxy(small_run):

@@ -11,10 +11,12 @@ import pandas as pd
 import pytest
 from lookback.artifacts import Depth
 from lookback.camera.poses import from_yaw_pitch_roll
+from lookback.clips import KEYS
 from lookback.errors import ContractError, UsageError
 from lookback.inspector import links
 from lookback.inspector.links import place_of
 from lookback.inspector.marks import ChangedMeanwhile, NoteBook, TagBook
+from lookback.inspector.opened import opened
 from lookback.inspector.overlays import (
     depth_picture,
     difference_picture,
@@ -24,8 +26,10 @@ from lookback.inspector.overlays import (
     epipolar_line,
     turned_to,
 )
-from lookback.inspector.run import metric_curves, visibility_spans, yaw_curve
+from lookback.inspector.pictures import Pictures
+from lookback.inspector.run import RunView, metric_curves, visibility_spans, yaw_curve
 from lookback.inspector.sync import by_frame, by_phase
+from lookback.media import encode
 from lookback.metrics.functional import ground_truth_pairs
 from lookback.widgets import web
 from time_limits import HUNG_S
@@ -61,6 +65,20 @@ def test_measures_are_curves_of_their_own_and_phases_are_not():
     curves = {curve["name"]: curve for curve in metric_curves(units(rows))}
     assert sorted(curves) == ["memobench.psnr (paper)", "mind.lcm mse (paper)", "mind.lcm psnr (paper)"]
     assert curves["memobench.psnr (paper)"]["values"] == [30.0, 31.0, 32.0, 33.0]
+
+
+def test_a_model_that_is_compared_has_its_curve_however_many_models_there_are(tmp_path):
+    for number in range(11):
+        encode(tmp_path / f"model{number:02d}" / "room.mp4", np.zeros((4, 16, 16, 3), np.uint8), 8.0)
+    folder = RunView.of_folder(tmp_path)
+    values = units([("folder.light", "paper", "frame", k, "", float(k)) for k in range(4)])
+    rows = pd.concat([values.assign(**dict(zip(KEYS, key, strict=True))) for key in folder.clips])
+    run = RunView("many", list(folder.clips.values()), {"units": rows}, folder.paths, [tmp_path])
+    first, *_, last = run.clips.values()
+    view = opened(run, Pictures(), NoteBook(tmp_path / "notes.json"), first.label, [last.label], "frame")
+    (curve,) = view["curves"]
+    drawn = [line["model"] for line in curve["lines"]]
+    assert drawn == [*(f"model{number:02d}" for number in range(8)), "model10"]
 
 
 def test_the_yaw_curve_of_a_full_turn_does_not_jump():

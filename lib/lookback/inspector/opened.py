@@ -28,6 +28,8 @@ def opened(run: RunView, pictures: Pictures, notes: NoteBook, label: str, compar
     counterparts = run.counterparts(clip)
     known = {other.label: other for other in counterparts}
     beside = [known[label] for label in dict.fromkeys(compared) if label in known][:MOST_COMPARED]
+    first = dict.fromkeys(other.label for other in (*beside, *counterparts))  # drawn in their own order, which gives the colours
+    drawn = [known[label] for label in sorted(list(first)[:MOST_CURVES], key=list(known).index)]
     films = [Film(clip), *([Film(clip, truth=True)] if clip.ground_truth else []), *(Film(other) for other in beside)]
     slots, problems = _slots(run, pictures, clip, films, by)
     dataset = run.dataset_of(clip)
@@ -43,7 +45,7 @@ def opened(run: RunView, pictures: Pictures, notes: NoteBook, label: str, compar
         "message": " ".join(problems),
         "prompt": clip.prompt,
         "slots": slots,
-        "curves": _curves(run, pictures, clip, counterparts[:MOST_CURVES], by) if count else [],
+        "curves": _curves(run, pictures, clip, drawn, by) if count else [],
         "visibility": run.visibility(clip),
         "paths": camera_paths(run, clip.model_copy(update={"n_frames": count}), beside),
         "facts": run.facts(clip),

@@ -45,10 +45,12 @@ def bind(listen: Sequence[str], port: int) -> tuple[list[socket], int]:
     problem = ""
     for tried in range(port, min(port + TRIED_PORTS, 65536)):
         bound: list[socket] = []
+        number = tried
         try:
             for address in listen:
-                bound += bind_sockets(tried, address)
-            return bound, tried
+                bound += bind_sockets(number, address)
+                number = bound[0].getsockname()[1]  # the port 0 asks for any free one
+            return bound, number
         except OSError as error:
             problem = str(error)
             for each in bound:
