@@ -33,7 +33,6 @@ def quick_kernels(warm_python: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.slow
 def test_a_cell_may_be_run_again_and_its_metric_is_scored_anew_when_anything_typed_changed(tmp_path: Path) -> None:
     """The metric itself stays; a function of another cell changes, then also a number, and in a new session nothing."""
     encode(tmp_path / "clips" / "m" / "c.mp4", np.full((4, 64, 64, 3), 90, np.uint8), 8.0)

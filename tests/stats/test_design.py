@@ -70,7 +70,7 @@ def test_differences_that_give_exactly_the_wanted_confidence_have_an_interval():
 
 def test_wilcoxon_drops_zeros_and_needs_one_difference():
     assert paired_wilcoxon([0, 0, 1, 2, 3]).n_zero == 2
-    assert paired_wilcoxon([1.0, 2, 3]).smallest_p == 0.25
+    assert paired_wilcoxon([1.0, 2, 3]).smallest_p == paired_wilcoxon([1.0, 0, 0]).smallest_p == 0.25
     assert paired_wilcoxon([1.0, 2, 3]).low is None
     with pytest.raises(NotScorable) as missing:
         paired_wilcoxon([1, 2], [1, 2])

@@ -75,7 +75,7 @@ def _of_each(own: Sequence[tuple[str, PaperTable, PaperData]]) -> list[PaperTabl
     tables = [_credited(table, data, run) for run, table, data in own]
     if len(tables) == 1:
         return tables
-    for number, (run, table) in enumerate(zip((run for run, _, _ in own), tables, strict=True), start=1):
+    for number, ((run, _, _), table) in enumerate(zip(own, tables, strict=True), start=1):
         table.id, table.labels = f"{table.id}-{number}", [WHO, *table.labels]
         table.frame = pd.concat([pd.Series(f"run {run}", table.frame.index, name=WHO), table.frame], axis=1)
     return tables

@@ -171,11 +171,7 @@ def _not_drawn(curve: pd.DataFrame, items: Sequence[pd.DataFrame]) -> str:
     if not scored:
         return "<p>Nothing has a value.</p>"
     left = html.escape(listing(sorted(scored - set(curve["metric"]))))
-    return (
-        f"<p>Not drawn, because no clip has a score of the same variant in every run: {left}.</p>"
-        if scored != set(curve["metric"])
-        else ""
-    )
+    return f"<p>Not drawn, because no clip has a score of the same variant in every run: {left}.</p>" if left else ""
 
 
 def _common_models(items: list[pd.DataFrame]) -> list[pd.DataFrame]:
@@ -226,12 +222,11 @@ def _test(change: NDArray[np.float64], scenes: NDArray[Any], values: pd.DataFram
     means = pd.Series(change).groupby(scenes).mean().to_numpy()
     if len(means) < 2:
         return np.nan, np.nan, np.nan
-    smallest = 2.0 ** (1 - len(means))  # of all scenes: the test drops those without a change, but they could have changed
     try:
         found = paired_wilcoxon(without_rounding(means, values))
     except NotScorable:  # all differences are zero: nothing speaks for a difference
-        return 1.0, smallest, 0.0
-    return found.p, smallest, found.rank_biserial
+        return 1.0, 2.0 ** (1 - len(means)), 0.0
+    return found.p, found.smallest_p, found.rank_biserial
 
 
 def rank_changes(differences: pd.DataFrame) -> pd.DataFrame:

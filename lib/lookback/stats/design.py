@@ -84,6 +84,7 @@ class PairedTest:
 
     `rank_biserial` = (W+ - W-)/(W+ + W-) in [-1, 1] (Kerby 2014). `shift` is the Hodges-Lehmann median of pairwise means with
     the interval that inverts the test; `low`, `high` are None when so few differences cannot give that confidence.
+    `smallest_p` is the smallest p that `n` differences could give.
     """
 
     n: int
@@ -141,7 +142,7 @@ def paired_wilcoxon(x: ArrayLike, y: ArrayLike | None = None, *, confidence: flo
         low=low,
         high=high,
         exact=exact,
-        smallest_p=min(1.0, 2.0 ** (1 - n)),
+        smallest_p=2.0 ** (1 - len(differences)),  # those of zero could have been others
         confidence=confidence,
     )
 
