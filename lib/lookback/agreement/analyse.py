@@ -30,7 +30,7 @@ class Analysis:
     def __init__(self, votes: pd.DataFrame, units: pd.DataFrame, exclusions: pd.DataFrame, plan: Plan, standing: Standing | None):
         self.votes, self.units, self.exclusions, self.plan, self.standing = votes, units, exclusions, plan, standing
         self.footnote = plan.footnote + (f"; {standing.footnote}" if standing else "")
-        self.declared = {"plan_hash": plan.hash, "confidence": plan.confidence, "alpha": plan.alpha}
+        self.declared = {"plan_hash": plan.hash, "confidence": plan.confidence, "alpha": plan.level}
         self.tables: Tables = {}
         self.dropped = ""  # a sentence about single votes that were left out
 

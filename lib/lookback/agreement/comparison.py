@@ -51,7 +51,7 @@ def _one(pairs: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> tuple[pd.DataF
         STRENGTH: lambda: strength_comparisons(votes, _cluster(votes, plan), confidence=plan.confidence),
     }
     parts = {scale: _compared(way, scale, plan) for scale, way in ways.items()}
-    places = ranking_with_ties(ratios.set_index("model")["win_ratio"], parts[RATIO], alpha=plan.alpha).drop(columns="value")
+    places = ranking_with_ties(ratios.set_index("model")["win_ratio"], parts[RATIO], alpha=plan.level).drop(columns="value")
     table = ratios[["model", "n", "win_ratio", "low", "high"]].merge(places, on="model").merge(_strengths(votes, plan), on="model")
     reasons = parts[RATIO]["reason"].replace("", np.nan).dropna().unique()
     return table.assign(reason="; ".join(reasons)), pd.concat(parts.values(), ignore_index=True)
@@ -68,7 +68,7 @@ def _compared(way: Callable[[], pd.DataFrame], scale: str, plan: Plan) -> pd.Dat
         empty: dict[str, Any] = dict.fromkeys(("difference", "se", "low", "high", "p", "p_holm"), np.nan)
         return pd.DataFrame([{"scale": scale, "first": "", "second": "", **empty, "verdict": UNTESTED, "reason": str(missing)}])
     corrected = table["p_holm"] if plan.multiplicity == "holm" else table["p"]
-    verdict = np.where(corrected.isna(), UNTESTED, np.where(corrected < plan.alpha, BETTER, ALIKE))
+    verdict = np.where(corrected.isna(), UNTESTED, np.where(corrected < plan.level, BETTER, ALIKE))
     columns = ["scale", "first", "second", "difference", "se", "low", "high", "p", "p_holm", "verdict", "reason"]
     return table.assign(p_holm=corrected, scale=scale, verdict=verdict)[columns]
 
@@ -104,7 +104,7 @@ def read_models(table: pd.DataFrame, plan: Plan) -> str:
         found.append(f"{name} (told apart: {apart} of {m * (m - 1) // 2} pairs of models; may be best: {may})")
     text = (
         "Models that share a letter are not told apart (win ratios of the labels, all pairs of models tested, "
-        f"{'Holm' if plan.multiplicity == 'holm' else 'uncorrected'}, level {plan.alpha})."
+        f"{'Holm' if plan.multiplicity == 'holm' else 'uncorrected'}, level {plan.level})."
     )
     text += f" {'; '.join(found[:6])}{f'; and {len(found) - 6} more' if len(found) > 6 else ''}." if found else ""
     return text + (f" Too few scenes for any verdict in {listing(bare, 6)}." if bare else "")

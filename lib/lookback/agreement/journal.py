@@ -98,7 +98,7 @@ def _statistics(plan: Plan, kinds: set[str], study: Analysis) -> str:
     correction = (
         "Holm's correction over the declared dimensions" if plan.multiplicity == "holm" else "no correction for several tests"
     )
-    parts.append(f"Level {plan.alpha:g}, {correction}. With fewer than five {unit}s no interval is given and no claim is made.")
+    parts.append(f"Level {plan.level:g}, {correction}. With fewer than five {unit}s no interval is given and no claim is made.")
     return " ".join(parts)
 
 
@@ -147,7 +147,7 @@ def checklist(study: Analysis) -> dict[str, str]:
         "Missing, split and left-out items:": study.left_out().strip(),
         "Which coefficient, and why this one:": " ".join(WHY[name[:3]] for name in _coefficients(set(votes["kind"]))),
         "Unit of the intervals:": f"{plan.clusters.agreement}s for agreement, {plan.clusters.metric}s for the metric.",
-        "Several tests:": f"{plan.multiplicity} at level {plan.alpha:g}.",
+        "Several tests:": f"{plan.multiplicity} at level {plan.level:g}.",
         "Plan fixed before the votes:": standing.words if standing else "not known.",
         "Registered at:": plan.preregistration or AUTHORS + " (or not registered)",
         "Sensitivity to the rules:": "table `sensitivity`." if "sensitivity" in study.tables else "no scores, so no such table.",

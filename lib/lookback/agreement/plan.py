@@ -145,6 +145,18 @@ class Holdout(Section):
         return int.from_bytes(digest[:8], "big") / 2**64 < self.fraction
 
 
+class Population(Section):
+    """What a claim is about: what was drawn as a sample from more of its kind; everything else is as given.
+
+    claims: metric against people. scenes: within these models, in other scenes; models: between models like these;
+    models_and_scenes: both at once. annotators: the differences between models as these annotators see them, or as annotators
+    like them would.
+    """
+
+    claims: Literal["scenes", "models", "models_and_scenes"] = "scenes"
+    annotators: Literal["these", "like_these"] = "these"
+
+
 class Files(Section):
     """The files of the study, relative to the plan. Freezing the plan records which of them exist already."""
 
@@ -176,9 +188,11 @@ class Plan(Section):
     orientation: Literal["symmetric", "as_given"] = "symmetric"  # count each pair in both orders, or as the votes name A and B
     win_ratio_ties: Literal["half", "drop"] = "half"
     clusters: Clusters = Clusters()
+    population: Population = Population()
     holdout: Holdout = Holdout()
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
     alpha: float = Field(default=0.05, gt=0, lt=0.5)
+    looks: int = Field(default=1, ge=1)  # analyses that may make claims; they share alpha
     multiplicity: Literal["holm", "none"] = "holm"
     resamples: int = Field(default=2000, ge=100)
     seed: int = Field(default=7, ge=0)
@@ -221,6 +235,11 @@ class Plan(Section):
         """sha256 of the plan's canonical JSON."""
         text = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def level(self) -> float:
+        """The level of one analysis: alpha shared equally by the planned looks."""
+        return self.alpha / self.looks
 
     @property
     def footnote(self) -> str:

@@ -35,11 +35,11 @@ def add_claims(table: pd.DataFrame, plan: Plan, p: str) -> pd.DataFrame:
         values, size = result.loc[tested, p], int(group["n_tests"].iloc[0])
         result.loc[tested, "p_corrected"] = holm(values, family_size=size) if plan.multiplicity == "holm" else values
     tested = result["p_corrected"].notna()
-    result.loc[tested, "claim"] = np.where(result.loc[tested, "p_corrected"] < plan.alpha, SUPPORTED, NOT_SUPPORTED)
+    result.loc[tested, "claim"] = np.where(result.loc[tested, "p_corrected"] < plan.level, SUPPORTED, NOT_SUPPORTED)
     if "smallest_p" in result:
         # Holm's most favourable step divides alpha by the family size for the first rejection
         result["smallest_corrected_p"] = np.minimum(1.0, result["smallest_p"] * sizes)
-        hopeless = tested & (result["smallest_corrected_p"] >= plan.alpha) & (result["claim"] != SUPPORTED)
+        hopeless = tested & (result["smallest_corrected_p"] >= plan.level) & (result["claim"] != SUPPORTED)
         result.loc[hopeless, "claim"] = IMPOSSIBLE
     if "n_clusters" in result:
         result.loc[tested & (result["n_clusters"] < FEWEST_CLUSTERS), "claim"] = FEW
@@ -132,7 +132,7 @@ def read_ranking(table: pd.DataFrame, plan: Plan) -> str:
     parts = [
         "Do people and metric rank these models alike? Model-level win ratios over the same pairs, two-sided permutation p, "
         + (f"{plan.multiplicity.capitalize()} over the declared dimensions" if plan.multiplicity == "holm" else "uncorrected")
-        + f", level {plan.alpha}."
+        + f", level {plan.level}."
     ]
     for (_, setting), own in table.groupby(["family", "setting"], sort=False):
         tested = own[own["p_rho"].notna()]
@@ -331,7 +331,7 @@ def read_correlations(table: pd.DataFrame, plan: Plan) -> str:
     known = table[table["r"].notna()]
     if known.empty:
         return "Too few models for correlations between metrics."
-    strong = known[known["p_holm"] < plan.alpha]
+    strong = known[known["p_holm"] < plan.level]
     models = span(known["n"].min(), known["n"].max())
     shown = [
         f"{r['metric_a']} with {r['metric_b']} ({r['r']:.2f})"
@@ -348,7 +348,7 @@ def read_factors(table: pd.DataFrame, plan: Plan) -> str:
     known = table[table["p"].notna()]
     if known.empty:
         return "No metric has models with all four event cells."
-    shown = [f"{r['contrast']} on {r['metric']} ({r['mean']:+.3f})" for _, r in known[known["p_holm"] < plan.alpha].iterrows()]
+    shown = [f"{r['contrast']} on {r['metric']} ({r['mean']:+.3f})" for _, r in known[known["p_holm"] < plan.level].iterrows()]
     smallest = f"{known['smallest_p'].min():.2g} to {known['smallest_p'].max():.2g}"
     return (
         f"Paired Wilcoxon over models, Holm within each metric: {listing(shown, 8)} differ from zero. "

@@ -27,9 +27,8 @@ from lookback.stats.ratings import Codes, Flags, Floats, cluster_codes
 CHUNK_CELLS = 4_000_000
 # no interval when the statistic is undefined in more than this share of the resamples
 MAX_UNDEFINED = 0.05
-# the floor of every interval over clusters, resampled or from a formula: four clusters have only 35 different resamples, and a
-# variance of so few sums can be near zero by chance
-FEWEST_CLUSTERS = 5
+# the floor of every interval over clusters: one cluster shows no spread
+FEWEST_CLUSTERS = 2
 # resamples beyond each end of an interval, at least; and the most that are drawn for their sake
 BEYOND, MOST_RESAMPLES = 5, 20_000
 # an interval this narrow, beside 1 or its bounds where they are larger, is rounding: the resamples do not vary

@@ -92,7 +92,7 @@ def votes_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         comparisons = max(1, len(models) * (len(models) - 1) // 2)
         effect, reason = _design_effect(own, plan)
         ties = round(float((own["label"] == 0).mean()), 4)
-        table = power_table(tie_share=ties, alpha=plan.alpha, power=plan.power, design_effect=effect, comparisons=comparisons)
+        table = power_table(tie_share=ties, alpha=plan.level, power=plan.power, design_effect=effect, comparisons=comparisons)
         table = table.rename(columns={"votes": "decided_pairs", "votes_corrected": "decided_pairs_corrected"})
         decided, votes = len(own) / len(shown), float(shown["n_votes"].median())
         for suffix in ("", "_corrected"):
