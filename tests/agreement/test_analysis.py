@@ -189,7 +189,7 @@ def test_too_few_models_cannot_support_a_claim(study, plan):
     own = ratings[(ratings["benchmark"] == "wrbench") & (ratings["task"] == "pairwise")]
     own = own[own["model_a"].isin(few) & own["model_b"].isin(few)]
     tables = analyse(own, scores, plan.model_copy(update={"estimands": ("ranking",), "resamples": 100}))
-    assert (tables["ranking"]["claim"] == "cannot be supported by this sample").all()
+    assert (tables["ranking"]["claim"] == "cannot be decided by this sample").all()
     assert "smallest attainable p is 0.083" in tables["ranking"].attrs["reading"]
     assert "no result could have been significant" in tables["ranking"].attrs["reading"]
 

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from lookback.agreement import analyse, check_ratings, judge_scores, load_plan, read_scores
+from lookback.agreement.claims import add_claims
 from lookback.agreement.figures.draw import FIGURES
-from lookback.agreement.reading import add_claims, read_correlations, read_factors
+from lookback.agreement.reading import read_correlations, read_factors
 from lookback.agreement.tables.models import strengths_table
 from lookback.clips import Clip, clips_to_frame
 from lookback.errors import ContractError, ParameterError
@@ -119,11 +120,11 @@ def preferences(ratings: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_holm_counts_every_declared_dimension_also_one_without_votes(plan):
-    table = pd.DataFrame({"family": "wrbench_preference", "setting": "natural25", "dimension": ["camera"], "p": [0.01]})
-    found = add_claims(table, plan, p="p").iloc[0]
+    table = pd.DataFrame({"family": "wrbench_preference", "setting": "natural25", "dimension": ["camera"], "p": [0.01], "rho": 0.4})
+    found = add_claims(table, plan, p="p", value="rho").iloc[0]
     assert (found["n_tests"], found["p_corrected"]) == (6, pytest.approx(0.06))
-    assert found["claim"] == "not supported"
-    text = add_claims(table.assign(family="mbench_preference", setting="T"), plan, p="p").iloc[0]
+    assert found["claim"] == "open"
+    text = add_claims(table.assign(family="mbench_preference", setting="T"), plan, p="p", value="rho").iloc[0]
     assert text["n_tests"] == 11  # action_interaction has no metric in the text setting
 
 
@@ -147,7 +148,7 @@ def test_one_scene_gives_strengths_without_errors_and_the_reading_says_so(study,
     assert table["log_strength"].notna().all()
     assert table["se"].isna().all()
     assert (table["reason"] != "").all()
-    assert "No standard errors (fewer than 5 clusters) for visible_state" in table.attrs["reading"]
+    assert "No standard errors (fewer than 2 clusters) for visible_state" in table.attrs["reading"]
 
 
 def test_few_scenes_are_named_in_the_ranking_and_its_reading(study, plan):
