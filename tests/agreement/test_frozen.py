@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -95,6 +96,28 @@ def test_an_edited_time_or_list_of_files_is_noticed_and_older_records_still_read
         del entry["entry_hash"]
     target.write_text(json.dumps(record))
     assert read_frozen(target) == record
+
+
+def test_a_plan_frozen_by_a_lookback_that_knew_fewer_keys_still_holds(study):
+    collect(study)
+    freeze(study / "plan.yaml")
+    target = study / "plan.frozen.json"
+    record = json.loads(target.read_text())
+    del record["plan"]["population"], record["plan"]["looks"]
+    text = json.dumps(record["plan"], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    record["plan_hash"] = hashlib.sha256(text.encode()).hexdigest()
+    del record["entry_hash"]
+    target.write_text(json.dumps(record))
+    assert "holds this plan already" in freeze(study / "plan.yaml")
+    assert "plan was frozen" in analyse(study)
+    with (study / "plan.yaml").open("a") as plan:
+        plan.write("looks: 2\n")
+    with pytest.raises(ContractError, match="looks from 'nothing' to 2"):
+        analyse(study)
+    record["plan"]["alpha"] = 0.2
+    target.write_text(json.dumps(record))
+    with pytest.raises(ContractError, match="changed by hand"):
+        read_frozen(target)
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 import lookback
-from lookback.agreement.plan import Plan, load_plan
+from lookback.agreement.plan import Plan, canonical_hash, load_plan
 from lookback.errors import ContractError, UsageError, brief
 from lookback.files import sha256_file, write_json
 from lookback.names import listing, one_line
@@ -94,13 +92,13 @@ def standing(path: Path, votes: Sequence[Path]) -> Standing:
 def read_frozen(path: Path) -> Record:
     """The frozen record; one that was edited by hand or cut off is an error.
 
-    A record of an older lookback has no hash of its entries, so that only its plans are held to theirs. No hash stops somebody who
-    computes it anew.
+    Each plan is held to its hash as it was written, so that records of an older lookback, whose plans had fewer keys, still open;
+    those without a hash of their entries are held to the hashes of their plans alone. No hash stops somebody who computes it anew.
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         for _, entry in _steps(record):
-            if Plan.model_validate(entry["plan"]).hash != entry["plan_hash"] and record["lookback"] == lookback.__version__:
+            if canonical_hash(entry["plan"]) != entry["plan_hash"]:
                 raise ContractError(
                     f"{path.name}: a plan in it does not have the hash beside it: it was changed by hand; restore it"
                 )
@@ -109,16 +107,21 @@ def read_frozen(path: Path) -> Record:
             if entry.get("entry_hash", _entry_hash(entry)) != _entry_hash(entry):
                 raise ContractError(f"{path.name}: an entry does not have the hash in it: it was changed by hand; restore it")
         return dict(record)
-    except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         problem = f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
         raise ContractError(f"{path.name} is not a readable frozen plan ({problem}); restore it from a copy") from None
 
 
 def differences(before: Record, plan: Plan) -> dict[str, list[str]]:
-    """The keys in which a recorded plan differs from this one, with both values; defaults are compared too."""
-    old = _flat(Plan.model_validate(before).model_dump(mode="json"))
-    new = _flat(plan.model_dump(mode="json"))
-    changed = [key for key in sorted({*old, *new}) if old.get(key, ABSENT) != new.get(key, ABSENT)]
+    """The keys in which a recorded plan differs from this one, with both values; defaults are compared too.
+
+    A key that the record does not have, since its lookback did not know it, differs only where it is set to more than its default.
+    """
+    old, new = _flat(before), _flat(plan.model_dump(mode="json"))
+    chosen = _flat(plan.model_dump(mode="json", exclude_defaults=True))
+    changed = [
+        key for key in sorted({*old, *new}) if old.get(key, ABSENT) != new.get(key, ABSENT) and (key in old or key in chosen)
+    ]
     return {key: [brief(old.get(key, ABSENT)), brief(new.get(key, ABSENT))] for key in changed}
 
 
