@@ -79,7 +79,7 @@ def analysed(
     `votes` are tidy votes (`read_ratings`), `scores` the tidy items table; without scores only people are analysed. `standing` is
     what is known about the plan (`frozen.standing`). Votes that find no score are an error, as the plan says; with `same_run` the
     votes and scores are known to be of the same clips, and they are only counted. Tables: exclusions, joins, study_design,
-    agreement, reliability, rating_models, annotators, strengths, power, models, comparisons, ceiling, ranking, win_ratios, bridge,
+    agreement, reliability, rating_models, annotators, strengths, models, comparisons, ceiling, ranking, win_ratios, bridge,
     rating_metric, disagreements, trigger, judgeability, vqa, correlations, event_cells, event_factors, mixed_model, those of each
     benchmark's paper, main, sensitivity, distributions, consensus.
     """
@@ -142,9 +142,6 @@ def _people(result: Analysis) -> None:
         result.add(
             "strengths", "Davidson strengths from every vote", "model", strengths, lambda: reading.read_strengths(strengths, plan)
         )
-    if "power" in plan.estimands:
-        needed = models.votes_table(units, plan)
-        result.add("power", "Pairs needed to tell two models apart", "pair", needed, lambda: reading.read_power(needed))
 
 
 def _models(result: Analysis) -> None:

@@ -22,7 +22,7 @@ from lookback.stats import preference_sign
 from lookback.yaml_files import parse_yaml
 
 Kind = Literal["preference", "rating", "trigger", "judgeability", "vqa"]
-Estimand = Literal["agreement", "ranking", "bridge", "rating", "trigger", "judgeability", "vqa", "annotators", "power", "design"]
+Estimand = Literal["agreement", "ranking", "bridge", "rating", "trigger", "judgeability", "vqa", "annotators", "design"]
 
 GROUND_TRUTH = "ground_truth"  # the `model_a` of a vote on a clip's ground-truth video
 
@@ -178,7 +178,6 @@ class Plan(Section):
         "judgeability",
         "vqa",
         "annotators",
-        "power",
         "design",
     )
     scales: dict[str, Scale]
