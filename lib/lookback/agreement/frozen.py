@@ -13,10 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import lookback
-from lookback.agreement.plan import Plan, canonical_hash, load_plan
+from lookback.agreement.looks import NOT_COUNTED, Look
+from lookback.agreement.plan import Estimand, Plan, canonical_hash, load_plan
 from lookback.errors import ContractError, UsageError, brief
 from lookback.files import sha256_file, write_json
 from lookback.names import listing, one_line
@@ -35,14 +36,16 @@ class Standing:
     frozen_at: str = ""
     amendments: tuple[str, ...] = ()
     order: str = ""  # whether the votes were there when it was frozen
+    look: Look | None = None
 
     @property
     def footnote(self) -> str:
-        """The part of every table's footnote that tells when the plan was frozen and how it changed since."""
+        """The part of every table's footnote that tells when the plan was frozen, how it changed since, and which look this is."""
+        look = self.look.footnote if self.look else NOT_COUNTED
         if not self.frozen_at:
-            return "plan not frozen"
+            return f"plan not frozen; {look}"
         log = "; ".join(self.amendments) if self.amendments else "no amendment"
-        return f"plan frozen {self.frozen_at}, {self.order}; {log}"
+        return f"plan frozen {self.frozen_at}, {self.order}; {log}; {look}"
 
 
 def freeze(path: Path, because: str = "") -> str:
@@ -67,11 +70,12 @@ def freeze(path: Path, because: str = "") -> str:
     return f"amendment {len(record['amendments']) + 1} recorded in {target.name}: {_listed(changes)}. {_seen(present, plan)}"
 
 
-def standing(path: Path, votes: Sequence[Path]) -> Standing:
+def standing(path: Path, votes: Sequence[Path], look: Look | None = None) -> Standing:
     """What the frozen record of this plan shows about these files of votes. A change without an amendment is an error."""
-    target = frozen_file(path)
+    target, seen = frozen_file(path), f" {look.words}" if look else ""
     if not target.exists():
-        return Standing("The plan was not frozen before this analysis, so nothing shows that it came before the votes.")
+        words = "The plan was not frozen before this analysis, so nothing shows that it came before the votes."
+        return Standing(words + seen, look=look)
     record, plan = read_frozen(target), load_plan(path)
     changes = differences(_newest(record)["plan"], plan)
     if changes:
@@ -86,7 +90,8 @@ def standing(path: Path, votes: Sequence[Path]) -> Standing:
     words = " ".join(
         f"When {what} ({entry['time']}, this machine's clock), {_order(entry, votes)[1]}." for what, entry in _steps(record)
     )
-    return Standing(f"{words} More than this the tool cannot know.", record["time"], log, _order(record, votes)[0])
+    words += f" More than this the tool cannot know.{seen}"
+    return Standing(words, record["time"], log, _order(record, votes)[0], look)
 
 
 def read_frozen(path: Path) -> Record:
@@ -115,9 +120,11 @@ def read_frozen(path: Path) -> Record:
 def differences(before: Record, plan: Plan) -> dict[str, list[str]]:
     """The keys in which a recorded plan differs from this one, with both values; defaults are compared too.
 
-    A key that the record does not have, since its lookback did not know it, differs only where it is set to more than its default.
+    A key that the record does not have, since its lookback did not know it, differs only where it is not at its default. Analyses
+    that lookback no longer makes count as not asked for.
     """
-    old, new = _flat(before), _flat(plan.model_dump(mode="json"))
+    asked = [name for name in before.get("estimands", ()) if name in get_args(Estimand)]
+    old, new = _flat({**before, "estimands": asked}), _flat(plan.model_dump(mode="json"))
     chosen = _flat(plan.model_dump(mode="json", exclude_defaults=True))
     changed = [
         key for key in sorted({*old, *new}) if old.get(key, ABSENT) != new.get(key, ABSENT) and (key in old or key in chosen)
