@@ -1,9 +1,9 @@
 """Studies of video models whose truth is known: people's votes and a metric's scores, drawn with plain numpy.
 
 Nothing here imports lookback, so that the analysis is not judged by its own assumptions. A clip's quality is its model's level
-plus what its scene and the clip itself add. People see the quality with noise; some have a level or favourite models of their own, and a
-careless one answers at random. The metric's score follows the quality within models as closely as `within` says, has model levels
-of its own (it recognises the model), or both.
+plus what its scene and the clip itself add. People see the quality with noise; some have a level or favourite models of their
+own, and a careless one answers at random. The metric's score follows the quality within models as closely as `within` says, has
+model levels of its own (it recognises the model), or both.
 """
 
 from __future__ import annotations
