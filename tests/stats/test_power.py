@@ -36,15 +36,18 @@ def as_table(counts: np.ndarray, pairs: tuple[np.ndarray, np.ndarray]) -> pd.Dat
         {"models": 2, "scenes": 3, "raters": 2},  # often without a fit
         {"models": 3, "scenes": 4, "raters": 2, "ties": 0.0},
         {"models": 3, "scenes": 3, "raters": 2, "ties": 0.05, "missing": 0.3},  # often without a tie
+        {"models": 3, "scenes": 6, "raters": 5, "missing": 0.4, "tastes": 0.5, "rules": StudyRules(like_these=True)},
     ],
 )
 def test_the_test_is_that_of_the_analysis(design):
     plan = PlannedStudy(**design)
     truth = plan.truth(0.75)
     counts = drawn_counts(plan, truth, np.random.default_rng(3), 12)
-    for own, difference, p in zip(counts, *strength_tests(counts, truth.pairs), strict=True):
+    raters = "annotator" if plan.rules.like_these else None
+    tests = strength_tests(counts, truth.pairs, annotators=plan.rules.like_these)
+    for own, difference, p in zip(counts, *tests, strict=True):
         try:
-            table = strength_comparisons(as_table(own, truth.pairs), "scene").set_index(["first", "second"])
+            table = strength_comparisons(as_table(own, truth.pairs), "scene", annotator=raters).set_index(["first", "second"])
         except NotScorable:
             assert np.isnan(difference) and np.isnan(p)
             continue

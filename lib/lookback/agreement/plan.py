@@ -231,9 +231,7 @@ class Plan(Section):
 
     @property
     def hash(self) -> str:
-        """sha256 of the plan's canonical JSON."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return canonical_hash(self.model_dump(mode="json"))
 
     @property
     def level(self) -> float:
@@ -279,6 +277,12 @@ class Plan(Section):
             middle = (max(scale.values) + min(scale.values)) / 2 if declared.judged == "pair" else 0.0
             return [int(v) if v.is_integer() else v for v in (value - middle for value in scale.values)]
         return list(scale.categories)
+
+
+def canonical_hash(values: Mapping[str, Any]) -> str:
+    """sha256 of a plan's canonical JSON."""
+    text = json.dumps(values, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _check_scale(name: str, family: Family, scale: Scale) -> None:

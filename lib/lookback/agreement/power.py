@@ -6,9 +6,8 @@ import numpy as np
 
 from lookback.agreement.plan import Plan
 from lookback.errors import UsageError
+from lookback.stats.jackknife import FEWEST_ANNOTATORS
 from lookback.stats.power import SURE, Power, StudyRules
-
-FEWEST_ANNOTATORS = 5  # fewer cannot speak for others like them
 
 
 def rules_of(plan: Plan, raters: int) -> StudyRules:
@@ -36,6 +35,7 @@ def power_lines(found: Power, share: float, plan: Plan) -> list[str]:
     shown_pairs = study.pairs_per_scene or study.comparisons
     people = "as annotators like these would see them" if rules.like_these else "as these annotators see them"
     units = "scene, by annotator and by both" if rules.like_these else "scene"
+    aside = ", which are tested as these annotators see them" if rules.like_these else ""
     lines = [
         f"Design: {study.models} models, {study.scenes} scenes, {study.raters} vote{'s' * (study.raters > 1)} on each pair",
         f"  pairs   {study.pairs} ({shown_pairs} of {study.comparisons} pairs of models in each scene)",
@@ -43,7 +43,7 @@ def power_lines(found: Power, share: float, plan: Plan) -> list[str]:
         "since votes on one pair and pairs of one scene are alike",
         f"  labels  {_labels(found)}",
         f"Power of the test that the analysis makes: the difference of two log strengths, from every vote, errors by {units},",
-        f"two-sided at level {rules.level:g}{_looks(plan)}, {study.studies} simulated studies a row; beside it win ratios.",
+        f"two-sided at level {rules.level:g}{_looks(plan)}, {study.studies} simulated studies a row; beside it win ratios{aside}.",
         "                                 log strengths          win ratios of labels",
         f"  share of votes   win ratio   one pair   {f'all {study.comparisons}':>8}   one pair   {f'all {study.comparisons}':>8}",
     ]
@@ -65,7 +65,7 @@ def power_lines(found: Power, share: float, plan: Plan) -> list[str]:
         f"raters' own preferences of {study.tastes:g} log strengths (sd), {study.missing:.0%} of votes missing or excluded.",
         f"Answer, in other scenes like these, {people}: a share of votes of {share:g} (win ratio {asked['win_ratio']:.2f}) "
         f"is found with a power of {asked['power']:.0%} in one planned comparison, {asked['power_corrected']:.0%} when all pairs "
-        f"of models are tested. With a power of {study.power:.0%} this study finds {alone} in one comparison and {corrected} in all.",
+        f"of models are tested. With a power of {study.power:.0%} it finds {alone} in one comparison and {corrected} in all.",
     ]
 
 

@@ -63,8 +63,7 @@ def _tests(counts: Floats, design: Floats, pairs: Pairs, annotators: bool) -> tu
         groupings += [counts.sum(axis=1), counts.reshape(len(counts), -1, *counts.shape[3:])]
     variances, seen = [], []
     for own in groupings:
-        moved = _steps(own, design, means, parts, pairs) @ contrast
-        variances.append((own.shape[1] - 1) / own.shape[1] * ((moved - moved.mean(axis=1, keepdims=True)) ** 2).sum(axis=1))
+        variances.append(_variance(_steps(own, design, means, parts, pairs) @ contrast, own.any(axis=(2, 3))))
         seen.append(_shown(own.sum(axis=-1), pairs)[..., :2].sum(axis=1).min(axis=1))
     variance, fewest = variances[0], seen[0]
     if annotators:
@@ -72,6 +71,13 @@ def _tests(counts: Floats, design: Floats, pairs: Pairs, annotators: bool) -> tu
         fewest = np.minimum(fewest, seen[1])
     difference = parameters @ contrast
     return difference, difference_p(difference, variance, fewest)
+
+
+def _variance(moved: Floats, present: Flags) -> Floats:
+    """The jackknife's variance (studies) of values without each group (studies x groups) that has votes."""
+    groups = present.sum(axis=1)
+    mean = np.where(present, moved, 0.0).sum(axis=1) / groups
+    return np.asarray((groups - 1) / groups * np.where(present, (moved - mean[:, None]) ** 2, 0.0).sum(axis=1))
 
 
 def _newton(totals: Floats, design: Floats) -> tuple[Floats, Floats, Floats]:
