@@ -15,11 +15,11 @@ from lookback.stats.agreement import (
 )
 from lookback.stats.annotators import leave_one_annotator_out, model_ceiling, rater_vs_majority
 from lookback.stats.ceiling import judge_beside_people, noise_ceiling
-from lookback.stats.comparisons import ranking_with_ties, strength_comparisons, win_ratio_comparisons
+from lookback.stats.comparisons import ranking_with_ties, rating_comparisons, strength_comparisons, win_ratio_comparisons
 from lookback.stats.correlations import correlation_structure, smallest_attainable_p, spearman, tie_ceiling
 from lookback.stats.dawid_skene import DawidSkene, dawid_skene
 from lookback.stats.decisions import Bridge, bridge, judgeability_agreement, trigger_validation
-from lookback.stats.design import PairedTest, factor_contrasts, holm, mixed_model, paired_wilcoxon, power_table, stars, votes_needed
+from lookback.stats.design import PairedTest, factor_contrasts, holm, mixed_model, paired_wilcoxon, stars
 from lookback.stats.intervals import Estimate, bootstrap_ci, proportion
 from lookback.stats.model_agreement import RankAgreement, rank_agreement, rank_agreement_pairs
 from lookback.stats.power import PlannedStudy, Power, study_power
@@ -60,7 +60,6 @@ __all__ = [
     "noise_ceiling",
     "paired_wilcoxon",
     "percent_agreement",
-    "power_table",
     "preference_sign",
     "proportion",
     "rank_agreement",
@@ -68,6 +67,7 @@ __all__ = [
     "rank_intervals",
     "ranking_with_ties",
     "rater_vs_majority",
+    "rating_comparisons",
     "smallest_attainable_p",
     "spearman",
     "stars",
@@ -76,7 +76,6 @@ __all__ = [
     "threshold_decision",
     "tie_ceiling",
     "trigger_validation",
-    "votes_needed",
     "win_ratio_comparisons",
     "win_ratio_difference",
     "win_ratios",
