@@ -46,7 +46,7 @@ def test_against_the_majority_of_all_votes_the_same_judge_would_fall_short():
         votes, judge, _ = one_more_person(seed)
         label = majority_vote(votes, SCALE)["label"]
         decided = label.notna().to_numpy()
-        people = rater_vs_majority(votes, SCALE, resamples=20).value
+        people = rater_vs_majority(votes, SCALE).value
         gaps.append((label[decided].astype(float).to_numpy() == judge[decided]).mean() - people)
     assert -0.08 < np.mean(gaps) < -0.04
 

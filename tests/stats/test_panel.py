@@ -12,6 +12,7 @@ from lookback.stats import (
     leave_one_annotator_out,
     majority_vote,
     model_ceiling,
+    rater_vs_majority,
     tie_ceiling,
 )
 
@@ -112,8 +113,8 @@ def test_votes_of_one_scene_do_not_count_as_independent():
     alone, clustered = (leave_one_annotator_out(votes, [0, 1], clusters=own).loc[0] for own in (None, scenes))
     assert alone["agreement"] == clustered["agreement"] == 0.8
     assert clustered["high"] - clustered["low"] > 2 * (alone["high"] - alone["low"])
-    few = leave_one_annotator_out(votes, [0, 1], clusters=scenes % 4)
-    assert few["low"].isna().all() and few["reason"].str.contains("an interval needs 5").all()
+    one = leave_one_annotator_out(votes, [0, 1], clusters=0 * scenes)
+    assert one["low"].isna().all() and one["reason"].str.contains("no interval").all()
 
 
 def test_leaving_one_of_two_out_has_a_reason_and_no_number():
@@ -123,9 +124,8 @@ def test_leaving_one_of_two_out_has_a_reason_and_no_number():
 
 
 def test_scenes_without_a_majority_to_compare_with_do_not_count_for_its_interval():
-    votes, scenes = [[1, 1, 1], [0, 0, 1]] * 4 + [[1, None, None]] * 2, [0, 0, 1, 1, 2, 2, 3, 3, 4, 5]
-    row = human_ceiling(votes, [0, 1], clusters=scenes).set_index("measure").loc["rater_vs_majority"]
-    assert np.isnan(row["low"]) and row["reason"] == "4 clusters only: an interval needs 5"
+    found = rater_vs_majority([[1, 1, 1], [0, 0, 1], [1, None, None]], [0, 1], clusters=[0, 0, 1])
+    assert (found.value, found.n, found.low) == (0.75, 2, None) and found.note.startswith("one cluster only")
 
 
 def test_model_ceiling_falls_with_noise():

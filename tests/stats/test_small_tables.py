@@ -101,7 +101,7 @@ CALLS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "rank_agreement": lambda t: stats.rank_agreement(t["x"].to_numpy()[:7], t["y"].to_numpy()[:7]),
     "rank_agreement_pairs": lambda t: stats.rank_agreement_pairs(t, cluster="scene", ties="drop", **DRAWN),
     "rank_intervals": lambda t: stats.rank_intervals(t["x"], t["y"] + 0.1),
-    "rater_vs_majority": lambda t: stats.rater_vs_majority(ratings(t), SCALE, clusters=t["scene"], **DRAWN),
+    "rater_vs_majority": lambda t: stats.rater_vs_majority(ratings(t), SCALE, clusters=t["scene"]),
     "ranking_with_ties": lambda t: stats.ranking_with_ties(
         stats.win_ratios(t).set_index("model")["win_ratio"], stats.win_ratio_comparisons(t, "scene")
     ),

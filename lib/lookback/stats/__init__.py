@@ -13,8 +13,8 @@ from lookback.stats.agreement import (
     krippendorff_alpha,
     percent_agreement,
 )
-from lookback.stats.annotators import leave_one_annotator_out, model_ceiling, rater_vs_majority
-from lookback.stats.ceiling import judge_beside_people, noise_ceiling
+from lookback.stats.annotators import leave_one_annotator_out, model_ceiling
+from lookback.stats.ceiling import judge_beside_people, noise_ceiling, rater_vs_majority
 from lookback.stats.comparisons import ranking_with_ties, rating_comparisons, strength_comparisons, win_ratio_comparisons
 from lookback.stats.correlations import correlation_structure, smallest_attainable_p, spearman, tie_ceiling
 from lookback.stats.dawid_skene import DawidSkene, dawid_skene

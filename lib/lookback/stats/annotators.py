@@ -13,11 +13,8 @@ from lookback.stats.agreement import gwet_ac1
 from lookback.stats.correlations import spearman_rows
 from lookback.stats.intervals import (
     Estimate,
-    bootstrap_totals,
-    enough_resamples,
     number,
     share,
-    share_interval,
 )
 from lookback.stats.ratings import (
     MISSING,
@@ -95,37 +92,6 @@ def _packed(codes: Codes, declared: list[Label]) -> tuple[NDArray[np.object_], C
     labels[item, position] = np.array(declared, dtype=object)[codes[item, rater]]
     voters[item, position] = rater
     return labels, voters
-
-
-def rater_vs_majority(
-    ratings: Ratings,
-    categories: Sequence[Label],
-    *,
-    clusters: ArrayLike | None = None,
-    resamples: int = 2000,
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> Estimate:
-    """How often one rater's label equals the majority of the others on the item: what a metric as good as one person reaches."""
-    declared = check_categories(categories)
-    codes = rating_codes(ratings, declared)
-    groups = cluster_codes(clusters, len(codes))
-    counts = vote_counts(codes, len(declared))
-    hits, cases = np.zeros(len(codes)), np.zeros(len(codes))
-    for own in codes.T:
-        voted = own != MISSING
-        others = counts - (own[:, None] == np.arange(len(declared)))
-        decided = voted & (others.max(axis=1) > others.sum(axis=1) / 2)
-        hits += decided & (others.argmax(axis=1) == own)
-        cases += decided
-    if cases.sum() == 0:
-        raise NotScorable(Reason.TOO_FEW_VALUES, "no item has a rater and a majority of others to compare with")
-    terms, seen = np.column_stack([hits, cases]), len(np.unique(groups[cases > 0]))
-    resamples = enough_resamples(resamples, seen, confidence)
-    draws = bootstrap_totals(terms, lambda t: t[:, 0] / t[:, 1], groups, resamples, seed)
-    value = float(hits.sum() / cases.sum())
-    low, high, note = share_interval(draws, value, seen, confidence)
-    return Estimate("rater_vs_majority", value, int((cases > 0).sum()), low, high, confidence=confidence, note=note)
 
 
 def model_ceiling(

@@ -26,12 +26,12 @@ from scipy import stats
 from lookback.errors import NotScorable, Reason, UsageError
 from lookback.stats.correlations import spearman_draws, spearman_rows, weighted_spearman
 from lookback.stats.intervals import (
-    FEWEST_CLUSTERS,
     UNVARIED,
     Estimate,
     cluster_totals,
     enough_resamples,
     measure_row,
+    too_few_clusters,
     varying_interval,
     wilson,
 )
@@ -50,11 +50,6 @@ from lookback.stats.ratings import (
     vote_counts,
 )
 from lookback.stats.reliability import mean_vote_reliability
-
-
-def few_clusters(groups: int) -> str:
-    """Why so few clusters have no interval; empty where there are enough."""
-    return "" if groups >= FEWEST_CLUSTERS else f"{groups} clusters only: an interval needs {FEWEST_CLUSTERS}"
 
 
 @dataclass(frozen=True)
@@ -173,10 +168,10 @@ def _share(
     groups = np.unique(groups, return_inverse=True)[1]
     count = int(groups.max()) + 1
     totals = cluster_totals(np.column_stack([hits, np.ones(len(hits))]).astype(float), groups)
-    value = float(part(totals[:, :2].sum(axis=0) / totals[:, 2].sum()))
-    if note := few_clusters(count):
+    value = float(part(totals[:, :-1].sum(axis=0) / totals[:, -1].sum()))
+    if note := too_few_clusters(count):
         return Estimate(name, value, n, confidence=confidence, note=note)
-    found = _t_interval(name, value, part(ratios_without(totals[:, :2], totals[:, 2:]))[:, None], n, confidence)
+    found = _t_interval(name, value, part(ratios_without(totals[:, :-1], totals[:, -1:]))[:, None], n, confidence)
     if not bounded:
         return found
     if found.low is None or found.high is None:
@@ -204,7 +199,7 @@ def _rank(
     count = int(groups.max()) + 1
     found = [float(spearman_rows(values[None], target[None])[0]) for values in compared]
     value = found[1] - found[0] if side == 2 else found[0]
-    if note := few_clusters(count):
+    if note := too_few_clusters(count):
         return Estimate(name, value, n, confidence=confidence, note=note)
     if side == 2:
         without = [weighted_spearman(values, target, groups, [1 - np.eye(count)]) for values in pair]
@@ -225,6 +220,19 @@ def _t_interval(name: str, value: float, without: Floats, n: int, confidence: fl
     half = float(stats.t.ppf(0.5 + confidence / 2, count - 1)) * se
     p = float(2 * stats.t.sf(abs(value) / se, count - 1))
     return Estimate(name, value, n, value - half, value + half, se, p, confidence, method)
+
+
+def rater_vs_majority(
+    ratings: Ratings, categories: Sequence[Label], *, clusters: ArrayLike | None = None, confidence: float = 0.95
+) -> Estimate:
+    """How often one rater's label equals the majority of the others on the item: what a metric as good as one person reaches."""
+    declared = check_categories(categories)
+    codes = rating_codes(ratings, declared)
+    cells = _cells(codes, mid_ranks(codes, len(declared)))
+    decided = cells.majority != MISSING
+    item, hits = cells.item[decided], (cells.own == cells.majority)[decided, None]
+    groups = cluster_codes(clusters, len(codes))[item]
+    return _share("rater_vs_majority", hits, groups, lambda t: t[..., 0], True, len(np.unique(item)), confidence)
 
 
 def mid_ranks(codes: Codes, q: int) -> Floats:

@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from lookback.errors import NotScorable, Reason
-from lookback.stats.comparisons import jackknife_covariance
 from lookback.stats.intervals import CHUNK_CELLS, Estimate, cluster_totals, too_few_clusters
+from lookback.stats.jackknife import jackknife_covariance
 from lookback.stats.ratings import Codes, Flags, Floats, cluster_codes
 
 # a spread this small beside the votes' squares is rounding

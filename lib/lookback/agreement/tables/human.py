@@ -61,7 +61,7 @@ def _coefficients(votes: pd.DataFrame, plan: Plan, family: str) -> dict[str, Any
     _put(row, reasons, notes, "kappa", lambda: fleiss_kappa(matrix, categories, **common))
     _put(row, reasons, notes, "alpha", lambda: krippendorff_alpha(matrix, categories, level=level, **drawn))
     row["alpha_level"] = level
-    _put(row, reasons, notes, "rater_vs_majority", lambda: rater_vs_majority(matrix, categories, **drawn))
+    _put(row, reasons, notes, "rater_vs_majority", lambda: rater_vs_majority(matrix, categories, **common))
     row |= {"reason": "; ".join(reasons), "note": "; ".join(notes)}
     return row
 
