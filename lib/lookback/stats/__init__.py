@@ -13,8 +13,8 @@ from lookback.stats.agreement import (
     krippendorff_alpha,
     percent_agreement,
 )
-from lookback.stats.annotators import human_ceiling, leave_one_annotator_out, model_ceiling
-from lookback.stats.ceiling import judge_beside_people, noise_ceiling
+from lookback.stats.annotators import leave_one_annotator_out, model_ceiling
+from lookback.stats.ceiling import judge_beside_people, noise_ceiling, rater_vs_majority
 from lookback.stats.comparisons import ranking_with_ties, rating_comparisons, strength_comparisons, win_ratio_comparisons
 from lookback.stats.correlations import correlation_structure, smallest_attainable_p, spearman, tie_ceiling
 from lookback.stats.dawid_skene import DawidSkene, dawid_skene
@@ -51,7 +51,6 @@ __all__ = [
     "gwet_ac1",
     "gwet_ac2",
     "holm",
-    "human_ceiling",
     "judge_beside_people",
     "judgeability_agreement",
     "krippendorff_alpha",
@@ -68,6 +67,7 @@ __all__ = [
     "rank_agreement_pairs",
     "rank_intervals",
     "ranking_with_ties",
+    "rater_vs_majority",
     "rating_comparisons",
     "smallest_attainable_p",
     "spearman",
