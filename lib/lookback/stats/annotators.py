@@ -185,7 +185,7 @@ def _reliability(
     draws = bootstrap_totals(terms, statistic, groups, enough_resamples(resamples, n_groups, confidence), seed)
     # a negative reliability has no root: as a ceiling it is zero
     draws = np.nan_to_num(draws, nan=0.0) if name == "correlation_ceiling" else draws
-    low, high, note = varying_interval(draws, n_groups, confidence)
+    low, high, note = varying_interval(draws, value, n_groups, confidence)
     return Estimate(name, value, int(kept.sum()), low, high, note=note)
 
 
