@@ -47,7 +47,6 @@ def test_all_paper_tables_are_there_with_reading_and_plan_hash(tables, plan):
         "ranking",
         "bridge",
         "annotators",
-        "power",
         "correlations",
         "event_factors",
         "mixed_model",
@@ -190,7 +189,7 @@ def test_too_few_models_cannot_support_a_claim(study, plan):
     own = ratings[(ratings["benchmark"] == "wrbench") & (ratings["task"] == "pairwise")]
     own = own[own["model_a"].isin(few) & own["model_b"].isin(few)]
     tables = analyse(own, scores, plan.model_copy(update={"estimands": ("ranking",), "resamples": 100}))
-    assert (tables["ranking"]["claim"] == "cannot be supported by this sample").all()
+    assert (tables["ranking"]["claim"] == "cannot be decided by this sample").all()
     assert "smallest attainable p is 0.083" in tables["ranking"].attrs["reading"]
     assert "no result could have been significant" in tables["ranking"].attrs["reading"]
 
@@ -252,7 +251,7 @@ def test_without_scores_people_are_still_analysed(study, plan):
     ratings = study[0]
     own = ratings[(ratings["benchmark"] == "wrbench") & (ratings["dimension"] == "visible_state")]
     tables = analyse(own, None, plan.model_copy(update={"resamples": 100}))
-    assert {"agreement", "annotators", "strengths", "power", "wrbench_5", "wrbench_14", "wrbench_15"} <= set(tables)
+    assert {"agreement", "annotators", "strengths", "wrbench_5", "wrbench_14", "wrbench_15"} <= set(tables)
     assert "ranking" not in tables
     assert (tables["wrbench_5"]["bridge_n"] == 0).all()
     empty = study[1].head(0)

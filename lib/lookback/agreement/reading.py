@@ -8,47 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lookback.agreement.claims import IMPOSSIBLE, UNTESTED, claimed
 from lookback.agreement.plan import Plan
 from lookback.names import counted, listing
-from lookback.stats import holm
 from lookback.stats.intervals import FEWEST_CLUSTERS
-
-SUPPORTED, NOT_SUPPORTED, IMPOSSIBLE, UNTESTED = "supported", "not supported", "cannot be supported by this sample", "not tested"
-FEW = f"not tested: fewer than {FEWEST_CLUSTERS} clusters"
-
-
-def add_claims(table: pd.DataFrame, plan: Plan, p: str) -> pd.DataFrame:
-    """Adds n_tests, p_corrected, smallest_corrected_p (where `smallest_p` is known) and claim; corrected by family and setting.
-
-    Nothing is supported by fewer clusters (`n_clusters`) than an interval needs.
-
-    Every dimension that the plan declares with a metric counts as a test, even without votes or without a p. So leaving a dimension
-    out never helps the others.
-    """
-    declared = [_declared_tests(plan, family, setting) for family, setting in zip(table["family"], table["setting"], strict=True)]
-    sizes = pd.Series(declared if plan.multiplicity == "holm" else 1, index=table.index, dtype=int)
-    result = table.assign(n_tests=sizes, p_corrected=np.nan, claim=UNTESTED)
-    for _, group in result.groupby(["family", "setting"], sort=False):
-        tested = group.index[group[p].notna()]
-        if len(tested) == 0:
-            continue
-        values, size = result.loc[tested, p], int(group["n_tests"].iloc[0])
-        result.loc[tested, "p_corrected"] = holm(values, family_size=size) if plan.multiplicity == "holm" else values
-    tested = result["p_corrected"].notna()
-    result.loc[tested, "claim"] = np.where(result.loc[tested, "p_corrected"] < plan.level, SUPPORTED, NOT_SUPPORTED)
-    if "smallest_p" in result:
-        # Holm's most favourable step divides alpha by the family size for the first rejection
-        result["smallest_corrected_p"] = np.minimum(1.0, result["smallest_p"] * sizes)
-        hopeless = tested & (result["smallest_corrected_p"] >= plan.level) & (result["claim"] != SUPPORTED)
-        result.loc[hopeless, "claim"] = IMPOSSIBLE
-    if "n_clusters" in result:
-        result.loc[tested & (result["n_clusters"] < FEWEST_CLUSTERS), "claim"] = FEW
-    return result
-
-
-def _declared_tests(plan: Plan, family: str, setting: str) -> int:
-    return sum(axis.metric_of(setting) is not None for axis in plan.families[family].dimensions.values())
-
 
 ROUNDING = 1e-9
 SETTINGS = {"T": "text", "A": "action"}
@@ -116,15 +79,6 @@ def read_agreement(table: pd.DataFrame, plan: Plan) -> str:
     return text
 
 
-def claimed(table: pd.DataFrame, describe: Callable[[pd.Series], str]) -> str:
-    parts = []
-    for claim, lead in ((SUPPORTED, "Supported for"), (NOT_SUPPORTED, "Not supported for")):
-        rows = table[table["claim"] == claim]
-        if len(rows):
-            parts.append(f"{lead} {listing([describe(r) for _, r in rows.iterrows()])}.")
-    return " ".join(parts)
-
-
 def read_ranking(table: pd.DataFrame, plan: Plan) -> str:
     """Per setting: which dimensions are supported after Holm, and what so few models cannot show."""
     if table.empty:
@@ -140,7 +94,11 @@ def read_ranking(table: pd.DataFrame, plan: Plan) -> str:
         if tested.empty:
             parts.append(f"{name}: no dimension could be tested ({listing(own['reason'].unique().tolist(), 2)}).")
             continue
-        described = claimed(tested, lambda r: f"{r['dimension']} (rho {number(r['rho'])}, {interval(r['rho_low'], r['rho_high'])})")
+        described = claimed(
+            tested,
+            lambda r: f"{r['dimension']} (rho {number(r['rho'])}, {interval(r['population_low'], r['population_high'])})",
+            "for other models like these",
+        )
         models = int(tested["n_models"].max())
         smallest = float(tested["smallest_p"].min())
         tests = int(tested["n_tests"].max())
@@ -154,10 +112,8 @@ def read_ranking(table: pd.DataFrame, plan: Plan) -> str:
             names = listing(hopeless["dimension"].tolist())
             sentence += f": no result could have been significant for {names}, so their rho is a description, not a finding"
         parts.append(sentence + ".")
-        bare = tested[tested["rho_low"].isna()]
-        parts += [f"No interval for {listing(own['dimension'].tolist())}: {why}." for why, own in bare.groupby("note", sort=True)]
     parts.append(
-        "Intervals are about these models under more scenes and votes; they do not say how other models would rank. "
+        "Test and interval are about other models like these: a few models give wide intervals, however many scenes. "
         "A correlation of ranks does not say that the score's size means anything."
     )
     return " ".join(parts)
@@ -175,9 +131,9 @@ def read_bridge(table: pd.DataFrame, plan: Plan) -> str:
         named = named + " in " + known["setting"].replace(SETTINGS)
     known = known.assign(name=named)
     described = claimed(
-        known, lambda r: f"{r['name']} (rho {number(r['rho'])} of at most {number(r['rho_ceiling'])}, n {int(r['n'])})"
+        known, lambda r: f"{r['name']} (rho {number(r['rho'])}, n {int(r['n'])})", "in other scenes for these models"
     )
-    bare = known[~known["claim"].isin([SUPPORTED, NOT_SUPPORTED])]
+    bare = known[known["claim"] == UNTESTED]
     unclaimed = [f"{r['name']} (rho {number(r['rho'])}, n {int(r['n'])})" for _, r in bare.iterrows()]
     described += f" No interval and no claim for {listing(unclaimed)}." if unclaimed else ""
     reversals = ", ".join(f"{r['name']} {int(r['reversals'])}/{int(r['n'])}" for _, r in known.iterrows())
@@ -276,26 +232,6 @@ def read_annotators(table: pd.DataFrame) -> str:
         text += " Too few scenes to say who lies below the others."
     cycles = int(table["circular_triads"].sum())
     return text + (f" {cycles} circular triads (A over B over C over A)." if cycles else "")
-
-
-def _needed(row: pd.Series, which: str) -> str:
-    decided, pairs, votes = (int(row[f"{name}{which}"]) for name in ("decided_pairs", "pairs", "votes"))
-    return f"{decided} decided pairs ({pairs} pairs, {votes} votes)"
-
-
-def read_power(table: pd.DataFrame) -> str:
-    parts = []
-    for (family, setting), own in table.groupby(["family", "setting"], sort=True):
-        row = own.iloc[(own["win_ratio"] - 0.6).abs().argmin()]
-        place = f"{family} {setting}".strip()
-        text = f"{place}: at a win ratio of {row['win_ratio']:.2f} {_needed(row, '')} for one planned comparison"
-        if row["comparisons"] > 1:
-            text += f", {_needed(row, '_corrected')} when all {int(row['comparisons'])} pairs of models are tested"
-        parts.append(text + f"; the median pair of models has {int(row['decided_pairs_now'])} decided pairs per dimension now")
-    text = "To tell two models apart, with this study's ties and clustering: " + "; ".join(parts) + "."
-    unknown = table.loc[table["reason"] != "", ["family", "setting"]].drop_duplicates()
-    names = [f"{row.family} {row.setting}".strip() for row in unknown.itertuples()]
-    return text + (f" Too few scenes to see clustering in {listing(names)}: there the numbers are lower bounds." if names else "")
 
 
 def read_strengths(table: pd.DataFrame, plan: Plan) -> str:

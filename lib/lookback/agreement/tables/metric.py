@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lookback.agreement.claims import add_claims
 from lookback.agreement.plan import Plan
-from lookback.agreement.reading import add_claims
 from lookback.agreement.votes import packed_matrix
 from lookback.errors import NotScorable, Reason
 from lookback.stats import (
@@ -55,7 +55,7 @@ def ranking_table(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> pd.Da
     if not rows:
         return pd.DataFrame()
     table = pd.DataFrame(rows).astype({name: float for name in RANK_FIELDS if name not in ("n_models", "exact", "n_clusters")})
-    return add_claims(table, plan, p="p_rho")
+    return add_claims(table, plan, p="p_rho", value="rho")
 
 
 def _excluded(units: pd.DataFrame) -> str:
@@ -105,7 +105,7 @@ def bridge_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     for column in ("rho_p", "rho", "reversals"):
         table[column] = table[column].astype(float) if column in table else np.nan
     table["reversals"] = table["reversals"].astype("Int64")
-    return add_claims(table, plan, p="rho_p")
+    return add_claims(table, plan, p="rho_p", value="rho")
 
 
 def _bridge(units: pd.DataFrame, plan: Plan) -> Bridge:

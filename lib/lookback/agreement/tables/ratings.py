@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lookback.agreement.claims import add_claims, claimed
 from lookback.agreement.plan import Plan
-from lookback.agreement.reading import add_claims, claimed, interval, number
+from lookback.agreement.reading import interval, number
 from lookback.agreement.tables.metric import GROUP, usable
 from lookback.agreement.votes import annotator_matrix, both_orders, clusters_of, packed_matrix
 from lookback.errors import NotScorable
@@ -94,7 +95,7 @@ def rating_metric_table(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) ->
         return pd.DataFrame()
     numbers = [f"{name}{end}" for name in ("rho", "tau") for end in ("", "_low", "_high")]
     table = pd.DataFrame(rows).drop(columns="tau_p").astype(dict.fromkeys((*numbers, "rho_p"), float))
-    return add_claims(table, plan, p="rho_p")
+    return add_claims(table, plan, p="rho_p", value="rho")
 
 
 def _ceiling(votes: pd.DataFrame, ratings: Floats, plan: Plan) -> dict[str, Any]:
@@ -167,10 +168,8 @@ def read_rating_metric(table: pd.DataFrame, plan: Plan) -> str:
         return "Metric and ratings cannot be compared: " + listing(table["reason"].unique().tolist(), 2) + "."
     described = claimed(
         known,
-        lambda r: (
-            f"{r['dimension']} (rho {number(r['rho'])}, {interval(r['rho_low'], r['rho_high'])}, of at most "
-            f"{number(r['rho_ceiling'])}, n {r['n']})"
-        ),
+        lambda r: f"{r['dimension']} (rho {number(r['rho'])}, {interval(r['rho_low'], r['rho_high'])}, n {r['n']})",
+        "in other scenes for these models",
     )
     bare = known[known["rho_low"].isna()]
     text = f"Does the score rise with the mean rating? Spearman's rho over items, intervals by {plan.clusters.metric}."
