@@ -15,7 +15,7 @@ from lookback.stats.agreement import (
 )
 from lookback.stats.annotators import human_ceiling, leave_one_annotator_out, model_ceiling
 from lookback.stats.ceiling import judge_beside_people, noise_ceiling
-from lookback.stats.comparisons import ranking_with_ties, strength_comparisons, win_ratio_comparisons
+from lookback.stats.comparisons import ranking_with_ties, rating_comparisons, strength_comparisons, win_ratio_comparisons
 from lookback.stats.correlations import correlation_structure, smallest_attainable_p, spearman, tie_ceiling
 from lookback.stats.dawid_skene import DawidSkene, dawid_skene
 from lookback.stats.decisions import Bridge, bridge, judgeability_agreement, trigger_validation
@@ -67,6 +67,7 @@ __all__ = [
     "rank_agreement_pairs",
     "rank_intervals",
     "ranking_with_ties",
+    "rating_comparisons",
     "smallest_attainable_p",
     "spearman",
     "stars",

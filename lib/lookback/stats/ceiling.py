@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from lookback.errors import NotScorable, Reason, UsageError
-from lookback.stats.comparisons import jackknife_covariance, ratios_without
 from lookback.stats.correlations import spearman_draws, spearman_rows, weighted_spearman
 from lookback.stats.intervals import (
     FEWEST_CLUSTERS,
@@ -35,6 +34,7 @@ from lookback.stats.intervals import (
     varying_interval,
     wilson,
 )
+from lookback.stats.jackknife import jackknife_covariance, ratios_without
 from lookback.stats.ratings import (
     MISSING,
     Codes,

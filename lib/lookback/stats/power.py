@@ -19,8 +19,9 @@ import pandas as pd
 from scipy.optimize import brentq
 
 from lookback.errors import NotScorable, Reason, UsageError
-from lookback.stats.comparisons import difference_p, jackknife_covariance, ratios_without
+from lookback.stats.comparisons import difference_p
 from lookback.stats.intervals import CHUNK_CELLS, FEWEST_CLUSTERS
+from lookback.stats.jackknife import jackknife_covariance, ratios_without
 from lookback.stats.ratings import Flags, Floats
 from lookback.stats.simulation import VoteModel, drawn_votes, hidden_correlation, majority_signs
 
