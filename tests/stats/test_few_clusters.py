@@ -117,8 +117,8 @@ def test_intervals_of_a_few_scenes_hold_the_truth(truth, scenes):
     for name, value in truth.items():
         bounds = [(study[name].low, study[name].high) for study in studies if study[name].low is not None]
         assert len(bounds) >= 120, name
-        # two Monte Carlo errors (0.018) below 0.95
-        assert np.mean([low <= value <= high for low, high in bounds]) >= 0.914, name
+        # three Monte Carlo errors (0.018) below 0.95, since fourteen shares are checked at once
+        assert np.mean([low <= value <= high for low, high in bounds]) >= 0.896, name
 
 
 def test_the_interval_of_a_mean_of_few_clusters_is_students():
