@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 from lookback.stats import (
     bootstrap_ci,
     bradley_terry,
@@ -50,25 +49,6 @@ def test_strengths_of_one_scene_have_no_standard_errors_and_say_why():
     assert result.note == "no standard errors by scene: one cluster only: nothing to resample, no interval"
 
 
-def test_clustered_strengths_equal_statsmodels_and_use_t():
-    # Bradley-Terry without ties is a logistic regression on +1/-1 model columns; statsmodels' cluster covariance without its own
-    # small-sample factor, times G/(G-1), and t with G - 1 degrees of freedom
-    pairs = compared(6)
-    result = bradley_terry(pairs, cluster="scene")
-    design = np.zeros((len(pairs), 2))
-    for column in (1, 2):
-        design[:, column - 1] = (pairs["model_a"] == f"m{column}").astype(int) - (pairs["model_b"] == f"m{column}").astype(int)
-    scenes = pairs["scene"].str[1:].astype(int)
-    clustered = {"groups": scenes, "use_correction": False}
-    fit = sm.Logit((pairs["label"] == 1).astype(int), design).fit(disp=0, tol=1e-12, cov_type="cluster", cov_kwds=clustered)
-    c = result.covariance
-    variance = c.loc["m2", "m2"] + c.loc["m0", "m0"] - 2 * c.loc["m2", "m0"]
-    assert np.sqrt(variance) == pytest.approx(fit.bse.iloc[1] * np.sqrt(6 / 5), rel=1e-6)
-    row = result.table.set_index("model").loc["m2"]
-    assert row["high"] - row["log_strength"] == pytest.approx(scipy_stats.t.ppf(0.975, 5) * row["se"])
-    assert result.note == ""
-
-
 def test_strengths_with_no_more_clusters_than_parameters_are_called_rough():
     result = bradley_terry(compared(5, models=6), cluster="scene")
     assert "rough: 5 clusters (scene) for 5 free parameters" in result.note
@@ -78,7 +58,7 @@ def test_strengths_with_no_more_clusters_than_parameters_are_called_rough():
 def test_a_strength_rests_on_the_scenes_of_its_model():
     pairs = compared(12, models=4, ties=True)
     late = pairs["scene"].isin([f"s{k}" for k in range(6, 12)])
-    for missing, seen in ((late, 6), (late | pairs["scene"].isin(["s3", "s4", "s5"]), 3)):
+    for missing, seen in ((late, 6), (pairs["scene"] != "s0", 1)):
         result = bradley_terry(pairs[~(missing & (pairs["model_a"] == "m3"))], cluster="scene")
         rows = result.table.set_index("model")
         half = (rows["high"] - rows["log_strength"]) / rows["se"]
@@ -87,7 +67,7 @@ def test_a_strength_rests_on_the_scenes_of_its_model():
             assert (half["m3"], result.note) == (pytest.approx(scipy_stats.t.ppf(0.975, 5)), "")
         else:
             assert rows.loc["m3", ["se", "low", "high"]].isna().all() and rows.loc["m3", "log_strength"] > 0
-            assert "no standard error of m3, which fewer than 5 clusters (scene) show" in result.note
+            assert "no standard error of m3, which one cluster (scene) alone shows" in result.note
 
 
 def test_values_that_do_not_vary_have_no_interval_whatever_their_size():

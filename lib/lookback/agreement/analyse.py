@@ -183,7 +183,7 @@ def _metrics(result: Analysis) -> None:
         ratios = models.win_ratio_table(units, plan)
         result.add("win_ratios", "Win ratios of people and metric", "model", ratios, lambda: reading.read_win_ratios(ratios))
     if "bridge" in plan.estimands:
-        pairs = ceiling.lower_ceilings(metric.bridge_table(units, plan), result.tables.get("ceiling", pd.DataFrame()))
+        pairs = metric.bridge_table(units, plan)
         title = "Pair-level bridge of metric and people"
         result.add("bridge", title, "pair", pairs, lambda: reading.read_bridge(pairs, plan) + result.left_out("preference"))
     if "rating" in plan.estimands:

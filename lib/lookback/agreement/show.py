@@ -107,7 +107,6 @@ SHOWN: dict[str, dict[str, Column]] = {
         "metric": "metric",
         "pairs": "n",
         "rho": _between("rho", "rho_low", "rho_high"),
-        "largest rho": "rho_ceiling",
         "reversals": "reversals",
         "p, corrected": _probability("p_corrected"),
         "claim": "claim",

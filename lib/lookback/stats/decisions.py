@@ -36,13 +36,13 @@ class Bridge:
 
     exact: decision = label. strict: the same where people saw a difference. tie: the same where people saw none.
     `confusion` has people's labels as rows and the metric's decisions as columns, in the order -1, 0, 1.
-    `rho_ceiling` is the largest rho an untied score could reach against labels with these ties.
+    `tie_ceiling` is the rho of an untied score that orders the labels without a fault: it knows of ties alone, not of noise.
     """
 
     n: int
     tau: float
     rho: Estimate | None
-    rho_ceiling: float | None
+    tie_ceiling: float | None
     exact: Estimate
     strict: Estimate | None
     tie: Estimate | None
@@ -62,7 +62,7 @@ class Bridge:
             row[f"{name}_low"] = np.nan if estimate is None else number(estimate.low)
             row[f"{name}_high"] = np.nan if estimate is None else number(estimate.high)
         row["rho_p"] = np.nan if self.rho is None else number(self.rho.p)
-        row["rho_ceiling"] = number(self.rho_ceiling)
+        row["tie_ceiling"] = number(self.tie_ceiling)
         row["reason"] = "; ".join(f"{name}: {reason}" for name, reason in self.reasons.items())
         row["note"] = self._notes()
         return row
@@ -139,7 +139,7 @@ def bridge(
         n=n,
         tau=float(tau),
         rho=rho,
-        rho_ceiling=attempt("rho_ceiling", lambda: tie_ceiling(ordered)),
+        tie_ceiling=attempt("tie_ceiling", lambda: tie_ceiling(ordered)),
         exact=rate("exact agreement", same, every),
         strict=attempt("strict", lambda: rate("strict agreement", same, differs)),
         tie=attempt("tie", lambda: rate("tie agreement", same, ~differs)),

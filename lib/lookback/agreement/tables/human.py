@@ -16,9 +16,9 @@ from lookback.stats import (
     fleiss_kappa,
     gwet_ac1,
     gwet_ac2,
-    human_ceiling,
     krippendorff_alpha,
     percent_agreement,
+    rater_vs_majority,
 )
 from lookback.stats.intervals import number
 
@@ -59,11 +59,7 @@ def _coefficients(votes: pd.DataFrame, plan: Plan, family: str) -> dict[str, Any
     _put(row, reasons, notes, "kappa", lambda: fleiss_kappa(matrix, categories, **common))
     _put(row, reasons, notes, "alpha", lambda: krippendorff_alpha(matrix, categories, level=level, **drawn))
     row["alpha_level"] = level
-    ceiling = human_ceiling(matrix, categories, **drawn).set_index("measure")
-    for measure in ("rater_vs_majority", "correlation_ceiling"):
-        row[measure] = ceiling.loc[measure, "value"]
-        if pd.isna(ceiling.loc[measure, "value"]):
-            reasons.append(f"{measure}: {ceiling.loc[measure, 'reason']}")
+    _put(row, reasons, notes, "rater_vs_majority", lambda: rater_vs_majority(matrix, categories, **common))
     row |= {"reason": "; ".join(reasons), "note": "; ".join(notes)}
     return row
 
