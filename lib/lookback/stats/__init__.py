@@ -22,7 +22,7 @@ from lookback.stats.decisions import Bridge, bridge, judgeability_agreement, tri
 from lookback.stats.design import PairedTest, factor_contrasts, holm, mixed_model, paired_wilcoxon, stars
 from lookback.stats.intervals import Estimate, bootstrap_ci, proportion
 from lookback.stats.model_agreement import RankAgreement, rank_agreement, rank_agreement_pairs
-from lookback.stats.power import PlannedStudy, Power, study_power
+from lookback.stats.power import PlannedStudy, Power, StudyRules, study_power
 from lookback.stats.rankings import rank_intervals, win_ratio_difference, win_ratios
 from lookback.stats.ratings import majority_vote, preference_sign, threshold_decision
 from lookback.stats.simulation import VoteModel
@@ -37,6 +37,7 @@ __all__ = [
     "Power",
     "RankAgreement",
     "Strengths",
+    "StudyRules",
     "VoteModel",
     "agreement_weights",
     "bootstrap_ci",
