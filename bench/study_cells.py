@@ -159,7 +159,7 @@ def metric_study(truth: Truth, form: str, direction: int = 1) -> Study:
 
 def _reading(row: pd.Series, name: str, truth: float, side: float) -> Outcome:
     """One reading of one metric, claimed by the side of its value where its p is below the level."""
-    value, low, high, p = (float(row.get(f"{name}_{part}", np.nan)) for part in ("rho", "low", "high", "p"))
+    value, low, high, p = (float(row[f"{name}_rho{part}"]) for part in ("", "_low", "_high", "_p"))
     claim = np.nan if np.isnan(p) else float(np.sign(value) * (p < ALPHA))
     if row["primary"] == name and np.isfinite(claim) and SIDES.get(row["claim"], 0) != claim:
         raise AssertionError(f"the table says {row['claim']} of rho {value} with p {p}")
@@ -261,6 +261,18 @@ def ceiling_study(truth: Truth) -> Study:
         value, low, high = (float(row[f"rho_ceiling{end}"]) for end in ("", "_low", "_high"))
         above = float(reached > high) if np.isfinite(high) else np.nan
         return [Outcome("estimated ceiling", value, low, high, made.ceiling_truth(truth), above, 0.0)]
+
+    return study
+
+
+def annotators_study(truth: Truth, form: str) -> Study:
+    """Who is flagged: to flag one who answers at random is right, any other is false."""
+
+    def study(rng: np.random.Generator) -> list[Outcome]:
+        drawn, votes, kind = forms(truth, form, rng)
+        table = analyse(votes, None, plan_of(kind, ("annotators",), truth.raters))["annotators"].set_index("annotator")
+        random = {f"rater{k}": float(careless) for k, careless in enumerate(drawn.careless)}
+        return [Outcome("flagged", claim=float(bool(table.loc[name, "flags"])), side=side) for name, side in random.items()]
 
     return study
 
@@ -381,6 +393,10 @@ def _other_cells() -> Iterator[Cell]:
             truth = Truth(noise=1.2, bias=bias, nested=nested, perfect=True)
             who = "other raters for every clip" if nested else "the same raters for every clip"
             yield Cell("ceiling of ratings", f"{who}, bias sd {bias}", size(truth), ceiling_study(truth))
+    for form in (CLIPS, PAIRS):
+        for raters, careless in ((3, 0), (5, 0), (3, 1), (5, 1)):
+            truth, situation = Truth(raters=raters, careless=careless), "one answers at random" if careless else "all equal"
+            yield Cell(f"annotators, {form}", situation, size(truth), annotators_study(truth, form))
     for scenes in (3, 5, 12, 40):
         yield Cell("judge beside people", "as good as a person", f"{scenes} scenes x 3 raters", judge_study(scenes, 0.85, 0.85))
     for scenes in (12, 40):

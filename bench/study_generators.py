@@ -183,7 +183,7 @@ def rated_truths(truth: Truth) -> dict[str, float]:
 
 @lru_cache
 def compared_truths(truth: Truth) -> dict[str, float]:
-    """The same of score differences and majority labels, both orders of a pair counted; `within` has the models' levels removed."""
+    """The same of score differences and majority labels, both orders counted; `within` is centred in each pair of models."""
     rng = np.random.default_rng(0)
     models = 100 if truth.drawn else truth.models
     scenes = LARGE // (models * (models - 1) // 2)
@@ -193,15 +193,12 @@ def compared_truths(truth: Truth) -> dict[str, float]:
     label, delta = majority(votes), made.score[first] - made.score[second]
     kept = ~np.isnan(label)
     ranks = []
-    for values in (delta[kept], label[kept]):
-        both = stats.rankdata(np.concatenate([values, -values]))
-        ranks.append(both[: kept.sum()] - both.mean())  # the other order has the opposite sign
-    design = np.zeros((len(first), models))
-    design[np.arange(len(first)), first], design[np.arange(len(first)), second] = 1, -1
-    rows = np.broadcast_to(design[:, None], (*kept.shape, models))[kept]
-    solve = np.linalg.pinv(rows.T @ rows)
-    left = [each - rows @ (solve @ (rows.T @ each)) for each in ranks]
-    return {"pooled": _through_zero(*ranks), "within": _through_zero(*left)}
+    for values in (delta, label):
+        both = stats.rankdata(np.concatenate([values[kept], -values[kept]]))
+        ranks.append(np.full(kept.shape, np.nan))
+        ranks[-1][kept] = both[: kept.sum()] - both.mean()  # the other order has the opposite sign
+    left = [each - np.nanmean(each, axis=1, keepdims=True) for each in ranks]
+    return {"pooled": _through_zero(*(each[kept] for each in ranks)), "within": _through_zero(*(each[kept] for each in left))}
 
 
 def _through_zero(x: Floats, y: Floats) -> float:
@@ -213,7 +210,7 @@ def _through_zero(x: Floats, y: Floats) -> float:
 def model_truths(truth: Truth) -> dict[str, Floats]:
     """Mean rating, win ratio of majority labels and log strength (Davidson) of these models, in all scenes."""
     rng = np.random.default_rng(0)
-    large = replace(truth, scenes=LARGE // (truth.models * truth.raters), preference=0.0, careless=0)
+    large = replace(truth, scenes=LARGE // (truth.models * truth.raters), preference=0.0)
     made = drawn_study(large, rng)
     first, second, votes = compared(large, made, rng)
     label = majority(votes)

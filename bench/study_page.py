@@ -12,13 +12,17 @@ ABOUT = {
     "metric against people, rated clips": "A metric's score against the mean rating of every clip. *The metric only recognises the "
     "model*: people and metric both have levels for the models, which have nothing to do with each other. Where the metric is true "
     "it correlates by 0.5 with quality inside a model. The plan's `population.claims` says which reading is the claim.",
-    "metric against people, compared pairs": "The same scores, against the majority of votes on every pair of models in a scene.",
+    "metric against people, compared pairs": "The same scores, against the majority of votes on every pair of models in a scene. "
+    "The claim of the model-level ranking is the reading between models.",
     "models, compared pairs": "All differences between models, corrected by Holm. *False*: a study with any false difference. "
     "*Found*: the share of true differences that are told. Places and letters are those of the log strengths.",
     "models, rated clips": "The same for mean ratings.",
     "agreement among people": "*False* and *found* are about the claim that people agree more than by chance, which is made by "
     "Krippendorff's alpha alone.",
     "ceiling of ratings": "*False*: a perfect metric lies above the upper end of the estimated ceiling's interval.",
+    "annotators, rated clips": "*False*: anyone flagged who votes like the others. *Found*: the one who answers "
+    "at random is flagged.",
+    "annotators, compared pairs": "The same for votes on pairs.",
     "judge beside people": "A judge's agreement with the majority of the other votes, less a person's.",
     "mean of a metric": "Three clips a scene, whole scenes resampled; scenes differ by a normal or a skewed (exponential) amount.",
 }

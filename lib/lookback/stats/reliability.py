@@ -26,7 +26,7 @@ from lookback.stats.ratings import Codes, Flags, Floats, cluster_codes
 
 # a spread this small beside the votes' squares is rounding
 NO_SPREAD = 1e-12
-NO_SIGNAL = "votes carry no signal, since items differ no more than votes on one item do"
+NO_SIGNAL = "the votes show no signal: items differ no more than votes on one item do"
 
 
 def mean_vote_reliability(
