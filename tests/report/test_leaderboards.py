@@ -59,9 +59,6 @@ def test_the_first_is_marked_only_where_it_is_told_from_the_second():
     assert set(second.table().marks["duels won %"]) == {""} and second.rows["letters"].tolist() == ["a", "a"]
     few = board(clear[:3] + clear[12:15])
     assert few.lead.endswith("nothing separates the two.")  # three scenes that agree: p 0.25
-    assert (
-        "1 scene only" in board([*clear[:1], *clear[12:13], *({**row, "clip_id": "again"} for row in (clear[0], clear[12]))]).lead
-    )
 
 
 def test_models_that_win_alike_share_the_first_place():

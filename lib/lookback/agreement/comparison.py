@@ -71,8 +71,9 @@ def _ratings(labelled: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> tuple[p
     kept = votes[votes["item"].isin(labelled["item"])]
     sample = _annotators(kept, plan)
     cluster = "scene" if plan.clusters.metric == "annotator" else plan.clusters.metric
-    models, comparisons = _compared({RATING: lambda: mean_ratings(kept, cluster, annotator=sample)}, kept, plan, sample)
-    return models.assign(n=models["model"].map(labelled["model_a"].value_counts())), comparisons
+    models, comparisons = _compared({RATING: lambda: mean_ratings(kept, cluster, annotator=sample)}, votes, plan, sample)
+    counts = labelled["model_a"].value_counts()
+    return models.assign(n=models["model"].map(counts).fillna(0).astype(int)), comparisons
 
 
 def _annotators(votes: pd.DataFrame, plan: Plan) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,16 +10,17 @@ import pandas as pd
 
 from lookback.agreement.claims import add_claims, claimed
 from lookback.agreement.plan import Plan
-from lookback.agreement.reading import interval, number
+from lookback.agreement.reading import ceiling_words, interval, number
 from lookback.agreement.tables.metric import GROUP, usable
-from lookback.agreement.votes import annotator_matrix, both_orders, clusters_of, packed_matrix
+from lookback.agreement.votes import annotator_matrix, both_orders, clusters_of
 from lookback.errors import NotScorable
 from lookback.names import listing
-from lookback.stats import rank_agreement, spearman, tie_ceiling
+from lookback.stats import rank_agreement, spearman
 from lookback.stats.ceiling import noise_ceiling
 from lookback.stats.intervals import measure_row
 from lookback.stats.rating_scales import icc, kendall
-from lookback.stats.ratings import Floats
+
+CEILING = ("rho_ceiling", "rho_ceiling_low", "rho_ceiling_high")
 
 
 def reliability_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -51,8 +53,9 @@ def reliability_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 def rating_metric_table(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Per family, setting and dimension with a metric: Spearman's rho and Kendall's tau-b of the score with the mean rating.
 
-    `rho_ceiling` is what a perfect score could reach, since the votes on an item differ and mean ratings tie. `model_rho` compares
-    the means of the models. Scores where less is better are turned first, so agreement is always positive.
+    `rho_ceiling` is the estimated rho of a perfect score with the same means; `rho_ceiling_note` says why it or its interval is
+    missing. `model_rho` compares the means of the models. Scores where less is better are turned first, so agreement is always
+    positive.
     """
     rows = []
     for keys, own in units[units["kind"] == "rating"].groupby(GROUP, sort=True):
@@ -76,7 +79,7 @@ def rating_metric_table(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) ->
             except NotScorable as missing:
                 row |= dict.fromkeys((name, f"{name}_low", f"{name}_high", f"{name}_p"), np.nan)
                 reasons.append(f"{name}: {missing}")
-        row |= _ceiling(votes[votes["item"].isin(both["item"])], rating, plan) | _model_level(both)
+        row |= _ceiling(votes[votes["item"].isin(both["item"])], plan) | _model_level(both)
         rows.append({**row, "reason": "; ".join(reasons), "note": "; ".join(dict.fromkeys(filter(None, notes)))})
     if not rows:
         return pd.DataFrame()
@@ -85,22 +88,19 @@ def rating_metric_table(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) ->
     return add_claims(table, plan, p="rho_p", value="rho")
 
 
-def _ceiling(votes: pd.DataFrame, ratings: Floats, plan: Plan) -> dict[str, Any]:
-    """The largest rho with the mean ratings of the items that are compared: their noise sets it, or their ties if that is less."""
+def _ceiling(votes: pd.DataFrame, plan: Plan) -> dict[str, Any]:
+    """The estimated rho of a perfect score with the mean ratings of the items that are compared."""
     if votes.empty:
-        return {"rho_ceiling": np.nan, "rho_ceiling_low": np.nan, "rho_ceiling_high": np.nan}
+        return dict.fromkeys(CEILING, np.nan) | {"rho_ceiling_note": "no item to compare"}
     family = str(votes["family"].iloc[0])
-    matrix = both_orders(packed_matrix(votes)) if plan.turns(family) else packed_matrix(votes)
-    cluster = plan.clusters.metric if plan.clusters.metric != "annotator" else "scene"
-    clusters = clusters_of(votes, matrix.index, cluster)
-    categories = plan.categories(family)
-    found: dict[str, Any] = measure_row(
-        lambda: noise_ceiling(matrix, categories, clusters=clusters, confidence=plan.confidence), "rho_ceiling"
-    )
-    ties = tie_ceiling(ratings) if np.ptp(ratings) > 0 else np.nan
-    # without a noise ceiling the ties alone set it; a missing bound stays missing
-    bounds = {f"rho_ceiling_{end}": np.minimum(found[end], ties) for end in ("low", "high")}
-    return {"rho_ceiling": np.fmin(found["value"], ties), **bounds}
+    matrix, turned = annotator_matrix(votes), plan.turns(family)
+    if turned:
+        matrix = both_orders(matrix)
+    clusters = clusters_of(votes, matrix.index, plan.clusters.metric if plan.clusters.metric != "annotator" else "scene")
+    estimate = partial(noise_ceiling, clusters=clusters, raters=not turned, confidence=plan.confidence)
+    found = measure_row(lambda: estimate(matrix, plan.categories(family)), "rho_ceiling")
+    values = [found[name] for name in ("value", "low", "high")]
+    return dict(zip(CEILING, values, strict=True)) | {"rho_ceiling_note": found["reason"]}
 
 
 def _model_level(units: pd.DataFrame) -> dict[str, Any]:
@@ -154,4 +154,5 @@ def read_rating_metric(table: pd.DataFrame, plan: Plan) -> str:
     text = f"Does the score rise with the mean rating? Spearman's rho over items, intervals by {plan.clusters.metric}."
     text += f" {described}" if described else ""
     text += "".join(f" No interval for {r['dimension']} (rho {number(r['rho'])}): {r['note']}." for _, r in bare.iterrows())
-    return text + " The largest rho is below 1 because people's ratings of one item differ, and because mean ratings tie."
+    ceilings = [f"{r['dimension']}, {ceiling_words(r)}" for _, r in known.iterrows()]
+    return text + f" What a perfect score would reach with these ratings: {listing(ceilings)}."

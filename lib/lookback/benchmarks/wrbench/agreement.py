@@ -113,7 +113,7 @@ def wrbench_16(bridges: pd.DataFrame, judgeability: pd.DataFrame) -> pd.DataFram
         "rho_low",
         "rho_high",
     ]
-    columns += ["rho_ceiling", "p_corrected", "claim", "n_holdout", "holdout_rho", "holdout_low", "holdout_high"]
+    columns += ["tie_ceiling", "p_corrected", "claim", "n_holdout", "holdout_rho", "holdout_low", "holdout_high"]
     columns += ["reason", "note", "holdout_reason"]
     table = bridges.reindex(columns=columns).reset_index(drop=True)
     if judgeability.empty:
