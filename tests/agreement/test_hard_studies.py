@@ -86,7 +86,7 @@ def test_votes_without_signal_have_no_ceiling_and_ties_set_none(given):
     noise = votes.assign(label=[str(1 + k % 2) for k in range(len(votes))])
     table = analyse(noise, scores, plan)["rating_metric"]
     assert table["rho_ceiling"].isna().all()
-    assert "no ceiling (votes carry no signal" in table.attrs["reading"] and "at most" not in table.attrs["reading"]
+    assert "no ceiling (the votes show no signal" in table.attrs["reading"] and "at most" not in table.attrs["reading"]
 
 
 @pytest.mark.parametrize(("kind", "named"), [("rating", "(min votes 3)"), ("trigger", "(rule plurality, min votes 3, every vote)")])
