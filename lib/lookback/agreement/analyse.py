@@ -16,7 +16,7 @@ from lookback.agreement.joins import check_joins, dropped_words, excluded_words,
 from lookback.agreement.looks import NOT_COUNTED
 from lookback.agreement.plan import Plan
 from lookback.agreement.scores import attach_scores, check_scores
-from lookback.agreement.tables import annotators, design, human, metric, models, ratings, study
+from lookback.agreement.tables import annotators, design, human, influence, metric, models, ratings, study
 from lookback.agreement.validation import check_ratings
 from lookback.agreement.votes import analysis_units, judgeable_votes
 from lookback.errors import ContractError
@@ -34,6 +34,7 @@ class Analysis:
         self.footnote = f"{plan.footnote}; {standing.footnote if standing else NOT_COUNTED}"
         self.declared = {"plan_hash": plan.hash, "confidence": plan.confidence, "alpha": plan.level}
         self.tables: Tables = {}
+        self.quality = pd.DataFrame()  # of the annotators, also of those who were left out
         self.dropped = ""  # a sentence about single votes that were left out
 
     def add(self, name: str, title: str, unit: str, table: pd.DataFrame, read: Callable[[], str]) -> None:
@@ -87,7 +88,7 @@ def analysed(
     votes and scores are known to be of the same clips, and they are only counted. `gold` are answers to items with a known answer
     (`read_gold`). Tables: exclusions, joins, study_design, agreement, reliability, annotators, models, comparisons, ceiling,
     ranking, win_ratios, bridge, rating_metric, disagreements, trigger, judgeability, vqa, correlations, event_cells, event_factors,
-    mixed_model, those of each benchmark's paper, main, sensitivity, distributions, consensus.
+    mixed_model, those of each benchmark's paper, main, sensitivity, influence, distributions, consensus.
     """
     valid = check_ratings(votes, plan, clips)
     dropped, valid.attrs = dropped_words(valid.attrs["dropped"]), {}  # pandas copies attrs with every column that is taken
@@ -109,7 +110,7 @@ def analysed(
         if not same_run:
             check_joins(joins, plan)
     result = Analysis(checked, units, exclusion_table(units, checked, refused, gone), plan, standing)
-    result.dropped = dropped
+    result.dropped, result.quality = dropped, quality
     result.add("exclusions", "Items that do not enter, and why", "item", result.exclusions, lambda: result.left_out().strip())
     result.add("joins", "Scores that the votes ask for", "score", joins, lambda: read_joins(joins))
     designed = overview.design_table(valid, plan)
@@ -214,6 +215,9 @@ def _for_the_journal(result: Analysis) -> None:
     if "decision" in result.units:
         rules = study.sensitivity_table(votes, result.units, plan)
         result.add("sensitivity", "Sensitivity to the rules", "item", rules, lambda: study.read_sensitivity(rules))
+        alone = influence.influence_table(votes, result.units, result.quality, plan)
+        title = "The main measure without one annotator, scene or model"
+        result.add("influence", title, "item", alone, lambda: influence.read_influence(alone))
     answers = study.distribution_table(votes, plan)
     result.add("distributions", "Distribution of the votes", "vote", answers, lambda: study.read_distribution(answers))
     labels = study.consensus_table(votes, plan)

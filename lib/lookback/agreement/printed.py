@@ -19,6 +19,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "agreement": ("family", "setting", "dimension", "n_items", "percent", "ac1", "ac2", "alpha", "kappa"),
     "reliability": ("family", "setting", "dimension", "n_items", "n_annotators", "icc_1", "icc_k", "k"),
     "annotators": ("family", "annotator", "n_votes", "flags", "agreement", "rank_agreement", "first_side", "top_answer"),
+    "influence": ("family", "setting", "dimension", "left_out", "name", "as_planned", "without", "n"),
     "models": ("family", "setting", "dimension", "scale", "model", "value", "letters", "win_ratio"),
     "comparisons": ("family", "setting", "dimension", "scale", "first", "second", "difference", "verdict"),
     "ceiling": ("family", "setting", "dimension", "n_items", "people", "judge", "difference", "verdict", "rho", "rho_ceiling"),
