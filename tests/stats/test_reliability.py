@@ -80,6 +80,7 @@ def test_one_way_would_count_crossed_raters_levels_as_noise():
 def test_votes_that_never_differ_are_wholly_reliable_and_noise_has_a_reason():
     same = mean_vote_reliability(np.repeat([[1.0], [2.0], [2.0], [4.0]], 3, axis=1))
     assert (same.value, same.low, same.n) == (1.0, None, 4) and "do not differ" in same.note
+    assert mean_vote_reliability([[1, 2, 3], [2, 3, 4], [5, 6, 7]]).value == 1.0  # raters differ by their levels alone
     with pytest.raises(NotScorable, match="the votes show no signal"):
         mean_vote_reliability([[0, 1], [1, 0], [0, 1]])
     with pytest.raises(NotScorable, match="two items with two votes"):
