@@ -97,6 +97,11 @@ def frozen_file(plan: Path) -> Path:
     return plan.with_name(f"{plan.stem}.frozen.json")
 
 
+def looks_file(plan: Path) -> Path:
+    """Where the analyses of a plan of agreement are counted."""
+    return plan.with_name(f"{plan.stem}.looks.jsonl")
+
+
 @dataclass(frozen=True)
 class RunPaths:
     """The folders of one run."""

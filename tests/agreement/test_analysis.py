@@ -47,7 +47,6 @@ def test_all_paper_tables_are_there_with_reading_and_plan_hash(tables, plan):
         "ranking",
         "bridge",
         "annotators",
-        "power",
         "correlations",
         "event_factors",
         "mixed_model",
@@ -252,7 +251,7 @@ def test_without_scores_people_are_still_analysed(study, plan):
     ratings = study[0]
     own = ratings[(ratings["benchmark"] == "wrbench") & (ratings["dimension"] == "visible_state")]
     tables = analyse(own, None, plan.model_copy(update={"resamples": 100}))
-    assert {"agreement", "annotators", "strengths", "power", "wrbench_5", "wrbench_14", "wrbench_15"} <= set(tables)
+    assert {"agreement", "annotators", "strengths", "wrbench_5", "wrbench_14", "wrbench_15"} <= set(tables)
     assert "ranking" not in tables
     assert (tables["wrbench_5"]["bridge_n"] == 0).all()
     empty = study[1].head(0)

@@ -9,9 +9,8 @@ import pytest
 from lookback.agreement import analyse, check_ratings, judge_scores, load_plan, read_scores
 from lookback.agreement.claims import add_claims
 from lookback.agreement.figures.draw import FIGURES
-from lookback.agreement.reading import read_correlations, read_factors, read_power
-from lookback.agreement.tables.models import strengths_table, votes_table
-from lookback.agreement.votes import analysis_units
+from lookback.agreement.reading import read_correlations, read_factors
+from lookback.agreement.tables.models import strengths_table
 from lookback.clips import Clip, clips_to_frame
 from lookback.errors import ContractError, ParameterError
 from lookback.judging.quality import trigger_accuracy
@@ -155,40 +154,13 @@ def test_one_scene_gives_strengths_without_errors_and_the_reading_says_so(study,
 def test_few_scenes_are_named_in_the_ranking_and_its_reading(study, plan):
     ratings = preferences(study[0])
     few = ratings[ratings["scene"].isin(sorted(ratings["scene"].unique())[:4])]
-    quick = plan.model_copy(update={"resamples": 100, "estimands": ("ranking", "power")})
+    quick = plan.model_copy(update={"resamples": 100, "estimands": ("ranking",)})
     tables = analyse(few, study[1], quick)
     ranking = tables["ranking"]
     known = ranking[ranking["rho"].notna()]
     assert known["rho_low"].isna().all()
     assert known["note"].str.contains("4 clusters only").all()
     assert "4 clusters only: an interval needs 5" in ranking.attrs["reading"]
-
-
-def test_the_design_effect_is_per_dimension(study, plan):
-    # two dimensions asked on the same pairs with opposite answers: pooled, every scene cancels itself and the effect vanishes
-    rows = []
-    rng = np.random.default_rng(0)
-    for scene in range(40):
-        label = int(rng.choice([-1, 1]))
-        for clip in range(4):
-            for dimension, sign in (("visible_state", 1), ("visible_spatial", -1)):
-                row = {
-                    "task": "pairwise",
-                    "benchmark": "wrbench",
-                    "setting": "natural25",
-                    "dimension": dimension,
-                    "scene": f"s{scene}",
-                }
-                row |= {"clip_a": f"s{scene}-{clip}", "clip_b": f"s{scene}-{clip}", "model_a": "x", "model_b": "y"}
-                rows += [{**row, "annotator": who, "label": str(sign * label), "simulated": False} for who in ("ann", "bob")]
-    quick = plan.model_copy(update={"resamples": 2000})
-    units = analysis_units(check_ratings(pd.DataFrame(rows), quick), quick)
-    table = votes_table(units, quick)
-    assert table["design_effect"].iloc[0] == pytest.approx(4, rel=0.1)
-    assert (table["reason"] == "").all()
-    alone = votes_table(units.assign(cluster="one"), quick)
-    assert alone["reason"].str.contains("taken as 1").all()
-    assert "lower bounds" in read_power(alone)
 
 
 def test_vqa_intervals_resample_what_the_plan_says(study, plan):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -97,6 +98,28 @@ def test_an_edited_time_or_list_of_files_is_noticed_and_older_records_still_read
     assert read_frozen(target) == record
 
 
+def test_a_plan_frozen_by_a_lookback_that_knew_fewer_keys_still_holds(study):
+    collect(study)
+    freeze(study / "plan.yaml")
+    target = study / "plan.frozen.json"
+    record = json.loads(target.read_text())
+    del record["plan"]["population"], record["plan"]["looks"]
+    text = json.dumps(record["plan"], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    record["plan_hash"] = hashlib.sha256(text.encode()).hexdigest()
+    del record["entry_hash"]
+    target.write_text(json.dumps(record))
+    assert "holds this plan already" in freeze(study / "plan.yaml")
+    assert "plan was frozen" in analyse(study)
+    with (study / "plan.yaml").open("a") as plan:
+        plan.write("looks: 2\n")
+    with pytest.raises(ContractError, match="looks from 'nothing' to 2"):
+        analyse(study)
+    record["plan"]["alpha"] = 0.2
+    target.write_text(json.dumps(record))
+    with pytest.raises(ContractError, match="changed by hand"):
+        read_frozen(target)
+
+
 @pytest.mark.parametrize(
     ("before", "words", "note"),
     [
@@ -127,6 +150,42 @@ def test_an_analysis_says_only_what_the_hashes_show(study, before, words, note):
     assert words in (study / "out" / "methods.md").read_text()
     page = (study / "out" / "agreement.md").read_text()
     assert page.count(f"Z, {note}; no amendment") == page.count("## ")  # under every table, not in the text alone
+
+
+def test_looks_are_counted_and_none_is_erased(study, monkeypatch):
+    collect(study)
+    every = (study / "votes.csv").read_text().splitlines(keepends=True)
+    (study / "plan.yaml").write_text((study / "plan.yaml").read_text() + "looks: 2\n")
+    for number, count in enumerate((len(every) // 2, len(every) - 1, len(every)), start=1):
+        (study / "votes.csv").write_text("".join(every[:count]))
+        said = analyse(study)
+        assert analyse(study) == said  # the same data and plan: the same look
+        name = ("first", "second", "third")[number - 1]
+        assert f"This is the {name} look at these data, 2 planned" in said
+        page = (study / "out" / "agreement.md").read_text()
+        assert page.count(f"{name} look at these data, 2 planned") == page.count("## ")
+        warned = "Third look, 2 planned: the level of 0.05 no longer holds."
+        assert (warned in page) == (warned in said) == (number == 3)
+    lines = [json.loads(line) for line in (study / "plan.looks.jsonl").read_text().splitlines()]
+    assert [(line["look"], line["votes"]) for line in lines] == [(1, len(every) // 2 - 1), (2, len(every) - 2), (3, len(every) - 1)]
+    assert lines[0]["plan_hash"] == lines[2]["plan_hash"]
+    assert sha256_file(study / "votes.csv") in lines[2]["data"]
+    change(study, "min_votes: 2", "min_votes: 1")
+    with monkeypatch.context() as locked:
+        opened = Path.open
+        locked.setattr(
+            Path, "open", lambda path, mode="r", *more, **named: _refused(path, mode) or opened(path, mode, *more, **named)
+        )
+        assert "This look was not counted: plan.looks.jsonl cannot be written (Permission denied)." in analyse(study)
+    assert "fourth look" in analyse(study)
+    (study / "plan.looks.jsonl").write_text(json.dumps(lines[2]) + "\n")
+    with pytest.raises(ContractError, match="not numbered from 1"):
+        analyse(study)
+
+
+def _refused(path: Path, mode: str) -> None:
+    if mode == "a":
+        raise PermissionError(13, "Permission denied", str(path))
 
 
 def test_votes_under_another_name_are_not_claimed_to_be_new(study):
@@ -223,6 +282,7 @@ def test_labels_are_read_as_declared_and_others_are_named(study):
     spelled = analyse(study)
     collect(study)
     change(study, "level: ordinal ", "level: ordinal\n    labels: {1: bad, 2: poor, 3: fair, 4: good, 5: excellent} ")
+    (study / "plan.looks.jsonl").unlink()
     again = analyse(study)
     assert again == spelled.replace(spelled.rsplit("plan ", 1)[1], again.rsplit("plan ", 1)[1])
 

@@ -8,7 +8,7 @@ from lookback.agreement import analyse, read_ratings, read_scores
 from lookback.agreement.overview import read_design
 from lookback.agreement.plan import Plan, load_plan
 from lookback.agreement.printed import MOST_COLUMNS, cell_text, hidden_columns, printed
-from lookback.agreement.reading import interval, number, read_power
+from lookback.agreement.reading import interval, number
 from lookback.cli.study import example
 
 RATED = {
@@ -26,7 +26,7 @@ def tables(tmp_path_factory) -> dict[str, pd.DataFrame]:
     for part, ending in (("votes", "csv"), ("scores", "csv"), ("plan", "yaml")):
         (folder / f"{part}.{ending}").write_text(example("pairwise", part))
     plan = load_plan(folder / "plan.yaml").model_dump(mode="json")
-    plan |= {"resamples": 100, "estimands": ["agreement", "ranking", "bridge", "power"]}
+    plan |= {"resamples": 100, "estimands": ["agreement", "ranking", "bridge"]}
     plan["families"]["second"] = plan["families"]["consistency"] | {"benchmark": "other"}
     votes, scores = read_ratings(folder / "votes.csv"), read_scores(folder / "scores.csv")
     votes, scores = (pd.concat([t, t.assign(benchmark="other", setting="T")], ignore_index=True) for t in (votes, scores))
@@ -82,8 +82,6 @@ def test_every_rule_is_printed_where_family_and_setting_vary(tables):
 def test_readings_have_no_stray_spaces_or_plurals(tables):
     read = {name: table.attrs.get("reading", "") for name, table in tables.items()}
     assert "The table has 2 rows" in read["agreement"]
-    bare = tables["power"].assign(reason="too few")
-    assert "clustering in consistency, second T: there" in read_power(bare)
 
 
 def test_the_design_of_ratings_speaks_of_mean_ratings():

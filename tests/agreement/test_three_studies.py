@@ -415,13 +415,23 @@ def test_ratings_are_judged_by_ac2_and_icc_and_other_votes_by_ac1(ratings, trigg
     assert "AC2" not in (trigger.folder / "results" / "methods.md").read_text()
 
 
-def test_r_says_that_an_icc_with_missing_votes_is_not_recomputed(ratings, tmp_path):
+@pytest.mark.parametrize("cut", ["missing votes", "one vote an item", "two items"])
+def test_r_recomputes_ratings_of_which_some_are_missing(ratings, tmp_path, cut):
     if shutil.which("Rscript") is None:
         pytest.skip("R is not installed here; apt install r-base-core")
-    done = analysed(tmp_path, ratings.votes.iloc[1:], ratings.scores, (ratings.folder / "plan.yaml").read_text())
-    said = subprocess.check_output(["Rscript", "recompute.R"], cwd=done.folder / "results", text=True, timeout=HUNG_S)
-    assert "icc_1 is not recomputed, because votes are missing" in said
-    assert "The rest of the main table is the same." in said
+    votes, rng = ratings.votes, np.random.default_rng(3)
+    kept = {
+        "missing votes": rng.random(len(votes)) < 0.7,
+        "one vote an item": ~votes.duplicated(["model_a", "clip_a"]),
+        "two items": votes["scene"].eq(SCENES[0]) & votes["model_a"].isin(MODELS[1:3]),
+    }[cut]
+    done = analysed(tmp_path, votes[kept], ratings.scores, (ratings.folder / "plan.yaml").read_text())
+    ran = subprocess.run(
+        ["Rscript", "recompute.R"], cwd=done.folder / "results", capture_output=True, text=True, timeout=HUNG_S, check=False
+    )
+    assert (ran.returncode, "The main table is the same." in ran.stdout) == (0, True), ran.stdout + ran.stderr
+    icc = next(line for line in ran.stdout.splitlines() if "icc_1" in line)
+    assert ("NA" in icc) == (cut == "one vote an item")
 
 
 @pytest.mark.parametrize("name", ["preferences", "trigger", "ratings", "compared"])

@@ -1,4 +1,4 @@
-"""Wilcoxon, Holm, 2x2 contrasts, correlation structure, mixed model, power, bootstrap."""
+"""Wilcoxon, Holm, 2x2 contrasts, correlation structure, mixed model, bootstrap."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from lookback.stats import (
     holm,
     mixed_model,
     paired_wilcoxon,
-    power_table,
     rank_agreement,
     smallest_attainable_p,
     stars,
-    votes_needed,
 )
 from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
@@ -213,32 +211,6 @@ def test_mixed_model_refuses_what_data_cannot_carry(events):
     with pytest.raises(NotScorable) as missing:
         mixed_model(events.assign(copy=events["state"]), fixed=["state", "copy"])
     assert missing.value.reason == Reason.UNDEFINED
-
-
-def test_power_is_reached_in_simulation():
-    rng = np.random.default_rng(12)
-    n = votes_needed(0.65, tie_share=0.2)
-    win = 0.65 - 0.1
-    votes = rng.choice([1.0, 0.5, 0.0], p=[win, 0.2, 0.8 - win], size=(4000, n))
-    z = (votes.mean(axis=1) - 0.5) / np.sqrt((1 - 0.2) / 4 / n)
-    assert (np.abs(z) > 1.959964).mean() == pytest.approx(0.8, abs=0.03)
-
-
-def test_power_without_ties_equals_the_textbook_formula():
-    # one-sample proportion, Fleiss, Levin & Paik (2003), eq. 2.8: 0.6 against 0.5, 80 % power, two-sided 5 %: 194
-    assert votes_needed(0.6) == 194
-    assert votes_needed(0.4) == 194
-    assert votes_needed(0.6, design_effect=2.0) == pytest.approx(2 * 194, abs=1)
-    with pytest.raises(NotScorable):
-        votes_needed(0.5)
-    with pytest.raises(UsageError, match="ties"):
-        votes_needed(0.9, tie_share=0.5)
-
-
-def test_power_table_asks_for_more_votes_with_more_comparisons():
-    table = power_table(tie_share=0.3, comparisons=12)
-    assert (table["votes_corrected"] > table["votes"]).all()
-    assert table["votes"].is_monotonic_decreasing
 
 
 def test_bootstrap_mean_equals_the_normal_theory_on_many_values():

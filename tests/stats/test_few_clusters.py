@@ -24,7 +24,6 @@ from lookback.stats import (
 )
 from lookback.stats.intervals import MOST_RESAMPLES, enough_resamples, expanded_levels, share
 from lookback.stats.model_agreement import noise_covariance
-from lookback.stats.rankings import design_effect
 from scipy import stats as scipy_stats
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.proportion import proportion_confint
@@ -270,23 +269,6 @@ def test_perfect_kappa_and_rho_have_no_zero_width_interval():
         assert result.value == pytest.approx(1)
         assert result.low is None
         assert "same value" in result.note
-
-
-def test_the_design_effect_of_copies_is_their_number():
-    pairs = compared(40, models=2, per_pair=1)
-    copies = pd.concat([pairs] * 4, ignore_index=True)
-    assert design_effect(copies, "scene", resamples=4000) == pytest.approx(4, rel=0.1)
-    alone = pairs.assign(scene=np.arange(len(pairs)))
-    assert design_effect(alone, "scene", resamples=4000) == pytest.approx(1)
-    assert np.isnan(design_effect(pairs.assign(scene="s"), "scene"))
-
-
-@pytest.mark.filterwarnings("error")
-def test_a_model_with_nothing_but_ties_has_no_part_in_the_design_effect():
-    pairs = compared(40, models=2, per_pair=1)
-    tied = pairs.assign(model_b="always tied", label=0)
-    with_ties = design_effect(pd.concat([pairs, tied]), "scene", ties="drop", resamples=4000)
-    assert with_ties == pytest.approx(design_effect(pairs, "scene", ties="drop", resamples=4000), rel=0.1)
 
 
 def test_the_model_ceiling_counts_the_odd_vote():

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from lookback.scoring.aggregate import aggregate
 from lookback.stats import correlation_structure, judge_beside_people, model_ceiling, rank_agreement, rank_agreement_pairs
-from lookback.stats.rankings import design_effect
 
 RENAMED = {"m0": "z", "m1": "d", "m2": "y", "m3": "a", "m4": "k"}
 
@@ -38,12 +37,11 @@ def renamed(pairs: pd.DataFrame) -> pd.DataFrame:
     return table.sort_values(["scene", "model_a", "model_b"], ignore_index=True)
 
 
-def test_rank_agreement_and_design_effect_know_no_names(pairs):
+def test_rank_agreement_knows_no_names(pairs):
     first, second = (rank_agreement_pairs(table, cluster="scene", resamples=300) for table in (pairs, renamed(pairs)))
     for name, value in first.as_row().items():
         expected = value if isinstance(value, (str, bool)) else pytest.approx(value, abs=1e-9)
         assert second.as_row()[name] == expected, name
-    assert design_effect(renamed(pairs), "scene", resamples=300) == pytest.approx(design_effect(pairs, "scene", resamples=300))
 
 
 def test_the_model_ceiling_knows_no_names_and_no_order_of_votes(pairs):

@@ -97,7 +97,6 @@ CALLS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "noise_ceiling": lambda t: stats.noise_ceiling(ratings(t), SCALE, clusters=t["scene"]),
     "paired_wilcoxon": lambda t: stats.paired_wilcoxon(t["x"], t["y"]),
     "percent_agreement": lambda t: stats.percent_agreement(ratings(t), SCALE, clusters=t["scene"]),
-    "power_table": lambda t: stats.power_table(tie_share=float((t["label"] == 0).mean())),
     "preference_sign": lambda t: stats.preference_sign(t["label"]),
     "proportion": lambda t: stats.proportion("share", sum(yes(t["human"])), len(t)),
     "rank_agreement": lambda t: stats.rank_agreement(t["x"].to_numpy()[:7], t["y"].to_numpy()[:7]),
@@ -118,7 +117,6 @@ CALLS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "trigger_validation": lambda t: stats.trigger_validation(
         yes(t["human"]), yes(t["metric"]), t["model_a"], clusters=t["scene"], **DRAWN
     ),
-    "votes_needed": lambda t: stats.votes_needed(float(np.clip((t["label"].mean() + 1) / 2, 0.01, 0.99))),
     "win_ratio_comparisons": lambda t: stats.win_ratio_comparisons(t, "scene", ties="drop"),
     "win_ratio_difference": lambda t: stats.win_ratio_difference(
         t, t["model_a"].iloc[0], t["model_b"].iloc[0], ties="drop", cluster="scene", **DRAWN

@@ -13,6 +13,7 @@ import pandas as pd
 from lookback.agreement import ceiling, comparison, overview, reading
 from lookback.agreement.frozen import Standing
 from lookback.agreement.joins import check_joins, dropped_words, excluded_words, exclusion_table, join_table, read_joins
+from lookback.agreement.looks import NOT_COUNTED
 from lookback.agreement.plan import Plan
 from lookback.agreement.scores import attach_scores, check_scores
 from lookback.agreement.tables import design, human, metric, models, ratings, study
@@ -22,6 +23,7 @@ from lookback.errors import ContractError
 from lookback.registry import BENCHMARKS
 
 Tables = dict[str, pd.DataFrame]
+CLAIMS = {"claim", "verdict", "letters"}  # columns of tables that claim something at the plan's level
 
 
 class Analysis:
@@ -29,7 +31,7 @@ class Analysis:
 
     def __init__(self, votes: pd.DataFrame, units: pd.DataFrame, exclusions: pd.DataFrame, plan: Plan, standing: Standing | None):
         self.votes, self.units, self.exclusions, self.plan, self.standing = votes, units, exclusions, plan, standing
-        self.footnote = plan.footnote + (f"; {standing.footnote}" if standing else "")
+        self.footnote = f"{plan.footnote}; {standing.footnote if standing else NOT_COUNTED}"
         self.declared = {"plan_hash": plan.hash, "confidence": plan.confidence, "alpha": plan.level}
         self.tables: Tables = {}
         self.dropped = ""  # a sentence about single votes that were left out
@@ -38,6 +40,8 @@ class Analysis:
         if table.empty:
             return
         sentence = f"{read()}{reading.simulated_note(self.votes)}"
+        if self.standing and self.standing.look and CLAIMS & set(table):
+            sentence += self.standing.look.warning
         table.attrs = {"title": title, "unit": unit, "reading": sentence, "footnote": self.footnote, **self.declared}
         self.tables[name] = table
 
@@ -79,7 +83,7 @@ def analysed(
     `votes` are tidy votes (`read_ratings`), `scores` the tidy items table; without scores only people are analysed. `standing` is
     what is known about the plan (`frozen.standing`). Votes that find no score are an error, as the plan says; with `same_run` the
     votes and scores are known to be of the same clips, and they are only counted. Tables: exclusions, joins, study_design,
-    agreement, reliability, rating_models, annotators, strengths, power, models, comparisons, ceiling, ranking, win_ratios, bridge,
+    agreement, reliability, rating_models, annotators, strengths, models, comparisons, ceiling, ranking, win_ratios, bridge,
     rating_metric, disagreements, trigger, judgeability, vqa, correlations, event_cells, event_factors, mixed_model, those of each
     benchmark's paper, main, sensitivity, distributions, consensus.
     """
@@ -142,9 +146,6 @@ def _people(result: Analysis) -> None:
         result.add(
             "strengths", "Davidson strengths from every vote", "model", strengths, lambda: reading.read_strengths(strengths, plan)
         )
-    if "power" in plan.estimands:
-        needed = models.votes_table(units, plan)
-        result.add("power", "Pairs needed to tell two models apart", "pair", needed, lambda: reading.read_power(needed))
 
 
 def _models(result: Analysis) -> None:

@@ -13,12 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-
-from pydantic import ValidationError
+from typing import Any, get_args
 
 import lookback
-from lookback.agreement.plan import Plan, load_plan
+from lookback.agreement.looks import NOT_COUNTED, Look
+from lookback.agreement.plan import Estimand, Plan, canonical_hash, load_plan
 from lookback.errors import ContractError, UsageError, brief
 from lookback.files import sha256_file, write_json
 from lookback.names import listing, one_line
@@ -37,14 +36,16 @@ class Standing:
     frozen_at: str = ""
     amendments: tuple[str, ...] = ()
     order: str = ""  # whether the votes were there when it was frozen
+    look: Look | None = None
 
     @property
     def footnote(self) -> str:
-        """The part of every table's footnote that tells when the plan was frozen and how it changed since."""
+        """The part of every table's footnote that tells when the plan was frozen, how it changed since, and which look this is."""
+        look = self.look.footnote if self.look else NOT_COUNTED
         if not self.frozen_at:
-            return "plan not frozen"
+            return f"plan not frozen; {look}"
         log = "; ".join(self.amendments) if self.amendments else "no amendment"
-        return f"plan frozen {self.frozen_at}, {self.order}; {log}"
+        return f"plan frozen {self.frozen_at}, {self.order}; {log}; {look}"
 
 
 def freeze(path: Path, because: str = "") -> str:
@@ -69,11 +70,12 @@ def freeze(path: Path, because: str = "") -> str:
     return f"amendment {len(record['amendments']) + 1} recorded in {target.name}: {_listed(changes)}. {_seen(present, plan)}"
 
 
-def standing(path: Path, votes: Sequence[Path]) -> Standing:
+def standing(path: Path, votes: Sequence[Path], look: Look | None = None) -> Standing:
     """What the frozen record of this plan shows about these files of votes. A change without an amendment is an error."""
-    target = frozen_file(path)
+    target, seen = frozen_file(path), f" {look.words}" if look else ""
     if not target.exists():
-        return Standing("The plan was not frozen before this analysis, so nothing shows that it came before the votes.")
+        words = "The plan was not frozen before this analysis, so nothing shows that it came before the votes."
+        return Standing(words + seen, look=look)
     record, plan = read_frozen(target), load_plan(path)
     changes = differences(_newest(record)["plan"], plan)
     if changes:
@@ -88,19 +90,20 @@ def standing(path: Path, votes: Sequence[Path]) -> Standing:
     words = " ".join(
         f"When {what} ({entry['time']}, this machine's clock), {_order(entry, votes)[1]}." for what, entry in _steps(record)
     )
-    return Standing(f"{words} More than this the tool cannot know.", record["time"], log, _order(record, votes)[0])
+    words += f" More than this the tool cannot know.{seen}"
+    return Standing(words, record["time"], log, _order(record, votes)[0], look)
 
 
 def read_frozen(path: Path) -> Record:
     """The frozen record; one that was edited by hand or cut off is an error.
 
-    A record of an older lookback has no hash of its entries, so that only its plans are held to theirs. No hash stops somebody who
-    computes it anew.
+    Each plan is held to its hash as it was written, so that records of an older lookback, whose plans had fewer keys, still open;
+    those without a hash of their entries are held to the hashes of their plans alone. No hash stops somebody who computes it anew.
     """
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         for _, entry in _steps(record):
-            if Plan.model_validate(entry["plan"]).hash != entry["plan_hash"] and record["lookback"] == lookback.__version__:
+            if canonical_hash(entry["plan"]) != entry["plan_hash"]:
                 raise ContractError(
                     f"{path.name}: a plan in it does not have the hash beside it: it was changed by hand; restore it"
                 )
@@ -109,16 +112,23 @@ def read_frozen(path: Path) -> Record:
             if entry.get("entry_hash", _entry_hash(entry)) != _entry_hash(entry):
                 raise ContractError(f"{path.name}: an entry does not have the hash in it: it was changed by hand; restore it")
         return dict(record)
-    except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         problem = f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
         raise ContractError(f"{path.name} is not a readable frozen plan ({problem}); restore it from a copy") from None
 
 
 def differences(before: Record, plan: Plan) -> dict[str, list[str]]:
-    """The keys in which a recorded plan differs from this one, with both values; defaults are compared too."""
-    old = _flat(Plan.model_validate(before).model_dump(mode="json"))
-    new = _flat(plan.model_dump(mode="json"))
-    changed = [key for key in sorted({*old, *new}) if old.get(key, ABSENT) != new.get(key, ABSENT)]
+    """The keys in which a recorded plan differs from this one, with both values; defaults are compared too.
+
+    A key that the record does not have, since its lookback did not know it, differs only where it is not at its default. Analyses
+    that lookback no longer makes count as not asked for.
+    """
+    asked = [name for name in before.get("estimands", ()) if name in get_args(Estimand)]
+    old, new = _flat({**before, "estimands": asked}), _flat(plan.model_dump(mode="json"))
+    chosen = _flat(plan.model_dump(mode="json", exclude_defaults=True))
+    changed = [
+        key for key in sorted({*old, *new}) if old.get(key, ABSENT) != new.get(key, ABSENT) and (key in old or key in chosen)
+    ]
     return {key: [brief(old.get(key, ABSENT)), brief(new.get(key, ABSENT))] for key in changed}
 
 

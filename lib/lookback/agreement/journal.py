@@ -120,7 +120,9 @@ def sample_size(study: Analysis) -> str:
     text = f"{len(votes)} votes of {votes['annotator'].nunique()} annotators on {votes['item'].nunique()} items in "
     text += f"{votes['scene'].nunique()} scenes. "
     text += (
-        f"Reason given in the plan: {plan.sample_size}" if plan.sample_size else f"Why this size: {AUTHORS} (plan: sample_size)."
+        f"Reason given in the plan: {plan.sample_size}"
+        if plan.sample_size
+        else f"Why this size: {AUTHORS} (plan: sample_size; `lookback study power` says what a size can find)."
     )
     if "agreement" not in study.tables:
         return text

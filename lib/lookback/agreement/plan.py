@@ -22,7 +22,7 @@ from lookback.stats import preference_sign
 from lookback.yaml_files import parse_yaml
 
 Kind = Literal["preference", "rating", "trigger", "judgeability", "vqa"]
-Estimand = Literal["agreement", "ranking", "bridge", "rating", "trigger", "judgeability", "vqa", "annotators", "power", "design"]
+Estimand = Literal["agreement", "ranking", "bridge", "rating", "trigger", "judgeability", "vqa", "annotators", "design"]
 
 GROUND_TRUTH = "ground_truth"  # the `model_a` of a vote on a clip's ground-truth video
 
@@ -178,7 +178,6 @@ class Plan(Section):
         "judgeability",
         "vqa",
         "annotators",
-        "power",
         "design",
     )
     scales: dict[str, Scale]
@@ -232,9 +231,7 @@ class Plan(Section):
 
     @property
     def hash(self) -> str:
-        """sha256 of the plan's canonical JSON."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return canonical_hash(self.model_dump(mode="json"))
 
     @property
     def level(self) -> float:
@@ -280,6 +277,12 @@ class Plan(Section):
             middle = (max(scale.values) + min(scale.values)) / 2 if declared.judged == "pair" else 0.0
             return [int(v) if v.is_integer() else v for v in (value - middle for value in scale.values)]
         return list(scale.categories)
+
+
+def canonical_hash(values: Mapping[str, Any]) -> str:
+    """sha256 of a plan's canonical JSON."""
+    text = json.dumps(values, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _check_scale(name: str, family: Family, scale: Scale) -> None:

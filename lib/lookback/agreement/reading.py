@@ -247,26 +247,6 @@ def read_annotators(table: pd.DataFrame) -> str:
     return text + (f" {cycles} circular triads (A over B over C over A)." if cycles else "")
 
 
-def _needed(row: pd.Series, which: str) -> str:
-    decided, pairs, votes = (int(row[f"{name}{which}"]) for name in ("decided_pairs", "pairs", "votes"))
-    return f"{decided} decided pairs ({pairs} pairs, {votes} votes)"
-
-
-def read_power(table: pd.DataFrame) -> str:
-    parts = []
-    for (family, setting), own in table.groupby(["family", "setting"], sort=True):
-        row = own.iloc[(own["win_ratio"] - 0.6).abs().argmin()]
-        place = f"{family} {setting}".strip()
-        text = f"{place}: at a win ratio of {row['win_ratio']:.2f} {_needed(row, '')} for one planned comparison"
-        if row["comparisons"] > 1:
-            text += f", {_needed(row, '_corrected')} when all {int(row['comparisons'])} pairs of models are tested"
-        parts.append(text + f"; the median pair of models has {int(row['decided_pairs_now'])} decided pairs per dimension now")
-    text = "To tell two models apart, with this study's ties and clustering: " + "; ".join(parts) + "."
-    unknown = table.loc[table["reason"] != "", ["family", "setting"]].drop_duplicates()
-    names = [f"{row.family} {row.setting}".strip() for row in unknown.itertuples()]
-    return text + (f" Too few scenes to see clustering in {listing(names)}: there the numbers are lower bounds." if names else "")
-
-
 def read_strengths(table: pd.DataFrame, plan: Plan) -> str:
     text = (
         f"Davidson strengths on the log scale (0 is the average model), standard errors clustered by {plan.clusters.metric}; "

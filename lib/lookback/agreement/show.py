@@ -178,10 +178,3 @@ class StudyView:
         found = self.figures.get(f"{STUDY}_{name}" if self.simulated else name)
         if found is not None:
             show_saved(found)
-
-    def words(self, name: str) -> None:
-        """The reading of a table that is not shown itself."""
-        from lookback.notebook import show_words
-
-        if name in self.tables:
-            show_words(self.tables[name].attrs["reading"])

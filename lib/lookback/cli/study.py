@@ -102,13 +102,16 @@ def _analyse(source: Path, named_votes: list[Path], named_scores: Path | None, f
     from lookback.agreement.analyse import analysed
     from lookback.agreement.figures.draw import draw_figures
     from lookback.agreement.frozen import standing
+    from lookback.agreement.looks import look_at
     from lookback.agreement.save import clear_earlier, save_study, write_manifest
 
     plan = load_plan(source)
     votes, scores = _inputs(plan, source.parent, named_votes, named_scores)
     rows = pd.concat([read_ratings(path) for path in votes], ignore_index=True)
     found = pd.concat([read_scores(path) for path in scores], ignore_index=True) if scores else None
-    result = analysed(rows, found, plan, standing=standing(source, votes))
+    look = look_at(source, plan, [*votes, *scores], len(rows))
+    result = analysed(rows, found, plan, standing=standing(source, votes, look))
+    uncounted = look.record()
     kept = clear_earlier(folder)
     written = save_study(result, folder, source)
     written.append(_write_latex(result, folder))
@@ -124,6 +127,8 @@ def _analyse(source: Path, named_votes: list[Path], named_scores: Path | None, f
             print(one_line(f"{table.attrs['title']}: {table.attrs['reading']}"))
     if result.standing:
         print(one_line(result.standing.words))
+    if uncounted:
+        print(uncounted)
     if kept:
         print(f"kept, because they were changed since an earlier analysis wrote them: {', '.join(kept)}")
     print(f"written to {folder}; plan {plan.hash[:12]}")

@@ -19,7 +19,7 @@ from lookback.stats.comparisons import ranking_with_ties, strength_comparisons, 
 from lookback.stats.correlations import correlation_structure, smallest_attainable_p, spearman, tie_ceiling
 from lookback.stats.dawid_skene import DawidSkene, dawid_skene
 from lookback.stats.decisions import Bridge, bridge, judgeability_agreement, trigger_validation
-from lookback.stats.design import PairedTest, factor_contrasts, holm, mixed_model, paired_wilcoxon, power_table, stars, votes_needed
+from lookback.stats.design import PairedTest, factor_contrasts, holm, mixed_model, paired_wilcoxon, stars
 from lookback.stats.intervals import Estimate, bootstrap_ci, proportion
 from lookback.stats.model_agreement import RankAgreement, rank_agreement, rank_agreement_pairs
 from lookback.stats.power import PlannedStudy, Power, study_power
@@ -61,7 +61,6 @@ __all__ = [
     "noise_ceiling",
     "paired_wilcoxon",
     "percent_agreement",
-    "power_table",
     "preference_sign",
     "proportion",
     "rank_agreement",
@@ -76,7 +75,6 @@ __all__ = [
     "threshold_decision",
     "tie_ceiling",
     "trigger_validation",
-    "votes_needed",
     "win_ratio_comparisons",
     "win_ratio_difference",
     "win_ratios",

@@ -18,7 +18,6 @@ from scipy import stats
 from lookback.errors import ContractError, NotScorable, Reason, UsageError
 from lookback.stats.design import holm
 from lookback.stats.intervals import (
-    FEWEST_CLUSTERS,
     Estimate,
     bootstrap_totals,
     cluster_totals,
@@ -124,31 +123,6 @@ def win_ratios(
             row |= {"win_ratio": ratio, "low": number(low), "high": number(high), "reason": note}
         rows.append(row)
     return pd.DataFrame(rows).sort_values(["win_ratio", "model"], ascending=[False, True], ignore_index=True)
-
-
-def design_effect(
-    pairs: pd.DataFrame, cluster: str, *, label: str = "label", ties: Ties = "half", resamples: int = 2000, seed: int = 0
-) -> float:
-    """How much clustering inflates the variance of the win ratios: bootstrap variance of clusters over that of pairs.
-
-    Both are summed over models; NaN with too few clusters to resample, or where the pairs do not vary.
-    """
-    codes = pair_codes(pairs, cluster)
-    if codes.n_clusters < FEWEST_CLUSTERS:
-        return np.nan
-    points, played = win_terms(codes, preference_sign(pairs[label]), ties)
-    # models and pairs are drawn by content, not by name
-    by_points = np.lexsort((played.sum(axis=0), points.sum(axis=0)))
-    m, terms = len(codes.models), np.hstack([points[:, by_points], played[:, by_points]])
-    order = np.lexsort((*terms.T, codes.clusters))
-    terms, clusters = terms[order], codes.clusters[order]
-
-    def variance(groups: Codes) -> float:
-        draws = bootstrap_totals(terms, lambda t: t[:, :m] / t[:, m:], groups, resamples, seed)
-        return float(np.nanvar(draws[:, np.isfinite(draws).any(axis=0)], axis=0).sum())  # a model that only ties has no ratio
-
-    together, apart = variance(clusters), variance(np.arange(len(pairs)))
-    return together / apart if apart > 0 else np.nan
 
 
 def win_ratio_difference(

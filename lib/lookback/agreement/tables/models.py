@@ -1,4 +1,4 @@
-"""The models themselves: win ratios, strengths, the pairs on which people and metric disagree, and how many votes would tell."""
+"""The models themselves: win ratios, strengths, and the pairs on which people and metric disagree."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import pandas as pd
 from lookback.agreement.plan import Plan
 from lookback.agreement.tables.metric import GROUP, usable
 from lookback.errors import NotScorable
-from lookback.stats import bradley_terry, power_table, win_ratios
-from lookback.stats.rankings import design_effect
+from lookback.stats import bradley_terry, win_ratios
 
 
 def win_ratio_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -64,42 +63,3 @@ def disagreements_table(units: pd.DataFrame) -> pd.DataFrame:
 
 def _sign(value: object) -> int:
     return int(value) if isinstance(value, int | np.integer) else 0
-
-
-def _design_effect(units: pd.DataFrame, plan: Plan) -> tuple[float, str]:
-    """The median over dimensions of how much clustering inflates the variance of win ratios, at least 1; or 1 and why."""
-    drawn: dict[str, Any] = {"ties": plan.win_ratio_ties, "resamples": plan.resamples, "seed": plan.seed}
-    table = units.assign(label=units["label"].astype(int))
-    effects = [design_effect(own, "cluster", **drawn) for _, own in table.groupby("dimension", sort=True)]
-    known = [effect for effect in effects if np.isfinite(effect)]
-    if not known:
-        return 1.0, "the design effect cannot be estimated (too few clusters, or votes that do not vary) and is taken as 1"
-    return max(1.0, float(np.median(known))), ""
-
-
-def votes_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """What it takes to tell two models apart, per family: decided pairs, pairs to show for them, and votes; alone and corrected.
-
-    Ties, design effect, the share of pairs with a majority and the votes a pair are those of this study.
-    """
-    parts = []
-    asked = units[units["kind"] == "preference"]
-    for (family, setting), shown in asked.groupby(["family", "setting"]):
-        own = shown[shown["label"].notna()]
-        if own.empty:
-            continue
-        models = pd.unique(pd.concat([own["model_a"], own["model_b"]]))
-        comparisons = max(1, len(models) * (len(models) - 1) // 2)
-        effect, reason = _design_effect(own, plan)
-        ties = round(float((own["label"] == 0).mean()), 4)
-        table = power_table(tie_share=ties, alpha=plan.level, power=plan.power, design_effect=effect, comparisons=comparisons)
-        table = table.rename(columns={"votes": "decided_pairs", "votes_corrected": "decided_pairs_corrected"})
-        decided, votes = len(own) / len(shown), float(shown["n_votes"].median())
-        for suffix in ("", "_corrected"):
-            table[f"pairs{suffix}"] = np.ceil(table[f"decided_pairs{suffix}"] / decided).astype(int)
-            table[f"votes{suffix}"] = np.ceil(table[f"pairs{suffix}"] * votes).astype(int)
-        met = own.groupby([own[["model_a", "model_b"]].min(axis=1), own[["model_a", "model_b"]].max(axis=1), "dimension"]).size()
-        named = {"family": family, "setting": setting, "design_effect": effect, "comparisons": comparisons}
-        now = int(met.median())
-        parts.append(table.assign(**named, decided_share=decided, decided_pairs_now=now, reason=reason))
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
