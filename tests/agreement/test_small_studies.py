@@ -12,7 +12,7 @@ from lookback.agreement.tables.models import strengths_table
 from lookback.agreement.validation import check_ratings
 from lookback.errors import ContractError
 
-VALUES = {"agreement": "ac1", "annotators": "agreement", "strengths": "log_strength", "ranking": "rho", "bridge": "rho"}
+VALUES = {"agreement": "ac1", "annotators": "agreement", "strengths": "log_strength", "ranking": "rho"}
 ASKED = {
     "visible_state": "pairwise",
     "visible_spatial": "pairwise",

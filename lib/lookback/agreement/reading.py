@@ -136,11 +136,10 @@ def read_associations(table: pd.DataFrame, plan: Plan) -> str:
 
 def read_bridge(table: pd.DataFrame, plan: Plan) -> str:
     """Rank alignment, decisions and reversals pair by pair."""
-    known = table[table["n"] > 0] if "n" in table else table
+    known = table[table["pooled_rho"].notna()] if "pooled_rho" in table else table
     if len(known) == 0:
-        reasons = [text.split("; ")[0] for text in table["reason"].unique() if text] if len(table) else []
-        why = listing(reasons, 2) if reasons else "no pair has a label and two scores"
-        return f"Metric and people cannot be compared pair by pair: {why}."
+        reasons = table["pooled_reason"].unique().tolist() if len(table) else ["no pair has a label and two scores"]
+        return f"Metric and people cannot be compared pair by pair: {listing(reasons, 2)}."
     reversals = ", ".join(f"{r['dimension']} {int(r['reversals'])}/{int(r['n'])}" for _, r in known.iterrows())
     return (
         "Does the difference of the scores rise with people's votes, pair by pair? "
@@ -151,9 +150,9 @@ def read_bridge(table: pd.DataFrame, plan: Plan) -> str:
 
 
 def read_rating_metric(table: pd.DataFrame, plan: Plan) -> str:
-    known = table[table["n"] > 0]
+    known = table[table["pooled_rho"].notna()]
     if known.empty:
-        return "Metric and ratings cannot be compared: no item has both a mean rating and a score."
+        return f"Metric and ratings cannot be compared: {listing(table['pooled_reason'].unique().tolist(), 2)}."
     return f"Does the score rise with the mean rating, item by item? {read_associations(known, plan)}"
 
 

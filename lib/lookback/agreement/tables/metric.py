@@ -82,7 +82,7 @@ def _model_ceiling(votes: pd.DataFrame, plan: Plan) -> float:
 
 
 def associations(units: pd.DataFrame, plan: Plan, score: str) -> dict[str, Any]:
-    """How the column `score` of units of one family rises with the labels: per reading rho, its bounds, p, and why one is missing."""
+    """How the column `score` of one family's units rises with the labels: rho of each reading, its bounds, p, why it is missing."""
     row: dict[str, Any] = {f"{name}_rho{end}": np.nan for name in READINGS for end in ("", "_low", "_high", "_p")}
     row |= {f"{name}_reason": "nothing has both a label and a score" for name in READINGS}
     row |= {"n_models": 0, "between_smallest_p": np.nan, "primary": PRIMARY[plan.population.claims]}
@@ -127,7 +127,7 @@ def _model_means(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         return pd.DataFrame(ratios, index=codes.models)
     sides = units[["label", "decision"]].astype(float)
     turned = (units["clip_b"] != "").to_numpy()
-    both = pd.concat([sides.assign(model=units["model_a"]), -sides[turned].assign(model=units.loc[turned, "model_b"])])
+    both = pd.concat([sides.assign(model=units["model_a"]), (-sides[turned]).assign(model=units.loc[turned, "model_b"])])
     means = both.groupby("model")[["label", "decision"]].mean()
     return (means / means.abs().max().replace(0, 1)).round(12)  # equal means stay tied, whatever the order of their terms
 
