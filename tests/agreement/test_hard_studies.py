@@ -10,8 +10,8 @@ import pytest
 from lookback.agreement import analyse
 from lookback.agreement.plan import Plan, load_plan
 from lookback.agreement.tables.study import GROUP, read_sensitivity
-from lookback.agreement.validation import check_ratings
 from lookback.cli.study import example
+from lookback.stats.reliability import mean_vote_reliability
 from scipy.stats import spearmanr
 
 
@@ -46,10 +46,9 @@ def test_two_scenes_accuse_nobody_and_claim_nothing(given):
     votes, scores, plan = given("pairwise", estimands=["annotators", "ranking", "bridge"])
     tables = analyse(votes[votes["scene"].isin(["kitchen", "beach"])], scores, plan)
     people = tables["annotators"]
-    assert people[["low", "high"]].isna().all(axis=None) and people["reason"].str.contains("2 clusters only").all()
-    assert people.attrs["reading"].endswith("Too few scenes to say who lies below the others.")
-    assert "too few scenes for intervals" in tables["win_ratios"].attrs["reading"]
-    assert "No interval and no claim for consistency (rho " in tables["bridge"].attrs["reading"]
+    assert (people["flags"] == "").all()
+    assert "unlike the others" in people.attrs["reading"]
+    assert not tables["bridge"]["claim"].isin(["supported", "contradicted"]).any()
 
 
 def test_all_ties_and_constant_scores_are_called_what_they_are(given):
@@ -67,18 +66,26 @@ def test_one_rater_is_no_agreement(given):
     assert read.startswith("How far people agree is not known: no item has two votes to compare. No metric or judge")
 
 
-def test_the_ceiling_of_rho_with_ratings_counts_how_far_raters_differ(given):
-    votes, scores, plan = given("rating", estimands=["agreement", "rating"])
-    row = analyse(votes, scores, plan)["rating_metric"].iloc[0]
-    own = check_ratings(votes, plan)
-    own = own[own.groupby("item")["label"].transform("size") >= 2]
-    # one-way analysis of variance of the votes' mid-ranks, by hand: sqrt of ICC(1,k)
-    ranks = own["label"].astype(float).rank().groupby(own["item"])
-    within = ranks.apply(lambda r: ((r - r.mean()) ** 2).sum()).sum() / (len(own) - ranks.ngroups)
-    every = own["label"].astype(float).rank()
-    between = (ranks.size() * (ranks.mean() - every.mean()) ** 2).sum() / (ranks.ngroups - 1)
-    assert row["rho_ceiling"] == pytest.approx(np.sqrt(1 - within / between), abs=1e-9)
+def test_the_ceiling_of_rho_with_ratings_counts_the_compared_items_and_no_rater_level(given):
+    votes, scores, plan = given("rating", estimands=["agreement", "rating"], unmatched="report")
+    dropped = scores[["model_id", "clip_id"]].iloc[0].tolist()
+    row = analyse(votes, scores.iloc[1:], plan)["rating_metric"].iloc[0]
+    own = votes[(votes[["model_a", "clip_a"]] != dropped).any(axis=1)].astype({"label": float})
+    table = own.pivot(index=["model_a", "clip_a"], columns="annotator", values="label")
+    table = table[table.notna().sum(axis=1) >= 2]
+    assert row["n"] == len(table)
+    ranks = table.stack().rank().unstack()
+    assert row["rho_ceiling"] == pytest.approx(np.sqrt(mean_vote_reliability(ranks).value), abs=1e-9)
     assert row["rho_ceiling_low"] < row["rho_ceiling"] < row["rho_ceiling_high"] < 1
+
+
+def test_votes_without_signal_have_no_ceiling_and_ties_set_none(given):
+    votes, scores, plan = given("rating", estimands=["agreement", "rating"])
+    votes = votes.sort_values(["scene", "model_a", "clip_a", "annotator"])
+    noise = votes.assign(label=[str(1 + k % 2) for k in range(len(votes))])
+    table = analyse(noise, scores, plan)["rating_metric"]
+    assert table["rho_ceiling"].isna().all()
+    assert "no ceiling (the votes show no signal" in table.attrs["reading"] and "at most" not in table.attrs["reading"]
 
 
 @pytest.mark.parametrize(("kind", "named"), [("rating", "(min votes 3)"), ("trigger", "(rule plurality, min votes 3, every vote)")])

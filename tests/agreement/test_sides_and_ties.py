@@ -68,8 +68,7 @@ def test_answers_are_counted_as_given_and_pairs_in_both_orders(plan):
     assert row[cells].sum() == 2 * row["n"] and row["confusion_-1_1"] == row["confusion_1_-1"] == row["reversals"]
 
 
-def test_ties_of_the_mean_ratings_lower_the_ceiling_of_rho(tmp_path):
-    """Everybody agrees, so that noise sets no ceiling; two ratings for all items do."""
+def test_ratings_without_noise_set_no_ceiling_below_one(tmp_path):
     (tmp_path / "plan.yaml").write_text(example("rating", "plan") + "resamples: 200\nestimands: [rating]\n")
     keys = {"benchmark": "mystudy", "setting": ""}
     votes = [
@@ -80,4 +79,5 @@ def test_ties_of_the_mean_ratings_lower_the_ceiling_of_rho(tmp_path):
     ]
     score = [{**keys, "model_id": "m", "clip_id": f"s{k}", "metric": "my_metric", "value": k / 10, "reason": ""} for k in range(8)]
     table = analyse(pd.DataFrame(votes), pd.DataFrame(score), load_plan(tmp_path / "plan.yaml"))["rating_metric"]
-    assert table["rho_ceiling"].iloc[0] == pytest.approx(np.sqrt(1 - 2 * (4**3 - 4) / (8**3 - 8)))
+    assert table["rho_ceiling"].iloc[0] == 1 and np.isnan(table["rho_ceiling_low"].iloc[0])
+    assert "votes on one item do not differ" in table["rho_ceiling_note"].iloc[0]

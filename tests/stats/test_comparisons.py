@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lookback.errors import NotScorable, UsageError
@@ -14,6 +15,7 @@ from lookback.stats import (
     VoteModel,
     bradley_terry,
     ranking_with_ties,
+    rating_comparisons,
     strength_comparisons,
     win_ratio_comparisons,
     win_ratio_difference,
@@ -74,17 +76,17 @@ def test_strength_differences_are_near_those_of_refits_without_each_scene():
     found = by_name(strength_comparisons(table, "scene"))
     errors = left_out(table, lambda part: bradley_terry(part).table.set_index("model")["log_strength"].loc[NAMES])
     np.testing.assert_allclose(found["se"], errors, rtol=0.06)  # one Newton step instead of a whole refit
-    sandwich = bradley_terry(table, cluster="scene").covariance
-    narrower = np.sqrt([sandwich.loc[i, i] + sandwich.loc[j, j] - 2 * sandwich.loc[i, j] for i, j in combinations(NAMES, 2)])
-    assert (found["se"].to_numpy() > narrower).all()
 
 
-def test_below_five_scenes_there_is_no_interval_no_test_and_no_verdict():
-    table = votes_table(3, 4)
+def test_two_scenes_have_intervals_and_one_has_none():
     for compare in (win_ratio_comparisons, strength_comparisons):
+        row = compare(votes_table(3, 2), "scene").iloc[0]
+        assert row["high"] - row["difference"] == pytest.approx(scipy_stats.t.ppf(0.975, 1) * row["se"])
+        table = votes_table(3, 1)
+        table = pd.concat([table, table.assign(label=-table["label"])[::4]], ignore_index=True)  # no model wins or loses everything
         found = compare(table, "scene")
         assert found[["low", "high", "p", "p_holm"]].isna().all(axis=None)
-        assert found["reason"].str.contains("4 clusters only").all()
+        assert found["reason"].eq("1 cluster only: a comparison needs 2, no interval and no test").all()
         ranked = ranking_with_ties(win_ratios(table).set_index("model")["win_ratio"], found)
         assert ranked["letters"].eq("a").all()
         assert ranked["place_low"].eq(1).all() and ranked["place_high"].eq(5).all()
@@ -100,22 +102,25 @@ def rarely_seen(rng: np.random.Generator, scenes_of_a: int, scenes: int = 40) ->
     return pd.DataFrame(rows, columns=["scene", "model_a", "model_b", "label"])
 
 
-def test_a_model_seen_in_two_of_forty_scenes_has_no_interval_and_no_test():
-    table = rarely_seen(np.random.default_rng(3), 2)
-    table.loc[table["model_a"] == "A", "label"] = [-1, *[1] * 7]  # one loss, so that its strength is finite
+def test_a_model_seen_in_one_of_forty_scenes_has_no_interval_and_no_test():
+    table = rarely_seen(np.random.default_rng(3), 1)
+    table.loc[table["model_a"] == "A", "label"] = [-1, *[1] * 3]  # one loss, so that its strength is finite
     for compare in (win_ratio_comparisons, strength_comparisons):
         found = compare(table, "scene")
         rare = (found["first"] == "A") | (found["second"] == "A")
         assert found.loc[rare, ["low", "high", "p", "p_holm"]].isna().all(axis=None)
-        assert set(found.loc[rare, "reason"]) == {"A is in 2 of 40 clusters: a comparison needs 5, no interval and no test"}
+        assert set(found.loc[rare, "reason"]) == {"A is in 1 of 40 clusters: a comparison needs 2, no interval and no test"}
         assert found.loc[~rare, ["low", "high", "p", "p_holm"]].notna().all(axis=None)
-        assert (found.loc[rare, "n_clusters"] == 2).all() and (found.loc[~rare, "n_clusters"] == 40).all()
+        assert (found.loc[rare, "n_clusters"] == 1).all() and (found.loc[~rare, "n_clusters"] == 40).all()
     won = win_ratios(table).set_index("model")["win_ratio"]
     places = ranking_with_ties(won, win_ratio_comparisons(table, "scene")).set_index("model")
     assert won.idxmax() == "A"
     assert places.loc["A", ["place_low", "place_high"]].tolist() == [1, 5]
+    without = strength_comparisons(table[table["model_a"] != "A"], "scene")  # its few votes hardly move the other models
+    others = by_name(strength_comparisons(table, "scene")).loc[by_name(without).index]
+    np.testing.assert_allclose(others["se"], by_name(without)["se"], rtol=0.1)
     difference = win_ratio_difference(table, "A", "B", cluster="scene", resamples=200)
-    assert (difference.low, difference.note) == (None, "2 clusters only: an interval needs 5")
+    assert difference.low is None and "one cluster only" in difference.note
 
 
 def test_the_rarer_model_of_two_gives_the_degrees_of_freedom():
@@ -153,6 +158,7 @@ def test_models_named_by_whole_numbers_are_compared_as_those_named_by_words():
 
 def test_the_same_result_in_every_scene_is_judged_by_a_sign_test():
     pairs = pd.DataFrame({"scene": range(8), "model_a": "x", "model_b": "y", "label": 1})
+    assert win_ratio_comparisons(pairs[:2], "scene")["p"].tolist() == [0.5]  # two scenes that agree are no evidence
     found = win_ratio_comparisons(pairs, "scene")
     row = found.iloc[0]
     assert row["difference"] == 1 and np.isnan(row["low"])
@@ -161,6 +167,91 @@ def test_the_same_result_in_every_scene_is_judged_by_a_sign_test():
         "a",
         "b",
     ]
+
+
+def judged(seed: int, scenes: int = 5, annotators: int = 4) -> pd.DataFrame:
+    """Votes of annotators, who have tastes of their own, on four models, who have good and bad scenes."""
+    rng = np.random.default_rng(seed)
+    taste, quality, rows = 0.7 * rng.normal(size=(annotators, 4)), rng.normal(size=(scenes, 4)), []
+    for scene in range(scenes):
+        for who in range(annotators):
+            for i, j in combinations(range(4), 2):
+                if rng.random() < 0.8:
+                    liking = taste[who] + quality[scene]
+                    seen = liking[i] - liking[j] + 0.4 * (i - j) + rng.logistic()
+                    rows.append((scene, f"w{who}", f"m{i}", f"m{j}", 0 if abs(seen) < 0.4 else int(np.sign(seen))))
+    return pd.DataFrame(rows, columns=["scene", "annotator", "model_a", "model_b", "label"])
+
+
+@pytest.mark.parametrize(("seed", "floor"), [(1, True), (3, False)])
+def test_annotators_as_a_sample_add_what_leaving_one_of_them_out_shows(seed, floor):
+    """Against the scores and information of statsmodels' logistic regression, by plain loops over what is left out."""
+    votes = judged(seed).query("label != 0")
+    design = np.zeros((len(votes), 3))
+    for k in range(1, 4):
+        design[:, k - 1] = (votes["model_a"] == f"m{k}").astype(int) - (votes["model_b"] == f"m{k}").astype(int)
+    wins = (votes["label"] == 1).astype(int).to_numpy()
+    whole = sm.Logit(wins, design)
+    at = whole.fit(disp=0, tol=1e-12).params
+    variances = {}
+    for name, by in (("scene", ["scene"]), ("annotator", ["annotator"]), ("cell", ["scene", "annotator"])):
+        groups = votes.groupby(by).ngroup().to_numpy()
+        steps = []
+        for g in np.unique(groups):
+            rest = sm.Logit(wins[groups != g], design[groups != g])
+            steps.append(at - np.linalg.solve(rest.hessian(at), rest.score(at)))
+        values = np.array(steps) @ np.array([-1.0, 0.0, 1.0])  # m3 - m1
+        variances[name] = (len(values) - 1) * values.var()
+    both, larger = variances["scene"] + variances["annotator"] - variances["cell"], max(variances["scene"], variances["annotator"])
+    assert (both < larger) == floor
+    expected = max(both, larger)
+    row = by_name(strength_comparisons(votes, "scene", annotator="annotator")).loc["m1-m3"]
+    assert row["se"] == pytest.approx(np.sqrt(expected))
+    assert row["p"] == pytest.approx(2 * scipy_stats.t.sf(abs(row["difference"]) / row["se"], 3))  # four annotators, five scenes
+
+
+def rated(seed: int) -> pd.DataFrame:
+    """Ratings of four models' clips, two clips a scene, by five annotators with tastes of their own; a tenth is missing."""
+    rng = np.random.default_rng(seed)
+    scene, clip, model, who = (part.ravel() for part in np.indices((6, 2, 4, 5)))
+    mean = 3 + 0.5 * model + rng.normal(size=6)[scene] + 0.5 * rng.normal(size=(5, 4))[who, model]
+    table = {"scene": scene, "item": scene * 8 + clip * 4 + model, "model_a": NAMES[model], "annotator": who}
+    votes = pd.DataFrame({**table, "label": np.clip(np.round(mean + rng.normal(size=len(scene))), 1, 7)})
+    return votes.sample(frac=0.9, random_state=seed)
+
+
+def model_means(votes: pd.DataFrame) -> pd.Series:
+    return votes.groupby(["model_a", "item"])["label"].mean().groupby("model_a").mean()
+
+
+def test_mean_ratings_are_compared_by_leaving_out_scenes_and_annotators():
+    votes = rated(1)
+    values = model_means(votes)
+    variances = []
+    for by in (["scene"], ["annotator"], ["scene", "annotator"]):
+        groups = votes.groupby(by).ngroup()
+        without = [model_means(votes[groups != g]) for g in sorted(groups.unique())]
+        difference = np.array([v["m3"] - v["m0"] for v in without])
+        variances.append((len(difference) - 1) * difference.var())
+    scenes, annotators, cells = variances
+    for annotator, variance, df in ((None, scenes, 5), ("annotator", scenes + annotators - cells, 4)):
+        row = by_name(rating_comparisons(votes, "scene", annotator=annotator)).loc["m0-m3"]
+        assert row["difference"] == pytest.approx(values["m0"] - values["m3"])
+        assert row["se"] == pytest.approx(np.sqrt(max(variance, scenes, annotators if annotator else 0)))
+        assert (row["high"] - row["low"]) / 2 == pytest.approx(scipy_stats.t.ppf(0.975, df) * row["se"])
+
+
+def test_of_complete_ratings_the_test_is_the_paired_t_test_over_scenes():
+    votes = rated(2)
+    complete = (
+        votes.drop_duplicates(["scene", "model_a", "annotator"]).groupby(["scene", "model_a"], as_index=False)["label"].mean()
+    )
+    found = by_name(rating_comparisons(complete.assign(item=complete.index), "scene"))
+    wide = complete.pivot(index="scene", columns="model_a", values="label")
+    for i, j in combinations(wide.columns, 2):
+        expected = scipy_stats.ttest_rel(wide[i], wide[j])
+        assert found.loc[f"{i}-{j}", "p"] == pytest.approx(expected.pvalue)
+    np.testing.assert_allclose(found["p_holm"], multipletests(found["p"], method="holm")[1])
 
 
 @settings(max_examples=150)

@@ -31,7 +31,7 @@ def test_bridge_equals_scipy_and_sklearn(study):
     assert result.strict.value == pytest.approx((labels == decision)[labels != 0].mean())
     assert result.tie.value == pytest.approx((labels == decision)[labels == 0].mean())
     assert result.reversals == int((labels * decision == -1).sum())
-    assert result.rho.value <= result.rho_ceiling < 1
+    assert result.rho.value <= result.tie_ceiling < 1
     assert result.reasons == {}
 
 
@@ -57,7 +57,7 @@ def test_bridge_with_nothing_but_ties_says_what_is_missing():
     result = bridge([0, 0, 0], [0.1, -0.2, 0.0], 0.05)
     assert result.rho is None
     assert result.strict is None
-    assert set(result.reasons) == {"rho", "rho_ceiling", "strict"}
+    assert set(result.reasons) == {"rho", "tie_ceiling", "strict"}
     assert np.isnan(result.as_row()["rho"])
     assert "0/0" in result.as_row()["reason"]
 

@@ -80,7 +80,6 @@ CALLS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "gwet_ac1": lambda t: stats.gwet_ac1(ratings(t), SCALE, clusters=t["scene"]),
     "gwet_ac2": lambda t: stats.gwet_ac2(ratings(t), SCALE, clusters=t["scene"]),
     "holm": lambda t: stats.holm(np.abs(t["human"]) * t["x"].clip(upper=1)),
-    "human_ceiling": lambda t: stats.human_ceiling(ratings(t), SCALE, clusters=t["scene"], **DRAWN),
     "judge_beside_people": lambda t: stats.judge_beside_people(
         ratings(t), t["metric"], SCALE, scores=t["x"] - t["y"], clusters=t["scene"], symmetric=True, **DRAWN
     ),
@@ -102,6 +101,7 @@ CALLS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "rank_agreement": lambda t: stats.rank_agreement(t["x"].to_numpy()[:7], t["y"].to_numpy()[:7]),
     "rank_agreement_pairs": lambda t: stats.rank_agreement_pairs(t, cluster="scene", ties="drop", **DRAWN),
     "rank_intervals": lambda t: stats.rank_intervals(t["x"], t["y"] + 0.1),
+    "rater_vs_majority": lambda t: stats.rater_vs_majority(ratings(t), SCALE, clusters=t["scene"]),
     "ranking_with_ties": lambda t: stats.ranking_with_ties(
         stats.win_ratios(t).set_index("model")["win_ratio"], stats.win_ratio_comparisons(t, "scene")
     ),

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from lookback.agreement.plan import Plan
+from lookback.agreement.reading import ceiling_words, interval, number
 from lookback.agreement.tables.metric import GROUP
-from lookback.agreement.votes import packed_matrix
+from lookback.agreement.votes import annotator_matrix
 from lookback.names import listing
 from lookback.stats import judge_beside_people
 
@@ -35,7 +36,7 @@ def ceiling_table(votes: pd.DataFrame, units: pd.DataFrame, plan: Plan) -> pd.Da
 
 
 def _measured(votes: pd.DataFrame, answers: pd.DataFrame, kind: str, plan: Plan) -> dict[str, Any]:
-    matrix = packed_matrix(votes)
+    matrix = annotator_matrix(votes)
     own = answers.loc[matrix.index]
     preference = kind == "preference"
     table = judge_beside_people(
@@ -51,6 +52,7 @@ def _measured(votes: pd.DataFrame, answers: pd.DataFrame, kind: str, plan: Plan)
     for line in table.itertuples():
         row |= {line.measure: line.value, f"{line.measure}_low": line.low, f"{line.measure}_high": line.high}
     row["verdict"] = _verdict(row["difference_low"], row["difference_high"])
+    row["rho_ceiling_note"] = table.loc[table["measure"] == "rho_ceiling", "reason"].iloc[0]
     missing = table[table["reason"] != ""].groupby("reason", sort=False)["measure"].agg(", ".join)
     return {**row, "reason": "; ".join(f"{names}: {why}" for why, names in missing.items())}
 
@@ -59,16 +61,6 @@ def _verdict(low: float, high: float) -> str:
     if not (np.isfinite(low) and np.isfinite(high)):
         return UNTESTED
     return ABOVE if low > 0 else BELOW if high < 0 else LIKE
-
-
-def lower_ceilings(bridges: pd.DataFrame, ceilings: pd.DataFrame) -> pd.DataFrame:
-    """The bridge's largest rho counts ties alone; people's noise may set a lower one."""
-    if bridges.empty or ceilings.empty or "rho_ceiling" not in bridges:
-        return bridges
-    keys = ["family", "setting", "dimension"]
-    noise = bridges[keys].merge(ceilings[[*keys, "rho_ceiling"]], on=keys, how="left")["rho_ceiling"]
-    ties = bridges["rho_ceiling"].to_numpy(dtype=float)
-    return bridges.assign(rho_ceiling=np.fmin(ties, noise.to_numpy(dtype=float)))
 
 
 def read_ceiling(table: pd.DataFrame) -> str:
@@ -87,10 +79,13 @@ def read_ceiling(table: pd.DataFrame) -> str:
     untested = table[table["verdict"] == UNTESTED]
     if len(untested):
         parts.append(f"No verdict for {len(untested)} row(s): {listing(untested['dimension'].unique().tolist(), 6)}.")
-    metric = table[(table["kind"] == "preference") & table["rho_ceiling"].notna() & table["rho"].notna()]
+    metric = table[(table["kind"] == "preference") & table["rho"].notna()]
     if len(metric):
-        shown = [f"{r['name']} {r['rho']:.2f} of {r['rho_ceiling']:.2f}" for _, r in metric.iterrows()]
-        parts.append(f"Rank correlation of score and mean vote, of what a perfect metric could reach: {listing(shown, 6)}.")
+        shown = [
+            f"{r['name']} {number(r['rho'])} ({interval(r['rho_low'], r['rho_high'])}), {ceiling_words(r)}"
+            for _, r in metric.iterrows()
+        ]
+        parts.append(f"Rank correlation of score and mean vote, and what a perfect score would reach: {'; '.join(shown[:6])}.")
     return " ".join(parts)
 
 

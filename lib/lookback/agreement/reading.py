@@ -25,6 +25,13 @@ def interval(low: float, high: float) -> str:
     return "no interval" if not (np.isfinite(low) and np.isfinite(high)) else f"{low:z.2f} to {high:z.2f}"
 
 
+def ceiling_words(row: pd.Series) -> str:
+    """The estimated rho of a perfect metric with its interval, or why there is none; it is no bound for the rho beside it."""
+    if np.isfinite(row["rho_ceiling"]):
+        return f"estimated ceiling {number(row['rho_ceiling'])} ({interval(row['rho_ceiling_low'], row['rho_ceiling_high'])})"
+    return f"no ceiling ({row['rho_ceiling_note'].split(': ', 1)[-1]})"
+
+
 def span(low: float, high: float) -> str:
     """A range of whole numbers, or the one number."""
     return f"{int(low)}" if int(low) == int(high) else f"{int(low)} to {int(high)}"
@@ -143,7 +150,8 @@ def read_bridge(table: pd.DataFrame, plan: Plan) -> str:
     reversals = ", ".join(f"{r['dimension']} {int(r['reversals'])}/{int(r['n'])}" for _, r in known.iterrows())
     return (
         "Does the difference of the scores rise with people's votes, pair by pair? "
-        f"{read_associations(known, plan)} Opposite decisions outside the tie band: {reversals}. "
+        f"{read_associations(known, plan)} Opposite decisions outside the tie band: {reversals}. These rho are with majority "
+        "labels; a ceiling is estimated for the rho with the mean vote, in the table of judge and metric beside people. "
         f"Hold-out rho is on {plan.holdout.fraction:.0%} of the scenes, "
         "chosen by name before scores were read; with few held-out pairs it is a check of direction, not of size."
     )
@@ -153,7 +161,11 @@ def read_rating_metric(table: pd.DataFrame, plan: Plan) -> str:
     known = table[table["pooled_rho"].notna()]
     if known.empty:
         return f"Metric and ratings cannot be compared: {listing(table['pooled_reason'].unique().tolist(), 2)}."
-    return f"Does the score rise with the mean rating, item by item? {read_associations(known, plan)}"
+    ceilings = [f"{r['dimension']}, {ceiling_words(r)}" for _, r in known.iterrows()]
+    return (
+        f"Does the score rise with the mean rating, item by item? {read_associations(known, plan)} "
+        f"The pooled rho that a perfect score would reach with these ratings: {listing(ceilings)}."
+    )
 
 
 def judged_parts(table: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
@@ -225,25 +237,6 @@ def _read_vqa(table: pd.DataFrame) -> str:
     if len(cells):
         text += f" A cell rests on {span(cells['n'].min(), cells['n'].max())} questions: single cells carry no claim."
     return text
-
-
-def read_annotators(table: pd.DataFrame) -> str:
-    known = table[table["agreement"].notna()]
-    if known.empty:
-        return "No annotator shares items with others, so none can be checked."
-    # nobody is accused by a difference that is rounding
-    low = known[known["high"] < known.groupby("family")["agreement"].transform("median") - ROUNDING]
-    text = f"Annotators agree with the majority of the others on {known['agreement'].min():.0%} to {known['agreement'].max():.0%} "
-    text += "of shared items."
-    names = [f"{r['annotator']} ({r['agreement']:.0%}, {r['family']})" for _, r in low.iterrows()]
-    if names:
-        text += f" Clearly below their family's median: {listing(names)}."
-    elif known["high"].notna().any():
-        text += " None lies clearly below their family's median."
-    else:
-        text += " Too few scenes to say who lies below the others."
-    cycles = int(table["circular_triads"].sum())
-    return text + (f" {cycles} circular triads (A over B over C over A)." if cycles else "")
 
 
 def read_strengths(table: pd.DataFrame, plan: Plan) -> str:

@@ -13,16 +13,16 @@ from lookback.stats.agreement import (
     krippendorff_alpha,
     percent_agreement,
 )
-from lookback.stats.annotators import human_ceiling, leave_one_annotator_out, model_ceiling
-from lookback.stats.ceiling import judge_beside_people, noise_ceiling
-from lookback.stats.comparisons import ranking_with_ties, strength_comparisons, win_ratio_comparisons
+from lookback.stats.annotators import leave_one_annotator_out, model_ceiling
+from lookback.stats.ceiling import judge_beside_people, noise_ceiling, rater_vs_majority
+from lookback.stats.comparisons import ranking_with_ties, rating_comparisons, strength_comparisons, win_ratio_comparisons
 from lookback.stats.correlations import correlation_structure, smallest_attainable_p, spearman, tie_ceiling
 from lookback.stats.dawid_skene import DawidSkene, dawid_skene
 from lookback.stats.decisions import Bridge, bridge, judgeability_agreement, trigger_validation
 from lookback.stats.design import PairedTest, factor_contrasts, holm, mixed_model, paired_wilcoxon, stars
 from lookback.stats.intervals import Estimate, bootstrap_ci, proportion
 from lookback.stats.model_agreement import RankAgreement, rank_agreement, rank_agreement_pairs
-from lookback.stats.power import PlannedStudy, Power, study_power
+from lookback.stats.power import PlannedStudy, Power, StudyRules, study_power
 from lookback.stats.rankings import rank_intervals, win_ratio_difference, win_ratios
 from lookback.stats.ratings import majority_vote, preference_sign, threshold_decision
 from lookback.stats.simulation import VoteModel
@@ -37,6 +37,7 @@ __all__ = [
     "Power",
     "RankAgreement",
     "Strengths",
+    "StudyRules",
     "VoteModel",
     "agreement_weights",
     "bootstrap_ci",
@@ -50,7 +51,6 @@ __all__ = [
     "gwet_ac1",
     "gwet_ac2",
     "holm",
-    "human_ceiling",
     "judge_beside_people",
     "judgeability_agreement",
     "krippendorff_alpha",
@@ -67,6 +67,8 @@ __all__ = [
     "rank_agreement_pairs",
     "rank_intervals",
     "ranking_with_ties",
+    "rater_vs_majority",
+    "rating_comparisons",
     "smallest_attainable_p",
     "spearman",
     "stars",

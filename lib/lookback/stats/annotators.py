@@ -1,7 +1,4 @@
-"""The annotators: how each agrees with the others, how reliable they are together, and the ceiling this sets.
-
-The human ceiling says how well a perfect metric could do, given that people disagree.
-"""
+"""The annotators: how each agrees with the others, and the ceiling that their votes set for the ranking of models."""
 
 from __future__ import annotations
 
@@ -16,13 +13,8 @@ from lookback.stats.agreement import gwet_ac1
 from lookback.stats.correlations import spearman_rows
 from lookback.stats.intervals import (
     Estimate,
-    bootstrap_totals,
-    enough_resamples,
-    measure_row,
     number,
     share,
-    share_interval,
-    varying_interval,
 )
 from lookback.stats.ratings import (
     MISSING,
@@ -30,7 +22,6 @@ from lookback.stats.ratings import (
     Floats,
     Label,
     Ratings,
-    category_values,
     check_categories,
     cluster_codes,
     preference_sign,
@@ -101,92 +92,6 @@ def _packed(codes: Codes, declared: list[Label]) -> tuple[NDArray[np.object_], C
     labels[item, position] = np.array(declared, dtype=object)[codes[item, rater]]
     voters[item, position] = rater
     return labels, voters
-
-
-def human_ceiling(
-    ratings: Ratings,
-    categories: Sequence[Label],
-    *,
-    clusters: ArrayLike | None = None,
-    resamples: int = 2000,
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """Tidy rows (measure, value, low, high, n, reason) for items x raters.
-
-    rater_vs_majority: how often one rater's label equals the majority of the others (what a metric as good as one person reaches).
-    reliability: ICC(1,k) of the panel's mean label (Shrout & Fleiss 1979). correlation_ceiling = sqrt(reliability): the largest
-    correlation the true mean label itself could have with the panel's.
-    """
-    declared = check_categories(categories)
-    codes = rating_codes(ratings, declared)
-    groups = cluster_codes(clusters, len(codes))
-    options = (groups, resamples, confidence, seed)
-    rows = [
-        measure_row(lambda: _rater_vs_majority(codes, len(declared), *options), "rater_vs_majority"),
-        measure_row(lambda: _reliability(codes, declared, "reliability", *options), "reliability"),
-        measure_row(lambda: _reliability(codes, declared, "correlation_ceiling", *options), "correlation_ceiling"),
-    ]
-    return pd.DataFrame(rows)
-
-
-def _rater_vs_majority(codes: Codes, q: int, groups: Codes, resamples: int, confidence: float, seed: int) -> Estimate:
-    counts = vote_counts(codes, q)
-    hits, cases = np.zeros(len(codes)), np.zeros(len(codes))
-    for own in codes.T:
-        voted = own != MISSING
-        others = counts - (own[:, None] == np.arange(q))
-        decided = voted & (others.max(axis=1) > others.sum(axis=1) / 2)
-        hits += decided & (others.argmax(axis=1) == own)
-        cases += decided
-    if cases.sum() == 0:
-        raise NotScorable(Reason.TOO_FEW_VALUES, "no item has a rater and a majority of others to compare with")
-    terms, seen = np.column_stack([hits, cases]), len(np.unique(groups[cases > 0]))
-    resamples = enough_resamples(resamples, seen, confidence)
-    draws = bootstrap_totals(terms, lambda t: t[:, 0] / t[:, 1], groups, resamples, seed)
-    value = float(hits.sum() / cases.sum())
-    low, high, note = share_interval(draws, value, seen, confidence)
-    return Estimate("rater_vs_majority", value, int((cases > 0).sum()), low, high, note=note)
-
-
-def _reliability(
-    codes: Codes,
-    declared: list[Label],
-    name: str,
-    groups: Codes,
-    resamples: int,
-    confidence: float,
-    seed: int,
-) -> Estimate:
-    """One-way random ICC of the mean of k votes: (MSB - MSW)/MSB; unequal numbers of votes enter through the ANOVA sums."""
-    points = np.append(category_values(declared), np.nan)[codes]
-    votes = (codes != MISSING).sum(axis=1)
-    kept = votes >= 2
-    if kept.sum() < 2:
-        raise NotScorable(Reason.TOO_FEW_VALUES, "reliability needs two items with two votes each")
-    points, votes, groups = points[kept], votes[kept].astype(float), np.unique(groups[kept], return_inverse=True)[1]
-    total = np.nansum(points, axis=1)
-    # items, votes, sum, sum of squares, sum of squared item totals over their votes
-    terms = np.column_stack([np.ones(len(votes)), votes, total, np.nansum(points**2, axis=1), total**2 / votes])
-
-    def statistic(sums: Floats) -> Floats:
-        items, n, s, squares, between = sums.T
-        spread = between - s**2 / n
-        msb = np.where(spread > ROUNDING * squares, spread, np.nan) / (items - 1)
-        msw = (squares - between) / (n - items)
-        icc = 1 - msw / msb
-        return np.asarray(icc if name == "reliability" else np.sqrt(np.where(icc > ROUNDING, icc, np.nan)))
-
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value = float(statistic(terms.sum(axis=0)[None])[0])
-    if not np.isfinite(value):
-        raise NotScorable(Reason.UNDEFINED, "items differ no more than votes on one item do: no reliable signal to correlate with")
-    n_groups = int(groups.max()) + 1
-    draws = bootstrap_totals(terms, statistic, groups, enough_resamples(resamples, n_groups, confidence), seed)
-    # a negative reliability has no root: as a ceiling it is zero
-    draws = np.nan_to_num(draws, nan=0.0) if name == "correlation_ceiling" else draws
-    low, high, note = varying_interval(draws, n_groups, confidence)
-    return Estimate(name, value, int(kept.sum()), low, high, note=note)
 
 
 def model_ceiling(

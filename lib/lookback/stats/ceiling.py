@@ -4,18 +4,19 @@ Leave one out: every vote is compared with the majority of the other votes on it
 majority on the same item. A judge who answers as one more person would then comes out equal on average. (Compared with the
 majority of all votes it would not: that majority contains the person's own vote, and undecided items differ.)
 
-Rank correlation: the same with the mean of the other votes. The noise ceiling is what a perfect metric reaches against the mean
-of all votes, sqrt(reliability), with the reliability of the mean of k votes by one-way analysis of variance (ICC(1,k), Shrout &
-Fleiss 1979, which is Spearman-Brown's formula on ICC(1,1)). Votes enter by their mid-ranks, since the correlation is one of ranks.
+Rank correlation: the same with the mean of the other votes. The noise ceiling is what a perfect metric is estimated to reach
+against the mean of all votes on the same items: sqrt(reliability of the mean votes), see `reliability`. Votes enter by their
+mid-ranks, since the correlation is one of ranks.
 
-Shares, their difference and the ceiling get intervals from leaving out one cluster at a time, with t; the ceiling's on the scale
-of log(within / between), where it is nearly normal. Differences of rank correlations resample clusters.
+Shares, differences and the ceiling get intervals from leaving out one cluster at a time, with t. Rank correlations resample
+clusters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -23,18 +24,18 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from lookback.errors import NotScorable, Reason, UsageError
-from lookback.stats.comparisons import jackknife_covariance, ratios_without
 from lookback.stats.correlations import spearman_draws, spearman_rows, weighted_spearman
 from lookback.stats.intervals import (
-    FEWEST_CLUSTERS,
     UNVARIED,
     Estimate,
     cluster_totals,
     enough_resamples,
     measure_row,
+    too_few_clusters,
     varying_interval,
     wilson,
 )
+from lookback.stats.jackknife import jackknife_covariance, ratios_without
 from lookback.stats.ratings import (
     MISSING,
     Codes,
@@ -48,14 +49,7 @@ from lookback.stats.ratings import (
     rating_codes,
     vote_counts,
 )
-
-# a spread this small beside the votes' squares is rounding
-NO_SPREAD = 1e-12
-
-
-def few_clusters(groups: int) -> str:
-    """Why so few clusters have no interval; empty where there are enough."""
-    return "" if groups >= FEWEST_CLUSTERS else f"{groups} clusters only: an interval needs {FEWEST_CLUSTERS}"
+from lookback.stats.reliability import mean_vote_reliability
 
 
 @dataclass(frozen=True)
@@ -99,8 +93,10 @@ def judge_beside_people(
 
     people, judge, difference: share of votes (of the judge's answers) that equal the majority of the other votes; judge - people.
     rho_people, rho_judge, rho_difference: rank correlation with the mean of the other votes; the judge's is that of `scores`, or
-    of its answers. rho: of the scores with the mean of all votes. rho_ceiling: what a perfect metric would reach there.
-    `symmetric` counts preferences (1, 0, -1) in both orders of the pair, inside its own cluster, as `bridge` does.
+    of its answers. rho: of the scores with the mean of all votes, on items with two votes. rho_ceiling: what a perfect metric is
+    estimated to reach there, the columns of `ratings` being the raters.
+    `symmetric` counts preferences (1, 0, -1) in both orders of the pair, inside its own cluster, as `bridge` does. A rater's
+    leaning to one side then differs between the orders, so the ceiling counts all of it as noise.
     """
     declared = check_categories(categories)
     codes, answers = rating_codes(ratings, declared), code_labels(judge, declared)
@@ -122,9 +118,10 @@ def judge_beside_people(
     voted = (codes != MISSING).sum(axis=1) >= 2
     mean = _mean(np.append(points, 0.0)[codes[voted]].sum(axis=1), (codes[voted] != MISSING).sum(axis=1))
     count, whole = int(voted[:n].sum()), (values[voted], values[voted])
+    ceiling = partial(_noise_ceiling, codes[voted], points, groups[voted], not symmetric, confidence)
     metric = [
         measure_row(lambda: _rank("rho", whole, mean, groups[voted], 1, count, *drawn), "rho"),
-        measure_row(lambda: replace(noise_ceiling_of(codes, points, groups, confidence), n=count), "rho_ceiling"),
+        measure_row(lambda: replace(ceiling(), n=count), "rho_ceiling"),
     ]
     return pd.DataFrame([*people[0], *people[1], *metric])
 
@@ -171,10 +168,10 @@ def _share(
     groups = np.unique(groups, return_inverse=True)[1]
     count = int(groups.max()) + 1
     totals = cluster_totals(np.column_stack([hits, np.ones(len(hits))]).astype(float), groups)
-    value = float(part(totals[:, :2].sum(axis=0) / totals[:, 2].sum()))
-    if note := few_clusters(count):
+    value = float(part(totals[:, :-1].sum(axis=0) / totals[:, -1].sum()))
+    if note := too_few_clusters(count):
         return Estimate(name, value, n, confidence=confidence, note=note)
-    found = _t_interval(name, value, part(ratios_without(totals[:, :2], totals[:, 2:]))[:, None], n, confidence)
+    found = _t_interval(name, value, part(ratios_without(totals[:, :-1], totals[:, -1:]))[:, None], n, confidence)
     if not bounded:
         return found
     if found.low is None or found.high is None:
@@ -202,13 +199,13 @@ def _rank(
     count = int(groups.max()) + 1
     found = [float(spearman_rows(values[None], target[None])[0]) for values in compared]
     value = found[1] - found[0] if side == 2 else found[0]
-    if note := few_clusters(count):
+    if note := too_few_clusters(count):
         return Estimate(name, value, n, confidence=confidence, note=note)
     if side == 2:
         without = [weighted_spearman(values, target, groups, [1 - np.eye(count)]) for values in pair]
         return _t_interval(name, value, (without[1] - without[0])[:, None], n, confidence)
     draws = spearman_draws(pair[side], target, groups, enough_resamples(resamples, count, confidence), seed)
-    low, high, note = varying_interval(draws, count, confidence)
+    low, high, note = varying_interval(draws, value, count, confidence)
     return Estimate(name, value, n, low, high, confidence=confidence, note=note)
 
 
@@ -225,6 +222,19 @@ def _t_interval(name: str, value: float, without: Floats, n: int, confidence: fl
     return Estimate(name, value, n, value - half, value + half, se, p, confidence, method)
 
 
+def rater_vs_majority(
+    ratings: Ratings, categories: Sequence[Label], *, clusters: ArrayLike | None = None, confidence: float = 0.95
+) -> Estimate:
+    """How often one rater's label equals the majority of the others on the item: what a metric as good as one person reaches."""
+    declared = check_categories(categories)
+    codes = rating_codes(ratings, declared)
+    cells = _cells(codes, mid_ranks(codes, len(declared)))
+    decided = cells.majority != MISSING
+    item, hits = cells.item[decided], (cells.own == cells.majority)[decided, None]
+    groups = cluster_codes(clusters, len(codes))[item]
+    return _share("rater_vs_majority", hits, groups, lambda t: t[..., 0], True, len(np.unique(item)), confidence)
+
+
 def mid_ranks(codes: Codes, q: int) -> Floats:
     """The mean rank of each category among all votes, as a share of them (Bross' ridits)."""
     sizes = np.bincount(codes[codes != MISSING], minlength=q).astype(float)
@@ -232,48 +242,24 @@ def mid_ranks(codes: Codes, q: int) -> Floats:
 
 
 def noise_ceiling(
-    ratings: Ratings, categories: Sequence[Label], *, clusters: ArrayLike | None = None, confidence: float = 0.95
+    ratings: Ratings,
+    categories: Sequence[Label],
+    *,
+    clusters: ArrayLike | None = None,
+    raters: bool = True,
+    confidence: float = 0.95,
 ) -> Estimate:
-    """The largest rank correlation that a perfect metric could have with the mean vote, given that votes on one item differ."""
+    """What the rank correlation of a perfect metric with the mean votes is estimated to be, given that votes on one item differ.
+
+    `raters` is False where a column is not one rater, or where pairs enter in both orders.
+    """
     declared = check_categories(categories)
     codes = rating_codes(ratings, declared)
-    return noise_ceiling_of(codes, mid_ranks(codes, len(declared)), cluster_codes(clusters, len(codes)), confidence)
+    return _noise_ceiling(codes, mid_ranks(codes, len(declared)), clusters, raters, confidence)
 
 
-def noise_ceiling_of(codes: Codes, points: Floats, groups: Codes, confidence: float) -> Estimate:
-    """As `noise_ceiling`, of coded votes whose categories have these points."""
-    kept = (codes != MISSING).sum(axis=1) >= 2
-    if kept.sum() < 2:
-        raise NotScorable(Reason.TOO_FEW_VALUES, "a noise ceiling needs two items with two votes each")
-    given, votes = np.append(points, 0.0)[codes[kept]], (codes[kept] != MISSING).sum(axis=1).astype(float)
-    total = given.sum(axis=1)
-    # items, votes, sum, sum of squares, sum of squared item totals over their votes
-    terms = np.column_stack([np.ones(len(votes)), votes, total, (given**2).sum(axis=1), total**2 / votes])
-    totals = cluster_totals(terms, np.unique(groups[kept], return_inverse=True)[1])
-    count, n = len(totals), int(kept.sum())
-    ratio = float(_log_within_over_between(totals.sum(axis=0)))
-    if np.isnan(ratio) or ratio >= 0:
-        raise NotScorable(Reason.UNDEFINED, "items differ no more than votes on one item do: no reliable signal to correlate with")
-    name, value = "rho_ceiling", _ceiling(ratio)
-    if note := few_clusters(count):
-        return Estimate(name, value, n, confidence=confidence, note=note)
-    without = _log_within_over_between(totals.sum(axis=0) - totals)
-    if not np.isfinite(without).all():
-        return Estimate(name, value, n, confidence=confidence, note="votes on one item do not differ in some resample: no interval")
-    se = float(np.sqrt(jackknife_covariance(without[:, None])[0, 0]))
-    half = float(stats.t.ppf(0.5 + confidence / 2, count - 1)) * se
-    method = f"leaving out one of {count} clusters on the log scale, t with {count - 1} df"
-    return Estimate(name, value, n, _ceiling(ratio + half), _ceiling(ratio - half), confidence=confidence, method=method)
-
-
-def _log_within_over_between(sums: Floats) -> Floats:
-    """log(MSW / MSB) of totals (..., 5): minus infinity where votes on one item never differ, NaN where items do not differ."""
-    items, n, s, squares, between = np.moveaxis(sums, -1, 0)
-    spread, rest = between - s**2 / n, squares - between
-    with np.errstate(invalid="ignore", divide="ignore"):
-        within = np.where(rest > NO_SPREAD * squares, rest, 0.0) / (n - items)
-        return np.asarray(np.log(within / (np.where(spread > NO_SPREAD * squares, spread, np.nan) / (items - 1))))
-
-
-def _ceiling(log_ratio: float) -> float:
-    return float(np.sqrt(max(0.0, 1 - np.exp(log_ratio))))
+def _noise_ceiling(codes: Codes, points: Floats, clusters: ArrayLike | None, raters: bool, confidence: float) -> Estimate:
+    votes = np.append(points, np.nan)[codes]
+    found = mean_vote_reliability(votes, clusters=clusters, raters=raters, confidence=confidence)
+    low, high = (None if end is None else float(np.sqrt(max(0.0, end))) for end in (found.low, found.high))
+    return replace(found, name="rho_ceiling", value=float(np.sqrt(found.value)), low=low, high=high)

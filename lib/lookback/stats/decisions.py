@@ -18,7 +18,17 @@ from numpy.typing import ArrayLike
 from lookback.errors import ContractError, NotScorable, Reason, UsageError
 from lookback.stats.agreement import WeightKind, agreement_weights, cohen_kappa, gwet_ac1, resampled_kappa
 from lookback.stats.correlations import spearman, tie_ceiling
-from lookback.stats.intervals import Estimate, bootstrap_totals, enough_resamples, measure_row, number, share, varying_interval
+from lookback.stats.intervals import (
+    SHARE,
+    Estimate,
+    bootstrap_totals,
+    enough_resamples,
+    measure_row,
+    method_text,
+    number,
+    share,
+    varying_interval,
+)
 from lookback.stats.ratings import Flags, Floats, cluster_codes, confusion_counts, preference_sign, threshold_decision
 
 Found = TypeVar("Found")
@@ -36,13 +46,13 @@ class Bridge:
 
     exact: decision = label. strict: the same where people saw a difference. tie: the same where people saw none.
     `confusion` has people's labels as rows and the metric's decisions as columns, in the order -1, 0, 1.
-    `rho_ceiling` is the largest rho an untied score could reach against labels with these ties.
+    `tie_ceiling` is the rho of an untied score that orders the labels without a fault: it knows of ties alone, not of noise.
     """
 
     n: int
     tau: float
     rho: Estimate | None
-    rho_ceiling: float | None
+    tie_ceiling: float | None
     exact: Estimate
     strict: Estimate | None
     tie: Estimate | None
@@ -62,7 +72,7 @@ class Bridge:
             row[f"{name}_low"] = np.nan if estimate is None else number(estimate.low)
             row[f"{name}_high"] = np.nan if estimate is None else number(estimate.high)
         row["rho_p"] = np.nan if self.rho is None else number(self.rho.p)
-        row["rho_ceiling"] = number(self.rho_ceiling)
+        row["tie_ceiling"] = number(self.tie_ceiling)
         row["reason"] = "; ".join(f"{name}: {reason}" for name, reason in self.reasons.items())
         row["note"] = self._notes()
         return row
@@ -139,7 +149,7 @@ def bridge(
         n=n,
         tau=float(tau),
         rho=rho,
-        rho_ceiling=attempt("rho_ceiling", lambda: tie_ceiling(ordered)),
+        tie_ceiling=attempt("tie_ceiling", lambda: tie_ceiling(ordered)),
         exact=rate("exact agreement", same, every),
         strict=attempt("strict", lambda: rate("strict agreement", same, differs)),
         tie=attempt("tie", lambda: rate("tie agreement", same, ~differs)),
@@ -188,8 +198,9 @@ def ratio_measure(
     groups = cluster_codes(clusters, len(cells))
     n_groups = int(groups.max()) + 1
     draws = bootstrap_totals(cells, statistic, groups, enough_resamples(resamples, n_groups, confidence), seed)
-    low, high, note = varying_interval(draws, n_groups, confidence)
-    return Estimate(name, value, len(cells), low, high, confidence=confidence, method="expanded percentile bootstrap", note=note)
+    low, high, note = varying_interval(draws, value, n_groups, confidence, SHARE)
+    method = method_text(len(draws), n_groups, "units" if clusters is None else "clusters", seed)
+    return Estimate(name, value, len(cells), low, high, confidence=confidence, method=method, note=note)
 
 
 def share_measure(

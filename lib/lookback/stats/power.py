@@ -1,35 +1,54 @@
 """Power before data: simulate the planned study many times, analyse each as the real one will be, and count what is found.
 
-The study: in every scene pairs of models are compared, each pair by `raters` people; the majority of a pair's votes is its label,
-and a pair without a majority is left out. One model is better than the others, who are equal. The test is that of
-`comparisons.win_ratio_comparisons`: the difference of two win ratios, errors from leaving out one scene at a time; a study in
-which fewer than five scenes show one of the two has no test and finds nothing.
+The study: in every scene pairs of models are compared, each pair by the same `raters` people. One model is better than the others,
+who are equal. A finding says that it is better than another one, by the test that the analysis makes: the difference of their
+Davidson log strengths, from every vote (`comparisons.strength_comparisons`), and where these do not exist, that of win ratios of
+labels, one label a pair by the plan's rules. Beside it stands the test of win ratios alone. A study without a test finds nothing.
 
-What is assumed: Davidson's chances (see `simulation`), the share of tied votes between equal models, and how alike two people
-vote on one pair of equal models (`agreement`, the correlation of votes 1, 0, -1). The design effect is not assumed: it is the
-variance of the simulated difference over that of as many independent votes, or decided pairs.
+What is assumed: Davidson's chances (see `simulation`), the share of tied votes between equal models, how alike two people vote on
+one pair of equal models (`agreement`, the correlation of votes 1, 0, -1), how far each rater's own taste shifts the models, and the
+share of votes that are missing.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
 from lookback.errors import NotScorable, Reason, UsageError
-from lookback.stats.comparisons import difference_p, jackknife_covariance, ratios_without
+from lookback.stats.batches import LOST, TIED, WON, strength_tests
+from lookback.stats.comparisons import difference_p
 from lookback.stats.intervals import CHUNK_CELLS, FEWEST_CLUSTERS
-from lookback.stats.ratings import Flags, Floats
-from lookback.stats.simulation import VoteModel, drawn_votes, hidden_correlation, majority_signs
+from lookback.stats.jackknife import jackknife_covariance, ratios_without
+from lookback.stats.ratings import Flags, Floats, Rule
+from lookback.stats.simulation import VoteModel, drawn_votes, hidden_correlation, outcome_chances
 
-GRID = (0.52, 0.54, 0.56, 0.58, 0.6, 0.62, 0.65, 0.68, 0.72, 0.76, 0.8, 0.85, 0.9, 0.95)
+GRID = (0.52, 0.54, 0.56, 0.58, 0.6, 0.62, 0.65, 0.68, 0.72, 0.76, 0.8, 0.85, 0.9, 0.95)  # shares of votes
+SURE = 0.995  # what is stronger than a share that is found so surely needs no simulation
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(61)
+
+
+@dataclass(frozen=True)
+class StudyRules:
+    """What the plan says about labels and tests; the defaults are the plan's."""
+
+    rule: Rule = "majority"
+    min_votes: int = 2
+    split: Literal["exclude", "tie"] = "exclude"
+    ties: Literal["half", "drop"] = "half"  # in win ratios
+    every_vote: bool = False  # every vote is a label
+    level: float = 0.05
+    holm: bool = True  # else the level of all pairs of models is that of one
+    like_these: bool = False  # the annotators are a sample too
 
 
 @dataclass(frozen=True)
 class PlannedStudy:
-    """The design, and what is expected of the votes."""
+    """The design, the plan's rules, and what is expected of the votes."""
 
     models: int
     scenes: int
@@ -37,7 +56,9 @@ class PlannedStudy:
     pairs_per_scene: int | None = None  # none: every pair of models in every scene
     ties: float = 0.2  # share of ties among votes on two equal models
     agreement: float = 0.4  # correlation of two people's votes (1, 0, -1) on one pair of equal models
-    alpha: float = 0.05
+    tastes: float = 0.0  # standard deviation of what each rater adds to a model's log strength
+    missing: float = 0.0  # share of votes that are missing or excluded
+    rules: StudyRules = field(default_factory=StudyRules)
     power: float = 0.8
     studies: int = 1000
     seed: int = 0
@@ -46,11 +67,22 @@ class PlannedStudy:
         if self.models < 2 or self.raters < 1 or self.studies < 100:
             raise UsageError("a study needs at least 2 models and 1 rater, and at least 100 simulated studies")
         if self.scenes < FEWEST_CLUSTERS:
-            raise UsageError(f"{self.scenes} scenes give no interval and no test; plan at least {FEWEST_CLUSTERS}")
-        if not (0 <= self.ties < 0.95 and 0 <= self.agreement <= 0.99 and 0 < self.alpha < 1 and 0 < self.power < 1):
-            raise UsageError("ties lie in [0, 0.95), agreement in [0, 0.99], alpha and power in (0, 1)")
+            raise UsageError(f"a single scene gives no interval and no test; plan at least {FEWEST_CLUSTERS}")
+        if not (0 <= self.ties < 0.95 and 0 <= self.agreement <= 0.99 and 0 < self.rules.level < 1 and 0 < self.power < 1):
+            raise UsageError("ties lie in [0, 0.95), agreement in [0, 0.99], level and power in (0, 1)")
+        if not (0 <= self.tastes <= 5 and 0 <= self.missing < 1):
+            raise UsageError(
+                "the raters' own preferences have a standard deviation in [0, 5], the share of missing votes is in [0, 1)"
+            )
         if self.pairs_per_scene is not None and not 1 <= self.pairs_per_scene <= self.comparisons:
             raise UsageError(f"{self.models} models have {self.comparisons} pairs a scene; pairs_per_scene is 1 to that")
+        if not self.rules.every_vote and self.raters < self.rules.min_votes:
+            fewest = self.rules.min_votes
+            raise UsageError(
+                f"the plan leaves out every pair: a label needs {fewest} votes (majority: min_votes), and each has {self.raters}. "
+                "Without labels there are no win ratios and no comparison with a metric, however many scenes. Log strengths count "
+                f"single votes too: to plan for them alone, write majority: {{min_votes: {self.raters}}} into the plan (--plan)"
+            )
 
     @property
     def comparisons(self) -> int:
@@ -64,86 +96,102 @@ class PlannedStudy:
 
     @property
     def votes(self) -> int:
-        return self.pairs * self.raters
+        return round(self.pairs * self.raters * (1 - self.missing))
 
-    def truth(self, win_ratio: float) -> VoteModel:
-        """The model whose first model wins this share of the votes (ties half) against each of the others, who are equal."""
-        tie, hidden = 2 * self.ties / (1 - self.ties), hidden_correlation(self.agreement, self.ties)
+    @property
+    def levels(self) -> tuple[float, float]:
+        """Of one planned comparison, and of all pairs of models (Holm's first step)."""
+        return self.rules.level, self.rules.level / (self.comparisons if self.rules.holm else 1)
 
-        def gap(strength: float) -> float:
-            model = VoteModel((strength, 0.0), tie, hidden)
-            return float(model.chances[0, 2] + model.chances[0, 1] / 2) - win_ratio
+    def truth(self, share: float) -> VoteModel:
+        """The model whose first model gets this share of the votes (ties half) against each of the others, who are equal."""
+        gaps, weights = np.sqrt(2) * self.tastes * NODES, WEIGHTS / WEIGHTS.sum()
 
-        strength = 0.0 if win_ratio == 0.5 else float(brentq(gap, -60, 60))
-        return VoteModel((strength, *[0.0] * (self.models - 1)), tie, hidden)
+        def chances(strength: float, tie: float) -> Floats:
+            """Of all raters together."""
+            return np.asarray(weights @ outcome_chances(strength + gaps, tie))
+
+        tie = 0.0 if self.ties == 0 else float(brentq(lambda nu: chances(0.0, nu)[1] - self.ties, 0, 1e6))
+        strength = 0.0
+        if share != 0.5:
+            strength = float(brentq(lambda gap: chances(gap, tie) @ [0.0, 0.5, 1.0] - share, -60, 60))
+        return VoteModel((strength, *[0.0] * (self.models - 1)), tie, hidden_correlation(self.agreement, self.ties))
 
 
 @dataclass(frozen=True)
 class Power:
-    """`table`: win_ratio, power, power_corrected (alpha divided by all pairs of models, Holm's first step), both simulated.
+    """`table`: share of votes, win_ratio (of labels, the mean of the studies), and simulated powers.
 
-    `smallest`, `smallest_corrected`: the win ratio that is found with the wanted power; None where not even 0.95 is.
+    power, power_corrected: of log strengths (else win ratios), in one comparison and at the first step of Holm over all pairs of
+    models. label_power, label_power_corrected: of win ratios alone. `smallest`, `smallest_corrected`: the share of votes found with
+    the wanted power; None where not even 0.95 is. `vote_effect`: the variance of the difference of two vote shares over that
+    of as many independent votes.
     """
 
     plan: PlannedStudy
-    decided_pairs: float
-    tied_pairs: float
+    labels: float
+    tied_labels: float
     vote_effect: float
-    pair_effect: float
     false_alarms: float
     table: pd.DataFrame
     smallest: float | None
     smallest_corrected: float | None
 
 
-def study_power(plan: PlannedStudy, win_ratio: float | None = None) -> Power:
-    """Simulated power over a grid of win ratios (and the given one), the smallest that is found, and the design effects.
+def study_power(plan: PlannedStudy, share: float | None = None) -> Power:
+    """Simulated power over a grid of shares of votes (and the given one), the smallest that is found, and the design effect.
 
     >>> found = study_power(PlannedStudy(models=3, scenes=12, raters=3, studies=200))
-    >>> found.plan.pairs, found.plan.votes, found.decided_pairs < found.plan.pairs
+    >>> found.plan.pairs, found.plan.votes, found.labels < found.plan.pairs
     (36, 108, True)
     """
-    if win_ratio is not None and not 0.5 < win_ratio < 1:
-        raise UsageError(f"the win ratio of the better model lies between 0.5 and 1, got {win_ratio}")
+    if share is not None and not 0.5 < share < 1:
+        raise UsageError(f"the better model's share of votes lies between 0.5 and 1, got {share}")
     equal = _simulated(plan, 0.5)
-    rows = [_row(plan, ratio) for ratio in sorted({*GRID, *([] if win_ratio is None else [win_ratio])})]
+    rows: list[dict[str, float]] = []
+    for each in sorted({*GRID, *([] if share is None else [share])}):
+        if not rows or rows[-1]["power_corrected"] < SURE or each == share:
+            rows.append(_row(plan, each))
     table = pd.DataFrame(rows)
     return Power(
         plan,
-        float(equal.decided.mean()),
+        float(equal.labels.mean()),
         float(equal.tied.mean()),
-        _effect(equal.vote_difference, plan, plan.votes, plan.ties),
-        _effect(equal.difference, plan, float(equal.decided.mean()), float(equal.tied.mean() / equal.decided.mean())),
-        float((equal.p < plan.alpha).mean()),
+        _effect(equal.vote_difference, plan),
+        float((equal.p < plan.levels[0]).mean()),
         table,
-        _smallest(table["win_ratio"], table["power"], plan.power),
-        _smallest(table["win_ratio"], table["power_corrected"], plan.power),
+        _smallest(table["share"], table["power"], plan.power),
+        _smallest(table["share"], table["power_corrected"], plan.power),
     )
 
 
-def _row(plan: PlannedStudy, win_ratio: float) -> dict[str, float]:
-    p = _simulated(plan, win_ratio).p
-    return {
-        "win_ratio": win_ratio,
-        "power": float((p < plan.alpha).mean()),
-        "power_corrected": float((p < plan.alpha / plan.comparisons).mean()),
-    }
+def _row(plan: PlannedStudy, share: float) -> dict[str, float]:
+    found = _simulated(plan, share)
+    row = {"share": share, "win_ratio": float(np.nanmean(found.win_ratio))}
+    for name, difference, p in (("power", found.difference, found.p), ("label_power", found.label_difference, found.label_p)):
+        for suffix, level in zip(("", "_corrected"), plan.levels, strict=True):
+            row[name + suffix] = float(((p < level) & (difference > 0)).mean())
+    return row
 
 
 @dataclass(frozen=True)
 class _Simulated:
-    """One value per simulated study."""
+    """One value per simulated study; differences are those of the first two models."""
 
-    difference: Floats  # of the first two models' win ratios over decided pairs
-    vote_difference: Floats  # the same over votes
+    difference: Floats  # of log strengths, of win ratios where these do not exist
     p: Floats
-    decided: Floats
+    win_ratio: Floats  # of the first model's labels
+    label_difference: Floats
+    label_p: Floats
+    vote_difference: Floats
+    labels: Floats
     tied: Floats
 
 
-def _simulated(plan: PlannedStudy, win_ratio: float) -> _Simulated:
-    rng, model = np.random.default_rng(plan.seed), plan.truth(win_ratio)
-    chunk = max(1, CHUNK_CELLS // (plan.scenes * plan.comparisons * plan.raters))
+def _simulated(plan: PlannedStudy, share: float) -> _Simulated:
+    rng, model = np.random.default_rng(plan.seed), plan.truth(share)
+    cells = plan.scenes * (plan.raters if plan.rules.like_these else 1) * max(3 * plan.comparisons * plan.raters, plan.models**2)
+    chunk = max(1, CHUNK_CELLS // cells)
     parts = []
     for start in range(0, plan.studies, chunk):
         parts.append(_chunk(plan, model, rng, min(chunk, plan.studies - start)))
@@ -151,48 +199,83 @@ def _simulated(plan: PlannedStudy, win_ratio: float) -> _Simulated:
 
 
 def _chunk(plan: PlannedStudy, model: VoteModel, rng: np.random.Generator, studies: int) -> tuple[Floats, ...]:
-    votes = drawn_votes(model, rng, studies, plan.scenes, plan.raters)
-    seen = np.ones(votes.shape[:3], dtype=bool)
-    if plan.pairs_per_scene is not None:
-        seen = np.argsort(np.argsort(rng.random(seen.shape), axis=-1), axis=-1) < plan.pairs_per_scene
-    signs, decided = majority_signs(votes)
-    decided &= seen
-    points, played = _totals(model, signs.astype(float), decided)
-    first, second = _totals(model, votes.mean(axis=-1), seen)
+    counts = drawn_counts(plan, model, rng, studies)
+    difference, p = strength_tests(counts, model.pairs, annotators=plan.rules.like_these)
+    given = counts.sum(axis=2)
+    labels = label_counts(given, plan.rules)
+    counted = labels * np.array([1.0, 1.0, float(plan.rules.ties == "half")])
+    points, played = _totals(model, counted)
+    first, second = _totals(model, given)
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios, by_vote = points.sum(axis=1) / played.sum(axis=1), first.sum(axis=1) / second.sum(axis=1)
         variance = jackknife_covariance((ratios_without(points, played) @ np.array([1.0, -1.0]))[..., None])[:, 0, 0]
-        difference = ratios[:, 0] - ratios[:, 1]
-    # as in the analysis; a difference without a test is no finding
-    p = difference_p(difference, variance, (played > 0).sum(axis=1).min(axis=-1))
-    tied = ((signs == 0) & decided).sum(axis=(1, 2))
-    return difference, by_vote[:, 0] - by_vote[:, 1], p, decided.sum(axis=(1, 2)).astype(float), tied.astype(float)
+    label_difference = ratios[:, 0] - ratios[:, 1]
+    label_p = difference_p(label_difference, variance, (played > 0).sum(axis=1).min(axis=-1))
+    unfitted = np.isnan(difference)
+    difference, p = np.where(unfitted, label_difference, difference), np.where(unfitted, label_p, p)
+    number, tied = labels.sum(axis=(1, 2, 3)), labels[..., TIED].sum(axis=(1, 2))
+    return difference, p, ratios[:, 0], label_difference, label_p, by_vote[:, 0] - by_vote[:, 1], number, tied
 
 
-def _totals(model: VoteModel, signs: Floats, counted: Flags) -> tuple[Floats, Floats]:
+def drawn_counts(plan: PlannedStudy, model: VoteModel, rng: np.random.Generator, studies: int) -> Floats:
+    """The votes of simulated studies as counts: studies x scenes x raters x pairs of models x outcomes (won, lost, tied).
+
+    All raters are counted together where the plan takes them as given.
+    """
+    votes = drawn_votes(model, rng, studies, plan.scenes, plan.raters, tastes=plan.tastes)
+    cast: Flags = np.ones((1, 1, 1, 1), dtype=bool)
+    if plan.pairs_per_scene is not None:
+        drawn = rng.random(votes.shape[:3])
+        cast = (np.argsort(np.argsort(drawn, axis=-1), axis=-1) < plan.pairs_per_scene)[..., None]
+    if plan.missing:
+        cast = cast & (rng.random(votes.shape) >= plan.missing)
+    counts = np.zeros((studies, plan.scenes, plan.raters if plan.rules.like_these else 1, plan.comparisons, 3))
+    for k in range(plan.raters):
+        given = cast[..., min(k, cast.shape[-1] - 1)]
+        for place, sign in ((WON, 1), (LOST, -1), (TIED, 0)):
+            counts[:, :, k if plan.rules.like_these else 0, :, place] += (votes[..., k] == sign) & given
+    return counts
+
+
+def label_counts(given: Floats, rules: StudyRules) -> Floats:
+    """The labels (..., won / lost / tied) that the plan's rules make of the votes on each pair, as counts; all 0 without one."""
+    if rules.every_vote:
+        return given
+    won, lost, tied = (given[..., place] for place in (WON, LOST, TIED))
+    number, most = won + lost + tied, np.maximum(np.maximum(won, lost), tied)
+    alone = (given == most[..., None]) & (number > 0)[..., None]
+    clear = most > number / 2 if rules.rule == "majority" else alone[..., 0].astype(int) + alone[..., 1] + alone[..., 2] == 1
+    enough = number >= max(1, rules.min_votes)
+    labels = (alone & (clear & enough)[..., None]).astype(float)
+    if rules.split == "tie":
+        labels[..., TIED] += enough & ~clear
+    return np.asarray(labels)
+
+
+def _totals(model: VoteModel, counts: Floats) -> tuple[Floats, Floats]:
     """Points and comparisons of the first two models per scene (studies x scenes x 2)."""
     a, b = (np.eye(len(model.strengths))[side][:, :2] for side in model.pairs)
-    points = ((1 + signs) / 2 * counted) @ a + ((1 - signs) / 2 * counted) @ b
-    return np.asarray(points), np.asarray(counted @ (a + b))
+    won, lost, tied = (counts[..., place] for place in (WON, LOST, TIED))
+    return np.asarray((won + tied / 2) @ a + (lost + tied / 2) @ b), np.asarray((won + lost + tied) @ (a + b))
 
 
-def _effect(difference: Floats, plan: PlannedStudy, units: float, ties: float) -> float:
-    """Variance of the difference over that of as many independent units: v (2 n + 2 n_ab) / n^2, n per model, n_ab head to head."""
-    own, shared = 2 * units / plan.models, units / plan.comparisons
-    independent = (1 - ties) / 4 * (2 * own + 2 * shared) / own**2
+def _effect(difference: Floats, plan: PlannedStudy) -> float:
+    """Variance of the difference over that of as many independent votes: v (2 n + 2 n_ab) / n^2, n per model, n_ab head to head."""
+    own, shared = 2 * plan.votes / plan.models, plan.votes / plan.comparisons
+    independent = (1 - plan.ties) / 4 * (2 * own + 2 * shared) / own**2
     known = difference[np.isfinite(difference)]
     if len(known) < 2:
         raise NotScorable(Reason.TOO_FEW_VALUES, "hardly any simulated study compares both models; plan more pairs or scenes")
     return float(known.var(ddof=1) / independent)
 
 
-def _smallest(ratios: pd.Series, power: pd.Series, wanted: float) -> float | None:
+def _smallest(shares: pd.Series, power: pd.Series, wanted: float) -> float | None:
     """Where the simulated power reaches `wanted`, between two points of the grid."""
     rising = np.maximum.accumulate(power.to_numpy())
     if rising[-1] < wanted:
         return None
     where = int(np.searchsorted(rising, wanted))
     if where == 0:
-        return float(ratios.iloc[0])
+        return float(shares.iloc[0])
     step = (wanted - rising[where - 1]) / (rising[where] - rising[where - 1])
-    return float(ratios.iloc[where - 1] + step * (ratios.iloc[where] - ratios.iloc[where - 1]))
+    return float(shares.iloc[where - 1] + step * (shares.iloc[where] - shares.iloc[where - 1]))

@@ -47,16 +47,17 @@ class VoteModel:
     @cached_property
     def chances(self) -> Floats:
         """Pairs x (B better, tie, A better)."""
+        return outcome_chances(self.gaps(np.asarray(self.strengths)), self.tie)
+
+    def gaps(self, strengths: Floats) -> Floats:
+        """By how much each pair's first model is stronger (..., models) -> (..., pairs)."""
         a, b = self.pairs
-        half = (np.asarray(self.strengths)[a] - np.asarray(self.strengths)[b]) / 2
-        parts = np.stack([np.exp(-half), np.full(len(half), self.tie), np.exp(half)], axis=1)
-        return np.asarray(parts / parts.sum(axis=1, keepdims=True))
+        return np.asarray(strengths[..., a] - strengths[..., b])
 
     @cached_property
     def cuts(self) -> tuple[Floats, Floats]:
         """Where the hidden value of each pair turns from "B" to "tie" and from "tie" to "A"."""
-        chances = self.chances
-        return np.asarray(norm.ppf(chances[:, 0])), np.asarray(norm.ppf(1 - chances[:, 2]))
+        return cut_points(self.chances)
 
     def win_ratios(self, raters: int | None = None) -> Floats:
         """True win ratios, ties half: of single votes, or of the majority of `raters` votes where there is one."""
@@ -81,6 +82,18 @@ class VoteModel:
         return np.asarray(np.einsum("pnk,n->pk", found, weights / weights.sum()))
 
 
+def outcome_chances(gap: Floats, tie: float) -> Floats:
+    """Davidson's chances (..., B better / tie / A better) of a pair whose first model is stronger by `gap`."""
+    half = np.asarray(gap) / 2
+    parts = np.stack([np.exp(-half), np.full_like(half, tie), np.exp(half)], axis=-1)
+    return np.asarray(parts / parts.sum(axis=-1, keepdims=True))
+
+
+def cut_points(chances: Floats) -> tuple[Floats, Floats]:
+    """Where the hidden value turns from "B" to "tie" and from "tie" to "A"."""
+    return np.asarray(norm.ppf(chances[..., 0])), np.asarray(norm.ppf(1 - chances[..., 2]))
+
+
 def hidden_correlation(votes: float, ties: float) -> float:
     """The correlation r of hidden values at which two votes (1, 0, -1) on equal models, with so many ties, correlate by `votes`.
 
@@ -103,18 +116,30 @@ def hidden_correlation(votes: float, ties: float) -> float:
 
 
 def drawn_votes(
-    model: VoteModel, rng: np.random.Generator, studies: int, scenes: int, raters: int, clips: Floats | None = None
+    model: VoteModel,
+    rng: np.random.Generator,
+    studies: int,
+    scenes: int,
+    raters: int,
+    clips: Floats | None = None,
+    tastes: float = 0.0,
 ) -> NDArray[np.int8]:
     """Votes (studies x scenes x pairs x raters): 1 is for the pair's first model, 0 a tie, -1 for the second.
 
-    `clips` (studies x scenes x models) are the clips' own deviations, where the caller needs to know them.
+    `clips` (studies x scenes x models) are the clips' own deviations, where the caller needs to know them. `tastes` is the standard
+    deviation of what each rater adds to a model's log strength, in every scene alike.
     """
     a, b = model.pairs
     if clips is None:
         clips = rng.standard_normal((studies, scenes, len(model.strengths)))
     shared = np.sqrt(model.agreement / 2) * (clips[..., a] - clips[..., b])
     hidden = shared[..., None] + np.sqrt(1 - model.agreement) * rng.standard_normal((*shared.shape, raters))
-    low, high = (cut[:, None] for cut in model.cuts)
+    chances = model.chances[:, None]
+    if tastes:
+        own = tastes * rng.standard_normal((studies, 1, raters, len(model.strengths)))
+        gaps = model.gaps(np.asarray(model.strengths) + own).swapaxes(-1, -2)
+        chances = outcome_chances(gaps, model.tie)
+    low, high = cut_points(chances)
     return np.asarray((hidden > high).astype(np.int8) - (hidden < low).astype(np.int8))
 
 

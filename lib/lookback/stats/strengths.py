@@ -17,8 +17,9 @@ from scipy.sparse.csgraph import NegativeCycleError, bellman_ford, connected_com
 
 from lookback.errors import NotScorable, Reason, UsageError
 from lookback.stats.intervals import FEWEST_CLUSTERS, cluster_totals, too_few_clusters
+from lookback.stats.jackknife import Estimates, cell_codes, jackknife_covariance
 from lookback.stats.rankings import PairCodes, clusters_seen, listed, pair_codes, win_terms
-from lookback.stats.ratings import Codes, Floats, preference_sign
+from lookback.stats.ratings import Codes, Floats, cluster_codes, preference_sign
 
 MAX_STEPS = 100
 CONVERGED = 1e-10
@@ -28,15 +29,15 @@ CONVERGED = 1e-10
 class Strengths:
     """`table`: model, log_strength (mean 0), se, low, high, win_probability (against an average model, ties aside), rank.
 
-    `seen`: in how many clusters (without clusters: pairs) each model was compared. `note` says why there are no standard errors,
-    or why they are rough.
+    `estimates`: the strengths with parts of the votes left out, where there are clusters. `note` says why there are no standard
+    errors, or why they are rough.
     """
 
     table: pd.DataFrame
     covariance: pd.DataFrame
     tie: float
     n: int
-    seen: pd.Series
+    estimates: Estimates | None = None
     note: str = ""
 
 
@@ -46,14 +47,14 @@ def bradley_terry(
     label: str = "label",
     ties: Literal["davidson", "drop"] = "davidson",
     cluster: str | None = None,
+    annotator: str | None = None,
     confidence: float = 0.95,
-    errors: Literal["sandwich", "jackknife"] = "sandwich",
 ) -> Strengths:
-    """Maximum-likelihood strengths of pairs (model_a, model_b, label); with `cluster` the standard errors are cluster-robust.
+    """Maximum-likelihood strengths of pairs (model_a, model_b, label).
 
-    A model's interval then uses t with (clusters that show it - 1) degrees of freedom; one that fewer than five clusters show has
-    no standard error.
-    With few clusters `errors` "jackknife" (one Newton step without each cluster) are less narrow than the "sandwich".
+    With `cluster` the standard errors leave out one cluster at a time, with `annotator` one annotator and one cell too (see
+    `jackknife`); t then has one degree of freedom less than clusters show the model, or annotators saw it. A model in one cluster
+    has no standard error.
     Where the fit does not exist, NotScorable says which models never met the others or are separated from them.
     """
     if ties not in ("davidson", "drop"):
@@ -68,38 +69,49 @@ def bradley_terry(
         )
     _check_fit_exists(codes, signs)
     has_ties = bool((signs == 0).any())
-    design = _design(codes, has_ties)
     outcome = np.where(signs == 1, 0, np.where(signs == -1, 1, 2))
-    parameters, parts, scores = _newton(design, outcome)
-    covariance = np.asarray(np.linalg.inv(parts.sum(axis=0)), dtype=float)
-    tail, note, seen = 0.5 + confidence / 2, "", clusters_seen(win_terms(codes, signs, "half")[1], codes.clusters)
-    quantile = np.full(len(codes.models), stats.norm.ppf(tail))
-    if cluster is not None:
-        note = _few_clusters(codes, seen, len(parameters), cluster)
-        covariance = _clustered(covariance, scores, codes) if errors == "sandwich" else _jackknifed(parts, scores, codes)
-        quantile = np.where(seen < FEWEST_CLUSTERS, np.nan, stats.t.ppf(tail, seen - 1))
-    return _strengths(codes.models, parameters, covariance, has_ties, len(signs), quantile, seen, note)
+    parameters, parts, scores = _newton(_design(codes, has_ties), outcome)
+    m, tie = len(codes.models), float(np.exp(parameters[-1])) if has_ties else 0.0
+    strength, tail = _basis(m) @ parameters[: m - 1], 0.5 + confidence / 2
+    if cluster is None:
+        free = np.linalg.inv(parts.sum(axis=0))[: m - 1, : m - 1]
+        covariance = _basis(m) @ free @ _basis(m).T
+        table = _table(codes.models, strength, np.sqrt(np.diag(covariance)), stats.norm.ppf(tail))
+        return Strengths(table, _named(covariance, codes.models), tie, len(signs))
+    groupings = [codes.clusters]
+    if annotator is not None:
+        who = cluster_codes(pairs[annotator], len(pairs))
+        groupings += [who, cell_codes(codes.clusters, who)]
+    played = win_terms(codes, signs, "half")[1]
+    moved = (_steps(parts, scores, played, groups)[:, : m - 1] for groups in groupings)
+    without = tuple(strength - steps @ _basis(m).T for steps in moved)
+    seen = np.min([clusters_seen(played, groups) for groups in groupings[:2]], axis=0)
+    estimates = Estimates(codes.models, strength, without, seen, min(int(groups.max()) + 1 for groups in groupings[:2]))
+    note = _few_clusters(codes, seen, len(parameters), cluster)
+    known = (seen >= FEWEST_CLUSTERS) & ~bool(too_few_clusters(codes.n_clusters))
+    se = np.where(known, np.sqrt(estimates.variances(lambda strengths: strengths)), np.nan)
+    covariance = jackknife_covariance(without[0])
+    if annotator is not None:
+        covariance = covariance + jackknife_covariance(without[1]) - jackknife_covariance(without[2])
+    table = _table(codes.models, strength, se, stats.t.ppf(tail, np.maximum(seen - 1, 1)))
+    return Strengths(table, _named(covariance, codes.models), tie, len(signs), estimates, note)
 
 
-def _clustered(inverse: Floats, scores: Floats, codes: PairCodes) -> Floats:
-    """The sandwich covariance; NaN with too few clusters (a single cluster's scores even sum to zero at the fit)."""
-    if too_few_clusters(codes.n_clusters):
-        return np.full_like(inverse, np.nan)
-    sums = cluster_totals(scores, codes.clusters)
-    return np.asarray(inverse @ (sums.T @ sums) @ inverse * codes.n_clusters / (codes.n_clusters - 1))
+def _steps(parts: Floats, scores: Floats, played: Floats, groups: Codes) -> Floats:
+    """The Newton steps (groups x parameters) (I - I_g)^-1 s_g from the fit of everything to that without each group.
 
-
-def _jackknifed(parts: Floats, scores: Floats, codes: PairCodes) -> Floats:
-    """(G - 1)/G sum of the squared steps (I - I_g)^-1 s_g that the fit takes when cluster g is left out; NaN where it cannot be."""
-    groups, free = codes.n_clusters, scores.shape[1]
-    sums = cluster_totals(scores, codes.clusters)
-    own = cluster_totals(parts.reshape(len(parts), -1), codes.clusters).reshape(groups, free, free)
+    A model in one group alone stays where it is when that group goes, which leaves the other models' differences right. NaN where
+    the rest falls apart otherwise.
+    """
+    number, free = int(groups.max()) + 1, scores.shape[1]
+    sums = cluster_totals(scores, groups)
+    own = cluster_totals(parts.reshape(len(parts), -1), groups).reshape(number, free, free)
     rest = own.sum(axis=0) - own
-    if groups < 2 or np.linalg.matrix_rank(rest).min() < free:
-        return np.full((free, free), np.nan)
-    steps = np.linalg.solve(rest, sums[..., None])[..., 0]
-    centred = steps - steps.mean(axis=0)
-    return np.asarray((groups - 1) / groups * centred.T @ centred)
+    shown = cluster_totals(played, groups) > 0
+    gone = (shown & (shown.sum(axis=0) == 1)).sum(axis=1)
+    if number < 2 or (np.linalg.matrix_rank(rest, hermitian=True) + gone < free).any():
+        return np.full((number, free), np.nan)
+    return np.asarray((np.linalg.pinv(rest, hermitian=True) @ sums[..., None])[..., 0])
 
 
 def _few_clusters(codes: PairCodes, seen: Codes, free: int, cluster: str) -> str:
@@ -107,7 +119,7 @@ def _few_clusters(codes: PairCodes, seen: Codes, free: int, cluster: str) -> str
         return f"no standard errors by {cluster}: {note}"
     notes = []
     if rare := [model for model, count in zip(codes.models, seen, strict=True) if count < FEWEST_CLUSTERS]:
-        why = f"which fewer than {FEWEST_CLUSTERS} clusters ({cluster}) show; the others' are rough, since all share one mean"
+        why = f"which one cluster ({cluster}) alone shows; the others' are rough, since all share one mean"
         notes.append(f"no standard error of {listed(rare)}, {why}")
     if codes.n_clusters <= free:
         notes.append(f"standard errors are rough: {codes.n_clusters} clusters ({cluster}) for {free} free parameters")
@@ -153,7 +165,7 @@ def _check_ties(cost: Floats, models: list[str]) -> None:
 def _design(codes: PairCodes, has_ties: bool) -> Floats:
     """Linear predictors (pairs x outcome a/b/tie x parameters); the last model's strength is minus the sum of the others'."""
     m = len(codes.models)
-    basis = np.vstack([np.eye(m - 1), -np.ones(m - 1)])
+    basis = _basis(m)
     design = np.zeros((len(codes.a), 3 if has_ties else 2, m - 1 + has_ties))
     design[:, 0, : m - 1] = basis[codes.a]
     design[:, 1, : m - 1] = basis[codes.b]
@@ -184,34 +196,18 @@ def _newton(design: Floats, outcome: Codes) -> tuple[Floats, Floats, Floats]:
     raise NotScorable(Reason.UNDEFINED, f"the strengths did not settle within {MAX_STEPS} Newton steps")
 
 
-def _strengths(
-    models: list[str],
-    parameters: Floats,
-    covariance: Floats,
-    has_ties: bool,
-    n: int,
-    quantile: Floats,
-    seen: Codes,
-    note: str,
-) -> Strengths:
-    m = len(models)
-    basis = np.vstack([np.eye(m - 1), -np.ones(m - 1)])
-    strength = basis @ parameters[: m - 1]
-    spread = basis @ covariance[: m - 1, : m - 1] @ basis.T
-    se = np.where(np.isnan(quantile), np.nan, np.sqrt(np.maximum(np.diag(spread), 0.0)))
+def _table(models: list[str], strength: Floats, se: Floats, quantile: Floats | float) -> pd.DataFrame:
     half = quantile * se
-    table = pd.DataFrame(
-        {
-            "model": models,
-            "log_strength": strength,
-            "se": se,
-            "low": strength - half,
-            "high": strength + half,
-            "win_probability": 1 / (1 + np.exp(-strength)),
-        }
-    )
+    columns = {"log_strength": strength, "se": se, "low": strength - half, "high": strength + half}
+    table = pd.DataFrame({"model": models, **columns, "win_probability": 1 / (1 + np.exp(-strength))})
     table["rank"] = table["log_strength"].rank(ascending=False, method="min").astype(int)
-    tie = float(np.exp(parameters[-1])) if has_ties else 0.0
-    names = pd.Index(models)
-    named, counts = pd.DataFrame(spread, index=names, columns=names), pd.Series(seen, index=names)
-    return Strengths(table.sort_values("rank", ignore_index=True), named, tie, n, counts, note)
+    return table.sort_values("rank", ignore_index=True)
+
+
+def _named(covariance: Floats, models: list[str]) -> pd.DataFrame:
+    return pd.DataFrame(covariance, index=pd.Index(models), columns=pd.Index(models))
+
+
+def _basis(m: int) -> Floats:
+    """Strengths from the free ones: the last is minus the sum of the others."""
+    return np.vstack([np.eye(m - 1), -np.ones(m - 1)])

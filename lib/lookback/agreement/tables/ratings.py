@@ -11,14 +11,15 @@ import pandas as pd
 from lookback.agreement.plan import Plan
 from lookback.agreement.reading import interval, number
 from lookback.agreement.tables.metric import GROUP, associations, claim_primary, usable
-from lookback.agreement.votes import annotator_matrix, both_orders, clusters_of, packed_matrix
+from lookback.agreement.votes import annotator_matrix, both_orders, clusters_of
 from lookback.errors import NotScorable
 from lookback.names import listing
-from lookback.stats import bootstrap_ci, tie_ceiling
+from lookback.stats import bootstrap_ci
 from lookback.stats.ceiling import noise_ceiling
 from lookback.stats.intervals import measure_row
 from lookback.stats.rating_scales import icc, kendall
-from lookback.stats.ratings import Floats
+
+CEILING = ("rho_ceiling", "rho_ceiling_low", "rho_ceiling_high")
 
 
 def reliability_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -63,8 +64,8 @@ def rating_models_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 def rating_metric_table(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Per family, setting and dimension with a metric: the associations of the score with the mean rating, and Kendall's tau-b.
 
-    `rho_ceiling` is what a perfect score could reach, since the votes on an item differ and mean ratings tie. Scores where less is
-    better are turned first, so agreement is always positive.
+    `rho_ceiling` is the estimated pooled rho of a perfect score with the same means; `rho_ceiling_note` says why it or its interval
+    is missing. Scores where less is better are turned first, so agreement is always positive.
     """
     rows = []
     for keys, own in units[units["kind"] == "rating"].groupby(GROUP, sort=True):
@@ -81,26 +82,23 @@ def rating_metric_table(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) ->
             drawn["clusters"] = np.tile(drawn["clusters"], 2)
         found = measure_row(partial(kendall, score, rating, **drawn), "tau")
         row |= {"tau": found["value"], "tau_low": found["low"], "tau_high": found["high"]}
-        rows.append({**row, **_ceiling(votes[votes["item"].isin(both["item"])], rating, plan)})
+        rows.append({**row, **_ceiling(votes[votes["item"].isin(both["item"])], plan)})
     return claim_primary(pd.DataFrame(rows), plan) if rows else pd.DataFrame()
 
 
-def _ceiling(votes: pd.DataFrame, ratings: Floats, plan: Plan) -> dict[str, Any]:
-    """The largest rho with the mean ratings of the items that are compared: their noise sets it, or their ties if that is less."""
+def _ceiling(votes: pd.DataFrame, plan: Plan) -> dict[str, Any]:
+    """The estimated rho of a perfect score with the mean ratings of the items that are compared."""
     if votes.empty:
-        return {"rho_ceiling": np.nan, "rho_ceiling_low": np.nan, "rho_ceiling_high": np.nan}
+        return dict.fromkeys(CEILING, np.nan) | {"rho_ceiling_note": "no item to compare"}
     family = str(votes["family"].iloc[0])
-    matrix = both_orders(packed_matrix(votes)) if plan.turns(family) else packed_matrix(votes)
-    cluster = plan.clusters.metric if plan.clusters.metric != "annotator" else "scene"
-    clusters = clusters_of(votes, matrix.index, cluster)
-    categories = plan.categories(family)
-    found: dict[str, Any] = measure_row(
-        lambda: noise_ceiling(matrix, categories, clusters=clusters, confidence=plan.confidence), "rho_ceiling"
-    )
-    ties = tie_ceiling(ratings) if np.ptp(ratings) > 0 else np.nan
-    # without a noise ceiling the ties alone set it; a missing bound stays missing
-    bounds = {f"rho_ceiling_{end}": np.minimum(found[end], ties) for end in ("low", "high")}
-    return {"rho_ceiling": np.fmin(found["value"], ties), **bounds}
+    matrix, turned = annotator_matrix(votes), plan.turns(family)
+    if turned:
+        matrix = both_orders(matrix)
+    clusters = clusters_of(votes, matrix.index, plan.clusters.metric if plan.clusters.metric != "annotator" else "scene")
+    estimate = partial(noise_ceiling, clusters=clusters, raters=not turned, confidence=plan.confidence)
+    found = measure_row(lambda: estimate(matrix, plan.categories(family)), "rho_ceiling")
+    values = [found[name] for name in ("value", "low", "high")]
+    return dict(zip(CEILING, values, strict=True)) | {"rho_ceiling_note": found["reason"]}
 
 
 def read_reliability(table: pd.DataFrame) -> str:

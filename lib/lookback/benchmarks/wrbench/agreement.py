@@ -116,7 +116,7 @@ def wrbench_16(bridges: pd.DataFrame, judgeability: pd.DataFrame) -> pd.DataFram
         "within_rho_low",
         "within_rho_high",
     ]
-    columns += ["p_corrected", "claim", "n_holdout", "holdout_rho", "holdout_rho_low", "holdout_rho_high"]
+    columns += ["tie_ceiling", "p_corrected", "claim", "n_holdout", "holdout_rho", "holdout_rho_low", "holdout_rho_high"]
     columns += ["reason", "note", "pooled_reason", "within_reason", "holdout_reason"]
     table = bridges.reindex(columns=columns).reset_index(drop=True)
     table.columns = table.columns.str.replace("pooled_rho", "rho")
