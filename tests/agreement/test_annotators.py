@@ -134,6 +134,36 @@ def test_the_plan_leaves_annotators_out_and_the_exclusions_count_them(rule, why)
     assert "agreement" in tables["annotators"].set_index("annotator").loc["cat", "flags"]
 
 
+def test_what_changes_the_main_measure_most_is_named(tmp_path):
+    votes = study("rating", "cat", 1)
+    declared = plan("rating", estimands=["rating", "annotators"]).model_dump(mode="json")
+    declared["families"]["asked"]["dimensions"]["quality"]["metric"] = "score"
+    rng = np.random.default_rng(0)
+    clips = votes[["benchmark", "model_a", "clip_a"]].drop_duplicates().set_axis(["benchmark", "model_id", "clip_id"], axis=1)
+    score = clips["model_id"].map(MODELS) + rng.normal(0, 0.5, len(clips))
+    score[clips["clip_id"] == "s3"] *= -1  # one scene where the metric is upside down
+    scores = clips.assign(setting="", metric="score", value=score, reason="")
+    table = analyse(votes, scores, Plan.model_validate(declared))["influence"]
+    found = table.set_index(["left_out", "name"])["without"]
+    assert set(table["left_out"]) == {"annotator", "scene", "model"}
+    given = votes.assign(label=votes["label"].astype(int))
+    given = given.merge(scores, left_on=["model_a", "clip_a"], right_on=["model_id", "clip_id"])
+
+    def rho(kept: pd.Series) -> float:
+        means = given[kept].groupby(["model_a", "clip_a"])[["label", "value"]].mean()
+        return stats.spearmanr(means["label"], means["value"]).statistic
+
+    before = rho(given["label"] > 0)
+    assert table["as_planned"].iloc[0] == pytest.approx(before)
+    assert found["scene", "s3"] == pytest.approx(rho(given["scene"] != "s3"))
+    assert found["annotator", "cat"] == pytest.approx(rho(given["annotator"] != "cat"))
+    model = table.loc[table["left_out"] == "model", "name"].item()
+    without = {name: rho(given["model_a"] != name) for name in MODELS}
+    assert max(without, key=lambda name: abs(without[name] - before)) == model
+    assert found["model", model] == pytest.approx(without[model])
+    assert f"Without annotators who are clearly unlike the others: cat: quality from {before:.2f}" in table.attrs["reading"]
+
+
 def test_a_rule_that_cannot_be_applied_is_an_error():
     with pytest.raises(UsageError, match="there are no gold answers"):
         analyse(study("rating"), None, plan("rating", annotators={"gold": 0.8}))
