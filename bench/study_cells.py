@@ -14,6 +14,10 @@ import pandas as pd
 import study_generators as made
 from lookback.agreement.analyse import analyse
 from lookback.agreement.plan import Plan
+from lookback.agreement.scores import attach_scores, check_scores
+from lookback.agreement.tables.ratings import rating_metric_table
+from lookback.agreement.validation import check_ratings
+from lookback.agreement.votes import analysis_units
 from lookback.stats import bootstrap_ci
 from study_generators import Truth
 
@@ -256,8 +260,11 @@ def ceiling_study(truth: Truth) -> Study:
         drawn = made.drawn_study(truth, rng)
         votes = made.rated(truth, drawn, rng)
         reached = made.spearman_of(drawn.quality.ravel(), votes.mean(axis=2).ravel())
-        tables = analyse(clip_table(votes, truth.nested), score_table(drawn.score), plan_of("rating", ("rating",), truth.raters))
-        row = tables["rating_metric"].iloc[0]
+        # the table alone: with other raters for every clip the ICC of the whole analysis takes many seconds
+        plan = plan_of("rating", ("rating",), truth.raters)
+        checked = check_ratings(clip_table(votes, truth.nested), plan)
+        units = attach_scores(analysis_units(checked, plan), check_scores(score_table(drawn.score)), plan)
+        row = rating_metric_table(units, checked, plan).iloc[0]
         value, low, high = (float(row[f"rho_ceiling{end}"]) for end in ("", "_low", "_high"))
         above = float(reached > high) if np.isfinite(high) else np.nan
         return [Outcome("estimated ceiling", value, low, high, made.ceiling_truth(truth), above, 0.0)]
