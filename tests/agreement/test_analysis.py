@@ -11,7 +11,7 @@ import pytest
 from lookback.agreement import analyse, check_ratings, read_scores, save_tables
 from lookback.agreement.figures.draw import FIGURES
 from lookback.agreement.scores import check_scores
-from lookback.agreement.tables.human import circular_triads
+from lookback.agreement.tables.annotators import circular_triads
 from lookback.errors import ContractError, NotScorable, UsageError
 from scipy import stats as scipy_stats
 from sklearn import metrics as sk

@@ -8,44 +8,54 @@ import pandas as pd
 import pytest
 from lookback.errors import ContractError, NotScorable, Reason, UsageError
 from lookback.stats import cohen_kappa, fleiss_kappa, gwet_ac1, gwet_ac2, krippendorff_alpha, percent_agreement
+from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats import inter_rater
+from statsmodels.stats.proportion import proportion_confint
 
 FIVE = [1, 2, 3, 4, 5]
 
-# irrCAC 0.4.4 (pandas 2.3.3) on raw_4raters: value, standard error, lower bound, p; the upper bound is 1 throughout
+
+def fisher(value: float, se: float, df: int) -> tuple[float, float]:
+    """The t interval on Fisher's z scale."""
+    half = stats.t.ppf(0.975, df) * se / (1 - value**2)
+    return np.tanh(np.arctanh(value) - half), np.tanh(np.arctanh(value) + half)
+
+
+# irrCAC 0.4.4 (pandas 2.3.3) on raw_4raters: value, standard error, p
 IRRCAC_GWET = {
-    "nominal": (0.7754440681, 0.1429499506, 0.4608133481, 0.0002087209840633264),
-    "ordinal": (0.8989397699, 0.1069035238, 0.6636467004, 4.053928770453297e-06),
-    "linear": (0.8587391364, 0.1173290219, 0.6004997004, 1.506030853248852e-05),
-    "quadratic": (0.9140007236, 0.1039622446, 0.6851813659, 2.6344384658205655e-06),
+    "nominal": (0.7754440681, 0.1429499506, 0.0002087209840633264),
+    "ordinal": (0.8989397699, 0.1069035238, 4.053928770453297e-06),
+    "linear": (0.8587391364, 0.1173290219, 1.506030853248852e-05),
+    "quadratic": (0.9140007236, 0.1039622446, 2.6344384658205655e-06),
 }
 IRRCAC_FLEISS = {
-    "nominal": (0.7611692754, 0.1530192035, 0.4243762794, 0.00041917303853056254),
-    "ordinal": (0.8502061894, 0.1470356939, 0.5265828092, 0.00012242158529418568),
-    "linear": (0.8179447671, 0.1485043555, 0.4910888844, 0.00018403925824594936),
-    "quadratic": (0.8649350649, 0.1460336108, 0.5435172548, 9.97608132073946e-05),
+    "nominal": (0.7611692754, 0.1530192035, 0.00041917303853056254),
+    "ordinal": (0.8502061894, 0.1470356939, 0.00012242158529418568),
+    "linear": (0.8179447671, 0.1485043555, 0.00018403925824594936),
+    "quadratic": (0.8649350649, 0.1460336108, 9.97608132073946e-05),
 }
 
 
 @pytest.mark.parametrize("weights", IRRCAC_GWET)
 def test_ac2_equals_irrcac_with_missing_votes(four_raters, weights):
     result = gwet_ac2(four_raters, FIVE, weights=weights)
-    assert (result.value, result.se, result.low, result.p) == pytest.approx(IRRCAC_GWET[weights], rel=1e-8)
-    assert result.high == 1.0
+    assert (result.value, result.se, result.p) == pytest.approx(IRRCAC_GWET[weights], rel=1e-8)
+    assert (result.low, result.high) == pytest.approx(fisher(result.value, result.se, 11))
     assert result.n == 12
 
 
 @pytest.mark.parametrize("weights", IRRCAC_FLEISS)
 def test_fleiss_kappa_equals_irrcac_with_missing_votes(four_raters, weights):
     result = fleiss_kappa(four_raters, FIVE, weights=weights)
-    assert (result.value, result.se, result.low, result.p) == pytest.approx(IRRCAC_FLEISS[weights], rel=1e-8)
+    assert (result.value, result.se, result.p) == pytest.approx(IRRCAC_FLEISS[weights], rel=1e-8)
 
 
 def test_ac1_resists_the_paradox_of_gwet_2008(paradox_votes):
-    # Gwet (2008): 94.4 % agreement, kappa -0.023, AC1 0.941; digits of the interval from irrCAC 0.4.4
+    # Gwet (2008): 94.4 % agreement, kappa -0.023, AC1 0.941; digits from irrCAC 0.4.4
     ac1 = gwet_ac1(paradox_votes, [0, 1])
-    assert (ac1.value, ac1.low, ac1.high, ac1.se) == pytest.approx((0.9407763376, 0.8951401466, 0.9864125286, 0.0230569643))
+    assert (ac1.value, ac1.se) == pytest.approx((0.9407763376, 0.0230569643))
+    assert (ac1.low, ac1.high) == pytest.approx(fisher(ac1.value, ac1.se, 124))
     assert percent_agreement(paradox_votes, [0, 1]).value == pytest.approx(0.944)
     assert cohen_kappa(*paradox_votes.T, [0, 1]).value == pytest.approx(-0.0234, abs=5e-5)
     assert fleiss_kappa(paradox_votes, [0, 1]).value == pytest.approx(-0.0288065844)
@@ -54,7 +64,8 @@ def test_ac1_resists_the_paradox_of_gwet_2008(paradox_votes):
 def test_ac1_of_the_handbooks_abstractors(abstractors):
     # irrCAC 0.4.4; the value is also printed in the vignette of the R package irrCAC 1.0
     ac1 = gwet_ac1(abstractors, [0, 1, 2])
-    assert (ac1.value, ac1.low, ac1.high) == pytest.approx((0.8493305482, 0.7631457096, 0.9355153868))
+    se = (0.9355153868 - 0.7631457096) / 2 / stats.t.ppf(0.975, 99)
+    assert (ac1.value, ac1.se) == pytest.approx((0.8493305482, se))
     # R irrCAC 1.0, kappa2.table(cont3x3abstractors)
     assert cohen_kappa(*abstractors.T, [0, 1, 2]).value == pytest.approx(0.7964094, abs=5e-8)
 
@@ -115,9 +126,8 @@ def test_alpha_of_many_random_tables_equals_the_package():
 def test_one_category_observed_is_perfect_for_ac1_and_undefined_for_the_kappas():
     votes = np.ones((10, 3))
     ac1 = gwet_ac1(votes, [0, 1])
-    assert ac1.value == 1.0
-    assert ac1.low is None
-    assert "variance is zero" in ac1.note
+    assert (ac1.value, ac1.high) == (1.0, 1.0)
+    assert ac1.low == pytest.approx(proportion_confint(10, 10, method="wilson")[0])
     for undefined in (
         lambda: fleiss_kappa(votes, [0, 1]),
         lambda: cohen_kappa(votes[:, 0], votes[:, 1], [0, 1]),
@@ -178,14 +188,34 @@ def test_votes_in_words_may_be_missing_in_a_list_as_in_a_table():
         gwet_ac1([["yes", "nan"]], ["no", "yes"])
 
 
-def test_single_votes_make_no_interval_where_all_others_agree():
+def test_votes_that_never_differ_have_wilsons_lower_end_over_the_clusters_with_two_votes():
     votes = [[1, 1], [0, 0]] * 6 + [[1, np.nan]] * 12
-    for coefficient in (gwet_ac1, gwet_ac2, fleiss_kappa):
+    shares = 0.75  # of answer 1, over all 24 items
+    least = proportion_confint(12, 12, method="wilson")[0]
+    for coefficient, expected in ((gwet_ac1, 2 * shares * (1 - shares)), (fleiss_kappa, shares**2 + (1 - shares) ** 2)):
         found = coefficient(votes, [0, 1])
-        assert (found.value, found.low, found.high) == (pytest.approx(1), None, None)
-        assert "do not vary" in found.note
+        assert (found.value, found.high) == (1.0, 1.0)
+        assert found.low == pytest.approx((least - expected) / (1 - expected))
+        assert "12 clusters" in found.note
+    scenes = np.repeat(np.arange(6), 4)
+    assert percent_agreement(votes, [0, 1], clusters=scenes).low == pytest.approx(proportion_confint(3, 3, method="wilson")[0])
 
 
-def test_the_interval_of_kappa_ends_at_one():
+@pytest.mark.parametrize("scenes", [2, 5, 10, 20, 40])
+def test_intervals_hold_an_ac1_near_one(scenes):
+    # each of three raters says yes with a probability that differs by scene; the truth is that of many scenes
+    rng = np.random.default_rng(scenes)
+
+    def votes(count: int) -> np.ndarray:
+        return (rng.random((count, 6, 3)) < rng.beta(18, 0.45, (count, 1, 1))).reshape(-1, 3).astype(int)
+
+    truth = gwet_ac1(votes(20_000), [0, 1]).value
+    assert 0.93 < truth < 0.96
+    found = [gwet_ac1(votes(scenes), [0, 1], clusters=np.repeat(np.arange(scenes), 6)) for _ in range(400)]
+    covered = [one.low <= truth <= one.high for one in found if one.low is not None]
+    assert len(covered) > 380 and np.mean(covered) >= 0.93
+
+
+def test_the_interval_of_kappa_ends_below_one():
     result = cohen_kappa([1, 1, 0, 0, 1, 0], [1, 1, 0, 0, 0, 0], [0, 1])
-    assert result.high == 1.0 and result.value + 1.96 * result.se > 1.0
+    assert result.value + 1.96 * result.se > 1.0 > result.high

@@ -99,9 +99,9 @@ def test_one_scene_has_no_interval_and_noise_has_no_ceiling():
     votes, judge, scene = one_more_person(5, scenes=1)
     table = judge_beside_people(votes, judge, SCALE, clusters=scene, resamples=100)
     assert table["low"].isna().all() and table["reason"].str.contains("cluster").all()
-    with pytest.raises(NotScorable, match="votes carry no signal"):
+    with pytest.raises(NotScorable, match="the votes show no signal"):
         noise_ceiling([[1, -1], [-1, 1], [1, -1]], SCALE)
-    with pytest.raises(NotScorable, match="votes carry no signal"):
+    with pytest.raises(NotScorable, match="the votes show no signal"):
         noise_ceiling([[1, 1], [1, -1], [-1, 1], [1, -1]], SCALE)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lookback.agreement.reading import read_annotators
-from lookback.stats import dawid_skene, leave_one_annotator_out, proportion
+from lookback.stats import dawid_skene, proportion
 
 
 def plain_em(votes: np.ndarray, q: int, steps: int) -> tuple[float, np.ndarray, np.ndarray]:
@@ -56,11 +55,3 @@ def test_a_fit_that_is_cut_short_does_not_say_converged():
 def test_wilsons_interval_of_a_full_share_reaches_one(n):
     assert proportion("all", n, n).high == 1.0
     assert proportion("none", 0, n).low == 0.0
-
-
-def test_unanimous_annotators_are_not_accused():
-    votes = [[1, 1, 1], [0, 0, 0]] * 5  # ten items, whose upper bound was 1 - 1e-16
-    table = leave_one_annotator_out(votes, [0, 1]).assign(family="panel", circular_triads=0)
-    assert "None lies clearly below" in read_annotators(table)
-    careless = table.assign(agreement=[1.0, 1.0, 0.4], high=[1.0, 1.0, 0.6])
-    assert "Clearly below their family's median: 2 (40%, panel)" in read_annotators(careless)

@@ -158,7 +158,7 @@ def test_looks_share_the_level_and_without_holm_all_comparisons_have_that_of_one
     found = study_power(PlannedStudy(**design, rules=rules))
     assert (found.table["power"] == found.table["power_corrected"]).all()
     assert (found.table["power"] <= study_power(PlannedStudy(**design)).table["power"].iloc[: len(found.table)]).all()
-    assert any("0.0125 (0.05 shared by 4 looks)" in line for line in power_lines(found, 0.6, plan))
+    assert any("level 0.0125 (0.05 shared by 4 looks)" in line for line in power_lines(found, 0.6, plan))
 
 
 def test_a_study_that_finds_the_smallest_share_of_the_grid_says_that_one():
@@ -172,7 +172,7 @@ def test_a_study_that_finds_the_smallest_share_of_the_grid_says_that_one():
         ({"scenes": 1}, "plan at least 2"),
         ({"models": 1}, "at least 2 models"),
         ({"pairs_per_scene": 9}, "1 to that"),
-        ({"raters": 1}, "no models are compared: it leaves out every pair with fewer than 2 votes"),
+        ({"raters": 1}, "leaves out every pair: a label needs 2 votes .* each has 1"),
         ({"missing": 1.0}, "missing votes"),
     ],
 )
@@ -197,7 +197,7 @@ def test_the_command_reads_the_plan_keeps_pairs_votes_and_labels_apart_and_answe
     ):
         assert line in result.output
     alone = CliRunner().invoke(study, [*asked, "--raters", "1"])
-    assert isinstance(alone.exception, UsageError) and "no models are compared" in str(alone.exception)
+    assert isinstance(alone.exception, UsageError) and "leaves out every pair" in str(alone.exception)
     text = "families: {}\nscales: {}\nmajority: {min_votes: 1}\n"
     (tmp_path / "plan.yaml").write_text(text)
     read = CliRunner().invoke(study, [*asked, "--raters", "1", "--plan", str(tmp_path / "plan.yaml")])

@@ -53,13 +53,15 @@ def test_the_likelihood_agrees_with_the_mean_squares_where_no_vote_is_missing():
     np.testing.assert_allclose(_likelihood(table), _mean_squares(table), rtol=1e-5)
 
 
-def test_the_interval_needs_five_clusters_and_follows_them():
+def test_the_interval_needs_two_clusters_and_follows_them():
     table, scene = rated(60, 3, 1, scenes=10)
     by_scene, by_item = icc(table, clusters=scene).single, icc(table).single
     assert by_scene.low < by_scene.value < by_scene.high
     assert (by_scene.high - by_scene.low) != pytest.approx(by_item.high - by_item.low)
-    few = icc(table, clusters=scene % 4).single
-    assert (few.low, few.note) == (None, "4 clusters only: an interval needs 5")
+    few = icc(table, clusters=scene % 2).single
+    assert few.low < by_scene.low and few.high > by_scene.high
+    one = icc(table, clusters=scene * 0).single
+    assert (one.low, one.note) == (None, "one cluster only: nothing to resample, no interval")
 
 
 def test_the_jackknife_covers_the_true_icc():

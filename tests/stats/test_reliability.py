@@ -39,7 +39,7 @@ def test_with_missing_votes_it_follows_from_least_squares():
     table = rng.normal(size=(20, 1)) + rng.normal(size=6) + rng.normal(size=(20, 6))
     table[rng.random(table.shape) < 0.5] = np.nan
     table[0], table[1, 1:] = np.nan, np.nan  # an item without votes, an item with one
-    long = pd.DataFrame(table).stack().rename_axis(["item", "rater"]).rename("vote").reset_index()
+    long = pd.DataFrame(table).stack().rename_axis(["item", "rater"]).rename("vote").dropna().reset_index()
     error = smf.ols("vote ~ C(item) + C(rater)", long).fit().mse_resid
     level = smf.ols("vote ~ C(item)", long).fit().mse_resid - error
     rated = table[np.isfinite(table).any(axis=1)]
@@ -80,7 +80,8 @@ def test_one_way_would_count_crossed_raters_levels_as_noise():
 def test_votes_that_never_differ_are_wholly_reliable_and_noise_has_a_reason():
     same = mean_vote_reliability(np.repeat([[1.0], [2.0], [2.0], [4.0]], 3, axis=1))
     assert (same.value, same.low, same.n) == (1.0, None, 4) and "do not differ" in same.note
-    with pytest.raises(NotScorable, match="votes carry no signal"):
+    assert mean_vote_reliability([[1, 2, 3], [2, 3, 4], [5, 6, 7]]).value == 1.0  # raters differ by their levels alone
+    with pytest.raises(NotScorable, match="the votes show no signal"):
         mean_vote_reliability([[0, 1], [1, 0], [0, 1]])
     with pytest.raises(NotScorable, match="two items with two votes"):
         mean_vote_reliability([[0, 1], [1, np.nan]])

@@ -16,7 +16,7 @@ from lookback.agreement.joins import check_joins, dropped_words, excluded_words,
 from lookback.agreement.looks import NOT_COUNTED
 from lookback.agreement.plan import Plan
 from lookback.agreement.scores import attach_scores, check_scores
-from lookback.agreement.tables import design, human, metric, models, ratings, study
+from lookback.agreement.tables import annotators, design, human, influence, metric, models, ratings, study
 from lookback.agreement.validation import check_ratings
 from lookback.agreement.votes import analysis_units, judgeable_votes
 from lookback.errors import ContractError
@@ -34,6 +34,7 @@ class Analysis:
         self.footnote = f"{plan.footnote}; {standing.footnote if standing else NOT_COUNTED}"
         self.declared = {"plan_hash": plan.hash, "confidence": plan.confidence, "alpha": plan.level}
         self.tables: Tables = {}
+        self.quality = pd.DataFrame()  # of the annotators, also of those who were left out
         self.dropped = ""  # a sentence about single votes that were left out
 
     def add(self, name: str, title: str, unit: str, table: pd.DataFrame, read: Callable[[], str]) -> None:
@@ -65,9 +66,10 @@ def analyse(
     clips: pd.DataFrame | None = None,
     standing: Standing | None = None,
     same_run: bool = False,
+    gold: pd.DataFrame | None = None,
 ) -> Tables:
     """The tables of `analysed`, by name."""
-    return analysed(votes, scores, plan, clips, standing, same_run).tables
+    return analysed(votes, scores, plan, clips, standing, same_run, gold).tables
 
 
 def analysed(
@@ -77,19 +79,27 @@ def analysed(
     clips: pd.DataFrame | None = None,
     standing: Standing | None = None,
     same_run: bool = False,
+    gold: pd.DataFrame | None = None,
 ) -> Analysis:
     """The whole analysis; see the module's description. `clips` adds the check for unknown clips and the event-factor tables.
 
     `votes` are tidy votes (`read_ratings`), `scores` the tidy items table; without scores only people are analysed. `standing` is
     what is known about the plan (`frozen.standing`). Votes that find no score are an error, as the plan says; with `same_run` the
-    votes and scores are known to be of the same clips, and they are only counted. Tables: exclusions, joins, study_design,
+    votes and scores are known to be of the same clips, and they are only counted. `gold` are answers to items with a known answer
+    (`read_gold`). Tables: exclusions, joins, study_design,
     agreement, reliability, rating_models, annotators, strengths, models, comparisons, ceiling, ranking, win_ratios, bridge,
     rating_metric, disagreements, trigger, judgeability, vqa, correlations, event_cells, event_factors, mixed_model, those of each
-    benchmark's paper, main, sensitivity, distributions, consensus.
+    benchmark's paper, main, sensitivity, influence, distributions, consensus.
     """
     valid = check_ratings(votes, plan, clips)
     dropped, valid.attrs = dropped_words(valid.attrs["dropped"]), {}  # pandas copies attrs with every column that is taken
-    checked, refused = judgeable_votes(valid, plan)
+    checks = "annotators" in plan.estimands or plan.annotators.flags
+    quality = annotators.annotators_table(valid, plan, gold) if checks else pd.DataFrame()
+    gone = annotators.left_out(valid, quality, gold, plan)
+    kept = valid.drop(gone.index).reset_index(drop=True)
+    if kept.empty:
+        raise ContractError("no vote is left: the plan's rule leaves out every annotator; check its key annotators")
+    checked, refused = judgeable_votes(kept, plan)
     if checked.empty:
         raise ContractError("no vote is left: people called every item not judgeable; check the plan's judgeable keys")
     units = analysis_units(checked, plan)
@@ -100,12 +110,15 @@ def analysed(
         joins = join_table(units, known)
         if not same_run:
             check_joins(joins, plan)
-    result = Analysis(checked, units, exclusion_table(units, checked, refused), plan, standing)
-    result.dropped = dropped
+    result = Analysis(checked, units, exclusion_table(units, checked, refused, gone), plan, standing)
+    result.dropped, result.quality = dropped, quality
     result.add("exclusions", "Items that do not enter, and why", "item", result.exclusions, lambda: result.left_out().strip())
     result.add("joins", "Scores that the votes ask for", "score", joins, lambda: read_joins(joins))
     designed = overview.design_table(valid, plan)
     result.add("study_design", "Design of the study", "vote", designed, lambda: overview.read_design(designed, plan))
+    if "annotators" in plan.estimands:
+        read = lambda: annotators.read_annotators(quality)  # noqa: E731
+        result.add("annotators", "Quality of the annotators", "annotator", quality, read)
     _people(result)
     _models(result)
     if known is not None:
@@ -138,9 +151,6 @@ def _people(result: Analysis) -> None:
         result.add("reliability", "Reliability of ratings (ICC)", "item", reliable, lambda: ratings.read_reliability(reliable))
         means = ratings.rating_models_table(units, plan)
         result.add("rating_models", "Mean ratings of the models", "model", means, lambda: ratings.read_rating_models(means))
-    if "annotators" in plan.estimands:
-        quality = human.annotators_table(votes, plan)
-        result.add("annotators", "Quality of the annotators", "annotator", quality, lambda: reading.read_annotators(quality))
     if "ranking" in plan.estimands:
         strengths = models.strengths_table(votes, plan)
         result.add(
@@ -215,6 +225,9 @@ def _for_the_journal(result: Analysis) -> None:
     if "decision" in result.units:
         rules = study.sensitivity_table(votes, result.units, plan)
         result.add("sensitivity", "Sensitivity to the rules", "item", rules, lambda: study.read_sensitivity(rules))
+        alone = influence.influence_table(votes, result.units, result.quality, plan)
+        title = "The main measure without one annotator, scene or model"
+        result.add("influence", title, "item", alone, lambda: influence.read_influence(alone))
     answers = study.distribution_table(votes, plan)
     result.add("distributions", "Distribution of the votes", "vote", answers, lambda: study.read_distribution(answers))
     labels = study.consensus_table(votes, plan)

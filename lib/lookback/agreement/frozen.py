@@ -159,7 +159,7 @@ def _entry_hash(entry: Record) -> str:
 
 def _present(plan: Plan, folder: Path) -> dict[str, str]:
     """The study's files that exist, with their hashes."""
-    named = (*plan.files.votes, *plan.files.scores)
+    named = (*plan.files.votes, *plan.files.scores, *plan.files.gold)
     return {name: sha256_file(folder / name) for name in named if (folder / name).is_file()}
 
 

@@ -106,6 +106,27 @@ def read_ratings(path: str | Path) -> pd.DataFrame:
     return votes
 
 
+def read_gold(path: str | Path) -> pd.DataFrame:
+    """Answers to items with a known answer, as the annotation desk writes gold.csv; answers to practice items are left out.
+
+    Columns: annotator, and right, or in its place label and expected.
+    """
+    source = Path(path)
+    if not source.is_file():
+        raise UsageError(f"There is no file of gold answers {source}")
+    table = read_csv_texts(source)
+    if {"label", "expected"} <= set(table) and "right" not in table:
+        table["right"] = (table["label"].str.lower() == table["expected"].str.lower()).astype(str)
+    if not {"annotator", "right"} <= set(table):
+        raise ContractError(f"{source.name}: gold answers need the columns annotator and right (or label and expected)")
+    if "role" in table:
+        table = table[table["role"] == "gold"]
+    odd = table.loc[~table["right"].str.lower().isin(TRUE | FALSE), "right"]
+    if len(odd):
+        raise ContractError(f"{source.name}: {odd.iloc[0]!r} in column right is neither true nor false")
+    return table[["annotator"]].assign(right=table["right"].str.lower().isin(TRUE)).reset_index(drop=True)
+
+
 def _read(source: Path) -> pd.DataFrame:
     suffix = source.suffix.lower()
     if suffix == ".csv":

@@ -10,6 +10,7 @@ import pandas as pd
 from lookback.agreement.plan import Plan
 from lookback.agreement.scores import KEY, wanted_scores
 from lookback.errors import ContractError
+from lookback.names import listing
 
 Key = tuple[str, ...]
 MEDIA = re.compile(r"\.(mp4|m4v|mov|webm|mkv|avi|gif)$", re.IGNORECASE)
@@ -93,14 +94,15 @@ def read_joins(table: pd.DataFrame) -> str:
     return " ".join([text, *(_sentence(row) + "." for _, row in part.iterrows())])
 
 
-def exclusion_table(units: pd.DataFrame, votes: pd.DataFrame, refused: pd.DataFrame) -> pd.DataFrame:
+def exclusion_table(units: pd.DataFrame, votes: pd.DataFrame, refused: pd.DataFrame, gone: pd.DataFrame) -> pd.DataFrame:
     """Per family, setting and dimension: items, and how many do not enter and why.
 
+    `gone` are the votes of annotators whom the plan leaves out; `no_annotator` counts the items that nobody else judged.
     `one_rater` items have one vote: they enter no agreement among people. `refused` are the votes on items that people called not
     judgeable. `no_score` counts missing scores by their typed reason.
     """
     keys = ["family", "kind", "setting", "dimension"]
-    every = pd.concat([votes.assign(gone=False), refused.assign(gone=True)])
+    every = pd.concat([votes.assign(gone=False, why=""), refused.assign(gone=True, why=""), gone.assign(gone=True)])
     labelled = dict(iter(units.groupby(keys)))
     rows = []
     for key, own in every.groupby(keys, sort=True):
@@ -108,8 +110,14 @@ def exclusion_table(units: pd.DataFrame, votes: pd.DataFrame, refused: pd.DataFr
         per_item = own[~own["gone"]].groupby("item").size()
         row = dict(zip(keys, key, strict=True)) | {
             "items": own["item"].nunique(),
-            "not_judgeable": own.loc[own["gone"], "item"].nunique(),
+            "not_judgeable": own.loc[own["gone"] & (own["why"] == ""), "item"].nunique(),
         }
+        whose = own[own["why"] != ""]
+        row["no_annotator"] = len(set(whose["item"]) - set(own.loc[own["why"] == "", "item"]))
+        row |= {"annotators_left_out": whose["annotator"].nunique(), "votes_left_out": len(whose)}
+        row["why_annotators"] = "; ".join(
+            f"{who}: {why}" for who, why in sorted(set(zip(whose["annotator"], whose["why"], strict=True)))
+        )
         row |= {"one_rater": int((per_item == 1).sum()), "split_as_tie": int((found["status"] == "split_as_label").sum())}
         row |= {status: int((found["status"] == status).sum()) for status in STATUS_WORDS}
         rows.append({**row, **_without_score(found)})
@@ -128,6 +136,7 @@ def excluded_words(table: pd.DataFrame, plan: Plan) -> str:
     """The sentence about what was left out, for the readings; `table` is (part of) the exclusion table."""
     total = table.select_dtypes("number").sum()
     parts = [(int(total["not_judgeable"]), "that people called not judgeable")]
+    parts.append((int(total["no_annotator"]), "whose only annotators were left out"))
     parts += [(int(total[status]), words.format(plan.majority.min_votes)) for status, words in STATUS_WORDS.items()]
     reasons = "; ".join(why for why in table["why_no_score"] if why)
     parts.append((int(total["no_score"]), f"without a score ({reasons})"))
@@ -137,6 +146,9 @@ def excluded_words(table: pd.DataFrame, plan: Plan) -> str:
         if left
         else f"None of {int(total['items'])} items was left out."
     )
+    if total["votes_left_out"]:
+        people = dict.fromkeys(each for why in table["why_annotators"] if why for each in why.split("; "))
+        text += f" By the plan's rule for annotators {int(total['votes_left_out'])} votes were left out ({listing(list(people))})."
     if total["split_as_tie"]:
         text += f" {int(total['split_as_tie'])} split votes count as ties."
     if total["one_rater"]:

@@ -24,6 +24,8 @@ from lookback.yaml_files import parse_yaml
 Kind = Literal["preference", "rating", "trigger", "judgeability", "vqa"]
 Estimand = Literal["agreement", "ranking", "bridge", "rating", "trigger", "judgeability", "vqa", "annotators", "design"]
 
+Check = Literal["agreement", "side", "same_answer", "speed", "gold"]
+
 GROUND_TRUTH = "ground_truth"  # the `model_a` of a vote on a clip's ground-truth video
 
 
@@ -162,6 +164,15 @@ class Files(Section):
 
     votes: Names = ()
     scores: Names = ()
+    gold: Names = ()  # answers to items with a known answer; default: gold.csv beside the plan, if there is one
+
+
+class Annotators(Section):
+    """Whose votes are left out: people named beforehand, and those who fail a rule that was fixed beforehand."""
+
+    exclude: Names = ()
+    gold: float | None = Field(default=None, gt=0, le=1)  # with a smaller share of gold items right: left out of the study
+    flags: Annotated[tuple[Check, ...], BeforeValidator(_several)] = ()  # flagged by one of these checks: left out of the family
 
 
 class Plan(Section):
@@ -184,6 +195,7 @@ class Plan(Section):
     families: dict[str, Family]
     aggregate: Literal["majority", "votes"] = "majority"
     majority: Majority = Majority()
+    annotators: Annotators = Annotators()
     orientation: Literal["symmetric", "as_given"] = "symmetric"  # count each pair in both orders, or as the votes name A and B
     win_ratio_ties: Literal["half", "drop"] = "half"
     clusters: Clusters = Clusters()

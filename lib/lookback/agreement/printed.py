@@ -9,14 +9,17 @@ import pandas as pd
 
 MOST_COLUMNS = 8
 JOINED = "family, setting"  # one column in place of two, where there are too many
+# counts that are printed where they are not all zero
+COUNTS = ("not_judgeable", "votes_left_out", "too_few_votes", "split", "one_rater", "no_score")
 # the columns that matter most, per table; other tables show their first ones
 SHOWN: dict[str, tuple[str, ...]] = {
     "main": ("family", "setting", "dimension", "n_items", "coefficient", "people", "measure", "value", "icc_1", "alpha"),
-    "exclusions": ("family", "setting", "dimension", "items", "not_judgeable", "too_few_votes", "split", "one_rater", "no_score"),
+    "exclusions": ("family", "setting", "dimension", "items", *COUNTS),
     "joins": ("family", "metric", "asked", "found", "first_without_score", "scores", "used", "first_unused_score"),
     "agreement": ("family", "setting", "dimension", "n_items", "percent", "ac1", "ac2", "alpha", "kappa"),
     "reliability": ("family", "setting", "dimension", "n_items", "n_annotators", "icc_1", "icc_k", "k"),
-    "annotators": ("family", "annotator", "n_votes", "n_compared", "agreement", "ac1_change", "dawid_skene", "circular_triads"),
+    "annotators": ("family", "annotator", "n_votes", "flags", "agreement", "rank_agreement", "first_side", "top_answer"),
+    "influence": ("family", "setting", "dimension", "left_out", "name", "as_planned", "without", "n"),
     "strengths": ("family", "setting", "dimension", "model", "log_strength", "win_probability", "rank", "reason"),
     "models": ("family", "setting", "dimension", "model", "n", "win_ratio", "letters", "log_strength"),
     "comparisons": ("family", "setting", "dimension", "scale", "first", "second", "difference", "verdict"),
@@ -97,7 +100,7 @@ def _tells(table: pd.DataFrame, column: str) -> bool:
         return False
     if column in LABELS:
         return column in ("dimension", "measure") or values.nunique() > 1
-    return column not in ("not_judgeable", "too_few_votes", "split", "one_rater", "no_score") or bool((values != 0).any())
+    return column not in COUNTS or bool((values != 0).any())
 
 
 def _bounds(column: str, table: pd.DataFrame) -> tuple[str, ...]:

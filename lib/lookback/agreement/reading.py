@@ -223,25 +223,6 @@ def _read_vqa(table: pd.DataFrame) -> str:
     return text
 
 
-def read_annotators(table: pd.DataFrame) -> str:
-    known = table[table["agreement"].notna()]
-    if known.empty:
-        return "No annotator shares items with others, so none can be checked."
-    # nobody is accused by a difference that is rounding
-    low = known[known["high"] < known.groupby("family")["agreement"].transform("median") - ROUNDING]
-    text = f"Annotators agree with the majority of the others on {known['agreement'].min():.0%} to {known['agreement'].max():.0%} "
-    text += "of shared items."
-    names = [f"{r['annotator']} ({r['agreement']:.0%}, {r['family']})" for _, r in low.iterrows()]
-    if names:
-        text += f" Clearly below their family's median: {listing(names)}."
-    elif known["high"].notna().any():
-        text += " None lies clearly below their family's median."
-    else:
-        text += " Too few scenes to say who lies below the others."
-    cycles = int(table["circular_triads"].sum())
-    return text + (f" {cycles} circular triads (A over B over C over A)." if cycles else "")
-
-
 def read_strengths(table: pd.DataFrame, plan: Plan) -> str:
     text = (
         f"Davidson strengths on the log scale (0 is the average model), standard errors clustered by {plan.clusters.metric}; "

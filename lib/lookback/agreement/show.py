@@ -69,9 +69,10 @@ SHOWN: dict[str, dict[str, Column]] = {
         "annotator": "annotator",
         "votes": "n_votes",
         "equals the others": _between("agreement", "low", "high"),
+        "most used answer": "top_answer",
         "AC1 changes without": "ac1_change",
         "Dawid-Skene accuracy": "dawid_skene",
-        "circular triads": "circular_triads",
+        "flags": "flags",
     },
     "ceiling": {
         "group": "group",

@@ -102,6 +102,7 @@ def _analyse(source: Path, named_votes: list[Path], named_scores: Path | None, f
     from lookback.agreement.analyse import analysed
     from lookback.agreement.figures.draw import draw_figures
     from lookback.agreement.frozen import standing
+    from lookback.agreement.importers import read_gold
     from lookback.agreement.looks import look_at
     from lookback.agreement.save import clear_earlier, save_study, write_manifest
 
@@ -109,8 +110,10 @@ def _analyse(source: Path, named_votes: list[Path], named_scores: Path | None, f
     votes, scores = _inputs(plan, source.parent, named_votes, named_scores)
     rows = pd.concat([read_ratings(path) for path in votes], ignore_index=True)
     found = pd.concat([read_scores(path) for path in scores], ignore_index=True) if scores else None
-    look = look_at(source, plan, [*votes, *scores], len(rows))
-    result = analysed(rows, found, plan, standing=standing(source, votes, look))
+    gold = _gold(plan, source.parent)
+    known = pd.concat([read_gold(path) for path in gold], ignore_index=True) if gold else None
+    look = look_at(source, plan, [*votes, *scores, *gold], len(rows))
+    result = analysed(rows, found, plan, standing=standing(source, votes, look), gold=known)
     uncounted = look.record()
     kept = clear_earlier(folder)
     written = save_study(result, folder, source)
@@ -121,7 +124,7 @@ def _analyse(source: Path, named_votes: list[Path], named_scores: Path | None, f
             written += sorted(figure.png.parent.glob(f"{figure.png.stem}.*"))
     finally:  # should a figure fail, the next analysis still knows what to remove
         written += set((folder / "figures").glob("*")) - before
-        write_manifest(folder, written, result, {"plan": [source], "votes": votes, "scores": scores})
+        write_manifest(folder, written, result, {"plan": [source], "votes": votes, "scores": scores, "gold": gold})
     for name, table in result.tables.items():
         if name != "readings":
             print(one_line(f"{table.attrs['title']}: {table.attrs['reading']}"))
@@ -140,6 +143,12 @@ def _inputs(plan: Plan, folder: Path, votes: list[Path], scores: Path | None) ->
     if not found:
         raise UsageError("Name a file of votes in the call, or in the plan under files: votes")
     return found, [scores] if scores else [folder / name for name in plan.files.scores]
+
+
+def _gold(plan: Plan, folder: Path) -> list[Path]:
+    """The files of gold answers: those of the plan, else gold.csv beside it, as the annotation desk names it."""
+    beside = folder / "gold.csv"
+    return [folder / name for name in plan.files.gold] or ([beside] if beside.is_file() else [])
 
 
 def _write_latex(result: Analysis, folder: Path) -> Path:

@@ -78,8 +78,8 @@ def compare_runs(*runs: RunParams, folder: Path) -> list[PaperTable]:
             own_labels,
             dict.fromkeys(("first", "second", "difference", "ci_low", "ci_high", "p", "smallest_p", "rank_biserial", "p_holm"), 4),
             notes=[
-                "Means over the clips that both runs scored; 95 % percentile bootstrap that draws whole scenes. No interval "
-                "with fewer than five scenes, or where every scene changes by the same.",
+                "Means over the clips that both runs scored; 95 % bootstrap that draws whole scenes (t under ten of them). No "
+                "interval with one scene, or where every scene changes by the same.",
                 "p: Wilcoxon's paired test on the scenes' mean differences; smallest_p: what so many scenes could give at best; "
                 "p_holm: corrected by Holm's method for all tests of this table, also those without a p.",
                 f"A difference holds where p_holm is below {ALPHA}, the interval leaves out 0, and the test points the same way "

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from lookback.clips import KEYS
 from lookback.errors import ContractError, Reason
 from lookback.registry import METRICS
-from lookback.stats.intervals import bootstrap_totals, enough_resamples, share_interval, varying_interval
+from lookback.stats.intervals import SHARE, Bounds, bootstrap_totals, enough_resamples, number, share_interval, varying_interval
 from lookback.stats.ratings import cluster_codes
 
 GROUP = ("benchmark", "setting", "metric", "variant", "phase", "model_id")
@@ -59,9 +60,9 @@ def aggregate(
     n counts the values; n_items the clips the metric applies to, so coverage = n / n_items. `mean_left_out` is the mean of the
     values, `mean_zero` that with a 0 for each unmeasurable clip; `mean` is the one that the preset names (`missing`).
 
-    The interval is a percentile bootstrap that draws whole scenes (`cluster`), because clips of one scene are not independent, and
-    is widened for few scenes. With fewer than five there is none, nor where all values are alike; the note says so. Where all clips
-    pass or all fail (a metric between 0 and 1), it is Wilson's over the scenes.
+    The interval is a bootstrap that draws whole scenes (`cluster`), because clips of one scene are not independent: percentiles, or
+    t under ten scenes. One scene has none, nor have values that are all alike; the note says so. Where all clips pass or all fail
+    (a metric between 0 and 1), it is Wilson's over the scenes.
     """
     _require_columns(items, [*by, cluster, "value", "reason"])
     rows = [
@@ -100,7 +101,8 @@ def _group_row(key: dict[str, object], group: pd.DataFrame, cluster: str, seed: 
     row |= {"mean_left_out": measured.mean(), "mean_zero": filled.mean(), "n_zero": len(filled) - len(measured)}
     row |= {"mean": values.mean(), "sd": values.std(ddof=1) if len(values) > 1 else np.nan}
     share = _pass_or_fail(key.get("metric"), values)
-    return row | _interval(terms, _mean_of_totals, group.loc[values.index, cluster], _group_seed(seed, key), resamples, share)
+    clusters, bounds = group.loc[values.index, cluster], _bounds(key.get("metric"))
+    return row | _interval(terms, _mean_of_totals, clusters, _group_seed(seed, key), resamples, bounds, share)
 
 
 def _trigger_row(key: dict[str, object], group: pd.DataFrame, cluster: str, seed: int, resamples: int) -> dict[str, object]:
@@ -114,7 +116,7 @@ def _trigger_row(key: dict[str, object], group: pd.DataFrame, cluster: str, seed
     row |= {"n": len(measured), "n_triggered": int(triggered.sum()), "n_items": len(applicable), "reasons": _reason_counts(group)}
     row |= {"m_score_left_out": _trigger_totals(left_out)[2], "m_score_zero": _trigger_totals(zeroed)[2]}
     row |= {"n_zero": len(filled) - len(measured), "missing": rule}
-    return row | _interval(terms, _m_score_of_totals, applicable[cluster], _group_seed(seed, key), resamples)
+    return row | _interval(terms, _m_score_of_totals, applicable[cluster], _group_seed(seed, key), resamples, SHARE)
 
 
 def _with_zeros(applicable: pd.DataFrame, measured: pd.Series) -> pd.Series:
@@ -155,11 +157,23 @@ def _trigger_scores(totals: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _pass_or_fail(metric: object, values: pd.Series) -> bool:
     """Whether a metric between 0 and 1 has no other values."""
-    return metric in METRICS and METRICS.get(str(metric)).range == (0.0, 1.0) and bool(values.isin((0.0, 1.0)).all())
+    return _bounds(metric) == SHARE and bool(values.isin((0.0, 1.0)).all())
+
+
+def _bounds(metric: object) -> Bounds:
+    """The range that a metric declares."""
+    least, most = METRICS.get(str(metric)).range if metric in METRICS else (None, None)
+    return -np.inf if least is None else least, np.inf if most is None else most
 
 
 def _interval(
-    terms: NDArray[np.float64], statistic: Statistic, clusters: pd.Series, seed: int, resamples: int, share: bool = False
+    terms: NDArray[np.float64],
+    statistic: Statistic,
+    clusters: pd.Series,
+    seed: int,
+    resamples: int,
+    bounds: Bounds,
+    share: bool = False,
 ) -> dict[str, object]:
     """Interval of the statistic (or share) over resampled clusters, or a note that says why there is none."""
     if not len(terms):
@@ -169,10 +183,9 @@ def _interval(
     resamples = enough_resamples(resamples, n_clusters, CONFIDENCE)
     draws = bootstrap_totals(terms, statistic, codes, resamples, seed) if n_clusters > 1 else np.empty(0)
     value = float(statistic(terms.sum(axis=0, keepdims=True))[0])
-    found = share_interval(draws, value, n_clusters, CONFIDENCE) if share else varying_interval(draws, n_clusters, CONFIDENCE)
-    low, high, note = found
-    bounds = {"ci_low": np.nan if low is None else low, "ci_high": np.nan if high is None else high}
-    return bounds | {"ci_note": note, "n_clusters": n_clusters}
+    made = share_interval if share else partial(varying_interval, bounds=bounds)
+    low, high, note = made(draws, value, n_clusters, CONFIDENCE)
+    return {"ci_low": number(low), "ci_high": number(high), "ci_note": note, "n_clusters": n_clusters}
 
 
 def _applicable(group: pd.DataFrame) -> pd.DataFrame:

@@ -8,6 +8,8 @@ AC1, AC2 and Fleiss' kappa share one form. With r_ik raters putting item i into 
 The variance is that of the mean of the items' linearised values
     k*_i = (n/n') (p_a|i - p_e) / (1 - p_e) - 2 (1 - k) (p_e|i - p_e) / (1 - p_e)        (first term 0 where r_i < 2)
 With clusters the linearised values are summed within clusters first, so votes on the same scene do not count as independent.
+Intervals are t intervals on the logit scale between -1 and 1 (shares: 0 and 1), since near 1 symmetric ones end too low. Where all
+votes on every item agree, that variance is zero; the lower end is then that of Wilson's interval for p_a, each cluster one case.
 Source: Gwet (2008), Br. J. Math. Stat. Psychol. 61:29-48, and Handbook of Inter-Rater Reliability (4th ed.), ch. 3 and 5.
 
 Krippendorff's alpha = 1 - D_o/D_e on the coincidences o_kl = sum over items of r_ik (r_il - [k=l]) / (r_i - 1), r_i >= 2:
@@ -26,7 +28,19 @@ from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from lookback.errors import NotScorable, Reason, UsageError
-from lookback.stats.intervals import Estimate, bootstrap_totals, enough_resamples, method_text, too_few_clusters, varying_interval
+from lookback.stats.intervals import (
+    CORRELATION,
+    SHARE,
+    Bounds,
+    Estimate,
+    bootstrap_totals,
+    enough_resamples,
+    method_text,
+    t_bounds,
+    too_few_clusters,
+    varying_interval,
+    wilson,
+)
 from lookback.stats.ratings import (
     MISSING,
     Codes,
@@ -121,7 +135,7 @@ def chance_corrected(
     clusters: ArrayLike | None,
     confidence: float,
 ) -> Estimate:
-    """The coefficient, its linearised standard error, t interval (upper end at most 1) and two-sided p against 0."""
+    """The coefficient, its linearised standard error, its interval and two-sided p against 0."""
     counts, credit, groups = _counted(ratings, categories, weights, clusters)
     voted = counts.sum(axis=1) > 0
     counts, groups = counts[voted], groups[voted]
@@ -137,9 +151,9 @@ def chance_corrected(
     inflation = n / paired.sum()
     own = np.where(paired, inflation * (np.nan_to_num(terms.agreement) - expected) / (1 - expected), 0.0)
     linearised = own - 2 * (1 - value) * (_item_chance(terms, mean_shares, credit, kind) - expected) / (1 - expected)
-    # where no two votes on an item differ, single votes alone would make the linearised values vary
-    residuals = linearised - value if observed < 1 - ZERO else np.zeros(n)
-    return t_interval(name, value, residuals, groups, confidence)
+    if observed > 1 - ZERO:
+        return unanimous(name, n, expected, groups[paired], confidence)
+    return t_interval(name, value, linearised - value, groups, confidence)
 
 
 def t_interval(
@@ -148,8 +162,9 @@ def t_interval(
     residuals: Floats,
     clusters: Codes,
     confidence: float,
+    bounds: Bounds = CORRELATION,
 ) -> Estimate:
-    """From linearised residuals of a mean: cluster-robust standard error, t with (clusters - 1) degrees of freedom, at most 1."""
+    """From linearised residuals of a mean: cluster-robust standard error, t with (clusters - 1) degrees of freedom."""
     n = len(residuals)
     sums = np.bincount(np.unique(clusters, return_inverse=True)[1], weights=residuals)
     groups = len(sums)
@@ -161,9 +176,19 @@ def t_interval(
     if se < ZERO:
         note = "the items do not vary, so the variance is zero and no interval is given"
         return Estimate(name, value, n, se=0.0, confidence=confidence, method=method, note=note)
-    half = float(stats.t.ppf(0.5 + confidence / 2, groups - 1)) * se
+    low, high = t_bounds(value, se, groups - 1, confidence, bounds)
     p = float(2 * stats.t.sf(abs(value / se), groups - 1))
-    return Estimate(name, value, n, value - half, min(1.0, value + half), se, p, confidence, method)
+    return Estimate(name, value, n, low, high, se, p, confidence, method)
+
+
+def unanimous(name: str, n: int, expected: float, clusters: Codes, confidence: float) -> Estimate:
+    """The coefficient 1 of votes that never differ, with the lower end of Wilson's interval for p_a over the clusters."""
+    groups = len(np.unique(clusters))
+    if note := too_few_clusters(groups):
+        return Estimate(name, 1.0, n, confidence=confidence, note=note)
+    low = (wilson(1.0, groups, confidence)[0] - expected) / (1 - expected)
+    note = f"all votes on every item agree: the lower end is Wilson's, each of {groups} clusters one case"
+    return Estimate(name, 1.0, n, low, 1.0, confidence=confidence, method="Wilson score interval", note=note)
 
 
 def percent_agreement(
@@ -179,8 +204,10 @@ def percent_agreement(
     terms = item_terms(counts, credit)
     paired = ~np.isnan(terms.agreement)
     value = float(terms.agreement[paired].mean())
-    estimate = t_interval("percent agreement", value, terms.agreement[paired] - value, groups[paired], confidence)
-    return replace(estimate, low=None if estimate.low is None else max(0.0, estimate.low), p=None)
+    if value > 1 - ZERO:
+        return unanimous("percent agreement", int(paired.sum()), 0.0, groups[paired], confidence)
+    estimate = t_interval("percent agreement", value, terms.agreement[paired] - value, groups[paired], confidence, SHARE)
+    return replace(estimate, p=None)
 
 
 def gwet_ac1(
@@ -255,9 +282,9 @@ def cohen_kappa(
         note = "perfect agreement or too few items: the large-sample variance is zero and no interval is given"
         return Estimate(name, value, n, confidence=confidence, method=method, note=note)
     se = float(np.sqrt(variance))
-    half = float(stats.norm.ppf(0.5 + confidence / 2)) * se
+    low, high = t_bounds(value, se, np.inf, confidence)
     p = float(2 * stats.norm.sf(abs(value) / np.sqrt(null_variance))) if null_variance > ZERO else None
-    return Estimate(name, value, n, max(-1.0, value - half), min(1.0, value + half), se, p, confidence, method)
+    return Estimate(name, value, n, low, high, se, p, confidence, method)
 
 
 def _kappa_value(table: Codes, credit: Floats, expected: float) -> float:
@@ -288,7 +315,8 @@ def resampled_kappa(
         raise NotScorable(Reason.UNDEFINED, f"{name} is 0/0: one and the same answer is used throughout")
     n_groups = int(groups.max()) + 1
     resamples = enough_resamples(resamples, n_groups, confidence)
-    low, high, note = varying_interval(bootstrap_totals(cells, statistic, groups, resamples, seed), n_groups, confidence)
+    draws = bootstrap_totals(cells, statistic, groups, resamples, seed)
+    low, high, note = varying_interval(draws, value, n_groups, confidence)
     method = method_text(resamples, n_groups, "clusters", seed)
     return Estimate(name, value, len(cells), low, high, confidence=confidence, method=method, note=note)
 
@@ -334,7 +362,7 @@ def krippendorff_alpha(
     n_groups = int(groups.max()) + 1
     resamples = enough_resamples(resamples, n_groups, confidence)
     draws = bootstrap_totals(terms, lambda totals: _alpha(totals, points, level), groups, resamples, seed)
-    low, high, note = varying_interval(draws, n_groups, confidence)
+    low, high, note = varying_interval(draws, value, n_groups, confidence)
     method = method_text(resamples, n_groups, "items" if clusters is None else "clusters", seed)
     return Estimate(
         f"Krippendorff's alpha ({level})", value, int(paired.sum()), low, high, confidence=confidence, method=method, note=note

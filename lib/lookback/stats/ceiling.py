@@ -205,7 +205,7 @@ def _rank(
         without = [weighted_spearman(values, target, groups, [1 - np.eye(count)]) for values in pair]
         return _t_interval(name, value, (without[1] - without[0])[:, None], n, confidence)
     draws = spearman_draws(pair[side], target, groups, enough_resamples(resamples, count, confidence), seed)
-    low, high, note = varying_interval(draws, count, confidence)
+    low, high, note = varying_interval(draws, value, count, confidence)
     return Estimate(name, value, n, low, high, confidence=confidence, note=note)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations, permutations
 from math import factorial
 from typing import Literal, get_args
@@ -27,6 +27,7 @@ from lookback.errors import NotScorable, Reason, UsageError
 from lookback.stats.design import holm
 from lookback.stats.intervals import (
     CHUNK_CELLS,
+    CORRELATION,
     Estimate,
     bootstrap_ci,
     enough_resamples,
@@ -195,7 +196,7 @@ def spearman(
     n_groups = int(groups.max()) + 1
     resamples = enough_resamples(resamples, n_groups, confidence)
     draws = spearman_draws(first, second, groups, resamples, seed)
-    low, high, note = varying_interval(draws, n_groups, confidence)
+    low, high, note = varying_interval(draws, value, n_groups, confidence)
     se, p = None, None
     if note == "":
         defined = draws[np.isfinite(draws)]
@@ -374,7 +375,8 @@ def _correlate(both: Floats, method: Method, interval: Interval, resamples: int,
     if abs(r) > 1 - CONSTANT:
         return {**row, "reason": "no interval: it needs a correlation short of 1"}
     if interval == "bootstrap":
-        found = bootstrap_ci(both, lambda d: _plain(d, method), resamples=resamples, confidence=confidence, seed=seed)
+        drawn = partial(bootstrap_ci, resamples=resamples, confidence=confidence, seed=seed)
+        found = drawn(both, lambda d: _plain(d, method), bounds=CORRELATION)
         return {**row, "low": number(found.low), "high": number(found.high), "reason": found.note}
     inflation = 1.0 if method == "pearson" else 1 + r**2 / 2
     half = float(stats.norm.ppf(0.5 + confidence / 2)) * np.sqrt(inflation / (n - 3))

@@ -18,7 +18,17 @@ from numpy.typing import ArrayLike
 from lookback.errors import ContractError, NotScorable, Reason, UsageError
 from lookback.stats.agreement import WeightKind, agreement_weights, cohen_kappa, gwet_ac1, resampled_kappa
 from lookback.stats.correlations import spearman, tie_ceiling
-from lookback.stats.intervals import Estimate, bootstrap_totals, enough_resamples, measure_row, number, share, varying_interval
+from lookback.stats.intervals import (
+    SHARE,
+    Estimate,
+    bootstrap_totals,
+    enough_resamples,
+    measure_row,
+    method_text,
+    number,
+    share,
+    varying_interval,
+)
 from lookback.stats.ratings import Flags, Floats, cluster_codes, confusion_counts, preference_sign, threshold_decision
 
 Found = TypeVar("Found")
@@ -188,8 +198,9 @@ def ratio_measure(
     groups = cluster_codes(clusters, len(cells))
     n_groups = int(groups.max()) + 1
     draws = bootstrap_totals(cells, statistic, groups, enough_resamples(resamples, n_groups, confidence), seed)
-    low, high, note = varying_interval(draws, n_groups, confidence)
-    return Estimate(name, value, len(cells), low, high, confidence=confidence, method="expanded percentile bootstrap", note=note)
+    low, high, note = varying_interval(draws, value, n_groups, confidence, SHARE)
+    method = method_text(len(draws), n_groups, "units" if clusters is None else "clusters", seed)
+    return Estimate(name, value, len(cells), low, high, confidence=confidence, method=method, note=note)
 
 
 def share_measure(

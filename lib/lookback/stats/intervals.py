@@ -2,6 +2,9 @@
 
 Bootstrap: a statistic that is a function of sums over units (means, ratios, kappas, win ratios) is resampled through the totals
 of its clusters. With W the resamples x clusters matrix of how often each cluster was drawn, all resamples are W @ totals.
+Under ten clusters G, the percentiles of so few distinct resamples end too early. There the interval is t with G - 1 degrees of
+freedom around the value; its standard error is that of the resamples times sqrt(G / (G - 1)), which gives the usual t interval of a
+mean. A bounded statistic takes it on the logit scale between its bounds (delta method).
 
 Shares: cases of one cluster count as fewer independent ones (Korn & Graubard 1998, Survey Methodology 24:193-201). With G
 clusters and V the cluster-robust variance of the share p of n cases,
@@ -17,6 +20,7 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit, logit
 from scipy.stats import norm, t
 from statsmodels.stats.proportion import proportion_confint
 
@@ -33,6 +37,13 @@ FEWEST_CLUSTERS = 2
 BEYOND, MOST_RESAMPLES = 5, 20_000
 # an interval this narrow, beside 1 or its bounds where they are larger, is rounding: the resamples do not vary
 UNVARIED = 1e-12
+# percentiles of resamples from this many clusters on; below, the interval is t
+FEWEST_FOR_PERCENTILES = 10
+Bounds = tuple[float, float]
+CORRELATION: Bounds = (-1.0, 1.0)
+SHARE: Bounds = (0.0, 1.0)
+UNBOUNDED: Bounds = (-np.inf, np.inf)
+ALIKE = "every resample gives the same value: its spread is unknown, no interval"
 
 
 @dataclass(frozen=True)
@@ -111,12 +122,9 @@ def expanded_levels(confidence: float, n_clusters: int | None) -> tuple[float, f
 
 
 def enough_resamples(resamples: int, n_clusters: int, confidence: float) -> int:
-    """The resamples to draw: as many as asked for, and so many that a few lie beyond each end of the interval.
-
-    Few clusters have ends far out: five need 5241 resamples for 95 %.
-    """
-    if n_clusters < FEWEST_CLUSTERS:
-        return resamples  # no interval
+    """The resamples to draw: as many as asked for, and so many that a few lie beyond each end of an interval by percentiles."""
+    if n_clusters < FEWEST_FOR_PERCENTILES:
+        return resamples
     needed = np.ceil(BEYOND / expanded_levels(confidence, n_clusters)[0])
     return max(resamples, int(min(needed, MOST_RESAMPLES)))
 
@@ -135,35 +143,48 @@ def percentile_interval(draws: Floats, confidence: float = 0.95, n_clusters: int
 
 def too_few_clusters(n_clusters: int, unit: str = "cluster") -> str:
     """Why so few clusters have no interval and support no claim; empty where they are enough."""
-    if n_clusters < 2:
-        return f"one {unit} only: nothing to resample, no interval"
-    return f"{n_clusters} {unit}s only: an interval needs {FEWEST_CLUSTERS}" if n_clusters < FEWEST_CLUSTERS else ""
+    return f"one {unit} only: nothing to resample, no interval" if n_clusters < FEWEST_CLUSTERS else ""
 
 
-def interval_or_note(draws: Floats, n_clusters: int, confidence: float) -> tuple[float | None, float | None, str]:
-    """(low, high, note): the expanded percentile interval, or no bounds and the sentence that says why."""
+def t_bounds(value: float, se: float, df: float, confidence: float, bounds: Bounds = CORRELATION) -> Bounds:
+    """The t interval of a value; between two bounds on the scale log((x - least) / (most - x)), so that it stays inside."""
+    half = float(t.ppf(0.5 + confidence / 2, df)) * se
+    least, most = bounds
+    width = most - least
+    if np.isinf(width):
+        return max(least, value - half), min(most, value + half)
+    part = np.clip((value - least) / width, UNVARIED, 1 - UNVARIED)
+    reach = half / width / (part * (1 - part))
+    return least + width * float(expit(logit(part) - reach)), least + width * float(expit(logit(part) + reach))
+
+
+def varying_interval(
+    draws: Floats, value: float, n_clusters: int, confidence: float, bounds: Bounds = CORRELATION
+) -> tuple[float | None, float | None, str]:
+    """(low, high, note) of a value from its resamples, or no bounds and the sentence that says why.
+
+    Percentiles, or t where clusters are few (`bounds`: what the statistic can be). No bounds where all resamples are alike: they
+    would mislead.
+    """
     if note := too_few_clusters(n_clusters):
         return None, None, note
     try:
         low, high = percentile_interval(draws, confidence, n_clusters)
     except NotScorable as missing:
         return None, None, missing.detail
-    return low, high, ""
-
-
-def varying_interval(draws: Floats, n_clusters: int, confidence: float) -> tuple[float | None, float | None, str]:
-    """As `interval_or_note`, but without bounds where all resamples are alike: they would mislead."""
-    low, high, note = interval_or_note(draws, n_clusters, confidence)
-    if low is None or high is None:
-        return low, high, note
     if high - low <= UNVARIED * max(1.0, abs(low), abs(high)):
-        return None, None, "every resample gives the same value: its spread is unknown, no interval"
-    return low, high, note
+        return None, None, ALIKE
+    if n_clusters < FEWEST_FOR_PERCENTILES:
+        se = float(np.nanstd(draws) * np.sqrt(n_clusters / (n_clusters - 1)))
+        low, high = t_bounds(value, se, n_clusters - 1, confidence, bounds)
+    return low, high, ""
 
 
 def method_text(resamples: int, n_clusters: int, unit: str, seed: int) -> str:
     """How a bootstrap interval was made, for an estimate's `method`."""
-    return f"expanded percentile bootstrap, {resamples} resamples of {n_clusters} {unit}, seed {seed}"
+    few = n_clusters < FEWEST_FOR_PERCENTILES
+    kind = f"bootstrap standard error, t with {n_clusters - 1} df" if few else "expanded percentile bootstrap"
+    return f"{kind}, {resamples} resamples of {n_clusters} {unit}, seed {seed}"
 
 
 def bootstrap_ci(
@@ -171,13 +192,14 @@ def bootstrap_ci(
     statistic: str | Callable[[Floats], float] = "mean",
     *,
     clusters: ArrayLike | None = None,
+    bounds: Bounds = UNBOUNDED,
     resamples: int = 2000,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Estimate:
-    """Expanded percentile bootstrap interval of a statistic of `values` (one row per unit), resampling whole clusters.
+    """Bootstrap interval of a statistic of `values` (one row per unit), resampling whole clusters; t where they are few.
 
-    There is none where all resamples give the same value.
+    There is none where all resamples give the same value. `bounds` are the least and largest value that the statistic can have.
 
     "mean" is vectorised; any other statistic is a function of the resampled rows ("median" is provided).
 
@@ -206,7 +228,7 @@ def bootstrap_ci(
         function = _named(statistic)
         value = float(function(data))
         draws = _bootstrap_rows(data, function, groups, n_groups, resamples, seed)
-    low, high, note = varying_interval(draws, n_groups, confidence)
+    low, high, note = varying_interval(draws, value, n_groups, confidence, bounds)
     se = float(np.nanstd(draws, ddof=1)) if note == "" and resamples > 1 else None
     method = method_text(resamples, n_groups, "units" if clusters is None else "clusters", seed)
     name = statistic if isinstance(statistic, str) else getattr(statistic, "__name__", "statistic")
@@ -275,11 +297,9 @@ def share_interval(draws: Floats, value: float, n_clusters: int, confidence: flo
 
     A share of 0 or 1 is the same in every resample, which says nothing about other clusters: each counts as one case.
     """
-    low, high, note = interval_or_note(draws, n_clusters, confidence)
-    if low is None or high is None:
+    low, high, note = varying_interval(draws, value, n_clusters, confidence, SHARE)
+    if note != ALIKE:
         return low, high, note
-    if high > low:
-        return varying_interval(draws, n_clusters, confidence)
     return *wilson(value, n_clusters, confidence), f"the clusters do not vary: Wilson's interval over {n_clusters} clusters"
 
 

@@ -24,7 +24,14 @@ from scipy import stats
 
 from lookback.errors import NotScorable, UsageError
 from lookback.stats.correlations import kendall_rows, permutation_tests, spearman_rows
-from lookback.stats.intervals import bootstrap_totals, cluster_totals, enough_resamples, percentile_interval, too_few_clusters
+from lookback.stats.intervals import (
+    FEWEST_FOR_PERCENTILES,
+    MOST_RESAMPLES,
+    bootstrap_totals,
+    cluster_totals,
+    percentile_interval,
+    too_few_clusters,
+)
 from lookback.stats.rankings import Ties, pair_codes, win_terms
 from lookback.stats.ratings import Codes, Floats, preference_sign
 
@@ -151,8 +158,8 @@ def rank_agreement_pairs(
     except NotScorable as missing:
         return _without_interval(result, missing.detail)
     noise = noise_covariance(terms[:, : 2 * m], terms[:, 2 * m :], codes.clusters, sides=2)
-    draws_needed = enough_resamples(resamples, codes.n_clusters, confidence)
-    true_human, true_metric = true_value_draws(observed, noise, draws_needed, seed + 1)
+    few = codes.n_clusters < FEWEST_FOR_PERCENTILES  # their widened levels lie far out
+    true_human, true_metric = true_value_draws(observed, noise, max(resamples, MOST_RESAMPLES if few else 0), seed + 1)
     rho_low, rho_high = percentile_interval(spearman_rows(true_human, true_metric), confidence, codes.n_clusters)
     tau_low, tau_high = percentile_interval(kendall_rows(true_human, true_metric), confidence, codes.n_clusters)
     return replace(

@@ -2,8 +2,8 @@
 
 The study: in every scene pairs of models are compared, each pair by the same `raters` people. One model is better than the others,
 who are equal. A finding says that it is better than another one, by the test that the analysis makes: the difference of their
-Davidson log strengths, from every vote (`comparisons.strength_comparisons`). Beside it stands the same for win ratios of labels,
-one label a pair by the plan's rules. A study without a fit or a test finds nothing.
+Davidson log strengths, from every vote (`comparisons.strength_comparisons`), and where these do not exist, that of win ratios of
+labels, one label a pair by the plan's rules. Beside it stands the test of win ratios alone. A study without a test finds nothing.
 
 What is assumed: Davidson's chances (see `simulation`), the share of tied votes between equal models, how alike two people vote on
 one pair of equal models (`agreement`, the correlation of votes 1, 0, -1), how far each rater's own taste shifts the models, and the
@@ -79,9 +79,9 @@ class PlannedStudy:
         if not self.rules.every_vote and self.raters < self.rules.min_votes:
             fewest = self.rules.min_votes
             raise UsageError(
-                f"by this plan no models are compared: it leaves out every pair with fewer than {fewest} votes, and each has "
-                f"{self.raters}. Without labels there is no ranking and no test, neither of log strengths nor of win ratios, "
-                f"however many scenes; plan {fewest} votes on each pair, or write majority: {{min_votes: {self.raters}}}"
+                f"the plan leaves out every pair: a label needs {fewest} votes (majority: min_votes), and each has {self.raters}. "
+                "Without labels there are no win ratios and no comparison with a metric, however many scenes. Log strengths count "
+                f"single votes too: to plan for them alone, write majority: {{min_votes: {self.raters}}} into the plan (--plan)"
             )
 
     @property
@@ -122,9 +122,9 @@ class PlannedStudy:
 class Power:
     """`table`: share of votes, win_ratio (of labels, the mean of the studies), and simulated powers.
 
-    power, power_corrected: of log strengths, in one comparison and at the first step of Holm over all pairs of models. label_power,
-    label_power_corrected: of win ratios of labels. `smallest`, `smallest_corrected`: the share of votes that log strengths find
-    with the wanted power; None where not even 0.95 is. `vote_effect`: the variance of the difference of two vote shares over that
+    power, power_corrected: of log strengths (else win ratios), in one comparison and at the first step of Holm over all pairs of
+    models. label_power, label_power_corrected: of win ratios alone. `smallest`, `smallest_corrected`: the share of votes found with
+    the wanted power; None where not even 0.95 is. `vote_effect`: the variance of the difference of two vote shares over that
     of as many independent votes.
     """
 
@@ -178,7 +178,7 @@ def _row(plan: PlannedStudy, share: float) -> dict[str, float]:
 class _Simulated:
     """One value per simulated study; differences are those of the first two models."""
 
-    difference: Floats  # of log strengths
+    difference: Floats  # of log strengths, of win ratios where these do not exist
     p: Floats
     win_ratio: Floats  # of the first model's labels
     label_difference: Floats
@@ -211,6 +211,8 @@ def _chunk(plan: PlannedStudy, model: VoteModel, rng: np.random.Generator, studi
         variance = jackknife_covariance((ratios_without(points, played) @ np.array([1.0, -1.0]))[..., None])[:, 0, 0]
     label_difference = ratios[:, 0] - ratios[:, 1]
     label_p = difference_p(label_difference, variance, (played > 0).sum(axis=1).min(axis=-1))
+    unfitted = np.isnan(difference)
+    difference, p = np.where(unfitted, label_difference, difference), np.where(unfitted, label_p, p)
     number, tied = labels.sum(axis=(1, 2, 3)), labels[..., TIED].sum(axis=(1, 2))
     return difference, p, ratios[:, 0], label_difference, label_p, by_vote[:, 0] - by_vote[:, 1], number, tied
 

@@ -152,7 +152,7 @@ def win_ratio_difference(
     seen = int(clusters_seen(played[:, chosen], codes.clusters).min())
     resamples = enough_resamples(resamples, seen, confidence)
     draws = bootstrap_totals(terms, _difference, codes.clusters, resamples, seed)
-    low, high, note = varying_interval(draws, seen, confidence)
+    low, high, note = varying_interval(draws, value, seen, confidence)
     involved = int(((played[:, chosen]).sum(axis=1) > 0).sum())
     method = method_text(resamples, codes.n_clusters, f"{cluster or 'pair'} clusters", seed) + f", ties {ties}"
     se = float(np.nanstd(draws, ddof=1)) if note == "" else None

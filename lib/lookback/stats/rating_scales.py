@@ -230,7 +230,7 @@ def kendall(
     n_groups = forms.shape[1]
     resamples = enough_resamples(resamples, n_groups, confidence)
     draws = np.concatenate([_tau(weights, forms) for weights in resample_weights(n_groups, resamples, seed)])
-    low, high, note = varying_interval(draws, n_groups, confidence)
+    low, high, note = varying_interval(draws, value, n_groups, confidence)
     method = method_text(resamples, n_groups, "units" if clusters is None else "clusters", seed)
     return Estimate("Kendall's tau-b", value, len(first), low, high, None, None, confidence, method, note)
 

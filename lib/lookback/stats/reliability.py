@@ -7,7 +7,8 @@ of its own, the levels count in full. In between, with w_i holding 1/k_i for the
 is the share of the levels' variance that differs between the mean votes: 0 in the first case, h in the second. So
     noise = D MSW + (h - D) MSE,    reliability = 1 - noise / variance of the mean votes,
 where MSW is the mean square of votes within items (it estimates v_level + v_error) and MSE that of the residuals of items and
-raters fitted by least squares (v_error; Henderson's method III, Searle, Casella & McCulloch 1992, ch. 5).
+raters fitted by least squares (v_error; Henderson's method III, Searle, Casella & McCulloch 1992, ch. 5), or MSW where no
+residual is left.
 With k votes on every item the two cases are ICC(C,k) and ICC(1,k) of McGraw & Wong (1996), Psychol. Methods 1:30-46.
 
 Intervals leave out one cluster at a time, with t, on the scale of log(noise / variance), which is nearly normal.
@@ -26,7 +27,7 @@ from lookback.stats.ratings import Codes, Flags, Floats, cluster_codes
 
 # a spread this small beside the votes' squares is rounding
 NO_SPREAD = 1e-12
-NO_SIGNAL = "votes carry no signal, since items differ no more than votes on one item do"
+NO_SIGNAL = "the votes show no signal: items differ no more than votes on one item do"
 
 
 def mean_vote_reliability(
@@ -98,7 +99,7 @@ def _of_sums(sums: Floats, normal: Floats) -> Floats:
         error, error_df = within, votes - n
         level = h = inverse / n
         if known:
-            level = (inverse - (weights**2).sum(axis=1) / n) / (n - 1)
+            level = _unless_rounding(inverse - (weights**2).sum(axis=1) / n, inverse, 0.0) / (n - 1)
             # the levels of raters who are linked by items are known up to a constant, for which an eigenvalue is zero
             values, vectors = np.linalg.eigh(normal)
             fitted = np.where(values > NO_SPREAD * votes[:, None], np.einsum("srk,sr->sk", vectors, rest) ** 2 / values, 0.0)

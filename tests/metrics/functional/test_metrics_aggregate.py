@@ -94,8 +94,8 @@ def test_clips_that_all_pass_or_all_fail_have_wilsons_interval_over_the_scenes(v
     row = aggregate(frame, by=BY).iloc[0]
     assert (row["ci_low"], row["ci_high"]) == pytest.approx(proportion_confint(10 * value, 10, method="wilson"))
     assert "Wilson" in row["ci_note"]
-    few = aggregate(frame[frame["scene"] < 4], by=BY).iloc[0]
-    assert np.isnan(few["ci_low"]) and few["ci_note"] == "4 clusters only: an interval needs 5"
+    one = aggregate(frame[frame["scene"] < 1], by=BY).iloc[0]
+    assert np.isnan(one["ci_low"]) and one["ci_note"] == "one cluster only: nothing to resample, no interval"
 
 
 def test_the_interval_of_a_share_of_passes_holds_the_truth(rng: np.random.Generator) -> None:

@@ -20,6 +20,7 @@ from lookback.errors import NotScorable, Reason
 from lookback.registry import BENCHMARKS
 from lookback.stats import Estimate, bootstrap_ci, cohen_kappa, gwet_ac1, gwet_ac2, percent_agreement, proportion
 from lookback.stats.decisions import ratio_measure
+from lookback.stats.intervals import CORRELATION, SHARE
 
 QUESTION = [*KEYS, "task", "question_id"]
 YES_NO = ["no", "yes"]
@@ -170,7 +171,7 @@ def position_bias(judgements: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
         groups = [group for _, group in placed.groupby([*KEYS, "dimension"], sort=True) if group["passed"].nunique() == 2]
         rhos = [float(spearmanr(group["place"], group["passed"]).statistic) for group in groups]
         clips = [clip_names(group).iat[0] for group in groups]
-        row = estimate_row(partial(bootstrap_ci, rhos, clusters=clips, resamples=RESAMPLES, seed=seed))
+        row = estimate_row(partial(bootstrap_ci, rhos, clusters=clips, bounds=CORRELATION, resamples=RESAMPLES, seed=seed))
         rows.append({"judge": judge, "task": "vqa", "measure": PLACE, **row})
     return pd.DataFrame(rows, columns=["judge", "task", *ESTIMATE])
 
@@ -188,7 +189,7 @@ def _share(hits: pd.Series, clips: pd.Series, seed: int) -> Estimate:
     if hits.nunique() < 2:
         n_clips = clips.nunique()
         return replace(proportion("share", n_clips if hits.any() else 0, n_clips), n=len(hits))
-    return bootstrap_ci(hits.to_numpy(np.float64), clusters=clips, resamples=RESAMPLES, seed=seed)
+    return bootstrap_ci(hits.to_numpy(np.float64), clusters=clips, bounds=SHARE, resamples=RESAMPLES, seed=seed)
 
 
 def _yes_bias(part: pd.DataFrame, seed: int) -> Estimate:
