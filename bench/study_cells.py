@@ -91,11 +91,13 @@ def clip_table(votes: Any, nested: bool = False) -> pd.DataFrame:
 
 
 def pair_table(first: Any, second: Any, votes: Any) -> pd.DataFrame:
-    """Votes on pairs (pairs x scenes x raters)."""
-    scenes, names = scenes_of(votes.shape[1]), models_of(int(second.max()) + 1)
-    scene = np.tile(scenes, len(first))
-    sides = {"model_a": np.repeat(names[first], len(scenes)), "model_b": np.repeat(names[second], len(scenes))}
-    return tidy({**sides, "clip_a": scene, "clip_b": scene, "scene": scene}, votes)
+    """Votes on pairs (pairs x scenes x raters); every other one is shown the other way round."""
+    pairs, scenes = votes.shape[:2]
+    turned = np.add.outer(np.arange(pairs), np.arange(scenes)) % 2 == 1
+    a, b = np.where(turned, second[:, None], first[:, None]), np.where(turned, first[:, None], second[:, None])
+    names, scene = models_of(int(second.max()) + 1), np.tile(scenes_of(scenes), pairs)
+    sides = {"model_a": names[a.ravel()], "model_b": names[b.ravel()], "clip_a": scene, "clip_b": scene, "scene": scene}
+    return tidy(sides, np.where(turned[..., None], -votes, votes))
 
 
 def score_table(score: Any) -> pd.DataFrame:
