@@ -251,7 +251,7 @@ def test_without_scores_people_are_still_analysed(study, plan):
     ratings = study[0]
     own = ratings[(ratings["benchmark"] == "wrbench") & (ratings["dimension"] == "visible_state")]
     tables = analyse(own, None, plan.model_copy(update={"resamples": 100}))
-    assert {"agreement", "annotators", "strengths", "wrbench_5", "wrbench_14", "wrbench_15"} <= set(tables)
+    assert {"agreement", "annotators", "models", "wrbench_5", "wrbench_14", "wrbench_15"} <= set(tables)
     assert "ranking" not in tables
     assert (tables["wrbench_5"]["bridge_n"] == 0).all()
     empty = study[1].head(0)
@@ -319,7 +319,7 @@ def test_degenerate_studies_give_reasons_and_no_traceback(study, plan, how, tmp_
     ratings, scores, clips = study
     quick = plan.model_copy(update={"resamples": 100, "estimands": tuple(e for e in plan.estimands if e != "design")})
     tables = analyse(cut(ratings, how), scores, quick, clips)
-    values = {"agreement": "ac1", "ranking": "rho", "bridge": "rho", "strengths": "log_strength", "annotators": "agreement"}
+    values = {"agreement": "ac1", "ranking": "rho", "bridge": "rho", "models": "value", "annotators": "agreement"}
     for name, value in values.items():
         if name in tables:
             table = tables[name]

@@ -334,7 +334,7 @@ def test_seven_levels_of_preference_turn_with_the_sides(study):
     assert (people["n_items"], people["percent"], people["ac2"]) == (24, 1, 1)
     metric = pd.read_csv(study / "out" / "rating_metric.csv").iloc[0]
     assert metric["rho"] > 0.9
-    assert not (study / "out" / "rating_models.csv").exists()
+    assert not (study / "out" / "models.csv").exists()
 
 
 def test_the_order_of_the_sides_changes_no_number_of_rated_pairs(study):

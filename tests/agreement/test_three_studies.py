@@ -250,7 +250,7 @@ def test_preferences_strengths_are_the_maximum_of_davidsons_likelihood(preferenc
 
     best = optimize.minimize(loss, np.zeros(len(MODELS)), method="BFGS", options={"gtol": 1e-8}).x
     expected = dict(zip(MODELS, np.append(best[:-1], -best[:-1].sum()), strict=True))
-    found = preferences.table("strengths").set_index("model")["log_strength"]
+    found = preferences.table("models").set_index("model")["value"]
     np.testing.assert_allclose(found.loc[MODELS], [expected[m] for m in MODELS], atol=1e-5)
 
 
@@ -390,9 +390,9 @@ def test_ratings_metric_and_models_equal_scipy(ratings):
     assert row["claim"] == "supported"
     by_model = means.groupby(level=0).mean()
     assert row["model_rho"] == pytest.approx(scipy_stats.spearmanr(by_model, score.groupby(level=0).mean()).statistic)
-    table = ratings.table("rating_models").set_index("model")
-    np.testing.assert_allclose(table["mean"].loc[by_model.index], by_model)
-    assert (table["low"] < table["mean"]).all()
+    table = ratings.table("models").set_index("model")
+    np.testing.assert_allclose(table["value"].loc[by_model.index], by_model)
+    assert (table["low"] < table["value"]).all()
     consensus = ratings.table("consensus").set_index(["model_a", "clip_a"])["label"]
     np.testing.assert_allclose(consensus.loc[means.index].astype(float), means)
     counts = ratings.table("distributions").set_index("answer")["votes"]

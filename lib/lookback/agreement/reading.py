@@ -223,24 +223,6 @@ def _read_vqa(table: pd.DataFrame) -> str:
     return text
 
 
-def read_strengths(table: pd.DataFrame, plan: Plan) -> str:
-    text = (
-        f"Davidson strengths on the log scale (0 is the average model), standard errors clustered by {plan.clusters.metric}; "
-        "models whose intervals overlap widely are not told apart."
-    )
-    failed = table["log_strength"].isna()
-    bare = ~failed & table["se"].isna()
-    rough = ~failed & ~bare & (table["reason"] != "")
-    for lead, rows in (
-        ("No strengths for", failed),
-        (f"No standard errors (fewer than {FEWEST_CLUSTERS} clusters) for", bare),
-        ("Standard errors are rough (no more clusters than parameters) for", rough),
-    ):
-        if rows.any():
-            text += f" {lead} {listing(table.loc[rows, 'dimension'].unique().tolist())}."
-    return text
-
-
 def read_win_ratios(table: pd.DataFrame) -> str:
     wide = float((table["high_human"] - table["low_human"]).median())
     width = "there are too few scenes for intervals" if np.isnan(wide) else f"people's intervals are {wide:.2f} wide in the median"

@@ -15,7 +15,7 @@ from lookback.agreement.tables.metric import GROUP, usable
 from lookback.agreement.votes import annotator_matrix, both_orders, clusters_of
 from lookback.errors import NotScorable
 from lookback.names import listing
-from lookback.stats import bootstrap_ci, rank_agreement, spearman
+from lookback.stats import rank_agreement, spearman
 from lookback.stats.ceiling import noise_ceiling
 from lookback.stats.intervals import measure_row
 from lookback.stats.rating_scales import icc, kendall
@@ -48,18 +48,6 @@ def reliability_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     table = pd.DataFrame(rows)
     bounds = [name for name in table if name.startswith("icc_")]
     return table.astype(dict.fromkeys(bounds, float))
-
-
-def rating_models_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Per family, setting, dimension and model: the mean rating of its clips with an interval over clusters; not for pairs."""
-    rows = []
-    single = units[(units["kind"] == "rating") & (units["clip_b"] == "") & units["label"].notna()]
-    for keys, own in single.groupby([*GROUP, "model_a"], sort=True):
-        named = dict(zip([*GROUP, "model"], keys, strict=True))
-        values = own["label"].to_numpy(dtype=float)
-        estimate = measure_row(partial(bootstrap_ci, values, clusters=own["cluster"], **plan.drawn), "mean")
-        rows.append({**named, "n": len(own), "mean": estimate["value"], **{k: estimate[k] for k in ("low", "high", "reason")}})
-    return pd.DataFrame(rows)
 
 
 def rating_metric_table(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -151,14 +139,6 @@ def read_reliability(table: pd.DataFrame) -> str:
     text += listing(parts) + "."
     bare = known[known["icc_1_low"].isna()]
     return text + "".join(f" No interval for {r['dimension']}: {r['note']}." for _, r in bare.iterrows())
-
-
-def read_rating_models(table: pd.DataFrame) -> str:
-    wide = float((table["high"] - table["low"]).median())
-    end = f"; their intervals are {wide:.2f} wide in the median" if np.isfinite(wide) else "; too few scenes for intervals"
-    return (
-        f"Mean ratings of {table['model'].nunique()} models over their clips{end}. Models are not tested against each other here."
-    )
 
 
 def read_rating_metric(table: pd.DataFrame, plan: Plan) -> str:
