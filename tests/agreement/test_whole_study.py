@@ -132,7 +132,8 @@ def test_differences_of_models_that_are_told_are_true_and_most_are_told(table):
 
 
 def test_the_annotator_who_answers_at_random_is_named_and_nobody_else(readings):
-    assert "cat" in readings["annotators"].partition("Clearly below")[2]
+    flagged = readings["annotators"].partition("Clearly unlike the others: ")[2]
+    assert "cat (pairs: agrees less with them" in flagged and "cat (stars: agrees less with them" in flagged
     assert not re.search(r"\b(ann|bob) \(", readings["annotators"])
 
 
