@@ -59,8 +59,8 @@ def test_scatter_names_every_model(tables):
 def test_two_models_are_no_panel():
     """The demo drew thirty panels of two points each; three models are the fewest that can be ranked."""
     rows = [
-        {"family": "f", "setting": "", "dimension": name, "model": f"m{place}", "win_ratio": place / 3, "low": 0.0, "high": 1.0,
-         "letters": "a", "n": 4}
+        {"family": "f", "setting": "", "dimension": name, "model": f"m{place}", "scale": "win ratio",
+         "value": place / 3, "low": 0.0, "high": 1.0, "letters": "a", "n": 4}
         for name, models in (("pair", 2), ("three", 3)) for place in range(models)
     ]  # fmt: skip
     table = pd.DataFrame(rows)

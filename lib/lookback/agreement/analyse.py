@@ -86,10 +86,9 @@ def analysed(
     `votes` are tidy votes (`read_ratings`), `scores` the tidy items table; without scores only people are analysed. `standing` is
     what is known about the plan (`frozen.standing`). Votes that find no score are an error, as the plan says; with `same_run` the
     votes and scores are known to be of the same clips, and they are only counted. `gold` are answers to items with a known answer
-    (`read_gold`). Tables: exclusions, joins, study_design,
-    agreement, reliability, rating_models, annotators, strengths, models, comparisons, ceiling, ranking, win_ratios, bridge,
-    rating_metric, disagreements, trigger, judgeability, vqa, correlations, event_cells, event_factors, mixed_model, those of each
-    benchmark's paper, main, sensitivity, influence, distributions, consensus.
+    (`read_gold`). Tables: exclusions, joins, study_design, agreement, reliability, annotators, models, comparisons, ceiling,
+    ranking, win_ratios, bridge, rating_metric, disagreements, trigger, judgeability, vqa, correlations, event_cells, event_factors,
+    mixed_model, those of each benchmark's paper, main, sensitivity, influence, distributions, consensus.
     """
     valid = check_ratings(votes, plan, clips)
     dropped, valid.attrs = dropped_words(valid.attrs["dropped"]), {}  # pandas copies attrs with every column that is taken
@@ -141,7 +140,7 @@ def analysed(
 
 
 def _people(result: Analysis) -> None:
-    votes, units, plan = result.votes, result.units, result.plan
+    votes, plan = result.votes, result.plan
     if "agreement" in plan.estimands:
         table = human.agreement_table(votes, plan)
         read = lambda: reading.read_agreement(table, plan) + result.left_out()  # noqa: E731
@@ -149,20 +148,11 @@ def _people(result: Analysis) -> None:
     if "rating" in plan.estimands and (votes["kind"] == "rating").any():
         reliable = ratings.reliability_table(votes, plan)
         result.add("reliability", "Reliability of ratings (ICC)", "item", reliable, lambda: ratings.read_reliability(reliable))
-        means = ratings.rating_models_table(units, plan)
-        result.add("rating_models", "Mean ratings of the models", "model", means, lambda: ratings.read_rating_models(means))
-    if "ranking" in plan.estimands:
-        strengths = models.strengths_table(votes, plan)
-        result.add(
-            "strengths", "Davidson strengths from every vote", "model", strengths, lambda: reading.read_strengths(strengths, plan)
-        )
 
 
 def _models(result: Analysis) -> None:
     """Models compared by people alone; this needs no scores."""
     votes, units, plan = result.votes, result.units, result.plan
-    if "ranking" not in plan.estimands:
-        return
     ranked, compared = comparison.model_tables(units, votes, plan)
     result.add("models", "Models ranked by people, with ties", "model", ranked, lambda: comparison.read_models(ranked, plan))
     title = "Differences between models"
@@ -191,7 +181,7 @@ def _metrics(result: Analysis) -> None:
         rated = ratings.rating_metric_table(units, votes, plan)
         title = "Metric against mean ratings"
         result.add(
-            "rating_metric", title, "item", rated, lambda: ratings.read_rating_metric(rated, plan) + result.left_out("rating")
+            "rating_metric", title, "item", rated, lambda: reading.read_rating_metric(rated, plan) + result.left_out("rating")
         )
     wrong = models.disagreements_table(units[units["kind"] != "rating"])
     result.add(

@@ -6,6 +6,7 @@ import numpy as np
 
 import lookback
 from lookback.agreement.analyse import Analysis
+from lookback.agreement.comparison import comparison_methods
 from lookback.agreement.frozen import Standing
 from lookback.agreement.plan import Plan
 from lookback.agreement.reading import main_coefficient, span
@@ -87,6 +88,8 @@ def _statistics(plan: Plan, kinds: set[str], study: Analysis) -> str:
     ]
     if "rating" in kinds:
         parts.append("Beside AC2, ratings have ICC(2,1) and ICC(2,k): two-way random effects, absolute agreement.")
+    if "models" in study.tables:
+        parts.append(comparison_methods(study.tables["models"], plan))
     if "ranking" in study.tables:
         parts.append("The metric's ranking of the models is compared by Spearman's rho of win ratios, with a permutation test.")
     if "rating_metric" in study.tables:
