@@ -58,13 +58,16 @@ def test_a_ceiling_stands_only_beside_the_rho_of_the_same_items(tables):
     assert "estimated ceiling 0." in tables["ceiling"].attrs["reading"]
 
 
-def test_every_kind_of_question_with_a_judge_is_set_beside_people(tables):
+def test_every_kind_of_question_with_a_judge_is_set_beside_people(tables, plan):
     ceiling = tables["ceiling"]
     assert set(ceiling["kind"]) == {"preference", "trigger", "judgeability", "vqa"}
     # people answer right in 90 %, the VQA judge in 95 %, the trigger judge in 85 %
     means = ceiling.groupby("kind")["difference"].mean()
     assert means["vqa"] > 0 > means["trigger"]
     assert ((ceiling["difference"] - (ceiling["judge"] - ceiling["people"])).abs() < 1e-12).all()
+    assert (ceiling["p_corrected"] >= ceiling["difference_p"]).all() and (ceiling["p_corrected"] > ceiling["difference_p"]).any()
+    side = np.where(ceiling["difference"] > 0, "above people", "below people")
+    assert (ceiling["verdict"] == np.where(ceiling["p_corrected"] < plan.level, side, "not told from people")).all()
 
 
 def test_the_design_counts_what_was_asked(tables, study):

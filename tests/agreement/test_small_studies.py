@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lookback.agreement import Plan, analyse, save_tables
 from lookback.errors import ContractError
 
-VALUES = {"agreement": "ac1", "annotators": "agreement", "models": "value", "ranking": "rho", "bridge": "rho"}
+VALUES = {"agreement": "ac1", "annotators": "agreement", "models": "value", "ranking": "rho"}
 ASKED = {
     "visible_state": "pairwise",
     "visible_spatial": "pairwise",

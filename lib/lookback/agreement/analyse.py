@@ -181,7 +181,7 @@ def _metrics(result: Analysis) -> None:
         rated = ratings.rating_metric_table(units, votes, plan)
         title = "Metric against mean ratings"
         result.add(
-            "rating_metric", title, "item", rated, lambda: ratings.read_rating_metric(rated, plan) + result.left_out("rating")
+            "rating_metric", title, "item", rated, lambda: reading.read_rating_metric(rated, plan) + result.left_out("rating")
         )
     wrong = models.disagreements_table(units[units["kind"] != "rating"])
     result.add(

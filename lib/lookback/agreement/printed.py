@@ -25,8 +25,8 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "ceiling": ("family", "setting", "dimension", "n_items", "people", "judge", "difference", "verdict", "rho", "rho_ceiling"),
     "ranking": ("family", "setting", "dimension", "n_models", "n_pairs", "rho", "tau", "p_corrected", "claim"),
     "win_ratios": ("family", "setting", "dimension", "model", "n", "win_ratio_human", "win_ratio_metric"),
-    "bridge": ("family", "setting", "dimension", "n", "rho", "exact", "decision_kappa", "reversals", "claim"),
-    "rating_metric": ("family", "setting", "dimension", "n", "rho", "rho_ceiling", "tau", "p_corrected", "claim", "model_rho"),
+    "bridge": ("family", "setting", "dimension", "n", "within_rho", "between_rho", "pooled_rho", "reversals", "claim"),
+    "rating_metric": ("family", "setting", "dimension", "n", "within_rho", "between_rho", "pooled_rho", "rho_ceiling", "claim"),
     "disagreements": ("family", "dimension", "scene", "model_a", "model_b", "label", "decision", "delta"),
     "consensus": ("family", "dimension", "scene", "model_a", "model_b", "label", "n_votes", "status"),
 }
