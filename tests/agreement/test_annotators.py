@@ -74,7 +74,10 @@ def test_speed_and_gold_are_checked_too():
     found = checked("trigger", study("trigger", "cat", seconds=2.0), gold)
     assert found["flags"].to_dict() == {"ann": "", "bob": "", "cat": "agreement, speed, gold"}
     assert found.loc["cat", ["gold_right", "gold_asked"]].tolist() == [2, 10]
-    assert fewer_right(np.array([10, 10, 2]), np.array([10, 10, 10]))[2] == pytest.approx(stats.hypergeom.cdf(2, 30, 22, 10))
+    everybody = np.ones(3, dtype=bool)
+    assert fewer_right(np.array([10, 10, 2]), np.array([10, 10, 10]), everybody)[2] == pytest.approx(
+        stats.hypergeom.cdf(2, 30, 22, 10)
+    )
 
 
 def test_the_numbers_of_a_rater_equal_those_of_scipy():
@@ -108,6 +111,16 @@ def test_differences_from_the_others_equal_a_jackknife_written_out():
     assert found["p_below"][0] == pytest.approx(stats.t.cdf(gap(where >= 0) / error, 7))
     cases = np.column_stack([np.ones(120), np.ones(120)])
     assert against_the_others(cases, who, where, share_of)["p_below"].isna().all()  # nothing varies: nobody is accused
+
+
+def test_whoever_is_unlike_all_others_is_flagged_and_not_those_who_differ_from_them():
+    sides = study("preference", "cat", 3)
+    better = sides["model_a"].map(MODELS) >= sides["model_b"].map(MODELS)
+    swap = sides[~better].rename(columns={"model_a": "model_b", "model_b": "model_a"})  # the better model is always shown first
+    sides = pd.concat([sides[better], swap.assign(label=(-swap["label"].astype(int)).astype(str))])
+    found = checked("preference", sides)
+    assert found["flags"].to_dict() == {"ann": "", "bob": "", "cat": "agreement, side"}
+    assert found.loc["ann", "first_side"] > found.loc["ann", "first_side_others"] + 0.05
 
 
 def test_a_screen_is_timed_once_and_breaks_are_not():

@@ -134,7 +134,7 @@ def test_differences_of_models_that_are_told_are_true_and_most_are_told(table):
 def test_the_annotator_who_answers_at_random_is_flagged_in_both_forms_and_nobody_else(table, readings):
     flags = table("annotators").fillna("").set_index(["family", "annotator"])["flags"]
     assert set(flags[flags != ""].index) == {("pairs", "cat"), ("stars", "cat")}
-    assert "cat (pairs" in readings["annotators"]
+    assert "cat (pairs: agrees less with them" in readings["annotators"]
 
 
 def test_no_ceiling_is_called_a_limit(study):
