@@ -50,7 +50,7 @@ def test_a_study_of_one_scene_gives_no_verdict(study, plan):
     assert tables["comparisons"]["verdict"].eq("not tested").all()
     assert tables["models"]["letters"].eq("a").all()
     assert tables["ceiling"]["verdict"].eq("not tested").all()
-    assert "1 cluster only: a comparison needs 2" in tables["models"].attrs["reading"]
+    assert "1 scene only: a comparison needs 2" in tables["models"].attrs["reading"]
 
 
 def test_a_ceiling_stands_only_beside_the_rho_of_the_same_items(tables):

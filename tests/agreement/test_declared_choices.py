@@ -149,7 +149,7 @@ def test_one_scene_gives_strengths_without_errors_and_the_reading_says_so(study,
     table = analyse(ratings, None, quick)["models"]
     assert table["value"].notna().all() and table["scale"].eq("log strength").all()
     assert table[["low", "high"]].isna().all(axis=None)
-    why = "1 cluster only: a comparison needs 2, no interval and no test"
+    why = "1 scene only: a comparison needs 2, no interval and no test"
     assert table["reason"].eq(why).all() and f"No test for visible_state: {why}." in table.attrs["reading"]
 
 

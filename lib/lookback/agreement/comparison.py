@@ -63,6 +63,8 @@ def _preferences(labelled: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> tup
         ratios = win_ratios(pairs, ties=plan.win_ratio_ties, cluster="cluster", **plan.drawn)[["model", *columns]]
     ratios = ratios.rename(columns={"low": "win_ratio_low", "high": "win_ratio_high"})
     models = models.merge(ratios, on="model", how="left").astype({"n": float, "win_ratio": float})
+    if models["scale"].iloc[0] == RATIO:
+        models = models.assign(low=models["win_ratio_low"], high=models["win_ratio_high"])  # inside 0 to 1
     return models.fillna({"n": 0}).astype({"n": int}), comparisons
 
 
@@ -98,6 +100,7 @@ def _compared(
         first = len(known) <= 1
         parts.append(_verdicts(table, plan, first).assign(scale=scale, annotators=_sampled(scale, plan, sample)))
     comparisons = pd.concat(parts, ignore_index=True)
+    comparisons["reason"] = comparisons["reason"].str.replace("cluster", plan.clusters.metric)
     comparisons = comparisons[["scale", "first", "second", *NUMBERS, "verdict", "annotators", "reason"]]
     reasons = [f"no {scale}: {why}" for scale, why in missing.items() if scale not in known]
     if not known:
@@ -161,9 +164,11 @@ def read_models(table: pd.DataFrame, plan: Plan) -> str:
 
 
 def _too_few_annotators(table: pd.DataFrame, plan: Plan) -> str:
-    if plan.population.annotators == "these" or not table["annotators"].eq(THESE).any():
+    these = table[table["annotators"] == THESE]
+    if plan.population.annotators == "these" or these.empty:
         return ""
-    return f" The plan asks about annotators like these; that needs {FEWEST_ANNOTATORS} of them and strengths or ratings."
+    why = f"fewer than {FEWEST_ANNOTATORS} cannot speak for others" if (these["scale"] != RATIO).any() else "win ratios cannot tell"
+    return f" The plan asks about annotators like these; {why}: what these annotators see is said of them alone."
 
 
 def comparison_methods(table: pd.DataFrame, plan: Plan) -> str:

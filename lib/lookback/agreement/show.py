@@ -82,6 +82,7 @@ SHOWN: dict[str, dict[str, Column]] = {
         "judge": "judge",
         "judge less person": _between("difference", "difference_low", "difference_high"),
         "verdict": "verdict",
+        "estimated ceiling of rho": _between("rho_ceiling", "rho_ceiling_low", "rho_ceiling_high"),
     },
     "models": {
         "group": "group",

@@ -131,7 +131,9 @@ def differences(found: Estimates, confidence: float = 0.95) -> pd.DataFrame:
     for a, b, variance in zip(i, j, variances, strict=True):
         rarer = min(a, b, key=seen.__getitem__)
         few = f"{counted(found.groups, 'cluster')} only"
-        if found.groups >= FEWEST_CLUSTERS:
+        if len(found.without) > 1:
+            few = f"{models[rarer]} is in one cluster only, or one annotator alone saw it"
+        elif found.groups >= FEWEST_CLUSTERS:
             few = f"{models[rarer]} is in {seen[rarer]} of {found.groups} clusters"
         difference = float(values[a] - values[b])
         tested = _tested(difference, float(variance), int(seen[rarer]), few, confidence)
