@@ -110,7 +110,6 @@ SHOWN: dict[str, dict[str, Column]] = {
         "rho within models": _between("within_rho", "within_rho_low", "within_rho_high"),
         "rho between models": _between("between_rho", "between_rho_low", "between_rho_high"),
         "pooled rho": _between("pooled_rho", "pooled_rho_low", "pooled_rho_high"),
-        "reversals": "reversals",
         "p, corrected": _probability("p_corrected"),
         "claim": "claim",
     },
