@@ -9,6 +9,7 @@ import pytest
 from lookback.agreement.figures import (
     agreement_forest,
     agreement_heatmap,
+    association_forest,
     correlation_matrix,
     event_factor_boxes,
     model_ranking,
@@ -18,6 +19,8 @@ from lookback.agreement.figures import (
 from lookback.agreement.figures.draw import draw_figures
 from lookback.agreement.figures.scatter import LINE, label_sides
 from lookback.errors import NotScorable
+from lookback.figures import PALETTE
+from matplotlib.colors import to_hex
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +42,14 @@ def test_forest_shows_every_dimension_with_its_n(tables):
         assert caption.endswith(".")
     labels = [t.get_text() for t in agreement_forest(tables["agreement"])[0].axes[0].get_yticklabels()]
     assert len(labels) == len(tables["agreement"])
+
+
+def test_a_claims_colour_is_that_of_its_word(tables):
+    rows = tables["bridge"].head(3).assign(claim=["supported", "contradicted", "open"])
+    figure, caption = association_forest(rows)
+    drawn = [to_hex(colour).upper() for colour in figure.axes[0].collections[-1].get_facecolors()]
+    assert drawn == [PALETTE[2], PALETTE[3], "#777777"]
+    assert "Green supports the metric, orange contradicts it, grey is open" in caption
 
 
 def test_forest_says_where_there_is_no_value(tables):

@@ -10,7 +10,7 @@ from lookback.agreement.comparison import comparison_methods
 from lookback.agreement.frozen import Standing
 from lookback.agreement.plan import Plan
 from lookback.agreement.reading import main_coefficient, span
-from lookback.names import listing
+from lookback.names import counted, listing
 
 ASKED = {
     "preference": "said which of two clips is better",
@@ -92,10 +92,10 @@ def _statistics(plan: Plan, kinds: set[str], study: Analysis) -> str:
         parts.append(comparison_methods(study.tables["models"], plan))
     if "ranking" in study.tables:
         parts.append("The metric's ranking of the models is compared by Spearman's rho of win ratios, with a permutation test.")
+    if "bridge" in study.tables:
+        parts.append(f"Differences of scores are compared with preferences by {_association(plan)}.")
     if "rating_metric" in study.tables:
-        parts.append(
-            f"The metric is compared with mean ratings by Spearman's rho and Kendall's tau-b, resampled by {plan.clusters.metric}."
-        )
+        parts.append(f"The metric is compared with mean ratings by {_association(plan)}; Kendall's tau-b stands beside it.")
     if "trigger" in study.tables:
         parts.append("The judge is compared with the majority by accuracy, precision, recall, specificity, Cohen's kappa and AC1.")
     correction = (
@@ -103,6 +103,17 @@ def _statistics(plan: Plan, kinds: set[str], study: Analysis) -> str:
     )
     parts.append(f"Level {plan.level:g}, {correction}. With fewer than five {unit}s no interval is given and no claim is made.")
     return " ".join(parts)
+
+
+ASSOCIATIONS = {
+    "scenes": "the correlation of ranks within models (the models' levels removed; jackknife over {unit}s, t test)",
+    "models": "Spearman's rho of the models' values (permutation test over models; interval of Bonett and Wright 2000)",
+    "models_and_scenes": "Spearman's rho over all items (jackknife clustered by models and by {unit}s, t test)",
+}
+
+
+def _association(plan: Plan) -> str:
+    return ASSOCIATIONS[plan.population.claims].format(unit=plan.clusters.metric)
 
 
 WHY = {
@@ -155,6 +166,19 @@ def checklist(study: Analysis) -> dict[str, str]:
         "Several tests:": f"{plan.multiplicity} at level {plan.level:g}.",
         "Plan fixed before the votes:": standing.words if standing else "not known.",
         "Registered at:": plan.preregistration or AUTHORS + " (or not registered)",
-        "Sensitivity to the rules:": "table `sensitivity`." if "sensitivity" in study.tables else "no scores, so no such table.",
+        "Annotators checked, and left out:": _annotators(study),
+        "Sensitivity to the rules, and to single annotators, scenes and models:": "tables `sensitivity` and `influence`."
+        if "sensitivity" in study.tables
+        else "no scores, so no such table.",
         "Data and code:": "the exported votes, `recompute.R` and this folder's manifest; where they are published: " + AUTHORS,
     }
+
+
+def _annotators(study: Analysis) -> str:
+    """Who is clearly unlike the others, what the plan's rule is, and whose votes it left out."""
+    rule = study.plan.annotators.model_dump(mode="json", exclude_defaults=True)
+    fixed = "; ".join(f"{key} {value}" for key, value in rule.items()) or "none"
+    flagged = study.quality[study.quality["flags"] != ""] if len(study.quality) else study.quality
+    named = listing([f"{row.annotator} ({row.family}: {row.flags})" for row in flagged.itertuples()])
+    gone = int(study.exclusions["votes_left_out"].sum())
+    return f"clearly unlike the others: {named}. Rule of the plan: {fixed}; {counted(gone, 'vote')} left out by it."
