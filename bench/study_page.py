@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 ALPHA, CONFIDENCE, POWER = 0.05, 0.95, 0.8
+LARGEST = "10 models x 40 scenes x 5 raters"
 
 ABOUT = {
     "metric against people, rated clips": "A metric's score against the mean rating of every clip. *The metric only recognises the "
@@ -89,11 +90,35 @@ def weak(table: pd.DataFrame) -> str:
     )
 
 
+HEADLINES = (
+    ("A metric that only recognises the model is claimed within models in", "recognises the model", "within", "false"),
+    ("A true metric entered the wrong way round is called supported in", "wrong direction", "within", "false"),
+    (f"A true metric is found within models, with {LARGEST}, in", "true metric", "within", "found"),
+    ("Where all models are equal, one is called better by its log strength in", "models equal", "log strength", "false"),
+    ("Votes that say nothing about the items are called agreement in", "independent votes", "alpha", "false"),
+    ("A perfect metric lies above its estimated ceiling's interval in", "bias sd", "estimated ceiling", "false"),
+)
+
+
+def headlines(table: pd.DataFrame) -> str:
+    """The smallest and the largest rate over the rows of each kind of situation."""
+    lines = []
+    for words, situation, estimate, measure in HEADLINES:
+        own = table[table["situation"].str.contains(situation) & table["estimate"].str.startswith(estimate)]
+        if measure == "found":
+            own = own[own["situation"].eq(situation) & own["size"].eq(LARGEST)]
+        values = 100 * own[measure].dropna()
+        if len(values):
+            lines.append(f"- {words} {values.min():.1f} to {values.max():.1f} % of studies.")
+    return "\n".join(lines)
+
+
 def page(found: dict[str, Any]) -> str:
     table = flat(found)
     sections = "\n".join(section(str(kind), own) for kind, own in table.groupby("kind", sort=False))
     return PAGE.format(
         sections=sections,
+        headlines=headlines(table),
         weak=weak(table),
         failed=sum(cell.get("failed", 0) for cell in found["cells"].values()),
         machine=found["machine"],
@@ -116,6 +141,10 @@ behind `lookback agreement`, with its plan.
 
 A clip's quality has a scene's and a clip's own part (standard deviations 0.5 and 0.6); a vote adds noise (0.7). Models, where they
 are not equal, have levels with standard deviation 0.6, unless a row says otherwise.
+
+## In short
+
+{headlines}
 
 ## What is weak
 

@@ -8,7 +8,7 @@ Bujkiewicz & Riley 2018, Stat. Methods Med. Res. 27:428-450), integrated on a gr
 draw of the true values, as Laird & Louis (1989, J. Educ. Stat. 14:29-46) do for ranks. V is Ledoit and Wolf's (2004, J. Multivar.
 Anal. 88:365-411) covariance of the clusters, since the plain one of G clusters has rank G - 1, which is below 2m with few scenes;
 the levels are widened for few clusters as in `intervals.expanded_levels`. It assumes independent scenes, win ratios that are
-nearly normal, and models whose true values come from one normal distribution. bench/stats_coverage.py shows its coverage.
+nearly normal, and models whose true values come from one normal distribution. docs/statistics.md shows its coverage.
 """
 
 from __future__ import annotations
