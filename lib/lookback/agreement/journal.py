@@ -101,7 +101,7 @@ def _statistics(plan: Plan, kinds: set[str], study: Analysis) -> str:
     correction = (
         "Holm's correction over the declared dimensions" if plan.multiplicity == "holm" else "no correction for several tests"
     )
-    parts.append(f"Level {plan.level:g}, {correction}. With fewer than five {unit}s no interval is given and no claim is made.")
+    parts.append(f"Level {plan.level:g}, {correction}. A single {unit} gives no interval and no claim.")
     return " ".join(parts)
 
 
