@@ -50,7 +50,7 @@ def test_the_reading_says_why_the_two_part_and_for_whom():
     plan = plan_of("trigger")
     table = agreement_table(votes_of(unrelated("trigger", 1), plan), plan)
     text = read_agreement(table, plan)
-    assert table["claim"].tolist() == ["open"]
+    assert table["claim"].tolist() == ["open"] and table["alpha_low"].iloc[0] <= 0 <= table["alpha_high"].iloc[0]
     assert table["prevalence"].iloc[0] == pytest.approx(np.mean(unrelated("trigger", 1) == "yes"))
     assert text.startswith(
         "These annotators agree by AC1 0.86 (asked, 0.76 to 0.93); the most frequent answer has 94% of the votes."

@@ -91,8 +91,8 @@ def read_chance(table: pd.DataFrame) -> str:
     """Whether these annotators agree more than by chance, by the claims of alpha."""
     parts = []
     for claim, own in table.groupby("claim", sort=False):
-        named = listing([_bounded("alpha")(row) for _, row in own.iterrows()])
-        parts.append(f"{claim} for {named}")
+        named = [f"{r['dimension']} ({number(r['alpha'])}, {interval(r['alpha_low'], r['alpha_high'])})" for _, r in own.iterrows()]
+        parts.append(f"{claim} for {listing(named)}")
     return f"More than by chance (Krippendorff's alpha above 0), in other scenes, for these annotators: {'; '.join(parts)}."
 
 

@@ -74,6 +74,9 @@ def _coefficients(votes: pd.DataFrame, plan: Plan, family: str) -> dict[str, Any
     row["prevalence"] = answers.max() / answers.sum()
     named = annotator_matrix(votes).loc[matrix.index[:n_items]]
     row["claim"] = _claim(matrix, named, clusters, plan, family)
+    if row["claim"] == OPEN and row["alpha_high"] < 0:
+        row["alpha_high"] = 0.0
+        notes.append("alpha: the interval is extended to 0, since votes dealt anew to the items give such a value, too")
     if row["n_annotators"] >= FEWEST_ANNOTATORS:
         named = both_orders(named) if plan.turns(family) else named
         others = partial(gwet_other_raters, named, categories, **common)
