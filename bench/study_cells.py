@@ -14,6 +14,10 @@ import pandas as pd
 import study_generators as made
 from lookback.agreement.analyse import analyse
 from lookback.agreement.plan import Plan
+from lookback.agreement.scores import attach_scores, check_scores
+from lookback.agreement.tables.ratings import rating_metric_table
+from lookback.agreement.validation import check_ratings
+from lookback.agreement.votes import analysis_units
 from lookback.stats import bootstrap_ci
 from study_generators import Truth
 
@@ -87,11 +91,13 @@ def clip_table(votes: Any, nested: bool = False) -> pd.DataFrame:
 
 
 def pair_table(first: Any, second: Any, votes: Any) -> pd.DataFrame:
-    """Votes on pairs (pairs x scenes x raters)."""
-    scenes, names = scenes_of(votes.shape[1]), models_of(int(second.max()) + 1)
-    scene = np.tile(scenes, len(first))
-    sides = {"model_a": np.repeat(names[first], len(scenes)), "model_b": np.repeat(names[second], len(scenes))}
-    return tidy({**sides, "clip_a": scene, "clip_b": scene, "scene": scene}, votes)
+    """Votes on pairs (pairs x scenes x raters); every other one is shown the other way round."""
+    pairs, scenes = votes.shape[:2]
+    turned = np.add.outer(np.arange(pairs), np.arange(scenes)) % 2 == 1
+    a, b = np.where(turned, second[:, None], first[:, None]), np.where(turned, first[:, None], second[:, None])
+    names, scene = models_of(int(second.max()) + 1), np.tile(scenes_of(scenes), pairs)
+    sides = {"model_a": names[a.ravel()], "model_b": names[b.ravel()], "clip_a": scene, "clip_b": scene, "scene": scene}
+    return tidy(sides, np.where(turned[..., None], -votes, votes))
 
 
 def score_table(score: Any) -> pd.DataFrame:
@@ -256,8 +262,11 @@ def ceiling_study(truth: Truth) -> Study:
         drawn = made.drawn_study(truth, rng)
         votes = made.rated(truth, drawn, rng)
         reached = made.spearman_of(drawn.quality.ravel(), votes.mean(axis=2).ravel())
-        tables = analyse(clip_table(votes, truth.nested), score_table(drawn.score), plan_of("rating", ("rating",), truth.raters))
-        row = tables["rating_metric"].iloc[0]
+        # the table alone: with other raters for every clip the ICC of the whole analysis takes many seconds
+        plan = plan_of("rating", ("rating",), truth.raters)
+        checked = check_ratings(clip_table(votes, truth.nested), plan)
+        units = attach_scores(analysis_units(checked, plan), check_scores(score_table(drawn.score)), plan)
+        row = rating_metric_table(units, checked, plan).iloc[0]
         value, low, high = (float(row[f"rho_ceiling{end}"]) for end in ("", "_low", "_high"))
         above = float(reached > high) if np.isfinite(high) else np.nan
         return [Outcome("estimated ceiling", value, low, high, made.ceiling_truth(truth), above, 0.0)]

@@ -171,7 +171,7 @@ def test_which_clip_is_called_a_changes_no_number(study, plan):
     for name, columns in {
         "agreement": ["ac1", "kappa", "alpha", "ac1_low"],
         "ranking": ["rho", "rho_low"],
-        "bridge": ["rho", "decision_kappa"],
+        "bridge": ["within_rho", "pooled_rho", "pooled_rho_low", "decision_kappa"],
     }.items():
         np.testing.assert_allclose(one[name][columns].astype(float), two[name][columns].astype(float), err_msg=name)
     assert one["bridge"]["reversals"].tolist() == two["bridge"]["reversals"].tolist()
@@ -191,7 +191,7 @@ def test_too_few_models_cannot_support_a_claim(study, plan):
     tables = analyse(own, scores, plan.model_copy(update={"estimands": ("ranking",), "resamples": 100}))
     assert (tables["ranking"]["claim"] == "cannot be decided by this sample").all()
     assert "smallest attainable p is 0.083" in tables["ranking"].attrs["reading"]
-    assert "no result could have been significant" in tables["ranking"].attrs["reading"]
+    assert "Cannot be decided by this sample for " in tables["ranking"].attrs["reading"]
 
 
 def test_votes_without_scores_still_give_agreement_and_say_what_is_missing(study, plan):
@@ -251,7 +251,7 @@ def test_without_scores_people_are_still_analysed(study, plan):
     ratings = study[0]
     own = ratings[(ratings["benchmark"] == "wrbench") & (ratings["dimension"] == "visible_state")]
     tables = analyse(own, None, plan.model_copy(update={"resamples": 100}))
-    assert {"agreement", "annotators", "strengths", "wrbench_5", "wrbench_14", "wrbench_15"} <= set(tables)
+    assert {"agreement", "annotators", "models", "wrbench_5", "wrbench_14", "wrbench_15"} <= set(tables)
     assert "ranking" not in tables
     assert (tables["wrbench_5"]["bridge_n"] == 0).all()
     empty = study[1].head(0)
@@ -319,11 +319,14 @@ def test_degenerate_studies_give_reasons_and_no_traceback(study, plan, how, tmp_
     ratings, scores, clips = study
     quick = plan.model_copy(update={"resamples": 100, "estimands": tuple(e for e in plan.estimands if e != "design")})
     tables = analyse(cut(ratings, how), scores, quick, clips)
-    values = {"agreement": "ac1", "ranking": "rho", "bridge": "rho", "strengths": "log_strength", "annotators": "agreement"}
+    values = {"agreement": "ac1", "ranking": "rho", "models": "value", "annotators": "agreement"}
     for name, value in values.items():
         if name in tables:
             table = tables[name]
             assert (table.loc[table[value].isna(), "reason"] != "").all(), name
+    for name in ("within", "between", "pooled") if "bridge" in tables else ():
+        bridge = tables["bridge"]
+        assert (bridge.loc[bridge[f"{name}_rho_low"].isna(), f"{name}_reason"] != "").all()
     save_tables(tables, tmp_path)
     for needs, draw in FIGURES.values():
         with suppress(NotScorable):  # too few models for this picture

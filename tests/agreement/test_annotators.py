@@ -74,7 +74,10 @@ def test_speed_and_gold_are_checked_too():
     found = checked("trigger", study("trigger", "cat", seconds=2.0), gold)
     assert found["flags"].to_dict() == {"ann": "", "bob": "", "cat": "agreement, speed, gold"}
     assert found.loc["cat", ["gold_right", "gold_asked"]].tolist() == [2, 10]
-    assert fewer_right(np.array([10, 10, 2]), np.array([10, 10, 10]))[2] == pytest.approx(stats.hypergeom.cdf(2, 30, 22, 10))
+    everybody = np.ones(3, dtype=bool)
+    assert fewer_right(np.array([10, 10, 2]), np.array([10, 10, 10]), everybody)[2] == pytest.approx(
+        stats.hypergeom.cdf(2, 30, 22, 10)
+    )
 
 
 def test_the_numbers_of_a_rater_equal_those_of_scipy():
@@ -110,6 +113,16 @@ def test_differences_from_the_others_equal_a_jackknife_written_out():
     assert against_the_others(cases, who, where, share_of)["p_below"].isna().all()  # nothing varies: nobody is accused
 
 
+def test_whoever_is_unlike_all_others_is_flagged_and_not_those_who_differ_from_them():
+    sides = study("preference", "cat", 3)
+    better = sides["model_a"].map(MODELS) >= sides["model_b"].map(MODELS)
+    swap = sides[~better].rename(columns={"model_a": "model_b", "model_b": "model_a"})  # the better model is always shown first
+    sides = pd.concat([sides[better], swap.assign(label=(-swap["label"].astype(int)).astype(str))])
+    found = checked("preference", sides)
+    assert found["flags"].to_dict() == {"ann": "", "bob": "", "cat": "agreement, side"}
+    assert found.loc["ann", "first_side"] > found.loc["ann", "first_side_others"] + 0.05
+
+
 def test_a_screen_is_timed_once_and_breaks_are_not():
     taken = seconds_taken(["a", "a", "a", "b", "a", "a"], [0.0, 10.0, 10.0, 11.0, 10.0 + 2 * PAUSE_S, np.nan])
     np.testing.assert_array_equal(taken, [np.nan, 10, np.nan, np.nan, np.nan, np.nan])
@@ -132,6 +145,36 @@ def test_the_plan_leaves_annotators_out_and_the_exclusions_count_them(rule, why)
     assert tables["agreement"]["n_annotators"].item() == 2
     assert "cat" in set(tables["annotators"]["annotator"])  # what was found about them stays
     assert "agreement" in tables["annotators"].set_index("annotator").loc["cat", "flags"]
+
+
+def test_what_changes_the_main_measure_most_is_named(tmp_path):
+    votes = study("rating", "cat", 1)
+    declared = plan("rating", estimands=["rating", "annotators"]).model_dump(mode="json")
+    declared["families"]["asked"]["dimensions"]["quality"]["metric"] = "score"
+    rng = np.random.default_rng(0)
+    clips = votes[["benchmark", "model_a", "clip_a"]].drop_duplicates().set_axis(["benchmark", "model_id", "clip_id"], axis=1)
+    score = clips["model_id"].map(MODELS) + rng.normal(0, 0.5, len(clips))
+    score[clips["clip_id"] == "s3"] *= -1  # one scene where the metric is upside down
+    scores = clips.assign(setting="", metric="score", value=score, reason="")
+    table = analyse(votes, scores, Plan.model_validate(declared))["influence"]
+    found = table.set_index(["left_out", "name"])["without"]
+    assert set(table["left_out"]) == {"annotator", "scene", "model"}
+    given = votes.assign(label=votes["label"].astype(int))
+    given = given.merge(scores, left_on=["model_a", "clip_a"], right_on=["model_id", "clip_id"])
+
+    def rho(kept: pd.Series) -> float:
+        means = given[kept].groupby(["model_a", "clip_a"])[["label", "value"]].mean()
+        return stats.spearmanr(means["label"], means["value"]).statistic
+
+    before = rho(given["label"] > 0)
+    assert table["as_planned"].iloc[0] == pytest.approx(before)
+    assert found["scene", "s3"] == pytest.approx(rho(given["scene"] != "s3"))
+    assert found["annotator", "cat"] == pytest.approx(rho(given["annotator"] != "cat"))
+    model = table.loc[table["left_out"] == "model", "name"].item()
+    without = {name: rho(given["model_a"] != name) for name in MODELS}
+    assert max(without, key=lambda name: abs(without[name] - before)) == model
+    assert found["model", model] == pytest.approx(without[model])
+    assert f"Without annotators who are clearly unlike the others: cat: quality from {before:.2f}" in table.attrs["reading"]
 
 
 def test_a_rule_that_cannot_be_applied_is_an_error():

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 from lookback.agreement import analyse, check_ratings, judge_scores, load_plan, read_scores
 from lookback.agreement.claims import add_claims
+from lookback.agreement.comparison import model_tables
 from lookback.agreement.figures.draw import FIGURES
 from lookback.agreement.reading import read_correlations, read_factors
-from lookback.agreement.tables.models import strengths_table
+from lookback.agreement.votes import analysis_units
 from lookback.clips import Clip, clips_to_frame
 from lookback.errors import ContractError, ParameterError
 from lookback.judging.quality import trigger_accuracy
@@ -131,11 +132,12 @@ def test_holm_counts_every_declared_dimension_also_one_without_votes(plan):
 def test_several_votes_on_one_pair_are_not_independent_strengths(study, plan):
     votes = check_ratings(preferences(study[0]), plan)
     by_item = plan.model_copy(update={"clusters": plan.clusters.model_copy(update={"metric": "item"})})
-    once = strengths_table(votes, by_item)
+    once, _ = model_tables(analysis_units(votes, by_item), votes, by_item)
     # the same votes three times over, by nine annotators: no more pairs than before
     copies = [votes.assign(annotator=votes["annotator"] + str(k)) for k in range(3)]
-    thrice = strengths_table(pd.concat(copies, ignore_index=True), by_item)
-    np.testing.assert_allclose(once["se"], thrice["se"], rtol=1e-6)
+    more = pd.concat(copies, ignore_index=True)
+    thrice, _ = model_tables(analysis_units(more, by_item), more, by_item)
+    np.testing.assert_allclose(once["low"], thrice["low"], rtol=1e-6)
 
 
 def test_one_scene_gives_strengths_without_errors_and_the_reading_says_so(study, plan):
@@ -144,11 +146,11 @@ def test_one_scene_gives_strengths_without_errors_and_the_reading_says_so(study,
     quick = plan.model_copy(
         update={"resamples": 100, "estimands": ("ranking",), "duplicates": "keep_last", "contradictions": "drop"}
     )
-    table = analyse(ratings, None, quick)["strengths"]
-    assert table["log_strength"].notna().all()
-    assert table["se"].isna().all()
-    assert (table["reason"] != "").all()
-    assert "No standard errors (fewer than 2 clusters) for visible_state" in table.attrs["reading"]
+    table = analyse(ratings, None, quick)["models"]
+    assert table["value"].notna().all() and table["scale"].eq("log strength").all()
+    assert table[["low", "high"]].isna().all(axis=None)
+    why = "1 scene only: a comparison needs 2, no interval and no test"
+    assert table["reason"].eq(why).all() and f"No test for visible_state: {why}." in table.attrs["reading"]
 
 
 def test_few_scenes_are_named_in_the_ranking_and_its_reading(study, plan):

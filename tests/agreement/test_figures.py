@@ -9,6 +9,7 @@ import pytest
 from lookback.agreement.figures import (
     agreement_forest,
     agreement_heatmap,
+    association_forest,
     correlation_matrix,
     event_factor_boxes,
     model_ranking,
@@ -18,6 +19,8 @@ from lookback.agreement.figures import (
 from lookback.agreement.figures.draw import draw_figures
 from lookback.agreement.figures.scatter import LINE, label_sides
 from lookback.errors import NotScorable
+from lookback.figures import PALETTE
+from matplotlib.colors import to_hex
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +44,14 @@ def test_forest_shows_every_dimension_with_its_n(tables):
     assert len(labels) == len(tables["agreement"])
 
 
+def test_a_claims_colour_is_that_of_its_word(tables):
+    rows = tables["bridge"].head(3).assign(claim=["supported", "contradicted", "open"])
+    figure, caption = association_forest(rows)
+    drawn = [to_hex(colour).upper() for colour in figure.axes[0].collections[-1].get_facecolors()]
+    assert drawn == [PALETTE[2], PALETTE[3], "#777777"]
+    assert "Green supports the metric, orange contradicts it, grey is open" in caption
+
+
 def test_forest_says_where_there_is_no_value(tables):
     holes = tables["agreement"].copy()
     holes.loc[0, ["ac1", "ac1_low", "ac1_high"]] = np.nan
@@ -59,8 +70,8 @@ def test_scatter_names_every_model(tables):
 def test_two_models_are_no_panel():
     """The demo drew thirty panels of two points each; three models are the fewest that can be ranked."""
     rows = [
-        {"family": "f", "setting": "", "dimension": name, "model": f"m{place}", "win_ratio": place / 3, "low": 0.0, "high": 1.0,
-         "letters": "a", "n": 4}
+        {"family": "f", "setting": "", "dimension": name, "model": f"m{place}", "scale": "win ratio",
+         "value": place / 3, "low": 0.0, "high": 1.0, "letters": "a", "n": 4}
         for name, models in (("pair", 2), ("three", 3)) for place in range(models)
     ]  # fmt: skip
     table = pd.DataFrame(rows)

@@ -333,8 +333,8 @@ def test_seven_levels_of_preference_turn_with_the_sides(study):
     people = pd.read_csv(study / "out" / "agreement.csv").iloc[0]
     assert (people["n_items"], people["percent"], people["ac2"]) == (24, 1, 1)
     metric = pd.read_csv(study / "out" / "rating_metric.csv").iloc[0]
-    assert metric["rho"] > 0.9
-    assert not (study / "out" / "rating_models.csv").exists()
+    assert metric["pooled_rho"] > 0.9
+    assert not (study / "out" / "models.csv").exists()
 
 
 def test_the_order_of_the_sides_changes_no_number_of_rated_pairs(study):
@@ -372,7 +372,9 @@ def test_the_order_of_the_sides_changes_no_number_of_rated_pairs(study):
         found.append(
             [
                 row[name]
-                for row, names in zip(read, (("ac1", "ac2", "alpha"), ("rho", "tau", "rho_ceiling")), strict=True)
+                for row, names in zip(
+                    read, (("ac1", "ac2", "alpha"), ("within_rho", "between_rho", "pooled_rho", "tau", "rho_ceiling")), strict=True
+                )
                 for name in names
             ]
         )

@@ -35,8 +35,8 @@ def tables(tmp_path_factory) -> dict[str, pd.DataFrame]:
 
 def test_every_estimate_is_printed_with_its_own_interval(tables):
     row, cells = tables["models"].iloc[0], printed("models", tables["models"]).iloc[0]
-    assert cells["win ratio"].startswith(f"{row['win_ratio']:.2f} ({row['low']:.2f} to ")
-    assert cells["log strength"] == f"{row['log_strength']:.2f} ({row['log_strength_low']:.2f} to {row['log_strength_high']:.2f})"
+    assert cells["win ratio"].startswith(f"{row['win_ratio']:.2f} ({row['win_ratio_low']:.2f} to ")
+    assert cells["value"] == f"{row['value']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
 
 
 def test_plain_bounds_belong_to_one_column():
@@ -47,7 +47,7 @@ def test_plain_bounds_belong_to_one_column():
 @pytest.mark.parametrize(
     ("name", "needed"),
     [
-        ("models", ["letters", "log strength"]),
+        ("models", ["letters", "value"]),
         ("comparisons", ["difference", "verdict"]),
         ("ceiling", ["people", "judge", "difference", "verdict"]),
         ("main", ["measure", "value"]),

@@ -49,8 +49,8 @@ def test_equal_differences_of_scores_stay_tied(plan):
         analyse(votes, scores.assign(value=change(scores["value"])), plan)["bridge"].iloc[0]
         for change in (lambda v: v, lambda v: v + 10, lambda v: (10 * v).round())
     )
-    assert plain["rho"] == pytest.approx(tenfold["rho"], abs=1e-12)  # whole numbers have no rounding
-    assert shifted["rho"] == pytest.approx(tenfold["rho"], abs=1e-12)
+    assert plain["pooled_rho"] == pytest.approx(tenfold["pooled_rho"], abs=1e-12)  # whole numbers have no rounding
+    assert shifted["within_rho"] == pytest.approx(tenfold["within_rho"], abs=1e-12)
 
 
 def test_answers_are_counted_as_given_and_pairs_in_both_orders(plan):

@@ -42,7 +42,7 @@ def test_the_pages_commands_run_as_written(number, tmp_path, monkeypatch):
     if "freeze" in SHELL[number]:  # its study is that of the ratings, whose figures another block draws
         monkeypatch.setattr(draw, "draw_figures", lambda tables, folder: [])
     said = [run_line(line) for line in SHELL[number].splitlines()]
-    assert (tmp_path / "results" / "main.csv").is_file()
+    assert (tmp_path / "results" / "main.csv").is_file() == ("--output results" in SHELL[number])
     if "freeze" in SHELL[number]:
         page = (tmp_path / "results" / "agreement.md").read_text()
         assert "because two annotators were too few" in page

@@ -229,7 +229,7 @@ def test_preferences_ranking_bridge_and_win_ratios(preferences):
     label, delta = (np.concatenate([both[c], -both[c]]) for c in ("label", "delta"))
     decision = np.concatenate([both["decision"], -both["decision"]])
     bridge = preferences.table("bridge").iloc[0]
-    assert bridge["rho"] == pytest.approx(scipy_stats.spearmanr(label, delta).statistic)
+    assert bridge["pooled_rho"] == pytest.approx(scipy_stats.spearmanr(label, delta).statistic)
     assert bridge["decision_kappa"] == pytest.approx(sk.cohen_kappa_score(label, decision))
     assert bridge["exact"] == pytest.approx(sk.accuracy_score(both["label"], both["decision"]))
     assert bridge["reversals"] == int((both["label"] * both["decision"] == -1).sum())
@@ -250,7 +250,7 @@ def test_preferences_strengths_are_the_maximum_of_davidsons_likelihood(preferenc
 
     best = optimize.minimize(loss, np.zeros(len(MODELS)), method="BFGS", options={"gtol": 1e-8}).x
     expected = dict(zip(MODELS, np.append(best[:-1], -best[:-1].sum()), strict=True))
-    found = preferences.table("strengths").set_index("model")["log_strength"]
+    found = preferences.table("models").set_index("model")["value"]
     np.testing.assert_allclose(found.loc[MODELS], [expected[m] for m in MODELS], atol=1e-5)
 
 
@@ -383,21 +383,23 @@ def test_ratings_metric_and_models_equal_scipy(ratings):
     means = ratings.votes.assign(label=ratings.votes["label"].astype(float)).groupby(["model_a", "clip_a"])["label"].mean()
     score = -ratings.scores.set_index(["model_id", "clip_id"])["value"].loc[means.index]
     row = ratings.table("rating_metric").iloc[0]
-    assert row["rho"] == pytest.approx(scipy_stats.spearmanr(means, score).statistic)
+    assert row["pooled_rho"] == pytest.approx(scipy_stats.spearmanr(means, score).statistic)
     assert row["tau"] == pytest.approx(scipy_stats.kendalltau(means, score).statistic)
-    assert row["rho_low"] < row["rho"] < row["rho_high"]
+    assert row["within_rho_low"] < row["within_rho"] < row["within_rho_high"]
     assert row["tau_low"] < row["tau"] < row["tau_high"]
-    assert row["claim"] == "supported"
+    # the score follows the models; within them its interval holds 0, and that is the plan's population
+    assert row["within_rho_low"] < 0 < row["pooled_rho_low"]
+    assert (row["primary"], row["claim"]) == ("within", "open")
     by_model = means.groupby(level=0).mean()
-    assert row["model_rho"] == pytest.approx(scipy_stats.spearmanr(by_model, score.groupby(level=0).mean()).statistic)
-    table = ratings.table("rating_models").set_index("model")
-    np.testing.assert_allclose(table["mean"].loc[by_model.index], by_model)
-    assert (table["low"] < table["mean"]).all()
+    assert row["between_rho"] == pytest.approx(scipy_stats.spearmanr(by_model, score.groupby(level=0).mean()).statistic)
+    table = ratings.table("models").set_index("model")
+    np.testing.assert_allclose(table["value"].loc[by_model.index], by_model)
+    assert (table["low"] < table["value"]).all()
     consensus = ratings.table("consensus").set_index(["model_a", "clip_a"])["label"]
     np.testing.assert_allclose(consensus.loc[means.index].astype(float), means)
     counts = ratings.table("distributions").set_index("answer")["votes"]
     assert counts.to_dict() == ratings.votes["label"].value_counts().reindex(range(1, 6), fill_value=0).to_dict()
-    assert ratings.table("main").iloc[0]["value"] == pytest.approx(row["rho"])
+    assert ratings.table("main").iloc[0]["value"] == pytest.approx(row["pooled_rho"])
 
 
 def test_ratings_are_judged_by_ac2_and_icc_and_other_votes_by_ac1(ratings, trigger):

@@ -6,7 +6,6 @@ The score `good` follows quality; the score `finger` recognises the model and kn
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,8 +64,9 @@ def votes_and_scores(seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
         for place, label in np.ndenumerate(answers):
             pair, clip, who = place
             row = {"task": "pairwise", "dimension": dimension, "scene": scene[clip], "annotator": PEOPLE[who]}
-            sides = {"model_a": MODELS[first[pair]], "clip_a": scene[clip], "model_b": MODELS[second[pair]], "clip_b": scene[clip]}
-            votes.append({**row, **sides, "label": {1: "A", 0: "tie", -1: "B"}[label]})
+            a, b = (second, first) if (pair + clip) % 2 else (first, second)  # every other pair the other way round
+            sides = {"model_a": MODELS[a[pair]], "clip_a": scene[clip], "model_b": MODELS[b[pair]], "clip_b": scene[clip]}
+            votes.append({**row, **sides, "label": {1: "A", 0: "tie", -1: "B"}[-label if (pair + clip) % 2 else label]})
         for (model, clip, who), label in np.ndenumerate(stars):
             row = {"task": "rating", "dimension": dimension, "scene": scene[clip], "annotator": PEOPLE[who]}
             votes.append({**row, "model_a": MODELS[model], "clip_a": scene[clip], "label": str(label)})
@@ -131,9 +131,10 @@ def test_differences_of_models_that_are_told_are_true_and_most_are_told(table):
     assert strengths.groupby("dimension").size().min() >= 7  # of 14 that differ
 
 
-def test_the_annotator_who_answers_at_random_is_named_and_nobody_else(readings):
-    assert "cat" in readings["annotators"].partition("Clearly below")[2]
-    assert not re.search(r"\b(ann|bob) \(", readings["annotators"])
+def test_the_annotator_who_answers_at_random_is_flagged_in_both_forms_and_nobody_else(table, readings):
+    flags = table("annotators").fillna("").set_index(["family", "annotator"])["flags"]
+    assert set(flags[flags != ""].index) == {("pairs", "cat"), ("stars", "cat")}
+    assert "cat (pairs: agrees less with them" in readings["annotators"]
 
 
 def test_no_ceiling_is_called_a_limit(study):

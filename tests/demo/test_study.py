@@ -76,7 +76,7 @@ def test_a_page_shows_at_most_eight_tables_of_at_most_eight_columns(tables, tmp_
     for name in SHOWN:
         assert shown(name, tables[name]).shape[1] <= COLUMNS, name
     first = shown("models", tables["models"]).iloc[0]
-    assert first["win ratio"].startswith(f"{tables['models'].loc[0, 'win_ratio']:.2f} (")
+    assert first["win ratio"].startswith(f"{tables['models'].loc[0, 'win_ratio']:.2f} (") and first["value"].endswith(")")
     view = StudyView({"agreement": tables["agreement"], **{f"study/{k}": v for k, v in tables.items()}}, tmp_path)
     assert view.simulated and view.tables["models"] is tables["models"]
     assert not StudyView(tables, tmp_path).simulated

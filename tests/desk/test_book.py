@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from lookback.agreement import read_ratings
+from lookback.agreement.importers import read_gold
 from lookback.benchmarks.mbench.forms import compared as mbench_pairs
 from lookback.benchmarks.mbench.forms import triggered
 from lookback.benchmarks.wrbench.forms import compared as wrbench_pairs
@@ -43,6 +44,10 @@ def test_votes_read_back_in_the_ratings_schema_without_gold_and_practice(tmp_pat
     assert sorted(ratings["task"]) == ["judgeability", "pairwise", "trigger"]
     assert not ratings["simulated"].any()
     assert book.known()[["role", "label", "expected", "right"]].values.tolist() == [["gold", "yes", "no", False]]
+    assert export_file(book, tmp_path / "votes.csv") == 3
+    assert read_gold(tmp_path / "gold.csv").to_dict("records") == [{"annotator": "ann", "right": False}]
+    with pytest.raises(LookbackError, match="name the file of votes otherwise"):
+        export_file(book, tmp_path / "gold.csv")
 
 
 def test_an_item_is_not_answered_twice_and_undo_frees_it_with_all_its_questions(tmp_path):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 import typer
-from lookback.agreement.plan import Plan
+from lookback.agreement.comparison import BESIDE, RATIO, STRENGTH, model_tables
+from lookback.agreement.plan import Majority, Plan
 from lookback.agreement.power import power_lines, rules_of
+from lookback.agreement.tables.metric import GROUP
 from lookback.cli import power as command
 from lookback.errors import NotScorable, UsageError
 from lookback.stats import PlannedStudy, StudyRules, majority_vote, strength_comparisons, study_power
 from lookback.stats.batches import strength_tests
-from lookback.stats.power import GRID, drawn_counts, label_counts
+from lookback.stats.power import GRID, analysed, drawn_counts, label_counts
 from lookback.stats.simulation import drawn_votes
 from scipy.stats import multivariate_normal, norm
 from typer.testing import CliRunner
@@ -54,6 +58,37 @@ def test_the_test_is_that_of_the_analysis(design):
         sign, names = (1, ("0", "1")) if ("0", "1") in table.index else (-1, ("1", "0"))
         expected = [sign * table.loc[names, "difference"], table.loc[names, "p"]]
         assert [difference, p] == pytest.approx(expected, rel=1e-6, abs=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Plan.model_construct(),
+        Plan.model_construct(majority=Majority(rule="plurality", split="tie"), win_ratio_ties="drop", looks=2),
+    ],
+)
+def test_a_simulated_study_says_what_the_report_would_say(plan):
+    """Sizes at which strengths often do not exist, so that win ratios decide."""
+    study = PlannedStudy(3, 4, 3, ties=0.1, rules=replace(rules_of(plan, 3), like_these=True))
+    truth = study.truth(0.93)
+    counts = drawn_counts(study, truth, np.random.default_rng(5), 10)
+    study = replace(study, rules=rules_of(plan, 3))
+    found = analysed(study, truth, counts)
+    scales = set()
+    for own, difference, p, n_labels in zip(counts, found.difference, found.p, found.labels, strict=True):
+        votes = as_table(own, truth.pairs).assign(**dict.fromkeys(GROUP, "")).assign(kind="preference", clip_b="b")
+        votes = votes.assign(item=votes["scene"].astype(str) + votes["model_a"] + votes["model_b"])
+        matrix = votes.pivot(index="item", columns="annotator", values="label").astype(float)
+        split = 0.0 if plan.majority.split == "tie" else None
+        labels = majority_vote(matrix, [-1.0, 0.0, 1.0], rule=plan.majority.rule, split=split, min_votes=plan.majority.min_votes)
+        items = votes.drop_duplicates("item").set_index("item").drop(columns="label").join(labels).reset_index()
+        _, comparisons = model_tables(items.assign(cluster=items["scene"]), votes, plan)
+        assert n_labels == items["label"].notna().sum()
+        decisive = comparisons[comparisons["verdict"] != BESIDE].set_index(["first", "second"])
+        row = decisive.loc[("0", "1") if ("0", "1") in decisive.index else ("1", "0")]
+        scales.add(row["scale"])
+        assert [abs(difference), p] == pytest.approx([row["difference"], row["p"]], rel=1e-6, nan_ok=True)
+    assert scales == {STRENGTH, RATIO}
 
 
 @pytest.mark.parametrize("rules", [StudyRules(), StudyRules(rule="plurality"), StudyRules(split="tie", min_votes=3)])

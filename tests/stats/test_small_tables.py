@@ -110,7 +110,7 @@ CALLS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "stars": lambda t: stats.stars(float(t["x"].min())),
     "strength_comparisons": lambda t: stats.strength_comparisons(t, "scene"),
     "study_power": lambda t: stats.study_power(
-        stats.PlannedStudy(t["model_a"].nunique() + 1, scenes=5, raters=1, ties=float((t["label"] == 0).mean()) / 2, studies=100)
+        stats.PlannedStudy(t["model_a"].nunique() + 1, scenes=5, raters=2, ties=float((t["label"] == 0).mean()) / 2, studies=100)
     ),
     "threshold_decision": lambda t: stats.threshold_decision(t["x"] - t["y"], 0.05),
     "tie_ceiling": lambda t: stats.tie_ceiling(t["x"]),

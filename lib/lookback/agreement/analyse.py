@@ -16,7 +16,7 @@ from lookback.agreement.joins import check_joins, dropped_words, excluded_words,
 from lookback.agreement.looks import NOT_COUNTED
 from lookback.agreement.plan import Plan
 from lookback.agreement.scores import attach_scores, check_scores
-from lookback.agreement.tables import annotators, design, human, metric, models, ratings, study
+from lookback.agreement.tables import annotators, design, human, influence, metric, models, ratings, study
 from lookback.agreement.validation import check_ratings
 from lookback.agreement.votes import analysis_units, judgeable_votes
 from lookback.errors import ContractError
@@ -34,6 +34,7 @@ class Analysis:
         self.footnote = f"{plan.footnote}; {standing.footnote if standing else NOT_COUNTED}"
         self.declared = {"plan_hash": plan.hash, "confidence": plan.confidence, "alpha": plan.level}
         self.tables: Tables = {}
+        self.quality = pd.DataFrame()  # of the annotators, also of those who were left out
         self.dropped = ""  # a sentence about single votes that were left out
 
     def add(self, name: str, title: str, unit: str, table: pd.DataFrame, read: Callable[[], str]) -> None:
@@ -85,10 +86,9 @@ def analysed(
     `votes` are tidy votes (`read_ratings`), `scores` the tidy items table; without scores only people are analysed. `standing` is
     what is known about the plan (`frozen.standing`). Votes that find no score are an error, as the plan says; with `same_run` the
     votes and scores are known to be of the same clips, and they are only counted. `gold` are answers to items with a known answer
-    (`read_gold`). Tables: exclusions, joins, study_design,
-    agreement, reliability, rating_models, annotators, strengths, models, comparisons, ceiling, ranking, win_ratios, bridge,
-    rating_metric, disagreements, trigger, judgeability, vqa, correlations, event_cells, event_factors, mixed_model, those of each
-    benchmark's paper, main, sensitivity, distributions, consensus.
+    (`read_gold`). Tables: exclusions, joins, study_design, agreement, reliability, annotators, models, comparisons, ceiling,
+    ranking, win_ratios, bridge, rating_metric, disagreements, trigger, judgeability, vqa, correlations, event_cells, event_factors,
+    mixed_model, those of each benchmark's paper, main, sensitivity, influence, distributions, consensus.
     """
     valid = check_ratings(votes, plan, clips)
     dropped, valid.attrs = dropped_words(valid.attrs["dropped"]), {}  # pandas copies attrs with every column that is taken
@@ -110,7 +110,7 @@ def analysed(
         if not same_run:
             check_joins(joins, plan)
     result = Analysis(checked, units, exclusion_table(units, checked, refused, gone), plan, standing)
-    result.dropped = dropped
+    result.dropped, result.quality = dropped, quality
     result.add("exclusions", "Items that do not enter, and why", "item", result.exclusions, lambda: result.left_out().strip())
     result.add("joins", "Scores that the votes ask for", "score", joins, lambda: read_joins(joins))
     designed = overview.design_table(valid, plan)
@@ -140,7 +140,7 @@ def analysed(
 
 
 def _people(result: Analysis) -> None:
-    votes, units, plan = result.votes, result.units, result.plan
+    votes, plan = result.votes, result.plan
     if "agreement" in plan.estimands:
         table = human.agreement_table(votes, plan)
         read = lambda: reading.read_agreement(table, plan) + result.left_out()  # noqa: E731
@@ -148,20 +148,11 @@ def _people(result: Analysis) -> None:
     if "rating" in plan.estimands and (votes["kind"] == "rating").any():
         reliable = ratings.reliability_table(votes, plan)
         result.add("reliability", "Reliability of ratings (ICC)", "item", reliable, lambda: ratings.read_reliability(reliable))
-        means = ratings.rating_models_table(units, plan)
-        result.add("rating_models", "Mean ratings of the models", "model", means, lambda: ratings.read_rating_models(means))
-    if "ranking" in plan.estimands:
-        strengths = models.strengths_table(votes, plan)
-        result.add(
-            "strengths", "Davidson strengths from every vote", "model", strengths, lambda: reading.read_strengths(strengths, plan)
-        )
 
 
 def _models(result: Analysis) -> None:
     """Models compared by people alone; this needs no scores."""
     votes, units, plan = result.votes, result.units, result.plan
-    if "ranking" not in plan.estimands:
-        return
     ranked, compared = comparison.model_tables(units, votes, plan)
     result.add("models", "Models ranked by people, with ties", "model", ranked, lambda: comparison.read_models(ranked, plan))
     title = "Differences between models"
@@ -190,7 +181,7 @@ def _metrics(result: Analysis) -> None:
         rated = ratings.rating_metric_table(units, votes, plan)
         title = "Metric against mean ratings"
         result.add(
-            "rating_metric", title, "item", rated, lambda: ratings.read_rating_metric(rated, plan) + result.left_out("rating")
+            "rating_metric", title, "item", rated, lambda: reading.read_rating_metric(rated, plan) + result.left_out("rating")
         )
     wrong = models.disagreements_table(units[units["kind"] != "rating"])
     result.add(
@@ -224,6 +215,9 @@ def _for_the_journal(result: Analysis) -> None:
     if "decision" in result.units:
         rules = study.sensitivity_table(votes, result.units, plan)
         result.add("sensitivity", "Sensitivity to the rules", "item", rules, lambda: study.read_sensitivity(rules))
+        alone = influence.influence_table(votes, result.units, result.quality, plan)
+        title = "The main measure without one annotator, scene or model"
+        result.add("influence", title, "item", alone, lambda: influence.read_influence(alone))
     answers = study.distribution_table(votes, plan)
     result.add("distributions", "Distribution of the votes", "vote", answers, lambda: study.read_distribution(answers))
     labels = study.consensus_table(votes, plan)

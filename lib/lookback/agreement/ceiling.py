@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lookback.agreement.claims import UNTESTED
 from lookback.agreement.plan import Plan
 from lookback.agreement.reading import ceiling_words, interval, number
 from lookback.agreement.tables.metric import GROUP
 from lookback.agreement.votes import annotator_matrix
 from lookback.names import listing
-from lookback.stats import judge_beside_people
+from lookback.stats import holm, judge_beside_people
 
-ABOVE, LIKE, BELOW, UNTESTED = "above people", "not told from people", "below people", "not tested"
+ABOVE, LIKE, BELOW = "above people", "not told from people", "below people"
 # the part of the plan that asks for a kind of question
 ESTIMAND = {"preference": "bridge", "trigger": "trigger", "judgeability": "judgeability", "vqa": "vqa"}
 
@@ -32,7 +33,20 @@ def ceiling_table(votes: pd.DataFrame, units: pd.DataFrame, plan: Plan) -> pd.Da
             continue
         found = _measured(votes[votes["item"].isin(own["item"])], own.set_index("item"), kind, plan)
         rows.append({**dict(zip(GROUP, keys, strict=False)), "kind": kind, "metric": metric, **found})
-    return pd.DataFrame(rows)
+    if not rows:
+        return pd.DataFrame()
+    table = pd.DataFrame(rows)
+    groups = table.groupby(["family", "setting"], sort=False)["difference_p"]
+    table["p_corrected"] = groups.transform(_corrected) if plan.multiplicity == "holm" else table["difference_p"]
+    side = np.where(table["difference"] > 0, ABOVE, BELOW)
+    verdict = np.where(table["p_corrected"] < plan.level, side, LIKE)
+    return table.assign(verdict=np.where(table["p_corrected"].isna(), UNTESTED, verdict))
+
+
+def _corrected(p: pd.Series) -> pd.Series:
+    """Holm's p over the rows of one family and setting; a row without a p counts as a test too."""
+    known = p.dropna()
+    return p if known.empty else pd.Series(holm(known, family_size=len(p)), index=known.index).reindex(p.index)
 
 
 def _measured(votes: pd.DataFrame, answers: pd.DataFrame, kind: str, plan: Plan) -> dict[str, Any]:
@@ -51,16 +65,10 @@ def _measured(votes: pd.DataFrame, answers: pd.DataFrame, kind: str, plan: Plan)
     row: dict[str, Any] = {"n_items": int(table.loc[table["measure"] == "judge", "n"].iloc[0])}
     for line in table.itertuples():
         row |= {line.measure: line.value, f"{line.measure}_low": line.low, f"{line.measure}_high": line.high}
-    row["verdict"] = _verdict(row["difference_low"], row["difference_high"])
+    row["difference_p"] = table.loc[table["measure"] == "difference", "p"].iloc[0]
     row["rho_ceiling_note"] = table.loc[table["measure"] == "rho_ceiling", "reason"].iloc[0]
     missing = table[table["reason"] != ""].groupby("reason", sort=False)["measure"].agg(", ".join)
     return {**row, "reason": "; ".join(f"{names}: {why}" for why, names in missing.items())}
-
-
-def _verdict(low: float, high: float) -> str:
-    if not (np.isfinite(low) and np.isfinite(high)):
-        return UNTESTED
-    return ABOVE if low > 0 else BELOW if high < 0 else LIKE
 
 
 def read_ceiling(table: pd.DataFrame) -> str:
@@ -69,7 +77,8 @@ def read_ceiling(table: pd.DataFrame) -> str:
     table = table.assign(name=[_name(row, several) for _, row in table.iterrows()])
     parts = [
         "Every vote, and the automatic answer in its place, is compared with the majority of the other votes on the same item: an "
-        "automatic answer as good as one more person would differ by zero."
+        "automatic answer as good as one more person would differ by zero. Verdicts are about other scenes, with these models and "
+        "these annotators."
     ]
     for verdict, lead in ((ABOVE, "More often than people"), (LIKE, "Not told from people"), (BELOW, "Less often than people")):
         own = table[table["verdict"] == verdict]
@@ -82,10 +91,10 @@ def read_ceiling(table: pd.DataFrame) -> str:
     metric = table[(table["kind"] == "preference") & table["rho"].notna()]
     if len(metric):
         shown = [
-            f"{r['name']} {number(r['rho'])} ({interval(r['rho_low'], r['rho_high'])}), {ceiling_words(r)}"
+            f"{r['name']} {number(r['rho'])} ({interval(r['rho_low'], r['rho_high'])}) with {ceiling_words(r)}"
             for _, r in metric.iterrows()
         ]
-        parts.append(f"Rank correlation of score and mean vote, and what a perfect score would reach: {'; '.join(shown[:6])}.")
+        parts.append(f"Rank correlation of score and mean vote, and what a perfect score would reach: {listing(shown, 6)}.")
     return " ".join(parts)
 
 

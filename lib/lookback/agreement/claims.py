@@ -20,7 +20,21 @@ SUPPORTED, CONTRADICTED, OPEN = "supported", "contradicted", "open"
 IMPOSSIBLE, UNTESTED = "cannot be decided by this sample", "not tested"
 
 
-def add_claims(table: pd.DataFrame, plan: Plan, *, p: str, value: str) -> pd.DataFrame:
+# the reading of score against people that a plan's population of inference makes the primary one, and its name in a sentence
+PRIMARY = {"scenes": "within", "models": "between", "models_and_scenes": "pooled"}
+READINGS = {"within": "rho within models", "between": "rho between models", "pooled": "pooled rho"}
+SAMPLES = {"scene": "in other scenes", "item": "on other items", "annotator": "with other annotators"}
+OTHER_MODELS = "for other models like these"
+
+
+def population_words(plan: Plan) -> str:
+    """The population of a claim about score and people, as it ends a sentence."""
+    sample = SAMPLES[plan.clusters.metric]
+    words = {"scenes": f"{sample} for these models", "models": OTHER_MODELS, "models_and_scenes": f"{sample} {OTHER_MODELS}"}
+    return words[plan.population.claims]
+
+
+def add_claims(table: pd.DataFrame, plan: Plan, *, p: str, value: str, smallest_p: str = "smallest_p") -> pd.DataFrame:
     """Adds n_tests, p_corrected, smallest_corrected_p (where `smallest_p` is known) and claim; corrected by family and setting.
 
     `p` names the two-sided p, `value` the estimate whose sign is the side. Every dimension that the plan declares with a metric
@@ -36,9 +50,9 @@ def add_claims(table: pd.DataFrame, plan: Plan, *, p: str, value: str) -> pd.Dat
         result.loc[group.index, "p_corrected"] = holm(values, family_size=size) if plan.multiplicity == "holm" else values
     side = np.where(result[value] > 0, SUPPORTED, CONTRADICTED)
     claim = np.where(result["p_corrected"] < plan.level, side, OPEN)
-    if "smallest_p" in result:
+    if smallest_p in result:
         # Holm's most favourable step divides alpha by the family size for the first rejection
-        result["smallest_corrected_p"] = np.minimum(1.0, result["smallest_p"] * sizes)
+        result["smallest_corrected_p"] = np.minimum(1.0, result[smallest_p] * sizes)
         claim = np.where((claim == OPEN) & (result["smallest_corrected_p"] >= plan.level), IMPOSSIBLE, claim)
     return result.assign(claim=np.where(testable, claim, UNTESTED))
 

@@ -1,9 +1,12 @@
-"""Models compared by people's votes alone: a ranking with ties, and every difference with its interval."""
+"""Models compared by people's votes alone: a ranking with ties, and every difference with its interval.
+
+One scale makes the verdicts: log strengths from every vote for preferences, mean ratings for ratings of clips. Win ratios of the
+labels stand beside the strengths; they decide only where strengths do not exist.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,30 +14,29 @@ import pandas as pd
 from lookback.agreement.plan import Plan
 from lookback.agreement.tables.metric import GROUP
 from lookback.errors import NotScorable
-from lookback.names import listing
-from lookback.stats import bradley_terry, ranking_with_ties, strength_comparisons, win_ratio_comparisons, win_ratios
-from lookback.stats.intervals import FEWEST_CLUSTERS
+from lookback.names import counted, listing
+from lookback.stats import bradley_terry, ranking_with_ties, win_ratios
+from lookback.stats.comparisons import differences, estimated_win_ratios, mean_ratings
+from lookback.stats.jackknife import FEWEST_ANNOTATORS, Estimates
 
-RATIO, STRENGTH = "win ratio", "log strength"
-BETTER, ALIKE, UNTESTED = "first is better", "not told apart", "not tested"
+RATIO, STRENGTH, RATING = "win ratio", "log strength", "mean rating"
+BETTER, ALIKE, UNTESTED, BESIDE = "first is better", "not told apart", "not tested", "second scale: no verdict"
+THESE, LIKE = "these", "like these"
+NUMBERS = ("difference", "se", "low", "high", "p", "p_holm")
 
 
 def model_tables(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """(models, comparisons) per family, setting and dimension; empty without preferences.
-
-    Win ratios count the units' labels (majorities, as a rule), strengths every vote. The places and letters are those of the win
-    ratios, which always exist.
-    """
-    preferred = units[(units["kind"] == "preference") & units["label"].notna()]
-    ranked, compared = [], []
-    for keys, own in preferred.groupby(GROUP, sort=True):
+    """(models, comparisons) per family, setting and dimension of preferences and of ratings of single clips."""
+    asked = {"preference": "ranking" in plan.estimands, "rating": "rating" in plan.estimands}
+    cast = votes[votes["kind"].map(asked).eq(True) & ((votes["kind"] == "preference") | (votes["clip_b"] == ""))]
+    parts = []
+    for keys, own in cast.groupby(GROUP, sort=True):
+        labelled = units[units["label"].notna() & (units[GROUP] == list(keys)).all(axis=1)]
+        one = _preferences if own["kind"].iloc[0] == "preference" else _ratings
         named = dict(zip(GROUP, keys, strict=True))
-        cast = votes.loc[(votes[GROUP] == list(keys)).all(axis=1)].astype({"label": int})
-        pairs = own.astype({"label": int})
-        models, differences = _one(pairs, cast, plan)
-        ranked.append(models.assign(**named))
-        compared.append(differences.assign(**named))
-    return _joined(ranked), _joined(compared)
+        parts.append([table.assign(**named) for table in one(labelled, own, plan)])
+    models, comparisons = ([table for table in tables if len(table)] for tables in zip(*parts, strict=True)) if parts else ([], [])
+    return _joined(models), _joined(comparisons)
 
 
 def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
@@ -44,79 +46,151 @@ def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
     return table[[*GROUP, *[c for c in table if c not in GROUP]]]
 
 
-def _one(pairs: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
-    ratios = win_ratios(pairs, ties=plan.win_ratio_ties, cluster="cluster", **plan.drawn)
-    ways: dict[str, Callable[[], pd.DataFrame]] = {
-        RATIO: lambda: win_ratio_comparisons(pairs, "cluster", ties=plan.win_ratio_ties, confidence=plan.confidence),
-        STRENGTH: lambda: strength_comparisons(votes, _cluster(votes, plan), confidence=plan.confidence),
-    }
-    parts = {scale: _compared(way, scale, plan) for scale, way in ways.items()}
-    places = ranking_with_ties(ratios.set_index("model")["win_ratio"], parts[RATIO], alpha=plan.level).drop(columns="value")
-    table = ratios[["model", "n", "win_ratio", "low", "high"]].merge(places, on="model").merge(_strengths(votes, plan), on="model")
-    reasons = parts[RATIO]["reason"].replace("", np.nan).dropna().unique()
-    return table.assign(reason="; ".join(reasons)), pd.concat(parts.values(), ignore_index=True)
+def _preferences(labelled: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
+    pairs, votes = labelled.astype({"label": int}), votes.astype({"label": int})
+    sample = _annotators(votes, plan)
+
+    def strengths() -> Estimates:
+        fit = bradley_terry(votes, cluster=plan.clusters.metric, annotator=sample, confidence=plan.confidence)
+        assert fit.estimates is not None  # there is a cluster
+        return fit.estimates
+
+    ways = {STRENGTH: strengths, RATIO: lambda: estimated_win_ratios(pairs, "cluster", ties=plan.win_ratio_ties)}
+    models, comparisons = _compared(ways, votes, plan, sample)
+    columns = ["n", "win_ratio", "low", "high"]
+    ratios = pd.DataFrame(columns=["model", *columns])
+    if len(pairs):
+        ratios = win_ratios(pairs, ties=plan.win_ratio_ties, cluster="cluster", **plan.drawn)[["model", *columns]]
+    ratios = ratios.rename(columns={"low": "win_ratio_low", "high": "win_ratio_high"})
+    models = models.merge(ratios, on="model", how="left").astype({"n": float, "win_ratio": float})
+    if models["scale"].iloc[0] == RATIO:
+        models = models.assign(low=models["win_ratio_low"], high=models["win_ratio_high"])  # inside 0 to 1
+    return models.fillna({"n": 0}).astype({"n": int}), comparisons
 
 
-def _cluster(votes: pd.DataFrame, plan: Plan) -> str:
-    return plan.clusters.metric if plan.clusters.metric in votes else "item"
+def _ratings(labelled: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Of the items with as many votes as the plan asks for."""
+    kept = votes[votes["item"].isin(labelled["item"])]
+    sample = _annotators(kept, plan)
+    cluster = "scene" if plan.clusters.metric == "annotator" else plan.clusters.metric
+    models, comparisons = _compared({RATING: lambda: mean_ratings(kept, cluster, annotator=sample)}, votes, plan, sample)
+    counts = labelled["model_a"].value_counts()
+    return models.assign(n=models["model"].map(counts).fillna(0).astype(int)), comparisons
 
 
-def _compared(way: Callable[[], pd.DataFrame], scale: str, plan: Plan) -> pd.DataFrame:
-    try:
-        table = way()
-    except NotScorable as missing:
-        empty: dict[str, Any] = dict.fromkeys(("difference", "se", "low", "high", "p", "p_holm"), np.nan)
-        return pd.DataFrame([{"scale": scale, "first": "", "second": "", **empty, "verdict": UNTESTED, "reason": str(missing)}])
+def _annotators(votes: pd.DataFrame, plan: Plan) -> str | None:
+    """The column of the annotators where they are a sample too: the plan says so, and they are enough to speak for others."""
+    wanted = plan.population.annotators == "like_these" and plan.clusters.metric != "annotator"
+    return "annotator" if wanted and votes["annotator"].nunique() >= FEWEST_ANNOTATORS else None
+
+
+def _compared(
+    ways: dict[str, Callable[[], Estimates]], votes: pd.DataFrame, plan: Plan, sample: str | None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Models and comparisons; the first scale that exists makes the verdicts."""
+    known: dict[str, Estimates] = {}
+    parts, missing = [], {}
+    for scale, way in ways.items():
+        try:
+            known[scale] = way()
+            table = differences(known[scale], plan.confidence)
+        except NotScorable as reason:
+            missing[scale] = str(reason)
+            table = pd.DataFrame([{"first": "", "second": "", **dict.fromkeys(NUMBERS, np.nan), "reason": str(reason)}])
+        first = len(known) <= 1
+        parts.append(_verdicts(table, plan, first).assign(scale=scale, annotators=_sampled(scale, plan, sample)))
+    comparisons = pd.concat(parts, ignore_index=True)
+    comparisons["reason"] = comparisons["reason"].str.replace("cluster", plan.clusters.metric)
+    comparisons = comparisons[["scale", "first", "second", *NUMBERS, "verdict", "annotators", "reason"]]
+    reasons = [f"no {scale}: {why}" for scale, why in missing.items() if scale not in known]
+    if not known:
+        models = pd.unique(pd.concat([votes["model_a"], votes["model_b"]]))
+        values = pd.DataFrame({"model": models[models != ""]}).assign(value=np.nan, low=np.nan, high=np.nan)
+        scale, tested = next(iter(ways)), pd.DataFrame(columns=["first", "second", "p_holm"])
+    else:
+        scale, estimates = next(iter(known.items()))
+        values = estimates.table(plan.confidence)[["model", "value", "low", "high"]]
+        tested = comparisons[comparisons["scale"] == scale]
+        reasons += [why for why in tested["reason"].unique() if why]
+    places = ranking_with_ties(values.set_index("model")["value"], tested, alpha=plan.level).drop(columns="value")
+    told = {"scale": scale, "annotators": _sampled(scale, plan, sample), "reason": "; ".join(reasons)}
+    return values.merge(places, on="model", how="right").assign(**told), comparisons
+
+
+def _verdicts(table: pd.DataFrame, plan: Plan, first: bool) -> pd.DataFrame:
     corrected = table["p_holm"] if plan.multiplicity == "holm" else table["p"]
-    verdict = np.where(corrected.isna(), UNTESTED, np.where(corrected < plan.level, BETTER, ALIKE))
-    columns = ["scale", "first", "second", "difference", "se", "low", "high", "p", "p_holm", "verdict", "reason"]
-    return table.assign(p_holm=corrected, scale=scale, verdict=verdict)[columns]
+    verdict = np.where(corrected < plan.level, BETTER, ALIKE) if first else BESIDE
+    return table.assign(p_holm=corrected, verdict=np.where(corrected.isna(), UNTESTED, verdict))
 
 
-def _strengths(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Model, log_strength with its interval and strength_reason; empty values where the strengths do not exist."""
-    models = pd.unique(pd.concat([votes["model_a"], votes["model_b"]]))
-    columns = {"low": "log_strength_low", "high": "log_strength_high"}
-    try:
-        fit = bradley_terry(votes, cluster=_cluster(votes, plan), confidence=plan.confidence)
-    except NotScorable as missing:
-        empty = dict.fromkeys(("log_strength", *columns.values()), np.nan)
-        return pd.DataFrame({"model": models}).assign(**empty, strength_reason=str(missing))
-    few = votes[_cluster(votes, plan)].nunique() < FEWEST_CLUSTERS
-    table = fit.table[["model", "log_strength", "low", "high"]].rename(columns=columns).assign(strength_reason=fit.note)
-    if few:
-        table[list(columns.values())] = np.nan
-    return table
+def _sampled(scale: str, plan: Plan, sample: str | None) -> str:
+    """A label belongs to all annotators of its item: win ratios are about these annotators, unless annotators are the clusters."""
+    alone = plan.clusters.metric == "annotator" and scale != RATING
+    return LIKE if alone or (sample and scale != RATIO) else THESE
+
+
+def seen_by(annotators: str, scale: str, plan: Plan) -> str:
+    """For whom a verdict holds."""
+    cluster = "scene" if scale == RATING and plan.clusters.metric == "annotator" else plan.clusters.metric
+    where = {"scene": "in scenes like these", "item": "on items like these", "annotator": "in these scenes"}[cluster]
+    return f"{where}, as {'annotators like these would see' if annotators == LIKE else 'these annotators see'} them"
 
 
 def read_models(table: pd.DataFrame, plan: Plan) -> str:
-    """Per dimension: how many differences are told from zero, and which models may be best."""
-    found, bare = [], []
+    """Per dimension: how many pairs of models are told apart, on which scale and for whom, and which models may be best."""
     several = table["setting"].nunique() > 1
-    for (_, setting, dimension), own in table.groupby(["family", "setting", "dimension"], sort=False):
-        name = f"{dimension} [{setting}]" if setting and several else str(dimension)
-        if own["reason"].str.contains("clusters only").any():
-            bare.append(name)
-            continue
-        m, best = len(own), own.loc[own["place_low"] == 1, "model"].astype(str).tolist()
-        apart = int((m - own["place_high"]).sum())
-        may = "every model" if len(best) == m else listing(best, 3)
-        found.append(f"{name} (told apart: {apart} of {m * (m - 1) // 2} pairs of models; may be best: {may})")
-    text = (
-        "Models that share a letter are not told apart (win ratios of the labels, all pairs of models tested, "
-        f"{'Holm' if plan.multiplicity == 'holm' else 'uncorrected'}, level {plan.level})."
-    )
-    text += f" {'; '.join(found[:6])}{f'; and {len(found) - 6} more' if len(found) > 6 else ''}." if found else ""
-    return text + (f" Too few scenes for any verdict in {listing(bare, 6)}." if bare else "")
+    named = table.assign(name=table["dimension"] + table["setting"].map(lambda s: f" [{s}]" if s and several else ""))
+    corrected = "Holm" if plan.multiplicity == "holm" else "uncorrected"
+    text = f"Models that share a letter are not told apart (all pairs of models tested, {corrected}, level {plan.level:g})."
+    bare: dict[str, list[str]] = {}
+    without, dimensions = {}, ["family", "setting", "dimension"]
+    for (scale, annotators), part in named.groupby(["scale", "annotators"], sort=False):
+        found = []
+        for _, own in part.groupby(dimensions, sort=False):
+            name, m = own["name"].iloc[0], len(own)
+            if own["low"].isna().all() and own["letters"].eq("a").all():
+                bare.setdefault(own["reason"].iloc[0], []).append(name)
+                continue
+            best = own.loc[own["place_low"] == 1, "model"].astype(str).tolist()
+            apart = f"{int((m - own['place_high']).sum())} of {m * (m - 1) // 2} pairs of models"
+            found.append(f"{name} ({apart}; may be best: {'every model' if len(best) == m else listing(best, 3)})")
+            if scale == RATIO:
+                without[name] = own["reason"].iloc[0].removeprefix(f"no {STRENGTH}: ")
+        if found:
+            text += f" Told apart by {scale}, {seen_by(str(annotators), str(scale), plan)}: {listing(found, 6)}."
+    text += "".join(f" {name} has no strengths ({why}): its letters are those of win ratios." for name, why in without.items())
+    text += "".join(f" No test for {listing(names, 6)}: {why or 'one model only'}." for why, names in bare.items())
+    return text + _too_few_annotators(table, plan)
+
+
+def _too_few_annotators(table: pd.DataFrame, plan: Plan) -> str:
+    these = table[table["annotators"] == THESE]
+    if plan.population.annotators == "these" or these.empty:
+        return ""
+    why = f"fewer than {FEWEST_ANNOTATORS} cannot speak for others" if (these["scale"] != RATIO).any() else "win ratios cannot tell"
+    return f" The plan asks about annotators like these; {why}: what these annotators see is said of them alone."
+
+
+def comparison_methods(table: pd.DataFrame, plan: Plan) -> str:
+    """How the models were compared, for the methods section."""
+    scales = {STRENGTH: "Davidson log strengths of every vote", RATIO: "win ratios of the labels", RATING: "mean ratings"}
+    used = listing([words for scale, words in scales.items() if table["scale"].eq(scale).any()])
+    drawn = "scene, annotator, and cell of both" if table["annotators"].eq(LIKE).any() else plan.clusters.metric
+    corrected = "Holm's correction" if plan.multiplicity == "holm" else "no correction"
+    return f"Models are compared by {used}, errors by leaving out one {drawn} at a time, with {corrected} over all pairs of models."
 
 
 def read_comparisons(table: pd.DataFrame, plan: Plan) -> str:
     parts = []
-    for scale, own in table.groupby("scale", sort=False):
+    for (scale, annotators), own in table[table["verdict"] != BESIDE].groupby(["scale", "annotators"], sort=False):
         tested = own[own["verdict"] != UNTESTED]
-        apart = int((tested["verdict"] == BETTER).sum())
-        parts.append(f"{scale}: {apart} of {len(tested)} tested differences are told from zero")
-    untested = int((table["verdict"] == UNTESTED).sum())
+        if len(tested):
+            apart = int((tested["verdict"] == BETTER).sum())
+            whom = seen_by(str(annotators), str(scale), plan)
+            parts.append(f"by {scale} the first model is better in {apart} of {counted(len(tested), 'tested pair')}, {whom}")
     text = f"Differences between models with {plan.confidence:.0%} intervals of single comparisons; verdicts are corrected for all "
-    text += f"pairs of models of a ranking. {'; '.join(parts)}."
-    return text + (f" {untested} rows could not be tested; each says why." if untested else "")
+    text += f"pairs of models of a ranking: {'; '.join(parts) or 'none could be tested'}."
+    if table["verdict"].eq(BESIDE).any():
+        text += " Win ratios of the labels stand beside the strengths and make no verdict."
+    untested = int((table["verdict"] == UNTESTED).sum())
+    return text + (f" {counted(untested, 'row')} could not be tested; each says why." if untested else "")

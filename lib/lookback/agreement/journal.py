@@ -6,6 +6,7 @@ import numpy as np
 
 import lookback
 from lookback.agreement.analyse import Analysis
+from lookback.agreement.comparison import comparison_methods
 from lookback.agreement.frozen import Standing
 from lookback.agreement.plan import Plan
 from lookback.agreement.reading import main_coefficient, span
@@ -88,12 +89,14 @@ def _statistics(plan: Plan, kinds: set[str], study: Analysis) -> str:
     ]
     if "rating" in kinds:
         parts.append("Beside AC2, ratings have ICC(2,1) and ICC(2,k): two-way random effects, absolute agreement.")
+    if "models" in study.tables:
+        parts.append(comparison_methods(study.tables["models"], plan))
     if "ranking" in study.tables:
         parts.append("The metric's ranking of the models is compared by Spearman's rho of win ratios, with a permutation test.")
+    if "bridge" in study.tables:
+        parts.append(f"Differences of scores are compared with preferences by {_association(plan)}.")
     if "rating_metric" in study.tables:
-        parts.append(
-            f"The metric is compared with mean ratings by Spearman's rho and Kendall's tau-b, resampled by {plan.clusters.metric}."
-        )
+        parts.append(f"The metric is compared with mean ratings by {_association(plan)}; Kendall's tau-b stands beside it.")
     if "trigger" in study.tables:
         parts.append("The judge is compared with the majority by accuracy, precision, recall, specificity, Cohen's kappa and AC1.")
     correction = (
@@ -101,6 +104,17 @@ def _statistics(plan: Plan, kinds: set[str], study: Analysis) -> str:
     )
     parts.append(f"Level {plan.level:g}, {correction}. One {unit} alone has no interval and supports no claim.")
     return " ".join(parts)
+
+
+ASSOCIATIONS = {
+    "scenes": "the correlation of ranks within models (the models' levels removed; jackknife over {unit}s, t test)",
+    "models": "Spearman's rho of the models' values (permutation test over models; interval of Bonett and Wright 2000)",
+    "models_and_scenes": "Spearman's rho over all items (jackknife clustered by models and by {unit}s, t test)",
+}
+
+
+def _association(plan: Plan) -> str:
+    return ASSOCIATIONS[plan.population.claims].format(unit=plan.clusters.metric)
 
 
 WHY = {

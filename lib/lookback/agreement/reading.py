@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lookback.agreement.claims import CONTRADICTED, IMPOSSIBLE, OPEN, UNTESTED, claimed
+from lookback.agreement.claims import CONTRADICTED, OPEN, OTHER_MODELS, PRIMARY, READINGS, UNTESTED, claimed, population_words
 from lookback.agreement.plan import Plan
 from lookback.names import counted, listing
 from lookback.stats.intervals import FEWEST_CLUSTERS
@@ -118,13 +118,13 @@ def _percents(shares: pd.Series) -> str:
 
 
 def read_ranking(table: pd.DataFrame, plan: Plan) -> str:
-    """Per setting: which dimensions are supported after Holm, and what so few models cannot show."""
+    """Per setting: the claims after Holm, and what so few models cannot show."""
     if table.empty:
         return "No preference votes with a metric: rank agreement was not computed."
     parts = [
-        "Do people and metric rank these models alike? Model-level win ratios over the same pairs, two-sided permutation p, "
+        "Do people and metric rank the models alike? Model-level win ratios over the same pairs, two-sided permutation p, "
         + (f"{plan.multiplicity.capitalize()} over the declared dimensions" if plan.multiplicity == "holm" else "uncorrected")
-        + f", level {plan.level}."
+        + f", level {plan.level:g}."
     ]
     for (_, setting), own in table.groupby(["family", "setting"], sort=False):
         tested = own[own["p_rho"].notna()]
@@ -134,22 +134,19 @@ def read_ranking(table: pd.DataFrame, plan: Plan) -> str:
             continue
         described = claimed(
             tested,
-            lambda r: f"{r['dimension']} (rho {number(r['rho'])}, {interval(r['population_low'], r['population_high'])})",
-            "for other models like these",
+            lambda r: f"{r['dimension']} (rho {number(r['rho'])}, {interval(r['rho_low'], r['rho_high'])})",
+            OTHER_MODELS,
         )
         models = int(tested["n_models"].max())
         smallest = float(tested["smallest_p"].min())
         tests = int(tested["n_tests"].max())
         limit = min(1.0, smallest * tests) if plan.multiplicity == "holm" else smallest
         parts.append(f"{name}, {models} models: {described}".rstrip())
-        sentence = (
-            f"With {models} models the smallest attainable p is {smallest:.2g}, {limit:.2g} after correction for {tests} tests"
+        untested = tested[tested["claim"] == UNTESTED]
+        parts += [f"No claim for {listing(own['dimension'].tolist())}: {why}." for why, own in untested.groupby("note", sort=True)]
+        parts.append(
+            f"With {models} models the smallest attainable p is {smallest:.2g}, {limit:.2g} after correction for {tests} tests."
         )
-        hopeless = tested[tested["claim"] == IMPOSSIBLE]
-        if len(hopeless):
-            names = listing(hopeless["dimension"].tolist())
-            sentence += f": no result could have been significant for {names}, so their rho is a description, not a finding"
-        parts.append(sentence + ".")
     parts.append(
         "Test and interval are about other models like these: a few models give wide intervals, however many scenes. "
         "A correlation of ranks does not say that the score's size means anything."
@@ -157,29 +154,48 @@ def read_ranking(table: pd.DataFrame, plan: Plan) -> str:
     return " ".join(parts)
 
 
+def read_associations(table: pd.DataFrame, plan: Plan) -> str:
+    """The claims of the primary reading of score against people, and why a dimension has none."""
+    primary = PRIMARY[plan.population.claims]
+    value = f"{primary}_rho"
+    named = table["dimension"]
+    if table["setting"].nunique() > 1:
+        named = named + " in " + table["setting"].replace(SETTINGS)
+    table = table.assign(name=named)
+    described = claimed(
+        table,
+        lambda r: f"{r['name']} ({READINGS[primary]} {number(r[value])}, {interval(r[f'{value}_low'], r[f'{value}_high'])})",
+        population_words(plan),
+    )
+    untested = table[table["claim"] == UNTESTED]
+    told = [f"{r['name']} ({READINGS[primary]} {number(r[value])}, {r[f'{primary}_reason']})" for _, r in untested.iterrows()]
+    return f"{described} {f'No claim for {listing(told)}.' if told else ''}".strip()
+
+
 def read_bridge(table: pd.DataFrame, plan: Plan) -> str:
     """Rank alignment, decisions and reversals pair by pair."""
-    known = table[table["rho"].notna()] if "rho" in table else table
+    known = table[table["pooled_rho"].notna()] if "pooled_rho" in table else table
     if len(known) == 0:
-        reasons = [text.split("; ")[0] for text in table["reason"].unique() if text] if len(table) else []
-        why = listing(reasons, 2) if reasons else "no pair has a label and two scores"
-        return f"Metric and people cannot be compared pair by pair: {why}."
-    named = known["dimension"]
-    if known["setting"].nunique() > 1:
-        named = named + " in " + known["setting"].replace(SETTINGS)
-    known = known.assign(name=named)
-    described = claimed(
-        known, lambda r: f"{r['name']} (rho {number(r['rho'])}, n {int(r['n'])})", "in other scenes for these models"
-    )
-    bare = known[known["claim"] == UNTESTED]
-    unclaimed = [f"{r['name']} (rho {number(r['rho'])}, n {int(r['n'])})" for _, r in bare.iterrows()]
-    described += f" No interval and no claim for {listing(unclaimed)}." if unclaimed else ""
-    reversals = ", ".join(f"{r['name']} {int(r['reversals'])}/{int(r['n'])}" for _, r in known.iterrows())
+        reasons = table["pooled_reason"].unique().tolist() if len(table) else ["no pair has a label and two scores"]
+        return f"Metric and people cannot be compared pair by pair: {listing(reasons, 2)}."
+    reversals = ", ".join(f"{r['dimension']} {int(r['reversals'])}/{int(r['n'])}" for _, r in known.iterrows())
     return (
-        f"Pair by pair: {described.strip()} Opposite decisions outside the tie band: {reversals}. This rho is with majority "
+        "Does the difference of the scores rise with people's votes, pair by pair? "
+        f"{read_associations(known, plan)} Opposite decisions outside the tie band: {reversals}. These rho are with majority "
         "labels; a ceiling is estimated for the rho with the mean vote, in the table of judge and metric beside people. "
         f"Hold-out rho is on {plan.holdout.fraction:.0%} of the scenes, "
         "chosen by name before scores were read; with few held-out pairs it is a check of direction, not of size."
+    )
+
+
+def read_rating_metric(table: pd.DataFrame, plan: Plan) -> str:
+    known = table[table["pooled_rho"].notna()]
+    if known.empty:
+        return f"Metric and ratings cannot be compared: {listing(table['pooled_reason'].unique().tolist(), 2)}."
+    ceilings = [f"{r['dimension']}, {ceiling_words(r)}" for _, r in known.iterrows()]
+    return (
+        f"Does the score rise with the mean rating, item by item? {read_associations(known, plan)} "
+        f"The pooled rho that a perfect score would reach with these ratings: {listing(ceilings)}."
     )
 
 
@@ -251,24 +267,6 @@ def _read_vqa(table: pd.DataFrame) -> str:
     cells = table[(table["scene"] != "all") & (table["dimension"] != "all")]
     if len(cells):
         text += f" A cell rests on {span(cells['n'].min(), cells['n'].max())} questions: single cells carry no claim."
-    return text
-
-
-def read_strengths(table: pd.DataFrame, plan: Plan) -> str:
-    text = (
-        f"Davidson strengths on the log scale (0 is the average model), standard errors clustered by {plan.clusters.metric}; "
-        "models whose intervals overlap widely are not told apart."
-    )
-    failed = table["log_strength"].isna()
-    bare = ~failed & table["se"].isna()
-    rough = ~failed & ~bare & (table["reason"] != "")
-    for lead, rows in (
-        ("No strengths for", failed),
-        (f"No standard errors (fewer than {FEWEST_CLUSTERS} clusters) for", bare),
-        ("Standard errors are rough (no more clusters than parameters) for", rough),
-    ):
-        if rows.any():
-            text += f" {lead} {listing(table.loc[rows, 'dimension'].unique().tolist())}."
     return text
 
 

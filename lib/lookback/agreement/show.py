@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lookback.agreement.comparison import RATIO, STRENGTH
+from lookback.agreement.comparison import BESIDE
 from lookback.agreement.reading import interval, number, span
 from lookback.figures import saved_figures
 
@@ -84,32 +84,34 @@ SHOWN: dict[str, dict[str, Column]] = {
         "judge": "judge",
         "judge less person": _between("difference", "difference_low", "difference_high"),
         "verdict": "verdict",
+        "estimated ceiling of rho": _between("rho_ceiling", "rho_ceiling_low", "rho_ceiling_high"),
     },
     "models": {
         "group": "group",
+        "scale": "scale",
         "model": "model",
-        "pairs": "n",
-        "win ratio": _between("win_ratio", "low", "high"),
-        "log strength": _between("log_strength", "log_strength_low", "log_strength_high"),
+        "value": _between("value", "low", "high"),
         "places": _places,
         "letters": "letters",
+        "win ratio": _between("win_ratio", "win_ratio_low", "win_ratio_high"),
     },
     "comparisons": {
         "group": "group",
         "first": "first",
         "second": "second",
-        "win ratios differ by": _between("difference", "low", "high"),
-        "p by win ratio": _probability("p_holm"),
-        "log strengths differ by": _between("strength_difference", "strength_low", "strength_high"),
-        "p by strength": _probability("strength_p_holm"),
-        "verdict by win ratio": "verdict",
+        "scale": "scale",
+        "difference": _between("difference", "low", "high"),
+        "p, corrected": _probability("p_holm"),
+        "verdict": "verdict",
+        "annotators": "annotators",
     },
     "bridge": {
         "group": "group",
         "metric": "metric",
         "pairs": "n",
-        "rho": _between("rho", "rho_low", "rho_high"),
-        "reversals": "reversals",
+        "rho within models": _between("within_rho", "within_rho_low", "within_rho_high"),
+        "rho between models": _between("between_rho", "between_rho_low", "between_rho_high"),
+        "pooled rho": _between("pooled_rho", "pooled_rho_low", "pooled_rho_high"),
         "p, corrected": _probability("p_corrected"),
         "claim": "claim",
     },
@@ -124,21 +126,11 @@ SHOWN: dict[str, dict[str, Column]] = {
 }
 
 
-def _side_by_side(table: pd.DataFrame) -> pd.DataFrame:
-    """Differences of win ratios, the clearest first, and beside each that of the strengths, in the same direction."""
-    keys = ["family", "setting", "dimension"]
-    ratio, strength = (table[table["scale"] == scale] for scale in (RATIO, STRENGTH))
-    columns = ["difference", "low", "high", "p_holm"]
-    turned = strength.rename(columns={"first": "second", "second": "first"})
-    turned = turned.assign(difference=-turned["difference"], low=-turned["high"], high=-turned["low"])
-    both = pd.concat([strength, turned])[[*keys, "first", "second", *columns]]
-    both = both.rename(columns={name: f"strength_{name}" for name in columns})
-    return ratio.merge(both, on=[*keys, "first", "second"], how="left").sort_values("p", kind="stable", ignore_index=True)
-
-
 def shown(name: str, table: pd.DataFrame) -> pd.DataFrame:
     """The columns of a table that a reader needs first, at most eight; intervals stand beside their values."""
-    named = table = _side_by_side(table) if name == "comparisons" else table
+    if name == "comparisons":  # the clearest first, on the scale that makes the verdicts
+        table = table[table["verdict"] != BESIDE].sort_values("p", kind="stable", ignore_index=True)
+    named = table
     if "dimension" in table and "setting" in table:
         several = table["setting"].nunique() > 1
         setting = table["setting"].astype(str).map(lambda s: f" [{s}]" if s and several else "")

@@ -219,11 +219,11 @@ def analysed_study(seed: int) -> dict[str, pd.DataFrame]:
 def recovered(truth: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Rows: quantity, dimension, model, truth, estimate, low, high, inside (whether the interval holds the truth)."""
     models, ceiling = tables["models"], tables["ceiling"]
-    ratios = models.rename(columns={"low": "win_ratio_low", "high": "win_ratio_high"})
+    strengths = models.rename(columns={"value": "log_strength", "low": "log_strength_low", "high": "log_strength_high"})
     metric = ceiling[ceiling["kind"] == "preference"]
     parts = [
-        _taken(models, "log_strength", "log strength"),
-        _taken(ratios, "win_ratio", "win ratio"),
+        _taken(strengths, "log_strength", "log strength"),
+        _taken(models, "win_ratio", "win ratio"),
         _taken(tables["agreement"].assign(model=""), "ac1", "AC1"),
         _taken(ceiling.assign(model=""), "difference", "judge less people"),
         _taken(metric.assign(model=""), "rho", "rho"),

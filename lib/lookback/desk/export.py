@@ -31,13 +31,20 @@ def export_text(study: Study, name: str) -> str:
 def check_ending(path: Path) -> None:
     if path.suffix.lower() not in (".csv", ".json"):
         raise UsageError(f"{path.name}: votes are written as .csv or as .json (Label Studio); change the ending")
+    if path.name.lower() == "gold.csv":
+        raise UsageError("gold.csv holds the answers to gold items; name the file of votes otherwise")
 
 
 def export_file(book: VoteBook, path: Path) -> int:
-    """Write the votes as CSV, or as Label Studio's JSON if the file ends in .json; in one atomic step. Returns their number."""
+    """Write the votes as CSV, or as Label Studio's JSON if the file ends in .json; in one atomic step. Returns their number.
+
+    Answers to gold and practice items, where there are any, go to gold.csv beside it, where `lookback agreement` looks for them.
+    """
     check_ending(path)
-    ratings = book.ratings()
+    ratings, known = book.ratings(), book.known()
     write_text(path, votes_text(ratings, path.suffix.lower()))
+    if len(known):
+        write_text(path.with_name("gold.csv"), csv_text(known))
     return len(ratings)
 
 

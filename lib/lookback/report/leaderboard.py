@@ -23,14 +23,14 @@ from lookback.report.places import anchor
 from lookback.report.table import PaperTable, bounds_text
 from lookback.scoring.aggregate import TRIGGER_DETAIL, UNMEASURABLE
 from lookback.scoring.direction import better_sign, parts_are_measures
-from lookback.stats.comparisons import ranking_with_ties, win_ratio_comparisons
+from lookback.stats.comparisons import ranking_with_ties, strength_comparisons, win_ratio_comparisons
 from lookback.stats.rankings import win_ratios
 
 TASK = ["setting", "clip_id"]
 REAL = "real video"  # stands in the place of a model's name
 LOST = {str(reason) for reason in (Reason.NOT_TRIGGERED, *UNMEASURABLE)}
 ALPHA = 0.05
-CLUSTERS = re.compile(r"(\d+) clusters")  # in the reasons of `lookback.stats`; here a cluster is a scene
+CLUSTERS = re.compile(r"(\d+) clusters?")  # in the reasons of `lookback.stats`; here a cluster is a scene
 WON = "duels won %"
 DUEL = "A duel is two models on one task; who is better on more of the metrics wins, a draw counts half."
 HOW = "Brackets: 95 % interval over scenes. Models that share a letter are not told apart (every pair tested, Holm)."
@@ -226,12 +226,20 @@ def _ratios(duels: pd.DataFrame, models: Sequence[str], seed: int, resamples: in
         return pd.DataFrame({"model": list(models), **empty, "letters": "a"}), "no two models have a score of the same task"
     ratios = win_ratios(duels, cluster="scene", resamples=resamples, seed=seed)
     try:
-        tested = win_ratio_comparisons(duels, "scene")
+        tested = _compared(duels)
         untested = "" if tested["p"].notna().any() else _about_scenes(str(tested["reason"].iloc[0]))
     except NotScorable as error:
         tested, untested = pd.DataFrame(columns=["first", "second", "p_holm"]), str(error)
     places = ranking_with_ties(ratios.set_index("model")["win_ratio"], tested, alpha=ALPHA)
     return ratios[["model", "win_ratio", "low", "high"]].merge(places[["model", "letters"]], on="model"), untested
+
+
+def _compared(duels: pd.DataFrame) -> pd.DataFrame:
+    """By log strengths, or by win ratios where a model won or lost everything; these tell equal models apart too often."""
+    try:
+        return strength_comparisons(duels, "scene")
+    except NotScorable:
+        return win_ratio_comparisons(duels, "scene")
 
 
 def _about_scenes(reason: str) -> str:

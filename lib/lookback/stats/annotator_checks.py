@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from lookback.stats.intervals import cluster_totals
-from lookback.stats.ratings import Codes, Floats
+from lookback.stats.ratings import Codes, Flags, Floats
 
 Statistic = Callable[[Floats], Floats]  # sums (..., terms) -> values (...)
 PAUSE_S = 600.0  # a longer time since the last answer is a break
@@ -22,11 +22,19 @@ LARGEST = 0.99  # correlations beyond it have no larger z
 
 
 def against_the_others(
-    terms: Floats, annotators: Codes, clusters: Codes, statistic: Statistic, *, confidence: float = 0.95, margin: float = 0.0
+    terms: Floats,
+    annotators: Codes,
+    clusters: Codes,
+    statistic: Statistic,
+    *,
+    confidence: float = 0.95,
+    margin: float = 0.0,
+    pool: Flags | None = None,
 ) -> pd.DataFrame:
-    """One row per annotator: value, low, high, others (mean, by their votes), p_below, p_above (one-sided tests).
+    """One row per annotator: value, low, high, others (mean, by their votes), p_below, p_above (one-sided tests), p_either.
 
-    `terms` are votes x terms. The tests ask whether the value lies below (others - margin), or above (others + margin).
+    `terms` are votes x terms; `pool` are the annotators who count among the others (default: all). The tests ask whether the value
+    lies below (others - margin), or above (others + margin).
     """
     count = int(annotators.max()) + 1
     totals = cluster_totals(terms, clusters * count + annotators)
@@ -36,7 +44,7 @@ def against_the_others(
     with np.errstate(invalid="ignore", divide="ignore"):
         value = statistic(sums.sum(axis=0))
         left = statistic(sums.sum(axis=0) - sums)
-    weight = seen.sum(axis=0).astype(float)
+    weight = seen.sum(axis=0) * (1.0 if pool is None else pool)
     others, gap = _others(value, weight), value - _others(value, weight)
     own = (seen > 0).sum(axis=0)
     half = stats.t.ppf(0.5 + confidence / 2, np.maximum(own - 1, 1)) * _spread(left, own)
@@ -52,6 +60,7 @@ def against_the_others(
             "others": others,
             "p_below": stats.t.cdf(below, freedom),
             "p_above": stats.t.sf(above, freedom),
+            "p_either": 2 * np.minimum(stats.t.cdf(below, freedom), stats.t.sf(above, freedom)),
         }
     )
 
@@ -122,8 +131,24 @@ def seconds_taken(annotators: Sequence[str] | pd.Series, times: ArrayLike) -> Fl
     return np.asarray(gap.reindex(table.index), dtype=float)
 
 
-def fewer_right(right: Codes, asked: Codes) -> Floats:
-    """Per annotator, Fisher's exact one-sided p that they are right less often than the others together."""
-    wrong, total = asked - right, (right.sum(), (asked - right).sum())
-    tables = [[[r, w], [total[0] - r, total[1] - w]] for r, w in zip(right, wrong, strict=True)]
+def unlike_the_others(tests: dict[str, Callable[[Flags], Floats]], annotators: int, limit: float) -> list[list[str]]:
+    """For each annotator the tests that clearly fail: p < limit. A test maps the pool of the others to one p per annotator.
+
+    The annotator with the smallest p leaves the pool first, then everything is tested anew: so one odd annotator does not make the
+    mean of the others odd, and nobody is accused of differing from them. Of the last two nobody can say which one is odd.
+    """
+    pool = np.ones(annotators, dtype=bool)
+    while True:
+        found = {name: np.nan_to_num(test(pool), nan=1.0) for name, test in tests.items()}
+        smallest = np.where(pool, np.min(list(found.values()), axis=0), 1.0)
+        if smallest.min() >= limit or pool.sum() < min(3, annotators):
+            break
+        pool[smallest.argmin()] = False
+    return [[name for name, p in found.items() if not pool[k] and p[k] < limit] for k in range(annotators)]
+
+
+def fewer_right(right: Codes, asked: Codes, pool: Flags) -> Floats:
+    """Per annotator, Fisher's exact one-sided p that they are right less often than the others of the pool together."""
+    others = [(pool & (np.arange(len(right)) != k)) for k in range(len(right))]
+    tables = [[[right[k], (asked - right)[k]], [right[o].sum(), (asked - right)[o].sum()]] for k, o in enumerate(others)]
     return np.array([stats.fisher_exact(table, alternative="less").pvalue for table in tables])

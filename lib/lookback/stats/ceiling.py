@@ -89,7 +89,7 @@ def judge_beside_people(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Tidy rows (measure, value, low, high, n, reason) of people and judge on the items that the judge answered.
+    """Tidy rows (measure, value, low, high, n, reason; p of the differences) of people and judge on the items the judge answered.
 
     people, judge, difference: share of votes (of the judge's answers) that equal the majority of the other votes; judge - people.
     rho_people, rho_judge, rho_difference: rank correlation with the mean of the other votes; the judge's is that of `scores`, or
@@ -143,7 +143,7 @@ def _share_rows(cells: _Cells, answers: Codes, groups: Codes, n: int, confidence
     }
     asked = len(np.unique(item % n)) if n else 0
     return [
-        measure_row(lambda: _share(name, hits, groups[item], part, name != "difference", asked, confidence), name)  # noqa: B023
+        measure_row(partial(_share, name, hits, groups[item], part, name != "difference", asked, confidence), name, tested=True)
         for name, part in parts.items()
     ]
 
@@ -154,7 +154,7 @@ def _rank_rows(
     pair, where, asked = (points[cells.own], values[cells.item]), groups[cells.item], len(np.unique(cells.item % n)) if n else 0
     drawn = (asked, resamples, confidence, seed)
     return [
-        measure_row(lambda: _rank(name, pair, cells.mean, where, side, *drawn), name)  # noqa: B023
+        measure_row(partial(_rank, name, pair, cells.mean, where, side, *drawn), name, tested=True)
         for side, name in enumerate(("rho_people", "rho_judge", "rho_difference"))
     ]
 

@@ -43,13 +43,18 @@ def win_ratio_comparisons(
 
     Where every cluster gives the same difference there is no interval, and p is that of a sign test over the clusters.
     """
+    return differences(estimated_win_ratios(pairs, cluster, label=label, ties=ties), confidence)
+
+
+def estimated_win_ratios(pairs: pd.DataFrame, cluster: str, *, label: str = "label", ties: Ties = "half") -> Estimates:
+    """The models' win ratios, and what they are without each cluster."""
     codes = pair_codes(pairs, cluster)
     points, played = (cluster_totals(part, codes.clusters) for part in win_terms(codes, preference_sign(pairs[label]), ties))
     if (played.sum(axis=0) == 0).any():
         missing = codes.models[int(np.argmin(played.sum(axis=0)))]
         raise NotScorable(Reason.UNDEFINED, f"every comparison of {missing} is a tie, and ties are dropped")
     values, seen = points.sum(axis=0) / played.sum(axis=0), (played > 0).sum(axis=0)
-    return differences(Estimates(codes.models, values, (ratios_without(points, played),), seen, codes.n_clusters), confidence)
+    return Estimates(codes.models, values, (ratios_without(points, played),), seen, codes.n_clusters)
 
 
 def strength_comparisons(
@@ -118,13 +123,17 @@ def mean_ratings(votes: pd.DataFrame, cluster: str, *, annotator: str | None = N
 def differences(found: Estimates, confidence: float = 0.95) -> pd.DataFrame:
     """All pairs of models, the better one first, as `win_ratio_comparisons` describes."""
     models, values, seen = found.models, found.values, found.seen
+    if len(models) < 2:
+        raise NotScorable(Reason.TOO_FEW_VALUES, "one model only: nothing to compare")
     i, j = np.array(list(combinations(np.argsort(-values, kind="stable"), 2))).T
     variances = found.variances(lambda without: without[..., i] - without[..., j])
     rows = []
     for a, b, variance in zip(i, j, variances, strict=True):
         rarer = min(a, b, key=seen.__getitem__)
         few = f"{counted(found.groups, 'cluster')} only"
-        if found.groups >= FEWEST_CLUSTERS:
+        if len(found.without) > 1:
+            few = f"{models[rarer]} is in one cluster only, or one annotator alone saw it"
+        elif found.groups >= FEWEST_CLUSTERS:
             few = f"{models[rarer]} is in {seen[rarer]} of {found.groups} clusters"
         difference = float(values[a] - values[b])
         tested = _tested(difference, float(variance), int(seen[rarer]), few, confidence)

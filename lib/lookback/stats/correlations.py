@@ -287,7 +287,7 @@ def _sums_of_counts(positions: Codes, cell: Codes, groups: Codes, n_cells: int, 
 
 
 def _weighted_rho(x: Floats, y: Floats, weights: Floats) -> Floats:
-    rx, ry = _weighted_ranks(x, weights), _weighted_ranks(y, weights)
+    rx, ry = weighted_ranks(x, weights), weighted_ranks(y, weights)
     total = weights.sum(axis=1, keepdims=True)
     rx -= (weights * rx).sum(axis=1, keepdims=True) / total
     ry -= (weights * ry).sum(axis=1, keepdims=True) / total
@@ -297,7 +297,7 @@ def _weighted_rho(x: Floats, y: Floats, weights: Floats) -> Floats:
     return _ratio(covariance, scale)
 
 
-def _weighted_ranks(values: Floats, weights: Floats) -> Floats:
+def weighted_ranks(values: Floats, weights: Floats) -> Floats:
     """Mid-ranks of each unit inside every resample (resamples x units)."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]

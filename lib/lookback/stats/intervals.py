@@ -308,11 +308,13 @@ def number(value: float | None) -> float:
     return np.nan if value is None else value
 
 
-def measure_row(estimate: Callable[[], Estimate], measure: str) -> dict[str, object]:
-    """A tidy row: measure, value, low, high, n, reason; a measure without a value or bounds keeps its row and says why."""
+def measure_row(estimate: Callable[[], Estimate], measure: str, *, tested: bool = False) -> dict[str, object]:
+    """A tidy row: measure, value, low, high, n, reason, and p where it is `tested`; what has no value or bounds says why."""
+    row: dict[str, object] = {"measure": measure, "value": np.nan, "low": np.nan, "high": np.nan, "n": 0, "reason": ""}
+    row |= {"p": np.nan} if tested else {}
     try:
         result = estimate()
     except NotScorable as missing:
-        return {"measure": measure, "value": np.nan, "low": np.nan, "high": np.nan, "n": 0, "reason": str(missing)}
-    bounds = {"low": number(result.low), "high": number(result.high)}
-    return {"measure": measure, "value": result.value, **bounds, "n": result.n, "reason": result.note}
+        return row | {"reason": str(missing)}
+    row |= {"value": result.value, "low": number(result.low), "high": number(result.high), "n": result.n, "reason": result.note}
+    return row | ({"p": number(result.p)} if tested else {})

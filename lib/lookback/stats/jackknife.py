@@ -17,7 +17,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
+from scipy import special
 
+from lookback.stats.intervals import FEWEST_CLUSTERS, UNVARIED
 from lookback.stats.ratings import Codes, Floats
 
 # fewer annotators cannot speak for others like them
@@ -63,6 +66,13 @@ class Estimates:
             return parts[0]
         clusters, annotators, cells = parts
         return np.asarray(np.maximum(clusters + annotators - cells, np.maximum(clusters, annotators)))
+
+    def table(self, confidence: float) -> pd.DataFrame:
+        """Model, value, se, low, high; without an interval where one cluster shows the model, or where nothing varies."""
+        se = np.where(self.seen >= FEWEST_CLUSTERS, np.sqrt(self.variances(lambda values: values)), np.nan)
+        half = special.stdtrit(np.maximum(self.seen - 1, 1), 0.5 + confidence / 2) * np.where(se > UNVARIED, se, np.nan)
+        bounds = {"low": self.values - half, "high": self.values + half}
+        return pd.DataFrame({"model": self.models, "value": self.values, "se": se, **bounds})
 
 
 def _variance(without: Floats) -> Floats:

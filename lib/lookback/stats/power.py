@@ -12,7 +12,7 @@ share of votes that are missing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 import numpy as np
@@ -175,7 +175,7 @@ def _row(plan: PlannedStudy, share: float) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class _Simulated:
+class Findings:
     """One value per simulated study; differences are those of the first two models."""
 
     difference: Floats  # of log strengths, of win ratios where these do not exist
@@ -188,18 +188,17 @@ class _Simulated:
     tied: Floats
 
 
-def _simulated(plan: PlannedStudy, share: float) -> _Simulated:
+def _simulated(plan: PlannedStudy, share: float) -> Findings:
     rng, model = np.random.default_rng(plan.seed), plan.truth(share)
     cells = plan.scenes * (plan.raters if plan.rules.like_these else 1) * max(3 * plan.comparisons * plan.raters, plan.models**2)
     chunk = max(1, CHUNK_CELLS // cells)
-    parts = []
-    for start in range(0, plan.studies, chunk):
-        parts.append(_chunk(plan, model, rng, min(chunk, plan.studies - start)))
-    return _Simulated(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+    sizes = [min(chunk, plan.studies - start) for start in range(0, plan.studies, chunk)]
+    parts = [analysed(plan, model, drawn_counts(plan, model, rng, size)) for size in sizes]
+    return Findings(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Findings)))
 
 
-def _chunk(plan: PlannedStudy, model: VoteModel, rng: np.random.Generator, studies: int) -> tuple[Floats, ...]:
-    counts = drawn_counts(plan, model, rng, studies)
+def analysed(plan: PlannedStudy, model: VoteModel, counts: Floats) -> Findings:
+    """What the analysis of each of these studies (`drawn_counts`) says of the first two models."""
     difference, p = strength_tests(counts, model.pairs, annotators=plan.rules.like_these)
     given = counts.sum(axis=2)
     labels = label_counts(given, plan.rules)
@@ -214,7 +213,7 @@ def _chunk(plan: PlannedStudy, model: VoteModel, rng: np.random.Generator, studi
     unfitted = np.isnan(difference)
     difference, p = np.where(unfitted, label_difference, difference), np.where(unfitted, label_p, p)
     number, tied = labels.sum(axis=(1, 2, 3)), labels[..., TIED].sum(axis=(1, 2))
-    return difference, p, ratios[:, 0], label_difference, label_p, by_vote[:, 0] - by_vote[:, 1], number, tied
+    return Findings(difference, p, ratios[:, 0], label_difference, label_p, by_vote[:, 0] - by_vote[:, 1], number, tied)
 
 
 def drawn_counts(plan: PlannedStudy, model: VoteModel, rng: np.random.Generator, studies: int) -> Floats:

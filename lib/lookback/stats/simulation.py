@@ -59,9 +59,9 @@ class VoteModel:
         """Where the hidden value of each pair turns from "B" to "tie" and from "tie" to "A"."""
         return cut_points(self.chances)
 
-    def win_ratios(self, raters: int | None = None) -> Floats:
-        """True win ratios, ties half: of single votes, or of the majority of `raters` votes where there is one."""
-        chances = self.chances if raters is None else self.majority_chances(raters)
+    def win_ratios(self, raters: int) -> Floats:
+        """True win ratios, ties half: of the majority of `raters` votes where there is one."""
+        chances = self.majority_chances(raters)
         a, b = self.pairs
         m = len(self.strengths)
         points = np.bincount(a, chances[:, 2] + chances[:, 1] / 2, m) + np.bincount(b, chances[:, 0] + chances[:, 1] / 2, m)

@@ -72,11 +72,14 @@ def bradley_terry(
     outcome = np.where(signs == 1, 0, np.where(signs == -1, 1, 2))
     parameters, parts, scores = _newton(_design(codes, has_ties), outcome)
     m, tie = len(codes.models), float(np.exp(parameters[-1])) if has_ties else 0.0
-    strength, tail = _basis(m) @ parameters[: m - 1], 0.5 + confidence / 2
+    strength = _basis(m) @ parameters[: m - 1]
     if cluster is None:
         free = np.linalg.inv(parts.sum(axis=0))[: m - 1, : m - 1]
         covariance = _basis(m) @ free @ _basis(m).T
-        table = _table(codes.models, strength, np.sqrt(np.diag(covariance)), stats.norm.ppf(tail))
+        se = np.sqrt(np.diag(covariance))
+        half = stats.norm.ppf(0.5 + confidence / 2) * se
+        columns = {"value": strength, "se": se, "low": strength - half, "high": strength + half}
+        table = _ranked(pd.DataFrame({"model": codes.models, **columns}))
         return Strengths(table, _named(covariance, codes.models), tie, len(signs))
     groupings = [codes.clusters]
     if annotator is not None:
@@ -88,12 +91,10 @@ def bradley_terry(
     seen = np.min([clusters_seen(played, groups) for groups in groupings[:2]], axis=0)
     estimates = Estimates(codes.models, strength, without, seen, min(int(groups.max()) + 1 for groups in groupings[:2]))
     note = _few_clusters(codes, seen, len(parameters), cluster)
-    known = (seen >= FEWEST_CLUSTERS) & ~bool(too_few_clusters(codes.n_clusters))
-    se = np.where(known, np.sqrt(estimates.variances(lambda strengths: strengths)), np.nan)
     covariance = jackknife_covariance(without[0])
     if annotator is not None:
         covariance = covariance + jackknife_covariance(without[1]) - jackknife_covariance(without[2])
-    table = _table(codes.models, strength, se, stats.t.ppf(tail, np.maximum(seen - 1, 1)))
+    table = _ranked(estimates.table(confidence))
     return Strengths(table, _named(covariance, codes.models), tie, len(signs), estimates, note)
 
 
@@ -196,10 +197,8 @@ def _newton(design: Floats, outcome: Codes) -> tuple[Floats, Floats, Floats]:
     raise NotScorable(Reason.UNDEFINED, f"the strengths did not settle within {MAX_STEPS} Newton steps")
 
 
-def _table(models: list[str], strength: Floats, se: Floats, quantile: Floats | float) -> pd.DataFrame:
-    half = quantile * se
-    columns = {"log_strength": strength, "se": se, "low": strength - half, "high": strength + half}
-    table = pd.DataFrame({"model": models, **columns, "win_probability": 1 / (1 + np.exp(-strength))})
+def _ranked(table: pd.DataFrame) -> pd.DataFrame:
+    table = table.rename(columns={"value": "log_strength"}).assign(win_probability=lambda t: 1 / (1 + np.exp(-t["log_strength"])))
     table["rank"] = table["log_strength"].rank(ascending=False, method="min").astype(int)
     return table.sort_values("rank", ignore_index=True)
 

@@ -38,8 +38,15 @@ def left_out_words(number: int) -> str:
     return f" {number} dimension(s) with fewer than {FEWEST_MODELS} models are in the table only." if number else ""
 
 
+SCALES = {  # what the axis says, and where a model stands that is as good as the others
+    "log strength": ("log strength (0: average model)", 0.0),
+    "win ratio": ("win ratio of labels (ties half)", 0.5),
+    "mean rating": ("mean rating", None),
+}
+
+
 def model_ranking(models: pd.DataFrame) -> tuple[Figure, str]:
-    """One panel per family, setting and dimension: win ratios with intervals, best on top, letters at the right.
+    """One panel per family, setting and dimension: the scale that makes the verdicts, best on top, letters at the right.
 
     Two models are no ranking: their panels are left out, and the caption counts them.
     """
@@ -49,30 +56,32 @@ def model_ranking(models: pd.DataFrame) -> tuple[Figure, str]:
     lines = int(np.ceil(len(panels) / columns))
     tallest = max(len(own) for _, own in panels)
     with style():
-        size = (3.1 * columns + 0.6, (0.9 + 0.24 * tallest) * lines + 0.5)
+        size = (3.1 * columns + 0.6, (1.1 + 0.24 * tallest) * lines + 0.3)
         figure, grid = plt.subplots(lines, columns, figsize=size, layout="constrained", squeeze=False)
         for axes, ((_, setting, dimension), own) in zip(grid.flat, panels, strict=False):
             _ranked(axes, own)
-            axes.set_title(f"{panel_name(dimension, setting)}\n(n {int(own['n'].sum()) // 2} decided pairs)", fontsize=9)
+            n, rated = int(own["n"].sum()), own["scale"].iloc[0] == "mean rating"
+            axes.set_title(f"{panel_name(dimension, setting)}\n(n {f'{n} clips' if rated else f'{n // 2} pairs'})", fontsize=9)
         for axes in list(grid.flat)[len(panels) :]:
             axes.set_visible(False)
-        figure.supxlabel("win ratio (share of decided pairs won, ties half) with interval", fontsize=9)
     caption = (
-        "Models ranked by people, one panel per dimension: points are win ratios, bars their intervals. Models that share a letter "
-        "are not told apart after Holm's correction over all pairs of models; bars of models that are told apart may still overlap."
+        "Models ranked by people, one panel per dimension: points are estimates, bars their intervals. Models that share a letter "
+        "are not told apart after correction for all pairs of models; bars of models that are told apart may still overlap."
     )
     return figure, caption + left_out_words(len(every) - len(panels))
 
 
 def _ranked(axes: Axes, own: pd.DataFrame) -> None:
     rows = np.arange(len(own))[::-1]
-    axes.axvline(0.5, color=GREY, linewidth=0.8, linestyle="--", zorder=0)
+    label, middle = SCALES[own["scale"].iloc[0]]
+    if middle is not None:
+        axes.axvline(middle, color=GREY, linewidth=0.8, linestyle="--", zorder=0)
     axes.hlines(rows, own["low"], own["high"], color=PALETTE[0], linewidth=1.6)
-    axes.plot(own["win_ratio"], rows, "o", color=PALETTE[0], markersize=4.5)
+    axes.plot(own["value"], rows, "o", color=PALETTE[0], markersize=4.5)
     for row, word in zip(rows, own["letters"], strict=True):
-        axes.text(1.04, row, word, va="center", fontsize=8, fontweight="bold")
+        axes.text(1.02, row, word, va="center", fontsize=8, fontweight="bold", transform=axes.get_yaxis_transform())
     axes.set_yticks(rows, list(own["model"]), fontsize=7)
-    axes.set_xlim(-0.03, 1.03)
+    axes.set_xlabel(label, fontsize=8)
     axes.set_ylim(-0.7, len(own) - 0.3)
 
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from lookback.agreement.figures.comparison import judge_and_people, model_ranking, recovered_truth
 from lookback.agreement.figures.factors import event_factor_boxes
-from lookback.agreement.figures.forest import agreement_forest, ranking_forest
+from lookback.agreement.figures.forest import agreement_forest, association_forest, ranking_forest
 from lookback.agreement.figures.matrices import agreement_heatmap, correlation_matrix
 from lookback.agreement.figures.scatter import win_ratio_scatter
 from lookback.errors import NotScorable
@@ -28,6 +28,10 @@ def _ranking(tables: Tables) -> tuple[Figure, str]:
     return ranking_forest(tables["ranking"], confidence=tables["ranking"].attrs["confidence"])
 
 
+def _associations(name: str) -> tuple[tuple[str, ...], Draw]:
+    return (name,), lambda tables: association_forest(tables[name], confidence=tables[name].attrs["confidence"])
+
+
 def _correlations(tables: Tables) -> tuple[Figure, str]:
     return correlation_matrix(tables["correlations"], alpha=tables["correlations"].attrs["alpha"])
 
@@ -37,6 +41,8 @@ FIGURES: dict[str, tuple[tuple[str, ...], Draw]] = {
     "model_ranking": (("models",), lambda tables: model_ranking(tables["models"])),
     "judge_and_people": (("ceiling",), lambda tables: judge_and_people(tables["ceiling"])),
     "ranking_forest": (("ranking",), _ranking),
+    "bridge_forest": _associations("bridge"),
+    "rating_forest": _associations("rating_metric"),
     "win_ratios": (("win_ratios", "ranking"), lambda tables: win_ratio_scatter(tables["win_ratios"], tables["ranking"])),
     "correlations": (("correlations",), _correlations),
     "event_factors": (

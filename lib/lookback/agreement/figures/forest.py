@@ -7,7 +7,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from lookback.agreement.claims import CONTRADICTED, READINGS, SUPPORTED
 from lookback.figures import PALETTE, style
+
+# a claim's colour; what is open, untested or cannot be decided has the last one
+CLAIMED, UNDECIDED = {SUPPORTED: PALETTE[2], CONTRADICTED: PALETTE[3]}, "#777777"
+COLOURS = " Green supports the metric, orange contradicts it, grey is open, after correction for all tests."
 
 
 def forest(
@@ -22,7 +27,7 @@ def forest(
     title: str,
     reference: float = 0.0,
 ) -> tuple[Figure, str]:
-    """Points with interval bars in the table's order; rows without a value say so instead of vanishing."""
+    """Points with interval bars in the table's order, coloured by `claim` if the table has it; rows without a value say so."""
     with style():
         figure, axes = plt.subplots(figsize=(7.6, 1.2 + 0.28 * len(table)), layout="constrained")
         rows = np.arange(len(table))[::-1]
@@ -32,8 +37,9 @@ def forest(
         highs = table[high].to_numpy(dtype=float)
         bounded = known & np.isfinite(lows) & np.isfinite(highs)
         axes.axvline(reference, color="#999999", linewidth=0.8, linestyle="--", zorder=0)
-        axes.hlines(rows[bounded], lows[bounded], highs[bounded], color=PALETTE[0], linewidth=1.6)
-        axes.plot(values[known], rows[known], "o", color=PALETTE[0], markersize=4.5)
+        colours = table["claim"].map(CLAIMED).fillna(UNDECIDED) if "claim" in table else pd.Series(PALETTE[0], table.index)
+        axes.hlines(rows[bounded], lows[bounded], highs[bounded], color=colours[bounded], linewidth=1.6)
+        axes.scatter(values[known], rows[known], s=20, color=colours[known], zorder=2)
         for row in rows[~known]:
             axes.text(reference, row, " no value", va="center", color="#666666", fontsize=8)
         axes.set_yticks(rows, [f"{name}  (n {count})" for name, count in zip(labels, counts, strict=True)])
@@ -45,7 +51,8 @@ def forest(
     without = int((known & ~bounded).sum())
     note = f" {without} point(s) have no interval." if without else ""
     lead = f"{title.removesuffix('?')}: points are estimates, bars their intervals; the dashed line is {reference:g}."
-    return figure, f"{lead} Bars that cross it do not tell the estimate from {reference:g}.{note}"
+    told = COLOURS if "claim" in table else ""
+    return figure, f"{lead} Bars that cross it do not tell the estimate from {reference:g}.{told}{note}"
 
 
 def agreement_forest(agreement: pd.DataFrame, *, coefficient: str = "ac1", confidence: float = 0.95) -> tuple[Figure, str]:
@@ -95,6 +102,22 @@ def ranking_forest(ranking: pd.DataFrame, *, confidence: float = 0.95) -> tuple[
         high="rho_high",
         labels=labels,
         counts=counts,
-        axis=f"Spearman's rho of win ratios, {confidence:.0%} interval",
+        axis=f"Spearman's rho of win ratios, {confidence:.0%} interval for other models like these",
         title="Do people and metric rank the models alike?",
+    )
+
+
+def association_forest(table: pd.DataFrame, *, confidence: float = 0.95) -> tuple[Figure, str]:
+    """Forest plot of the primary reading of score against people, one row per dimension of the bridge or of the ratings."""
+    primary = str(table["primary"].iloc[0])
+    value = f"{primary}_rho"
+    return forest(
+        table,
+        value=value,
+        low=f"{value}_low",
+        high=f"{value}_high",
+        labels=table["dimension"] + table["setting"].map(lambda s: f" [{s}]" if s else ""),
+        counts=table["n"],
+        axis=f"{READINGS[primary]}, {confidence:.0%} interval",
+        title="Does the score rise with people's answers?",
     )

@@ -6,6 +6,7 @@ A flag needs a clear difference: all checks of a family together flag somebody i
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from lookback.stats.annotator_checks import (
     rank_terms,
     seconds_taken,
     share_of,
+    unlike_the_others,
 )
 from lookback.stats.ratings import Flags, Floats
 
@@ -52,14 +54,13 @@ def annotators_table(votes: pd.DataFrame, plan: Plan, gold: pd.DataFrame | None 
     parts = []
     for family, own in votes.groupby("family", sort=True):
         table = _left_out(own, plan, str(family))
-        checked, p = _checks(own.reset_index(drop=True), taken[own.index].to_numpy(), plan, str(family))
+        checked, tests = _checks(own.reset_index(drop=True), taken[own.index].to_numpy(), plan, str(family))
         table = table.merge(checked, on="annotator")
         if gold is not None:
             counts = gold.groupby("annotator")["right"].agg(["sum", "size"]).reindex(table["annotator"], fill_value=0)
             table["gold_right"], table["gold_asked"] = counts["sum"].to_numpy(dtype=int), counts["size"].to_numpy(dtype=int)
-            p["gold"] = fewer_right(table["gold_right"].to_numpy(), table["gold_asked"].to_numpy())
-        limit = FALSE_FLAGS / max(len(p.columns) * len(table), 1)
-        failed = [[check for check in p if row[check] < limit] for _, row in p.iterrows()]
+            tests["gold"] = partial(fewer_right, table["gold_right"].to_numpy(), table["gold_asked"].to_numpy())
+        failed = unlike_the_others(tests, len(table), FALSE_FLAGS / (len(tests) * len(table)))
         cycles = circular_triads(own) if plan.families[str(family)].kind == "preference" else pd.Series(dtype=int)
         table["circular_triads"] = table["annotator"].map(cycles).fillna(0).astype(int)
         parts.append(table.assign(family=family, flags=[", ".join(names) for names in failed]))
@@ -93,52 +94,59 @@ def _symmetric_ac1(labels: np.ndarray, categories: list[Any]) -> Estimate:
     return gwet_ac1(both_orders(pd.DataFrame(labels)), categories)
 
 
-def _checks(votes: pd.DataFrame, taken: Floats, plan: Plan, family: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Per annotator (by name): values with bounds and the others' means, and one p per check."""
+Tests = dict[str, Callable[[Flags], Floats]]
+
+
+def _checks(votes: pd.DataFrame, taken: Floats, plan: Plan, family: str) -> tuple[pd.DataFrame, Tests]:
+    """Per annotator (by name): values with bounds and the others' means; and the test of each check."""
     categories, paired = plan.categories(family), plan.families[family].pairs is True
     who, names = pd.factorize(votes["annotator"], sort=True)
     items = pd.factorize(votes["item"])[0]
     clusters = pd.factorize(votes["item" if plan.clusters.agreement == "item" else "scene"])[0]
     as_shown = votes["label"].mask(votes["swapped"], 0 - votes["label"]) if paired else votes["label"]
     codes, shown = (pd.Categorical(labels, categories=categories).codes.astype(int) for labels in (votes["label"], as_shown))
-    one = np.ones(len(votes))
+    one, everybody = np.ones(len(votes)), np.ones(len(names), dtype=bool)
+    parts, tests = [pd.DataFrame({"annotator": names})], {}
 
-    def tested(terms: Floats, kept: Flags, statistic: Statistic, margin: float = 0.0) -> pd.DataFrame:
-        """The votes `kept` set against the others; annotators without such a vote have empty cells."""
+    def check(name: str, kept: Flags, terms: Floats, statistic: Statistic, p: str, margin: float = 0.0) -> pd.DataFrame:
+        """Sets the annotators of the votes `kept` against each other; those without such a vote have empty cells."""
+        if not kept.any():
+            return pd.DataFrame()
         present, own = np.unique(who[kept], return_inverse=True)
         groups = np.unique(clusters[kept], return_inverse=True)[1]
-        found = against_the_others(terms, own, groups, statistic, confidence=plan.confidence, margin=margin)
-        return found.set_index(present).reindex(range(len(names)))
 
-    table, p = pd.DataFrame({"annotator": names}), pd.DataFrame(index=range(len(names)))
+        def compared(pool: Flags) -> pd.DataFrame:
+            found = against_the_others(terms, own, groups, statistic, confidence=plan.confidence, margin=margin, pool=pool[present])
+            return found.set_index(present).reindex(range(len(names)))
+
+        tests[name] = lambda pool: compared(pool)[p].to_numpy()
+        return compared(everybody)
+
     if plan.families[family].kind == "rating":
         numbers = votes["label"].to_numpy(dtype=float)
         others = mean_of_others(numbers, items)
         kept = np.isfinite(others)
-        if kept.any():
-            found = tested(rank_terms(numbers[kept], others[kept], who[kept]), kept, fisher_z)
-            table, p["agreement"] = table.join(_columns("rank_agreement", found, np.tanh)), found["p_below"]
+        found = check("agreement", kept, rank_terms(numbers[kept], others[kept], who[kept]), fisher_z, "p_below")
+        parts.append(_columns("rank_agreement", found, np.tanh))
     else:
         said = answers_of_others(codes, items, len(categories))
-        kept = said >= 0
-        if kept.any():
-            p["agreement"] = tested(np.column_stack([one, said == codes])[kept], kept, share_of)["p_below"]
+        check("agreement", said >= 0, np.column_stack([one, said == codes])[said >= 0], share_of, "p_below")
     if paired:
-        kept = as_shown.to_numpy(dtype=float) != 0
-        if kept.any():
-            found = tested(np.column_stack([one, as_shown.to_numpy(dtype=float) > 0])[kept], kept, share_of)
-            table, p["side"] = table.join(_columns("first_side", found)), 2 * found[["p_below", "p_above"]].min(axis=1)
-    found = tested(np.eye(len(categories))[shown], one > 0, largest_share)
-    table, p["same_answer"] = table.join(_columns("top_answer", found)), found["p_above"]
+        signs = as_shown.to_numpy(dtype=float)
+        found = check("side", signs != 0, np.column_stack([one, signs > 0])[signs != 0], share_of, "p_either")
+        parts.append(_columns("first_side", found))
+    found = check("same_answer", one > 0, np.eye(len(categories))[shown], largest_share, "p_above")
+    parts.append(_columns("top_answer", found))
     kept = np.isfinite(taken)
-    if kept.any():
-        found = tested(np.column_stack([one[kept], np.log(taken[kept])]), kept, share_of, np.log(2))
-        table, p["speed"] = table.join(_columns("seconds", found, np.exp)), found["p_below"]
-    return table, p
+    found = check("speed", kept, np.column_stack([one, np.log(taken)])[kept], share_of, "p_below", margin=np.log(2))
+    parts.append(_columns("seconds", found, np.exp))
+    return pd.concat(parts, axis=1), tests
 
 
 def _columns(name: str, found: pd.DataFrame, back: Callable[[pd.Series], pd.Series] = pd.Series) -> pd.DataFrame:
     """value, bounds and the others' mean as columns of this name; `back` undoes the scale of the test."""
+    if found.empty:
+        return found
     ends = {"value": name, "low": f"{name}_low", "high": f"{name}_high", "others": f"{name}_others"}
     return pd.DataFrame({heading: back(found[source]) for source, heading in ends.items()})
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lookback.agreement.claims import add_claims
+from lookback.agreement.claims import PRIMARY, READINGS, add_claims
 from lookback.agreement.plan import Plan
 from lookback.agreement.votes import packed_matrix
 from lookback.errors import NotScorable, Reason
@@ -19,12 +19,18 @@ from lookback.stats import (
     cohen_kappa,
     judgeability_agreement,
     model_ceiling,
+    rank_agreement,
     rank_agreement_pairs,
     trigger_validation,
 )
+from lookback.stats.association import Units, association_units, pooled_models, within_models
 from lookback.stats.intervals import measure_row, number, share
+from lookback.stats.rankings import pair_codes, win_terms
 
 GROUP = ["family", "role", "benchmark", "setting", "dimension"]
+# rho's test is about other models, and so is the interval beside it; those of these models under more votes have their own names
+POPULATIONS = {f"{name}_{end}": f"{name}_{end}_these_models" for name in ("rho", "tau", "bootstrap") for end in ("low", "high")}
+POPULATIONS |= {f"population_{end}": f"rho_{end}" for end in ("low", "high")}
 JUDGED = ["family", "setting"]  # what one judge's answers are about
 RANK_FIELDS = [name for name in RankAgreement.__dataclass_fields__ if name not in ("confidence", "note", "n_pairs")]
 
@@ -55,6 +61,7 @@ def ranking_table(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> pd.Da
     if not rows:
         return pd.DataFrame()
     table = pd.DataFrame(rows).astype({name: float for name in RANK_FIELDS if name not in ("n_models", "exact", "n_clusters")})
+    table = table.rename(columns=POPULATIONS)
     return add_claims(table, plan, p="p_rho", value="rho")
 
 
@@ -74,6 +81,64 @@ def _model_ceiling(votes: pd.DataFrame, plan: Plan) -> float:
         return np.nan
 
 
+def associations(units: pd.DataFrame, plan: Plan, score: str) -> dict[str, Any]:
+    """How the column `score` of one family's units rises with the labels: rho of each reading, its bounds, p, why it is missing."""
+    row: dict[str, Any] = {f"{name}_rho{end}": np.nan for name in READINGS for end in ("", "_low", "_high", "_p")}
+    row |= {f"{name}_reason": "nothing has both a label and a score" for name in READINGS}
+    row |= {"n_models": 0, "between_smallest_p": np.nan, "primary": PRIMARY[plan.population.claims]}
+    if units.empty:
+        return row
+    family, clusters = str(units["family"].iloc[0]), units["cluster"]
+    against = units["model_b"] if plan.families[family].pairs else None
+
+    def known() -> Units:
+        values = (units[score].astype(float), units["label"].astype(float), units["model_a"], against)
+        return association_units(*values, clusters=clusters, symmetric=plan.turns(family))
+
+    for name, estimate in (("within", within_models), ("pooled", pooled_models)):
+        try:
+            found = estimate(known(), plan.confidence)
+        except NotScorable as missing:
+            row[f"{name}_reason"] = str(missing)
+            continue
+        bounds = {f"{name}_rho_{end}": number(getattr(found, end)) for end in ("low", "high", "p")}
+        row |= {f"{name}_rho": found.value, **bounds, f"{name}_reason": found.note}
+    means = _model_means(units, plan).dropna()
+    row["n_models"] = len(means)
+    try:
+        ranked = rank_agreement(means["label"], means["decision"], confidence=plan.confidence, seed=plan.seed)
+        row |= {"between_rho": ranked.rho, "between_rho_p": ranked.p_rho, "between_smallest_p": ranked.smallest_p}
+        row |= {"between_rho_low": number(ranked.population_low), "between_rho_high": number(ranked.population_high)}
+        row["between_reason"] = ranked.note
+    except NotScorable as missing:
+        row["between_reason"] = str(missing)
+    return row
+
+
+def _model_means(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """People's and the metric's value of each model: win ratios of preferences, means of ratings (of pairs: of the margins)."""
+    if (units["kind"] == "preference").all():
+        codes, ratios = pair_codes(units, None), {}
+        for side in ("label", "decision"):
+            won, played = (
+                terms.sum(axis=0) for terms in win_terms(codes, units[side].to_numpy(dtype=np.int64), plan.win_ratio_ties)
+            )
+            ratios[side] = np.divide(won, played, out=np.full(len(won), np.nan), where=played > 0)
+        return pd.DataFrame(ratios, index=codes.models)
+    sides = units[["label", "decision"]].astype(float)
+    turned = (units["clip_b"] != "").to_numpy()
+    both = pd.concat([sides.assign(model=units["model_a"]), (-sides[turned]).assign(model=units.loc[turned, "model_b"])])
+    means = both.groupby("model")[["label", "decision"]].mean()
+    return (means / means.abs().max().replace(0, 1)).round(12)  # equal means stay tied, whatever the order of their terms
+
+
+def claim_primary(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """The claims of the primary reading of `associations`."""
+    primary = PRIMARY[plan.population.claims]
+    value = f"{primary}_rho"
+    return add_claims(table, plan, p=f"{value}_p", value=value, smallest_p=f"{primary}_smallest_p")
+
+
 def bridge_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Per family, setting and dimension with a metric: the pair-level bridge, whole and on the held-out scenes."""
     rows = []
@@ -85,27 +150,20 @@ def bridge_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         row: dict[str, Any] = {**dict(zip(GROUP, keys, strict=True)), "metric": metric, "n_excluded": _excluded(own)}
         try:
             result = _bridge(both, plan)
-            row |= result.as_row() | {f"confusion_{h}_{m}": int(result.confusion.loc[h, m]) for h in (-1, 0, 1) for m in (-1, 0, 1)}
+            row |= {name: value for name, value in result.as_row().items() if not name.startswith("rho")}
+            row |= {f"confusion_{h}_{m}": int(result.confusion.loc[h, m]) for h in (-1, 0, 1) for m in (-1, 0, 1)}
         except NotScorable as missing:
             row |= {"n": 0, "tau": float(own["tau"].iloc[0]), "reason": str(missing), "note": ""}
+        row |= associations(both, plan, "delta")
         held = both[both["scene"].map(plan.holdout.holds)] if len(both) else both
-        row |= {"n_holdout": len(held), "holdout_rho": np.nan, "holdout_low": np.nan, "holdout_high": np.nan, "holdout_reason": ""}
-        try:
-            aside = _bridge(held, plan)
-            row["holdout_reason"] = aside.reasons.get("rho", "")
-            if aside.rho is not None:
-                bounds = {"holdout_low": number(aside.rho.low), "holdout_high": number(aside.rho.high)}
-                row |= {"holdout_rho": aside.rho.value, **bounds, "holdout_reason": aside.rho.note}
-        except NotScorable as missing:
-            row["holdout_reason"] = str(missing)
-        rows.append(row)
+        aside = associations(held, plan, "delta")
+        row |= {"n_holdout": len(held), "holdout_reason": aside["pooled_reason"]}
+        rows.append(row | {f"holdout_{name}": aside[f"pooled_{name}"] for name in ("rho", "rho_low", "rho_high")})
     if not rows:
         return pd.DataFrame()
     table = pd.DataFrame(rows)
-    for column in ("rho_p", "rho", "reversals"):
-        table[column] = table[column].astype(float) if column in table else np.nan
-    table["reversals"] = table["reversals"].astype("Int64")
-    return add_claims(table, plan, p="rho_p", value="rho")
+    table["reversals"] = (table["reversals"] if "reversals" in table else pd.Series(pd.NA, table.index)).astype("Int64")
+    return claim_primary(table, plan)
 
 
 def _bridge(units: pd.DataFrame, plan: Plan) -> Bridge:

@@ -1,4 +1,4 @@
-"""The models themselves: win ratios, strengths, and the pairs on which people and metric disagree."""
+"""The models themselves: win ratios beside a metric's, and the pairs on which people and metric disagree."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pandas as pd
 
 from lookback.agreement.plan import Plan
 from lookback.agreement.tables.metric import GROUP, usable
-from lookback.errors import NotScorable
-from lookback.stats import bradley_terry, win_ratios
+from lookback.stats import win_ratios
 
 
 def win_ratio_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -28,24 +27,6 @@ def win_ratio_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     table = pd.concat(parts, ignore_index=True)
     first = [*GROUP, "metric", "model"]
     return table[[*first, *[c for c in table if c not in first]]]
-
-
-def strengths_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Per family, setting and dimension: Davidson strengths of the models from every vote, errors by the plan's clusters."""
-    parts = []
-    for keys, own in votes[votes["kind"] == "preference"].groupby(GROUP, sort=True):
-        named = dict(zip(GROUP, keys, strict=True))
-        try:
-            pairs = own.assign(label=own["label"].astype(int))
-            fit = bradley_terry(pairs, cluster=plan.clusters.metric, confidence=plan.confidence)
-            parts.append(fit.table.assign(**named, tie_parameter=fit.tie, n_votes=fit.n, reason=fit.note))
-        except NotScorable as missing:
-            row = {"model": "", "log_strength": np.nan, "se": np.nan, "low": np.nan, "high": np.nan, "win_probability": np.nan}
-            parts.append(pd.DataFrame([{**row, **named, "n_votes": len(own), "reason": str(missing)}]))
-    if not parts:
-        return pd.DataFrame()
-    table = pd.concat(parts, ignore_index=True)
-    return table[[*GROUP, *[c for c in table if c not in GROUP]]]
 
 
 def disagreements_table(units: pd.DataFrame) -> pd.DataFrame:

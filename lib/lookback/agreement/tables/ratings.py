@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lookback.agreement.claims import add_claims, claimed
 from lookback.agreement.plan import Plan
-from lookback.agreement.reading import ceiling_words, interval, number
-from lookback.agreement.tables.metric import GROUP, usable
+from lookback.agreement.reading import interval, number
+from lookback.agreement.tables.metric import GROUP, associations, claim_primary, usable
 from lookback.agreement.votes import annotator_matrix, both_orders, clusters_of
 from lookback.errors import NotScorable
 from lookback.names import listing
-from lookback.stats import bootstrap_ci, rank_agreement, spearman
 from lookback.stats.ceiling import noise_ceiling
 from lookback.stats.intervals import measure_row
 from lookback.stats.rating_scales import icc, kendall
@@ -50,24 +48,11 @@ def reliability_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return table.astype(dict.fromkeys(bounds, float))
 
 
-def rating_models_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Per family, setting, dimension and model: the mean rating of its clips with an interval over clusters; not for pairs."""
-    rows = []
-    single = units[(units["kind"] == "rating") & (units["clip_b"] == "") & units["label"].notna()]
-    for keys, own in single.groupby([*GROUP, "model_a"], sort=True):
-        named = dict(zip([*GROUP, "model"], keys, strict=True))
-        values = own["label"].to_numpy(dtype=float)
-        estimate = measure_row(partial(bootstrap_ci, values, clusters=own["cluster"], **plan.drawn), "mean")
-        rows.append({**named, "n": len(own), "mean": estimate["value"], **{k: estimate[k] for k in ("low", "high", "reason")}})
-    return pd.DataFrame(rows)
-
-
 def rating_metric_table(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Per family, setting and dimension with a metric: Spearman's rho and Kendall's tau-b of the score with the mean rating.
+    """Per family, setting and dimension with a metric: the associations of the score with the mean rating, and Kendall's tau-b.
 
-    `rho_ceiling` is the estimated rho of a perfect score with the same means; `rho_ceiling_note` says why it or its interval is
-    missing. `model_rho` compares the means of the models. Scores where less is better are turned first, so agreement is always
-    positive.
+    `rho_ceiling` is the estimated pooled rho of a perfect score with the same means; `rho_ceiling_note` says why it or its interval
+    is missing. Scores where less is better are turned first, so agreement is always positive.
     """
     rows = []
     for keys, own in units[units["kind"] == "rating"].groupby(GROUP, sort=True):
@@ -77,27 +62,15 @@ def rating_metric_table(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) ->
         both = usable(own, "rating")
         score, rating = both["decision"].to_numpy(dtype=float), both["label"].to_numpy(dtype=float)
         row: dict[str, Any] = {**dict(zip(GROUP, keys, strict=True)), "metric": metric, "n": len(both)}
-        row |= {"n_clusters": both["cluster"].nunique()}
+        row |= {"n_clusters": both["cluster"].nunique(), **associations(both, plan, "decision")}
         drawn: dict[str, Any] = {"clusters": both["cluster"].to_numpy(), **plan.drawn}
         if plan.turns(str(keys[0])):
             score, rating = np.append(score, -score), np.append(rating, -rating)
             drawn["clusters"] = np.tile(drawn["clusters"], 2)
-        reasons, notes = [], []
-        for name, correlate in (("rho", spearman), ("tau", kendall)):
-            try:
-                found = correlate(score, rating, **drawn)
-                row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high, f"{name}_p": found.p}
-                notes.append(found.note)
-            except NotScorable as missing:
-                row |= dict.fromkeys((name, f"{name}_low", f"{name}_high", f"{name}_p"), np.nan)
-                reasons.append(f"{name}: {missing}")
-        row |= _ceiling(votes[votes["item"].isin(both["item"])], plan) | _model_level(both)
-        rows.append({**row, "reason": "; ".join(reasons), "note": "; ".join(dict.fromkeys(filter(None, notes)))})
-    if not rows:
-        return pd.DataFrame()
-    numbers = [f"{name}{end}" for name in ("rho", "tau") for end in ("", "_low", "_high")]
-    table = pd.DataFrame(rows).drop(columns="tau_p").astype(dict.fromkeys((*numbers, "rho_p"), float))
-    return add_claims(table, plan, p="rho_p", value="rho")
+        found = measure_row(partial(kendall, score, rating, **drawn), "tau")
+        row |= {"tau": found["value"], "tau_low": found["low"], "tau_high": found["high"]}
+        rows.append({**row, **_ceiling(votes[votes["item"].isin(both["item"])], plan)})
+    return claim_primary(pd.DataFrame(rows), plan) if rows else pd.DataFrame()
 
 
 def _ceiling(votes: pd.DataFrame, plan: Plan) -> dict[str, Any]:
@@ -115,29 +88,6 @@ def _ceiling(votes: pd.DataFrame, plan: Plan) -> dict[str, Any]:
     return dict(zip(CEILING, values, strict=True)) | {"rho_ceiling_note": found["reason"]}
 
 
-def _model_level(units: pd.DataFrame) -> dict[str, Any]:
-    """rho of the models' mean score with their mean rating, where clips were rated one by one."""
-    means = units[units["clip_b"] == ""].groupby("model_a")[["decision", "label"]].agg(lambda v: v.astype(float).mean())
-    means = (means / means.abs().max().replace(0, 1)).round(12)  # equal means stay tied, whatever the order of their terms
-    try:
-        found = rank_agreement(means["label"], means["decision"])
-    except NotScorable as missing:
-        return {
-            "n_models": len(means),
-            "model_rho": np.nan,
-            "model_p": np.nan,
-            "model_smallest_p": np.nan,
-            "model_reason": str(missing),
-        }
-    return {
-        "n_models": len(means),
-        "model_rho": found.rho,
-        "model_p": found.p_rho,
-        "model_smallest_p": found.smallest_p,
-        "model_reason": "",
-    }
-
-
 def read_reliability(table: pd.DataFrame) -> str:
     known = table[table["icc_1"].notna()]
     if known.empty:
@@ -151,28 +101,3 @@ def read_reliability(table: pd.DataFrame) -> str:
     text += listing(parts) + "."
     bare = known[known["icc_1_low"].isna()]
     return text + "".join(f" No interval for {r['dimension']}: {r['note']}." for _, r in bare.iterrows())
-
-
-def read_rating_models(table: pd.DataFrame) -> str:
-    wide = float((table["high"] - table["low"]).median())
-    end = f"; their intervals are {wide:.2f} wide in the median" if np.isfinite(wide) else "; too few scenes for intervals"
-    return (
-        f"Mean ratings of {table['model'].nunique()} models over their clips{end}. Models are not tested against each other here."
-    )
-
-
-def read_rating_metric(table: pd.DataFrame, plan: Plan) -> str:
-    known = table[table["rho"].notna()]
-    if known.empty:
-        return "Metric and ratings cannot be compared: " + listing(table["reason"].unique().tolist(), 2) + "."
-    described = claimed(
-        known,
-        lambda r: f"{r['dimension']} (rho {number(r['rho'])}, {interval(r['rho_low'], r['rho_high'])}, n {r['n']})",
-        "in other scenes for these models",
-    )
-    bare = known[known["rho_low"].isna()]
-    text = f"Does the score rise with the mean rating? Spearman's rho over items, intervals by {plan.clusters.metric}."
-    text += f" {described}" if described else ""
-    text += "".join(f" No interval for {r['dimension']} (rho {number(r['rho'])}): {r['note']}." for _, r in bare.iterrows())
-    ceilings = [f"{r['dimension']}, {ceiling_words(r)}" for _, r in known.iterrows()]
-    return text + f" What a perfect score would reach with these ratings: {listing(ceilings)}."

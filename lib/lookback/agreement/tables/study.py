@@ -44,7 +44,7 @@ def main_table(tables: Tables, units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 def _result(row: Any, tables: Tables, units: pd.DataFrame, plan: Plan) -> dict[str, object]:
     """measure, value, low, high, n of the metric or judge; empty where there is none."""
     empty = {"measure": "", "value": np.nan, "low": np.nan, "high": np.nan, "n": 0}
-    source = {"preference": ("ranking", "rho", "n_pairs"), "rating": ("rating_metric", "rho", "n")}.get(row.kind)
+    source = {"preference": ("ranking", "rho", "n_pairs"), "rating": ("rating_metric", "pooled_rho", "n")}.get(row.kind)
     if source is None:
         return {**empty, **_judged(row, units, plan)}
     name, value, n = source

@@ -109,13 +109,17 @@ def wrbench_16(bridges: pd.DataFrame, judgeability: pd.DataFrame) -> pd.DataFram
         "decision_kappa",
         "decision_kappa_low",
         "decision_kappa_high",
-        "rho",
-        "rho_low",
-        "rho_high",
+        "pooled_rho",
+        "pooled_rho_low",
+        "pooled_rho_high",
+        "within_rho",
+        "within_rho_low",
+        "within_rho_high",
     ]
-    columns += ["tie_ceiling", "p_corrected", "claim", "n_holdout", "holdout_rho", "holdout_low", "holdout_high"]
-    columns += ["reason", "note", "holdout_reason"]
+    columns += ["tie_ceiling", "p_corrected", "claim", "n_holdout", "holdout_rho", "holdout_rho_low", "holdout_rho_high"]
+    columns += ["reason", "note", "pooled_reason", "within_reason", "holdout_reason"]
     table = bridges.reindex(columns=columns).reset_index(drop=True)
+    table.columns = table.columns.str.replace("pooled_rho", "rho")
     if judgeability.empty:
         table = table.assign(J=np.nan, NJ=np.nan, balanced=np.nan)
     else:
