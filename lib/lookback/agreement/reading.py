@@ -11,7 +11,6 @@ import pandas as pd
 from lookback.agreement.claims import CONTRADICTED, OPEN, OTHER_MODELS, PRIMARY, READINGS, UNTESTED, claimed, population_words
 from lookback.agreement.plan import Plan
 from lookback.names import counted, listing
-from lookback.stats.intervals import FEWEST_CLUSTERS
 from lookback.stats.jackknife import FEWEST_ANNOTATORS
 
 ROUNDING = 1e-9
