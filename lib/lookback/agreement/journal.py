@@ -10,7 +10,7 @@ from lookback.agreement.comparison import comparison_methods
 from lookback.agreement.frozen import Standing
 from lookback.agreement.plan import Plan
 from lookback.agreement.reading import main_coefficient, span
-from lookback.names import listing
+from lookback.names import counted, listing
 
 ASKED = {
     "preference": "said which of two clips is better",
@@ -102,7 +102,7 @@ def _statistics(plan: Plan, kinds: set[str], study: Analysis) -> str:
     correction = (
         "Holm's correction over the declared dimensions" if plan.multiplicity == "holm" else "no correction for several tests"
     )
-    parts.append(f"Level {plan.level:g}, {correction}. One {unit} alone has no interval and supports no claim.")
+    parts.append(f"Level {plan.level:g}, {correction}. A single {unit} gives no interval and no claim.")
     return " ".join(parts)
 
 
@@ -167,6 +167,19 @@ def checklist(study: Analysis) -> dict[str, str]:
         "Several tests:": f"{plan.multiplicity} at level {plan.level:g}.",
         "Plan fixed before the votes:": standing.words if standing else "not known.",
         "Registered at:": plan.preregistration or AUTHORS + " (or not registered)",
-        "Sensitivity to the rules:": "table `sensitivity`." if "sensitivity" in study.tables else "no scores, so no such table.",
+        "Annotators checked, and left out:": _annotators(study),
+        "Sensitivity to the rules, and to single annotators, scenes and models:": "tables `sensitivity` and `influence`."
+        if "sensitivity" in study.tables
+        else "no scores, so no such table.",
         "Data and code:": "the exported votes, `recompute.R` and this folder's manifest; where they are published: " + AUTHORS,
     }
+
+
+def _annotators(study: Analysis) -> str:
+    """Who is clearly unlike the others, what the plan's rule is, and whose votes it left out."""
+    rule = study.plan.annotators.model_dump(mode="json", exclude_defaults=True)
+    fixed = "; ".join(f"{key} {value}" for key, value in rule.items()) or "none"
+    flagged = study.quality[study.quality["flags"] != ""] if len(study.quality) else study.quality
+    named = listing([f"{row.annotator} ({row.family}: {row.flags})" for row in flagged.itertuples()])
+    gone = int(study.exclusions["votes_left_out"].sum())
+    return f"clearly unlike the others: {named}. Rule of the plan: {fixed}; {counted(gone, 'vote')} left out by it."

@@ -25,11 +25,12 @@ def interval(low: float, high: float) -> str:
     return "no interval" if not (np.isfinite(low) and np.isfinite(high)) else f"{low:z.2f} to {high:z.2f}"
 
 
-def ceiling_words(row: pd.Series) -> str:
-    """The estimated rho of a perfect metric with its interval, or why there is none; it is no bound for the rho beside it."""
+def rho_and_ceiling(row: pd.Series, rho: str) -> str:
+    """A rho and the estimated rho of a perfect metric on the same items, which is no bound for it; or why there is none."""
+    ceiling = f"no ceiling ({row['rho_ceiling_note'].split(': ', 1)[-1]})"
     if np.isfinite(row["rho_ceiling"]):
-        return f"estimated ceiling {number(row['rho_ceiling'])} ({interval(row['rho_ceiling_low'], row['rho_ceiling_high'])})"
-    return f"no ceiling ({row['rho_ceiling_note'].split(': ', 1)[-1]})"
+        ceiling = f"estimated ceiling {number(row['rho_ceiling'])} ({interval(row['rho_ceiling_low'], row['rho_ceiling_high'])})"
+    return f"{number(row[rho])} ({interval(row[f'{rho}_low'], row[f'{rho}_high'])}) with {ceiling}"
 
 
 def span(low: float, high: float) -> str:
@@ -191,10 +192,10 @@ def read_rating_metric(table: pd.DataFrame, plan: Plan) -> str:
     known = table[table["pooled_rho"].notna()]
     if known.empty:
         return f"Metric and ratings cannot be compared: {listing(table['pooled_reason'].unique().tolist(), 2)}."
-    ceilings = [f"{r['dimension']}, {ceiling_words(r)}" for _, r in known.iterrows()]
+    ceilings = [f"{r['dimension']} {rho_and_ceiling(r, 'pooled_rho')}" for _, r in known.iterrows()]
     return (
         f"Does the score rise with the mean rating, item by item? {read_associations(known, plan)} "
-        f"The pooled rho that a perfect score would reach with these ratings: {listing(ceilings)}."
+        f"Pooled rho, and what a perfect score would reach with these ratings: {listing(ceilings)}."
     )
 
 

@@ -69,12 +69,12 @@ def bradley_terry(
         )
     _check_fit_exists(codes, signs)
     has_ties = bool((signs == 0).any())
-    outcome = np.where(signs == 1, 0, np.where(signs == -1, 1, 2))
-    parameters, parts, scores = _newton(_design(codes, has_ties), outcome)
+    votes = _votes(codes, signs, has_ties)
+    parameters, information, expected = _newton(votes)
     m, tie = len(codes.models), float(np.exp(parameters[-1])) if has_ties else 0.0
     strength = _basis(m) @ parameters[: m - 1]
     if cluster is None:
-        free = np.linalg.inv(parts.sum(axis=0))[: m - 1, : m - 1]
+        free = np.linalg.inv(np.tensordot(votes.counts().sum(axis=(0, 2)), information, 1))[: m - 1, : m - 1]
         covariance = _basis(m) @ free @ _basis(m).T
         se = np.sqrt(np.diag(covariance))
         half = stats.norm.ppf(0.5 + confidence / 2) * se
@@ -86,7 +86,7 @@ def bradley_terry(
         who = cluster_codes(pairs[annotator], len(pairs))
         groupings += [who, cell_codes(codes.clusters, who)]
     played = win_terms(codes, signs, "half")[1]
-    moved = (_steps(parts, scores, played, groups)[:, : m - 1] for groups in groupings)
+    moved = (_steps(votes, information, expected, played, groups)[:, : m - 1] for groups in groupings)
     without = tuple(strength - steps @ _basis(m).T for steps in moved)
     seen = np.min([clusters_seen(played, groups) for groups in groupings[:2]], axis=0)
     estimates = Estimates(codes.models, strength, without, seen, min(int(groups.max()) + 1 for groups in groupings[:2]))
@@ -98,21 +98,21 @@ def bradley_terry(
     return Strengths(table, _named(covariance, codes.models), tie, len(signs), estimates, note)
 
 
-def _steps(parts: Floats, scores: Floats, played: Floats, groups: Codes) -> Floats:
+def _steps(votes: _Votes, information: Floats, expected: Floats, played: Floats, groups: Codes) -> Floats:
     """The Newton steps (groups x parameters) (I - I_g)^-1 s_g from the fit of everything to that without each group.
 
     A model in one group alone stays where it is when that group goes, which leaves the other models' differences right. NaN where
     the rest falls apart otherwise.
     """
-    number, free = int(groups.max()) + 1, scores.shape[1]
-    sums = cluster_totals(scores, groups)
-    own = cluster_totals(parts.reshape(len(parts), -1), groups).reshape(number, free, free)
-    rest = own.sum(axis=0) - own
+    counts, free = votes.counts(groups), information.shape[-1]
+    asked = counts.sum(axis=2)
+    scores = np.tensordot(counts, votes.design, 2) - asked @ expected
+    rest = np.tensordot(asked.sum(axis=0) - asked, information, 1)
     shown = cluster_totals(played, groups) > 0
     gone = (shown & (shown.sum(axis=0) == 1)).sum(axis=1)
-    if number < 2 or (np.linalg.matrix_rank(rest, hermitian=True) + gone < free).any():
-        return np.full((number, free), np.nan)
-    return np.asarray((np.linalg.pinv(rest, hermitian=True) @ sums[..., None])[..., 0])
+    if len(counts) < 2 or (np.linalg.matrix_rank(rest, hermitian=True) + gone < free).any():
+        return np.full((len(counts), free), np.nan)
+    return np.asarray((np.linalg.pinv(rest, hermitian=True) @ scores[..., None])[..., 0])
 
 
 def _few_clusters(codes: PairCodes, seen: Codes, free: int, cluster: str) -> str:
@@ -163,37 +163,54 @@ def _check_ties(cost: Floats, models: list[str]) -> None:
     raise NotScorable(Reason.SEPARATED, f"no result contradicts the order {order}: strengths and tie parameter are infinite")
 
 
-def _design(codes: PairCodes, has_ties: bool) -> Floats:
-    """Linear predictors (pairs x outcome a/b/tie x parameters); the last model's strength is minus the sum of the others'."""
+@dataclass(frozen=True)
+class _Votes:
+    """Every vote as a pair of models and an outcome; `design`: linear predictors (pairs x outcome a/b/tie x parameters)."""
+
+    design: Floats
+    pair: Codes
+    outcome: Codes
+
+    def counts(self, groups: Codes | None = None) -> Floats:
+        """How many votes of each group there are on each pair with each outcome (groups x pairs x outcomes)."""
+        groups = np.zeros_like(self.pair) if groups is None else groups
+        shape = (int(groups.max()) + 1, *self.design.shape[:2])
+        return (
+            np.bincount(np.ravel_multi_index((groups, self.pair, self.outcome), shape), minlength=np.prod(shape)).reshape(shape)
+            * 1.0
+        )
+
+
+def _votes(codes: PairCodes, signs: Codes, has_ties: bool) -> _Votes:
     m = len(codes.models)
-    basis = _basis(m)
-    design = np.zeros((len(codes.a), 3 if has_ties else 2, m - 1 + has_ties))
-    design[:, 0, : m - 1] = basis[codes.a]
-    design[:, 1, : m - 1] = basis[codes.b]
+    met, pair = np.unique(codes.a * m + codes.b, return_inverse=True)
+    a, b, basis = met // m, met % m, _basis(m)
+    design = np.zeros((len(met), 3 if has_ties else 2, m - 1 + has_ties))
+    design[:, 0, : m - 1] = basis[a]
+    design[:, 1, : m - 1] = basis[b]
     if has_ties:
-        design[:, 2, : m - 1] = (basis[codes.a] + basis[codes.b]) / 2
+        design[:, 2, : m - 1] = (basis[a] + basis[b]) / 2
         design[:, 2, m - 1] = 1.0
-    return design
+    return _Votes(design, pair, np.where(signs == 1, 0, np.where(signs == -1, 1, 2)))
 
 
-def _newton(design: Floats, outcome: Codes) -> tuple[Floats, Floats, Floats]:
-    """Newton steps on the concave log-likelihood: (parameters, information per pair, scores per pair)."""
-    parameters = np.zeros(design.shape[2])
-    seen = design[np.arange(len(outcome)), outcome]
+def _newton(votes: _Votes) -> tuple[Floats, Floats, Floats]:
+    """Newton steps on the concave log-likelihood: parameters, and of one vote on each pair its information and expected design."""
+    design, counts = votes.design, votes.counts()[0]
+    parameters, seen, asked = np.zeros(design.shape[2]), np.tensordot(counts, design, 2), counts.sum(axis=1)
     for _ in range(MAX_STEPS):
         predictor = design @ parameters
         share = np.exp(predictor - predictor.max(axis=1, keepdims=True))
         share /= share.sum(axis=1, keepdims=True)
         mean = np.einsum("no,nop->np", share, design)
-        scores = seen - mean
-        parts = np.einsum("no,nop,noq->npq", share, design, design) - mean[:, :, None] * mean[:, None, :]
+        information = np.einsum("no,nop,noq->npq", share, design, design) - mean[:, :, None] * mean[:, None, :]
         try:
-            step = np.linalg.solve(parts.sum(axis=0), scores.sum(axis=0))
+            step = np.linalg.solve(np.tensordot(asked, information, 1), seen - asked @ mean)
         except np.linalg.LinAlgError:
             break
         parameters = parameters + step / max(1.0, float(np.abs(step).max()) / 2)
         if np.abs(step).max() < CONVERGED:
-            return parameters, parts, scores
+            return parameters, information, mean
     raise NotScorable(Reason.UNDEFINED, f"the strengths did not settle within {MAX_STEPS} Newton steps")
 
 
