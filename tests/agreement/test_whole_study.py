@@ -137,6 +137,15 @@ def test_the_annotator_who_answers_at_random_is_flagged_in_both_forms_and_nobody
     assert "cat (pairs: agrees less with them" in readings["annotators"]
 
 
-def test_no_ceiling_is_called_a_limit(study):
+def test_agreement_is_claimed_by_alpha_and_no_ceiling_is_called_a_limit(study, table):
+    assert set(table("agreement")["claim"]) == {"supported"}
     text = (study / "results" / "agreement.md").read_text(encoding="utf-8")
+    assert "beyond chance by AC" not in text
     assert "of at most" not in text
+
+
+def test_the_flagged_annotator_is_left_out_once_and_the_true_metric_then_follows_people_better(table):
+    found = table("influence")
+    cat = found[(found["left_out"] == "annotator") & (found["name"] == "cat")].set_index(["family", "dimension"])["change"]
+    assert len(cat) == 4
+    assert cat["stars", "consistency"] > 0
