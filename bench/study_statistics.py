@@ -5,7 +5,7 @@
     python bench/study_statistics.py --from statistics.json --record       the page from figures measured elsewhere
 
 `study_generators.py` draws the studies, `study_cells.py` says which there are and analyses them. Every finished cell is written at
-once; a run that was stopped goes on with the cells that its output lacks.
+once; a run that was stopped goes on with the cells that its output lacks. Set OMP_NUM_THREADS=1: a worker has one core.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from lookback.provenance import git_revision
 from recording import MEASURED, ROOT
 from study_cells import CELLS, Cell
 from study_page import page
-from threadpoolctl import threadpool_limits
 
 COMMAND = "python bench/study_statistics.py --record"
 CHUNK = 10  # studies a worker takes at once
@@ -100,7 +99,7 @@ def measured(cells: list[int], studies: int, seed: int, workers: int) -> Iterato
     results: dict[int, list[Found]] = defaultdict(list)
     errors: dict[int, list[str]] = defaultdict(list)
     left = pd.Series([task[0] for task in tasks]).value_counts().to_dict()
-    with Pool(workers, threadpool_limits, (1,)) as pool:
+    with Pool(workers) as pool:
         for place, found, failed in pool.imap_unordered(chunk, tasks):
             results[place] += found
             errors[place] += failed
