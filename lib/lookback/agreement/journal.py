@@ -83,8 +83,9 @@ def _statistics(plan: Plan, kinds: set[str], study: Analysis) -> str:
     names = " and ".join(_coefficients(kinds))
     parts = [
         f"Agreement among people is Gwet's {names}, with Krippendorff's alpha beside it; {plan.confidence:.0%} intervals",
-        f"of Gwet's coefficients use their linearised variance over {unit}s, those of alpha a percentile",
-        f"bootstrap of {unit}s ({plan.resamples} resamples, widened for few clusters).",
+        f"of Gwet's coefficients use their linearised variance over {unit}s (t, on the logit scale between -1 and 1), those of",
+        f"alpha a bootstrap of {unit}s ({plan.resamples} resamples; percentiles, or t under ten {unit}s).",
+        "The annotators are given. Whether people agree more than by chance is claimed by alpha's interval alone.",
     ]
     if "rating" in kinds:
         parts.append("Beside AC2, ratings have ICC(2,1) and ICC(2,k): two-way random effects, absolute agreement.")
@@ -117,7 +118,7 @@ def _association(plan: Plan) -> str:
 
 
 WHY = {
-    "AC1": "AC1, stable when one answer dominates; alpha and kappa stand beside it.",
+    "AC1": "AC1 for how often two annotators give the same answer; alpha for whether they do so more than by chance.",
     "AC2": "AC2 with ordinal weights for ratings, because near answers agree in part; ICC(2,1) and ordinal alpha stand beside it.",
 }
 
