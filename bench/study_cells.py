@@ -1,6 +1,8 @@
 """What is simulated: the cells of docs/statistics.md, and how a drawn study is analysed and compared with its truth.
 
-A study goes through `lookback.agreement.analyse.analyse` with a plan, as a user's does, and its printed tables are read.
+A study goes through `lookback.agreement.analyse.analyse` with a plan, as a user's does, and its printed tables are read. Where a
+metric is compared with people, the functions that make the one table are called: the whole analysis also repeats it without every
+annotator, scene and model, which would only cost time here.
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ import numpy as np
 import pandas as pd
 import study_generators as made
 from lookback.agreement.analyse import analyse
+from lookback.agreement.ceiling import ABOVE, BELOW, UNTESTED, ceiling_table
 from lookback.agreement.plan import Plan
 from lookback.agreement.scores import attach_scores, check_scores
+from lookback.agreement.tables.metric import bridge_table
 from lookback.agreement.tables.ratings import rating_metric_table
 from lookback.agreement.validation import check_ratings
 from lookback.agreement.votes import analysis_units
@@ -135,6 +139,12 @@ def forms(truth: Truth, form: str, rng: np.random.Generator) -> tuple[made.Drawn
     return drawn, pair_table(*made.compared(truth, drawn, rng)), "preference"
 
 
+def with_scores(votes: pd.DataFrame, score: Any, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Checked votes, and the labels that are compared with their scores."""
+    checked = check_ratings(votes, plan)
+    return checked, attach_scores(analysis_units(checked, plan), check_scores(score_table(score)), plan)
+
+
 # metric against people
 
 
@@ -155,9 +165,10 @@ def metric_study(truth: Truth, form: str, direction: int = 1) -> Study:
 
     def study(rng: np.random.Generator) -> list[Outcome]:
         drawn, votes, kind = forms(truth, form, rng)
-        estimand, table = ("rating", "rating_metric") if form == CLIPS else ("bridge", "bridge")
-        plan = plan_of(kind, (estimand,), truth.raters, better=direction > 0)
-        row = analyse(votes, score_table(drawn.score), plan)[table].iloc[0]
+        plan = plan_of(kind, ("rating", "bridge"), truth.raters, better=direction > 0)
+        checked, units = with_scores(votes, drawn.score, plan)
+        table = rating_metric_table(units, checked, plan) if form == CLIPS else bridge_table(units, plan)
+        row = table.iloc[0]
         return [_reading(row, name, direction * known().get(name, np.nan), direction * side[name]) for name in READINGS]
 
     return study
@@ -262,10 +273,8 @@ def ceiling_study(truth: Truth) -> Study:
         drawn = made.drawn_study(truth, rng)
         votes = made.rated(truth, drawn, rng)
         reached = made.spearman_of(drawn.quality.ravel(), votes.mean(axis=2).ravel())
-        # the table alone: with other raters for every clip the ICC of the whole analysis takes many seconds
         plan = plan_of("rating", ("rating",), truth.raters)
-        checked = check_ratings(clip_table(votes, truth.nested), plan)
-        units = attach_scores(analysis_units(checked, plan), check_scores(score_table(drawn.score)), plan)
+        checked, units = with_scores(clip_table(votes, truth.nested), drawn.score, plan)
         row = rating_metric_table(units, checked, plan).iloc[0]
         value, low, high = (float(row[f"rho_ceiling{end}"]) for end in ("", "_low", "_high"))
         above = float(reached > high) if np.isfinite(high) else np.nan
@@ -291,10 +300,10 @@ def judge_study(scenes: int, people: float, judge: float) -> Study:
 
     def study(rng: np.random.Generator) -> list[Outcome]:
         every = made.seen_votes(0.6, np.array([people] * 3 + [judge]), 6 * scenes, rng).reshape(6, scenes, 4)
-        votes = clip_table(np.array(["no", "yes"])[every[..., :3]])
-        row = analyse(votes, score_table(every[..., 3].astype(float)), plan_of("trigger", ("trigger",), 3))["ceiling"].iloc[0]
+        votes, plan = clip_table(np.array(["no", "yes"])[every[..., :3]]), plan_of("trigger", ("trigger",), 3)
+        row = ceiling_table(*with_scores(votes, every[..., 3].astype(float), plan), plan).iloc[0]
         value, low, high = (float(row[f"difference{end}"]) for end in ("", "_low", "_high"))
-        claim = float(low > 0) - float(high < 0) if np.isfinite(low) else np.nan
+        claim = {ABOVE: 1.0, BELOW: -1.0, UNTESTED: np.nan}.get(row["verdict"], 0.0)
         return [Outcome("judge less people", value, low, high, np.nan if people != judge else 0.0, claim, np.sign(judge - people))]
 
     return study

@@ -105,7 +105,8 @@ def page(found: dict[str, Any]) -> str:
 
 PAGE = """# How far to trust a conclusion
 
-Studies whose truth is known, drawn by a program that shares no code with lookback, and analysed as `lookback agreement` does it.
+Studies whose truth is known, drawn by a program that shares no code with lookback, and analysed by the functions
+behind `lookback agreement`, with its plan.
 
 - **false**: how often a claim is made that is not true (*supported* or *contradicted* without a relation, or on the wrong side;
   a model called better that is not). At most 5 % is promised, for the population that the claim names.

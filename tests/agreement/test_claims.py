@@ -20,7 +20,8 @@ def study(kind: str, fingerprint: bool = False) -> tuple[pd.DataFrame, pd.DataFr
     level, name = rng.normal(0, 0.8, len(MODELS)), rng.normal(0, 1, len(MODELS))
     own = rng.normal(0, 0.8, (len(MODELS), len(SCENES)))
     quality = level[:, None] + own
-    score = (name if fingerprint else level + 0.2 * name)[:, None] + (0 if fingerprint else own) + rng.normal(0, 0.3, own.shape)
+    known = name if fingerprint else level + (0.1 * name if kind == "rating" else 0)
+    score = known[:, None] + (0 if fingerprint else own) + rng.normal(0, 0.3, own.shape)
     where = {"benchmark": "mystudy", "setting": ""}
     scores = [
         {**where, "model_id": m, "clip_id": s, "metric": "my_metric", "value": score[i, j], "reason": ""}

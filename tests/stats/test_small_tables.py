@@ -102,6 +102,7 @@ CALLS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "rank_agreement_pairs": lambda t: stats.rank_agreement_pairs(t, cluster="scene", ties="drop", **DRAWN),
     "rank_intervals": lambda t: stats.rank_intervals(t["x"], t["y"] + 0.1),
     "rater_vs_majority": lambda t: stats.rater_vs_majority(ratings(t), SCALE, clusters=t["scene"]),
+    "rating_comparisons": lambda t: stats.rating_comparisons(t.assign(item=np.arange(len(t))), "scene"),
     "ranking_with_ties": lambda t: stats.ranking_with_ties(
         stats.win_ratios(t).set_index("model")["win_ratio"], stats.win_ratio_comparisons(t, "scene")
     ),

@@ -9,7 +9,7 @@ import pandas as pd
 
 from lookback.agreement.claims import UNTESTED
 from lookback.agreement.plan import Plan
-from lookback.agreement.reading import ceiling_words, interval, number
+from lookback.agreement.reading import rho_and_ceiling
 from lookback.agreement.tables.metric import GROUP
 from lookback.agreement.votes import annotator_matrix
 from lookback.names import listing
@@ -90,10 +90,7 @@ def read_ceiling(table: pd.DataFrame) -> str:
         parts.append(f"No verdict for {len(untested)} row(s): {listing(untested['dimension'].unique().tolist(), 6)}.")
     metric = table[(table["kind"] == "preference") & table["rho"].notna()]
     if len(metric):
-        shown = [
-            f"{r['name']} {number(r['rho'])} ({interval(r['rho_low'], r['rho_high'])}) with {ceiling_words(r)}"
-            for _, r in metric.iterrows()
-        ]
+        shown = [f"{r['name']} {rho_and_ceiling(r, 'rho')}" for _, r in metric.iterrows()]
         parts.append(f"Rank correlation of score and mean vote, and what a perfect score would reach: {listing(shown, 6)}.")
     return " ".join(parts)
 

@@ -10,7 +10,7 @@ from lookback.agreement.comparison import comparison_methods
 from lookback.agreement.frozen import Standing
 from lookback.agreement.plan import Plan
 from lookback.agreement.reading import main_coefficient, span
-from lookback.names import listing
+from lookback.names import counted, listing
 
 ASKED = {
     "preference": "said which of two clips is better",
@@ -83,8 +83,9 @@ def _statistics(plan: Plan, kinds: set[str], study: Analysis) -> str:
     names = " and ".join(_coefficients(kinds))
     parts = [
         f"Agreement among people is Gwet's {names}, with Krippendorff's alpha beside it; {plan.confidence:.0%} intervals",
-        f"of Gwet's coefficients use their linearised variance over {unit}s, those of alpha a percentile",
-        f"bootstrap of {unit}s ({plan.resamples} resamples, widened for few clusters).",
+        f"of Gwet's coefficients use their linearised variance over {unit}s (t, on the logit scale between -1 and 1), those of",
+        f"alpha a bootstrap of {unit}s ({plan.resamples} resamples; percentiles, or t under ten {unit}s).",
+        "The annotators are given. Whether people agree more than by chance is claimed by alpha's interval alone.",
     ]
     if "rating" in kinds:
         parts.append("Beside AC2, ratings have ICC(2,1) and ICC(2,k): two-way random effects, absolute agreement.")
@@ -101,7 +102,7 @@ def _statistics(plan: Plan, kinds: set[str], study: Analysis) -> str:
     correction = (
         "Holm's correction over the declared dimensions" if plan.multiplicity == "holm" else "no correction for several tests"
     )
-    parts.append(f"Level {plan.level:g}, {correction}. With fewer than five {unit}s no interval is given and no claim is made.")
+    parts.append(f"Level {plan.level:g}, {correction}. A single {unit} gives no interval and no claim.")
     return " ".join(parts)
 
 
@@ -117,7 +118,7 @@ def _association(plan: Plan) -> str:
 
 
 WHY = {
-    "AC1": "AC1, stable when one answer dominates; alpha and kappa stand beside it.",
+    "AC1": "AC1 for how often two annotators give the same answer; alpha for whether they do so more than by chance.",
     "AC2": "AC2 with ordinal weights for ratings, because near answers agree in part; ICC(2,1) and ordinal alpha stand beside it.",
 }
 
@@ -166,6 +167,19 @@ def checklist(study: Analysis) -> dict[str, str]:
         "Several tests:": f"{plan.multiplicity} at level {plan.level:g}.",
         "Plan fixed before the votes:": standing.words if standing else "not known.",
         "Registered at:": plan.preregistration or AUTHORS + " (or not registered)",
-        "Sensitivity to the rules:": "table `sensitivity`." if "sensitivity" in study.tables else "no scores, so no such table.",
+        "Annotators checked, and left out:": _annotators(study),
+        "Sensitivity to the rules, and to single annotators, scenes and models:": "tables `sensitivity` and `influence`."
+        if "sensitivity" in study.tables
+        else "no scores, so no such table.",
         "Data and code:": "the exported votes, `recompute.R` and this folder's manifest; where they are published: " + AUTHORS,
     }
+
+
+def _annotators(study: Analysis) -> str:
+    """Who is clearly unlike the others, what the plan's rule is, and whose votes it left out."""
+    rule = study.plan.annotators.model_dump(mode="json", exclude_defaults=True)
+    fixed = "; ".join(f"{key} {value}" for key, value in rule.items()) or "none"
+    flagged = study.quality[study.quality["flags"] != ""] if len(study.quality) else study.quality
+    named = listing([f"{row.annotator} ({row.family}: {row.flags})" for row in flagged.itertuples()])
+    gone = int(study.exclusions["votes_left_out"].sum())
+    return f"clearly unlike the others: {named}. Rule of the plan: {fixed}; {counted(gone, 'vote')} left out by it."

@@ -51,5 +51,5 @@ def read_design(table: pd.DataFrame, plan: Plan) -> str:
     few = table.loc[table["fewest_scenes"] < FEWEST_CLUSTERS]
     names = [f"{row.family} {row.setting}".strip() for row in few.itertuples()]
     if names:
-        text += f" Some dimensions of {listing(names)} were seen in fewer than {FEWEST_CLUSTERS} scenes: no interval there."
+        text += f" Some dimensions of {listing(names)} were seen in one scene alone: no interval there."
     return text

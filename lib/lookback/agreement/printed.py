@@ -16,7 +16,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "main": ("family", "setting", "dimension", "n_items", "coefficient", "people", "measure", "value", "icc_1", "alpha"),
     "exclusions": ("family", "setting", "dimension", "items", *COUNTS),
     "joins": ("family", "metric", "asked", "found", "first_without_score", "scores", "used", "first_unused_score"),
-    "agreement": ("family", "setting", "dimension", "n_items", "percent", "ac1", "ac2", "alpha", "kappa"),
+    "agreement": ("family", "setting", "dimension", "n_items", "prevalence", "ac1", "ac2", "alpha", "claim"),
     "reliability": ("family", "setting", "dimension", "n_items", "n_annotators", "icc_1", "icc_k", "k"),
     "annotators": ("family", "annotator", "n_votes", "flags", "agreement", "rank_agreement", "first_side", "top_answer"),
     "influence": ("family", "setting", "dimension", "left_out", "name", "as_planned", "without", "n"),

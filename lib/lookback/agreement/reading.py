@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lookback.agreement.claims import OTHER_MODELS, PRIMARY, READINGS, UNTESTED, claimed, population_words
+from lookback.agreement.claims import CONTRADICTED, OPEN, OTHER_MODELS, PRIMARY, READINGS, UNTESTED, claimed, population_words
 from lookback.agreement.plan import Plan
 from lookback.names import counted, listing
-from lookback.stats.intervals import FEWEST_CLUSTERS
+from lookback.stats.jackknife import FEWEST_ANNOTATORS
 
 ROUNDING = 1e-9
 SETTINGS = {"T": "text", "A": "action"}
@@ -25,11 +25,12 @@ def interval(low: float, high: float) -> str:
     return "no interval" if not (np.isfinite(low) and np.isfinite(high)) else f"{low:z.2f} to {high:z.2f}"
 
 
-def ceiling_words(row: pd.Series) -> str:
-    """The estimated rho of a perfect metric with its interval, or why there is none; it is no bound for the rho beside it."""
+def rho_and_ceiling(row: pd.Series, rho: str) -> str:
+    """A rho and the estimated rho of a perfect metric on the same items, which is no bound for it; or why there is none."""
+    ceiling = f"no ceiling ({row['rho_ceiling_note'].split(': ', 1)[-1]})"
     if np.isfinite(row["rho_ceiling"]):
-        return f"estimated ceiling {number(row['rho_ceiling'])} ({interval(row['rho_ceiling_low'], row['rho_ceiling_high'])})"
-    return f"no ceiling ({row['rho_ceiling_note'].split(': ', 1)[-1]})"
+        ceiling = f"estimated ceiling {number(row['rho_ceiling'])} ({interval(row['rho_ceiling_low'], row['rho_ceiling_high'])})"
+    return f"{number(row[rho])} ({interval(row[f'{rho}_low'], row[f'{rho}_high'])}) with {ceiling}"
 
 
 def span(low: float, high: float) -> str:
@@ -46,8 +47,9 @@ def main_coefficient(agreement: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """The agreement table with `coefficient` and `people` (with bounds): AC2 for ratings, where near answers count, else AC1."""
     rated = agreement["family"].map(lambda name: plan.families[name].kind == "rating")
     columns: dict[str, pd.Series] = {"coefficient": rated.map({True: "AC2", False: "AC1"})}
-    for end in ("", "_low", "_high"):
-        columns[f"people{end}"] = agreement[f"ac1{end}"].mask(rated, agreement.get(f"ac2{end}"))
+    for end in ("", "_low", "_high", "_others_low", "_others_high"):
+        first, second = (agreement.get(f"{name}{end}", pd.Series(np.nan, agreement.index)) for name in ("ac1", "ac2"))
+        columns[f"people{end}"] = first.mask(rated, second)
     return agreement.assign(**columns)
 
 
@@ -61,29 +63,58 @@ def coefficient_ends(table: pd.DataFrame, describe: Callable[[pd.Series], str]) 
 
 
 def read_agreement(table: pd.DataFrame, plan: Plan) -> str:
-    """The main coefficient comes first. If skewed answers make kappa small, the reading explains it."""
+    """How often these annotators agree, whether more than by chance, where the two part, and what other annotators would do."""
     known = main_coefficient(table, plan)
     known = known[known["people"].notna()]
     if known.empty:
         return "No dimension has items with two votes, so agreement among people cannot be observed."
-    ends = coefficient_ends(
-        known, lambda r: f"{number(r['people'])} ({r['dimension']}, {interval(r['people_low'], r['people_high'])})"
-    )
     sample = "scenes" if plan.clusters.agreement == "scene" else "items"
-    text = f"People agree beyond chance by {ends}. The table has {counted(len(known), 'row')} with such a value. Intervals treat"
-    text += f" {sample} as the sample and the annotators as given."
-    open_rows = known[known["people_low"].isna()]
-    if len(open_rows):
-        text += f" No interval and no claim for {len(open_rows)} of {counted(len(known), 'row')}"
-        text += f" (fewer than {FEWEST_CLUSTERS} {sample}, or votes that do not vary)."
-    skewed = known[(known["coefficient"] == "AC1") & (known["people"] - known["kappa"] > 0.3)]
-    if len(skewed):
-        names = listing(skewed["dimension"].tolist())
-        text += f" Kappa lies far under AC1 for {names}: one answer dominates there, which lowers kappa alone."
-    crossing = known[known["people_low"] <= 0]
-    if len(crossing):
-        text += f" Agreement better than chance is not shown for {listing(crossing['dimension'].tolist())}."
+    text = f"These annotators agree by {coefficient_ends(known, _bounded('people'))}; the most frequent answer has "
+    text += f"{_percents(known['prevalence'])} of the votes. Intervals treat {sample} as the sample and the annotators as given. "
+    text += read_chance(known)
+    without = int(known["people_low"].isna().sum())
+    if without:
+        text += f" No interval for {without} of {counted(len(known), 'row')} (one {sample[:-1]}, or votes that do not vary)."
+    parted = known[(known["people_low"] > 0) & known["claim"].isin([OPEN, CONTRADICTED])]
+    for name, own in parted.groupby("coefficient", sort=True):
+        near = " and on near ones" if name == "AC2" else ""
+        text += (
+            f" {name} is above 0 and alpha is not for {listing(own['dimension'].tolist())}, where the most frequent answer has "
+            f"{_percents(own['prevalence'])} of the votes: {name} also counts agreement on the answer that most votes give "
+            f"anyway{near}, alpha only what exceeds the shares of the answers. Believe {name} for how often two annotators give "
+            "the same answer, and alpha for whether the answers tell the items apart."
+        )
+    return text + read_others(known)
+
+
+def read_chance(table: pd.DataFrame) -> str:
+    """Whether these annotators agree more than by chance, by the claims of alpha."""
+    parts = []
+    for claim, own in table.groupby("claim", sort=False):
+        named = [f"{r['dimension']} ({number(r['alpha'])}, {interval(r['alpha_low'], r['alpha_high'])})" for _, r in own.iterrows()]
+        parts.append(f"{claim} for {listing(named)}")
+    return f"More than by chance (Krippendorff's alpha above 0), in other scenes, for these annotators: {'; '.join(parts)}."
+
+
+def read_others(table: pd.DataFrame) -> str:
+    """What holds for annotators like these, where there are enough of them."""
+    text, known = "", table[table["people_others_low"].notna()]
+    if len(known):
+        text += f" For other annotators like these: {coefficient_ends(known, _bounded('people', 'people_others'))}."
+    if (table["n_annotators"] < FEWEST_ANNOTATORS).any():
+        text += " Fewer than five annotators are too few to speak for others."
     return text
+
+
+def _bounded(value: str, bounds: str = "") -> Callable[[pd.Series], str]:
+    """Describes a row as 0.62 (fluency, 0.52 to 0.71)."""
+    low, high = f"{bounds or value}_low", f"{bounds or value}_high"
+    return lambda row: f"{number(row[value])} ({row['dimension']}, {interval(row[low], row[high])})"
+
+
+def _percents(shares: pd.Series) -> str:
+    """The smallest and the largest share, or the one share."""
+    return " to ".join(dict.fromkeys(f"{share:.0%}" for share in (shares.min(), shares.max())))
 
 
 def read_ranking(table: pd.DataFrame, plan: Plan) -> str:
@@ -161,10 +192,10 @@ def read_rating_metric(table: pd.DataFrame, plan: Plan) -> str:
     known = table[table["pooled_rho"].notna()]
     if known.empty:
         return f"Metric and ratings cannot be compared: {listing(table['pooled_reason'].unique().tolist(), 2)}."
-    ceilings = [f"{r['dimension']}, {ceiling_words(r)}" for _, r in known.iterrows()]
+    ceilings = [f"{r['dimension']} {rho_and_ceiling(r, 'pooled_rho')}" for _, r in known.iterrows()]
     return (
         f"Does the score rise with the mean rating, item by item? {read_associations(known, plan)} "
-        f"The pooled rho that a perfect score would reach with these ratings: {listing(ceilings)}."
+        f"Pooled rho, and what a perfect score would reach with these ratings: {listing(ceilings)}."
     )
 
 

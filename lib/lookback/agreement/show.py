@@ -62,6 +62,8 @@ SHOWN: dict[str, dict[str, Column]] = {
         "votes": "n_votes",
         "AC1": _between("ac1", "ac1_low", "ac1_high"),
         "Krippendorff's alpha": _between("alpha", "alpha_low", "alpha_high"),
+        "more than by chance": "claim",
+        "most frequent answer": "prevalence",
         "agreement": _between("percent", "percent_low", "percent_high"),
     },
     "annotators": {

@@ -10,8 +10,10 @@ from lookback.stats.agreement import (
     fleiss_kappa,
     gwet_ac1,
     gwet_ac2,
+    gwet_other_raters,
     krippendorff_alpha,
     percent_agreement,
+    shuffled_alphas,
 )
 from lookback.stats.annotators import leave_one_annotator_out, model_ceiling
 from lookback.stats.ceiling import judge_beside_people, noise_ceiling, rater_vs_majority
@@ -50,6 +52,7 @@ __all__ = [
     "fleiss_kappa",
     "gwet_ac1",
     "gwet_ac2",
+    "gwet_other_raters",
     "holm",
     "judge_beside_people",
     "judgeability_agreement",
@@ -69,6 +72,7 @@ __all__ = [
     "ranking_with_ties",
     "rater_vs_majority",
     "rating_comparisons",
+    "shuffled_alphas",
     "smallest_attainable_p",
     "spearman",
     "stars",

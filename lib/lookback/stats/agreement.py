@@ -28,6 +28,7 @@ from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from lookback.errors import NotScorable, Reason, UsageError
+from lookback.names import counted
 from lookback.stats.intervals import (
     CORRELATION,
     SHARE,
@@ -41,6 +42,7 @@ from lookback.stats.intervals import (
     varying_interval,
     wilson,
 )
+from lookback.stats.jackknife import FEWEST_ANNOTATORS, jackknife_covariance
 from lookback.stats.ratings import (
     MISSING,
     Codes,
@@ -186,7 +188,7 @@ def unanimous(name: str, n: int, expected: float, clusters: Codes, confidence: f
     groups = len(np.unique(clusters))
     if note := too_few_clusters(groups):
         return Estimate(name, 1.0, n, confidence=confidence, note=note)
-    low = (wilson(1.0, groups, confidence)[0] - expected) / (1 - expected)
+    low = max(-1.0, (wilson(1.0, groups, confidence)[0] - expected) / (1 - expected))
     note = f"all votes on every item agree: the lower end is Wilson's, each of {groups} clusters one case"
     return Estimate(name, 1.0, n, low, 1.0, confidence=confidence, method="Wilson score interval", note=note)
 
@@ -235,6 +237,43 @@ def gwet_ac2(
     """AC2: AC1 with partial credit for near labels; `weights` is ordinal, linear, quadratic (or nominal, which is AC1)."""
     name = "AC1" if weights == "nominal" else f"AC2 ({weights})"
     return chance_corrected(name, "gwet", ratings, categories, weights, clusters, confidence)
+
+
+def gwet_other_raters(
+    ratings: Ratings,
+    categories: Sequence[Label],
+    *,
+    weights: WeightKind = "nominal",
+    clusters: ArrayLike | None = None,
+    confidence: float = 0.95,
+) -> Estimate:
+    """AC1 or AC2 with the raters (columns) as a sample too: what other raters like these would reach on other items.
+
+    The variance over the items plus that from leaving out one rater at a time (Gwet 2008, section 4: unconditional variance); t
+    with one degree of freedom less than there are clusters or raters, whichever are fewer. Needs five raters.
+    """
+    declared = check_categories(categories)
+    codes, credit = rating_codes(ratings, declared), agreement_weights(declared, weights)
+    codes = codes[:, (codes != MISSING).any(axis=0)]
+    count = codes.shape[1]
+    if count < FEWEST_ANNOTATORS:
+        raise NotScorable(Reason.TOO_FEW_VALUES, f"{counted(count, 'annotator')}: fewer than five cannot speak for others")
+    found = gwet_ac2(ratings, categories, weights=weights, clusters=clusters, confidence=confidence)
+    if not found.se:
+        return replace(found, low=None, high=None, note="nothing varies: what other annotators would say is not known")
+    counts = vote_counts(codes, len(declared))
+    without = [_gwet(counts - (own[:, None] == np.arange(len(declared))), credit) for own in codes.T]
+    se = float(np.sqrt(found.se**2 + jackknife_covariance(np.array(without)[:, None])[0, 0]))
+    df = min(len(np.unique(cluster_codes(clusters, len(codes))[counts.any(axis=1)])), count) - 1
+    low, high = t_bounds(found.value, se, df, confidence)
+    method = f"linearised variance over items, jackknife over {count} raters, t with {df} df"
+    return replace(found, low=low, high=high, se=se, p=None, method=method)
+
+
+def _gwet(counts: Floats, credit: Floats) -> float:
+    terms = item_terms(counts[counts.any(axis=1)], credit)
+    expected = float(chance_agreement(terms.shares.mean(axis=0), credit, "gwet"))
+    return (float(np.nanmean(terms.agreement)) - expected) / (1 - expected)
 
 
 def cohen_kappa(
@@ -359,14 +398,37 @@ def krippendorff_alpha(
     if not np.isfinite(value):
         raise NotScorable(Reason.UNDEFINED, "alpha is 0/0: every paired vote fell into one category")
     groups = np.unique(cluster_codes(clusters, len(codes))[paired], return_inverse=True)[1]
+    name = f"Krippendorff's alpha ({level})"
+    if value > 1 - ZERO:  # a pair that differs would lie as far apart as two different answers do on average
+        shares = counts[paired].sum(axis=0) / counts[paired].sum()
+        return unanimous(name, int(paired.sum()), float((shares**2).sum()), groups, confidence)
     n_groups = int(groups.max()) + 1
     resamples = enough_resamples(resamples, n_groups, confidence)
     draws = bootstrap_totals(terms, lambda totals: _alpha(totals, points, level), groups, resamples, seed)
     low, high, note = varying_interval(draws, value, n_groups, confidence)
     method = method_text(resamples, n_groups, "items" if clusters is None else "clusters", seed)
-    return Estimate(
-        f"Krippendorff's alpha ({level})", value, int(paired.sum()), low, high, confidence=confidence, method=method, note=note
-    )
+    return Estimate(name, value, int(paired.sum()), low, high, confidence=confidence, method=method, note=note)
+
+
+def shuffled_alphas(
+    ratings: Ratings, categories: Sequence[Label], *, level: Level, symmetric: bool = False, draws: int = 399, seed: int = 0
+) -> Floats:
+    """Alpha where each rater's votes (a column) are dealt anew to the items that the rater saw: what unrelated votes give.
+
+    A rare answer that by luck no two raters give to one item makes alpha negative and its interval narrow; here it does not.
+    `symmetric` adds every item with the categories in reverse, as pairs in the other order.
+    """
+    declared = check_categories(categories)
+    codes, points, rng = rating_codes(ratings, declared), category_values(declared), np.random.default_rng(seed)
+    found = np.empty(draws)
+    for k in range(draws):
+        for own in codes.T:
+            own[own != MISSING] = rng.permutation(own[own != MISSING])
+        counts = vote_counts(codes, len(declared))
+        counts = np.concatenate([counts, counts[:, ::-1]]) if symmetric else counts
+        totals = _coincidences(counts[counts.sum(axis=1) >= 2]).sum(axis=0)
+        found[k] = _alpha(totals[None], points, level)[0]
+    return found
 
 
 def _coincidences(counts: Floats) -> Floats:

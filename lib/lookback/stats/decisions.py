@@ -1,6 +1,6 @@
 """Decisions of a metric or a judge against people's labels: pair by pair (bridge), yes or no (trigger, judgeability).
 
-The bridge: per pair, y in {-1, 0, 1} is the human label and Delta = M(A) - M(B). Rank alignment is Spearman(y, Delta). The
+The bridge: per pair, y in {-1, 0, 1} is the human label and Delta = M(A) - M(B). Rank alignment is in `association`. The
 decision check thresholds Delta with a tie band tau fixed in advance, and counts agreement and reversals (people say A, the metric
 says B). Source: WRBench 3.5, eq. 10, and appendix G.
 """
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from lookback.errors import ContractError, NotScorable, Reason, UsageError
 from lookback.stats.agreement import WeightKind, agreement_weights, cohen_kappa, gwet_ac1, resampled_kappa
-from lookback.stats.correlations import spearman, tie_ceiling
+from lookback.stats.correlations import tie_ceiling
 from lookback.stats.intervals import (
     SHARE,
     Estimate,
@@ -33,7 +33,7 @@ from lookback.stats.ratings import Flags, Floats, cluster_codes, confusion_count
 
 Found = TypeVar("Found")
 SIGN_ORDER = (-1, 0, 1)
-ESTIMATES = ("rho", "exact", "strict", "tie", "decision_kappa", "weighted_kappa", "reversal_rate")
+ESTIMATES = ("exact", "strict", "tie", "decision_kappa", "weighted_kappa", "reversal_rate")
 TP, FP, FN, TN = range(4)
 BOTH = (0.0, 1.0)  # no, yes
 # 1 and 0 are keys too: they equal and hash as True and False
@@ -51,7 +51,6 @@ class Bridge:
 
     n: int
     tau: float
-    rho: Estimate | None
     tie_ceiling: float | None
     exact: Estimate
     strict: Estimate | None
@@ -71,7 +70,6 @@ class Bridge:
             row[name] = np.nan if estimate is None else estimate.value
             row[f"{name}_low"] = np.nan if estimate is None else number(estimate.low)
             row[f"{name}_high"] = np.nan if estimate is None else number(estimate.high)
-        row["rho_p"] = np.nan if self.rho is None else number(self.rho.p)
         row["tie_ceiling"] = number(self.tie_ceiling)
         row["reason"] = "; ".join(f"{name}: {reason}" for name, reason in self.reasons.items())
         row["note"] = self._notes()
@@ -140,15 +138,9 @@ def bridge(
     def rate(name: str, hits: Flags, among: Flags) -> Estimate:
         return share(name, hits[among], groups[among], confidence=confidence)
 
-    def alignment() -> Estimate:
-        found = spearman(ordered, ordered_delta, clusters=ordered_groups, resamples=resamples, confidence=confidence, seed=seed)
-        return replace(found, n=n)
-
-    rho = attempt("rho", alignment)
     return Bridge(
         n=n,
         tau=float(tau),
-        rho=rho,
         tie_ceiling=attempt("tie_ceiling", lambda: tie_ceiling(ordered)),
         exact=rate("exact agreement", same, every),
         strict=attempt("strict", lambda: rate("strict agreement", same, differs)),

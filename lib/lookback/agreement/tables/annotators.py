@@ -178,7 +178,9 @@ def read_annotators(table: pd.DataFrame) -> str:
     if len(same):
         parts.append(f"Annotators agree with the majority of the others on {same.min():.0%} to {same.max():.0%} of shared items.")
     if len(mean):
-        parts.append(f"Their ratings correlate with the mean of the others' by rho {mean.min():.2f} to {mean.max():.2f}.")
+        parts.append(
+            f"Ratings of single annotators correlate with the mean of the others by rho {mean.min():.2f} to {mean.max():.2f}."
+        )
     if not parts:
         return "No annotator shares items with others, so none can be checked."
     flagged = table[table["flags"] != ""]

@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from lookback.agreement.claims import CONTRADICTED, OPEN, SUPPORTED, UNTESTED
 from lookback.agreement.plan import Plan
-from lookback.agreement.votes import both_orders, clusters_of, packed_matrix
+from lookback.agreement.votes import annotator_matrix, both_orders, clusters_of, packed_matrix
 from lookback.errors import NotScorable
 from lookback.stats import (
     Estimate,
     fleiss_kappa,
     gwet_ac1,
     gwet_ac2,
+    gwet_other_raters,
     krippendorff_alpha,
     percent_agreement,
     rater_vs_majority,
+    shuffled_alphas,
 )
 from lookback.stats.intervals import number
+from lookback.stats.jackknife import FEWEST_ANNOTATORS
 
 GROUP = ["family", "role", "benchmark", "setting", "dimension"]
 
 
 def agreement_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Per family, setting and dimension: percent agreement, AC1, AC2, Fleiss' kappa, Krippendorff's alpha with intervals."""
+    """Per family, setting and dimension: percent agreement, AC1, AC2, Fleiss' kappa, Krippendorff's alpha with intervals.
+
+    `prevalence` is the share of the most frequent answer. `claim`: whether these annotators agree more than by chance, by the side
+    of zero on which alpha's interval at the plan's level lies (on the lower side, votes dealt anew must lie above it, too). AC1 and
+    AC2 do not say so: where one answer prevails they are high for unrelated votes. `ac1_others_low` and `_high` (of ratings
+    `ac2_others`) hold for other annotators like these, from five on.
+    """
     rows = []
     for keys, own in votes.groupby(GROUP, sort=True):
         family = str(keys[0])
@@ -59,9 +70,38 @@ def _coefficients(votes: pd.DataFrame, plan: Plan, family: str) -> dict[str, Any
     _put(row, reasons, notes, "kappa", lambda: fleiss_kappa(matrix, categories, **common))
     _put(row, reasons, notes, "alpha", lambda: krippendorff_alpha(matrix, categories, level=level, **drawn))
     row["alpha_level"] = level
+    answers = matrix.stack().value_counts()
+    row["prevalence"] = answers.max() / answers.sum()
+    named = annotator_matrix(votes).loc[matrix.index[:n_items]]
+    row["claim"] = _claim(matrix, named, clusters, plan, family)
+    if row["claim"] == OPEN and row["alpha_high"] < 0:
+        row["alpha_high"] = 0.0
+        notes.append("alpha: the interval is extended to 0, since votes dealt anew to the items give such a value, too")
+    if row["n_annotators"] >= FEWEST_ANNOTATORS:
+        named = both_orders(named) if plan.turns(family) else named
+        others = partial(gwet_other_raters, named, categories, **common)
+        rated = plan.families[family].kind == "rating"
+        name = "ac2_others" if rated else "ac1_others"
+        _put(row, reasons, notes, name, lambda: others(weights="ordinal" if rated else "nominal"))
+        del row[name]  # the value is that of these annotators
     _put(row, reasons, notes, "rater_vs_majority", lambda: rater_vs_majority(matrix, categories, **common))
     row |= {"reason": "; ".join(reasons), "note": "; ".join(notes)}
     return row
+
+
+def _claim(matrix: pd.DataFrame, named: pd.DataFrame, clusters: np.ndarray, plan: Plan, family: str) -> str:
+    categories, level = plan.categories(family), plan.scales[plan.families[family].scale].level
+    drawn = plan.drawn | {"confidence": 1 - plan.level}
+    try:
+        alpha = krippendorff_alpha(matrix, categories, level=level, clusters=clusters, **drawn)
+    except NotScorable:
+        return UNTESTED
+    if alpha.low is None or alpha.high is None:
+        return UNTESTED
+    if alpha.high >= 0:
+        return SUPPORTED if alpha.low > 0 else OPEN
+    unrelated = shuffled_alphas(named, categories, level=level, symmetric=plan.turns(family), seed=plan.seed)
+    return CONTRADICTED if (1 + (unrelated <= alpha.value).sum()) / (1 + len(unrelated)) < plan.level / 2 else OPEN
 
 
 def _put(row: dict[str, Any], reasons: list[str], notes: list[str], name: str, compute: Callable[[], Estimate]) -> None:

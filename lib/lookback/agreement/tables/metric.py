@@ -150,8 +150,7 @@ def bridge_table(units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         row: dict[str, Any] = {**dict(zip(GROUP, keys, strict=True)), "metric": metric, "n_excluded": _excluded(own)}
         try:
             result = _bridge(both, plan)
-            row |= {name: value for name, value in result.as_row().items() if not name.startswith("rho")}
-            row |= {f"confusion_{h}_{m}": int(result.confusion.loc[h, m]) for h in (-1, 0, 1) for m in (-1, 0, 1)}
+            row |= result.as_row() | {f"confusion_{h}_{m}": int(result.confusion.loc[h, m]) for h in (-1, 0, 1) for m in (-1, 0, 1)}
         except NotScorable as missing:
             row |= {"n": 0, "tau": float(own["tau"].iloc[0]), "reason": str(missing), "note": ""}
         row |= associations(both, plan, "delta")

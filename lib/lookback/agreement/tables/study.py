@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from lookback.agreement.plan import Plan
-from lookback.agreement.reading import coefficient_ends, main_coefficient, number
+from lookback.agreement.reading import coefficient_ends, main_coefficient, number, read_chance
 from lookback.agreement.votes import ITEM_COLUMNS, SIDE_COLUMNS, analysis_units, consensus
 from lookback.names import counted, listing
 from lookback.stats.correlations import spearman_rows
@@ -20,6 +20,7 @@ GROUP = ["family", "kind", "setting", "dimension"]
 KEYS = ["family", "setting", "dimension"]
 MEASURES = {"preference": "rho of models", "rating": "rho of items"}
 PEOPLE = ["coefficient", "people", "people_low", "people_high"]
+ALPHA = ["prevalence", "alpha", "alpha_low", "alpha_high", "people_claim"]
 ICC = ["icc_1", "icc_1_low", "icc_1_high"]
 AGREES = "agreement with the judge"
 Tables = dict[str, pd.DataFrame]
@@ -30,7 +31,8 @@ def main_table(tables: Tables, units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 
     People are judged by AC1 and alpha; ratings by AC2, ICC(2,1) and alpha, because near answers are no plain disagreement.
     """
-    people = main_coefficient(tables["agreement"], plan)[[*KEYS, "n_items", "n_votes", "n_annotators", *PEOPLE, "alpha"]]
+    people = main_coefficient(tables["agreement"], plan).rename(columns={"claim": "people_claim"})
+    people = people[[*KEYS, "n_items", "n_votes", "n_annotators", *PEOPLE, *ALPHA]]
     kinds = units[GROUP].drop_duplicates()
     table = people.merge(kinds, on=KEYS, how="left")
     if "reliability" in tables:
@@ -69,7 +71,8 @@ def _judged(row: Any, units: pd.DataFrame, plan: Plan) -> dict[str, object]:
 
 def read_main(table: pd.DataFrame) -> str:
     judged = table[table["people"].notna()]
-    people = f"People agree by {coefficient_ends(judged, lambda r: number(r['people']))} ({counted(len(table), 'row')})."
+    people = f"These annotators agree by {coefficient_ends(judged, lambda r: number(r['people']))} ({counted(len(table), 'row')})."
+    people += f" {read_chance(judged.rename(columns={'people_claim': 'claim'}))}"
     if "icc_1" in table and table["icc_1"].notna().any():
         shown = [f"{r['dimension']} {number(r['icc_1'])}" for _, r in table[table["icc_1"].notna()].iterrows()]
         people += f" ICC(2,1) of the ratings: {listing(shown)}."

@@ -33,7 +33,7 @@ def add_tables(analysis: Analysis) -> None:
         left_out = analysis.left_out("trigger", benchmark="mbench")
         analysis.add("mbench_6", title, "clip", mbench_6(trigger), lambda: reading.read_trigger(trigger) + left_out)
         beside = mbench_6_judge(trigger)
-        title = "Beside MBench table 6: counts, specificity and agreement beyond chance"
+        title = "Beside MBench table 6: counts, specificity, kappa and AC1"
         analysis.add("mbench_6_judge", title, "clip", beside, lambda: reading.each_judge(beside, read_judge) + left_out)
 
 
@@ -86,7 +86,7 @@ def mbench_6_judge(trigger: pd.DataFrame) -> pd.DataFrame:
 
 
 def read_judge(table: pd.DataFrame) -> str:
-    """Where the judge says yes and people no, and its agreement with them beyond chance."""
+    """Where the judge says yes and people no, and its agreement with these annotators."""
     row = table.set_index("subset").loc["overall"]
     if pd.isna(row["true_yes"]):
         return f"The judge's answers cannot be counted: {row['reason']}."
@@ -95,9 +95,7 @@ def read_judge(table: pd.DataFrame) -> str:
     parts = [
         f"{words} {reading.number(row[m])} ({reading.interval(row[f'{m}_low'], row[f'{m}_high'])})" for m, words in named.items()
     ]
-    return (
-        f"{text} {', '.join(parts)}. Accuracy can be high by chance where most clips are triggered; kappa and AC1 correct for it."
-    )
+    return f"{text} {', '.join(parts)}. Accuracy and AC1 can be high by chance where most clips are triggered; kappa is not."
 
 
 def _by_subset(trigger: pd.DataFrame, counts: list[str], measures: list[str]) -> pd.DataFrame:
