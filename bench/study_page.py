@@ -32,7 +32,7 @@ ABOUT = {
 def flat(found: dict[str, Any]) -> pd.DataFrame:
     """One row for every estimate of every cell."""
     rows = []
-    for cell in found["cells"].values():
+    for cell in found["cells"]:
         place = {name: cell[name] for name in ("kind", "situation", "size", "studies")}
         rows += [{**place, **row} for row in cell["rows"]]
     table = pd.DataFrame(rows)
@@ -120,7 +120,7 @@ def page(found: dict[str, Any]) -> str:
         sections=sections,
         headlines=headlines(table),
         weak=weak(table),
-        failed=sum(cell.get("failed", 0) for cell in found["cells"].values()),
+        failed=sum(cell.get("failed", 0) for cell in found["cells"]),
         machine=found["machine"],
         date=found["date"],
         commit=found["commit"][:7],

@@ -112,7 +112,8 @@ def run(output: Path, studies: int, seed: int, workers: int, only: str) -> dict[
     """All cells whose name contains `only`; those that the output already has with this seed and size are not run again."""
     asked = {"studies": studies, "seed": seed}
     kept = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
-    done = kept.get("cells", {}) if {name: kept.get(name) for name in asked} == asked else {}
+    same = {name: kept.get(name) for name in asked} == asked
+    done = {_name(found): found for found in kept["cells"]} if same else {}
     origin = {"command": f"`{COMMAND}`", "machine": one_line(), "commit": git_revision(), "date": f"{datetime.now(UTC):%Y-%m-%d}"}
     wanted = [place for place, cell in enumerate(CELLS) if only in cell.name and cell.name not in done]
     for cell, found in measured(wanted, studies, seed, workers):
@@ -120,10 +121,14 @@ def run(output: Path, studies: int, seed: int, workers: int, only: str) -> dict[
             print(f"every study failed: {cell.name}: {found['first_error']}", flush=True)
             continue
         done[cell.name] = found
-        write_json(output, {**origin, **asked, "cells": done})
+        write_json(output, {**origin, **asked, "cells": list(done.values())})
         print(f"{len(done)} of {len(CELLS)}: {cell.name}")
         print(pd.DataFrame(found["rows"]).to_string(index=False, na_rep=""), found.get("first_error", ""), flush=True)
-    return {**origin, **asked, "cells": {each.name: done[each.name] for each in CELLS if each.name in done}}
+    return {**origin, **asked, "cells": [done[each.name] for each in CELLS if each.name in done]}
+
+
+def _name(found: dict[str, Any]) -> str:
+    return f"{found['kind']} | {found['situation']} | {found['size']}"
 
 
 def main() -> None:

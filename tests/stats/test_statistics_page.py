@@ -69,11 +69,11 @@ def test_a_run_writes_each_cell_and_goes_on_where_it_stopped(bench, tmp_path, mo
     run, page = bench("study_statistics"), bench("study_page")
     output = tmp_path / "found.json"
     first = run.run(output, 12, 3, 1, "normal scenes | 5 scenes")
-    (cell,) = first["cells"].values()
+    (cell,) = first["cells"]
     assert json.loads(output.read_text())["cells"] == first["cells"]
     assert (cell["studies"], cell["rows"][0]["estimate"]) == (12, "mean of a metric")
     both = run.run(output, 12, 3, 1, "normal scenes")
-    assert both["cells"][f"{cell['kind']} | normal scenes | 5 scenes"] == cell
+    assert cell in both["cells"]
     assert len(both["cells"]) == 6
     assert f"| normal scenes | 5 scenes | 12 | holds {100 * cell['rows'][0]['coverage']:.1f} ±" in page.page(both)
 
@@ -89,3 +89,10 @@ def test_rates_count_claims_by_their_side(bench):
     (row,) = run.summary(cell, found, [])["rows"]
     # the first study: one true difference of two found; the second: one claim on the wrong side
     assert (row["false"], row["found"], row["coverage"], row["width"]) == (0.5, 0.25, 0.25, 0.9)
+
+
+def test_the_page_is_what_the_record_gives_and_has_every_cell(bench):
+    found = json.loads((project_root() / "docs" / "measured" / "statistics.json").read_text(encoding="utf-8"))
+    assert bench("study_page").page(found) == (project_root() / "docs" / "statistics.md").read_text(encoding="utf-8")
+    recorded = [(cell["kind"], cell["situation"], cell["size"]) for cell in found["cells"]]
+    assert recorded == [(cell.kind, cell.situation, cell.size) for cell in bench("study_cells").CELLS]
