@@ -153,16 +153,16 @@ def test_one_scene_gives_strengths_without_errors_and_the_reading_says_so(study,
     assert table["reason"].eq(why).all() and f"No test for visible_state: {why}." in table.attrs["reading"]
 
 
-def test_few_scenes_are_named_in_the_ranking_and_its_reading(study, plan):
+def test_one_scene_is_named_in_the_ranking_and_its_reading(study, plan):
     ratings = preferences(study[0])
-    few = ratings[ratings["scene"].isin(sorted(ratings["scene"].unique())[:4])]
+    few = ratings[ratings["scene"].isin(sorted(ratings["scene"].unique())[:1])]
     quick = plan.model_copy(update={"resamples": 100, "estimands": ("ranking",)})
     tables = analyse(few, study[1], quick)
     ranking = tables["ranking"]
     known = ranking[ranking["rho"].notna()]
-    assert known["rho_low"].isna().all()
-    assert known["note"].str.contains("4 clusters only").all()
-    assert "4 clusters only: an interval needs 5" in ranking.attrs["reading"]
+    assert known["rho_low_these_models"].isna().all()
+    assert known["note"].str.contains("one cluster only").all()
+    assert "one cluster only" in ranking.attrs["reading"]
 
 
 def test_vqa_intervals_resample_what_the_plan_says(study, plan):
