@@ -54,7 +54,7 @@ def test_a_claims_colour_is_that_of_its_word(tables):
 
 def test_forest_says_where_there_is_no_value(tables):
     holes = tables["agreement"].copy()
-    holes.loc[0, ["ac1", "ac1_low", "ac1_high"]] = np.nan
+    holes.loc[0, ["alpha", "alpha_low", "alpha_high"]] = np.nan
     assert "no value" in texts(agreement_forest(holes)[0])
 
 

@@ -1,6 +1,6 @@
 """A simulated study of the size of a real one, whose truth is known (`study.yaml`), and whether the analysis finds it again.
 
-The demo world renders few scenes, too few for intervals. Votes cost no rendering: here twelve scenes per subset, six models and
+The demo world renders few scenes, whose intervals are wide. Votes cost no rendering: here twelve scenes per subset, six models and
 five annotators are made up. The clips do not exist, so no metric can score them; the score and the judge of this study are made up
 too, and are named `simulated.score` and `simulated.judge`.
 """

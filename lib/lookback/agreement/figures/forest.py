@@ -55,35 +55,28 @@ def forest(
     return figure, f"{lead} Bars that cross it do not tell the estimate from {reference:g}.{told}{note}"
 
 
-def agreement_forest(agreement: pd.DataFrame, *, coefficient: str = "ac1", confidence: float = 0.95) -> tuple[Figure, str]:
-    """Forest plot of one coefficient of the agreement table (ac1, ac2, kappa, alpha, percent).
+def agreement_forest(agreement: pd.DataFrame, *, confidence: float = 0.95) -> tuple[Figure, str]:
+    """Forest plot of Krippendorff's alpha, whose 0 is chance; AC1 and AC2 have no such line.
 
     Estimates without an interval are left to the table where others have one: a bare dot looks like a finding.
     """
-    bare = agreement[coefficient].notna() & agreement[f"{coefficient}_low"].isna()
-    shown = agreement if bare.all() else agreement[~bare]
-    names = {
-        "ac1": "Gwet's AC1",
-        "ac2": "Gwet's AC2",
-        "kappa": "Fleiss' kappa",
-        "alpha": "Krippendorff's alpha",
-        "percent": "Agreement",
-    }
+    bare = agreement["alpha"].notna() & agreement["alpha_low"].isna()
+    shown = (agreement if bare.all() else agreement[~bare]).drop(columns="claim", errors="ignore")
     several = shown["family"].nunique() > 1
     family = shown["family"] + ": " if several else ""
     labels = family + shown["dimension"] + shown["setting"].map(lambda s: f" [{s}]" if s else "")
     figure, caption = forest(
         shown,
-        value=coefficient,
-        low=f"{coefficient}_low",
-        high=f"{coefficient}_high",
+        value="alpha",
+        low="alpha_low",
+        high="alpha_high",
         labels=labels,
         counts=shown["n_items"],
-        axis=f"{names[coefficient]} (1 = full agreement), {confidence:.0%} interval",
-        title="Agreement among annotators",
+        axis=f"Krippendorff's alpha (1 = full agreement, 0 = unrelated votes), {confidence:.0%} interval",
+        title="Agreement among these annotators",
     )
     left = len(agreement) - len(shown)
-    return figure, caption + (f" {left} row(s) without an interval (too few scenes) stand in the table alone." if left else "")
+    return figure, caption + (f" {left} row(s) without an interval (one scene) stand in the table alone." if left else "")
 
 
 def ranking_forest(ranking: pd.DataFrame, *, confidence: float = 0.95) -> tuple[Figure, str]:
