@@ -53,11 +53,11 @@ def test_the_reading_says_why_the_two_part_and_for_whom():
     assert table["claim"].tolist() == ["open"] and table["alpha_low"].iloc[0] <= 0 <= table["alpha_high"].iloc[0]
     assert table["prevalence"].iloc[0] == pytest.approx(np.mean(unrelated("trigger", 1) == "yes"))
     assert text.startswith(
-        "These annotators agree by AC1 0.86 (asked, 0.76 to 0.93); the most frequent answer has 94% of the votes."
+        "Agreement of these annotators: AC1 0.86 (asked, 0.76 to 0.93). The most frequent answer has 94% of the votes."
     )
     assert "open for" in text and "AC1 is above 0 and alpha is not" in text
     assert "beyond chance" not in text and "lowers kappa" not in text
-    assert text.endswith("Fewer than five annotators are too few to speak for others.")
+    assert text.endswith("Where fewer than five annotators voted, nothing is said about others.")
 
 
 def test_votes_about_the_items_support_agreement_and_those_against_each_other_contradict_it():
@@ -78,4 +78,4 @@ def test_five_annotators_have_an_interval_for_others_like_them():
     row = agreement_table(votes_of(labels, plan), plan).iloc[0]
     assert row["ac1_others_low"] < row["ac1_low"] < row["ac1_high"] < row["ac1_others_high"]
     text = read_agreement(agreement_table(votes_of(labels, plan), plan), plan)
-    assert "For other annotators like these: AC1" in text and "too few to speak" not in text
+    assert "For other annotators like these: AC1" in text and "fewer than five" not in text

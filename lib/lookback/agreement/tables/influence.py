@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pandas as pd
 
 from lookback.agreement.plan import Plan
-from lookback.agreement.reading import number
-from lookback.agreement.tables.study import GROUP, point_measure
+from lookback.agreement.reading import number, row_names
+from lookback.agreement.tables.study import AGREES, GROUP, MEASURES, point_measure
 from lookback.agreement.votes import analysis_units
 from lookback.names import listing
 
@@ -66,15 +66,14 @@ def _left_out(own: pd.DataFrame, votes: pd.DataFrame, decisions: pd.Series, plan
 
 def read_influence(table: pd.DataFrame) -> str:
     row = table.loc[table["change"].abs().idxmax()]
-    text = f"Left out one at a time, the annotators, scenes and models change the main measure by up to {abs(row['change']):.2f}: "
-    text += f"{_words(row)} without {row['left_out']} {row['name']}."
-    flagged = table[table["flags"] != ""]
-    if len(flagged):
-        named = [f"{row['name']}: {_words(row)}" for _, row in flagged.iterrows()]
-        text += f" Without annotators who are clearly unlike the others: {listing(named, 6)}."
+    table = table.assign(words=row_names(table))
+    text = f"Leaving out one annotator, scene or model changes the main measure by up to {abs(row['change']):.2f}: "
+    text += f"{MEASURES.get(row['kind'], AGREES)}, {_words(table.loc[row.name])} without {row['left_out']} {row['name']}."
+    for name, own in table[table["flags"] != ""].groupby("name", sort=True):
+        text += f" Without {name}, who is clearly unlike the others: {listing([_words(r) for _, r in own.iterrows()], 4)}."
     return text
 
 
 def _words(row: pd.Series) -> str:
     before, after = (f"{number(row[value])} (n {row[n]})" for value, n in (("as_planned", "n_planned"), ("without", "n")))
-    return f"{row['dimension']} from {before} to {after}"
+    return f"{row['words']} from {before} to {after}"
