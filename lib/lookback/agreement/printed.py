@@ -13,7 +13,7 @@ JOINED = "family, setting"  # one column in place of two, where there are too ma
 COUNTS = ("not_judgeable", "votes_left_out", "too_few_votes", "split", "one_rater", "no_score")
 # the columns that matter most, per table; other tables show their first ones
 SHOWN: dict[str, tuple[str, ...]] = {
-    "main": ("family", "setting", "dimension", "n_items", "coefficient", "people", "alpha", "measure", "value", "icc_1"),
+    "main": ("family", "setting", "dimension", "n_items", "coefficient", "people", "measure", "value", "icc_1", "alpha"),
     "exclusions": ("family", "setting", "dimension", "items", *COUNTS),
     "joins": ("family", "metric", "asked", "found", "first_without_score", "scores", "used", "first_unused_score"),
     "agreement": ("family", "setting", "dimension", "n_items", "prevalence", "ac1", "ac2", "alpha", "claim"),
@@ -36,7 +36,7 @@ NAMES = {
     "icc_1": "ICC(2,1)",
     "icc_k": "ICC(2,k)",
     "f1": "F1",
-    "p_corrected": "p, corrected",
+    "p_corrected": "p",
     "percent": "agreement",
 }
 # columns whose bounds may plainly be called low and high; in a table with several of them, those of the first
@@ -119,17 +119,16 @@ def _column(table: pd.DataFrame, column: str) -> list[str]:
         return texts
     ends = zip(table[column], table[bounds[0]], table[bounds[1]], strict=True)
     return [
-        text if pd.isna(low) or pd.isna(high) else _bounded(float(value), float(low), float(high))
+        text if pd.isna(low) or pd.isna(high) else _with_bounds(float(value), float(low), float(high))
         for text, (value, low, high) in zip(texts, ends, strict=True)
     ]
 
 
-def _bounded(value: float, low: float, high: float) -> str:
-    """An estimate and its interval; where the interval is wide, a bound near zero needs no third digit."""
-    digits = (
-        _digits if max(abs(value), abs(low), abs(high)) < 0.1 else lambda number: _digits(0.0 if abs(number) < 0.005 else number)
-    )
-    return f"{digits(value)} ({digits(low)} to {digits(high)})"
+def _with_bounds(value: float, low: float, high: float) -> str:
+    """A wide interval has no use for a third digit."""
+    wide = high - low > 0.02 and max(abs(low), abs(high)) < 100
+    first, second, third = (f"{number:z.2f}" if wide else _digits(number) for number in (value, low, high))
+    return f"{first} ({second} to {third})"
 
 
 def cell_text(value: object) -> str:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from lookback.agreement.plan import Plan
 from lookback.agreement.reading import number, row_names
-from lookback.agreement.tables.study import AGREES, GROUP, MEASURES, point_measure
+from lookback.agreement.tables.study import GROUP, measure_of, point_measure
 from lookback.agreement.votes import analysis_units
 from lookback.names import listing
 
@@ -68,7 +68,7 @@ def read_influence(table: pd.DataFrame) -> str:
     row = table.loc[table["change"].abs().idxmax()]
     table = table.assign(words=row_names(table))
     text = f"Leaving out one annotator, scene or model changes the main measure by up to {abs(row['change']):.2f}: "
-    text += f"{MEASURES.get(row['kind'], AGREES)}, {_words(table.loc[row.name])} without {row['left_out']} {row['name']}."
+    text += f"{_words(table.loc[row.name])} without {row['left_out']} {row['name']}."
     for name, own in table[table["flags"] != ""].groupby("name", sort=True):
         text += f" Without {name}, who is clearly unlike the others: {listing([_words(r) for _, r in own.iterrows()], 4)}."
     return text
@@ -76,4 +76,4 @@ def read_influence(table: pd.DataFrame) -> str:
 
 def _words(row: pd.Series) -> str:
     before, after = (f"{number(row[value])} (n {row[n]})" for value, n in (("as_planned", "n_planned"), ("without", "n")))
-    return f"{row['words']} from {before} to {after}"
+    return f"{row['words']} ({measure_of(row['kind'])}) from {before} to {after}"

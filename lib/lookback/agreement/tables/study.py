@@ -26,6 +26,11 @@ AGREES = "agreement with the judge"
 Tables = dict[str, pd.DataFrame]
 
 
+def measure_of(kind: str) -> str:
+    """The name of the main measure of this kind of vote."""
+    return MEASURES.get(kind, AGREES)
+
+
 def main_table(tables: Tables, units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Per family, setting and dimension: agreement of people and of the metric or judge with them.
 
@@ -182,10 +187,10 @@ def read_sensitivity(table: pd.DataFrame) -> str:
     if change.loc[row, rule] < 0.005:
         return f"One rule for ties or majorities changed at a time ({named}): the main measure stays the same to two digits."
     before, after = number(table.loc[row, "as_planned"]), number(table.loc[row, rule])
+    what = f"{row_names(table)[row]} ({measure_of(table.loc[row, 'kind'])})"
     return (
         f"One rule for ties or majorities changed at a time ({named}). The largest change is {change.loc[row, rule]:.2f}: "
-        f"{MEASURES.get(table.loc[row, 'kind'], AGREES)}, {row_names(table)[row]} from {before} to {after} with "
-        f"{rule.replace('_', ' ')}."
+        f"{what} from {before} to {after} with {rule.replace('_', ' ')}."
     )
 
 
