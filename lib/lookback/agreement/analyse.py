@@ -211,7 +211,7 @@ def _for_the_journal(result: Analysis) -> None:
     votes, plan = result.votes, result.plan
     if "agreement" in result.tables:
         main = study.main_table(result.tables, result.units, plan)
-        result.add("main", "Main table", "item", main, lambda: study.read_main(main) + result.left_out())
+        result.add("main", "Main table", "item", main, lambda: study.read_main(main, plan) + result.left_out())
     if "decision" in result.units:
         rules = study.sensitivity_table(votes, result.units, plan)
         result.add("sensitivity", "Sensitivity to the rules", "item", rules, lambda: study.read_sensitivity(rules))

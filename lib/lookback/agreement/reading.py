@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lookback.agreement.claims import CONTRADICTED, OPEN, OTHER_MODELS, PRIMARY, READINGS, UNTESTED, claimed, population_words
+from lookback.agreement.claims import (
+    CONTRADICTED,
+    DEALT,
+    OPEN,
+    OTHER_MODELS,
+    PRIMARY,
+    READINGS,
+    SAMPLES,
+    UNTESTED,
+    claimed,
+    population_words,
+)
 from lookback.agreement.plan import Plan
 from lookback.names import counted, listing
 from lookback.stats.jackknife import FEWEST_ANNOTATORS
@@ -71,11 +82,17 @@ def read_agreement(table: pd.DataFrame, plan: Plan) -> str:
     sample = "scenes" if plan.clusters.agreement == "scene" else "items"
     text = f"These annotators agree by {coefficient_ends(known, _bounded('people'))}; the most frequent answer has "
     text += f"{_percents(known['prevalence'])} of the votes. Intervals treat {sample} as the sample and the annotators as given. "
-    text += read_chance(known)
+    text += read_chance(known, plan)
     without = int(known["people_low"].isna().sum())
     if without:
         text += f" No interval for {without} of {counted(len(known), 'row')} (one {sample[:-1]}, or votes that do not vary)."
-    parted = known[(known["people_low"] > 0) & known["claim"].isin([OPEN, CONTRADICTED])]
+    sided = known["note"].str.contains(DEALT) & (known["alpha"] > 0)
+    if sided.any():
+        text += (
+            f" For {listing(known.loc[sided, 'dimension'].tolist())} {DEALT}, each side as it was shown, give such an alpha, too: "
+            "annotators who favour one side agree on it without regard to the clips."
+        )
+    parted = known[(known["people_low"] > 0) & known["claim"].isin([OPEN, CONTRADICTED]) & ~sided]
     for name, own in parted.groupby("coefficient", sort=True):
         near = " and on near ones" if name == "AC2" else ""
         text += (
@@ -87,13 +104,14 @@ def read_agreement(table: pd.DataFrame, plan: Plan) -> str:
     return text + read_others(known)
 
 
-def read_chance(table: pd.DataFrame) -> str:
+def read_chance(table: pd.DataFrame, plan: Plan) -> str:
     """Whether these annotators agree more than by chance, by the claims of alpha."""
     parts = []
     for claim, own in table.groupby("claim", sort=False):
         named = [f"{r['dimension']} ({number(r['alpha'])}, {interval(r['alpha_low'], r['alpha_high'])})" for _, r in own.iterrows()]
         parts.append(f"{claim} for {listing(named)}")
-    return f"More than by chance (Krippendorff's alpha above 0), in other scenes, for these annotators: {'; '.join(parts)}."
+    where = SAMPLES[plan.clusters.agreement]
+    return f"More than by chance (Krippendorff's alpha above 0), {where}, for these annotators: {'; '.join(parts)}."
 
 
 def read_others(table: pd.DataFrame) -> str:
@@ -145,7 +163,8 @@ def read_ranking(table: pd.DataFrame, plan: Plan) -> str:
         untested = tested[tested["claim"] == UNTESTED]
         parts += [f"No claim for {listing(own['dimension'].tolist())}: {why}." for why, own in untested.groupby("note", sort=True)]
         parts.append(
-            f"With {models} models the smallest attainable p is {smallest:.2g}, {limit:.2g} after correction for {tests} tests."
+            f"With {models} models the smallest attainable p is {smallest:.2g}, {limit:.2g} after correction for "
+            f"{counted(tests, 'test')}."
         )
     parts.append(
         "Test and interval are about other models like these: a few models give wide intervals, however many scenes. "

@@ -68,6 +68,8 @@ def read_influence(table: pd.DataFrame) -> str:
     row = table.loc[table["change"].abs().idxmax()]
     text = f"Left out one at a time, the annotators, scenes and models change the main measure by up to {abs(row['change']):.2f}: "
     text += f"{_words(row)} without {row['left_out']} {row['name']}."
+    if abs(row["change"]) < 0.005:
+        text = "Without any one annotator, scene or model the main measure stays the same to two digits."
     flagged = table[table["flags"] != ""]
     if len(flagged):
         named = [f"{row['name']}: {_words(row)}" for _, row in flagged.iterrows()]

@@ -69,10 +69,10 @@ def _judged(row: Any, units: pd.DataFrame, plan: Plan) -> dict[str, object]:
     return {name: found[name] for name in ("measure", "value", "low", "high", "n")}
 
 
-def read_main(table: pd.DataFrame) -> str:
+def read_main(table: pd.DataFrame, plan: Plan) -> str:
     judged = table[table["people"].notna()]
     people = f"These annotators agree by {coefficient_ends(judged, lambda r: number(r['people']))} ({counted(len(table), 'row')})."
-    people += f" {read_chance(judged.rename(columns={'people_claim': 'claim'}))}"
+    people += f" {read_chance(judged.rename(columns={'people_claim': 'claim'}), plan)}"
     if "icc_1" in table and table["icc_1"].notna().any():
         shown = [f"{r['dimension']} {number(r['icc_1'])}" for _, r in table[table["icc_1"].notna()].iterrows()]
         people += f" ICC(2,1) of the ratings: {listing(shown)}."
