@@ -16,6 +16,7 @@ import pandas as pd
 import study_generators as made
 from lookback.agreement.analyse import analyse
 from lookback.agreement.ceiling import ABOVE, BELOW, UNTESTED, ceiling_table
+from lookback.agreement.comparison import ALIKE, BETTER, LIKE, THESE
 from lookback.agreement.plan import Plan
 from lookback.agreement.scores import attach_scores, check_scores
 from lookback.agreement.tables.metric import bridge_table
@@ -194,12 +195,13 @@ def models_study(truth: Truth, form: str, annotators: str = "these") -> Study:
         estimand = "rating" if form == CLIPS else "ranking"
         plan = plan_of(kind, (estimand,), truth.raters, annotators=annotators)
         table = analyse(votes, None, plan)["comparisons"]
-        level = drawn.levels + (drawn.liking.mean(axis=0) if annotators == "these" else 0)
+        levels = {LIKE: drawn.levels, THESE: drawn.levels + drawn.liking.mean(axis=0)}
         place = {name: k for k, name in enumerate(models_of(truth.models))}
         found = []
         for row in table[table["first"] != ""].itertuples():
             a, b = place[row.first], place[row.second]
-            claim = np.sign(row.difference) * (row.p_holm < ALPHA) if np.isfinite(row.p_holm) else np.nan
+            level = levels[row.annotators]
+            claim = {BETTER: float(np.sign(row.difference)), ALIKE: 0.0}.get(row.verdict, np.nan)
             value = np.nan
             if not truth.preference and not truth.drawn:
                 values = made.model_truths(replace(truth, scenes=1))[row.scale]

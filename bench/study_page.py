@@ -16,7 +16,8 @@ ABOUT = {
     "metric against people, compared pairs": "The same scores, against the majority of votes on every pair of models in a scene. "
     "The claim of the model-level ranking is the reading between models.",
     "models, compared pairs": "All differences between models, corrected by Holm. *False*: a study with any false difference. "
-    "*Found*: the share of true differences that are told. Places and letters are those of the log strengths.",
+    "*Found*: the share of true differences that are told. Verdicts are those of the log strengths; "
+    "win ratios stand beside them with an interval and make no claim.",
     "models, rated clips": "The same for mean ratings.",
     "agreement among people": "*False* and *found* are about the claim that people agree more than by chance, which is made by "
     "Krippendorff's alpha alone.",

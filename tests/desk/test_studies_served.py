@@ -153,13 +153,15 @@ def test_the_order_is_each_persons_own_and_a_restart_repeats_it(small_run):
     assert [item.id for item in again.own_items("ann")] == orders["ann"]
 
 
-def test_the_stored_sign_says_which_model_won_whatever_side_it_was_on(small_run):
+def test_the_votes_name_the_left_clip_as_a_and_the_sign_says_which_model_won_whatever_side_it_was_on(small_run):
     study = begun(small_run(), "mbench_pairwise", ("ann",), raters=1, practice=False, gold_share=0)
     sides = {shown.item.id: shown.swapped for shown in finish(study, "ann")}
     assert set(sides.values()) == {True, False}
     for item in study.items:
-        votes = study.book.ratings().query("clip_a == @item.clip_a and model_a == @item.model_a and model_b == @item.model_b")
-        assert set(votes["label"]) == {"-1" if sides[item.id] else "1"}  # left was always chosen; 1: the first model by name
+        votes = study.book.ratings().query("scene == @item.scene").set_index(["model_a", "model_b"])
+        shown = (item.model_b, item.model_a) if sides[item.id] else (item.model_a, item.model_b)
+        assert set(votes.loc[[shown], "label"]) == {"1"}  # left was always chosen
+        assert shown[::-1] not in votes.index
 
 
 def test_answers_as_shown_and_as_stored_are_each_others_reverse(small_run):

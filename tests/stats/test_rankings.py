@@ -240,3 +240,12 @@ def test_places_hold_for_all_models_at_once_and_percentiles_of_draws_do_not():
 def test_places_refuse_estimates_without_errors():
     with pytest.raises(UsageError, match="above zero"):
         rank_intervals([1.0, 2.0], [0.1, 0.0])
+
+
+def test_models_ranked_exactly_alike_have_an_interval_that_ends_at_one():
+    """Its other end is that of one swap of neighbours."""
+    models = [1, 2, 3, 4, 5, 6]
+    alike, swapped = rank_agreement(models, models), rank_agreement(models, [1, 2, 3, 4, 6, 5])
+    against = rank_agreement(models, models[::-1])
+    assert (alike.population_low, alike.population_high) == (pytest.approx(swapped.population_low), 1.0)
+    assert (against.population_low, against.population_high) == (-1.0, pytest.approx(-swapped.population_low))

@@ -119,9 +119,16 @@ def _column(table: pd.DataFrame, column: str) -> list[str]:
         return texts
     ends = zip(table[column], table[bounds[0]], table[bounds[1]], strict=True)
     return [
-        text if pd.isna(low) or pd.isna(high) else f"{_digits(float(value))} ({_digits(float(low))} to {_digits(float(high))})"
+        text if pd.isna(low) or pd.isna(high) else _with_bounds(float(value), float(low), float(high))
         for text, (value, low, high) in zip(texts, ends, strict=True)
     ]
+
+
+def _with_bounds(value: float, low: float, high: float) -> str:
+    """A wide interval has no use for a third digit."""
+    wide = high - low > 0.02 and max(abs(low), abs(high)) < 100
+    first, second, third = (f"{number:z.2f}" if wide else _digits(number) for number in (value, low, high))
+    return f"{first} ({second} to {third})"
 
 
 def cell_text(value: object) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lookback.desk.items import Item
+from lookback.desk.items import OTHER_SIDE, Item
 from lookback.desk.roster import annotator_name
 from lookback.errors import LookbackError, UsageError
 from lookback.tables import check_table, empty_table
@@ -36,10 +36,10 @@ MOST_TEXT = 2000  # characters of a comment
 
 
 class VoteBook:
-    """All votes and events of one study."""
+    """All votes and events of one study. `swapped` says of an annotator and an item whether the sides were exchanged."""
 
-    def __init__(self, path: Path, clock: Callable[[], float] = time.time):
-        self.path, self.clock = path, clock
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time, swapped: Callable[[str, str], bool] = lambda *_: False):
+        self.path, self.clock, self.swapped = path, clock, swapped
         path.parent.mkdir(parents=True, exist_ok=True)
         with self._open() as book:
             for part in SCHEMA:
@@ -182,9 +182,15 @@ class VoteBook:
 
     # -- out --------------------------------------------------------------------------------------------------------------------
     def ratings(self) -> pd.DataFrame:
-        """All votes of the study proper in the ratings schema; gold and practice are left out."""
-        frame = self.table(f"SELECT {COLUMNS} FROM votes WHERE role = 'study' ORDER BY annotator, item, task, dimension")
-        return empty_table("ratings") if frame.empty else check_table("ratings", frame.assign(simulated=False))
+        """All votes of the study proper in the ratings schema, A on the left as it was shown; gold and practice are left out."""
+        frame = self.table(f"SELECT item, {COLUMNS} FROM votes WHERE role = 'study' ORDER BY annotator, item, task, dimension")
+        if frame.empty:
+            return empty_table("ratings")
+        turned = [self.swapped(str(name), str(item)) for name, item in zip(frame["annotator"], frame.pop("item"), strict=True)]
+        sides = ["clip_a", "model_a", "clip_b", "model_b"]
+        frame.loc[turned, sides] = frame.loc[turned, sides[2:] + sides[:2]].to_numpy()
+        frame.loc[turned, "label"] = frame.loc[turned, "label"].replace(OTHER_SIDE)
+        return check_table("ratings", frame.assign(simulated=False))
 
     def known(self) -> pd.DataFrame:
         """Every answer to a question with a known answer: gold and practice."""

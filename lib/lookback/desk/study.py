@@ -56,7 +56,7 @@ class Study:
 
     def __init__(self, folder: Path, frozen: Frozen):
         self.folder, self.frozen, self.settings = folder, frozen, frozen.settings
-        self.book = VoteBook(folder / "votes.sqlite")
+        self.book = VoteBook(folder / "votes.sqlite", swapped=lambda name, item: self._swapped(name, self.by_id[item]))
         self.roster = Roster(folder / "annotators.json")
         self.by_id = {item.id: item for item in frozen.items}
         self.unit_of = {name: item.block or name for name, item in self.by_id.items() if item.role == "study"}

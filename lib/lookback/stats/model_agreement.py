@@ -96,12 +96,15 @@ def rank_agreement(
     x, y = _matched(human, metric)
     rho, tau = permutation_tests(x, y, seed)
     result = RankAgreement(len(x), rho.value, tau.value, rho.p, tau.p, rho.smallest_p, rho.exact, confidence=confidence)
-    if len(x) < 4 or abs(rho.value) > 1 - 1e-12:
-        return replace(result, note="no interval over other models: it needs four models and a rho short of 1")
-    # Bonett & Wright (2000), Psychometrika 65:23-28
-    half = float(stats.norm.ppf(0.5 + confidence / 2)) * np.sqrt((1 + rho.value**2 / 2) / (len(x) - 3))
-    z = np.arctanh(rho.value)
-    return replace(result, population_low=float(np.tanh(z - half)), population_high=float(np.tanh(z + half)))
+    m = len(x)
+    if m < 4:
+        return replace(result, note="no interval over other models: it needs four models")
+    # Bonett & Wright (2000), Psychometrika 65:23-28; rho 1 counts as one swap of neighbours, its interval ends at 1
+    swap = 1 - 12 / (m * (m * m - 1))
+    z = np.arctanh(np.clip(rho.value, -swap, swap))
+    half = float(stats.norm.ppf(0.5 + confidence / 2)) * np.sqrt((1 + np.tanh(z) ** 2 / 2) / (m - 3))
+    low, high = min(np.tanh(z - half), rho.value), max(np.tanh(z + half), rho.value)
+    return replace(result, population_low=float(low), population_high=float(high))
 
 
 def _matched(human: Values, metric: Values) -> tuple[Floats, Floats]:

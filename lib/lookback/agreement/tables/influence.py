@@ -8,7 +8,7 @@ import pandas as pd
 
 from lookback.agreement.plan import Plan
 from lookback.agreement.reading import number
-from lookback.agreement.tables.study import GROUP, point_measure
+from lookback.agreement.tables.study import GROUP, measure_of, point_measure
 from lookback.agreement.votes import analysis_units
 from lookback.names import listing
 
@@ -79,4 +79,4 @@ def read_influence(table: pd.DataFrame) -> str:
 
 def _words(row: pd.Series) -> str:
     before, after = (f"{number(row[value])} (n {row[n]})" for value, n in (("as_planned", "n_planned"), ("without", "n")))
-    return f"{row['dimension']} from {before} to {after}"
+    return f"{row['dimension']} ({measure_of(row['kind'])}) from {before} to {after}"

@@ -26,6 +26,11 @@ AGREES = "agreement with the judge"
 Tables = dict[str, pd.DataFrame]
 
 
+def measure_of(kind: str) -> str:
+    """The name of the main measure of this kind of vote."""
+    return MEASURES.get(kind, AGREES)
+
+
 def main_table(tables: Tables, units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Per family, setting and dimension: agreement of people and of the metric or judge with them.
 
@@ -81,7 +86,7 @@ def read_main(table: pd.DataFrame, plan: Plan) -> str:
     known = table[table["value"].notna()]
     if known.empty:
         return people + " No metric or judge could be compared with them."
-    shown = [f"{r['dimension']} {number(r['value'])} (n {r['n']})" for _, r in known.iterrows()]
+    shown = [f"{r['dimension']} {number(r['value'])} ({r['measure']}, {counted(r['n'], 'item')})" for _, r in known.iterrows()]
     return f"{people} Metric or judge against people: {listing(shown)}. The table's script recomputes it from the exported votes."
 
 
@@ -178,9 +183,10 @@ def read_sensitivity(table: pd.DataFrame) -> str:
     if change.loc[row, rule] < 0.005:
         return f"One rule for ties or majorities changed at a time ({named}): the main measure stays the same to two digits."
     before, after = number(table.loc[row, "as_planned"]), number(table.loc[row, rule])
+    what = f"{table.loc[row, 'dimension']} ({measure_of(table.loc[row, 'kind'])})"
     return (
         f"One rule for ties or majorities changed at a time ({named}). The largest change is {change.loc[row, rule]:.2f}: "
-        f"{table.loc[row, 'dimension']} from {before} to {after} with {rule.replace('_', ' ')}."
+        f"{what} from {before} to {after} with {rule.replace('_', ' ')}."
     )
 
 

@@ -174,7 +174,10 @@ def test_what_changes_the_main_measure_most_is_named(tmp_path):
     without = {name: rho(given["model_a"] != name) for name in MODELS}
     assert max(without, key=lambda name: abs(without[name] - before)) == model
     assert found["model", model] == pytest.approx(without[model])
-    assert f"Without annotators who are clearly unlike the others: cat: quality from {before:.2f}" in table.attrs["reading"]
+    assert (
+        f"Without annotators who are clearly unlike the others: cat: quality (rho of items) from {before:.2f}"
+        in table.attrs["reading"]
+    )
 
 
 def test_a_rule_that_cannot_be_applied_is_an_error():
