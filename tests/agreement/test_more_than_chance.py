@@ -22,8 +22,8 @@ def votes_of(labels: np.ndarray, plan: Plan) -> pd.DataFrame:
     """One row per vote from (items x annotators), six items a scene, in the first family of the plan."""
     family = next(iter(plan.families))
     item, annotator = np.indices(labels.shape).reshape(2, -1)
-    table = pd.DataFrame({"item": item, "annotator": annotator, "scene": item // 6, "label": labels.ravel(), "simulated": True})
-    return table.assign(**dict(zip(GROUP, (family, "main", "own", "", "asked"), strict=True)))
+    table = pd.DataFrame({"item": item, "annotator": annotator, "scene": item // 6, "label": labels.ravel()})
+    return table.assign(simulated=True, swapped=False).assign(**dict(zip(GROUP, (family, "main", "own", "", "asked"), strict=True)))
 
 
 def unrelated(kind: str, seed: int, raters: int = 3) -> np.ndarray:
@@ -69,6 +69,24 @@ def test_votes_about_the_items_support_agreement_and_those_against_each_other_co
     alike = np.where(truth, "yes", "no").repeat(3, 1)
     for labels, claim in ((agreeing, "supported"), (opposed, "contradicted"), (alike, "supported")):
         assert agreement_table(votes_of(labels, plan), plan)["claim"].tolist() == [claim]
+
+
+def test_annotators_who_press_one_side_do_not_agree_on_the_clips():
+    plan, rng, claims = plan_of("pairwise"), np.random.default_rng(7), []
+    for _ in range(12):
+        swapped = np.repeat(rng.random((72, 1)) < 0.5, 3, axis=1)  # all see a pair the same way round
+        shown = np.where(rng.random((72, 3)) < 0.8, 1, -1)
+        votes = votes_of(np.where(swapped, -shown, shown), plan).assign(swapped=swapped.ravel())
+        table = agreement_table(votes, plan)
+        claims.append(table["claim"].iloc[0])
+    assert claims.count("supported") <= 1
+    text = read_agreement(table, plan)
+    assert table["alpha"].iloc[0] > 0.2 and table["alpha_low"].iloc[0] == 0
+    assert "each side as it was shown, give such an alpha, too" in text and "alpha is not for" not in text
+    # the clips decide, whatever the side
+    better = np.where(rng.random((72, 1)) < 0.5, 1, -1)
+    labels = np.where(rng.random((72, 3)) < 0.8, better, -better)
+    assert agreement_table(votes_of(labels, plan).assign(swapped=swapped.ravel()), plan)["claim"].tolist() == ["supported"]
 
 
 def test_five_annotators_have_an_interval_for_others_like_them():

@@ -148,7 +148,7 @@ def read_models(table: pd.DataFrame, plan: Plan) -> str:
         found = []
         for _, own in part.groupby(dimensions, sort=False):
             name, m = own["name"].iloc[0], len(own)
-            if own["low"].isna().all() and own["letters"].eq("a").all():
+            if m == 1 or (own["low"].isna().all() and own["letters"].eq("a").all()):
                 bare.setdefault(own["reason"].iloc[0], []).append(name)
                 continue
             best = own.loc[own["place_low"] == 1, "model"].astype(str).tolist()
@@ -159,7 +159,7 @@ def read_models(table: pd.DataFrame, plan: Plan) -> str:
         if found:
             text += f" Told apart by {scale}, {seen_by(str(annotators), str(scale), plan)}: {listing(found, 6)}."
     text += "".join(f" {name} has no strengths ({why}): its letters are those of win ratios." for name, why in without.items())
-    text += "".join(f" No test for {listing(names, 6)}: {why or 'one model only'}." for why, names in bare.items())
+    text += "".join(f" Nothing is told apart for {listing(names, 6)}: {why}." for why, names in bare.items())
     return text + _too_few_annotators(table, plan)
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from lookback.agreement.claims import (
     CONTRADICTED,
+    DEALT,
     OPEN,
     OTHER_MODELS,
     PRIMARY,
@@ -97,7 +98,13 @@ def read_agreement(table: pd.DataFrame, plan: Plan) -> str:
     if without:
         alone = plan.clusters.agreement
         text += f" No interval for {without} of {counted(len(known), 'row')} (one {alone}, or votes that do not vary)."
-    parted = known[(known["people_low"] > 0) & known["claim"].isin([OPEN, CONTRADICTED])]
+    sided = known["note"].str.contains(DEALT) & (known["alpha"] > 0)
+    if sided.any():
+        text += (
+            f" For {listing(known.loc[sided, 'name'].tolist())} {DEALT}, each side as it was shown, give such an alpha, too: "
+            "annotators who favour one side agree on it without regard to the clips."
+        )
+    parted = known[(known["people_low"] > 0) & known["claim"].isin([OPEN, CONTRADICTED]) & ~sided]
     for name, own in parted.groupby("coefficient", sort=True):
         near = " and on near ones" if name == "AC2" else ""
         text += (

@@ -69,6 +69,8 @@ def read_influence(table: pd.DataFrame) -> str:
     table = table.assign(words=row_names(table))
     text = f"Leaving out one annotator, scene or model changes the main measure by up to {abs(row['change']):.2f}: "
     text += f"{_words(table.loc[row.name])} without {row['left_out']} {row['name']}."
+    if abs(row["change"]) < 0.005:
+        text = "Without any one annotator, scene or model the main measure stays the same to two digits."
     for name, own in table[table["flags"] != ""].groupby("name", sort=True):
         text += f" Without {name}, who is clearly unlike the others: {listing([_words(r) for _, r in own.iterrows()], 4)}."
     return text

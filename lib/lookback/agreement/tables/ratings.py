@@ -62,7 +62,7 @@ def rating_metric_table(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) ->
         both = usable(own, "rating")
         score, rating = both["decision"].to_numpy(dtype=float), both["label"].to_numpy(dtype=float)
         row: dict[str, Any] = {**dict(zip(GROUP, keys, strict=True)), "metric": metric, "n": len(both)}
-        row |= {"n_clusters": both["cluster"].nunique(), **associations(both, plan, "decision")}
+        row |= associations(both, plan, "decision")
         drawn: dict[str, Any] = {"clusters": both["cluster"].to_numpy(), **plan.drawn}
         if plan.turns(str(keys[0])):
             score, rating = np.append(score, -score), np.append(rating, -rating)
