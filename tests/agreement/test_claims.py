@@ -55,7 +55,7 @@ def test_one_scene_makes_no_claim_about_models_either_and_says_why(kind):
     chosen = plan(kind, population={"claims": "models"})
     table = analyse(votes, scores, chosen)["bridge" if kind == "pairwise" else "rating_metric"]
     assert table["claim"].tolist() == ["not tested"]
-    assert "one scene only: nothing to resample, no interval)" in table.attrs["reading"]
+    assert "one scene only: nothing to resample, no interval." in table.attrs["reading"]
 
 
 def turned(plan: Plan) -> Plan:

@@ -77,7 +77,7 @@ def test_two_models_are_no_panel():
     table = pd.DataFrame(rows)
     figure, caption = model_ranking(table)
     assert [axes.get_title().split("\n")[0] for axes in figure.axes if axes.get_visible()] == ["three"]
-    assert caption.endswith(" 1 dimension(s) with fewer than 3 models are in the table only.")
+    assert caption.endswith(" Not drawn, with fewer than 3 models: 1 dimension.")
     with pytest.raises(NotScorable):
         model_ranking(table[table["dimension"] == "pair"])
 

@@ -91,7 +91,9 @@ def test_where_strengths_do_not_exist_win_ratios_decide_and_the_reading_says_so(
     models = tables["models"].query("dimension == 'consistency'")
     assert models["scale"].eq("win ratio").all() and models["value"].tolist() == models["win_ratio"].tolist()
     assert models["letters"].iloc[0] == "a" and not models["letters"].iloc[1:].str.contains("a").any()
-    assert "consistency has no strengths (separated: alpha won everything" in tables["models"].attrs["reading"]
+    assert (
+        "No strengths, so letters by win ratio: consistency (separated: alpha won everything" in tables["models"].attrs["reading"]
+    )
     assert tables["comparisons"].query("scale == 'win ratio'")["verdict"].isin(["first is better", "not told apart"]).all()
 
 

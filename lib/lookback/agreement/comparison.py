@@ -143,9 +143,11 @@ def read_models(table: pd.DataFrame, plan: Plan) -> str:
     corrected = "Holm" if plan.multiplicity == "holm" else "uncorrected"
     text = f"Models that share a letter are not told apart (all pairs of models tested, {corrected}, level {plan.level:g})."
     bare: dict[str, list[str]] = {}
-    without, dimensions = {}, ["family", "setting", "dimension"]
+    without: list[str] = []
+    dimensions = ["family", "setting", "dimension"]
     for (scale, annotators), part in named.groupby(["scale", "annotators"], sort=False):
-        found = []
+        found: list[str] = []
+        alike: list[str] = []
         for _, own in part.groupby(dimensions, sort=False):
             name, m = own["name"].iloc[0], len(own)
             if m == 1 or (own["low"].isna().all() and own["letters"].eq("a").all()):
@@ -153,12 +155,17 @@ def read_models(table: pd.DataFrame, plan: Plan) -> str:
                 continue
             best = own.loc[own["place_low"] == 1, "model"].astype(str).tolist()
             apart = f"{int((m - own['place_high']).sum())} of {m * (m - 1) // 2} pairs of models"
-            found.append(f"{name} ({apart}; may be best: {'every model' if len(best) == m else listing(best, 3)})")
+            if len(best) == m:
+                alike.append(name)
+            else:
+                found.append(f"{name} ({apart}; may be best: {listing(best, 3)})")
             if scale == RATIO:
-                without[name] = own["reason"].iloc[0].removeprefix(f"no {STRENGTH}: ")
-        if found:
-            text += f" Told apart by {scale}, {seen_by(str(annotators), str(scale), plan)}: {listing(found, 6)}."
-    text += "".join(f" {name} has no strengths ({why}): its letters are those of win ratios." for name, why in without.items())
+                without.append(f"{name} ({own['reason'].iloc[0].removeprefix(f'no {STRENGTH}: ').split('; ')[0]})")
+        if found or alike:
+            told = [listing(found, 6)] * bool(found) + [f"no pair of models for {listing(alike, 6)}"] * bool(alike)
+            text += f" Told apart by {scale}, {seen_by(str(annotators), str(scale), plan)}: {'; '.join(told)}."
+    if without:
+        text += f" No strengths, so letters by win ratio: {listing(without, 2)}."
     text += "".join(f" Nothing is told apart for {listing(names, 6)}: {why}." for why, names in bare.items())
     return text + _too_few_annotators(table, plan)
 

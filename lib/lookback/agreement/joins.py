@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 
 import pandas as pd
@@ -144,7 +145,10 @@ def excluded_words(table: pd.DataFrame, plan: Plan, people_alone: bool = False) 
         parts.append((int(total["one_rater"]), "with one rater"))
     else:
         parts += [(int(total[status]), words.format(plan.majority.min_votes)) for status, words in STATUS_WORDS.items()]
-        reasons = "; ".join(why for why in table["why_no_score"] if why)
+        counts: Counter[str] = Counter()
+        for reason, count in (each.rsplit(" ", 1) for why in table["why_no_score"] if why for each in why.split(", ")):
+            counts[reason] += int(count)
+        reasons = ", ".join(f"{reason} {count}" for reason, count in counts.most_common())
         parts.append((int(total["no_score"]), f"without a score ({reasons})"))
     left = [f"{count} {words}" for count, words in parts if count]
     text = (

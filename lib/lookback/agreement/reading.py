@@ -16,6 +16,7 @@ from lookback.agreement.claims import (
     PRIMARY,
     READINGS,
     SAMPLES,
+    SUPPORTED,
     UNTESTED,
     claimed,
     population_words,
@@ -56,13 +57,15 @@ def simulated_note(votes: pd.DataFrame) -> str:
 
 
 def row_names(table: pd.DataFrame) -> pd.Series:
-    """What a sentence calls each row: its dimension, and [family setting] as far as they tell dimensions of one name apart."""
-    keys = table[["family", "setting", "dimension"]].drop_duplicates()
-    twins = keys[keys["dimension"].duplicated(keep=False)]
-    telling = [name for name in ("family", "setting") if twins[name].nunique() > 1]
-    places = table[telling].replace({"setting": SETTINGS}).astype(str).agg(" ".join, axis=1).str.strip() if telling else ""
-    shared = table["dimension"].isin(twins["dimension"]) & (places != "")
-    return table["dimension"].mask(shared, table["dimension"] + " [" + places + "]")
+    """What a sentence calls each row: its dimension, with [family setting] as far as they tell dimensions of one name apart."""
+    columns = ["family", "setting", "dimension"]
+    names = {}
+    for dimension, own in table[columns].drop_duplicates().groupby("dimension", sort=False):
+        telling = [name for name in ("family", "setting") if own[name].nunique() > 1]
+        for _, row in own.iterrows():
+            place = " ".join(SETTINGS.get(row[name], str(row[name])) for name in telling).strip()
+            names[tuple(row[columns])] = f"{dimension} [{place}]" if place else str(dimension)
+    return pd.Series([names[key] for key in table[columns].itertuples(index=False, name=None)], table.index, dtype=object)
 
 
 def main_coefficient(agreement: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -104,7 +107,8 @@ def read_agreement(table: pd.DataFrame, plan: Plan) -> str:
             f" For {listing(known.loc[sided, 'name'].tolist())} {DEALT}, each side as it was shown, give such an alpha, too: "
             "annotators who favour one side agree on it without regard to the clips."
         )
-    parted = known[(known["people_low"] > 0) & known["claim"].isin([OPEN, CONTRADICTED]) & ~sided]
+    prevails = (known["people_low"] > 0) & (known["alpha"] < known["people_low"])  # not alpha's interval that is merely wide
+    parted = known[prevails & known["claim"].isin([OPEN, CONTRADICTED]) & ~sided]
     for name, own in parted.groupby("coefficient", sort=True):
         near = " and on near ones" if name == "AC2" else ""
         text += (
@@ -117,9 +121,10 @@ def read_agreement(table: pd.DataFrame, plan: Plan) -> str:
 
 def read_chance(table: pd.DataFrame, plan: Plan, describe: Callable[[pd.Series], str]) -> str:
     """Whether these annotators agree more than by chance, by the claims of alpha."""
-    parts = [
-        f"{claim} for {listing([describe(row) for _, row in own.iterrows()])}" for claim, own in table.groupby("claim", sort=False)
-    ]
+    parts = []
+    for claim, most in ((SUPPORTED, 12), (CONTRADICTED, 12), (OPEN, 4), (UNTESTED, 4)):
+        named = [describe(row) for _, row in table[table["claim"] == claim].iterrows()]
+        parts += [f"{claim} for {listing(named, most)}"] * bool(named)
     where = SAMPLES[plan.clusters.agreement]
     return f"Above chance (Krippendorff's alpha above 0) {where}, for these annotators: {'; '.join(parts)}."
 
@@ -175,8 +180,8 @@ def read_ranking(table: pd.DataFrame, plan: Plan) -> str:
         untested = tested[tested["claim"] == UNTESTED]
         parts += [f"No claim for {listing(own['dimension'].tolist())}: {why}." for why, own in untested.groupby("note", sort=True)]
         parts.append(
-            f"With {models} models the smallest attainable p is {smallest:.2g}, {limit:.2g} after correction for "
-            f"{counted(tests, 'test')}."
+            f"With {models} models the smallest attainable p is {smallest:.2g}"
+            + (f", {limit:.2g} after correction for {counted(tests, 'test')}." if limit > smallest else ".")
         )
     return " ".join([*parts, "More models narrow these intervals; more scenes do not."])
 
@@ -191,9 +196,12 @@ def read_associations(table: pd.DataFrame, plan: Plan) -> str:
         lambda r: f"{r['name']} ({READINGS[primary]} {number(r[value])}, {interval(r[f'{value}_low'], r[f'{value}_high'])})",
         population_words(plan),
     )
-    untested = table[table["claim"] == UNTESTED]
-    told = [f"{r['name']} ({READINGS[primary]} {number(r[value])}, {r[f'{primary}_reason']})" for _, r in untested.iterrows()]
-    return f"{described} {f'No claim for {listing(told)}.' if told else ''}".strip()
+    parts = [described] if described else []
+    for reason, own in table[table["claim"] == UNTESTED].groupby(f"{primary}_reason", sort=False):
+        why = str(reason).removeprefix("undefined: ").replace("cluster", plan.clusters.metric)
+        told = [r["name"] + (f" ({number(r[value])})" if np.isfinite(r[value]) else "") for _, r in own.iterrows()]
+        parts.append(f"No claim from the {READINGS[primary]} for {listing(told, 6)}: {why}.")
+    return " ".join(parts)
 
 
 def read_bridge(table: pd.DataFrame, plan: Plan) -> str:
@@ -257,7 +265,8 @@ def _read_trigger(table: pd.DataFrame) -> str:
     if len(subsets):
         weakest = subsets["value"].idxmin()
         low = subsets.loc[weakest]
-        text += f" Recall is lowest for {weakest} ({low['value']:.2f}, {interval(low['low'], low['high'])}, n {int(low['n'])})."
+        if low["value"] < subsets["value"].max():
+            text += f" Recall is lowest for {weakest} ({low['value']:.2f}, {interval(low['low'], low['high'])}, n {int(low['n'])})."
         wide = [str(s) for s, r in subsets.iterrows() if r["high"] - r["low"] > 0.2]
         if wide:
             text += f" Too few clips to rank the subsets: the interval is wider than 0.2 for {listing(wide)}."
@@ -332,7 +341,7 @@ def read_factors(table: pd.DataFrame, plan: Plan) -> str:
     if known.empty:
         return "No metric has models with all four event cells."
     shown = [f"{r['contrast']} on {r['metric']} ({r['mean']:+.3f})" for _, r in known[known["p_holm"] < plan.level].iterrows()]
-    smallest = f"{known['smallest_p'].min():.2g} to {known['smallest_p'].max():.2g}"
+    smallest = " to ".join(dict.fromkeys(f"{p:.2g}" for p in (known["smallest_p"].min(), known["smallest_p"].max())))
     return (
         f"Paired Wilcoxon over models, Holm within each metric: {listing(shown, 8)} differ from zero. "
         f"With this many models the smallest attainable p before correction is {smallest}."

@@ -171,7 +171,7 @@ def _share(
     value = float(part(totals[:, :-1].sum(axis=0) / totals[:, -1].sum()))
     if note := too_few_clusters(count):
         return Estimate(name, value, n, confidence=confidence, note=note)
-    found = _t_interval(name, value, part(ratios_without(totals[:, :-1], totals[:, -1:]))[:, None], n, confidence)
+    found = _t_interval(name, value, part(ratios_without(totals[:, :-1], totals[:, -1:]))[:, None], n, confidence, 1.0)
     if not bounded:
         return found
     if found.low is None or found.high is None:
@@ -203,14 +203,14 @@ def _rank(
         return Estimate(name, value, n, confidence=confidence, note=note)
     if side == 2:
         without = [weighted_spearman(values, target, groups, [1 - np.eye(count)]) for values in pair]
-        return _t_interval(name, value, (without[1] - without[0])[:, None], n, confidence)
+        return _t_interval(name, value, (without[1] - without[0])[:, None], n, confidence, 2.0)
     draws = spearman_draws(pair[side], target, groups, enough_resamples(resamples, count, confidence), seed)
     low, high, note = varying_interval(draws, value, count, confidence)
     return Estimate(name, value, n, low, high, confidence=confidence, note=note)
 
 
-def _t_interval(name: str, value: float, without: Floats, n: int, confidence: float) -> Estimate:
-    """From the values without each cluster (clusters x 1): interval and p by t; none where they do not vary or do not exist."""
+def _t_interval(name: str, value: float, without: Floats, n: int, confidence: float, limit: float) -> Estimate:
+    """From the values without each cluster (clusters x 1): interval within +-limit and p by t; none where they do not vary."""
     count = len(without)
     se = float(np.sqrt(jackknife_covariance(without)[0, 0]))
     method = f"leaving out one of {count} clusters, t with {count - 1} df"
@@ -219,7 +219,8 @@ def _t_interval(name: str, value: float, without: Floats, n: int, confidence: fl
         return Estimate(name, value, n, confidence=confidence, method=method, note=f"the clusters {why}: no interval")
     half = float(stats.t.ppf(0.5 + confidence / 2, count - 1)) * se
     p = float(2 * stats.t.sf(abs(value) / se, count - 1))
-    return Estimate(name, value, n, value - half, value + half, se, p, confidence, method)
+    low, high = max(value - half, -limit), min(value + half, limit)
+    return Estimate(name, value, n, low, high, se, p, confidence, method)
 
 
 def rater_vs_majority(

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from lookback.errors import NotScorable, Reason
 from lookback.figures import PALETTE, style
+from lookback.names import counted
 
 COLUMNS = 4
 FEWEST_MODELS = 3  # of a panel
@@ -35,7 +36,7 @@ def ranked_panels(panels: list[Panel]) -> list[Panel]:
 
 def left_out_words(number: int) -> str:
     """What a caption says about panels that are left out; empty when there are none."""
-    return f" {number} dimension(s) with fewer than {FEWEST_MODELS} models are in the table only." if number else ""
+    return f" Not drawn, with fewer than {FEWEST_MODELS} models: {counted(number, 'dimension')}." if number else ""
 
 
 SCALES = {  # what the axis says, and where a model stands that is as good as the others

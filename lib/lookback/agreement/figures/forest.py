@@ -96,7 +96,7 @@ def ranking_forest(ranking: pd.DataFrame, *, confidence: float = 0.95) -> tuple[
         labels=labels,
         counts=counts,
         axis=f"Spearman's rho of win ratios, {confidence:.0%} interval for other models like these",
-        title="Do people and metric rank the models alike?",
+        title="Rank agreement of the metric with people, over models",
     )
 
 
@@ -112,5 +112,5 @@ def association_forest(table: pd.DataFrame, *, confidence: float = 0.95) -> tupl
         labels=table["dimension"] + table["setting"].map(lambda s: f" [{s}]" if s else ""),
         counts=table["n"],
         axis=f"{READINGS[primary]}, {confidence:.0%} interval",
-        title="Does the score rise with people's answers?",
+        title="Agreement of the score with people's answers",
     )
