@@ -133,7 +133,7 @@ def test_a_screen_is_timed_once_and_breaks_are_not():
     [
         ({"exclude": "cat"}, "cat: named in the plan"),
         ({"gold": 0.8}, "cat: 1 of 2 gold items right, 0.8 asked for"),
-        ({"flags": "agreement"}, "cat: agrees less with them"),
+        ({"flags": "agreement"}, "cat: agrees less with the others"),
     ],
 )
 def test_the_plan_leaves_annotators_out_and_the_exclusions_count_them(rule, why):
@@ -174,10 +174,7 @@ def test_what_changes_the_main_measure_most_is_named(tmp_path):
     without = {name: rho(given["model_a"] != name) for name in MODELS}
     assert max(without, key=lambda name: abs(without[name] - before)) == model
     assert found["model", model] == pytest.approx(without[model])
-    assert (
-        f"Without annotators who are clearly unlike the others: cat: quality (rho of items) from {before:.2f}"
-        in table.attrs["reading"]
-    )
+    assert f"Without cat, who is clearly unlike the others: quality (rho of items) from {before:.2f}" in table.attrs["reading"]
 
 
 def test_a_rule_that_cannot_be_applied_is_an_error():

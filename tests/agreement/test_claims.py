@@ -49,6 +49,15 @@ def plan(kind: str, **changes: object) -> Plan:
     return Plan.model_validate(values | changes)
 
 
+@pytest.mark.parametrize("kind", ["pairwise", "rating"])
+def test_one_scene_makes_no_claim_about_models_either_and_says_why(kind):
+    votes, scores = (table[table[column] == "s00"] for table, column in zip(study(kind), ("scene", "clip_id"), strict=True))
+    chosen = plan(kind, population={"claims": "models"})
+    table = analyse(votes, scores, chosen)["bridge" if kind == "pairwise" else "rating_metric"]
+    assert table["claim"].tolist() == ["not tested"]
+    assert "one scene only: nothing to resample, no interval)" in table.attrs["reading"]
+
+
 def turned(plan: Plan) -> Plan:
     """The plan with every metric entered the wrong way round."""
     families = {

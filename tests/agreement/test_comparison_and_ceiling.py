@@ -67,7 +67,7 @@ def test_every_kind_of_question_with_a_judge_is_set_beside_people(tables, plan):
     assert ((ceiling["difference"] - (ceiling["judge"] - ceiling["people"])).abs() < 1e-12).all()
     assert (ceiling["p_corrected"] >= ceiling["difference_p"]).all() and (ceiling["p_corrected"] > ceiling["difference_p"]).any()
     side = np.where(ceiling["difference"] > 0, "above people", "below people")
-    assert (ceiling["verdict"] == np.where(ceiling["p_corrected"] < plan.level, side, "not told from people")).all()
+    assert (ceiling["verdict"] == np.where(ceiling["p_corrected"] < plan.level, side, "not told apart from people")).all()
 
 
 def test_the_design_counts_what_was_asked(tables, study):

@@ -121,7 +121,9 @@ def preferences(ratings: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_holm_counts_every_declared_dimension_also_one_without_votes(plan):
-    table = pd.DataFrame({"family": "wrbench_preference", "setting": "natural25", "dimension": ["camera"], "p": [0.01], "rho": 0.4})
+    table = pd.DataFrame(
+        {"family": "wrbench_preference", "setting": "natural25", "dimension": ["camera"], "p": [0.01], "rho": 0.4, "n_clusters": 12}
+    )
     found = add_claims(table, plan, p="p", value="rho").iloc[0]
     assert (found["n_tests"], found["p_corrected"]) == (6, pytest.approx(0.06))
     assert found["claim"] == "open"
@@ -150,7 +152,7 @@ def test_one_scene_gives_strengths_without_errors_and_the_reading_says_so(study,
     assert table["value"].notna().all() and table["scale"].eq("log strength").all()
     assert table[["low", "high"]].isna().all(axis=None)
     why = "1 scene only: a comparison needs 2, no interval and no test"
-    assert table["reason"].eq(why).all() and f"No test for visible_state: {why}." in table.attrs["reading"]
+    assert table["reason"].eq(why).all() and f"Nothing is told apart for visible_state: {why}." in table.attrs["reading"]
 
 
 def test_one_scene_is_named_in_the_ranking_and_its_reading(study, plan):

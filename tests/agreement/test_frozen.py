@@ -123,7 +123,7 @@ def test_a_plan_frozen_by_a_lookback_that_knew_fewer_keys_still_holds(study):
 @pytest.mark.parametrize(
     ("before", "words", "note"),
     [
-        (lambda study: None, "votes.csv was not there. More than this the tool cannot know.", "votes not there yet"),
+        (lambda study: None, "votes.csv was not there. The tool cannot know more than this.", "votes not there yet"),
         (
             collect,
             "votes.csv was already there with the same content: the plan did not come before these votes.",

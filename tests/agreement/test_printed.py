@@ -81,7 +81,7 @@ def test_every_rule_is_printed_where_family_and_setting_vary(tables):
 
 def test_readings_have_no_stray_spaces_or_plurals(tables):
     read = {name: table.attrs.get("reading", "") for name, table in tables.items()}
-    assert "Fewer than five annotators are too few" in read["agreement"]
+    assert "Where fewer than five annotators voted" in read["agreement"]
     assert "(2 rows)" in read["main"]
 
 

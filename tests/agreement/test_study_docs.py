@@ -46,7 +46,7 @@ def test_the_pages_commands_run_as_written(number, tmp_path, monkeypatch):
     if "freeze" in SHELL[number]:
         page = (tmp_path / "results" / "agreement.md").read_text()
         assert "because two annotators were too few" in page
-        assert "votes.csv was not there. More than this the tool cannot know." in said[4]
+        assert "votes.csv was not there. The tool cannot know more than this." in said[4]
         assert "When amendment 1 was recorded" in said[-1]
         assert "votes.csv was already there with the same content" in said[-1]
 

@@ -102,7 +102,7 @@ def test_differences_of_models_that_are_told_are_true_and_most_are_told(table):
 def test_the_annotator_who_answers_at_random_is_flagged_in_both_forms_and_nobody_else(table, readings):
     flags = table("annotators").fillna("").set_index(["family", "annotator"])["flags"]
     assert set(flags[flags != ""].index) == {("pairs", "cat"), ("stars", "cat")}
-    assert "cat (pairs: agrees less with them" in readings["annotators"]
+    assert "cat (pairs: agrees less with the others)" in readings["annotators"]
 
 
 def test_agreement_is_claimed_by_alpha_and_no_ceiling_is_called_a_limit(study, table):
@@ -110,6 +110,12 @@ def test_agreement_is_claimed_by_alpha_and_no_ceiling_is_called_a_limit(study, t
     text = (study / "results" / "agreement.md").read_text(encoding="utf-8")
     assert "beyond chance by AC" not in text
     assert "of at most" not in text
+
+
+def test_a_sentence_tells_the_families_apart_and_counts_what_its_own_table_leaves_out(readings):
+    assert "supported for consistency [pairs] (" in readings["agreement"] and "consistency [stars] (" in readings["agreement"]
+    assert "split votes" not in readings["agreement"]  # they enter agreement
+    assert "29 without a majority (split votes)" in readings["ranking"]
 
 
 def test_the_flagged_annotator_is_left_out_once_and_the_true_metric_then_follows_people_better(table):

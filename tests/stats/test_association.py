@@ -42,15 +42,24 @@ def ranked_residuals(table: pd.DataFrame) -> float:
 
 
 def jackknife(values: list[float]) -> float:
-    z = np.arctanh(values)
-    return float((len(z) - 1) / len(z) * ((z - z.mean()) ** 2).sum())
+    found = np.array(values)
+    return float((len(found) - 1) / len(found) * ((found - found.mean()) ** 2).sum())
+
+
+def errs_once(scenes: int = 30) -> pd.DataFrame:
+    """A score that puts six models' clips in people's order in every scene, but for two clips of the first."""
+    rating = np.random.default_rng(0).normal(size=6 * scenes)
+    score = rating.copy()
+    score[[3, 4]] = score[[4, 3]]
+    model, scene = np.tile(np.arange(6), scenes), np.repeat(np.arange(scenes), 6)
+    return pd.DataFrame({"model": model, "scene": scene, "rating": rating, "score": score})
 
 
 def test_within_models_equals_a_regression_on_the_models_and_a_loop_over_scenes():
     table = clips(np.random.default_rng(2))
     found = within_models(association_units(table["score"], table["rating"], table["model"], clusters=table["scene"]))
     value = ranked_residuals(table)
-    error = np.sqrt(jackknife([ranked_residuals(table[table["scene"] != s]) for s in table["scene"].unique()]))
+    error = np.sqrt(jackknife([ranked_residuals(table[table["scene"] != s]) for s in table["scene"].unique()])) / (1 - value**2)
     z, freedom = np.arctanh(value), table["scene"].nunique() - 1
     assert found.value == pytest.approx(value)
     assert found.p == pytest.approx(2 * stats.t.sf(abs(z) / error, freedom))
@@ -70,7 +79,7 @@ def test_pooled_is_spearman_with_errors_clustered_two_ways():
     models, scenes = spread(table["model"]), spread(table["scene"])
     cells = spread(table["model"].astype(str) + " " + table["scene"].astype(str))
     value = stats.spearmanr(table["score"], table["rating"]).statistic
-    z, error = np.arctanh(value), np.sqrt(max(models, scenes, models + scenes - cells))
+    z, error = np.arctanh(value), np.sqrt(max(models, scenes, models + scenes - cells)) / (1 - value**2)
     assert found.value == pytest.approx(value)
     assert found.p == pytest.approx(2 * stats.t.sf(abs(z) / error, 4))
 
@@ -105,6 +114,13 @@ def test_a_score_that_only_recognises_the_model_is_found_within_models_no_more_o
         naive += stats.spearmanr(table["score"], table["rating"]).pvalue < 0.05
     assert found / studies <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / studies)
     assert naive / studies > 0.3
+
+
+@pytest.mark.parametrize("estimate", [within_models, pooled_models])
+def test_a_score_that_errs_once_is_nearly_sure(estimate):
+    table = errs_once()
+    found = estimate(association_units(table["score"], table["rating"], table["model"], clusters=table["scene"]))
+    assert found.value > 0.99 and found.low > 0.9 and found.p < 0.01
 
 
 def test_turning_the_score_turns_the_interval():

@@ -49,13 +49,15 @@ class Analysis:
         table.attrs = {"title": title, "unit": unit, "reading": sentence, "footnote": self.footnote, **self.declared}
         self.tables[name] = table
 
-    def left_out(self, *kinds: str, benchmark: str = "") -> str:
+    def left_out(self, *kinds: str, benchmark: str = "", people_alone: bool = False) -> str:
         """The sentence about the items of these kinds (all kinds without any), of one benchmark or all, that do not enter."""
         own = self.exclusions
         own = own[own["kind"].isin(kinds)] if kinds else own
         if benchmark:
             own = own[[self.plan.families[name].benchmark == benchmark for name in own["family"]]]
-        return f" {excluded_words(own, self.plan)}{self.dropped}" if len(own) else ""
+        if own.empty:
+            return ""
+        return f" {excluded_words(own, self.plan, people_alone)}".rstrip() + self.dropped
 
     def has(self, benchmark: str, kind: str | None = None) -> bool:
         own = self.votes[self.votes["benchmark"] == benchmark]
@@ -146,7 +148,7 @@ def _people(result: Analysis) -> None:
     votes, plan = result.votes, result.plan
     if "agreement" in plan.estimands:
         table = human.agreement_table(votes, plan)
-        read = lambda: reading.read_agreement(table, plan) + result.left_out()  # noqa: E731
+        read = lambda: reading.read_agreement(table, plan) + result.left_out(people_alone=True)  # noqa: E731
         result.add("agreement", "Agreement among annotators", "item", table, read)
     if "rating" in plan.estimands and (votes["kind"] == "rating").any():
         reliable = ratings.reliability_table(votes, plan)
@@ -175,7 +177,7 @@ def _metrics(result: Analysis) -> None:
         title = "Model-level rank agreement of metric and people"
         result.add("ranking", title, "model", table, lambda: reading.read_ranking(table, plan) + result.left_out("preference"))
         ratios = models.win_ratio_table(units, plan)
-        result.add("win_ratios", "Win ratios of people and metric", "model", ratios, lambda: reading.read_win_ratios(ratios))
+        result.add("win_ratios", "Win ratios of people and metric", "model", ratios, lambda: reading.read_win_ratios(ratios, plan))
     if "bridge" in plan.estimands:
         pairs = metric.bridge_table(units, plan)
         title = "Pair-level bridge of metric and people"
@@ -214,7 +216,7 @@ def _for_the_journal(result: Analysis) -> None:
     votes, plan = result.votes, result.plan
     if "agreement" in result.tables:
         main = study.main_table(result.tables, result.units, plan)
-        result.add("main", "Main table", "item", main, lambda: study.read_main(main) + result.left_out())
+        result.add("main", "Main table", "item", main, lambda: study.read_main(main, plan) + result.left_out())
     if "decision" in result.units:
         rules = study.sensitivity_table(votes, result.units, plan)
         result.add("sensitivity", "Sensitivity to the rules", "item", rules, lambda: study.read_sensitivity(rules))
@@ -222,7 +224,7 @@ def _for_the_journal(result: Analysis) -> None:
         title = "The main measure without one annotator, scene or model"
         result.add("influence", title, "item", alone, lambda: influence.read_influence(alone))
     answers = study.distribution_table(votes, plan)
-    result.add("distributions", "Distribution of the votes", "vote", answers, lambda: study.read_distribution(answers))
+    result.add("distributions", "Distribution of the votes", "vote", answers, lambda: study.read_distribution(answers, plan))
     labels = study.consensus_table(votes, plan)
     result.add("consensus", "Consensus label of every item", "item", labels, lambda: study.read_consensus(labels))
 

@@ -9,13 +9,14 @@ import pandas as pd
 
 from lookback.agreement.claims import UNTESTED
 from lookback.agreement.plan import Plan
-from lookback.agreement.reading import rho_and_ceiling
+from lookback.agreement.reading import rho_and_ceiling, row_names
 from lookback.agreement.tables.metric import GROUP
 from lookback.agreement.votes import annotator_matrix
 from lookback.names import listing
 from lookback.stats import holm, judge_beside_people
 
-ABOVE, LIKE, BELOW = "above people", "not told from people", "below people"
+ABOVE, LIKE, BELOW = "above people", "not told apart from people", "below people"
+LEADS = {ABOVE: "Agrees more often than people", LIKE: "Not told apart from people", BELOW: "Agrees less often than people"}
 # the part of the plan that asks for a kind of question
 ESTIMAND = {"preference": "bridge", "trigger": "trigger", "judgeability": "judgeability", "vqa": "vqa"}
 
@@ -73,30 +74,25 @@ def _measured(votes: pd.DataFrame, answers: pd.DataFrame, kind: str, plan: Plan)
 
 def read_ceiling(table: pd.DataFrame) -> str:
     """How many automatic answers agree with the other votes as often as a person does, and how near rho is to its ceiling."""
-    several = table["setting"].nunique() > 1
-    table = table.assign(name=[_name(row, several) for _, row in table.iterrows()])
+    table = table.assign(name=row_names(table))
     parts = [
-        "Every vote, and the automatic answer in its place, is compared with the majority of the other votes on the same item: an "
-        "automatic answer as good as one more person would differ by zero. Verdicts are about other scenes, with these models and "
+        "Each vote, and the automatic answer in its place, is compared with the majority of the other votes on that item: an "
+        "answer as good as one more person would differ by zero. Verdicts and intervals are for other scenes, these models and "
         "these annotators."
     ]
-    for verdict, lead in ((ABOVE, "More often than people"), (LIKE, "Not told from people"), (BELOW, "Less often than people")):
+    for verdict, lead in LEADS.items():
         own = table[table["verdict"] == verdict]
         if len(own):
             shown = [f"{r['name']} ({r['judge']:.0%} against {r['people']:.0%}, {_points(r)})" for _, r in own.iterrows()]
             parts.append(f"{lead}: {listing(shown, 6)}.")
     untested = table[table["verdict"] == UNTESTED]
     if len(untested):
-        parts.append(f"No verdict for {len(untested)} row(s): {listing(untested['dimension'].unique().tolist(), 6)}.")
+        parts.append(f"No verdict for {listing(untested['name'].tolist(), 6)}.")
     metric = table[(table["kind"] == "preference") & table["rho"].notna()]
     if len(metric):
         shown = [f"{r['name']} {rho_and_ceiling(r, 'rho')}" for _, r in metric.iterrows()]
-        parts.append(f"Rank correlation of score and mean vote, and what a perfect score would reach: {listing(shown, 6)}.")
+        parts.append(f"Rho of score and mean vote, beside what a perfect score is estimated to reach: {listing(shown, 6)}.")
     return " ".join(parts)
-
-
-def _name(row: pd.Series, several: bool) -> str:
-    return f"{row['dimension']} [{row['setting']}]" if row["setting"] and several else str(row["dimension"])
 
 
 def _points(row: pd.Series) -> str:

@@ -25,6 +25,7 @@ PRIMARY = {"scenes": "within", "models": "between", "models_and_scenes": "pooled
 READINGS = {"within": "rho within models", "between": "rho between models", "pooled": "pooled rho"}
 SAMPLES = {"scene": "in other scenes", "item": "on other items", "annotator": "with other annotators"}
 OTHER_MODELS = "for other models like these"
+DEALT = "votes dealt anew to the items"
 
 
 def population_words(plan: Plan) -> str:
@@ -43,8 +44,7 @@ def add_claims(table: pd.DataFrame, plan: Plan, *, p: str, value: str, smallest_
     declared = [_declared_tests(plan, family, setting) for family, setting in zip(table["family"], table["setting"], strict=True)]
     sizes = pd.Series(declared if plan.multiplicity == "holm" else 1, index=table.index, dtype=int)
     result = table.assign(n_tests=sizes, p_corrected=np.nan, claim=UNTESTED)
-    enough = result["n_clusters"] >= FEWEST_CLUSTERS if "n_clusters" in result else True
-    testable = result[p].notna() & enough
+    testable = result[p].notna() & (result["n_clusters"] >= FEWEST_CLUSTERS)
     for _, group in result[testable].groupby(["family", "setting"], sort=False):
         values, size = group[p], int(group["n_tests"].iloc[0])
         result.loc[group.index, "p_corrected"] = holm(values, family_size=size) if plan.multiplicity == "holm" else values

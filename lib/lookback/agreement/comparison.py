@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from lookback.agreement.plan import Plan
+from lookback.agreement.reading import row_names
 from lookback.agreement.tables.metric import GROUP
 from lookback.errors import NotScorable
 from lookback.names import counted, listing
@@ -141,8 +142,7 @@ def seen_by(annotators: str, scale: str, plan: Plan) -> str:
 
 def read_models(table: pd.DataFrame, plan: Plan) -> str:
     """Per dimension: how many pairs of models are told apart, on which scale and for whom, and which models may be best."""
-    several = table["setting"].nunique() > 1
-    named = table.assign(name=table["dimension"] + table["setting"].map(lambda s: f" [{s}]" if s and several else ""))
+    named = table.assign(name=row_names(table))
     corrected = "Holm" if plan.multiplicity == "holm" else "uncorrected"
     text = f"Models that share a letter are not told apart (all pairs of models tested, {corrected}, level {plan.level:g})."
     bare: dict[str, list[str]] = {}
@@ -151,7 +151,7 @@ def read_models(table: pd.DataFrame, plan: Plan) -> str:
         found = []
         for _, own in part.groupby(dimensions, sort=False):
             name, m = own["name"].iloc[0], len(own)
-            if own["low"].isna().all() and own["letters"].eq("a").all():
+            if m == 1 or (own["low"].isna().all() and own["letters"].eq("a").all()):
                 bare.setdefault(own["reason"].iloc[0], []).append(name)
                 continue
             best = own.loc[own["place_low"] == 1, "model"].astype(str).tolist()
@@ -162,7 +162,7 @@ def read_models(table: pd.DataFrame, plan: Plan) -> str:
         if found:
             text += f" Told apart by {scale}, {seen_by(str(annotators), str(scale), plan)}: {listing(found, 6)}."
     text += "".join(f" {name} has no strengths ({why}): its letters are those of win ratios." for name, why in without.items())
-    text += "".join(f" No test for {listing(names, 6)}: {why or 'one model only'}." for why, names in bare.items())
+    text += "".join(f" Nothing is told apart for {listing(names, 6)}: {why}." for why, names in bare.items())
     return text + _too_few_annotators(table, plan)
 
 
@@ -171,16 +171,16 @@ def _too_few_annotators(table: pd.DataFrame, plan: Plan) -> str:
     if plan.population.annotators == "these" or these.empty:
         return ""
     why = f"fewer than {FEWEST_ANNOTATORS} cannot speak for others" if (these["scale"] != RATIO).any() else "win ratios cannot tell"
-    return f" The plan asks about annotators like these; {why}: what these annotators see is said of them alone."
+    return f" The plan asks about annotators like these, but {why}: the verdicts are about these annotators alone."
 
 
 def comparison_methods(table: pd.DataFrame, plan: Plan) -> str:
     """How the models were compared, for the methods section."""
     scales = {STRENGTH: "Davidson log strengths of every vote", RATIO: "win ratios of the labels", RATING: "mean ratings"}
-    used = listing([words for scale, words in scales.items() if table["scale"].eq(scale).any()])
+    used = " and ".join(words for scale, words in scales.items() if table["scale"].eq(scale).any())
     drawn = "scene, annotator, and cell of both" if table["annotators"].eq(LIKE).any() else plan.clusters.metric
     corrected = "Holm's correction" if plan.multiplicity == "holm" else "no correction"
-    return f"Models are compared by {used}, errors by leaving out one {drawn} at a time, with {corrected} over all pairs of models."
+    return f"Models are compared by {used}; errors come from leaving out one {drawn} at a time, with {corrected} over all pairs."
 
 
 def read_comparisons(table: pd.DataFrame, plan: Plan) -> str:
@@ -191,9 +191,10 @@ def read_comparisons(table: pd.DataFrame, plan: Plan) -> str:
             apart = int((tested["verdict"] == BETTER).sum())
             whom = seen_by(str(annotators), str(scale), plan)
             parts.append(f"by {scale} the first model is better in {apart} of {counted(len(tested), 'tested pair')}, {whom}")
-    text = f"Differences between models with {plan.confidence:.0%} intervals of single comparisons; verdicts are corrected for all "
-    text += f"pairs of models of a ranking: {'; '.join(parts) or 'none could be tested'}."
+    text = f"All pairs of models: {'; '.join(parts) or 'none could be tested'}. "
+    text += f"The {plan.confidence:.0%} intervals are of single comparisons"
+    text += "; verdicts are corrected for all pairs of a ranking." if plan.multiplicity == "holm" else ", and so are the verdicts."
     if table["verdict"].eq(BESIDE).any():
-        text += " Win ratios of the labels stand beside the strengths and make no verdict."
+        text += " Win ratios of the labels are listed too and decide nothing."
     untested = int((table["verdict"] == UNTESTED).sum())
     return text + (f" {counted(untested, 'row')} could not be tested; each says why." if untested else "")

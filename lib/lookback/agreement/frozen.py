@@ -90,7 +90,7 @@ def standing(path: Path, votes: Sequence[Path], look: Look | None = None) -> Sta
     words = " ".join(
         f"When {what} ({entry['time']}, this machine's clock), {_order(entry, votes)[1]}." for what, entry in _steps(record)
     )
-    words += f" More than this the tool cannot know.{seen}"
+    words += f" The tool cannot know more than this.{seen}"
     return Standing(words, record["time"], log, _order(record, votes)[0], look)
 
 

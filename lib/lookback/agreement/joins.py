@@ -132,23 +132,31 @@ def _without_score(units: pd.DataFrame) -> dict[str, object]:
     return {"no_score": len(lost), "why_no_score": ", ".join(f"{reason} {count}" for reason, count in reasons.items())}
 
 
-def excluded_words(table: pd.DataFrame, plan: Plan) -> str:
-    """The sentence about what was left out, for the readings; `table` is (part of) the exclusion table."""
+def excluded_words(table: pd.DataFrame, plan: Plan, people_alone: bool = False) -> str:
+    """The sentence about what was left out, for the readings; `table` is (part of) the exclusion table.
+
+    Agreement among `people_alone` needs neither a label nor a score.
+    """
     total = table.select_dtypes("number").sum()
     parts = [(int(total["not_judgeable"]), "that people called not judgeable")]
     parts.append((int(total["no_annotator"]), "whose only annotators were left out"))
-    parts += [(int(total[status]), words.format(plan.majority.min_votes)) for status, words in STATUS_WORDS.items()]
-    reasons = "; ".join(why for why in table["why_no_score"] if why)
-    parts.append((int(total["no_score"]), f"without a score ({reasons})"))
+    if people_alone:
+        parts.append((int(total["one_rater"]), "with one rater"))
+    else:
+        parts += [(int(total[status]), words.format(plan.majority.min_votes)) for status, words in STATUS_WORDS.items()]
+        reasons = "; ".join(why for why in table["why_no_score"] if why)
+        parts.append((int(total["no_score"]), f"without a score ({reasons})"))
     left = [f"{count} {words}" for count, words in parts if count]
     text = (
         f"Left out of {int(total['items'])} items: {', '.join(left)}."
         if left
-        else f"None of {int(total['items'])} items was left out."
+        else f"None of {int(total['items'])} items was left out." * (not people_alone)
     )
     if total["votes_left_out"]:
         people = dict.fromkeys(each for why in table["why_annotators"] if why for each in why.split("; "))
         text += f" By the plan's rule for annotators {int(total['votes_left_out'])} votes were left out ({listing(list(people))})."
+    if people_alone:
+        return text.strip()
     if total["split_as_tie"]:
         text += f" {int(total['split_as_tie'])} split votes count as ties."
     if total["one_rater"]:

@@ -85,7 +85,7 @@ def _statistics(plan: Plan, kinds: set[str], study: Analysis) -> str:
         f"Agreement among people is Gwet's {names}, with Krippendorff's alpha beside it; {plan.confidence:.0%} intervals",
         f"of Gwet's coefficients use their linearised variance over {unit}s (t, on the logit scale between -1 and 1), those of",
         f"alpha a bootstrap of {unit}s ({plan.resamples} resamples; percentiles, or t under ten {unit}s).",
-        "The annotators are given. Whether people agree more than by chance is claimed by alpha's interval alone.",
+        "These intervals are about these annotators. Only alpha decides whether people agree more than by chance.",
     ]
     if "rating" in kinds:
         parts.append("Beside AC2, ratings have ICC(2,1) and ICC(2,k): two-way random effects, absolute agreement.")
@@ -118,7 +118,7 @@ def _association(plan: Plan) -> str:
 
 
 WHY = {
-    "AC1": "AC1 for how often two annotators give the same answer; alpha for whether they do so more than by chance.",
+    "AC1": "AC1 for how uniform the answers are; alpha for whether annotators agree more than by chance.",
     "AC2": "AC2 with ordinal weights for ratings, because near answers agree in part; ICC(2,1) and ordinal alpha stand beside it.",
 }
 
@@ -144,7 +144,7 @@ def sample_size(study: Analysis) -> str:
     for name, own in main_coefficient(study.tables["agreement"], plan).groupby("coefficient", sort=True):
         half = (own["people_high"] - own["people_low"]).median() / 2
         if np.isfinite(half):
-            text += f" Precision reached: the intervals of {name} are plus or minus {half:.2f} in the median."
+            text += f" Half the width of the intervals of {name} is {half:.2f} in the median."
     return text
 
 
@@ -164,7 +164,7 @@ def checklist(study: Analysis) -> dict[str, str]:
         "Missing, split and left-out items:": study.left_out().strip(),
         "Which coefficient, and why this one:": " ".join(WHY[name[:3]] for name in _coefficients(set(votes["kind"]))),
         "Unit of the intervals:": f"{plan.clusters.agreement}s for agreement, {plan.clusters.metric}s for the metric.",
-        "Several tests:": f"{plan.multiplicity} at level {plan.level:g}.",
+        "Several tests:": f"{'Holm' if plan.multiplicity == 'holm' else 'no correction'}, level {plan.level:g}.",
         "Plan fixed before the votes:": standing.words if standing else "not known.",
         "Registered at:": plan.preregistration or AUTHORS + " (or not registered)",
         "Annotators checked, and left out:": _annotators(study),

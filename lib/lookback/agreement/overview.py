@@ -48,7 +48,7 @@ def read_design(table: pd.DataFrame, plan: Plan) -> str:
         if rated:
             text += f" Items with fewer than {plan.majority.min_votes} votes, which get no mean rating:"
         else:
-            kept_out = ", which enter nothing that is computed from majorities" if plan.majority.split == "exclude" else ""
+            kept_out = ", which are left out of all results from majorities" if plan.majority.split == "exclude" else ""
             text += f" Items without a majority of at least {plan.majority.min_votes} votes{kept_out}:"
         text += f" {lost} of {items} ({lost / items:.0%})."
     few = table.loc[table["fewest_scenes"] < FEWEST_CLUSTERS]

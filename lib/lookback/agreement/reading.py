@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lookback.agreement.claims import CONTRADICTED, OPEN, OTHER_MODELS, PRIMARY, READINGS, UNTESTED, claimed, population_words
+from lookback.agreement.claims import (
+    CONTRADICTED,
+    DEALT,
+    OPEN,
+    OTHER_MODELS,
+    PRIMARY,
+    READINGS,
+    SAMPLES,
+    UNTESTED,
+    claimed,
+    population_words,
+)
 from lookback.agreement.plan import Plan
 from lookback.names import counted, listing
 from lookback.stats.jackknife import FEWEST_ANNOTATORS
@@ -40,7 +51,18 @@ def span(low: float, high: float) -> str:
 
 def simulated_note(votes: pd.DataFrame) -> str:
     count = int(votes["simulated"].sum())
-    return "" if count == 0 else f" {count} of {len(votes)} votes are simulated, not human: these numbers say nothing about people."
+    which = "All" if count == len(votes) else f"{count} of {len(votes)}"
+    return "" if count == 0 else f" {which} votes are simulated: these numbers say nothing about people."
+
+
+def row_names(table: pd.DataFrame) -> pd.Series:
+    """What a sentence calls each row: its dimension, and [family setting] as far as they tell dimensions of one name apart."""
+    keys = table[["family", "setting", "dimension"]].drop_duplicates()
+    twins = keys[keys["dimension"].duplicated(keep=False)]
+    telling = [name for name in ("family", "setting") if twins[name].nunique() > 1]
+    places = table[telling].replace({"setting": SETTINGS}).astype(str).agg(" ".join, axis=1).str.strip() if telling else ""
+    shared = table["dimension"].isin(twins["dimension"]) & (places != "")
+    return table["dimension"].mask(shared, table["dimension"] + " [" + places + "]")
 
 
 def main_coefficient(agreement: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -63,37 +85,43 @@ def coefficient_ends(table: pd.DataFrame, describe: Callable[[pd.Series], str]) 
 
 
 def read_agreement(table: pd.DataFrame, plan: Plan) -> str:
-    """How often these annotators agree, whether more than by chance, where the two part, and what other annotators would do."""
-    known = main_coefficient(table, plan)
+    """Agreement of these annotators, whether it exceeds chance, where the two part, and what other annotators would do."""
+    known = main_coefficient(table, plan).assign(name=row_names(table))
     known = known[known["people"].notna()]
     if known.empty:
         return "No dimension has items with two votes, so agreement among people cannot be observed."
-    sample = "scenes" if plan.clusters.agreement == "scene" else "items"
-    text = f"These annotators agree by {coefficient_ends(known, _bounded('people'))}; the most frequent answer has "
-    text += f"{_percents(known['prevalence'])} of the votes. Intervals treat {sample} as the sample and the annotators as given. "
-    text += read_chance(known)
+    text = f"Agreement of these annotators: {coefficient_ends(known, _bounded('people'))}. The most frequent answer has "
+    both_orders = " (each pair in both orders)" if any(plan.turns(name) for name in known["family"]) else ""
+    text += f"{_percents(known['prevalence'])} of the votes{both_orders}. "
+    text += read_chance(known, plan, lambda r: f"{r['name']} ({number(r['alpha'])}, {interval(r['alpha_low'], r['alpha_high'])})")
     without = int(known["people_low"].isna().sum())
     if without:
-        text += f" No interval for {without} of {counted(len(known), 'row')} (one {sample[:-1]}, or votes that do not vary)."
-    parted = known[(known["people_low"] > 0) & known["claim"].isin([OPEN, CONTRADICTED])]
+        alone = plan.clusters.agreement
+        text += f" No interval for {without} of {counted(len(known), 'row')} (one {alone}, or votes that do not vary)."
+    sided = known["note"].str.contains(DEALT) & (known["alpha"] > 0)
+    if sided.any():
+        text += (
+            f" For {listing(known.loc[sided, 'name'].tolist())} {DEALT}, each side as it was shown, give such an alpha, too: "
+            "annotators who favour one side agree on it without regard to the clips."
+        )
+    parted = known[(known["people_low"] > 0) & known["claim"].isin([OPEN, CONTRADICTED]) & ~sided]
     for name, own in parted.groupby("coefficient", sort=True):
         near = " and on near ones" if name == "AC2" else ""
         text += (
-            f" {name} is above 0 and alpha is not for {listing(own['dimension'].tolist())}, where the most frequent answer has "
-            f"{_percents(own['prevalence'])} of the votes: {name} also counts agreement on the answer that most votes give "
-            f"anyway{near}, alpha only what exceeds the shares of the answers. Believe {name} for how often two annotators give "
-            "the same answer, and alpha for whether the answers tell the items apart."
+            f" {name} is above 0 and alpha is not for {listing(own['name'].tolist())}, where the most frequent answer has "
+            f"{_percents(own['prevalence'])} of the votes: {name} credits agreement on the answer that most votes give "
+            f"anyway{near}. Use {name} for how uniform the answers are, and alpha for whether they tell the items apart."
         )
     return text + read_others(known)
 
 
-def read_chance(table: pd.DataFrame) -> str:
+def read_chance(table: pd.DataFrame, plan: Plan, describe: Callable[[pd.Series], str]) -> str:
     """Whether these annotators agree more than by chance, by the claims of alpha."""
-    parts = []
-    for claim, own in table.groupby("claim", sort=False):
-        named = [f"{r['dimension']} ({number(r['alpha'])}, {interval(r['alpha_low'], r['alpha_high'])})" for _, r in own.iterrows()]
-        parts.append(f"{claim} for {listing(named)}")
-    return f"More than by chance (Krippendorff's alpha above 0), in other scenes, for these annotators: {'; '.join(parts)}."
+    parts = [
+        f"{claim} for {listing([describe(row) for _, row in own.iterrows()])}" for claim, own in table.groupby("claim", sort=False)
+    ]
+    where = SAMPLES[plan.clusters.agreement]
+    return f"Above chance (Krippendorff's alpha above 0) {where}, for these annotators: {'; '.join(parts)}."
 
 
 def read_others(table: pd.DataFrame) -> str:
@@ -102,14 +130,14 @@ def read_others(table: pd.DataFrame) -> str:
     if len(known):
         text += f" For other annotators like these: {coefficient_ends(known, _bounded('people', 'people_others'))}."
     if (table["n_annotators"] < FEWEST_ANNOTATORS).any():
-        text += " Fewer than five annotators are too few to speak for others."
+        text += " Where fewer than five annotators voted, nothing is said about others."
     return text
 
 
 def _bounded(value: str, bounds: str = "") -> Callable[[pd.Series], str]:
     """Describes a row as 0.62 (fluency, 0.52 to 0.71)."""
     low, high = f"{bounds or value}_low", f"{bounds or value}_high"
-    return lambda row: f"{number(row[value])} ({row['dimension']}, {interval(row[low], row[high])})"
+    return lambda row: f"{number(row[value])} ({row['name']}, {interval(row[low], row[high])})"
 
 
 def _percents(shares: pd.Series) -> str:
@@ -122,15 +150,17 @@ def read_ranking(table: pd.DataFrame, plan: Plan) -> str:
     if table.empty:
         return "No preference votes with a metric: rank agreement was not computed."
     parts = [
-        "Do people and metric rank the models alike? Model-level win ratios over the same pairs, two-sided permutation p, "
+        "Does the metric rank the models as these annotators do? Spearman's rho of win ratios, permutation test, "
         + (f"{plan.multiplicity.capitalize()} over the declared dimensions" if plan.multiplicity == "holm" else "uncorrected")
         + f", level {plan.level:g}."
     ]
-    for (_, setting), own in table.groupby(["family", "setting"], sort=False):
+    for (family, setting), own in table.groupby(["family", "setting"], sort=False):
         tested = own[own["p_rho"].notna()]
-        name = SETTINGS.get(str(setting), str(setting)) or "all"
+        several = [str(family)] * (table["family"].nunique() > 1)
+        place = " ".join([*several, SETTINGS.get(str(setting), str(setting))]).strip()
         if tested.empty:
-            parts.append(f"{name}: no dimension could be tested ({listing(own['reason'].unique().tolist(), 2)}).")
+            name = f"{place}: " if place else ""
+            parts.append(f"{name}no dimension could be tested ({listing(own['reason'].unique().tolist(), 2)}).")
             continue
         described = claimed(
             tested,
@@ -141,27 +171,21 @@ def read_ranking(table: pd.DataFrame, plan: Plan) -> str:
         smallest = float(tested["smallest_p"].min())
         tests = int(tested["n_tests"].max())
         limit = min(1.0, smallest * tests) if plan.multiplicity == "holm" else smallest
-        parts.append(f"{name}, {models} models: {described}".rstrip())
+        parts.append(f"{place + ', ' if place else ''}{models} models: {described}".rstrip())
         untested = tested[tested["claim"] == UNTESTED]
         parts += [f"No claim for {listing(own['dimension'].tolist())}: {why}." for why, own in untested.groupby("note", sort=True)]
         parts.append(
-            f"With {models} models the smallest attainable p is {smallest:.2g}, {limit:.2g} after correction for {tests} tests."
+            f"With {models} models the smallest attainable p is {smallest:.2g}, {limit:.2g} after correction for "
+            f"{counted(tests, 'test')}."
         )
-    parts.append(
-        "Test and interval are about other models like these: a few models give wide intervals, however many scenes. "
-        "A correlation of ranks does not say that the score's size means anything."
-    )
-    return " ".join(parts)
+    return " ".join([*parts, "More models narrow these intervals; more scenes do not."])
 
 
 def read_associations(table: pd.DataFrame, plan: Plan) -> str:
     """The claims of the primary reading of score against people, and why a dimension has none."""
     primary = PRIMARY[plan.population.claims]
     value = f"{primary}_rho"
-    named = table["dimension"]
-    if table["setting"].nunique() > 1:
-        named = named + " in " + table["setting"].replace(SETTINGS)
-    table = table.assign(name=named)
+    table = table.assign(name=row_names(table))
     described = claimed(
         table,
         lambda r: f"{r['name']} ({READINGS[primary]} {number(r[value])}, {interval(r[f'{value}_low'], r[f'{value}_high'])})",
@@ -178,13 +202,13 @@ def read_bridge(table: pd.DataFrame, plan: Plan) -> str:
     if len(known) == 0:
         reasons = table["pooled_reason"].unique().tolist() if len(table) else ["no pair has a label and two scores"]
         return f"Metric and people cannot be compared pair by pair: {listing(reasons, 2)}."
-    reversals = ", ".join(f"{r['dimension']} {int(r['reversals'])}/{int(r['n'])}" for _, r in known.iterrows())
+    known = known.assign(name=row_names(known))
+    reversals = ", ".join(f"{r['name']} {int(r['reversals'])} of {int(r['n'])}" for _, r in known.iterrows())
     return (
-        "Does the difference of the scores rise with people's votes, pair by pair? "
-        f"{read_associations(known, plan)} Opposite decisions outside the tie band: {reversals}. These rho are with majority "
-        "labels; a ceiling is estimated for the rho with the mean vote, in the table of judge and metric beside people. "
-        f"Hold-out rho is on {plan.holdout.fraction:.0%} of the scenes, "
-        "chosen by name before scores were read; with few held-out pairs it is a check of direction, not of size."
+        "Does the difference of the scores rise with the labels that these annotators gave, pair by pair? "
+        f"{read_associations(known, plan)} Opposite decisions outside the tie band: {reversals}. "
+        "The table `ceiling` has the rho with the mean vote and its estimated ceiling. "
+        f"The rho of the held-out scenes ({plan.holdout.fraction:.0%}, in the CSV) checks the direction only."
     )
 
 
@@ -192,10 +216,11 @@ def read_rating_metric(table: pd.DataFrame, plan: Plan) -> str:
     known = table[table["pooled_rho"].notna()]
     if known.empty:
         return f"Metric and ratings cannot be compared: {listing(table['pooled_reason'].unique().tolist(), 2)}."
-    ceilings = [f"{r['dimension']} {rho_and_ceiling(r, 'pooled_rho')}" for _, r in known.iterrows()]
+    known = known.assign(name=row_names(known))
+    ceilings = [f"{r['name']} {rho_and_ceiling(r, 'pooled_rho')}" for _, r in known.iterrows()]
     return (
-        f"Does the score rise with the mean rating, item by item? {read_associations(known, plan)} "
-        f"Pooled rho, and what a perfect score would reach with these ratings: {listing(ceilings)}."
+        f"Does the score rise with the mean rating that these annotators gave? {read_associations(known, plan)} "
+        f"Pooled rho, beside what a perfect score is estimated to reach with these ratings: {listing(ceilings)}."
     )
 
 
@@ -226,8 +251,8 @@ def _read_trigger(table: pd.DataFrame) -> str:
     recall, accuracy = known.loc[("overall", "recall")], known.loc[("overall", "accuracy")]
     subsets = known.xs("recall", level="measure").drop(index="overall", errors="ignore")
     text = (
-        f"The judge finds {recall['value']:.0%} of the clips people call triggered ({interval(recall['low'], recall['high'])}, "
-        f"n {int(recall['n'])}) and agrees with the majority on {accuracy['value']:.0%} of all."
+        f"The judge finds {recall['value']:.0%} of the clips that most of these annotators call triggered "
+        f"({interval(recall['low'], recall['high'])}, n {int(recall['n'])}) and agrees with them on {accuracy['value']:.0%} of all."
     )
     if len(subsets):
         weakest = subsets["value"].idxmin()
@@ -270,15 +295,19 @@ def _read_vqa(table: pd.DataFrame) -> str:
     return text
 
 
-def read_win_ratios(table: pd.DataFrame) -> str:
+def read_win_ratios(table: pd.DataFrame, plan: Plan) -> str:
     wide = float((table["high_human"] - table["low_human"]).median())
     width = "there are too few scenes for intervals" if np.isnan(wide) else f"people's intervals are {wide:.2f} wide in the median"
-    return f"Win ratios of people and metric over the same pairs, ties half; {width}."
+    ties = "a tie counts half" if plan.win_ratio_ties == "half" else "ties are left out"
+    return f"Win ratios of people's labels and of the metric over the same pairs; {ties}; {width}."
 
 
 def read_disagreements(table: pd.DataFrame) -> str:
     count = int(table["reversal"].sum())
-    return f"{len(table)} cases where people and the automatic answer differ, {count} of them reversals; the clearest come first."
+    return (
+        f"{counted(len(table), 'item')} on which people and the automatic answer differ, {count} of them reversals; "
+        "the clearest come first."
+    )
 
 
 def read_correlations(table: pd.DataFrame, plan: Plan) -> str:

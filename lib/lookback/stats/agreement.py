@@ -411,21 +411,30 @@ def krippendorff_alpha(
 
 
 def shuffled_alphas(
-    ratings: Ratings, categories: Sequence[Label], *, level: Level, symmetric: bool = False, draws: int = 399, seed: int = 0
+    ratings: Ratings,
+    categories: Sequence[Label],
+    *,
+    level: Level,
+    swapped: ArrayLike | None = None,
+    draws: int = 399,
+    seed: int = 0,
 ) -> Floats:
     """Alpha where each rater's votes (a column) are dealt anew to the items that the rater saw: what unrelated votes give.
 
     A rare answer that by luck no two raters give to one item makes alpha negative and its interval narrow; here it does not.
-    `symmetric` adds every item with the categories in reverse, as pairs in the other order.
+    Of pairs that count in both orders, `swapped` (items x raters) says who saw the two clips the other way round. Their votes are
+    dealt as they were shown: raters who favour one side agree on pairs that all see alike, which is no agreement on the clips.
     """
     declared = check_categories(categories)
     codes, points, rng = rating_codes(ratings, declared), category_values(declared), np.random.default_rng(seed)
+    turned = np.zeros(codes.shape, dtype=bool) if swapped is None else np.asarray(swapped, dtype=bool) & (codes != MISSING)
+    codes[turned] = len(declared) - 1 - codes[turned]
     found = np.empty(draws)
     for k in range(draws):
         for own in codes.T:
             own[own != MISSING] = rng.permutation(own[own != MISSING])
-        counts = vote_counts(codes, len(declared))
-        counts = np.concatenate([counts, counts[:, ::-1]]) if symmetric else counts
+        counts = vote_counts(np.where(turned, len(declared) - 1 - codes, codes), len(declared))
+        counts = counts if swapped is None else np.concatenate([counts, counts[:, ::-1]])
         totals = _coincidences(counts[counts.sum(axis=1) >= 2]).sum(axis=0)
         found[k] = _alpha(totals[None], points, level)[0]
     return found

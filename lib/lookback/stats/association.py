@@ -12,8 +12,9 @@ pooled: other scenes and other models at once. Spearman's rho over all units, wi
     one cluster at a time, never below the larger of the first two. Leaving out a model leaves out all pairs that show it; a pair
     belongs to two models, so nothing is subtracted there, which is cautious.
 
-Every leave-out ranks and centres anew. Errors are on Fisher's z scale (jackknife: Efron 1982), tested and widened with t on G - 1
-degrees of freedom, G the number of clusters (pooled: of the scarcer ones).
+Every leave-out ranks and centres anew. The jackknife's error of rho (Efron 1982) is taken to Fisher's z scale by the delta method,
+error / (1 - rho^2), since z of a single leave-out near 1 has no bound: a score that errs in one scene alone would seem unsure. Test
+and interval are by t with G - 1 degrees of freedom, G the number of clusters (pooled: of the scarcer ones).
 """
 
 from __future__ import annotations
@@ -118,14 +119,15 @@ def pooled_models(units: Units, confidence: float = 0.95) -> Estimate:
 def _estimate(
     name: str, value: float, n: int, variance: float, freedom: int, note: str, confidence: float, method: str
 ) -> Estimate:
-    """The estimate with interval and p from its variance on Fisher's z scale, or with the note that says why there is none."""
+    """The estimate with interval and p from its variance, or with the note that says why there is none."""
     if not note and not np.isfinite(variance):
         note = "leaving one cluster out leaves nothing that varies: no interval"
     elif not note and variance <= UNVARIED:
         note = "every leave-out gives the same value: its spread is unknown, no interval"
     if note:
         return Estimate(name, value, n, confidence=confidence, method=method, note=note)
-    z, error = float(np.arctanh(np.clip(value, -NEARLY_ONE, NEARLY_ONE))), float(np.sqrt(variance))
+    inside = float(np.clip(value, -NEARLY_ONE, NEARLY_ONE))
+    z, error = float(np.arctanh(inside)), float(np.sqrt(variance)) / (1 - inside**2)
     half = float(stats.t.ppf(0.5 + confidence / 2, freedom)) * error
     p = float(2 * stats.t.sf(abs(z) / error, freedom))
     return Estimate(name, value, n, float(np.tanh(z - half)), float(np.tanh(z + half)), None, p, confidence, method)
@@ -146,9 +148,8 @@ def _chunks(members: Floats) -> Iterator[Floats]:
 
 
 def _jackknife_variance(values: Floats) -> float:
-    """(G-1)/G times the sum of squares of the leave-outs on Fisher's z scale; NaN where one of them is undefined."""
-    z = np.arctanh(np.clip(values, -NEARLY_ONE, NEARLY_ONE))
-    return float((len(z) - 1) * np.var(z))
+    """(G-1)/G times the sum of squares of the leave-outs; NaN where one of them is undefined."""
+    return float((len(values) - 1) * np.var(values))
 
 
 def _centred_ranks(values: Floats, weights: Floats, symmetric: bool) -> Floats:

@@ -37,8 +37,8 @@ def win_ratio_scatter(win_ratios: pd.DataFrame, ranking: pd.DataFrame) -> tuple[
             axes.set_title(f"{key[2]}{setting}\n{rho}, {len(own)} models, {int(row['n_pairs'])} pairs", fontsize=9)
         for axes in list(grid.flat)[len(panels) :]:
             axes.set_visible(False)
-        figure.supxlabel("metric win ratio (share of comparisons won, ties half)", fontsize=9)
-        figure.supylabel("human win ratio (share of comparisons won, ties half)", fontsize=9)
+        figure.supxlabel("win ratio of the metric (share of comparisons won)", fontsize=9)
+        figure.supylabel("win ratio of people's labels (share of comparisons won)", fontsize=9)
     caption = (
         "Win ratios of people and metric over the same pairs, one point per model with intervals. Points on the dashed line are "
         "preferred as often by people as by the metric; what counts for rho is only their order."

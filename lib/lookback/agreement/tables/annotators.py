@@ -15,7 +15,7 @@ import pandas as pd
 from lookback.agreement.plan import Plan
 from lookback.agreement.votes import annotator_matrix, both_orders, clusters_of
 from lookback.errors import NotScorable, UsageError
-from lookback.names import listing
+from lookback.names import counted, listing
 from lookback.stats import Estimate, dawid_skene, gwet_ac1, leave_one_annotator_out
 from lookback.stats.annotator_checks import (
     Statistic,
@@ -34,10 +34,10 @@ from lookback.stats.ratings import Flags, Floats
 
 FALSE_FLAGS = 0.05
 WORDS = {
-    "agreement": "agrees less with them",
+    "agreement": "agrees less with the others",
     "side": "prefers the first side more or less often",
     "same_answer": "gives one answer more often",
-    "speed": "takes less than half their time",
+    "speed": "takes less than half the others' time",
     "gold": "has fewer gold items right",
 }
 
@@ -192,7 +192,9 @@ def read_annotators(table: pd.DataFrame) -> str:
     else:
         parts.append("Too few scenes to say who is unlike the others.")
     cycles = int(table["circular_triads"].sum())
-    return " ".join([*parts, *([f"{cycles} circular triads (A over B over C over A)."] if cycles else [])])
+    return " ".join(
+        [*parts, *([f"{counted(cycles, 'circular triad')} in all (A over B, B over C, C over A in one scene)."] if cycles else [])]
+    )
 
 
 def left_out(votes: pd.DataFrame, quality: pd.DataFrame, gold: pd.DataFrame | None, plan: Plan) -> pd.DataFrame:

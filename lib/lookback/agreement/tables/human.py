@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lookback.agreement.claims import CONTRADICTED, OPEN, SUPPORTED, UNTESTED
+from lookback.agreement.claims import CONTRADICTED, DEALT, OPEN, SUPPORTED, UNTESTED
 from lookback.agreement.plan import Plan
 from lookback.agreement.votes import annotator_matrix, both_orders, clusters_of, packed_matrix
 from lookback.errors import NotScorable
@@ -28,15 +28,16 @@ from lookback.stats.intervals import number
 from lookback.stats.jackknife import FEWEST_ANNOTATORS
 
 GROUP = ["family", "role", "benchmark", "setting", "dimension"]
+ROUNDING = 1e-9
 
 
 def agreement_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Per family, setting and dimension: percent agreement, AC1, AC2, Fleiss' kappa, Krippendorff's alpha with intervals.
 
     `prevalence` is the share of the most frequent answer. `claim`: whether these annotators agree more than by chance, by the side
-    of zero on which alpha's interval at the plan's level lies (on the lower side, votes dealt anew must lie above it, too). AC1 and
-    AC2 do not say so: where one answer prevails they are high for unrelated votes. `ac1_others_low` and `_high` (of ratings
-    `ac2_others`) hold for other annotators like these, from five on.
+    of zero on which alpha's interval at the plan's level lies; below zero, and of pairs in both orders above it too, votes dealt
+    anew must not reach alpha. AC1 and AC2 do not say so: where one answer prevails they are high for unrelated votes.
+    `ac1_others_low` and `_high` (of ratings `ac2_others`) hold for other annotators like these, from five on.
     """
     rows = []
     for keys, own in votes.groupby(GROUP, sort=True):
@@ -73,10 +74,11 @@ def _coefficients(votes: pd.DataFrame, plan: Plan, family: str) -> dict[str, Any
     answers = matrix.stack().value_counts()
     row["prevalence"] = answers.max() / answers.sum()
     named = annotator_matrix(votes).loc[matrix.index[:n_items]]
-    row["claim"] = _claim(matrix, named, clusters, plan, family)
-    if row["claim"] == OPEN and row["alpha_high"] < 0:
-        row["alpha_high"] = 0.0
-        notes.append("alpha: the interval is extended to 0, since votes dealt anew to the items give such a value, too")
+    swapped = votes.pivot(index="item", columns="annotator", values="swapped").loc[named.index].eq(True)
+    row["claim"], reached = _claim(matrix, named, swapped, clusters, plan, family)
+    if reached:
+        row["alpha_low"], row["alpha_high"] = min(row["alpha_low"], 0.0), max(row["alpha_high"], 0.0)
+        notes.append(f"alpha: the interval is extended to 0, since {DEALT} give such a value, too")
     if row["n_annotators"] >= FEWEST_ANNOTATORS:
         named = both_orders(named) if plan.turns(family) else named
         others = partial(gwet_other_raters, named, categories, **common)
@@ -89,19 +91,28 @@ def _coefficients(votes: pd.DataFrame, plan: Plan, family: str) -> dict[str, Any
     return row
 
 
-def _claim(matrix: pd.DataFrame, named: pd.DataFrame, clusters: np.ndarray, plan: Plan, family: str) -> str:
+def _claim(
+    matrix: pd.DataFrame, named: pd.DataFrame, swapped: pd.DataFrame, clusters: np.ndarray, plan: Plan, family: str
+) -> tuple[str, bool]:
+    """The claim, and whether it is open because votes dealt anew reach such an alpha."""
     categories, level = plan.categories(family), plan.scales[plan.families[family].scale].level
     drawn = plan.drawn | {"confidence": 1 - plan.level}
     try:
         alpha = krippendorff_alpha(matrix, categories, level=level, clusters=clusters, **drawn)
     except NotScorable:
-        return UNTESTED
+        return UNTESTED, False
     if alpha.low is None or alpha.high is None:
-        return UNTESTED
-    if alpha.high >= 0:
-        return SUPPORTED if alpha.low > 0 else OPEN
-    unrelated = shuffled_alphas(named, categories, level=level, symmetric=plan.turns(family), seed=plan.seed)
-    return CONTRADICTED if (1 + (unrelated <= alpha.value).sum()) / (1 + len(unrelated)) < plan.level / 2 else OPEN
+        return UNTESTED, False
+    if alpha.low <= 0 <= alpha.high:
+        return OPEN, False
+    side, claim = (1, SUPPORTED) if alpha.low > 0 else (-1, CONTRADICTED)
+    turns = plan.turns(family)
+    if claim == SUPPORTED and not turns:
+        return claim, False
+    draws = max(399, int(4 / plan.level))  # so many that none of them reaching alpha is below the level
+    dealt = shuffled_alphas(named, categories, level=level, swapped=swapped if turns else None, draws=draws, seed=plan.seed)
+    reached = (1 + (side * dealt >= side * alpha.value - ROUNDING).sum()) / (1 + draws) >= plan.level / 2
+    return (OPEN, True) if reached else (claim, False)
 
 
 def _put(row: dict[str, Any], reasons: list[str], notes: list[str], name: str, compute: Callable[[], Estimate]) -> None:

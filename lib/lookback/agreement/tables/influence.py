@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from lookback.agreement.plan import Plan
-from lookback.agreement.reading import number
+from lookback.agreement.reading import number, row_names
 from lookback.agreement.tables.study import GROUP, measure_of, point_measure
 from lookback.agreement.votes import analysis_units
 from lookback.names import listing
@@ -66,15 +66,16 @@ def _left_out(own: pd.DataFrame, votes: pd.DataFrame, decisions: pd.Series, plan
 
 def read_influence(table: pd.DataFrame) -> str:
     row = table.loc[table["change"].abs().idxmax()]
-    text = f"Left out one at a time, the annotators, scenes and models change the main measure by up to {abs(row['change']):.2f}: "
-    text += f"{_words(row)} without {row['left_out']} {row['name']}."
-    flagged = table[table["flags"] != ""]
-    if len(flagged):
-        named = [f"{row['name']}: {_words(row)}" for _, row in flagged.iterrows()]
-        text += f" Without annotators who are clearly unlike the others: {listing(named, 6)}."
+    table = table.assign(words=row_names(table))
+    text = f"Leaving out one annotator, scene or model changes the main measure by up to {abs(row['change']):.2f}: "
+    text += f"{_words(table.loc[row.name])} without {row['left_out']} {row['name']}."
+    if abs(row["change"]) < 0.005:
+        text = "Without any one annotator, scene or model the main measure stays the same to two digits."
+    for name, own in table[table["flags"] != ""].groupby("name", sort=True):
+        text += f" Without {name}, who is clearly unlike the others: {listing([_words(r) for _, r in own.iterrows()], 4)}."
     return text
 
 
 def _words(row: pd.Series) -> str:
     before, after = (f"{number(row[value])} (n {row[n]})" for value, n in (("as_planned", "n_planned"), ("without", "n")))
-    return f"{row['dimension']} ({measure_of(row['kind'])}) from {before} to {after}"
+    return f"{row['words']} ({measure_of(row['kind'])}) from {before} to {after}"

@@ -24,7 +24,7 @@ from lookback.stats import (
     trigger_validation,
 )
 from lookback.stats.association import Units, association_units, pooled_models, within_models
-from lookback.stats.intervals import measure_row, number, share
+from lookback.stats.intervals import measure_row, number, share, too_few_clusters
 from lookback.stats.rankings import pair_codes, win_terms
 
 GROUP = ["family", "role", "benchmark", "setting", "dimension"]
@@ -85,10 +85,11 @@ def associations(units: pd.DataFrame, plan: Plan, score: str) -> dict[str, Any]:
     """How the column `score` of one family's units rises with the labels: rho of each reading, its bounds, p, why it is missing."""
     row: dict[str, Any] = {f"{name}_rho{end}": np.nan for name in READINGS for end in ("", "_low", "_high", "_p")}
     row |= {f"{name}_reason": "nothing has both a label and a score" for name in READINGS}
-    row |= {"n_models": 0, "between_smallest_p": np.nan, "primary": PRIMARY[plan.population.claims]}
+    row |= {"n_models": 0, "n_clusters": 0, "between_smallest_p": np.nan, "primary": PRIMARY[plan.population.claims]}
     if units.empty:
         return row
     family, clusters = str(units["family"].iloc[0]), units["cluster"]
+    row["n_clusters"] = int(clusters.nunique())
     against = units["model_b"] if plan.families[family].pairs else None
 
     def known() -> Units:
@@ -109,7 +110,8 @@ def associations(units: pd.DataFrame, plan: Plan, score: str) -> dict[str, Any]:
         ranked = rank_agreement(means["label"], means["decision"], confidence=plan.confidence, seed=plan.seed)
         row |= {"between_rho": ranked.rho, "between_rho_p": ranked.p_rho, "between_smallest_p": ranked.smallest_p}
         row |= {"between_rho_low": number(ranked.population_low), "between_rho_high": number(ranked.population_high)}
-        row["between_reason"] = ranked.note
+        alone = too_few_clusters(row["n_clusters"], plan.clusters.metric)
+        row["between_reason"] = "; ".join(filter(None, (ranked.note, alone)))
     except NotScorable as missing:
         row["between_reason"] = str(missing)
     return row

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lookback.agreement.plan import Plan
-from lookback.agreement.reading import interval, number
+from lookback.agreement.reading import interval, number, row_names
 from lookback.agreement.tables.metric import GROUP, associations, claim_primary, usable
 from lookback.agreement.votes import annotator_matrix, both_orders, clusters_of
 from lookback.errors import NotScorable
@@ -62,7 +62,7 @@ def rating_metric_table(units: pd.DataFrame, votes: pd.DataFrame, plan: Plan) ->
         both = usable(own, "rating")
         score, rating = both["decision"].to_numpy(dtype=float), both["label"].to_numpy(dtype=float)
         row: dict[str, Any] = {**dict(zip(GROUP, keys, strict=True)), "metric": metric, "n": len(both)}
-        row |= {"n_clusters": both["cluster"].nunique(), **associations(both, plan, "decision")}
+        row |= associations(both, plan, "decision")
         drawn: dict[str, Any] = {"clusters": both["cluster"].to_numpy(), **plan.drawn}
         if plan.turns(str(keys[0])):
             score, rating = np.append(score, -score), np.append(rating, -rating)
@@ -89,15 +89,15 @@ def _ceiling(votes: pd.DataFrame, plan: Plan) -> dict[str, Any]:
 
 
 def read_reliability(table: pd.DataFrame) -> str:
-    known = table[table["icc_1"].notna()]
+    known = table.assign(name=row_names(table))[table["icc_1"].notna()]
     if known.empty:
         return "No dimension has ratings from which an ICC can be computed."
     parts = [
-        f"{r['dimension']}: ICC(2,1) {number(r['icc_1'])} ({interval(r['icc_1_low'], r['icc_1_high'])}), "
+        f"{r['name']}: ICC(2,1) {number(r['icc_1'])} ({interval(r['icc_1_low'], r['icc_1_high'])}), "
         f"ICC(2,k) {number(r['icc_k'])} ({interval(r['icc_k_low'], r['icc_k_high'])}) with k {r['k']:.1f}"
         for _, r in known.iterrows()
     ]
     text = "Two-way random effects, absolute agreement. ICC(2,1) is about one rater, ICC(2,k) about the mean of an item's raters. "
     text += listing(parts) + "."
     bare = known[known["icc_1_low"].isna()]
-    return text + "".join(f" No interval for {r['dimension']}: {r['note']}." for _, r in bare.iterrows())
+    return text + "".join(f" No interval for {r['name']}: {r['note']}." for _, r in bare.iterrows())

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from lookback.agreement.plan import Plan
-from lookback.agreement.reading import coefficient_ends, main_coefficient, number, read_chance
+from lookback.agreement.reading import coefficient_ends, interval, main_coefficient, number, read_chance, row_names
 from lookback.agreement.votes import ITEM_COLUMNS, SIDE_COLUMNS, analysis_units, consensus
 from lookback.names import counted, listing
 from lookback.stats.correlations import spearman_rows
@@ -74,20 +74,24 @@ def _judged(row: Any, units: pd.DataFrame, plan: Plan) -> dict[str, object]:
     return {name: found[name] for name in ("measure", "value", "low", "high", "n")}
 
 
-def read_main(table: pd.DataFrame) -> str:
+def read_main(table: pd.DataFrame, plan: Plan) -> str:
+    table = table.assign(name=row_names(table))
     judged = table[table["people"].notna()]
-    people = f"These annotators agree by {coefficient_ends(judged, lambda r: number(r['people']))} ({counted(len(table), 'row')})."
-    people += f" {read_chance(judged.rename(columns={'people_claim': 'claim'}))}"
+    people = f"Agreement of these annotators: {coefficient_ends(judged, lambda r: number(r['people']))} "
+    people += f"({counted(len(table), 'row')}). "
+    people += read_chance(judged.rename(columns={"people_claim": "claim"}), plan, lambda r: str(r["name"]))
     if "icc_1" in table and table["icc_1"].notna().any():
-        shown = [f"{r['dimension']} {number(r['icc_1'])}" for _, r in table[table["icc_1"].notna()].iterrows()]
+        shown = [f"{r['name']} {number(r['icc_1'])}" for _, r in table[table["icc_1"].notna()].iterrows()]
         people += f" ICC(2,1) of the ratings: {listing(shown)}."
     if judged.empty:
         people = "How far people agree is not known: no item has two votes to compare."
     known = table[table["value"].notna()]
     if known.empty:
         return people + " No metric or judge could be compared with them."
-    shown = [f"{r['dimension']} {number(r['value'])} ({r['measure']}, {counted(r['n'], 'item')})" for _, r in known.iterrows()]
-    return f"{people} Metric or judge against people: {listing(shown)}. The table's script recomputes it from the exported votes."
+    for measure, own in known.groupby("measure", sort=False):
+        shown = [f"{r['name']} {number(r['value'])} ({interval(r['low'], r['high'])}, n {r['n']})" for _, r in own.iterrows()]
+        people += f" {str(measure)[0].upper()}{str(measure)[1:]}: {listing(shown)}."
+    return people
 
 
 def point_measure(units: pd.DataFrame, kind: str, ties: Ties, turned: bool) -> float:
@@ -183,7 +187,7 @@ def read_sensitivity(table: pd.DataFrame) -> str:
     if change.loc[row, rule] < 0.005:
         return f"One rule for ties or majorities changed at a time ({named}): the main measure stays the same to two digits."
     before, after = number(table.loc[row, "as_planned"]), number(table.loc[row, rule])
-    what = f"{table.loc[row, 'dimension']} ({measure_of(table.loc[row, 'kind'])})"
+    what = f"{row_names(table)[row]} ({measure_of(table.loc[row, 'kind'])})"
     return (
         f"One rule for ties or majorities changed at a time ({named}). The largest change is {change.loc[row, rule]:.2f}: "
         f"{what} from {before} to {after} with {rule.replace('_', ' ')}."
@@ -201,7 +205,7 @@ def consensus_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 def read_consensus(table: pd.DataFrame) -> str:
     decided = int((table["label"] != "").sum())
     whole = int(((table["share"] == 1) & (table["n_votes"] > 1)).sum())
-    return f"{decided} of {len(table)} items have a label; on {whole} all of several votes agree."
+    return f"{decided} of {len(table)} items have a label; on {whole} with two or more votes all votes agree."
 
 
 def distribution_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -217,9 +221,10 @@ def distribution_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def read_distribution(table: pd.DataFrame) -> str:
+def read_distribution(table: pd.DataFrame, plan: Plan) -> str:
     top = table.loc[table["share"].idxmax()]
     unused = table[table["votes"] == 0]
-    text = f"The most frequent answer is {top['answer']} for {top['dimension']} ({top['share']:.0%} of its votes)."
-    named = [f"{r['answer']} ({r['dimension']})" for _, r in unused.iterrows()]
+    names, shown = row_names(table), ", A and B as the voter saw them" if plan.families[top["family"]].pairs else ""
+    text = f"The most frequent answer is {top['answer']} for {names[top.name]} ({top['share']:.0%} of its votes{shown})."
+    named = [f"{r['answer']} ({names[place]})" for place, r in unused.iterrows()]
     return text + (f" Nobody answered {listing(named, 6)}." if named else "")

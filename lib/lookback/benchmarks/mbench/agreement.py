@@ -95,7 +95,8 @@ def read_judge(table: pd.DataFrame) -> str:
     parts = [
         f"{words} {reading.number(row[m])} ({reading.interval(row[f'{m}_low'], row[f'{m}_high'])})" for m, words in named.items()
     ]
-    return f"{text} {', '.join(parts)}. Accuracy and AC1 can be high by chance where most clips are triggered; kappa is not."
+    text += f" {', '.join(parts)}."
+    return f"{text} Where most clips are triggered, accuracy and AC1 can be high by chance; kappa corrects for that."
 
 
 def _by_subset(trigger: pd.DataFrame, counts: list[str], measures: list[str]) -> pd.DataFrame:

@@ -32,13 +32,14 @@ def _calibration(analysis: Analysis) -> None:
     people, main, bridges = (_in_plan_order(table, plan) for table in (people, main, bridges))
     snapshot, coefficients = wrbench_5(main, bridges), wrbench_15(people)
     left_out = analysis.left_out("preference", benchmark="wrbench")
+    of_people = analysis.left_out("preference", benchmark="wrbench", people_alone=True)
 
     def both() -> str:
         return f"{reading.read_agreement(main, plan)} {reading.read_bridge(bridges, plan)}{left_out}"
 
     analysis.add("wrbench_5", "WRBench table 5: human calibration snapshot", "pair", snapshot, both)
     title = "WRBench table 15: human agreement by dimension"
-    analysis.add("wrbench_15", title, "pair", coefficients, lambda: reading.read_agreement(people, plan) + left_out)
+    analysis.add("wrbench_15", title, "pair", coefficients, lambda: reading.read_agreement(people, plan) + of_people)
     if not bridges.empty:
         own = analysis.units[analysis.units["benchmark"] == "wrbench"]
         evidence = judgeability_table(own, plan) if "judgeability" in tables else pd.DataFrame()
