@@ -62,7 +62,9 @@ def test_all_ties_and_constant_scores_are_called_what_they_are(given):
 
 def test_one_rater_is_no_agreement(given):
     votes, scores, plan = given("rating", estimands=["agreement", "rating"])
-    read = analyse(votes[votes["annotator"] == "ann"], scores, plan)["main"].attrs["reading"]
+    main = analyse(votes[votes["annotator"] == "ann"], scores, plan)["main"]
+    read, reasons = main.attrs["reading"], main["reason"].iloc[0].split("; ")
+    assert [why.split(":")[0] for why in reasons] == ["ac2", "alpha", "rho of items"]
     assert read.startswith("How far people agree is not known: no item has two votes to compare. No metric or judge")
 
 

@@ -82,6 +82,25 @@ def test_pooled_is_spearman_with_errors_clustered_two_ways():
     z, error = np.arctanh(value), np.sqrt(max(models, scenes, models + scenes - cells)) / (1 - value**2)
     assert found.value == pytest.approx(value)
     assert found.p == pytest.approx(2 * stats.t.sf(abs(z) / error, 4))
+    assert (found.low, found.high) == pytest.approx(tuple(np.tanh(z + side * stats.t.ppf(0.975, 4) * error) for side in (-1, 1)))
+
+
+def test_a_pair_leaves_with_either_of_its_models():
+    rng = np.random.default_rng(8)
+    table = pairs(clips(rng), rng)
+    turned = table.assign(a=table["b"], b=table["a"], label=-table["label"], delta=-table["delta"])
+    both = pd.concat([table, turned])
+    found = pooled_models(
+        association_units(table["delta"], table["label"], table["a"], table["b"], clusters=table["scene"], symmetric=True)
+    )
+
+    def rho(own: pd.DataFrame) -> float:
+        return float(stats.spearmanr(own["delta"], own["label"]).statistic)
+
+    models = jackknife([rho(both[(both["a"] != m) & (both["b"] != m)]) for m in range(5)])
+    scenes = jackknife([rho(both[both["scene"] != s]) for s in both["scene"].unique()])
+    error = np.sqrt(models + scenes) / (1 - found.value**2)  # both orders are no second sample
+    assert found.p == pytest.approx(2 * stats.t.sf(abs(np.arctanh(found.value)) / error, 4))
 
 
 def test_pairs_count_in_both_orders_and_no_side_matters():

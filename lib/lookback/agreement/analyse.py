@@ -6,6 +6,7 @@ plan_hash, and the plan's confidence and alpha. The table "readings" lists them 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pandas as pd
@@ -23,7 +24,9 @@ from lookback.errors import ContractError
 from lookback.registry import BENCHMARKS
 
 Tables = dict[str, pd.DataFrame]
-CLAIMS = {"claim", "verdict", "letters"}  # columns of tables that claim something at the plan's level
+# columns and words of tables that claim something at the plan's level; a benchmark's own tables repeat claims in words alone
+CLAIMS = {"claim", "verdict", "letters"}
+CLAIMING = re.compile(r"\b(supported|contradicted|open) for\b|\bHolm\b", re.IGNORECASE)
 
 
 class Analysis:
@@ -41,7 +44,7 @@ class Analysis:
         if table.empty:
             return
         sentence = f"{read()}{reading.simulated_note(self.votes)}"
-        if self.standing and self.standing.look and CLAIMS & set(table):
+        if self.standing and self.standing.look and (CLAIMS & set(table) or CLAIMING.search(sentence)):
             sentence += self.standing.look.warning
         table.attrs = {"title": title, "unit": unit, "reading": sentence, "footnote": self.footnote, **self.declared}
         self.tables[name] = table
@@ -115,7 +118,7 @@ def analysed(
     result.dropped, result.quality = dropped, quality
     result.add("exclusions", "Items that do not enter, and why", "item", result.exclusions, lambda: result.left_out().strip())
     result.add("joins", "Scores that the votes ask for", "score", joins, lambda: read_joins(joins))
-    designed = overview.design_table(valid, plan)
+    designed = overview.design_table(valid, kept, plan)
     result.add("study_design", "Design of the study", "vote", designed, lambda: overview.read_design(designed, plan))
     if "annotators" in plan.estimands:
         read = lambda: annotators.read_annotators(quality)  # noqa: E731

@@ -62,11 +62,14 @@ def _preferences(labelled: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> tup
     ratios = pd.DataFrame(columns=["model", *columns])
     if len(pairs):
         ratios = win_ratios(pairs, ties=plan.win_ratio_ties, cluster="cluster", **plan.drawn)[["model", *columns]]
-    ratios = ratios.rename(columns={"low": "win_ratio_low", "high": "win_ratio_high"})
-    models = models.merge(ratios, on="model", how="left").astype({"n": float, "win_ratio": float})
+    ratios = ratios.rename(columns={"n": "win_ratio_n", "low": "win_ratio_low", "high": "win_ratio_high"})
+    models = models.merge(ratios, on="model", how="left").astype({"win_ratio": float})
+    models = models.assign(win_ratio_n=models["win_ratio_n"].astype(float).fillna(0).astype(int))
     if models["scale"].iloc[0] == RATIO:
-        models = models.assign(low=models["win_ratio_low"], high=models["win_ratio_high"])  # inside 0 to 1
-    return models.fillna({"n": 0}).astype({"n": int}), comparisons
+        models = models.assign(n=models["win_ratio_n"], low=models["win_ratio_low"], high=models["win_ratio_high"])  # inside 0 to 1
+        return models, comparisons
+    items = votes.drop_duplicates("item")  # pairs without a label enter, too
+    return models.assign(n=models["model"].map(pd.concat([items["model_a"], items["model_b"]]).value_counts())), comparisons
 
 
 def _ratings(labelled: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:

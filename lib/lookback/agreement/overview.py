@@ -11,9 +11,12 @@ from lookback.names import counted, listing
 from lookback.stats.intervals import FEWEST_CLUSTERS
 
 
-def design_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Per family and setting: kind, dimensions, models, scenes, items, votes, annotators, votes an item, items left out."""
-    labels = consensus(votes, plan).set_index("item")["label"]
+def design_table(votes: pd.DataFrame, kept: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Per family and setting: kind, dimensions, models, scenes, items, votes, annotators, votes an item, items left out.
+
+    Counts are of all votes; items without a majority are those that have none in `kept`, the votes of annotators who stay.
+    """
+    labels = consensus(kept, plan).set_index("item")["label"]
     rows = []
     for (family, setting), own in votes.groupby(["family", "setting"], sort=True):
         per_item = own.groupby("item").size()
@@ -31,7 +34,7 @@ def design_table(votes: pd.DataFrame, plan: Plan) -> pd.DataFrame:
                 "votes": len(own),
                 "annotators": own["annotator"].nunique(),
                 "votes_per_item": span(per_item.min(), per_item.max()),
-                "no_majority": int(labels.loc[per_item.index].isna().sum()),
+                "no_majority": int(labels.reindex(per_item.index).isna().sum()),
                 "simulated": int(own["simulated"].sum()),
             }
         )

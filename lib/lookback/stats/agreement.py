@@ -42,7 +42,7 @@ from lookback.stats.intervals import (
     varying_interval,
     wilson,
 )
-from lookback.stats.jackknife import FEWEST_ANNOTATORS, jackknife_covariance
+from lookback.stats.jackknife import FEWEST_ANNOTATORS, jackknife_variance
 from lookback.stats.ratings import (
     MISSING,
     Codes,
@@ -263,7 +263,7 @@ def gwet_other_raters(
         return replace(found, low=None, high=None, note="nothing varies: what other annotators would say is not known")
     counts = vote_counts(codes, len(declared))
     without = [_gwet(counts - (own[:, None] == np.arange(len(declared))), credit) for own in codes.T]
-    se = float(np.sqrt(found.se**2 + jackknife_covariance(np.array(without)[:, None])[0, 0]))
+    se = float(np.sqrt(found.se**2 + jackknife_variance(np.array(without))))
     df = min(len(np.unique(cluster_codes(clusters, len(codes))[counts.any(axis=1)])), count) - 1
     low, high = t_bounds(found.value, se, df, confidence)
     method = f"linearised variance over items, jackknife over {count} raters, t with {df} df"

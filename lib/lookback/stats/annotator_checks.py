@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from lookback.stats.intervals import cluster_totals
+from lookback.stats.jackknife import jackknife_variance
 from lookback.stats.ratings import Codes, Flags, Floats
 
 Statistic = Callable[[Floats], Floats]  # sums (..., terms) -> values (...)
@@ -75,8 +76,7 @@ def _others(value: Floats, weight: Floats) -> Floats:
 
 def _spread(left: Floats, own: Codes) -> Floats:
     """The jackknife's standard error from the values without each cluster; NaN in one cluster, or where nothing varies."""
-    clusters = len(left)
-    error = np.sqrt((clusters - 1) / clusters * ((left - left.mean(axis=0)) ** 2).sum(axis=0))
+    error = np.sqrt(jackknife_variance(left))
     return np.asarray(np.where((own > 1) & (error > 1e-9), error, np.nan))
 
 

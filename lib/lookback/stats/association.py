@@ -29,6 +29,7 @@ from scipy import stats
 from lookback.errors import NotScorable, Reason, UsageError
 from lookback.stats.correlations import SLACK, weighted_ranks
 from lookback.stats.intervals import CHUNK_CELLS, UNVARIED, Estimate, too_few_clusters
+from lookback.stats.jackknife import jackknife_variance
 from lookback.stats.ratings import Codes, Floats, cluster_codes
 
 # Fisher's z of a perfect correlation is infinite: it counts as this one
@@ -92,7 +93,7 @@ def within_models(units: Units, confidence: float = 0.95) -> Estimate:
         raise NotScorable(Reason.UNDEFINED, "within the models the scores or people's answers do not vary")
     left_out, groups = _leave_outs(units, _within, _one_hot(units.clusters)), int(units.clusters.max()) + 1
     note = too_few_clusters(groups)
-    variance = np.nan if note else _jackknife_variance(left_out)
+    variance = np.nan if note else float(jackknife_variance(left_out))
     method = f"models' levels removed, jackknife over {groups} clusters"
     return _estimate("rho within models", value, len(units.score), variance, groups - 1, note, confidence, method)
 
@@ -107,11 +108,11 @@ def pooled_models(units: Units, confidence: float = 0.95) -> Estimate:
     note = too_few_clusters(groups) or too_few_clusters(m, "model")
     variance = np.nan
     if not note:
-        models, scenes = (_jackknife_variance(_leave_outs(units, _pooled, part)) for part in (units.shows, in_cluster))
+        models, scenes = (float(jackknife_variance(_leave_outs(units, _pooled, part))) for part in (units.shows, in_cluster))
         variance = models + scenes
         if not units.paired:
             cells = _one_hot(np.unique(np.stack([units.level, units.clusters]), axis=1, return_inverse=True)[1].reshape(-1))
-            variance = max(models, scenes, variance - _jackknife_variance(_leave_outs(units, _pooled, cells)))
+            variance = max(models, scenes, variance - float(jackknife_variance(_leave_outs(units, _pooled, cells))))
     method = f"two-way jackknife over {m} models and {groups} clusters"
     return _estimate("pooled rho", value, len(units.score), variance, min(m, groups) - 1, note, confidence, method)
 
@@ -145,11 +146,6 @@ def _leave_outs(units: Units, statistic: Callable[[Units, Floats], Floats], memb
 def _chunks(members: Floats) -> Iterator[Floats]:
     size = max(1, CHUNK_CELLS // (2 * len(members)))
     return (members[:, start : start + size] for start in range(0, members.shape[1], size))
-
-
-def _jackknife_variance(values: Floats) -> float:
-    """(G-1)/G times the sum of squares of the leave-outs; NaN where one of them is undefined."""
-    return float((len(values) - 1) * np.var(values))
 
 
 def _centred_ranks(values: Floats, weights: Floats, symmetric: bool) -> Floats:

@@ -35,7 +35,7 @@ from lookback.stats.intervals import (
     varying_interval,
     wilson,
 )
-from lookback.stats.jackknife import jackknife_covariance, ratios_without
+from lookback.stats.jackknife import jackknife_variance, ratios_without
 from lookback.stats.ratings import (
     MISSING,
     Codes,
@@ -212,7 +212,7 @@ def _rank(
 def _t_interval(name: str, value: float, without: Floats, n: int, confidence: float, limit: float) -> Estimate:
     """From the values without each cluster (clusters x 1): interval within +-limit and p by t; none where they do not vary."""
     count = len(without)
-    se = float(np.sqrt(jackknife_covariance(without)[0, 0]))
+    se = float(np.sqrt(jackknife_variance(without)[0]))
     method = f"leaving out one of {count} clusters, t with {count - 1} df"
     if not se > UNVARIED:
         why = "do not vary" if np.isfinite(se) else "leave too little without one of them"

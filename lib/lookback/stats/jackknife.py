@@ -34,6 +34,11 @@ def jackknife_covariance(without: Floats) -> Floats:
     return np.asarray((groups - 1) / groups * np.swapaxes(centred, -1, -2) @ centred)
 
 
+def jackknife_variance(without: Floats) -> Floats:
+    """Variances of estimates from their values without each cluster (clusters x ...); NaN where one of these is undefined."""
+    return np.asarray((len(without) - 1) * without.var(axis=0))
+
+
 def ratios_without(points: Floats, played: Floats) -> Floats:
     """Ratios of totals (..., clusters x models) with each cluster left out in turn; NaN where nothing remains."""
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -61,7 +66,7 @@ class Estimates:
 
     def variances(self, of: Callable[[Floats], Floats]) -> Floats:
         """The variances of functions of the values (..., models) -> (..., k)."""
-        parts = [_variance(np.asarray(of(table))) for table in self.without]
+        parts = [jackknife_variance(np.asarray(of(table))) for table in self.without]
         if len(parts) == 1:
             return parts[0]
         clusters, annotators, cells = parts
@@ -73,8 +78,3 @@ class Estimates:
         half = special.stdtrit(np.maximum(self.seen - 1, 1), 0.5 + confidence / 2) * np.where(se > UNVARIED, se, np.nan)
         bounds = {"low": self.values - half, "high": self.values + half}
         return pd.DataFrame({"model": self.models, "value": self.values, "se": se, **bounds})
-
-
-def _variance(without: Floats) -> Floats:
-    groups = len(without)
-    return np.asarray((groups - 1) / groups * ((without - without.mean(axis=0)) ** 2).sum(axis=0))

@@ -22,7 +22,7 @@ from scipy import stats
 
 from lookback.errors import NotScorable, Reason
 from lookback.stats.intervals import CHUNK_CELLS, Estimate, cluster_totals, too_few_clusters
-from lookback.stats.jackknife import jackknife_covariance
+from lookback.stats.jackknife import jackknife_variance
 from lookback.stats.ratings import Codes, Flags, Floats, cluster_codes
 
 # a spread this small beside the votes' squares is rounding
@@ -56,7 +56,7 @@ def mean_vote_reliability(
     if not np.isfinite([ratio, *without]).all():
         note = "votes on one item do not differ, or items do not, without one of the clusters: no interval"
         return Estimate(name, _reliability(ratio), n, confidence=confidence, note=note)
-    half = float(stats.t.ppf(0.5 + confidence / 2, count - 1) * np.sqrt(jackknife_covariance(without[:, None])[0, 0]))
+    half = float(stats.t.ppf(0.5 + confidence / 2, count - 1) * np.sqrt(jackknife_variance(without)))
     method = f"leaving out one of {count} clusters on the log scale, t with {count - 1} df"
     bounds = _reliability(ratio + half), _reliability(ratio - half)
     return Estimate(name, _reliability(ratio), n, *bounds, confidence=confidence, method=method)

@@ -29,6 +29,7 @@ CONVERGED = 1e-10
 class Strengths:
     """`table`: model, log_strength (mean 0), se, low, high, win_probability (against an average model, ties aside), rank.
 
+    `covariance` is that over the clusters where there are some (annotators aside).
     `estimates`: the strengths with parts of the votes left out, where there are clusters. `note` says why there are no standard
     errors, or why they are rough.
     """
@@ -92,8 +93,6 @@ def bradley_terry(
     estimates = Estimates(codes.models, strength, without, seen, min(int(groups.max()) + 1 for groups in groupings[:2]))
     note = _few_clusters(codes, seen, len(parameters), cluster)
     covariance = jackknife_covariance(without[0])
-    if annotator is not None:
-        covariance = covariance + jackknife_covariance(without[1]) - jackknife_covariance(without[2])
     table = _ranked(estimates.table(confidence))
     return Strengths(table, _named(covariance, codes.models), tie, len(signs), estimates, note)
 

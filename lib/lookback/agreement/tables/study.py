@@ -34,21 +34,28 @@ def measure_of(kind: str) -> str:
 def main_table(tables: Tables, units: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Per family, setting and dimension: agreement of people and of the metric or judge with them.
 
-    People are judged by AC1 and alpha; ratings by AC2, ICC(2,1) and alpha, because near answers are no plain disagreement.
+    People are judged by AC1 and alpha; ratings by AC2, ICC(2,1) and alpha, because near answers are no plain disagreement. `reason`
+    says why a value or an interval is missing.
     """
     people = main_coefficient(tables["agreement"], plan).rename(columns={"claim": "people_claim"})
-    people = people[[*KEYS, "n_items", "n_votes", "n_annotators", *PEOPLE, *ALPHA]]
+    people = people[[*KEYS, "n_items", "n_votes", "n_annotators", *PEOPLE, *ALPHA, "reason", "note"]]
     kinds = units[GROUP].drop_duplicates()
     table = people.merge(kinds, on=KEYS, how="left")
     if "reliability" in tables:
         table = table.merge(tables["reliability"][[*KEYS, *ICC]], on=KEYS, how="left")
-    found = [_result(row, tables, units, plan) for row in table.itertuples()]
-    return pd.concat([table, pd.DataFrame(found, index=table.index)], axis=1)
+    found = pd.DataFrame([_result(row, tables, units, plan) for row in table.itertuples()], index=table.index)
+    columns = zip(table["coefficient"].str.lower(), table["reason"] + "; " + table["note"], found["reason"], strict=True)
+    found["reason"] = [
+        "; ".join([*(part for part in told.split("; ") if part.startswith((f"{name}: ", "alpha: "))), *filter(None, [why])])
+        for name, told, why in columns
+    ]
+    return pd.concat([table.drop(columns=["reason", "note"]), found], axis=1)
 
 
 def _result(row: Any, tables: Tables, units: pd.DataFrame, plan: Plan) -> dict[str, object]:
-    """measure, value, low, high, n of the metric or judge; empty where there is none."""
-    empty = {"measure": "", "value": np.nan, "low": np.nan, "high": np.nan, "n": 0}
+    """measure, value, low, high, n and reason of the metric or judge; empty where there is none."""
+    none = "no metric or judge to compare with people"
+    empty = {"measure": "", "value": np.nan, "low": np.nan, "high": np.nan, "n": 0, "reason": none}
     source = {"preference": ("ranking", "rho", "n_pairs"), "rating": ("rating_metric", "pooled_rho", "n")}.get(row.kind)
     if source is None:
         return {**empty, **_judged(row, units, plan)}
@@ -61,7 +68,9 @@ def _result(row: Any, tables: Tables, units: pd.DataFrame, plan: Plan) -> dict[s
         return empty
     first = own.iloc[0]
     bounds = {"low": first[f"{value}_low"], "high": first[f"{value}_high"]}
-    return {"measure": MEASURES[row.kind], "value": first[value], **bounds, "n": int(first[n])}
+    told = [first["pooled_reason"]] if row.kind == "rating" else [first["reason"], first["note"]]
+    reason = f"{MEASURES[row.kind]}: {'; '.join(filter(None, told))}" if any(told) else ""
+    return {"measure": MEASURES[row.kind], "value": first[value], **bounds, "n": int(first[n]), "reason": reason}
 
 
 def _judged(row: Any, units: pd.DataFrame, plan: Plan) -> dict[str, object]:
@@ -71,7 +80,8 @@ def _judged(row: Any, units: pd.DataFrame, plan: Plan) -> dict[str, object]:
     own = own[own["label"].notna() & own["decision"].notna()]
     same = own["label"] == own["decision"]
     found = measure_row(lambda: share(AGREES, same, own["cluster"], confidence=plan.confidence), AGREES)
-    return {name: found[name] for name in ("measure", "value", "low", "high", "n")}
+    reason = f"{AGREES}: {found['reason']}" if found["reason"] else ""
+    return {name: found[name] for name in ("measure", "value", "low", "high", "n")} | {"reason": reason}
 
 
 def read_main(table: pd.DataFrame, plan: Plan) -> str:
