@@ -58,6 +58,18 @@ def test_one_scene_makes_no_claim_about_models_either_and_says_why(kind):
     assert "one scene only: nothing to resample, no interval." in table.attrs["reading"]
 
 
+def test_annotators_as_clusters_do_not_make_a_score_that_knows_nothing_right():
+    chosen = plan("pairwise", aggregate="votes", clusters={"agreement": "scene", "metric": "annotator"}, estimands=["bridge"])
+    votes, scores = study("pairwise")
+    claims = []
+    for seed in range(8):
+        noise = scores.assign(value=np.random.default_rng(seed).normal(size=len(scores)))
+        table = analyse(votes, noise, chosen)["bridge"]
+        claims.append(table["claim"].item())
+    assert claims.count("open") >= 7
+    assert "in other scenes for these models" in table.attrs["reading"]
+
+
 def turned(plan: Plan) -> Plan:
     """The plan with every metric entered the wrong way round."""
     families = {

@@ -59,7 +59,7 @@ def _measured(votes: pd.DataFrame, answers: pd.DataFrame, kind: str, plan: Plan)
         own["decision"],
         plan.categories(str(votes["family"].iloc[0])),
         scores=own["delta"] if preference else None,
-        clusters=own["cluster"] if plan.clusters.metric != "annotator" else own["scene"],
+        clusters=own["cluster"] if plan.clusters.metric == plan.clusters.units else own["scene"],
         symmetric=preference and plan.orientation == "symmetric",
         **plan.drawn,
     )

@@ -23,14 +23,14 @@ IMPOSSIBLE, UNTESTED = "cannot be decided by this sample", "not tested"
 # the reading of score against people that a plan's population of inference makes the primary one, and its name in a sentence
 PRIMARY = {"scenes": "within", "models": "between", "models_and_scenes": "pooled"}
 READINGS = {"within": "rho within models", "between": "rho between models", "pooled": "pooled rho"}
-SAMPLES = {"scene": "in other scenes", "item": "on other items", "annotator": "with other annotators"}
+SAMPLES = {"scene": "in other scenes", "item": "on other items"}
 OTHER_MODELS = "for other models like these"
 DEALT = "votes dealt anew to the items"
 
 
 def population_words(plan: Plan) -> str:
     """The population of a claim about score and people, as it ends a sentence."""
-    sample = SAMPLES[plan.clusters.metric]
+    sample = SAMPLES[plan.clusters.units]
     words = {"scenes": f"{sample} for these models", "models": OTHER_MODELS, "models_and_scenes": f"{sample} {OTHER_MODELS}"}
     return words[plan.population.claims]
 

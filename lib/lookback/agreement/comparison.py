@@ -76,8 +76,9 @@ def _ratings(labelled: pd.DataFrame, votes: pd.DataFrame, plan: Plan) -> tuple[p
     """Of the items with as many votes as the plan asks for."""
     kept = votes[votes["item"].isin(labelled["item"])]
     sample = _annotators(kept, plan)
-    cluster = "scene" if plan.clusters.metric == "annotator" else plan.clusters.metric
-    models, comparisons = _compared({RATING: lambda: mean_ratings(kept, cluster, annotator=sample)}, votes, plan, sample)
+    models, comparisons = _compared(
+        {RATING: lambda: mean_ratings(kept, plan.clusters.units, annotator=sample)}, votes, plan, sample
+    )
     counts = labelled["model_a"].value_counts()
     return models.assign(n=models["model"].map(counts).fillna(0).astype(int)), comparisons
 
@@ -135,7 +136,7 @@ def _sampled(scale: str, plan: Plan, sample: str | None) -> str:
 
 def seen_by(annotators: str, scale: str, plan: Plan) -> str:
     """For whom a verdict holds."""
-    cluster = "scene" if scale == RATING and plan.clusters.metric == "annotator" else plan.clusters.metric
+    cluster = plan.clusters.units if scale == RATING else plan.clusters.metric
     where = {"scene": "in scenes like these", "item": "on items like these", "annotator": "in these scenes"}[cluster]
     return f"{where}, as {'annotators like these would see' if annotators == LIKE else 'these annotators see'} them"
 

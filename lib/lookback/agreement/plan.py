@@ -135,6 +135,11 @@ class Clusters(Section):
     agreement: Literal["scene", "item"] = "scene"
     metric: Literal["scene", "item", "annotator"] = "scene"
 
+    @property
+    def units(self) -> Literal["scene", "item"]:
+        """What claims about score and people leave out: annotators repeat on every clip what is peculiar to these clips."""
+        return "scene" if self.metric == "annotator" else self.metric
+
 
 class Holdout(Section):
     """Scenes reserved for the hold-out rho of WRBench table 16; chosen by the hash of their names."""

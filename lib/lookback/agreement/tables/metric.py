@@ -88,7 +88,7 @@ def associations(units: pd.DataFrame, plan: Plan, score: str) -> dict[str, Any]:
     row |= {"n_models": 0, "n_clusters": 0, "between_smallest_p": np.nan, "primary": PRIMARY[plan.population.claims]}
     if units.empty:
         return row
-    family, clusters = str(units["family"].iloc[0]), units["cluster"]
+    family, clusters = str(units["family"].iloc[0]), units["cluster" if plan.clusters.metric == plan.clusters.units else "scene"]
     row["n_clusters"] = int(clusters.nunique())
     against = units["model_b"] if plan.families[family].pairs else None
 
@@ -110,7 +110,7 @@ def associations(units: pd.DataFrame, plan: Plan, score: str) -> dict[str, Any]:
         ranked = rank_agreement(means["label"], means["decision"], confidence=plan.confidence, seed=plan.seed)
         row |= {"between_rho": ranked.rho, "between_rho_p": ranked.p_rho, "between_smallest_p": ranked.smallest_p}
         row |= {"between_rho_low": number(ranked.population_low), "between_rho_high": number(ranked.population_high)}
-        alone = too_few_clusters(row["n_clusters"], plan.clusters.metric)
+        alone = too_few_clusters(row["n_clusters"], plan.clusters.units)
         row["between_reason"] = "; ".join(filter(None, (ranked.note, alone)))
     except NotScorable as missing:
         row["between_reason"] = str(missing)

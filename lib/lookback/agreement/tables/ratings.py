@@ -81,7 +81,7 @@ def _ceiling(votes: pd.DataFrame, plan: Plan) -> dict[str, Any]:
     matrix, turned = annotator_matrix(votes), plan.turns(family)
     if turned:
         matrix = both_orders(matrix)
-    clusters = clusters_of(votes, matrix.index, plan.clusters.metric if plan.clusters.metric != "annotator" else "scene")
+    clusters = clusters_of(votes, matrix.index, plan.clusters.units)
     estimate = partial(noise_ceiling, clusters=clusters, raters=not turned, confidence=plan.confidence)
     found = measure_row(lambda: estimate(matrix, plan.categories(family)), "rho_ceiling")
     values = [found[name] for name in ("value", "low", "high")]
