@@ -1,4 +1,4 @@
-"""A judge who answers like one more person comes out equal to people; the noise ceiling is what a perfect metric reaches."""
+"""A judge who answers like one more person comes out equal to people; the ceiling estimates what a perfect metric reaches."""
 
 from __future__ import annotations
 
