@@ -84,7 +84,10 @@ def weak(table: pd.DataFrame) -> str:
     narrow = table[table["coverage"] + 2 * table["coverage_error"] < CONFIDENCE]
     wanted = table[table["situation"].eq("true metric") & table["estimate"].str.startswith("within")]
     missed = wanted[wanted["found"] < POWER]
+    figures = int(table["false"].notna().sum() + table["coverage"].notna().sum())
     return (
+        f"Of the {figures} figures below, one in forty lies two errors on the bad side by chance alone. Run again with another --seed, "
+        "a chance finding goes away.\n\n"
         f"False in more than {ALPHA:.0%} of studies, by more than two errors:\n\n{named(false, 'false')}\n\n"
         f"Intervals that hold the truth in fewer than {CONFIDENCE:.0%}, by more than two errors:\n\n{named(narrow, 'coverage')}\n\n"
         f"A true metric found within models in fewer than {POWER:.0%}:\n\n{named(missed, 'found')}\n"
@@ -110,7 +113,8 @@ def headlines(table: pd.DataFrame) -> str:
             own = own[own["situation"].eq(situation) & own["size"].eq(LARGEST)]
         values = 100 * own[measure].dropna()
         if len(values):
-            lines.append(f"- {words} {values.min():.1f} to {values.max():.1f} % of studies.")
+            ends = dict.fromkeys(f"{value:.1f}" for value in (values.min(), values.max()))
+            lines.append(f"- {words} {' to '.join(ends)} % of studies.")
     return "\n".join(lines)
 
 

@@ -121,7 +121,7 @@ def run(output: Path, studies: int, seed: int, workers: int, only: str) -> dict[
             print(f"every study failed: {cell.name}: {found['first_error']}", flush=True)
             continue
         done[cell.name] = found
-        write_json(output, {**origin, **asked, "cells": list(done.values())})
+        write_json(output, {**origin, **asked, "cells": [done[each.name] for each in CELLS if each.name in done]})
         print(f"{len(done)} of {len(CELLS)}: {cell.name}")
         print(pd.DataFrame(found["rows"]).to_string(index=False, na_rep=""), found.get("first_error", ""), flush=True)
     return {**origin, **asked, "cells": [done[each.name] for each in CELLS if each.name in done]}

@@ -10,9 +10,9 @@ from lookback.clips import KEYS
 from lookback.curation.contents import refusals
 from lookback.errors import Reason
 from lookback.names import counted
-from lookback.stats.intervals import FEWEST_CLUSTERS
 
 TASK = ["benchmark", "setting", "subset"]
+FEWEST_SCENES = 5  # with fewer, models differ by their scenes alone
 
 
 def curation(clips: pd.DataFrame, screen: pd.DataFrame, rejected: pd.DataFrame) -> Iterator[str]:
@@ -131,7 +131,7 @@ def _explained(rows: pd.DataFrame) -> float | None:
     scenes = rows["scene"] if "scene" in rows else rows["setting"] + "/" + rows["clip_id"]
     seen = scenes.groupby(rows["model_id"]).nunique()
     total = ((values - values.mean()) ** 2).sum()
-    if len(seen) < 2 or (seen < FEWEST_CLUSTERS).any() or not total > 0:
+    if len(seen) < 2 or (seen < FEWEST_SCENES).any() or not total > 0:
         return None
     means = values.groupby(rows["model_id"]).transform("mean")
     return float(((means - values.mean()) ** 2).sum() / total)
