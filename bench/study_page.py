@@ -86,8 +86,8 @@ def weak(table: pd.DataFrame) -> str:
     missed = wanted[wanted["found"] < POWER]
     figures = int(table["false"].notna().sum() + table["coverage"].notna().sum())
     return (
-        f"Of the {figures} figures below, one in forty lies two errors on the bad side by chance alone. Run again with another --seed, "
-        "a chance finding goes away.\n\n"
+        f"Of the {figures} figures below, one in forty lies two errors on the bad side by chance alone. Run again with another "
+        "--seed and a chance finding goes away.\n\n"
         f"False in more than {ALPHA:.0%} of studies, by more than two errors:\n\n{named(false, 'false')}\n\n"
         f"Intervals that hold the truth in fewer than {CONFIDENCE:.0%}, by more than two errors:\n\n{named(narrow, 'coverage')}\n\n"
         f"A true metric found within models in fewer than {POWER:.0%}:\n\n{named(missed, 'found')}\n"
