@@ -10,18 +10,30 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from lookback.agreement.importers import read_ratings
+from lookback.agreement.frozen import freeze, read_frozen
+from lookback.agreement.importers import read_gold, read_ratings
 from lookback.agreement.plan import load_plan
+from lookback.agreement.scores import read_scores
 from lookback.backends.depth import read_depth
 from lookback.backends.files import ROLES, read_given
 from lookback.backends.pose.formats import FORMATS, read_poses
 from lookback.benchmarks.memobench.metrics.vqa import DIMENSIONS
 from lookback.benchmarks.memobench.vqa.bank import EVALUATIONS, FINAL, START, read_question_files
+from lookback.benchmarks.memobench.vqa.pipeline import read_known_failures
 from lookback.camera import compile as compile_request
 from lookback.camera import inverse, preset
+from lookback.checkpoints import read_curve
+from lookback.clips import Clip
+from lookback.conditions.build import file_name, read_condition, read_conditions
+from lookback.conditions.interface import read_interface
+from lookback.conditions.plans import read_plan
 from lookback.curation.contract import validate
+from lookback.desk.settings import load_settings
 from lookback.errors import ContractError
+from lookback.estimate import hours_table, read_measured
 from lookback.hashcache import HashCache
+from lookback.inspector.anchors import read_rows as anchor_rows
+from lookback.judging.packs import read_pack
 from lookback.judging.recording import Recording
 from lookback.layouts.documents import read_rows
 from lookback.measures.requested import load_array
@@ -29,12 +41,25 @@ from lookback.media import VideoInfo, encode, open_video
 from lookback.media.frames import read_image
 from lookback.params import load_run
 from lookback.params.stages import Source
-from lookback.paths import project_root
+from lookback.paths import frozen_file, project_root
+from lookback.progress import read_progress, seconds_left
+from lookback.published.regenerate import read_tables
+from lookback.registry import BENCHMARKS
+from lookback.report.stage_tables import read_named
+from lookback.selfcheck.recorded import read_recorded, recorded_path
 from lookback.store import ArtifactStore, Producer
 from lookback.tables import empty_table, read_table, write_table
+from lookback.validity.dataset import COLUMNS, read_labels
+from lookback.weights.lock import read_lock
 from PIL import Image
 
 FRAMES, WIDTH, HEIGHT = 6, 64, 48
+RECORDS = {
+    "mbench": "mbench_a/sample.json",
+    "memobench": "memobench/phases.csv",
+    "mind": "mind/action.json",
+    "wrbench": "wrbench/variants.jsonl",
+}
 DOCUMENTS = {".json", ".jsonl", ".yaml", ".csv", ".xlsx", ".txt", ".npy", ".npz"}
 
 
@@ -47,16 +72,18 @@ class Reader:
     read: Callable[[], object]
 
 
-def all_readers(folder: Path) -> list[Reader]:
-    """Writes the valid files below `folder`."""
+def all_readers(folder: Path, check: Callable[[Source], object] | None = None) -> list[Reader]:
+    """Writes the valid files below `folder`. `check` reads the datasets; left out, every clip is looked into as `validate` does."""
     parts = (
         media(folder),
         arrays(folder),
         given(folder),
         poses(folder),
-        datasets(folder),
+        datasets(folder, check or strict),
         settings(folder),
+        conditions(folder),
         votes(folder),
+        lists(folder),
         stored(folder),
     )
     return [reader for part in parts for reader in part]
@@ -175,7 +202,7 @@ def poses(folder: Path) -> Iterator[Reader]:
         yield Reader(f"poses {name}", place / file, partial(read_poses, place / file, name, facts))
 
 
-def datasets(folder: Path) -> Iterator[Reader]:
+def datasets(folder: Path, check: Callable[[Source], object]) -> Iterator[Reader]:
     """One clip per benchmark and setting from the demo world; every document of the datasets is spoilt in its place."""
     from lookback.demo.datasets import dataset_sources, write_datasets
     from lookback.demo.plan import PlannedClip, demo_plan
@@ -194,7 +221,17 @@ def datasets(folder: Path) -> Iterator[Reader]:
                 kind = (str(source.layout), "".join(path.suffixes[-2:]) if len(path.suffixes) > 1 else path.name)
                 if path.suffix in DOCUMENTS and kind not in seen and path.is_file():
                     seen.add(kind)
-                    yield Reader(f"{source.layout} {path.name[-24:]}", path, partial(strict, source))
+                    yield Reader(f"{source.layout} {path.name[-24:]}", path, partial(check, source))
+    (root / "flat").mkdir()
+    encode(root / "flat" / "a.mp4", picture(), 8)
+    for name, rows in {"models.csv": "file,model,fps\na.mp4,m,8\n", "files.csv": "clip_id,masks\na,a.npz\n"}.items():
+        (root / "flat" / name).write_text(rows)
+        yield Reader(f"folder {name}", root / "flat" / name, partial(check, Source(root=str(root / "flat"), layout="folder")))
+    interface = read_interface("text")
+    for name, file in RECORDS.items():
+        files, place = BENCHMARKS.get(name).records(), root / file.partition("/")[0]
+        path = next(place.rglob(file.rpartition("/")[2]))
+        yield Reader(f"records {name}", path, lambda files=files, place=place: list(files.read(place, interface, ())))
 
 
 def strict(source: Source) -> None:
@@ -204,10 +241,73 @@ def strict(source: Source) -> None:
 
 
 def settings(folder: Path) -> Iterator[Reader]:
-    for name, read in (("demo.yaml", lambda path: load_run(str(path))), ("agreement.yaml", load_plan)):
+    parameters = ("demo.yaml", lambda path: load_run(str(path))), ("agreement.yaml", load_plan), ("weights.lock.yaml", read_lock)
+    for name, read in parameters:
         path = folder / name
         path.write_bytes((project_root() / "params" / name).read_bytes())
         yield Reader(f"parameters {name}", path, partial(read, path))
+    freeze(folder / "agreement.yaml")
+    frozen = frozen_file(folder / "agreement.yaml")
+    yield Reader("frozen plan", frozen, partial(read_frozen, frozen))
+    texts: dict[str, tuple[Callable[[Path], object], str]] = {
+        "study": (load_settings, "form: mbench_pairwise\nraters: 3\ngold_share: 0.1\ninstructions: [Look well.]\n"),
+        "plan": (read_plan, "benchmark: mind\nscenes: [{name: hall, prompt: A hall., camera: 'yaw:left:30@41', mark_time: 30}]\n"),
+        "pack": (
+            partial(read_pack, BENCHMARKS.get("mbench"), "mbench_ratings"),
+            "source: ours\nsystem: You compare.\nuser: Is it so?\n",
+        ),
+    }
+    for name, (read, text) in texts.items():
+        (folder / f"{name}.yaml").write_text(text)
+        yield Reader(f"settings {name}", folder / f"{name}.yaml", partial(read, folder / f"{name}.yaml"))
+    for package in ("lookback.conditions.interfaces/camera-path.yaml", "lookback.benchmarks.mind.published/tables.yaml"):
+        module, _, name = package.partition("/")
+        path = folder / name
+        path.write_bytes((project_root() / "lib" / module.replace(".", "/") / name).read_bytes())
+        read = (
+            (lambda path: read_tables(path.read_text(errors="replace"), "x"))
+            if name == "tables.yaml"
+            else (lambda path: read_interface(str(path)))
+        )
+        yield Reader(f"settings {name}", path, partial(read, path))
+
+
+def conditions(folder: Path) -> Iterator[Reader]:
+    """A folder that `lookback conditions make` wrote."""
+    place, row = folder / "made", {"clip_id": "a", "model": "m", "setting": "", "benchmark": "mind", "hash": "0", "output": "a.mp4"}
+    record = place / "conditions" / "m" / f"{file_name('', 'a')}.json"
+    record.parent.mkdir(parents=True)
+    record.write_text(json.dumps({"interface": {"model": "m", "takes": "text"}, "facts": {}}))
+    (place / "conditions.jsonl").write_text(json.dumps(row) + "\n")
+    yield Reader("conditions list", place / "conditions.jsonl", partial(read_conditions, place))
+    yield Reader("conditions record", record, partial(read_condition, place, row))
+
+
+def lists(folder: Path) -> Iterator[Reader]:
+    """Tables that people write or open in a spreadsheet."""
+    clip = Clip(benchmark="mind", setting="", model_id="m", clip_id="a", video="a.mp4")
+    measured = "benchmark,part,model,seconds_per_clip,share_of_clips\nmind,scoring,,1.5,1.0\n"
+    scores = "benchmark,setting,model_id,clip_id,metric,value,reason\nmind,,m,a,mind.lcm,1.5,\n"
+    label = ",".join(COLUMNS) + "\nCup_001_m,,,none,none,yes,no\n"
+    files: dict[str, tuple[str, Callable[[Path], object]]] = {
+        "measured.csv": (measured, lambda path: hours_table(read_measured(path))),
+        "scores.csv": (scores, read_scores),
+        "stage.csv": (scores, read_named),
+        "scores.jsonl": ('{"clip_id": "a", "metric": "mind.lcm", "value": 1.5}\n', read_scores),
+        "gold.csv": ("annotator,label,expected\na,1,0\n", read_gold),
+        "labels.csv": (label, lambda path: read_labels(path.parent)),
+        "recorded.csv": (recorded_path().read_text(), read_recorded),
+        "failures.csv": ("clip_id,model_id,hint\na,m,the cup\n", lambda path: read_known_failures(path, [clip])),
+        "boxes.csv": ("clip_id,model,centre_x,centre_y,width,height,name\na,m,0.5,0.5,0.1,0.1,cup\n", anchor_rows),
+        "curve.csv": ("checkpoint,step,benchmark,mean,n\na,1,mind,0.5,3\n", lambda path: read_curve(path.parent)),
+        "progress.json": (
+            '{"what": "scoring", "done": 1, "total": 3, "unit": "clip", "left_s": 5, "note": ""}',
+            lambda path: (read_progress(path), seconds_left(path)),
+        ),
+    }
+    for name, (text, read) in files.items():
+        (folder / name).write_text(text)
+        yield Reader(f"list {name}", folder / name, partial(read, folder / name))
 
 
 def votes(folder: Path) -> Iterator[Reader]:

@@ -136,7 +136,12 @@ def read_measured(path: Path) -> pd.DataFrame:
     """A file that `lookback estimate --save` wrote, or one of the same columns."""
     if not path.is_file():
         raise UsageError(f"{path}: there is no such file of measured seconds; `lookback estimate RUN --save {path}` writes one")
-    return read_csv(path, keep_default_na=False)
+    measured = read_csv(path, dtype=str, keep_default_na=False)
+    numbers = measured.columns.intersection(MEASURED[3:])
+    measured[numbers] = measured[numbers].apply(pd.to_numeric, errors="coerce")
+    if measured[numbers].isna().any(axis=None):
+        raise UsageError(f"{path.name}: {' and '.join(numbers)} must be numbers in every row; write the file again with --save")
+    return measured
 
 
 def _forget_peak() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -137,6 +138,8 @@ def seconds_left(path: Path) -> float:
 
 def _last_report(path: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads(path.read_text()))
-    except (OSError, ValueError):
+        report = dict(json.loads(path.read_text()))
+        whole = {"what", "done", "total", "unit", "note"} <= report.keys() and math.isfinite(report["left_s"])
+        return report if whole else {}
+    except (OSError, ValueError, TypeError, LookupError, OverflowError, RecursionError):
         return {}

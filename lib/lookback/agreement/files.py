@@ -14,18 +14,9 @@ from lookback.tables import read_csv
 
 def read_csv_texts(source: Path) -> pd.DataFrame:
     """A CSV file with every cell as the text it holds."""
-    try:
-        frame = read_csv(source, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-        if frame.columns.empty:
-            raise pd.errors.EmptyDataError
-    except pd.errors.EmptyDataError:
-        raise ContractError(f"{source.name} is not a readable CSV file: it is empty; write a header and its rows") from None
-    except UnicodeDecodeError as error:
-        raise ContractError(
-            f"{source.name} is not a readable CSV file: byte {error.start} is not UTF-8; save it as UTF-8"
-        ) from None
-    except pd.errors.ParserError as error:
-        raise ContractError(f"{source.name} is not a readable CSV file: {' '.join(str(error).split())}") from None
+    frame = read_csv(source, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    if frame.columns.empty:
+        raise ContractError(f"{source.name} is not a readable CSV file: it is empty; write a header and its rows")
     for mark, name in ((";", "semicolons"), ("\t", "tabs")):
         if len(frame.columns) == 1 and mark in str(frame.columns[0]):
             raise ContractError(f"{source.name}: its columns are separated by {name}; save it with commas between them")

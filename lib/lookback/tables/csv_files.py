@@ -13,6 +13,8 @@ from typing import Any
 
 import pandas as pd
 
+from lookback.errors import ContractError
+
 FORMULA = re.compile(r"'*[=+\-@\t\r].", re.DOTALL)
 GUARDED = re.compile(r"'+[=+\-@\t\r].", re.DOTALL)
 
@@ -33,10 +35,18 @@ def csv_text(frame: pd.DataFrame) -> str:
 
 
 def read_csv(path: Path, **options: Any) -> pd.DataFrame:
-    """A table that `csv_text` wrote; `options` are those of pandas."""
+    """A table that `csv_text` wrote; `options` are those of pandas. A ContractError says why a file is no CSV file."""
     if path.read_bytes() == b"\n":  # a table without columns, which pandas refuses to read
         return pd.DataFrame()
-    return _changed(pd.read_csv(path, **options), unguarded)
+    try:
+        return _changed(pd.read_csv(path, **options), unguarded)
+    except pd.errors.EmptyDataError:
+        problem = "it is empty; write a header and its rows"
+    except UnicodeDecodeError as error:
+        problem = f"byte {error.start} is not UTF-8; save it as UTF-8"
+    except pd.errors.ParserError as error:
+        problem = " ".join(str(error).split())
+    raise ContractError(f"{path.name} is not a readable CSV file: {problem}")
 
 
 def _changed(frame: pd.DataFrame, change: Callable[[object], object]) -> pd.DataFrame:

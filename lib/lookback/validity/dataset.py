@@ -18,12 +18,14 @@ from lookback.errors import ContractError
 from lookback.params import RunParams
 from lookback.params.load import validate
 from lookback.paths import RunPaths, project_root
+from lookback.tables import read_csv
 
 RUN = "validity"
 TRUTH = "_gt"  # ending of a ground truth's name
 TRUTH_MODEL = "reference"  # its model, where it is read as a clip
 DATASETS = ("generated", "truths", "listed")
 MANIFEST, ANCHORS, LABELS = "manifest.csv", "anchors.csv", "labels.csv"
+COLUMNS = ("clip", "failures_both", "failures_one", "surest_failure", "camera", "subject_leaves_view", "subject_seen_again")
 
 
 def clips_folder() -> Path:
@@ -108,7 +110,9 @@ def read_labels(source: Path) -> dict[str, Label]:
     path = source / LABELS
     if not path.is_file():
         raise ContractError(f"{path} is missing; it says what is to be seen in the clips")
-    frame = pd.read_csv(path, keep_default_na=False)
+    frame = read_csv(path, dtype=str, keep_default_na=False)
+    if missing := [name for name in COLUMNS if name not in frame]:
+        raise ContractError(f"{path.name} has no column {missing[0]}; give every clip one")
     return {row.clip: _label(row) for row in frame.itertuples()}
 
 
@@ -123,6 +127,8 @@ def _label(row: object) -> Label:
 def scene_of(name: str) -> str:
     """The scene of a clip's name: `Barnyard_001_wan` and `case_a_yaw_lr` are of the scenes Barnyard_001 and case_a."""
     parts = name.split("_")
+    if len(parts) == 1:
+        return name
     return "_".join(parts[:2]) if not parts[1].isalpha() or len(parts[1]) == 1 else name.rsplit("_", 1)[0]
 
 

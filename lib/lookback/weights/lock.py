@@ -70,8 +70,11 @@ def _read(path: Path, state: tuple[int, int] | None) -> dict[str, Weight]:
             try:
                 facts = {"size_mb": float(entry.get("size_mb", 0)), "licence": entry.get("licence", "")}
                 weights[name] = replace(makers[section](name, entry), **facts)
-            except (KeyError, TypeError) as error:
+            except KeyError as error:
                 raise ContractError(f"{path.name}: {section}.{name} has no {error}") from None
+            except (AttributeError, TypeError, ValueError, ArithmeticError) as error:
+                said = f"{path.name}: {section}.{name} is not as in the project's own file ({error}); take that again"
+                raise ContractError(said) from None
     return weights
 
 

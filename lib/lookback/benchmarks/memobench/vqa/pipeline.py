@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from lookback.judging.asking import Asked
 from lookback.judging.prompting import Prompt, load_prompt
 from lookback.judging.question import Part, Question, Unasked
 from lookback.judging.tasks import Footage, Sampling, compose, footage, other_footage
+from lookback.tables import read_csv
 
 
 def questions(clip: Clip, bank: Sequence[BankQuestion], sampling: Sampling) -> list[Question | Unasked]:
@@ -100,12 +100,12 @@ TaskKey = tuple[str, str]  # setting, clip_id: all models share a task's bank
 def read_known_failures(path: Path, clips: Sequence[Clip]) -> dict[TaskKey, KnownFailure]:
     """The CSV `clip_id,model_id,hint` of known-failure clips among this run's clips."""
     try:
-        with path.open(encoding="utf-8", newline="") as handle:
-            rows = list(csv.DictReader(handle))
-    except (OSError, UnicodeDecodeError) as error:
+        table = read_csv(path, dtype=str, keep_default_na=False)
+    except (OSError, ContractError) as error:
         raise ContractError(f"{path}: the list of known failures cannot be read ({error}); check judging.vqa_failures") from None
-    if rows and not {"clip_id", "model_id", "hint"} <= set(rows[0]):
-        raise ContractError(f"{path}: known failures have the columns clip_id, model_id, hint, not {', '.join(rows[0])}")
+    if not {"clip_id", "model_id", "hint"} <= set(table):
+        raise ContractError(f"{path}: known failures have the columns clip_id, model_id, hint, not {', '.join(table)}")
+    rows = table.to_dict("records")
     by_name = {(clip.clip_id, clip.model_id): clip for clip in clips}
     found = [(by_name.get((row["clip_id"], row["model_id"])), row["hint"]) for row in rows]
     return {(clip.setting, clip.clip_id): KnownFailure(clip, hint) for clip, hint in found if clip is not None}
